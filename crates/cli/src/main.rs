@@ -1,0 +1,3 @@
+//! The `nearslot` command.
+
+fn main() {}

@@ -1,0 +1,123 @@
+//! The contracts: every kind of part the stack is made of. Read this first.
+//!
+//! Three questions have three owners. A *placement* says where a request may legally land, an *oracle*
+//! what a place would cost from where the heads are, a *scheduler* what goes next. They meet in a
+//! [`View`] at dispatch. Parts get `now` and values, and return values: none owns a clock, a thread or a
+//! byte of data. Parts of a kind never know parts of another kind.
+
+use crate::ids::IoId;
+use crate::io::{Command, DriveDone, Head, Io, Place, Plan};
+use crate::request::{Op, Request};
+use crate::units::{Blocks, Duration, Instant, Pba};
+
+/// Which I/O goes next on one drive.
+pub trait Scheduler: Send {
+    /// An I/O joins the queue. Reads and writes only: flushes pass by.
+    fn insert(&mut self, now: Instant, io: &Io);
+
+    /// The drive has room: what now? A started I/O has left the queue.
+    fn next(&mut self, view: &View<'_>) -> Next;
+
+    /// A command of this drive ended.
+    fn done(&mut self, _now: Instant, _done: &DriveDone) {}
+
+    /// I/Os that wait.
+    fn len(&self) -> usize;
+
+    /// Whether none waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Recounts everything from scratch and panics on a contradiction.
+    fn audit(&self) {}
+}
+
+/// A scheduler's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Start this I/O.
+    Start(IoId),
+    /// Move the arm to this block and ask again then.
+    Seek(Pba),
+    /// Start nothing before this instant, which must lie in the future; a new input asks earlier.
+    WaitUntil(Instant),
+    /// Nothing waits.
+    Empty,
+}
+
+/// What a scheduler sees when it decides.
+pub struct View<'a> {
+    /// The instant of the decision.
+    pub now: Instant,
+    /// What may be known of the drive.
+    pub oracle: &'a dyn Oracle,
+    /// First block behind the drive's last one.
+    pub capacity: Blocks,
+}
+
+/// Where data may live.
+pub trait Placement: Send {
+    /// The I/Os that carry out `request`; none if it needs none (a discard on a drive that keeps no map).
+    fn plan(&mut self, now: Instant, request: &Request, out: &mut Plan);
+
+    /// Blocks that clients may address.
+    fn capacity(&self) -> Blocks;
+
+    /// Recounts everything from scratch and panics on a contradiction.
+    fn audit(&self) {}
+}
+
+/// What may be known of a drive beforehand. The stack owns one per drive and feeds it with the commands
+/// that it sends and the completions that it sees; drive and oracle share no state.
+pub trait Oracle: Send {
+    /// Where the heads are believed to be.
+    fn head(&self) -> Head;
+
+    /// How many bands (cylinders) the arm moves over.
+    fn bands(&self) -> u32;
+
+    /// Where a block lies.
+    fn locate(&self, at: Pba) -> Place;
+
+    /// The least time that moving over `distance` bands can take: never more than any `position` over that
+    /// distance, and never less for a longer one. Searches prune by it.
+    fn reach(&self, distance: u32) -> Duration;
+
+    /// Time from `now` until the first block of `place` is under the heads, from where they stand.
+    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration;
+
+    /// The stack sent this command.
+    fn started(&mut self, now: Instant, command: &Command);
+
+    /// The stack saw this completion.
+    fn observed(&mut self, _now: Instant, _done: &DriveDone) {}
+}
+
+/// A model of a drive, in virtual time. It works on one command at a time; who queues is above it.
+pub trait Drive: Send {
+    /// Begin a command. The drive must be idle.
+    fn submit(&mut self, now: Instant, command: &Command);
+
+    /// When it next needs attention.
+    fn next_event(&self) -> Option<Instant>;
+
+    /// Let time pass. Gives the completion of the command if that is due; called again until it gives none.
+    fn advance(&mut self, now: Instant) -> Option<DriveDone>;
+}
+
+/// What is known of a drive before it runs: its parameters, checked. Makes any number of equal drives, and
+/// oracles that know the truth about them.
+pub trait Blueprint: Send + Sync {
+    /// Addressable blocks.
+    fn capacity(&self) -> Blocks;
+
+    /// A fresh drive, heads at rest.
+    fn drive(&self) -> Box<dyn Drive>;
+
+    /// An oracle with the drive's true parameters.
+    fn exact(&self) -> Box<dyn Oracle>;
+
+    /// Time of one revolution; `None` if nothing turns.
+    fn revolution(&self) -> Option<Duration>;
+}

@@ -1,0 +1,99 @@
+//! Drives: kinds of models, the catalog of named drives, and the oracles that schedulers see.
+//!
+//! A kind is a file here and a line in [`KINDS`]; a named drive is a TOML file in `catalog/` and a line in
+//! [`CATALOG`]; an oracle is a file here and a line in [`oracle::TABLE`].
+
+use crate::contract::Blueprint;
+use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical};
+
+mod null;
+pub mod oracle;
+
+/// A kind of drive model: how to read its parameters.
+pub struct Kind {
+    /// Value of `kind` in a drive's file.
+    pub name: &'static str,
+    /// What it models, in one line.
+    pub summary: &'static str,
+    /// Where the model comes from.
+    pub source: &'static str,
+    /// What can be set per run, on top of the drive's file.
+    pub knobs: &'static [Knob],
+    /// Checks a drive's parameters.
+    pub read: fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigError>,
+}
+
+/// Every kind of drive.
+pub static KINDS: &[&Kind] = &[&null::KIND];
+
+/// A named drive that ships with nearslot.
+pub struct Entry {
+    /// Name in configuration.
+    pub name: &'static str,
+    /// Its parameters.
+    pub text: &'static str,
+}
+
+macro_rules! catalog {
+    ($($name:literal),+ $(,)?) => {
+        &[$(Entry { name: $name, text: include_str!(concat!("catalog/", $name, ".toml")) }),+]
+    };
+}
+
+/// Every drive that ships with nearslot.
+pub static CATALOG: &[Entry] = catalog!["null"];
+
+/// The parameters of a drive of the catalog.
+///
+/// # Errors
+/// No such drive; the error suggests the nearest.
+pub fn catalog_text(name: &str) -> Result<&'static str, ConfigError> {
+    let found = CATALOG
+        .iter()
+        .find(|entry| canonical(entry.name) == canonical(name));
+    found.map(|entry| entry.text).ok_or_else(|| {
+        let names: Vec<&str> = CATALOG.iter().map(|entry| entry.name).collect();
+        ConfigError::unknown("drive", name, &names)
+    })
+}
+
+/// Reads a drive's file: `name` is for messages, `knobs` are settings on top of it.
+///
+/// # Errors
+/// Not TOML, an unknown kind or key, a value that is not allowed, parameters that contradict each other.
+pub fn read(
+    name: &str,
+    text: &str,
+    knobs: &[(String, KnobValue)],
+) -> Result<(Box<dyn Blueprint>, Knobs), ConfigError> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        ConfigError::value(&format!("drive {name}"), error.message(), "a TOML document")
+    })?;
+    let kind = kind_of(name, &table)?;
+    let knobs = Knobs::check(name, kind.knobs, knobs)?;
+    let blueprint = (kind.read)(&table, &knobs).map_err(|mut error| {
+        error.key = format!("drive {name}: {}", error.key);
+        error
+    })?;
+    Ok((blueprint, knobs))
+}
+
+/// The kind that a drive's file names.
+///
+/// # Errors
+/// The file names none, or one that does not exist.
+pub fn kind_of(name: &str, table: &toml::Table) -> Result<&'static Kind, ConfigError> {
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    let key = format!("drive {name}: kind");
+    let Some(toml::Value::String(word)) = table.get("kind") else {
+        return Err(ConfigError::value(
+            &key,
+            "missing",
+            &format!("one of {}", names.join(", ")),
+        ));
+    };
+    let found = KINDS.iter().find(|kind| kind.name == word);
+    found
+        .copied()
+        .ok_or_else(|| ConfigError::unknown(&format!("{key}, kind of drive"), word, &names))
+}

@@ -1,0 +1,137 @@
+//! What the stack and its drives exchange: I/Os with a place on one drive, commands, completions.
+
+use crate::ids::{DriveId, IoId, StreamId};
+use crate::request::{Op, Status};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+
+/// Where a block lies, as far as an oracle knows: computed once when an I/O is queued, so that a
+/// decision among hundreds costs no address translation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Cylinder, or whatever the oracle counts arm movement in.
+    pub band: u32,
+    /// Head that reads it.
+    pub surface: u32,
+    /// Angle at which it begins.
+    pub angle: Angle,
+}
+
+/// Where a head stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Cylinder, in the oracle's own count.
+    pub band: u32,
+    /// Active head.
+    pub surface: u32,
+}
+
+/// One I/O to one drive, waiting in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// The stack's name for it; used again after completion.
+    pub id: IoId,
+    /// Order of creation, never used again: what ties are broken by.
+    pub sequence: u64,
+    /// Who asks.
+    pub stream: StreamId,
+    /// Read or write.
+    pub op: Op,
+    /// First block on the drive.
+    pub at: Pba,
+    /// Length.
+    pub len: Blocks,
+    /// When its request came to the stack.
+    pub arrived: Instant,
+    /// Scheduling class and level, as in `Request`.
+    pub priority: u16,
+    /// Where `at` lies, by the drive's oracle.
+    pub place: Place,
+}
+
+/// An I/O that a placement wants done, before the stack gives it a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedIo {
+    /// On which drive.
+    pub drive: DriveId,
+    /// What.
+    pub op: Op,
+    /// First block there; ignored by a flush.
+    pub at: Pba,
+    /// Length; 0 for a flush.
+    pub len: Blocks,
+}
+
+/// The I/Os that carry out one request. The stack owns one and clears it for every request.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// All may start at once; the request is answered when the last is done.
+    pub ios: Vec<PlannedIo>,
+}
+
+/// What a drive is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The I/O it carries out, or `Command::ARM` for a bare movement of the arm.
+    pub io: IoId,
+    /// What to do.
+    pub op: Op,
+    /// First block.
+    pub at: Pba,
+    /// Length; 0 for flush and seek.
+    pub len: Blocks,
+}
+
+impl Command {
+    /// The name of a movement of the arm, which no request waits for.
+    pub const ARM: IoId = IoId(u32::MAX);
+}
+
+/// What a drive's time went into. Positioning and transfer follow the reference tables: waits inside a
+/// transfer that crosses tracks belong to the transfer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Command processing, bus, and waiting for the drive's buffer.
+    pub overhead: Duration,
+    /// Seek, head switch and write settle together.
+    pub seek: Duration,
+    /// Waiting for the first sector to come round.
+    pub rotation: Duration,
+    /// Reading or writing the medium.
+    pub transfer: Duration,
+}
+
+impl Cost {
+    /// All of it.
+    #[inline]
+    pub fn total(&self) -> Duration {
+        self.overhead + self.seek + self.rotation + self.transfer
+    }
+
+    /// Adds what another I/O of the same request cost.
+    #[inline]
+    pub fn add(&mut self, other: &Cost) {
+        self.overhead += other.overhead;
+        self.seek += other.seek;
+        self.rotation += other.rotation;
+        self.transfer += other.transfer;
+    }
+}
+
+/// A drive's completion of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriveDone {
+    /// Which I/O.
+    pub io: IoId,
+    /// What it was.
+    pub op: Op,
+    /// Where.
+    pub at: Pba,
+    /// How long.
+    pub len: Blocks,
+    /// How it ended.
+    pub status: Status,
+    /// What it cost.
+    pub cost: Cost,
+    /// Where the heads stand now, if the drive tells.
+    pub head: Option<Head>,
+}

@@ -1,0 +1,29 @@
+//! # nearslot-core
+//!
+//! Everything nearslot *decides*: no clock, no I/O, no threads, no bytes, no unsafe code. Two loops drive it,
+//! one in virtual time (`nearslot-lab`), one behind a socket.
+//!
+//! | Floor | Modules |
+//! |---|---|
+//! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
+//! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
+//! | F1 | [`contract`]: read this first; [`request`], [`io`]: what flows; [`registry`], [`metrics`] |
+//! | F0 | [`units`], [`ids`], [`rng`]: nothing of the domain |
+
+#![forbid(unsafe_code)]
+
+#[macro_use]
+pub mod registry;
+
+pub mod config;
+pub mod contract;
+pub mod drive;
+pub mod ids;
+pub mod io;
+pub mod metrics;
+pub mod place;
+pub mod request;
+pub mod rng;
+pub mod sched;
+pub mod stack;
+pub mod units;

@@ -1,0 +1,46 @@
+//! One drive, as it is: block n of the volume is block n of the drive.
+//!
+//! A discard needs no I/O, for a plain drive keeps no map of what is in use. O(1) per request.
+
+use crate::contract::Placement;
+use crate::ids::DriveId;
+use crate::io::{Plan, PlannedIo};
+use crate::registry::Spec;
+use crate::request::{Op, Request};
+use crate::units::{Blocks, Instant, Pba};
+
+struct Linear {
+    capacity: Blocks,
+}
+
+impl Placement for Linear {
+    fn plan(&mut self, _now: Instant, request: &Request, out: &mut Plan) {
+        if request.op == Op::Discard {
+            return;
+        }
+        let at = Pba(request.extent.start.0);
+        out.ios.push(PlannedIo {
+            drive: DriveId(0),
+            op: request.op,
+            at,
+            len: request.extent.len,
+        });
+    }
+
+    fn capacity(&self) -> Blocks {
+        self.capacity
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Placement> = Spec {
+    name: "linear",
+    aliases: &["single"],
+    summary: "one drive, block n on block n",
+    source: "what a plain disk does",
+    knobs: &[],
+    build: |_, env| {
+        Box::new(Linear {
+            capacity: env.blueprint.capacity(),
+        })
+    },
+};

@@ -1,0 +1,455 @@
+//! How a part presents itself: its name, its source, its knobs, and how it is built.
+//!
+//! A part ends with its card (`SPEC`), its folder's table has its line (`registry!`). The card is the single
+//! source for command line help, documentation and validation: [`Knobs`] are parsed and range-checked before
+//! `build`, which therefore cannot fail.
+
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+
+use crate::contract::Blueprint;
+use crate::units::Duration;
+
+/// The card of a part of kind `T`.
+pub struct Spec<T: ?Sized> {
+    /// Name in configuration, the field's own term.
+    pub name: &'static str,
+    /// Other names the field has for it.
+    pub aliases: &'static [&'static str],
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What can be set.
+    pub knobs: &'static [Knob],
+    /// Makes one, from checked knobs.
+    pub build: fn(&Knobs, &Env<'_>) -> Box<T>,
+}
+
+/// What a part may know of its surroundings when it is built.
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    /// The run's seed.
+    pub seed: u64,
+    /// This part's own name for its random stream, such as `sched/0`.
+    pub label: &'a str,
+    /// The drive below it, as its parameters describe it.
+    pub blueprint: &'a dyn Blueprint,
+}
+
+/// A thing that can be set.
+#[derive(Clone, Debug, Serialize)]
+pub struct Knob {
+    /// Its key.
+    pub name: &'static str,
+    /// Its kind with default and limits.
+    pub kind: KnobKind,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Kinds of knobs, each with its default and what is allowed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnobKind {
+    /// A whole number.
+    Integer {
+        /// Value when nothing is said.
+        default: i64,
+        /// Least allowed.
+        min: i64,
+        /// Most allowed.
+        max: i64,
+    },
+    /// A number with a fraction.
+    Number {
+        /// Value when nothing is said.
+        default: f64,
+        /// Least allowed.
+        min: f64,
+        /// Most allowed.
+        max: f64,
+    },
+    /// One word of several.
+    Choice {
+        /// Word when nothing is said.
+        default: &'static str,
+        /// All words.
+        options: &'static [&'static str],
+    },
+    /// Yes or no.
+    Flag {
+        /// Value when nothing is said.
+        default: bool,
+    },
+}
+
+impl Knob {
+    /// A whole number.
+    pub const fn integer(
+        name: &'static str,
+        default: i64,
+        range: RangeInclusive<i64>,
+        help: &'static str,
+    ) -> Knob {
+        let (min, max) = (*range.start(), *range.end());
+        Knob {
+            name,
+            kind: KnobKind::Integer { default, min, max },
+            help,
+        }
+    }
+
+    /// A number with a fraction.
+    pub const fn number(
+        name: &'static str,
+        default: f64,
+        range: RangeInclusive<f64>,
+        help: &'static str,
+    ) -> Knob {
+        let (min, max) = (*range.start(), *range.end());
+        Knob {
+            name,
+            kind: KnobKind::Number { default, min, max },
+            help,
+        }
+    }
+
+    /// One word of several.
+    pub const fn choice(
+        name: &'static str,
+        default: &'static str,
+        options: &'static [&'static str],
+        help: &'static str,
+    ) -> Knob {
+        Knob {
+            name,
+            kind: KnobKind::Choice { default, options },
+            help,
+        }
+    }
+
+    /// Yes or no.
+    pub const fn flag(name: &'static str, default: bool, help: &'static str) -> Knob {
+        Knob {
+            name,
+            kind: KnobKind::Flag { default },
+            help,
+        }
+    }
+
+    /// The default, as a value.
+    pub fn default_value(&self) -> KnobValue {
+        match self.kind {
+            KnobKind::Integer { default, .. } => KnobValue::Integer(default),
+            KnobKind::Number { default, .. } => KnobValue::Number(default),
+            KnobKind::Choice { default, .. } => KnobValue::Text(default.to_owned()),
+            KnobKind::Flag { default } => KnobValue::Flag(default),
+        }
+    }
+
+    /// What is allowed, in words.
+    pub fn allowed(&self) -> String {
+        match &self.kind {
+            KnobKind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
+            KnobKind::Number { min, max, .. } => format!("a number from {min} to {max}"),
+            KnobKind::Choice { options, .. } => format!("one of {}", options.join(", ")),
+            KnobKind::Flag { .. } => "true or false".to_owned(),
+        }
+    }
+
+    /// Checks a given value; the error is what is allowed. An integer serves where a number is asked for.
+    fn check(&self, value: &KnobValue) -> Result<KnobValue, String> {
+        let fit = match (&self.kind, value) {
+            (KnobKind::Integer { min, max, .. }, KnobValue::Integer(v)) => {
+                (min <= v && v <= max).then(|| value.clone())
+            }
+            (KnobKind::Number { min, max, .. }, KnobValue::Number(v)) => {
+                (min <= v && v <= max).then(|| value.clone())
+            }
+            (KnobKind::Number { min, max, .. }, KnobValue::Integer(v)) => {
+                let v = *v as f64;
+                (*min <= v && v <= *max).then_some(KnobValue::Number(v))
+            }
+            (KnobKind::Choice { options, .. }, KnobValue::Text(v)) => {
+                options.contains(&v.as_str()).then(|| value.clone())
+            }
+            (KnobKind::Flag { .. }, KnobValue::Flag(_)) => Some(value.clone()),
+            _ => None,
+        };
+        fit.ok_or_else(|| self.allowed())
+    }
+}
+
+/// A knob's value as given or as in effect.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[serde(untagged)]
+pub enum KnobValue {
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a fraction.
+    Number(f64),
+    /// A word.
+    Text(String),
+}
+
+impl KnobValue {
+    /// Reads a word of a command line: `true`, `12`, `0.5`, `text`.
+    pub fn parse(word: &str) -> KnobValue {
+        if let Ok(flag) = word.parse() {
+            KnobValue::Flag(flag)
+        } else if let Ok(integer) = word.parse() {
+            KnobValue::Integer(integer)
+        } else if let Ok(number) = word.parse::<f64>() {
+            KnobValue::Number(number)
+        } else {
+            KnobValue::Text(word.to_owned())
+        }
+    }
+}
+
+impl std::fmt::Display for KnobValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            KnobValue::Flag(value) => value.fmt(f),
+            KnobValue::Integer(value) => value.fmt(f),
+            KnobValue::Number(value) => value.fmt(f),
+            KnobValue::Text(value) => value.fmt(f),
+        }
+    }
+}
+
+/// A part's knobs in effect: every knob of its card, given or default, in the card's order.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Knobs(Vec<(&'static str, KnobValue)>);
+
+impl Knobs {
+    /// Checks given settings against a card; defaults fill the rest.
+    ///
+    /// # Errors
+    /// An unknown key (with the nearest valid one) or a value that is not allowed.
+    pub fn check(
+        part: &str,
+        card: &'static [Knob],
+        given: &[(String, KnobValue)],
+    ) -> Result<Knobs, ConfigError> {
+        for (key, value) in given {
+            if !card.iter().any(|knob| knob.name == key) {
+                let keys: Vec<&str> = card.iter().map(|knob| knob.name).collect();
+                return Err(ConfigError::unknown(&format!("knob of {part}"), key, &keys)
+                    .with_value(&value.to_string()));
+            }
+        }
+        let effective = |knob: &'static Knob| match given.iter().rfind(|(key, _)| key == knob.name)
+        {
+            None => Ok((knob.name, knob.default_value())),
+            Some((key, value)) => match knob.check(value) {
+                Ok(value) => Ok((knob.name, value)),
+                Err(allowed) => Err(ConfigError::value(
+                    &format!("{part}.{key}"),
+                    &value.to_string(),
+                    &allowed,
+                )),
+            },
+        };
+        card.iter()
+            .map(effective)
+            .collect::<Result<_, _>>()
+            .map(Knobs)
+    }
+
+    /// All of them, in the card's order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &KnobValue)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    fn value(&self, name: &str) -> &KnobValue {
+        let found = self.0.iter().find(|(key, _)| *key == name);
+        &found
+            .unwrap_or_else(|| panic!("the card has no knob {name}"))
+            .1
+    }
+
+    /// A whole number that the card declares non-negative.
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.value(name) {
+            KnobValue::Integer(value) => {
+                u64::try_from(*value).expect("its card allows no negative")
+            }
+            other => panic!("knob {name} is not an integer: {other}"),
+        }
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.value(name) {
+            KnobValue::Number(value) => *value,
+            other => panic!("knob {name} is not a number: {other}"),
+        }
+    }
+
+    /// A time given in milliseconds (`*_ms`), whole or not.
+    pub fn duration_ms(&self, name: &str) -> Duration {
+        match self.value(name) {
+            KnobValue::Integer(_) => Duration::from_ms(self.integer(name)),
+            _ => Duration::from_ms_f64(self.number(name)),
+        }
+    }
+
+    /// A word.
+    pub fn choice(&self, name: &str) -> &str {
+        match self.value(name) {
+            KnobValue::Text(value) => value,
+            other => panic!("knob {name} is not a word: {other}"),
+        }
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.value(name) {
+            KnobValue::Flag(value) => *value,
+            other => panic!("knob {name} is not a flag: {other}"),
+        }
+    }
+}
+
+/// A mistake in a configuration, found before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct ConfigError {
+    /// The thing that is wrong.
+    pub key: String,
+    /// What was given, if anything.
+    pub value: Option<String>,
+    /// What is allowed.
+    pub allowed: String,
+    /// The nearest thing that would have been right.
+    pub nearest: Option<String>,
+}
+
+impl ConfigError {
+    /// `key` has a value that is not allowed.
+    pub fn value(key: &str, value: &str, allowed: &str) -> ConfigError {
+        ConfigError {
+            key: key.to_owned(),
+            value: Some(value.to_owned()),
+            allowed: allowed.to_owned(),
+            nearest: None,
+        }
+    }
+
+    /// There is no such `kind` as `name`.
+    pub fn unknown(kind: &str, name: &str, known: &[&str]) -> ConfigError {
+        let allowed = match known {
+            [] => "there are none".to_owned(),
+            _ => format!("one of {}", known.join(", ")),
+        };
+        ConfigError {
+            key: format!("unknown {kind} `{name}`"),
+            value: None,
+            allowed,
+            nearest: nearest(name, known),
+        }
+    }
+
+    /// The same with the value that came with the key.
+    pub fn with_value(mut self, value: &str) -> ConfigError {
+        self.value = Some(value.to_owned());
+        self
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.key.clone();
+        if let Some(value) = &self.value {
+            text += &format!(" = {value}");
+        }
+        if let Some(nearest) = &self.nearest {
+            text += &format!("; did you mean `{nearest}`?");
+        }
+        text + &format!(" (allowed: {})", self.allowed)
+    }
+}
+
+/// The known name nearest to a mistyped one, if any is near.
+pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
+    let scored = known
+        .iter()
+        .map(|k| (strsim::damerau_levenshtein(name, k), *k));
+    let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
+    let near = distance <= 2.max(name.len() / 3) || best.starts_with(name);
+    near.then(|| best.to_owned())
+}
+
+/// Finds a part by name or alias. `_` and `-` are one letter, case does not count.
+///
+/// # Errors
+/// No such part; the error suggests the nearest.
+pub fn find<T: ?Sized>(
+    kind: &str,
+    table: &'static [&'static Spec<T>],
+    name: &str,
+) -> Result<&'static Spec<T>, ConfigError> {
+    let same = |a: &str| canonical(a) == canonical(name);
+    let found = table
+        .iter()
+        .find(|spec| same(spec.name) || spec.aliases.iter().any(|a| same(a)));
+    found.copied().ok_or_else(|| {
+        let names: Vec<&str> = table.iter().map(|spec| spec.name).collect();
+        ConfigError::unknown(kind, name, &names)
+    })
+}
+
+/// A name with its spelling variants folded.
+pub fn canonical(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+/// Declares the modules of a folder's parts and the table of their cards.
+#[macro_export]
+macro_rules! registry {
+    ($kind:ty; $($part:ident),+ $(,)?) => {
+        $(mod $part;)+
+        /// Every part of this kind, in the order of presentation.
+        pub static TABLE: &[&$crate::registry::Spec<$kind>] = &[$(&$part::SPEC),+];
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static CARD: &[Knob] = &[
+        Knob::integer("batch", 16, 1..=64, "how many"),
+        Knob::number("weight", 0.5, 0.0..=1.0, "how much"),
+    ];
+
+    fn given(key: &str, value: KnobValue) -> Vec<(String, KnobValue)> {
+        vec![(key.to_owned(), value)]
+    }
+
+    #[test]
+    fn defaults_fill_what_is_not_given() {
+        let knobs = Knobs::check("p", CARD, &given("batch", KnobValue::Integer(3))).unwrap();
+        assert_eq!(knobs.integer("batch"), 3);
+        assert!((knobs.number("weight") - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_unknown_knob_names_the_nearest() {
+        let error = Knobs::check("p", CARD, &given("wieght", KnobValue::Integer(1))).unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("weight"));
+    }
+
+    #[test]
+    fn a_value_out_of_range_names_what_is_allowed() {
+        let error = Knobs::check("p", CARD, &given("batch", KnobValue::Integer(65))).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "p.batch = 65 (allowed: a whole number from 1 to 64)"
+        );
+        assert!(Knobs::check("p", CARD, &given("batch", KnobValue::Number(1.5))).is_err());
+    }
+}

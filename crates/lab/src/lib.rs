@@ -1,0 +1,1 @@
+//! Runs nearslot in virtual time.
