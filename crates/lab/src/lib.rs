@@ -1,1 +1,5 @@
-//! Runs nearslot in virtual time.
+//! # nearslot-lab
+//!
+//! Runs the decisions of `nearslot-core` in virtual time: traces and workloads in, results out.
+
+pub mod trace;

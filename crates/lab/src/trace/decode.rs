@@ -1,0 +1,276 @@
+//! What a trace format is to the rest: a probe and a decoder of bytes.
+//!
+//! A decoder is a pure push parser: it gets bytes, appends records, and says how many bytes it has used up.
+//! Who brings the bytes (a mapped file, a decompressor, standard input) is not its business, so every decoder
+//! can be fuzzed and timed on a slice.
+
+use std::collections::BTreeMap;
+
+use super::TraceError;
+use super::record::Record;
+
+/// A trace format, one file and one line in the table each.
+pub struct Format {
+    /// Name for `--format`, the field's own term.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Who defines it.
+    pub source: &'static str,
+    /// How its bytes are recognised.
+    pub probe: Probe,
+    /// Makes a decoder.
+    pub decoder: fn(&Options) -> Result<Box<dyn Decoder>, TraceError>,
+}
+
+/// How a format is recognised from the first bytes of its (decompressed) stream.
+pub enum Probe {
+    /// Certain bytes stand at its start.
+    Magic(fn(&[u8]) -> bool),
+    /// Binary without a magic: the share of the sample that makes sense, in `0..=1`.
+    Binary(fn(&[u8]) -> f64),
+    /// Text: whether a line parses. The best format over the first lines is taken.
+    Line(fn(&[u8]) -> bool),
+    /// Never detected, only named.
+    Never,
+}
+
+/// What the user may say about a trace's meaning.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Unit of plain integer times, where the format leaves it open: `s ms us ns`.
+    pub time_unit: Option<TimeUnit>,
+    /// Column description of the generic CSV reader (`ts=5:us,op=2:R/W,...`).
+    pub columns: Option<String>,
+    /// Bytes per object id, for formats that have ids instead of addresses.
+    pub block_size: Option<u64>,
+    /// Stop at the first bad line instead of counting it.
+    pub strict: bool,
+}
+
+/// Units of time in traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+/// Turns bytes into records.
+pub trait Decoder: Send {
+    /// Uses up whole records (or lines) from the front of `bytes`, appends what they say to `out.records`, and
+    /// gives the number of bytes used. It may stop early when `out` has enough. `last` says that no bytes follow;
+    /// what is then left over is a truncated record, to be counted in `out.anomalies`.
+    ///
+    /// # Errors
+    /// The bytes cannot be of this format; the error says where and why.
+    fn decode(&mut self, bytes: &[u8], last: bool, out: &mut Sink) -> Result<usize, TraceError>;
+
+    /// No bytes follow and all were used: append what was held back (a merge, a summary).
+    ///
+    /// # Errors
+    /// As for `decode`.
+    fn finish(&mut self, _out: &mut Sink) -> Result<(), TraceError> {
+        Ok(())
+    }
+
+    /// What the format's time stamps are; asked after the first records.
+    fn time(&self) -> TimeMeaning;
+}
+
+/// What a format's time stamps mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeMeaning {
+    /// Smallest step in ns.
+    pub resolution_ns: u64,
+    /// Which event was stamped.
+    pub kind: TimeKind,
+    /// Unix time of the format's time 0 in ns, when the format tells; the pipeline adds the first record's `ts`.
+    pub epoch_unix_ns: Option<i64>,
+}
+
+/// Which event a time stamp belongs to, after the reader's own correction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeKind {
+    /// It came to the traced layer.
+    Arrival,
+    /// It was given to the device.
+    Issue,
+    /// It was done.
+    Completion,
+    /// The format has no times at all.
+    None,
+}
+
+/// Where a decoder puts what it finds.
+#[derive(Default)]
+pub struct Sink {
+    /// Records found, in the order of the file.
+    pub records: Vec<Record>,
+    /// Device names, by `Record::dev`.
+    pub devices: Names,
+    /// Client names, by `Record::client`; the first is the unknown client.
+    pub clients: Names,
+    /// What was odd.
+    pub anomalies: Anomalies,
+}
+
+/// A table of strings by number.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    names: Vec<String>,
+    index: BTreeMap<Vec<u8>, u32>,
+    last: Option<(Vec<u8>, u32)>,
+}
+
+impl Names {
+    /// The number of a name, new or known. Runs of the same name cost one comparison.
+    pub fn intern(&mut self, name: &[u8]) -> u32 {
+        if let Some((last, number)) = &self.last
+            && last == name
+        {
+            return *number;
+        }
+        let number = match self.index.get(name) {
+            Some(number) => *number,
+            None => self.add(name),
+        };
+        self.last = Some((name.to_owned(), number));
+        number
+    }
+
+    fn add(&mut self, name: &[u8]) -> u32 {
+        let number = u32::try_from(self.names.len()).expect("fewer than 2^32 names");
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.index.insert(name.to_owned(), number);
+        number
+    }
+
+    /// All names, by number.
+    pub fn all(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// Counts of what was odd in a trace, by kind, with the first places.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct Anomalies {
+    counts: BTreeMap<Anomaly, u64>,
+    examples: Vec<(Anomaly, String)>,
+}
+
+/// Kinds of oddities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Anomaly {
+    /// A line or record that does not parse; left out.
+    BadRecord,
+    /// The file ends inside a record; what is there of it is left out.
+    Truncated,
+    /// A read or write of no bytes; left out.
+    ZeroLength,
+    /// More than 64 MiB; kept.
+    Oversized,
+    /// Ends beyond 2^63 bytes; left out.
+    BeyondAddressSpace,
+    /// A time stamp before its predecessor; sorted.
+    Inversion,
+    /// A time stamp further before than the reorder window; clamped to order only if the user said so.
+    BeyondWindow,
+    /// The tracer lost events.
+    Lost,
+    /// The direction is not in the trace and was assumed to be a read.
+    DirectionGuessed,
+    /// An operation that moves no data and was left out (passthrough, remap).
+    NotData,
+    /// A gap of more than an hour, or a step back of more than a second.
+    ClockStep,
+}
+
+impl Anomalies {
+    /// At most this many examples of each kind are kept.
+    pub const EXAMPLES_MAX: usize = 5;
+
+    /// Counts one.
+    pub fn count(&mut self, anomaly: Anomaly) {
+        self.add(anomaly, 1);
+    }
+
+    /// Counts several.
+    pub fn add(&mut self, anomaly: Anomaly, many: u64) {
+        *self.counts.entry(anomaly).or_default() += many;
+    }
+
+    /// Counts one and keeps where and what it was, while few of its kind are kept.
+    pub fn note(&mut self, anomaly: Anomaly, example: impl FnOnce() -> String) {
+        self.count(anomaly);
+        let kept = self
+            .examples
+            .iter()
+            .filter(|(kind, _)| *kind == anomaly)
+            .count();
+        if kept < Anomalies::EXAMPLES_MAX {
+            self.examples.push((anomaly, example()));
+        }
+    }
+
+    /// How many of a kind.
+    pub fn of(&self, anomaly: Anomaly) -> u64 {
+        self.counts.get(&anomaly).copied().unwrap_or(0)
+    }
+
+    /// All kinds that occurred.
+    pub fn iter(&self) -> impl Iterator<Item = (Anomaly, u64)> {
+        self.counts.iter().map(|(kind, count)| (*kind, *count))
+    }
+
+    /// The kept examples.
+    pub fn examples(&self) -> &[(Anomaly, String)] {
+        &self.examples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_numbers() {
+        let mut names = Names::default();
+        assert_eq!(
+            (
+                names.intern(b"sda"),
+                names.intern(b"sdb"),
+                names.intern(b"sda")
+            ),
+            (0, 1, 0)
+        );
+        assert_eq!(names.all(), ["sda", "sdb"]);
+    }
+
+    #[test]
+    fn only_the_first_examples_are_kept() {
+        let mut anomalies = Anomalies::default();
+        for line in 0..9 {
+            anomalies.note(Anomaly::BadRecord, || format!("line {line}"));
+        }
+        assert_eq!(anomalies.of(Anomaly::BadRecord), 9);
+        assert_eq!(anomalies.examples().len(), 5);
+    }
+}

@@ -1,0 +1,139 @@
+//! The canonical record: every reader makes these, everything behind a reader sees only these.
+
+use serde::{Deserialize, Serialize};
+
+/// What a traced request did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum TraceOp {
+    /// Bring bytes.
+    Read = 0,
+    /// Store bytes.
+    Write = 1,
+    /// Make earlier writes safe.
+    Flush = 2,
+    /// Bytes are no longer needed.
+    Discard = 3,
+    /// Store zeroes without sending them.
+    WriteZeroes = 4,
+    /// Anything else.
+    Other = 5,
+}
+
+impl TraceOp {
+    /// All of them, by code.
+    pub const ALL: [TraceOp; 6] = [
+        TraceOp::Read,
+        TraceOp::Write,
+        TraceOp::Flush,
+        TraceOp::Discard,
+        TraceOp::WriteZeroes,
+        TraceOp::Other,
+    ];
+
+    /// As results and our Parquet spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TraceOp::Read => "read",
+            TraceOp::Write => "write",
+            TraceOp::Flush => "flush",
+            TraceOp::Discard => "discard",
+            TraceOp::WriteZeroes => "write_zeroes",
+            TraceOp::Other => "other",
+        }
+    }
+
+    /// Whether the medium is read or written.
+    pub const fn is_media(self) -> bool {
+        matches!(self, TraceOp::Read | TraceOp::Write)
+    }
+}
+
+/// Facts about a record that need one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flags(pub u16);
+
+impl Flags {
+    /// Force unit access: safe before it is answered.
+    pub const FUA: Flags = Flags(1);
+    /// A flush comes before it.
+    pub const PREFLUSH: Flags = Flags(1 << 1);
+    /// Somebody waits for it.
+    pub const SYNC: Flags = Flags(1 << 2);
+    /// File system metadata.
+    pub const METADATA: Flags = Flags(1 << 3);
+    /// Read ahead of need.
+    pub const READAHEAD: Flags = Flags(1 << 4);
+    /// `priority` is known.
+    pub const PRIORITY: Flags = Flags(1 << 5);
+    /// The time stamp was reconstructed by the reader.
+    pub const RECONSTRUCTED: Flags = Flags(1 << 6);
+    /// The time stamp is coarser than 1 ms.
+    pub const COARSE: Flags = Flags(1 << 7);
+    /// Torn writes are excluded.
+    pub const ATOMIC: Flags = Flags(1 << 8);
+
+    /// Whether all of `other` are set.
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// One traced request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Arrival at the traced layer in ns. Readers give the format's own clock; the pipeline makes it relative to
+    /// the first record kept.
+    pub ts: i64,
+    /// First byte, from the start of device `dev`.
+    pub offset: u64,
+    /// Bytes; 0 only for flush and other.
+    pub len: u64,
+    /// Issue to completion as traced, or [`Record::UNKNOWN`].
+    pub service_ns: u64,
+    /// Arrival to completion as traced, or [`Record::UNKNOWN`].
+    pub response_ns: u64,
+    /// Index into the trace's device names.
+    pub dev: u32,
+    /// Index into the trace's client names; 0 is unknown.
+    pub client: u32,
+    /// See [`Flags`].
+    pub flags: Flags,
+    /// Linux I/O priority (`class << 13 | hint << 3 | level`), valid with [`Flags::PRIORITY`].
+    pub priority: u16,
+    /// What it did.
+    pub op: TraceOp,
+}
+
+impl Record {
+    /// A time that the trace does not tell.
+    pub const UNKNOWN: u64 = u64::MAX;
+
+    /// A plain record without flags, client or traced latencies.
+    pub const fn new(ts: i64, op: TraceOp, offset: u64, len: u64, dev: u32) -> Record {
+        Record {
+            ts,
+            offset,
+            len,
+            service_ns: Record::UNKNOWN,
+            response_ns: Record::UNKNOWN,
+            dev,
+            client: 0,
+            flags: Flags(0),
+            priority: 0,
+            op,
+        }
+    }
+
+    /// First byte behind it.
+    pub const fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}
