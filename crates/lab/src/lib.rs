@@ -2,4 +2,6 @@
 //!
 //! Runs the decisions of `nearslot-core` in virtual time: traces and workloads in, results out.
 
+pub mod outcome;
 pub mod trace;
+pub mod workload;

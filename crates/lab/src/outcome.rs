@@ -1,0 +1,177 @@
+//! What a run found, as plain data: the JSON of `run` and `compare`, and the input of every other output.
+//!
+//! `schema/results.schema.json` documents it for others; a test holds the two together. Keys carry their units.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the JSON layout; grows when a key changes its meaning or goes away.
+pub const SCHEMA: u32 = 1;
+
+/// All results of one command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Results {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of nearslot.
+    pub version: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The trace that was replayed; `None` for a synthetic workload.
+    pub trace: Option<TraceInfo>,
+    /// One per point of the grid, in the order of the grid. Fewer than asked for after an interruption.
+    pub runs: Vec<Run>,
+    /// Best first, by mean response time; closed loops by throughput, which is the same order at equal depth.
+    pub ranking: Vec<Rank>,
+    /// Runs that the grid has, done or not.
+    pub runs_planned: usize,
+    /// What the reader ought to know before believing the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// Which trace it was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TraceInfo {
+    /// Files, as given.
+    pub files: Vec<String>,
+    /// Format as detected or named.
+    pub format: String,
+    /// XXH3-128 of the canonical records that were replayed, in hex: the same trace has the same hash in any
+    /// format and container.
+    pub hash: String,
+    /// Requests replayed.
+    pub requests: u64,
+    /// The device replayed, by its name in the trace.
+    pub device: String,
+    /// First to last arrival in seconds.
+    pub span_s: f64,
+    /// What was done to the addresses: `none`, `wrap`, `scale`, `truncate`.
+    pub fit: String,
+    /// How time stamps coarser than 1 ms were spread: `none`, `even`, `poisson`.
+    pub spread: String,
+}
+
+/// One simulated run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// What distinguishes it within the grid, such as `sched=satf depth=8`.
+    pub label: String,
+    /// Everything in effect, defaults spelled out: `drive`, `sched`, `oracle`, `place` (tables with `name` and
+    /// knobs), `workload`, `seed`, `warmup`.
+    pub config: serde_json::Value,
+    /// How requests came: `open`, `closed`, `dependent`, or the synthetic workload's name.
+    pub replay: String,
+    /// Requests answered.
+    pub requests: u64,
+    /// Of these, how many were cut off the front as warm-up; all times below are without them.
+    pub warmup_requests: u64,
+    /// Requests by operation: `read`, `write`, `flush`, `discard`.
+    pub operations: BTreeMap<String, u64>,
+    /// Requests that arrived and were not answered when the run ended; 0 unless it was cut short.
+    pub pending: u64,
+    /// Virtual time the measured part took, in seconds.
+    pub duration_s: f64,
+    /// Requests answered per second.
+    pub throughput_rps: f64,
+    /// Megabytes (10^6) read and written per second.
+    pub throughput_mb_s: f64,
+    /// Arrival to answer, reads and writes.
+    pub response_ms: Times,
+    /// The same for reads alone; `None` if there was none.
+    pub read_response_ms: Option<Times>,
+    /// The same for writes alone.
+    pub write_response_ms: Option<Times>,
+    /// Arrival to start on the drive.
+    pub wait_ms: Times,
+    /// Waits of reads alone.
+    pub read_wait_ms: Option<Times>,
+    /// Waits of writes alone.
+    pub write_wait_ms: Option<Times>,
+    /// Start on the drive to answer.
+    pub service_ms: Times,
+    /// Service times of reads alone.
+    pub read_service_ms: Option<Times>,
+    /// Service times of writes alone.
+    pub write_service_ms: Option<Times>,
+    /// Mean seek (with head switch and settle) per request.
+    pub seek_ms: f64,
+    /// Mean rotational wait per request.
+    pub rotation_ms: f64,
+    /// Mean media transfer per request.
+    pub transfer_ms: f64,
+    /// Mean command, bus and buffer time per request.
+    pub overhead_ms: f64,
+    /// Share of the time that the drive was busy, in `0..=1`.
+    pub utilisation: f64,
+    /// Mean number of requests in the system, waiting or in service (time average).
+    pub queue_mean: f64,
+    /// Most requests in the system at once.
+    pub queue_max: u64,
+    /// Wall-clock seconds that the simulation took. Not part of what repeats.
+    pub simulated_in_s: f64,
+    /// What the plots need; left out of plain JSON.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub series: Option<Series>,
+}
+
+/// A distribution of times in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Arithmetic mean, exact.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Longest.
+    pub max: f64,
+    /// 95 % confidence interval of the mean `[low, high]` by batch means or replications; `None` when there are too
+    /// few requests to tell.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// A place in the ranking.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Rank {
+    /// Index into `runs`.
+    pub run: usize,
+    /// Its label.
+    pub label: String,
+    /// Its mean response time in milliseconds.
+    pub response_ms_mean: f64,
+    /// That mean divided by the best one's; 1 for the best.
+    pub ratio_to_best: f64,
+    /// Whether the difference to the run ranked just above is beyond noise (95 %); `None` for the best, or when there
+    /// are too few requests to tell.
+    pub beyond_noise: Option<bool>,
+}
+
+/// What the plots need.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// Response-time distribution: milliseconds, rising.
+    pub cdf_ms: Vec<f64>,
+    /// Share of requests at or below, in `0..=1`.
+    pub cdf_share: Vec<f64>,
+    /// Start of each interval of the run in seconds.
+    pub time_s: Vec<f64>,
+    /// Requests answered per second in each interval.
+    pub rate_rps: Vec<f64>,
+    /// Mean response time of those answered in each interval, in milliseconds; `None` if none was.
+    pub response_ms: Vec<Option<f64>>,
+    /// Mean number in the system in each interval.
+    pub queue: Vec<f64>,
+    /// Starts on the drive, some thousands in a row: when, in seconds.
+    pub arm_s: Vec<f64>,
+    /// Where, as a share of the drive's blocks in `0..=1`.
+    pub arm_share: Vec<f64>,
+    /// Cylinder (or the oracle's band) for the same starts.
+    pub arm_band: Vec<u32>,
+    /// Whether it was a write.
+    pub arm_write: Vec<bool>,
+}
