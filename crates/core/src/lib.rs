@@ -8,7 +8,7 @@
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
 //! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
 //! | F1 | [`contract`]: read this first; [`request`], [`io`]: what flows; [`registry`], [`metrics`] |
-//! | F0 | [`units`], [`ids`], [`rng`]: nothing of the domain |
+//! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
 
@@ -20,10 +20,12 @@ pub mod contract;
 pub mod drive;
 pub mod ids;
 pub mod io;
+pub mod list;
 pub mod metrics;
 pub mod place;
 pub mod request;
 pub mod rng;
 pub mod sched;
+pub mod sorted;
 pub mod stack;
 pub mod units;

@@ -2,6 +2,14 @@
 
 use crate::contract::Scheduler;
 
+mod line;
+
 registry! { dyn Scheduler;
     fcfs,
+    sstf,
+    scan,
+    cscan,
+    look,
+    clook,
+    vscan,
 }
