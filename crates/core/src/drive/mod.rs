@@ -6,6 +6,8 @@
 use crate::contract::Blueprint;
 use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical};
 
+mod file;
+pub mod hdd;
 mod null;
 pub mod oracle;
 
@@ -24,7 +26,7 @@ pub struct Kind {
 }
 
 /// Every kind of drive.
-pub static KINDS: &[&Kind] = &[&null::KIND];
+pub static KINDS: &[&Kind] = &[&null::KIND, &hdd::KIND];
 
 /// A named drive that ships with nearslot.
 pub struct Entry {

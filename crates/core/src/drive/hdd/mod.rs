@@ -1,0 +1,385 @@
+//! Disk drives with a moving arm: layout, mechanics, and the drive made of them.
+//!
+//! | Module | Decides |
+//! |---|---|
+//! | [`parameters`] | what a drive's file may say |
+//! | [`layout`] | where every block lies (`runs`: among spare and defective sectors) |
+//! | [`spindle`] | which angle is under the heads when |
+//! | [`seek`] | how long the arm moves |
+//! | [`mech`] | what an access to the medium costs |
+//!
+//! Drive and oracles share one immutable [`Mechanics`]; each has its own idea of where the heads stand.
+//! Source: DiskSim 4.0's disk model as the reference tables state it. Costs about 30 ns a command.
+
+use std::sync::Arc;
+
+use super::Kind;
+use crate::contract::{Blueprint, Drive, Oracle};
+use crate::io::{Command, Cost, DriveDone, Head, Place};
+use crate::registry::{ConfigError, Knob, Knobs};
+use crate::request::{Op, Status};
+use crate::units::{Blocks, Duration, Instant, Pba};
+
+pub mod layout;
+pub mod mech;
+pub mod parameters;
+mod runs;
+pub mod seek;
+pub mod spindle;
+
+pub use mech::Mechanics;
+pub use parameters::Parameters;
+
+/// A disk drive before it runs.
+#[derive(Clone, Debug)]
+pub struct HddBlueprint {
+    mechanics: Arc<Mechanics>,
+}
+
+impl HddBlueprint {
+    /// From checked parameters.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn new(parameters: &Parameters) -> Result<HddBlueprint, ConfigError> {
+        parameters.check()?;
+        let mechanics = Arc::new(Mechanics::new(parameters)?);
+        Ok(HddBlueprint { mechanics })
+    }
+
+    fn read(table: &toml::Table, knobs: &Knobs) -> Result<HddBlueprint, ConfigError> {
+        let parameters = Parameters::read(table)?;
+        match knobs.choice("layout") {
+            "ideal" => HddBlueprint::new(&parameters.ideal()),
+            _ => HddBlueprint::new(&parameters),
+        }
+    }
+
+    /// What drive and oracles share.
+    pub fn mechanics(&self) -> &Arc<Mechanics> {
+        &self.mechanics
+    }
+}
+
+impl Blueprint for HddBlueprint {
+    fn capacity(&self) -> Blocks {
+        self.mechanics.layout().capacity()
+    }
+
+    fn drive(&self) -> Box<dyn Drive> {
+        Box::new(HddDrive {
+            head: self.mechanics.start(),
+            mechanics: Arc::clone(&self.mechanics),
+            running: None,
+        })
+    }
+
+    fn exact(&self) -> Box<dyn Oracle> {
+        Box::new(ExactOracle {
+            head: self.mechanics.start(),
+            mechanics: Arc::clone(&self.mechanics),
+            started: None,
+        })
+    }
+
+    fn revolution(&self) -> Option<Duration> {
+        Some(self.mechanics.spindle().revolution())
+    }
+}
+
+/// Pure mechanics: no buffer, no overheads. Rests where a command left it.
+struct HddDrive {
+    mechanics: Arc<Mechanics>,
+    head: Head,
+    running: Option<(Instant, DriveDone)>,
+}
+
+impl HddDrive {
+    /// What a command costs and where it leaves the heads.
+    fn carry_out(&self, now: Instant, command: &Command) -> (Cost, Head) {
+        let Command { op, at, len, .. } = *command;
+        match op {
+            Op::Read | Op::Write => {
+                let media = self.mechanics.access(now, self.head, op, at, len);
+                (media.cost, media.head)
+            }
+            Op::Seek => {
+                let to = self.mechanics.layout().spot(at).head();
+                let seek = self.mechanics.movement(self.head, to, op);
+                (
+                    Cost {
+                        seek,
+                        ..Cost::default()
+                    },
+                    to,
+                )
+            }
+            // Nothing is buffered, and no map is kept.
+            Op::Flush | Op::Discard => (Cost::default(), self.head),
+        }
+    }
+}
+
+impl Drive for HddDrive {
+    fn submit(&mut self, now: Instant, command: &Command) {
+        assert!(self.running.is_none(), "the drive is busy");
+        let (cost, head) = self.carry_out(now, command);
+        self.head = head;
+        let Command { io, op, at, len } = *command;
+        let done = DriveDone {
+            io,
+            op,
+            at,
+            len,
+            status: Status::Done,
+            cost,
+            head: Some(head),
+        };
+        self.running = Some((now + cost.total(), done));
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        self.running.map(|(due, _)| due)
+    }
+
+    fn advance(&mut self, now: Instant) -> Option<DriveDone> {
+        let (_, done) = self.running.take_if(|(due, _)| *due <= now)?;
+        Some(done)
+    }
+}
+
+/// Knows the drive's parameters and computes what the drive will do.
+struct ExactOracle {
+    mechanics: Arc<Mechanics>,
+    head: Head,
+    /// Last block of the command under way.
+    started: Option<Pba>,
+}
+
+impl Oracle for ExactOracle {
+    fn head(&self) -> Head {
+        self.head
+    }
+
+    fn bands(&self) -> u32 {
+        self.mechanics.cylinders()
+    }
+
+    fn locate(&self, at: Pba) -> Place {
+        self.mechanics.layout().spot(at).place
+    }
+
+    fn reach(&self, distance: u32) -> Duration {
+        self.mechanics.reach(distance)
+    }
+
+    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        self.mechanics.position(now, self.head, op, place)
+    }
+
+    fn started(&mut self, _now: Instant, command: &Command) {
+        self.started = match command.op {
+            Op::Read | Op::Write => Some(Pba(command.at.0 + command.len.0 - 1)),
+            Op::Seek => Some(command.at),
+            Op::Flush | Op::Discard => None,
+        };
+    }
+
+    fn observed(&mut self, _now: Instant, done: &DriveDone) {
+        let last = self.started.take();
+        let expected = || last.map(|last| self.mechanics.layout().spot(last).head());
+        if let Some(head) = done.head.or_else(expected) {
+            self.head = head;
+        }
+    }
+}
+
+pub(super) static KIND: Kind = Kind {
+    name: "hdd",
+    summary: "a disk with a moving arm: zones, skews, defects, measured seek curve, rotation",
+    source: "DiskSim 4.0 (Bucy, Ganger and others, Carnegie Mellon University, 2008), its disk model",
+    knobs: &[
+        Knob::choice(
+            "model",
+            "mechanical",
+            &["mechanical"],
+            "mechanical: arm and platters only",
+        ),
+        Knob::choice(
+            "layout",
+            "real",
+            &["real", "ideal"],
+            "ideal leaves out spare and defective sectors",
+        ),
+    ],
+    read: |table, knobs| Ok(Box::new(HddBlueprint::read(table, knobs)?)),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::IoId;
+
+    /// 6,000 turns a minute, a turn is 10 ms; 10 sectors a track, 1 ms each; 2 heads, 3 cylinders; a track skew
+    /// of 2 sectors, a cylinder skew of 3.
+    fn drive(settle_ms: f64) -> HddBlueprint {
+        let text = format!(
+            "kind = 'hdd'
+            rpm = 6000
+            heads = 2
+            cylinders = 3
+            head_switch_ms = 0.5
+            write_settle_ms = {settle_ms}
+            sparing = {{ at = 'zone-end' }}
+            seek_ms = [[1, 2.0], [2, 2.5]]
+            [[zones]]
+            cylinders = [0, 2]
+            sectors_per_track = 10
+            track_skew_sectors = 2
+            cylinder_skew_sectors = 3
+            spares = 5
+            slips = [25]
+            remaps = [[43, 58]]"
+        );
+        HddBlueprint::new(&Parameters::read(&text.parse().unwrap()).unwrap()).unwrap()
+    }
+
+    const HOME: Head = Head {
+        band: 0,
+        surface: 0,
+    };
+
+    fn access(now_us: u64, op: Op, at: u64, len: u64) -> Cost {
+        let now = Instant(now_us * 1_000);
+        drive(0.25)
+            .mechanics()
+            .access(now, HOME, op, Pba(at), Blocks(len))
+            .cost
+    }
+
+    /// Microseconds of seek, rotation and transfer; a time rounded down to 2999.999 counts as 3000.
+    fn us(cost: Cost) -> [u64; 3] {
+        [cost.seek, cost.rotation, cost.transfer].map(|span| (span.0 + 10) / 1_000)
+    }
+
+    #[test]
+    fn a_read_on_the_track_waits_for_its_angle() {
+        assert_eq!(us(access(0, Op::Read, 3, 2)), [0, 3_000, 2_000]);
+        assert_eq!(us(access(3_000, Op::Read, 3, 2)), [0, 0, 2_000]);
+        assert_eq!(us(access(3_001, Op::Read, 3, 2)), [0, 9_999, 2_000]);
+    }
+
+    #[test]
+    fn a_switch_costs_and_a_write_settles() {
+        // Block 10: track 1, angle 0.2 turns.
+        assert_eq!(us(access(0, Op::Read, 10, 1)), [500, 1_500, 1_000]);
+        assert_eq!(us(access(0, Op::Write, 10, 1)), [750, 1_250, 1_000]);
+        // Block 20: cylinder 1, head 0, angle 0.5; the move takes 2 ms whatever the head.
+        assert_eq!(us(access(0, Op::Write, 20, 1)), [2_250, 2_750, 1_000]);
+        // No move, no settle.
+        assert_eq!(us(access(0, Op::Write, 0, 1)), [0, 0, 1_000]);
+    }
+
+    #[test]
+    fn crossing_to_the_next_track_is_transfer() {
+        // Blocks 8 and 9 pass until 10 ms, the switch takes 0.5 ms, block 10 comes by at 12 ms.
+        assert_eq!(us(access(0, Op::Read, 8, 3)), [0, 8_000, 5_000]);
+    }
+
+    #[test]
+    fn a_skipped_sector_passes_under_the_head() {
+        // Cylinder 1 begins at angle 0.5. Its sectors 4 and 6 hold blocks 24 and 25: sector 5 is skipped.
+        assert_eq!(us(access(0, Op::Read, 24, 2)), [2_000, 7_000, 3_000]);
+    }
+
+    #[test]
+    fn a_remapped_sector_is_visited() {
+        // Blocks 41, 42, 43 lie at positions 42, 58, 44: cylinder 2, head 0, sectors 2 and 4; head 1, sector 8.
+        // Cylinder 2 begins at 0.5 + 0.2 + 0.3 = 1.0 turns, its second track at 1.2 turns.
+        // Seek until 2.5; sector 2 begins at 12 ms; head 1 at 13.5, sector 8 begins at 20 ms; head 0 at 21.5,
+        // sector 4 begins at 24 ms.
+        assert_eq!(us(access(0, Op::Read, 41, 3)), [2_500, 9_500, 13_000]);
+    }
+
+    #[test]
+    fn back_to_back_requests_stream() {
+        let mechanics = Arc::clone(drive(0.0).mechanics());
+        let (mut now, mut head) = (Instant::ZERO, HOME);
+        for at in 0..25 {
+            let media = mechanics.access(now, head, Op::Read, Pba(at), Blocks(1));
+            now += media.cost.total();
+            head = media.head;
+        }
+        // 25 sectors, two switches of 2 sectors and one of 3 behind track 1: 20 sectors, then cylinder 1.
+        let expected = 25_000_000 + 2_000_000 + 3_000_000;
+        assert!(now.0.abs_diff(expected) < 100, "{now}");
+    }
+
+    #[test]
+    fn the_drive_completes_when_the_oracle_says() {
+        let blueprint = drive(0.25);
+        let (mut drive, mut oracle) = (blueprint.drive(), blueprint.exact());
+        let mut now = Instant(12_345);
+        for (at, op) in [
+            (3, Op::Read),
+            (30, Op::Write),
+            (11, Op::Write),
+            (42, Op::Read),
+        ] {
+            let place = oracle.locate(Pba(at));
+            let expected = oracle.position(now, op, &place);
+            let command = Command {
+                io: IoId(1),
+                op,
+                at: Pba(at),
+                len: Blocks(1),
+            };
+            drive.submit(now, &command);
+            oracle.started(now, &command);
+            now = drive.next_event().unwrap();
+            let mut done = drive.advance(now).unwrap();
+            assert_eq!(done.cost.seek + done.cost.rotation, expected);
+            // An oracle that is not told knows all the same.
+            done.head = None;
+            oracle.observed(now, &done);
+            assert_eq!(drive.next_event(), None);
+        }
+    }
+
+    #[test]
+    fn seek_moves_the_arm_and_flush_does_nothing() {
+        let mut drive = drive(0.25).drive();
+        let mut run = |op, at| {
+            let command = Command {
+                io: Command::ARM,
+                op,
+                at: Pba(at),
+                len: Blocks(0),
+            };
+            drive.submit(Instant::ZERO, &command);
+            drive.advance(Instant(10_000_000)).unwrap()
+        };
+        assert_eq!(us(run(Op::Seek, 40).cost), [2_500, 0, 0]);
+        assert_eq!(run(Op::Flush, 0).cost, Cost::default());
+        assert_eq!(us(run(Op::Seek, 40).cost), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_negative_settle_shortens_writes_but_not_below_nothing() {
+        let mechanics = Arc::clone(drive(-0.3).mechanics());
+        let to = mechanics.layout().spot(Pba(10)).head();
+        assert_eq!(
+            mechanics.movement(HOME, to, Op::Write),
+            Duration::from_us(200)
+        );
+        assert_eq!(mechanics.reach(1), Duration::from_us(1_700));
+        let text = "kind='hdd'\nrpm=6000\nheads=2\ncylinders=3\nhead_switch_ms=0.5\nwrite_settle_ms=-0.6\n\
+                    seek_ms=[[1,2.0],[2,2.5]]\n[[zones]]\ncylinders=[0,2]\nsectors_per_track=10";
+        let parameters = Parameters::read(&text.parse().unwrap()).unwrap();
+        let error = HddBlueprint::new(&parameters).unwrap_err();
+        assert!(
+            error.to_string().starts_with("write_settle_ms = -0.6"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,419 @@
+//! The parameters of a disk drive, as its file holds them, and what must be true of them.
+//!
+//! A drive is data. The words are ours; the scheme numbers in the comments are those of DiskSim 4.0 and of the
+//! reference tables. All mistakes are found here: what passes can be built and run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::drive::file;
+use crate::registry::ConfigError;
+
+/// A disk drive with its layout and mechanics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Always `hdd`.
+    pub kind: String,
+    /// What it is, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Revolutions per minute.
+    pub rpm: f64,
+    /// Recording surfaces.
+    pub heads: u32,
+    /// Cylinders that the arm reaches, used or not.
+    pub cylinders: u32,
+    /// Least time of a move that changes the head, in milliseconds.
+    pub head_switch_ms: f64,
+    /// Added to every move before a write, in milliseconds; negative in drives that write earlier than they read.
+    pub write_settle_ms: f64,
+    /// How heads follow each other in successive cylinders.
+    #[serde(default)]
+    pub head_order: HeadOrder,
+    /// Where spare sectors are.
+    #[serde(default)]
+    pub sparing: Sparing,
+    /// Where the arm is at time 0.
+    #[serde(default)]
+    pub start_cylinder: u32,
+    /// The active head at time 0.
+    #[serde(default)]
+    pub start_head: u32,
+    /// The angle under the heads at time 0, in turns.
+    #[serde(default)]
+    pub start_angle_turns: f64,
+    /// Seek time in milliseconds by distance in cylinders; straight lines in between, the last one goes on.
+    pub seek_ms: Vec<(u32, f64)>,
+    /// Zones, outermost first.
+    pub zones: Vec<Zone>,
+}
+
+/// Cylinders with the same number of sectors per track.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zone {
+    /// First and last cylinder.
+    pub cylinders: (u32, u32),
+    /// Sectors of 512 bytes on a track, spare ones included.
+    pub sectors_per_track: u32,
+    /// How far the first sector is behind that of the track before, in the same cylinder.
+    #[serde(default)]
+    pub track_skew_sectors: i64,
+    /// The same from the last track of a cylinder to the first of the next.
+    #[serde(default)]
+    pub cylinder_skew_sectors: i64,
+    /// Angle at which the zone's first sector starts, in sectors.
+    #[serde(default)]
+    pub first_block_offset_sectors: i64,
+    /// Sectors before the zone's first block.
+    #[serde(default)]
+    pub reserved_sectors_at_front: u64,
+    /// Spare sectors, or tracks, of the zone or of each range, as `sparing` says.
+    #[serde(default)]
+    pub spares: u64,
+    /// Blocks of the zone; what its geometry and spares leave if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u64>,
+    /// Defective positions that are skipped: sectors of the zone, or tracks if whole tracks are spare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slips: Vec<u64>,
+    /// Defective positions, as above, and the spare ones that hold their blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remaps: Vec<(u64, u64)>,
+}
+
+/// How heads follow each other in successive cylinders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeadOrder {
+    /// Head 0 first in every cylinder (mapping scheme 0).
+    #[default]
+    Ascending,
+    /// Descending in every second cylinder of a zone (mapping scheme 1).
+    AlternatingInZone,
+    /// Descending in every cylinder of odd number (mapping scheme 2).
+    Alternating,
+}
+
+/// Where spare sectors are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "at", deny_unknown_fields)]
+pub enum Sparing {
+    /// There are none.
+    #[default]
+    None,
+    /// Sectors at the end of a zone (sparing scheme 9).
+    ZoneEnd,
+    /// Tracks at the end of a zone (sparing scheme 1).
+    ZoneEndTracks,
+    /// Sectors at the end of every range of this many cylinders (sparing scheme 8).
+    CylinderRanges {
+        /// Cylinders in a range.
+        cylinders: u32,
+    },
+}
+
+impl Parameters {
+    /// Reads and checks a drive's file.
+    ///
+    /// # Errors
+    /// The first thing wrong: the key, the value, what is allowed.
+    pub fn read(table: &toml::Table) -> Result<Parameters, ConfigError> {
+        file::check_keys::<Parameters>("", table)?;
+        if let Some(toml::Value::Array(zones)) = table.get("zones") {
+            for (index, zone) in zones.iter().enumerate() {
+                if let toml::Value::Table(zone) = zone {
+                    file::read_table::<Zone>(&format!("zones[{index}]"), zone)?;
+                }
+            }
+        }
+        let parameters: Parameters = file::read_table("", table)?;
+        parameters.check()?;
+        Ok(parameters)
+    }
+
+    /// The same drive without spare sectors and defects.
+    pub fn ideal(&self) -> Parameters {
+        let mut ideal = self.clone();
+        ideal.sparing = Sparing::None;
+        for zone in &mut ideal.zones {
+            zone.spares = 0;
+            zone.blocks = None;
+            zone.slips.clear();
+            zone.remaps.clear();
+        }
+        ideal
+    }
+
+    /// Checks what holds between parameters.
+    ///
+    /// # Errors
+    /// The first thing wrong: the key, the value, what is allowed.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        in_range("rpm", self.rpm, 100.0, 1e5)?;
+        in_range("heads", self.heads, 1, 4_096)?;
+        in_range("cylinders", self.cylinders, 1, 4_000_000)?;
+        in_range("head_switch_ms", self.head_switch_ms, 0.0, 1e3)?;
+        in_range("write_settle_ms", self.write_settle_ms, -1e3, 1e3)?;
+        in_range("start_cylinder", self.start_cylinder, 0, self.cylinders - 1)?;
+        in_range("start_head", self.start_head, 0, self.heads - 1)?;
+        in_range(
+            "start_angle_turns",
+            self.start_angle_turns,
+            0.0,
+            1.0 - 1e-10,
+        )?;
+        if let Sparing::CylinderRanges { cylinders } = self.sparing {
+            in_range("sparing.cylinders", cylinders, 1, self.cylinders)?;
+        }
+        self.check_seek()?;
+        self.check_order()?;
+        for (index, zone) in self.zones.iter().enumerate() {
+            let named = |mut error: ConfigError| {
+                error.key = format!("zones[{index}].{}", error.key);
+                error
+            };
+            zone.check(self.heads, self.sparing).map_err(named)?;
+        }
+        Ok(())
+    }
+
+    fn check_seek(&self) -> Result<(), ConfigError> {
+        if self.seek_ms.len() < 2 && self.cylinders > 1 {
+            let text = format!("{} points", self.seek_ms.len());
+            return Err(ConfigError::value("seek_ms", &text, "at least two points"));
+        }
+        let mut before = 0;
+        for (index, &(distance, ms)) in self.seek_ms.iter().enumerate() {
+            if distance <= before {
+                let allowed = format!("distances that rise, so above {before} here");
+                let key = format!("seek_ms[{index}] distance");
+                return Err(ConfigError::value(&key, &distance.to_string(), &allowed));
+            }
+            in_range(&format!("seek_ms[{index}] time"), ms, 0.0, 4e3)?;
+            before = distance;
+        }
+        Ok(())
+    }
+
+    fn check_order(&self) -> Result<(), ConfigError> {
+        if self.zones.is_empty() {
+            return Err(ConfigError::value("zones", "none", "at least one zone"));
+        }
+        let mut next = 0;
+        for (index, zone) in self.zones.iter().enumerate() {
+            let (first, last) = zone.cylinders;
+            let error = |allowed: String| {
+                let text = format!("[{first}, {last}]");
+                Err(ConfigError::value(
+                    &format!("zones[{index}].cylinders"),
+                    &text,
+                    &allowed,
+                ))
+            };
+            if first > last {
+                return error("first not above last".to_owned());
+            }
+            if first < next {
+                return error(format!(
+                    "zones outermost first that do not overlap; the one before ends at {}",
+                    next - 1
+                ));
+            }
+            if last >= self.cylinders {
+                return error(format!("below cylinders = {}", self.cylinders));
+            }
+            next = last + 1;
+        }
+        Ok(())
+    }
+}
+
+impl Zone {
+    /// Cylinders of the zone.
+    pub fn cylinder_count(&self) -> u64 {
+        u64::from(self.cylinders.1 - self.cylinders.0) + 1
+    }
+
+    /// Sectors of the zone, used or not.
+    pub fn sectors(&self, heads: u32) -> u64 {
+        self.cylinder_count() * u64::from(heads) * u64::from(self.sectors_per_track)
+    }
+
+    /// Blocks that the zone holds: as given, or what geometry and spares leave; `None` if nothing is left.
+    pub fn blocks(&self, heads: u32, sparing: Sparing) -> Option<u64> {
+        if self.blocks.is_some() {
+            return self.blocks;
+        }
+        let spare_sectors = match sparing {
+            Sparing::None => Some(0),
+            Sparing::ZoneEnd => Some(self.spares),
+            Sparing::ZoneEndTracks => self.spares.checked_mul(self.sectors_per_track.into()),
+            Sparing::CylinderRanges { cylinders } => self
+                .spares
+                .checked_mul(self.cylinder_count() / u64::from(cylinders)),
+        };
+        let used = spare_sectors?.checked_add(self.reserved_sectors_at_front)?;
+        self.sectors(heads).checked_sub(used)
+    }
+
+    fn check(&self, heads: u32, sparing: Sparing) -> Result<(), ConfigError> {
+        let sectors = u64::from(self.sectors_per_track);
+        in_range("sectors_per_track", sectors, 1, 65_535)?;
+        let skew_max = 1 << 40;
+        in_range(
+            "track_skew_sectors",
+            self.track_skew_sectors,
+            -skew_max,
+            skew_max,
+        )?;
+        in_range(
+            "cylinder_skew_sectors",
+            self.cylinder_skew_sectors,
+            -skew_max,
+            skew_max,
+        )?;
+        let offset = self.first_block_offset_sectors;
+        in_range("first_block_offset_sectors", offset, -skew_max, skew_max)?;
+        self.check_spares(heads, sparing)?;
+        let last = match sparing {
+            Sparing::ZoneEndTracks => self.sectors(heads) / sectors - 1,
+            _ => self.sectors(heads) - 1,
+        };
+        for (index, slip) in self.slips.iter().enumerate() {
+            in_range(&format!("slips[{index}]"), *slip, 0, last)?;
+        }
+        for (index, (defect, replacement)) in self.remaps.iter().enumerate() {
+            in_range(&format!("remaps[{index}] defect"), *defect, 0, last)?;
+            in_range(
+                &format!("remaps[{index}] replacement"),
+                *replacement,
+                0,
+                last,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check_spares(&self, heads: u32, sparing: Sparing) -> Result<(), ConfigError> {
+        let defects = self.slips.len() + self.remaps.len();
+        if sparing == Sparing::None && (defects > 0 || self.spares > 0) {
+            let text = format!("{} with {defects} defects", self.spares);
+            return Err(ConfigError::value(
+                "spares",
+                &text,
+                "none, as the drive has no sparing",
+            ));
+        }
+        if let Sparing::CylinderRanges { cylinders } = sparing {
+            let range = u64::from(self.sectors_per_track) * u64::from(heads);
+            in_range("spares", self.spares, 0, range * u64::from(cylinders) - 1)?;
+        }
+        let total = self.sectors(heads);
+        match self.blocks(heads, sparing) {
+            Some(blocks @ 1..) if self.fits(blocks, total) => Ok(()),
+            blocks => {
+                let text = blocks.map_or("less than none".to_owned(), |b| b.to_string());
+                let allowed = format!(
+                    "1 to what its {total} sectors leave besides reserve, spares and slips"
+                );
+                Err(ConfigError::value("blocks", &text, &allowed))
+            }
+        }
+    }
+
+    fn fits(&self, blocks: u64, total: u64) -> bool {
+        let used = blocks.checked_add(self.reserved_sectors_at_front);
+        used.is_some_and(|used| used <= total)
+    }
+}
+
+/// Checks a number against what is allowed.
+fn in_range<T: PartialOrd + std::fmt::Display>(
+    key: &str,
+    value: T,
+    min: T,
+    max: T,
+) -> Result<(), ConfigError> {
+    if min <= value && value <= max {
+        return Ok(());
+    }
+    let allowed = format!("{min} to {max}");
+    Err(ConfigError::value(key, &value.to_string(), &allowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) const SMALL: &str = "
+        kind = 'hdd'
+        rpm = 6000
+        heads = 2
+        cylinders = 10
+        head_switch_ms = 0.5
+        write_settle_ms = 0.25
+        sparing = { at = 'zone-end' }
+        seek_ms = [[1, 1.0], [9, 5.0]]
+        [[zones]]
+        cylinders = [0, 4]
+        sectors_per_track = 10
+        spares = 5
+        slips = [3]
+        [[zones]]
+        cylinders = [5, 9]
+        sectors_per_track = 8
+    ";
+
+    fn read(text: &str) -> Result<Parameters, ConfigError> {
+        Parameters::read(&text.parse().unwrap())
+    }
+
+    fn error(from: &str, to: &str) -> String {
+        assert!(SMALL.contains(from), "{from} is not in the sample");
+        read(&SMALL.replace(from, to)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_small_drive_is_read_and_counted() {
+        let drive = read(SMALL).unwrap();
+        assert_eq!(drive.zones[0].blocks(2, drive.sparing), Some(95));
+        assert_eq!(drive.ideal().zones[0].blocks(2, Sparing::None), Some(100));
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let drive = read(SMALL).unwrap();
+        assert_eq!(read(&toml::to_string(&drive).unwrap()).unwrap(), drive);
+    }
+
+    #[test]
+    fn overlapping_zones_are_named() {
+        let text = error("[5, 9]", "[4, 9]");
+        assert_eq!(
+            text,
+            "zones[1].cylinders = [4, 9] (allowed: zones outermost first that do not overlap; the one before \
+             ends at 4)"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_of_a_zone_is_named_with_the_nearest() {
+        let text = error("slips", "slip");
+        assert!(
+            text.starts_with("unknown key zones[0]. `slip` = [3]; did you mean `slips`?"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("[9, 5.0]", "[1, 5.0]").contains("seek_ms[1] distance = 1"));
+        assert!(error("rpm = 6000", "rpm = 0").contains("rpm = 0"));
+        assert!(error("spares = 5", "spares = 100").contains("zones[0].blocks = 0"));
+        assert!(error("slips = [3]", "slips = [100]").contains("zones[0].slips[0] = 100"));
+        assert!(error("'zone-end'", "'none'").contains("the drive has no sparing"));
+        assert!(error("'zone-end'", "'zone-start'").contains("zone-start"));
+        assert!(error("[5, 9]", "[5, 10]").contains("below cylinders = 10"));
+    }
+}
