@@ -2,9 +2,11 @@
 //!
 //! A decoder is a pure push parser: it gets bytes, appends records, and says how many bytes it has used up.
 //! Who brings the bytes (a mapped file, a decompressor, standard input) is not its business, so every decoder
-//! can be fuzzed and timed on a slice.
+//! can be fuzzed and timed on a slice. Only a format whose index stands at its end (Parquet) is read from a file
+//! instead.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 
 use super::TraceError;
 use super::record::Record;
@@ -19,16 +21,27 @@ pub struct Format {
     pub source: &'static str,
     /// How its bytes are recognised.
     pub probe: Probe,
-    /// Makes a decoder.
-    pub decoder: fn(&Options) -> Result<Box<dyn Decoder>, TraceError>,
+    /// What turns it into records.
+    pub reads: Reads,
+}
+
+/// What the makers of readers give.
+pub type Made<T> = Result<Box<T>, TraceError>;
+
+/// Whether a format is read from front to back or needs to jump.
+pub enum Reads {
+    /// Makes a push decoder.
+    Stream(fn(&Options) -> Made<dyn Decoder>),
+    /// Makes a reader of a whole file.
+    File(fn(File, &Options) -> Made<dyn FileReader>),
 }
 
 /// How a format is recognised from the first bytes of its (decompressed) stream.
 pub enum Probe {
     /// Certain bytes stand at its start.
     Magic(fn(&[u8]) -> bool),
-    /// Binary without a magic: the share of the sample that makes sense, in `0..=1`.
-    Binary(fn(&[u8]) -> f64),
+    /// Binary without a magic: whether the sample makes sense, given the length of the stream if it is known.
+    Binary(fn(&[u8], Option<u64>) -> bool),
     /// Text: whether a line parses. The best format over the first lines is taken.
     Line(fn(&[u8]) -> bool),
     /// Never detected, only named.
@@ -46,6 +59,8 @@ pub struct Options {
     pub block_size: Option<u64>,
     /// Stop at the first bad line instead of counting it.
     pub strict: bool,
+    /// Name of the file, for formats that hold one device and do not name it. The pipeline fills it in.
+    pub file: String,
 }
 
 /// Units of time in traces.
@@ -64,11 +79,13 @@ pub enum TimeUnit {
 /// Turns bytes into records.
 pub trait Decoder: Send {
     /// Uses up whole records (or lines) from the front of `bytes`, appends what they say to `out.records`, and
-    /// gives the number of bytes used. It may stop early when `out` has enough. `last` says that no bytes follow;
-    /// what is then left over is a truncated record, to be counted in `out.anomalies`.
+    /// gives the number of bytes used. It may stop early when `out` has enough. Using nothing and appending nothing
+    /// asks for more bytes. `last` says that no bytes follow; what is then left over is a truncated record, to be
+    /// counted in `out.anomalies` and used up.
     ///
     /// # Errors
-    /// The bytes cannot be of this format; the error says where and why.
+    /// The bytes cannot be of this format; the error ([`TraceError::unfit`]) says where and why, the pipeline adds
+    /// the file.
     fn decode(&mut self, bytes: &[u8], last: bool, out: &mut Sink) -> Result<usize, TraceError>;
 
     /// No bytes follow and all were used: append what was held back (a merge, a summary).
@@ -80,6 +97,18 @@ pub trait Decoder: Send {
     }
 
     /// What the format's time stamps are; asked after the first records.
+    fn time(&self) -> TimeMeaning;
+}
+
+/// Reads records out of a file that it may jump in.
+pub trait FileReader: Send {
+    /// Appends some thousands of records to `out.records`; false when there are no more.
+    ///
+    /// # Errors
+    /// The file cannot be of this format; the error says where and why.
+    fn read(&mut self, out: &mut Sink) -> Result<bool, TraceError>;
+
+    /// What the format's time stamps are.
     fn time(&self) -> TimeMeaning;
 }
 
@@ -108,8 +137,7 @@ pub enum TimeKind {
     None,
 }
 
-/// Where a decoder puts what it finds.
-#[derive(Default)]
+/// Where a decoder puts what it finds. The files of one trace share one, and so their devices and clients.
 pub struct Sink {
     /// Records found, in the order of the file.
     pub records: Vec<Record>,
@@ -119,6 +147,35 @@ pub struct Sink {
     pub clients: Names,
     /// What was odd.
     pub anomalies: Anomalies,
+    /// Version of the format, when it has one.
+    pub version: Option<String>,
+    /// What the user should know of how the trace was understood, in words.
+    pub notes: Vec<String>,
+}
+
+impl Default for Sink {
+    fn default() -> Sink {
+        let mut clients = Names::default();
+        clients.intern(b"");
+        Sink {
+            records: Vec::new(),
+            devices: Names::default(),
+            clients,
+            anomalies: Anomalies::default(),
+            version: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Sink {
+    /// Tells the user something once.
+    pub fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
 }
 
 /// A table of strings by number.
@@ -152,6 +209,11 @@ impl Names {
         number
     }
 
+    /// The number of a name, if it has one.
+    pub fn number(&self, name: &[u8]) -> Option<u32> {
+        self.index.get(name).copied()
+    }
+
     /// All names, by number.
     pub fn all(&self) -> &[String] {
         &self.names
@@ -173,6 +235,8 @@ impl Names {
 pub struct Anomalies {
     counts: BTreeMap<Anomaly, u64>,
     examples: Vec<(Anomaly, String)>,
+    #[serde(skip)]
+    place: String,
 }
 
 /// Kinds of oddities.
@@ -191,8 +255,6 @@ pub enum Anomaly {
     BeyondAddressSpace,
     /// A time stamp before its predecessor; sorted.
     Inversion,
-    /// A time stamp further before than the reorder window; clamped to order only if the user said so.
-    BeyondWindow,
     /// The tracer lost events.
     Lost,
     /// The direction is not in the trace and was assumed to be a read.
@@ -206,6 +268,11 @@ pub enum Anomaly {
 impl Anomalies {
     /// At most this many examples of each kind are kept.
     pub const EXAMPLES_MAX: usize = 5;
+
+    /// What examples are told with from now on: the file, when there are several.
+    pub fn set_place(&mut self, place: &str) {
+        place.clone_into(&mut self.place);
+    }
 
     /// Counts one.
     pub fn count(&mut self, anomaly: Anomaly) {
@@ -226,7 +293,11 @@ impl Anomalies {
             .filter(|(kind, _)| *kind == anomaly)
             .count();
         if kept < Anomalies::EXAMPLES_MAX {
-            self.examples.push((anomaly, example()));
+            let example = match self.place.as_str() {
+                "" => example(),
+                place => format!("{place}: {}", example()),
+            };
+            self.examples.push((anomaly, example));
         }
     }
 

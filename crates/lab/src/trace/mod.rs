@@ -1,25 +1,44 @@
 //! Block traces: reading what storage people have, detected without flags.
 //!
 //! ```text
-//! files or stdin -> containers (gzip, zstd) -> decoder of the format -> order -> canonical records
+//! files or stdin -> containers (gzip, zstd) -> decoder of the format -> rules -> order -> merge -> spread -> records
+//!    input.rs           container.rs             one file each         order.rs         merge.rs spread.rs  open.rs
 //! ```
 //!
-//! A format is a file here and a line in [`FORMATS`]. Everything behind [`open`] sees only [`Record`]s in rising
+//! A format is a file here and a line in [`FORMATS`]. Everything behind [`open()`] sees only [`Record`]s in rising
 //! time order, starting at 0, in batches, so a trace of any length needs bounded memory.
 
 pub mod decode;
+pub mod header;
+pub mod open;
 pub mod record;
 
-pub use decode::{Anomalies, Anomaly, Decoder, Format, Options, Probe, Sink, TimeKind, TimeUnit};
+mod detect;
+mod input;
+mod mapped;
+mod merge;
+mod oracle_general;
+mod order;
+mod source;
+mod spread;
+mod vscsi;
+
+pub use decode::{
+    Anomalies, Anomaly, Decoder, FileReader, Format, Made, Options, Probe, Reads, Sink, TimeKind,
+    TimeMeaning, TimeUnit,
+};
+pub use header::{Device, Header};
+pub use open::{OpenOptions, TraceReader, open};
 pub use record::{Flags, Record, TraceOp};
+pub use spread::Spread;
 
 /// Every trace format, in the order of detection.
-pub static FORMATS: &[&Format] = &[];
+pub static FORMATS: &[&Format] = &[&vscsi::FORMAT, &oracle_general::FORMAT];
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file system said no.
+    /// The file system or a decompressor said no.
     #[error("{path}: {source}")]
     Io {
         /// Which file.
@@ -30,9 +49,40 @@ pub enum TraceError {
     /// The bytes are not what they should be.
     #[error("{path}: {what}")]
     Unfit {
-        /// Which file, with line or byte where known.
+        /// Which file.
         path: String,
-        /// What is wrong, what was found and what is allowed.
+        /// What is wrong and where, what was found and what is allowed.
         what: String,
     },
+    /// The requests are further out of order than the reorder window and memory allow. Reading again with
+    /// [`open::Order::Sort`] helps.
+    #[error("{path}: {what}")]
+    OutOfOrder {
+        /// Which file.
+        path: String,
+        /// How far, where, and what helps.
+        what: String,
+    },
+}
+
+impl TraceError {
+    /// Bytes that are not what they should be, in a file that the pipeline names.
+    pub fn unfit(what: impl Into<String>) -> TraceError {
+        TraceError::Unfit {
+            path: String::new(),
+            what: what.into(),
+        }
+    }
+
+    /// The same error with the file named, unless it names one already.
+    #[must_use]
+    pub fn in_file(mut self, file: &str) -> TraceError {
+        let (TraceError::Io { path, .. }
+        | TraceError::Unfit { path, .. }
+        | TraceError::OutOfOrder { path, .. }) = &mut self;
+        if path.is_empty() {
+            file.clone_into(path);
+        }
+        self
+    }
 }

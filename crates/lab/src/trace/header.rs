@@ -1,0 +1,74 @@
+//! What is known of a trace besides its requests; complete when its last batch was read.
+
+use super::decode::{Anomalies, TimeKind};
+use super::record::Record;
+use super::spread::Spread;
+
+/// A trace as a whole.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Header {
+    /// Name of its format (several when files differ).
+    pub format: String,
+    /// Version of the format, when it has one.
+    pub version: Option<String>,
+    /// Files it was read from, per-CPU files one by one.
+    pub files: Vec<String>,
+    /// Unix time of `ts` 0 in ns, when the format tells.
+    pub epoch_unix_ns: Option<i64>,
+    /// Smallest step of its time stamps in ns.
+    pub resolution_ns: u64,
+    /// Which event was stamped.
+    pub time_kind: TimeKind,
+    /// Bytes per sector of its addresses; 512 in all formats that count sectors.
+    pub sector_size: u32,
+    /// Devices, also those that a device filter left out, by [`Record::dev`].
+    pub devices: Vec<Device>,
+    /// Clients, by [`Record::client`]; the first is the unknown client.
+    pub clients: Vec<String>,
+    /// Requests given out so far.
+    pub requests: u64,
+    /// Whether reading stopped at the limit on requests.
+    pub limited: bool,
+    /// What was odd.
+    pub anomalies: Anomalies,
+    /// How the trace was understood, in words for the user.
+    pub notes: Vec<String>,
+    /// How requests with the same coarse time stamp were spread; none when stamps are fine.
+    pub spread: Option<Spread>,
+}
+
+/// One device of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Device {
+    /// Its name in the trace.
+    pub name: String,
+    /// Requests seen so far.
+    pub requests: u64,
+    /// First byte behind the last byte touched: the least capacity it can have.
+    pub end_byte: u64,
+}
+
+/// Requests and extent by device.
+#[derive(Default)]
+pub(crate) struct Census {
+    seen: Vec<(u64, u64)>,
+}
+
+impl Census {
+    pub(crate) fn count(&mut self, record: &Record) {
+        let dev = record.dev as usize;
+        if dev >= self.seen.len() {
+            self.seen.resize(dev + 1, (0, 0));
+        }
+        let (requests, end) = &mut self.seen[dev];
+        *requests += 1;
+        // Flushes carry addresses that mean nothing in some formats.
+        if record.len > 0 {
+            *end = (*end).max(record.end());
+        }
+    }
+
+    pub(crate) fn of(&self, dev: usize) -> (u64, u64) {
+        self.seen.get(dev).copied().unwrap_or((0, 0))
+    }
+}

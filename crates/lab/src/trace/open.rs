@@ -1,0 +1,305 @@
+//! Opens a trace and gives its requests in batches, in the order of time.
+//!
+//! All that the parts of the pipeline leave open is decided here: which files belong together, times relative to the first
+//! request, the limit, and what the header says at the end.
+
+use std::path::{Path, PathBuf};
+
+use super::TraceError;
+use super::decode::{Anomalies, Anomaly, Options, Sink, TimeMeaning};
+use super::header::{Census, Device, Header};
+use super::input;
+use super::merge::{Feed, Merge};
+use super::order::Shared;
+use super::record::Record;
+use super::source::{Setup, Source};
+use super::spread::{Spread, Spreader};
+
+/// Requests in a batch: they and what is made of them stay in the cache.
+const BATCH_RECORDS: usize = 4096;
+
+/// A gap that is told (1 h): the clock was set, or the trace has a hole.
+const GAP_NS: i64 = 3_600_000_000_000;
+
+/// Default reorder window.
+const WINDOW_NS: u64 = 1_000_000_000;
+
+/// How a trace is read.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// Name of the format; detected when none.
+    pub format: Option<String>,
+    /// What the formats leave open.
+    pub decode: Options,
+    /// Keep only this device.
+    pub device: Option<String>,
+    /// Stop after this many requests, in the order of time.
+    pub limit: Option<u64>,
+    /// How far requests may be out of order, in ns.
+    pub reorder_window_ns: u64,
+    /// What is done with coarse time stamps.
+    pub spread: Spread,
+    /// Keep the trace's own clock (Unix time where the format tells it) instead of starting at 0.
+    pub absolute: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions {
+            format: None,
+            decode: Options::default(),
+            device: None,
+            limit: None,
+            reorder_window_ns: WINDOW_NS,
+            spread: Spread::Even,
+            absolute: false,
+        }
+    }
+}
+
+/// An open trace.
+pub struct TraceReader {
+    merge: Merge,
+    shared: Shared,
+    kept: Census,
+    spreader: Option<Spreader>,
+    header: Header,
+    /// What is taken from the format's times.
+    base: Option<i64>,
+    how: OpenOptions,
+    newest: i64,
+    ended: bool,
+}
+
+/// Opens the files of one trace; `-` is standard input.
+///
+/// # Errors
+/// A file cannot be read, is empty or of no known format, or an option is out of range.
+pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceError> {
+    check(paths, how)?;
+    let setup = Setup {
+        format: how.format.as_deref(),
+        options: &how.decode,
+        window_ns: Some(i64::try_from(how.reorder_window_ns).unwrap_or(i64::MAX)),
+        count: paths.len(),
+    };
+    let mut sources = Vec::new();
+    for path in paths {
+        let input = input::open(path)?;
+        sources.push(Source::new(input, device_name(path, paths), &setup)?);
+    }
+    let mut formats: Vec<&str> = sources.iter().map(|source| source.format().name).collect();
+    formats.dedup();
+    let header = new_header(
+        formats.join(", "),
+        paths.iter().map(|path| input::display(path)).collect(),
+    );
+    let feeds = sources
+        .into_iter()
+        .map(|source| Box::new(source) as Box<dyn Feed>)
+        .collect();
+    Ok(TraceReader {
+        merge: Merge::new(feeds),
+        shared: Shared {
+            sink: Sink::default(),
+            only_device: how.device.clone(),
+            left_out: Census::default(),
+        },
+        kept: Census::default(),
+        spreader: None,
+        header,
+        base: None,
+        how: how.clone(),
+        newest: i64::MAX,
+        ended: false,
+    })
+}
+
+fn check(paths: &[PathBuf], how: &OpenOptions) -> Result<(), TraceError> {
+    let stdin = paths.iter().filter(|path| *path == Path::new("-")).count();
+    if paths.is_empty() {
+        return Err(TraceError::unfit("no trace file was named").in_file("trace"));
+    }
+    if stdin > 1 {
+        return Err(TraceError::unfit("can be read only once").in_file("standard input"));
+    }
+    if how.limit == Some(0) {
+        return Err(
+            TraceError::unfit("a limit of 0 requests leaves nothing; at least 1").in_file("limit"),
+        );
+    }
+    Ok(())
+}
+
+/// The device of a file that holds just one: its file name, or its path where that is not clear.
+fn device_name(path: &Path, all: &[PathBuf]) -> String {
+    let same = all
+        .iter()
+        .filter(|other| other.file_name() == path.file_name())
+        .count();
+    match path.file_name() {
+        Some(name) if same == 1 => name.to_string_lossy().into_owned(),
+        _ => input::display(path),
+    }
+}
+
+fn new_header(format: String, files: Vec<String>) -> Header {
+    Header {
+        format,
+        version: None,
+        files,
+        epoch_unix_ns: None,
+        resolution_ns: 1,
+        time_kind: super::TimeKind::None,
+        sector_size: 512,
+        devices: Vec::new(),
+        clients: Vec::new(),
+        requests: 0,
+        limited: false,
+        anomalies: Anomalies::default(),
+        notes: Vec::new(),
+        spread: None,
+    }
+}
+
+impl TraceReader {
+    /// Replaces `out` by the next requests in the order of time, some thousands; false when there are no more.
+    ///
+    /// # Errors
+    /// The trace is damaged, too far out of order, or holds no request that is wanted.
+    pub fn next_batch(&mut self, out: &mut Vec<Record>) -> Result<bool, TraceError> {
+        out.clear();
+        while out.is_empty() && !self.ended {
+            self.read(out)?;
+        }
+        if self.ended && self.header.requests == 0 {
+            return Err(self.nothing());
+        }
+        Ok(!out.is_empty())
+    }
+
+    /// What is known of the trace so far; complete after the last batch.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn read(&mut self, out: &mut Vec<Record>) -> Result<(), TraceError> {
+        self.merge.fill(&mut self.shared, BATCH_RECORDS, out)?;
+        let ended = out.is_empty();
+        if self.base.is_none() && !ended {
+            self.understand(out[0].ts);
+        }
+        if let Some(spreader) = &mut self.spreader {
+            spreader
+                .spread(out, ended)
+                .map_err(|error| error.in_file(&self.header.files[0]))?;
+        }
+        self.finish_batch(out);
+        if ended || self.header.limited {
+            self.merge.stop(&mut self.shared);
+            self.ended = true;
+        }
+        self.tell();
+        Ok(())
+    }
+
+    /// Fixes what the first request decides: the meaning of times and where they start.
+    fn understand(&mut self, first: i64) {
+        let times: Vec<TimeMeaning> = self.merge.feeds().iter().map(|feed| feed.time()).collect();
+        let time = times[0];
+        self.header.resolution_ns = times
+            .iter()
+            .map(|time| time.resolution_ns)
+            .max()
+            .unwrap_or(1);
+        self.header.time_kind = time.kind;
+        self.spreader = Spreader::for_resolution(self.header.resolution_ns, self.how.spread);
+        if self.spreader.is_some()
+            && times
+                .iter()
+                .any(|other| other.resolution_ns != time.resolution_ns)
+        {
+            self.spreader = None;
+            self.shared
+                .sink
+                .note("time stamps are not spread: the files have different resolutions");
+        }
+        self.header.spread = self.spreader.as_ref().map(|_| self.how.spread);
+        let epoch = time.epoch_unix_ns;
+        if self.how.absolute {
+            self.base = Some(-epoch.unwrap_or(0));
+            self.header.epoch_unix_ns = epoch.map(|_| 0);
+        } else {
+            self.base = Some(first);
+            self.header.epoch_unix_ns = epoch.and_then(|epoch| epoch.checked_add(first));
+        }
+    }
+
+    /// Limit, relative time, and counts.
+    fn finish_batch(&mut self, out: &mut Vec<Record>) {
+        if let Some(limit) = self.how.limit {
+            let left = limit - self.header.requests;
+            out.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+            self.header.limited = out.len() as u64 == left;
+        }
+        self.header.requests += out.len() as u64;
+        let base = self.base.unwrap_or(0);
+        for record in out.iter_mut() {
+            record.ts -= base;
+            self.kept.count(record);
+            if record.ts.saturating_sub(self.newest) > GAP_NS {
+                let (from, to) = (self.newest as f64 / 1e9, record.ts as f64 / 1e9);
+                let anomalies = &mut self.shared.sink.anomalies;
+                anomalies.set_place("");
+                anomalies.note(Anomaly::ClockStep, || {
+                    format!("no request between {from:.3} s and {to:.3} s")
+                });
+            }
+            self.newest = record.ts;
+        }
+    }
+
+    /// Brings the header up to date.
+    fn tell(&mut self) {
+        let sink = &self.shared.sink;
+        let header = &mut self.header;
+        for name in &sink.devices.all()[header.devices.len()..] {
+            header.devices.push(Device {
+                name: name.clone(),
+                ..Device::default()
+            });
+        }
+        for (dev, device) in header.devices.iter_mut().enumerate() {
+            let ((kept, end), (left, left_end)) = (self.kept.of(dev), self.shared.left_out.of(dev));
+            device.requests = kept + left;
+            device.end_byte = end.max(left_end);
+        }
+        header
+            .clients
+            .extend_from_slice(&sink.clients.all()[header.clients.len()..]);
+        header.version.clone_from(&sink.version);
+        header.notes.clone_from(&sink.notes);
+        header.anomalies = sink.anomalies.clone();
+    }
+
+    /// Why there is not one request.
+    fn nothing(&self) -> TraceError {
+        let devices: Vec<String> = self
+            .header
+            .devices
+            .iter()
+            .filter(|device| device.requests > 0)
+            .map(|device| format!("{} ({} requests)", device.name, device.requests))
+            .collect();
+        let mut what = match &self.how.device {
+            Some(name) if !devices.is_empty() => {
+                format!("has no device `{name}`; it has: {}", devices.join(", "))
+            }
+            _ => format!("holds no request that {} can read", self.header.format),
+        };
+        if let Some((_, example)) = self.header.anomalies.examples().first() {
+            what += &format!(" (first oddity: {example})");
+        }
+        TraceError::unfit(what).in_file(&self.header.files.join(", "))
+    }
+}

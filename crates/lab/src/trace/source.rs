@@ -1,0 +1,236 @@
+//! One file (or one set of per-CPU files) of a trace, from its bytes to requests in order.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+
+use super::TraceError;
+use super::decode::{Anomaly, Decoder, FileReader, Format, Options, Reads, TimeMeaning};
+use super::detect::{self, SAMPLE_BYTES, Sample};
+use super::input::{self, Bytes, Input};
+use super::merge::Feed;
+use super::order::{Order, Shared};
+
+/// A record or line must end within this many bytes.
+const RECORD_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes a decoder gets at a time when there is one file: its records then stay in the cache.
+const WINDOW_BYTES_MAX: usize = 256 << 10;
+
+/// The same when there are many.
+const WINDOW_BYTES_MIN: usize = 32 << 10;
+
+/// All files together get this much.
+const WINDOWS_BYTES: usize = 4 << 20;
+
+/// How bytes become records.
+enum Reader {
+    Stream {
+        bytes: Bytes,
+        decoder: Box<dyn Decoder>,
+    },
+    File(Box<dyn FileReader>),
+}
+
+/// One input of a trace.
+pub(crate) struct Source {
+    name: String,
+    containers: Vec<&'static str>,
+    format: &'static Format,
+    reader: Reader,
+    order: Order,
+    window: usize,
+    /// Bytes used up.
+    position: u64,
+    ended: bool,
+    /// Whether messages must name the file.
+    several: bool,
+}
+
+/// What is common to the sources of a trace.
+pub(crate) struct Setup<'a> {
+    pub(crate) format: Option<&'a str>,
+    pub(crate) options: &'a Options,
+    /// How far requests may be out of order; none leaves them as they are.
+    pub(crate) window_ns: Option<i64>,
+    /// How many sources there are.
+    pub(crate) count: usize,
+}
+
+impl Source {
+    /// Finds out the format and makes its reader; `device` names the file in formats that do not.
+    pub(crate) fn new(
+        mut input: Input,
+        device: String,
+        setup: &Setup<'_>,
+    ) -> Result<Source, TraceError> {
+        let name = input.name.clone();
+        let options = Options {
+            file: device,
+            ..setup.options.clone()
+        };
+        let format = format_of(&mut input, setup.format).map_err(|error| error.in_file(&name))?;
+        let Input {
+            bytes, containers, ..
+        } = input;
+        let reader = match format.reads {
+            Reads::Stream(make) => make(&options).map(|decoder| Reader::Stream { bytes, decoder }),
+            Reads::File(make) => whole_file(bytes, &name, &containers)
+                .and_then(|file| make(file, &options))
+                .map(Reader::File),
+        };
+        Ok(Source {
+            reader: reader.map_err(|error| error.in_file(&name))?,
+            name,
+            containers,
+            format,
+            order: Order::new(setup.window_ns),
+            window: (WINDOWS_BYTES / setup.count).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX),
+            position: 0,
+            ended: false,
+            several: setup.count > 1,
+        })
+    }
+
+    pub(crate) fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// Reads one portion.
+    fn step(&mut self, shared: &mut Shared) -> Result<(), TraceError> {
+        self.order.lend(&mut shared.sink);
+        let read = match &mut self.reader {
+            Reader::File(reader) => reader.read(&mut shared.sink).map(|more| !more),
+            Reader::Stream { .. } => self.decode(shared),
+        };
+        let ended = read.map_err(|error| error.in_file(&self.name))?;
+        self.ended = ended;
+        self.order
+            .take_back(shared, ended)
+            .map_err(|error| error.in_file(&self.name))
+    }
+
+    /// Gives the decoder a window of bytes, a larger one while it finds no whole record; true at the end.
+    fn decode(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+        let Reader::Stream { bytes, decoder } = &mut self.reader else {
+            unreachable!("only streams are decoded");
+        };
+        let sink = &mut shared.sink;
+        let before = sink.records.len();
+        let mut window = self.window;
+        loop {
+            let (seen, last) = bytes
+                .look(window)
+                .map_err(|source| input::damaged(source, &self.name, &self.containers))?;
+            if last && seen.is_empty() {
+                decoder.finish(sink)?;
+                return Ok(true);
+            }
+            let used = decoder.decode(seen, last, sink)?;
+            assert!(
+                used <= seen.len(),
+                "{} used more than it was given",
+                self.format.name
+            );
+            let stuck = used == 0 && sink.records.len() == before;
+            if stuck && last {
+                let (rest, position) = (seen.len(), self.position);
+                let what = || format!("{rest} bytes after byte {position} are no record");
+                sink.anomalies.note(Anomaly::Truncated, what);
+                bytes.consume(rest);
+                continue;
+            }
+            bytes.consume(used);
+            self.position += used as u64;
+            if !stuck {
+                return Ok(false);
+            }
+            window *= 2;
+            if window > RECORD_BYTES_MAX {
+                return Err(TraceError::unfit(format!(
+                    "byte {}: no record or line ends within {} MiB",
+                    self.position,
+                    RECORD_BYTES_MAX >> 20
+                )));
+            }
+        }
+    }
+}
+
+impl Feed for Source {
+    fn fill(&mut self, shared: &mut Shared) -> Result<(), TraceError> {
+        if self.several {
+            shared.sink.anomalies.set_place(&self.name);
+        }
+        while !self.ended && self.order.ready().is_empty() {
+            self.step(shared)?;
+        }
+        Ok(())
+    }
+
+    fn ready(&self) -> &[super::Record] {
+        self.order.ready()
+    }
+
+    fn take(&mut self, count: usize) {
+        self.order.take(count);
+    }
+
+    fn time(&self) -> TimeMeaning {
+        match &self.reader {
+            Reader::Stream { decoder, .. } => decoder.time(),
+            Reader::File(reader) => reader.time(),
+        }
+    }
+
+    fn stop(&mut self, shared: &mut Shared) {
+        if let (false, Reader::Stream { decoder, .. }) = (self.ended, &mut self.reader) {
+            // What it still appends is beyond the limit; its counts (lost events) are what is wanted.
+            let _ = decoder.finish(&mut shared.sink);
+            shared.sink.records.clear();
+        }
+        self.ended = true;
+    }
+}
+
+/// The format as named or as detected; passes over a byte order mark.
+fn format_of(input: &mut Input, named: Option<&str>) -> Result<&'static Format, TraceError> {
+    let size = input.bytes.size();
+    let (bytes, complete) = input
+        .bytes
+        .look(SAMPLE_BYTES)
+        .map_err(|source| input::damaged(source, &input.name, &input.containers))?;
+    let size = size.or(complete.then_some(bytes.len() as u64));
+    let marked = bytes.starts_with(b"\xef\xbb\xbf");
+    let format = match named {
+        Some(_) if bytes.is_empty() => Err(TraceError::unfit("is empty")),
+        Some(name) => detect::named(name),
+        None => detect::detect(Sample {
+            bytes,
+            complete,
+            size,
+        }),
+    }?;
+    if marked {
+        input.bytes.consume(3);
+    }
+    Ok(format)
+}
+
+/// A file to jump in: the file itself, or a temporary copy of what comes out of a stream.
+fn whole_file(
+    mut bytes: Bytes,
+    name: &str,
+    containers: &[&'static str],
+) -> Result<File, TraceError> {
+    if let Bytes::Mapped(mapped) = bytes {
+        return Ok(mapped.into_file());
+    }
+    let copy = |bytes: &mut Bytes| -> std::io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        std::io::copy(bytes, &mut file)?;
+        file.flush()?;
+        file.rewind()?;
+        Ok(file)
+    };
+    copy(&mut bytes).map_err(|source| input::damaged(source, name, containers))
+}
