@@ -6,8 +6,10 @@
 //! byte of data. Parts of a kind never know parts of another kind.
 
 use crate::ids::IoId;
-use crate::io::{Command, DriveDone, Head, Io, Place, Plan};
+use crate::io::{Candidate, Command, DriveDone, Head, Io, Place, Plan};
 use crate::request::{Op, Request};
+use crate::search::{self, Choice};
+use crate::sorted::Sorted;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// Which I/O goes next on one drive.
@@ -86,6 +88,18 @@ pub trait Oracle: Send {
 
     /// Time from `now` until the first block of `place` is under the heads, from where they stand.
     fn position(&self, now: Instant, op: Op, place: &Place) -> Duration;
+
+    /// The part of `position` that is movement of the arm: at least the `reach` over that distance. What is left
+    /// is waiting for the place to come round, less than a revolution where something turns.
+    fn travel(&self, _op: Op, place: &Place) -> Duration {
+        self.reach(self.head().band.abs_diff(place.band))
+    }
+
+    /// Of those that wait, the one that `position` puts first, and of equals the oldest. Part of the contract so that
+    /// an oracle's own prices are inlined into the search; the answer may not differ from trying all.
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
+    }
 
     /// The stack sent this command.
     fn started(&mut self, now: Instant, command: &Command);

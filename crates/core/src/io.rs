@@ -2,6 +2,7 @@
 
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::request::{Op, Status};
+use crate::sorted::Keyed;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Where a block lies, as far as an oracle knows: computed once when an I/O is queued, so that a
@@ -46,6 +47,39 @@ pub struct Io {
     pub priority: u16,
     /// Where `at` lies, by the drive's oracle.
     pub place: Place,
+}
+
+/// An I/O that waits, as a search for the nearest sees it. In order of the arm's movement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Where it lies.
+    pub place: Place,
+    /// Read or write.
+    pub op: Op,
+    /// Which I/O.
+    pub id: IoId,
+    /// What ties are broken by.
+    pub sequence: u64,
+}
+
+impl From<&Io> for Candidate {
+    fn from(io: &Io) -> Candidate {
+        Candidate {
+            place: io.place,
+            op: io.op,
+            id: io.id,
+            sequence: io.sequence,
+        }
+    }
+}
+
+impl Keyed for Candidate {
+    type Key = (u32, u64);
+
+    #[inline]
+    fn key(&self) -> (u32, u64) {
+        (self.place.band, self.sequence)
+    }
 }
 
 /// An I/O that a placement wants done, before the stack gives it a name.

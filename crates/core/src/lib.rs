@@ -7,7 +7,7 @@
 //! |---|---|
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
 //! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
-//! | F1 | [`contract`]: read this first; [`request`], [`io`]: what flows; [`registry`], [`metrics`] |
+//! | F1 | [`contract`]: read this first; [`request`], [`io`]: what flows; [`search`], [`registry`], [`metrics`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
@@ -26,6 +26,7 @@ pub mod place;
 pub mod request;
 pub mod rng;
 pub mod sched;
+pub mod search;
 pub mod sorted;
 pub mod stack;
 pub mod units;

@@ -12,4 +12,7 @@ registry! { dyn Scheduler;
     look,
     clook,
     vscan,
+    satf,
+    aged_satf,
+    mq_deadline,
 }

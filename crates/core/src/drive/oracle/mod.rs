@@ -4,4 +4,6 @@ use crate::contract::Oracle;
 
 registry! { dyn Oracle;
     exact,
+    noisy,
+    distance,
 }

@@ -1,0 +1,131 @@
+//! Block distance only: what a host knows that was told nothing about its drive.
+//!
+//! The price of a place is its distance in blocks from the end of the last command, a nanosecond a block: only the
+//! order of prices means anything. SATF over this oracle is SSTF (but for ties). Bands are equal ranges of blocks, small
+//! enough in number to be walked and large enough to be few; O(1) per price.
+
+use crate::contract::Oracle;
+use crate::io::{Command, Head, Place};
+use crate::registry::{Env, Spec};
+use crate::request::Op;
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+
+/// Most bands that a drive is cut into.
+const BANDS_MAX: u64 = 1 << 16;
+
+struct Distance {
+    /// Blocks in a band.
+    width: u64,
+    bands: u32,
+    /// First block behind the last command.
+    last: Pba,
+}
+
+impl Distance {
+    fn new(capacity: Blocks) -> Distance {
+        let width = capacity.0.div_ceil(BANDS_MAX).max(1);
+        assert!(
+            width <= u64::from(u32::MAX),
+            "a drive of {capacity} blocks is too large to be cut into {BANDS_MAX} bands"
+        );
+        Distance {
+            width,
+            bands: (capacity.0 / width + 1) as u32,
+            last: Pba(0),
+        }
+    }
+
+    fn build(env: &Env<'_>) -> Distance {
+        Distance::new(env.blueprint.capacity())
+    }
+}
+
+impl Oracle for Distance {
+    fn head(&self) -> Head {
+        let Place { band, surface, .. } = self.locate(self.last);
+        Head { band, surface }
+    }
+
+    fn bands(&self) -> u32 {
+        self.bands
+    }
+
+    /// A block is named by its band and, in place of a head, by its number within the band.
+    fn locate(&self, at: Pba) -> Place {
+        Place {
+            band: (at.0 / self.width) as u32,
+            surface: (at.0 % self.width) as u32,
+            angle: Angle(0),
+        }
+    }
+
+    fn reach(&self, distance: u32) -> Duration {
+        match distance {
+            0 => Duration::ZERO,
+            _ => Duration((u64::from(distance) - 1) * self.width + 1),
+        }
+    }
+
+    fn position(&self, _now: Instant, _op: Op, place: &Place) -> Duration {
+        let at = Pba(u64::from(place.band) * self.width + u64::from(place.surface));
+        Duration(self.last.distance(at).0)
+    }
+
+    fn travel(&self, op: Op, place: &Place) -> Duration {
+        self.position(Instant::ZERO, op, place)
+    }
+
+    fn started(&mut self, _now: Instant, command: &Command) {
+        if command.op != Op::Flush {
+            self.last = command.at + command.len;
+        }
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Oracle> = Spec {
+    name: "distance",
+    aliases: &[],
+    summary: "block distance from the end of the last command, nothing of the drive",
+    source: "what an operating system's elevator assumes",
+    knobs: &[],
+    build: |_, env| Box::new(Distance::build(env)),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::IoId;
+
+    #[test]
+    fn the_price_is_the_distance_and_reach_stays_below() {
+        let mut oracle = Distance::new(Blocks(40_000_000_000));
+        let command = Command {
+            io: IoId(0),
+            op: Op::Read,
+            at: Pba(20_000_000_000),
+            len: Blocks(8),
+        };
+        oracle.started(Instant::ZERO, &command);
+        let head = oracle.head().band;
+        for at in [0, 19_999_999_999, 20_000_000_008, 39_999_999_999] {
+            let place = oracle.locate(Pba(at));
+            let price = oracle.position(Instant::ZERO, Op::Write, &place);
+            assert_eq!(price.0, at.abs_diff(20_000_000_008));
+            assert!(oracle.reach(head.abs_diff(place.band)) <= price);
+            assert!(place.band < oracle.bands());
+        }
+    }
+
+    #[test]
+    fn a_flush_moves_nothing() {
+        let mut oracle = Distance::new(Blocks(100));
+        let flush = Command {
+            io: IoId(0),
+            op: Op::Flush,
+            at: Pba(50),
+            len: Blocks(0),
+        };
+        oracle.started(Instant::ZERO, &flush);
+        assert_eq!(oracle.head(), Head::default());
+    }
+}

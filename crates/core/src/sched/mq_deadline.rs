@@ -1,0 +1,285 @@
+//! Sorted batches with a deadline for every request, as Linux's mq-deadline makes them.
+//!
+//! Three levels of priority, in each of them reads and writes apart, each both in block order and in order of arrival:
+//!
+//! ```text
+//! a batch runs   --next in block order, fewer than fifo_batch--> serve it
+//!                --otherwise--> choose a direction
+//! direction      reads, unless there are none, or writes were passed over writes_starved times
+//! new batch      from the oldest if that has expired or nothing lies ahead, else on in block order
+//! level          the highest that has work, unless a lower one has waited for prio_aging_expire
+//! ```
+//!
+//! Deadlines are soft: they are looked at between batches only. A request therefore waits at most for its expiry and
+//! the batches of those whose deadline is older. The facts are those of `block/mq-deadline.c` (Linux 6.x), with its
+//! peculiarities: the first batch after start goes to writes if there are any, and a look at a lower level that finds
+//! nothing old enough may still end the running batch. Left out: merging of adjacent requests, zoned devices.
+//!
+//! O(log n) per I/O; nothing is allocated once the queue has been as long as it gets.
+
+use crate::contract::{Next, Scheduler, View};
+use crate::ids::IoId;
+use crate::io::Io;
+use crate::list::{Handle, List, Pool};
+use crate::registry::{Knob, Knobs, Spec};
+use crate::request::Op;
+use crate::sorted::{Cursor, Keyed, Sorted};
+use crate::units::{Duration, Instant, Pba};
+
+/// A request in block order.
+#[derive(Clone, Copy, Debug)]
+struct Stop {
+    at: Pba,
+    sequence: u64,
+    id: IoId,
+    /// Its place in order of arrival.
+    arrival: Handle,
+}
+
+impl Keyed for Stop {
+    type Key = (Pba, u64);
+
+    #[inline]
+    fn key(&self) -> (Pba, u64) {
+        (self.at, self.sequence)
+    }
+}
+
+/// A request in order of arrival.
+struct Arrival {
+    inserted: Instant,
+    /// Its place in block order.
+    stop: (Pba, u64),
+}
+
+/// Which way data goes; reads first, as an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Read,
+    Write,
+}
+
+use Direction::{Read, Write};
+
+/// Requests of one level and direction.
+#[derive(Default)]
+struct Queue {
+    stops: Sorted<Stop>,
+    arrivals: List,
+    /// Block of the last request that was served from here.
+    latest: Pba,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.arrivals.is_empty()
+    }
+
+    /// The next in block order, if one lies ahead.
+    fn ahead(&self) -> Option<Cursor> {
+        let cursor = self.stops.seek(&(self.latest, 0));
+        self.stops.at(cursor).map(|_| cursor)
+    }
+}
+
+/// Real-time, best effort, idle.
+const LEVELS: usize = 3;
+
+struct MqDeadline {
+    expire: [Duration; 2],
+    writes_starved: u64,
+    fifo_batch: u64,
+    prio_aging_expire: Duration,
+
+    queues: [[Queue; 2]; LEVELS],
+    pool: Pool<Arrival>,
+    direction: Direction,
+    /// Requests served in this batch.
+    batching: u64,
+    /// Times that reads were preferred to waiting writes.
+    starved: u64,
+}
+
+impl MqDeadline {
+    fn new(knobs: &Knobs) -> MqDeadline {
+        MqDeadline {
+            expire: [
+                knobs.duration_ms("read_expire_ms"),
+                knobs.duration_ms("write_expire_ms"),
+            ],
+            writes_starved: knobs.integer("writes_starved"),
+            fifo_batch: knobs.integer("fifo_batch"),
+            prio_aging_expire: knobs.duration_ms("prio_aging_expire_ms"),
+            queues: Default::default(),
+            pool: Pool::default(),
+            direction: Write,
+            batching: 0,
+            starved: 0,
+        }
+    }
+
+    fn idle(&self, level: usize) -> bool {
+        self.queues[level].iter().all(Queue::is_empty)
+    }
+
+    /// Serves a lower level that has waited too long for the higher ones.
+    fn dispatch_aged(&mut self, now: Instant) -> Option<IoId> {
+        let busy = (0..LEVELS).filter(|level| !self.idle(*level)).count();
+        if busy < 2 {
+            return None;
+        }
+        let waited = Some(self.prio_aging_expire);
+        (1..LEVELS).find_map(|level| self.dispatch(now, level, waited))
+    }
+
+    /// Serves a level; with `waited`, only a request that has waited so long.
+    fn dispatch(&mut self, now: Instant, level: usize, waited: Option<Duration>) -> Option<IoId> {
+        let running = self.queues[level][self.direction as usize].ahead();
+        let cursor = match running {
+            Some(next) if self.batching < self.fifo_batch => next,
+            _ => {
+                let direction = self.turn(level)?;
+                let first = self.first_of_batch(now, level, direction);
+                self.direction = direction;
+                self.batching = 0;
+                first
+            }
+        };
+        let queue = &mut self.queues[level][self.direction as usize];
+        let stop = *queue.stops.at(cursor).expect("a request was found here");
+        let inserted = self.pool.item(stop.arrival).inserted;
+        if waited.is_some_and(|waited| inserted + waited > now) {
+            return None;
+        }
+        self.batching += 1;
+        queue.latest = stop.at;
+        queue.stops.remove(cursor);
+        self.pool.remove(&mut queue.arrivals, stop.arrival);
+        Some(stop.id)
+    }
+
+    /// The direction of the next batch.
+    fn turn(&mut self, level: usize) -> Option<Direction> {
+        let [reads, writes] = &self.queues[level];
+        if reads.is_empty() && writes.is_empty() {
+            return None;
+        }
+        if !reads.is_empty() {
+            let passed_over = self.starved;
+            self.starved += u64::from(!writes.is_empty());
+            if writes.is_empty() || passed_over < self.writes_starved {
+                return Some(Read);
+            }
+        }
+        self.starved = 0;
+        Some(Write)
+    }
+
+    /// Where a batch begins: on in block order, unless the oldest has expired or nothing lies ahead.
+    fn first_of_batch(&self, now: Instant, level: usize, direction: Direction) -> Cursor {
+        let queue = &self.queues[level][direction as usize];
+        let front = queue.arrivals.front().expect("the direction has work");
+        let oldest = self.pool.item(front);
+        let expired = now >= oldest.inserted + self.expire[direction as usize];
+        match queue.ahead() {
+            Some(next) if !expired => next,
+            _ => queue.stops.seek(&oldest.stop),
+        }
+    }
+}
+
+/// Level of a Linux I/O priority, `class << 13 | level`: 1 is real-time, 3 is idle, all else best effort.
+fn level_of(priority: u16) -> usize {
+    match priority >> 13 {
+        1 => 0,
+        3 => 2,
+        _ => 1,
+    }
+}
+
+impl Scheduler for MqDeadline {
+    fn insert(&mut self, now: Instant, io: &Io) {
+        let direction = if io.op == Op::Read { Read } else { Write };
+        let queue = &mut self.queues[level_of(io.priority)][direction as usize];
+        let arrival = Arrival {
+            inserted: now,
+            stop: (io.at, io.sequence),
+        };
+        queue.stops.insert(Stop {
+            at: io.at,
+            sequence: io.sequence,
+            id: io.id,
+            arrival: self.pool.push_back(&mut queue.arrivals, arrival),
+        });
+    }
+
+    fn next(&mut self, view: &View<'_>) -> Next {
+        let now = view.now;
+        let found = self.dispatch_aged(now).or_else(|| {
+            let level = (0..LEVELS).find(|level| !self.idle(*level))?;
+            self.dispatch(now, level, None)
+        });
+        found.map_or(Next::Empty, Next::Start)
+    }
+
+    fn len(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn audit(&self) {
+        let queues = || self.queues.iter().flatten();
+        let waiting: usize = queues().map(|queue| queue.stops.len()).sum();
+        assert_eq!(
+            waiting,
+            self.pool.len(),
+            "a request stands in one order only"
+        );
+        for queue in queues() {
+            queue.stops.audit();
+            assert_eq!(queue.stops.len(), self.pool.iter(&queue.arrivals).count());
+            for stop in queue.stops.iter() {
+                assert_eq!(self.pool.item(stop.arrival).stop, stop.key());
+            }
+        }
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
+    name: "mq-deadline",
+    aliases: &["deadline"],
+    summary: "block-sorted batches, reads before writes, a deadline for each, three priorities",
+    source: "Linux 6.x, block/mq-deadline.c and Documentation/block/deadline-iosched.rst",
+    knobs: &[
+        Knob::integer(
+            "read_expire_ms",
+            500,
+            0..=3_600_000,
+            "milliseconds after which a read begins the next batch of reads",
+        ),
+        Knob::integer(
+            "write_expire_ms",
+            5_000,
+            0..=3_600_000,
+            "milliseconds after which a write begins the next batch of writes",
+        ),
+        Knob::integer(
+            "writes_starved",
+            2,
+            0..=1_000_000,
+            "batches of reads that may pass waiting writes",
+        ),
+        Knob::integer(
+            "fifo_batch",
+            16,
+            1..=1_000_000,
+            "requests in a batch: more is throughput, less is latency",
+        ),
+        Knob::integer(
+            "prio_aging_expire_ms",
+            10_000,
+            0..=3_600_000,
+            "milliseconds after which a lower priority is served before higher ones",
+        ),
+    ],
+    build: |knobs, _| Box::new(MqDeadline::new(knobs)),
+};
