@@ -23,6 +23,9 @@ pub enum Op {
 }
 
 impl Op {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Seek];
+
     /// The operation as results and traces spell it.
     pub const fn name(self) -> &'static str {
         match self {

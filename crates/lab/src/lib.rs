@@ -2,7 +2,11 @@
 //!
 //! Runs the decisions of `nearslot-core` in virtual time: traces and workloads in, results out.
 
+pub mod measure;
 pub mod outcome;
+pub mod scenario;
+pub mod series;
+pub mod sim;
 pub mod survey;
 pub mod trace;
 pub mod workload;

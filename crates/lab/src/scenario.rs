@@ -1,0 +1,560 @@
+//! A scenario: drive, policies, load and seed, as TOML and as a struct.
+//!
+//! ```toml
+//! seed = 1
+//! drive = "seagate-cheetah-9lp"      # a name of the catalog, or the path of a drive's TOML file
+//! sched = "aged_satf:weight=0.3"     # or a table: { name = "aged_satf", weight = 0.3 }
+//! oracle = "exact"
+//! warmup = "1%"
+//!
+//! [trace]
+//! files = ["mytrace.blktrace.0"]
+//! replay = "closed"
+//! depth = 16
+//!
+//! # instead of [trace]:
+//! # [workload]
+//! # name = "iometer"
+//! # depth = 16
+//! ```
+//!
+//! Every key can also be set by name ([`Scenario::set`]), which is how grids vary it.
+
+use std::path::{Path, PathBuf};
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::drive;
+use nearslot_core::registry::{ConfigError, KnobValue};
+use serde::{Deserialize, Serialize};
+
+/// The drive when nothing is said: the one whose model is validated against a real one.
+pub const DRIVE_DEFAULT: &str = "seagate-cheetah-9lp";
+
+/// Everything a run needs to be told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// Seeds everything random.
+    pub seed: u64,
+    /// Name in the catalog or path of a file, with knobs.
+    pub drive: PartConfig,
+    /// Which I/O goes next.
+    pub sched: PartConfig,
+    /// What the scheduler knows of the drive.
+    pub oracle: PartConfig,
+    /// Where data lives.
+    pub place: PartConfig,
+    /// What is cut off the front.
+    pub warmup: Warmup,
+    /// What asks.
+    pub load: Load,
+}
+
+/// How much of a run's front is not measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WarmupWord", into = "String")]
+pub enum Warmup {
+    /// So many requests.
+    Requests(u64),
+    /// A share of all requests, in percent.
+    Percent(f64),
+    /// One percent; in closed loops at least four times the depth, so that the first filling of the queue is not
+    /// measured; never more than a tenth.
+    Auto,
+}
+
+/// Where requests come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// A trace.
+    Trace(TraceLoad),
+    /// A synthetic workload, with knobs.
+    Workload(PartConfig),
+}
+
+/// A trace and how to replay it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TraceLoad {
+    /// Its files; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// Its format, when it is not to be detected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Which device of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Only the first requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// How arrivals are made of it.
+    pub replay: Replay,
+    /// Requests in flight in a closed replay.
+    pub depth: u64,
+    /// Arrival times are divided by this.
+    pub speed: f64,
+    /// What is done about addresses beyond the drive.
+    pub fit: FitMode,
+}
+
+impl Default for TraceLoad {
+    fn default() -> TraceLoad {
+        TraceLoad {
+            files: Vec::new(),
+            format: None,
+            device: None,
+            limit: None,
+            replay: Replay::Open,
+            depth: 16,
+            speed: 1.0,
+            fit: FitMode::None,
+        }
+    }
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            /// All words.
+            pub const WORDS: &[&str] = &[$($word),+];
+
+            /// The word for it.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = ConfigError;
+
+            fn from_str(word: &str) -> Result<$name, ConfigError> {
+                match word {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(ConfigError::unknown(stringify!($name), word, $name::WORDS)),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// How arrivals are made of a trace.
+    Replay {
+        /// At the traced times.
+        Open = "open",
+        /// A constant number in flight, whatever the times.
+        Closed = "closed",
+        /// Think times after completions, inferred.
+        Dependent = "dependent",
+    }
+}
+
+words! {
+    /// What is done about addresses beyond the drive.
+    FitMode {
+        /// They are an error.
+        None = "none",
+        /// Modulo the drive.
+        Wrap = "wrap",
+        /// Shrunk in proportion.
+        Scale = "scale",
+        /// Left out and counted.
+        Truncate = "truncate",
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WarmupWord {
+    Count(u64),
+    Word(String),
+}
+
+impl TryFrom<WarmupWord> for Warmup {
+    type Error = ConfigError;
+
+    fn try_from(word: WarmupWord) -> Result<Warmup, ConfigError> {
+        match word {
+            WarmupWord::Count(count) => Ok(Warmup::Requests(count)),
+            WarmupWord::Word(word) => word.parse(),
+        }
+    }
+}
+
+impl std::str::FromStr for Warmup {
+    type Err = ConfigError;
+
+    fn from_str(word: &str) -> Result<Warmup, ConfigError> {
+        let wrong =
+            || ConfigError::value("warmup", word, "auto, a number of requests, or 0% to 90%");
+        if word == "auto" {
+            return Ok(Warmup::Auto);
+        }
+        match word.strip_suffix('%') {
+            None => word.parse().map(Warmup::Requests).map_err(|_| wrong()),
+            Some(number) => match number.parse::<f64>() {
+                Ok(percent) if (0.0..=90.0).contains(&percent) => Ok(Warmup::Percent(percent)),
+                _ => Err(wrong()),
+            },
+        }
+    }
+}
+
+impl From<Warmup> for String {
+    fn from(warmup: Warmup) -> String {
+        match warmup {
+            Warmup::Requests(count) => count.to_string(),
+            Warmup::Percent(percent) => format!("{percent}%"),
+            Warmup::Auto => "auto".to_owned(),
+        }
+    }
+}
+
+impl Warmup {
+    /// Requests to cut off `requests`, given the depth of a closed loop.
+    ///
+    /// # Errors
+    /// More than there are.
+    pub fn requests(self, requests: u64, depth: Option<u64>) -> Result<u64, ConfigError> {
+        let cut = match self {
+            Warmup::Requests(count) => count,
+            Warmup::Percent(percent) => (requests as f64 * percent / 100.0) as u64,
+            Warmup::Auto => {
+                let filling = depth.map_or(0, |depth| depth.saturating_mul(4));
+                (requests / 100).max(filling).min(requests / 10)
+            }
+        };
+        if cut > 0 && cut >= requests {
+            let allowed = format!("fewer than the {requests} requests of the run");
+            return Err(ConfigError::value("warmup", &cut.to_string(), &allowed));
+        }
+        Ok(cut)
+    }
+}
+
+/// The keys of a scenario's top level.
+const KEYS: &[&str] = &[
+    "seed", "drive", "sched", "oracle", "place", "warmup", "trace", "workload",
+];
+/// The keys of its `[trace]`.
+const TRACE_KEYS: &[&str] = &[
+    "files", "format", "device", "limit", "replay", "depth", "speed", "fit",
+];
+
+impl Scenario {
+    /// The defaults over a load.
+    pub fn over(load: Load) -> Scenario {
+        Scenario {
+            seed: 1,
+            drive: PartConfig::named(DRIVE_DEFAULT),
+            sched: PartConfig::named("fcfs"),
+            oracle: PartConfig::named("exact"),
+            place: PartConfig::named("linear"),
+            warmup: Warmup::Auto,
+            load,
+        }
+    }
+
+    /// Reads a scenario file's text. Relative paths of traces and drives are relative to `directory`.
+    ///
+    /// # Errors
+    /// Not TOML, an unknown key (with the nearest valid one), a value that is not allowed.
+    pub fn from_toml(text: &str, directory: &Path) -> Result<Scenario, ConfigError> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start].lines().count().max(1));
+            ConfigError::value(&format!("line {line}"), error.message(), "TOML")
+        })?;
+        check_keys("scenario", &table, KEYS)?;
+        let mut scenario = Scenario::over(load(&table, directory)?);
+        for (key, value) in &table {
+            match key.as_str() {
+                "seed" => scenario.seed = value_of("seed", value, "a whole number from 0")?,
+                "drive" => scenario.drive = value_of(key, value, PART_ALLOWED)?,
+                "sched" => scenario.sched = value_of(key, value, PART_ALLOWED)?,
+                "oracle" => scenario.oracle = value_of(key, value, PART_ALLOWED)?,
+                "place" => scenario.place = value_of(key, value, PART_ALLOWED)?,
+                "warmup" => scenario.warmup = value_of(key, value, "auto, requests or percent")?,
+                _ => {}
+            }
+        }
+        if scenario.drive.name.ends_with(".toml") {
+            scenario.drive.name = directory.join(&scenario.drive.name).display().to_string();
+        }
+        Ok(scenario)
+    }
+
+    /// Sets one key, as grids and command lines do: `sched=look`, `depth=8`, `sched.fifo_batch=4`.
+    ///
+    /// # Errors
+    /// An unknown key (with the nearest valid one) or a value that is not allowed.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        if let Some((part, knob)) = key.split_once('.') {
+            return self.set_knob(key, part, knob, value);
+        }
+        match key {
+            "seed" => self.seed = number(key, value, "a whole number from 0")?,
+            "drive" => self.drive = value.parse()?,
+            "sched" => self.sched = value.parse()?,
+            "oracle" => self.oracle = value.parse()?,
+            "place" => self.place = value.parse()?,
+            "warmup" => self.warmup = value.parse()?,
+            _ => return self.set_load(key, value),
+        }
+        Ok(())
+    }
+
+    fn set_knob(
+        &mut self,
+        key: &str,
+        part: &str,
+        knob: &str,
+        value: &str,
+    ) -> Result<(), ConfigError> {
+        let config = match (part, &mut self.load) {
+            ("drive", _) => &mut self.drive,
+            ("sched", _) => &mut self.sched,
+            ("oracle", _) => &mut self.oracle,
+            ("place", _) => &mut self.place,
+            ("workload", Load::Workload(config)) => config,
+            _ => {
+                let parts = ["drive", "sched", "oracle", "place", "workload"];
+                return Err(ConfigError::unknown("part", part, &parts).with_value(key));
+            }
+        };
+        config.knobs.retain(|(name, _)| name != knob);
+        config
+            .knobs
+            .push((knob.to_owned(), KnobValue::parse(value)));
+        Ok(())
+    }
+
+    /// A key of the load: of `[trace]`, or a knob of the synthetic workload.
+    fn set_load(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        match &mut self.load {
+            Load::Workload(config) => {
+                config.knobs.retain(|(name, _)| name != key);
+                config.knobs.push((key.to_owned(), KnobValue::parse(value)));
+            }
+            Load::Trace(trace) => match key {
+                "replay" => trace.replay = value.parse()?,
+                "depth" => trace.depth = number(key, value, "a whole number from 1")?,
+                "speed" => trace.speed = number(key, value, "a number above 0")?,
+                "fit" => trace.fit = value.parse()?,
+                "limit" | "device" | "format" | "files" => {
+                    let allowed = "one for all runs: it decides which requests there are";
+                    return Err(ConfigError::value(key, value, allowed));
+                }
+                _ => {
+                    let keys: Vec<&str> = KEYS
+                        .iter()
+                        .chain(TRACE_KEYS)
+                        .copied()
+                        .filter(|k| *k != "trace")
+                        .collect();
+                    return Err(ConfigError::unknown("key", key, &keys).with_value(value));
+                }
+            },
+        }
+        self.check()
+    }
+
+    /// Checks what types do not.
+    ///
+    /// # Errors
+    /// A value that is not allowed.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let Load::Trace(trace) = &self.load else {
+            return Ok(());
+        };
+        if trace.files.is_empty() {
+            return Err(ConfigError::value(
+                "trace.files",
+                "[]",
+                "at least one file, or -",
+            ));
+        }
+        if !(1..=DEPTH_MAX).contains(&trace.depth) {
+            let allowed = format!("a whole number from 1 to {DEPTH_MAX}");
+            return Err(ConfigError::value(
+                "depth",
+                &trace.depth.to_string(),
+                &allowed,
+            ));
+        }
+        if !(1e-9..=1e9).contains(&trace.speed) {
+            return Err(ConfigError::value(
+                "speed",
+                &trace.speed.to_string(),
+                "1e-9 to 1e9",
+            ));
+        }
+        if trace.limit == Some(0) {
+            return Err(ConfigError::value("limit", "0", "a whole number from 1"));
+        }
+        Ok(())
+    }
+
+    /// The stack below the load, with the drive's file read.
+    ///
+    /// # Errors
+    /// No such drive in the catalog and no such file.
+    pub fn stack(&self) -> Result<StackConfig, ConfigError> {
+        let text = drive_text(&self.drive.name)?;
+        Ok(StackConfig {
+            drive: DriveConfig {
+                part: self.drive.clone(),
+                text,
+            },
+            sched: self.sched.clone(),
+            place: self.place.clone(),
+            oracle: self.oracle.clone(),
+            seed: self.seed,
+        })
+    }
+}
+
+/// Requests in flight at most.
+pub const DEPTH_MAX: u64 = 1 << 20;
+
+const PART_ALLOWED: &str = "a name, name:knob=value, or a table with `name` and knobs";
+
+/// A drive's parameters: from a file if `name` looks like one, else from the catalog.
+///
+/// # Errors
+/// No such drive in the catalog and no such file.
+pub fn drive_text(name: &str) -> Result<String, ConfigError> {
+    if name.ends_with(".toml") || name.contains('/') {
+        return std::fs::read_to_string(name).map_err(|error| {
+            ConfigError::value(
+                "drive",
+                &format!("{name} ({error})"),
+                "a readable TOML file",
+            )
+        });
+    }
+    drive::catalog_text(name).map(str::to_owned)
+}
+
+fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
+    match (table.get("trace"), table.get("workload")) {
+        (Some(value), None) => {
+            if let toml::Value::Table(trace) = value {
+                check_keys("[trace]", trace, TRACE_KEYS)?;
+            }
+            let mut trace: TraceLoad = value_of("trace", value, "a table with `files`")?;
+            for file in trace
+                .files
+                .iter_mut()
+                .filter(|file| file.as_os_str() != "-")
+            {
+                *file = directory.join(&file);
+            }
+            let scenario = Scenario::over(Load::Trace(trace));
+            scenario.check()?;
+            Ok(scenario.load)
+        }
+        (None, Some(value)) => Ok(Load::Workload(value_of("workload", value, PART_ALLOWED)?)),
+        (None, None) => Err(ConfigError::value(
+            "load",
+            "missing",
+            "[trace] or [workload]",
+        )),
+        (Some(_), Some(_)) => Err(ConfigError::value("load", "both", "[trace] or [workload]")),
+    }
+}
+
+fn check_keys(what: &str, table: &toml::Table, known: &[&str]) -> Result<(), ConfigError> {
+    let unknown = table.iter().find(|(key, _)| !known.contains(&key.as_str()));
+    unknown.map_or(Ok(()), |(key, value)| {
+        Err(ConfigError::unknown(&format!("key of {what}"), key, known)
+            .with_value(value.to_string().trim()))
+    })
+}
+
+fn value_of<T: serde::de::DeserializeOwned>(
+    key: &str,
+    value: &toml::Value,
+    allowed: &str,
+) -> Result<T, ConfigError> {
+    value.clone().try_into().map_err(|error: toml::de::Error| {
+        let found = format!("{} ({})", value.to_string().trim(), error.message().trim());
+        ConfigError::value(key, &found, allowed)
+    })
+}
+
+fn number<T: std::str::FromStr>(key: &str, word: &str, allowed: &str) -> Result<T, ConfigError> {
+    word.parse()
+        .map_err(|_| ConfigError::value(key, word, allowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Scenario, ConfigError> {
+        Scenario::from_toml(text, Path::new("/data"))
+    }
+
+    #[test]
+    fn a_scenario_is_read_with_its_defaults() {
+        let scenario =
+            read("sched = 'look'\n[trace]\nfiles = ['a.csv']\nreplay = 'closed'").unwrap();
+        assert_eq!(scenario.sched.name, "look");
+        assert_eq!(scenario.drive.name, DRIVE_DEFAULT);
+        let Load::Trace(trace) = scenario.load else {
+            panic!("it has a trace")
+        };
+        assert_eq!(trace.files, [PathBuf::from("/data/a.csv")]);
+        assert_eq!((trace.replay, trace.depth), (Replay::Closed, 16));
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest() {
+        let error = read("schde = 'look'\n[trace]\nfiles = ['a']").unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("sched"));
+        let error = read("[trace]\nfiles = ['a']\nreply = 'open'").unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("replay"));
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let error = read("[trace]\nfiles = ['a']\ndepth = 0").unwrap_err();
+        assert!(error.to_string().contains("depth = 0"), "{error}");
+        assert!(read("seed = -1\n[trace]\nfiles = ['a']").is_err());
+        assert!(read("sched = 'fcfs'").is_err());
+    }
+
+    #[test]
+    fn every_key_can_be_set_by_name() {
+        let mut scenario = read("[trace]\nfiles = ['a']").unwrap();
+        scenario.set("depth", "64").unwrap();
+        scenario.set("sched", "aged_satf").unwrap();
+        scenario.set("sched.weight", "0.5").unwrap();
+        assert_eq!(scenario.sched.to_string(), "aged_satf:weight=0.5");
+        assert_eq!(
+            scenario.set("dept", "1").unwrap_err().nearest.as_deref(),
+            Some("depth")
+        );
+        assert!(scenario.set("depth", "many").is_err());
+    }
+
+    #[test]
+    fn warm_up_is_a_count_a_share_or_automatic() {
+        let cut = |word: &str, depth| word.parse::<Warmup>().unwrap().requests(1_000, depth);
+        assert_eq!(cut("10", None), Ok(10));
+        assert_eq!(cut("5%", None), Ok(50));
+        assert_eq!(cut("auto", None), Ok(10));
+        assert_eq!(cut("auto", Some(16)), Ok(64));
+        assert_eq!(cut("auto", Some(4_096)), Ok(100));
+        assert!(cut("1000", None).is_err());
+        assert!("91%".parse::<Warmup>().is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! The virtual loop: gives the stack one input at a time and carries out what it asks for.
+//!
+//! The next event is the least of (time, rank, index) over drives, stack timers and the workload, in this order of
+//! rank: drive completions, then timers, then arrivals; then by index. The order is total, so a run repeats bit for
+//! bit. With the few sources a run has, a scan is the fastest queue of events. O(sources) per event.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use nearslot_core::contract::Drive;
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::request::{Reply, Request};
+use nearslot_core::stack::{Action, Stack};
+use nearslot_core::units::Instant;
+
+use crate::workload::Workload;
+
+/// Sees everything that happens in a run. No part of a run depends on what it sees.
+pub trait Observer {
+    /// A request came.
+    fn arrived(&mut self, _now: Instant, _request: &Request) {}
+    /// A drive began a command.
+    fn started(&mut self, _now: Instant, _drive: DriveId, _command: &Command) {}
+    /// A drive ended a command.
+    fn done(&mut self, _now: Instant, _drive: DriveId, _done: &DriveDone) {}
+    /// A request was answered.
+    fn replied(&mut self, _now: Instant, _reply: &Reply) {}
+}
+
+/// Sees nothing.
+impl Observer for () {}
+
+/// What the outside may do to a run, and learn of it, while it goes on.
+#[derive(Default)]
+pub struct Control {
+    /// Set it and the run ends at the next look, some thousand events later at most.
+    pub stop: AtomicBool,
+    /// Requests answered so far, over all runs that share this.
+    pub replied: AtomicU64,
+}
+
+/// Events between two looks at the outside.
+const LOOK_EVERY: u64 = 4_096;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Drive(usize),
+    Timer,
+    Arrival,
+}
+
+/// Runs until the workload has ended and everything is answered, or until `control` says stop. Gives the instant of
+/// the last event.
+pub fn run(
+    stack: &mut Stack,
+    drives: &mut [Box<dyn Drive>],
+    workload: &mut dyn Workload,
+    observer: &mut impl Observer,
+    control: &Control,
+) -> Instant {
+    let mut now = Instant::ZERO;
+    let (mut events, mut reported) = (0_u64, stack.replied());
+    while let Some((due, source)) = earliest(stack, drives, workload) {
+        assert!(due >= now, "an event at {due} comes after {now}");
+        now = due;
+        deliver(now, source, stack, drives, workload, observer);
+        drain(now, stack, drives, workload, observer);
+        events += 1;
+        if events.is_multiple_of(LOOK_EVERY) {
+            control
+                .replied
+                .fetch_add(stack.replied() - reported, Ordering::Relaxed);
+            reported = stack.replied();
+            if control.stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+    }
+    control
+        .replied
+        .fetch_add(stack.replied() - reported, Ordering::Relaxed);
+    now
+}
+
+#[inline]
+fn earliest(
+    stack: &Stack,
+    drives: &[Box<dyn Drive>],
+    workload: &dyn Workload,
+) -> Option<(Instant, Source)> {
+    let mut best: Option<(Instant, Source)> = None;
+    let mut offer = |due: Option<Instant>, source| {
+        if let Some(due) = due
+            && best.is_none_or(|(earliest, _)| due < earliest)
+        {
+            best = Some((due, source));
+        }
+    };
+    for (index, drive) in drives.iter().enumerate() {
+        offer(drive.next_event(), Source::Drive(index));
+    }
+    offer(stack.next_timer(), Source::Timer);
+    offer(workload.next_arrival(), Source::Arrival);
+    best
+}
+
+#[inline]
+fn deliver(
+    now: Instant,
+    source: Source,
+    stack: &mut Stack,
+    drives: &mut [Box<dyn Drive>],
+    workload: &mut dyn Workload,
+    observer: &mut impl Observer,
+) {
+    match source {
+        Source::Drive(index) => {
+            if let Some(done) = drives[index].advance(now) {
+                let drive = DriveId(index as u16);
+                observer.done(now, drive, &done);
+                stack.drive_done(now, drive, &done);
+            }
+        }
+        Source::Timer => stack.timer(now),
+        Source::Arrival => {
+            if let Some(request) = workload.poll(now) {
+                observer.arrived(now, &request);
+                stack.submit(now, request);
+            }
+        }
+    }
+}
+
+#[inline]
+fn drain(
+    now: Instant,
+    stack: &mut Stack,
+    drives: &mut [Box<dyn Drive>],
+    workload: &mut dyn Workload,
+    observer: &mut impl Observer,
+) {
+    while let Some(action) = stack.poll() {
+        match action {
+            Action::Start(drive, command) => {
+                observer.started(now, drive, &command);
+                drives[drive.index()].submit(now, &command);
+            }
+            Action::Reply(reply) => {
+                observer.replied(now, &reply);
+                workload.replied(now, &reply);
+            }
+        }
+    }
+}
