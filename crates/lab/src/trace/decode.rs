@@ -178,40 +178,75 @@ impl Sink {
     }
 }
 
-/// A table of strings by number.
+/// A table of strings by number. Finding a known name costs one hash and one comparison and allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     names: Vec<String>,
-    index: BTreeMap<Vec<u8>, u32>,
-    last: Option<(Vec<u8>, u32)>,
+    /// The names as they stood in the file, one after the other; `names` is for people and may differ from it.
+    raw: Vec<u8>,
+    /// Where each name ends in `raw`.
+    ends: Vec<usize>,
+    /// Open addressing: number + 1 of the name with this hash or one before it, 0 is free.
+    slots: Vec<u32>,
 }
 
 impl Names {
-    /// The number of a name, new or known. Runs of the same name cost one comparison.
+    /// The number of a name, new or known.
     pub fn intern(&mut self, name: &[u8]) -> u32 {
-        if let Some((last, number)) = &self.last
-            && last == name
-        {
-            return *number;
+        if self.names.len() * 2 >= self.slots.len() {
+            self.grow();
         }
-        let number = match self.index.get(name) {
-            Some(number) => *number,
-            None => self.add(name),
-        };
-        self.last = Some((name.to_owned(), number));
+        let slot = self.slot(name);
+        match self.slots[slot].checked_sub(1) {
+            Some(number) => number,
+            None => self.add(name, slot),
+        }
+    }
+
+    /// Where the name stands, or the free slot where it would. At least half of the slots are free, so there is one.
+    fn slot(&self, name: &[u8]) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = xxhash_rust::xxh3::xxh3_64(name) as usize & mask;
+        while let Some(number) = self.slots[slot].checked_sub(1)
+            && self.raw(number) != name
+        {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    fn raw(&self, number: u32) -> &[u8] {
+        let index = number as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.raw[start..self.ends[index]]
+    }
+
+    #[cold]
+    fn add(&mut self, name: &[u8], slot: usize) -> u32 {
+        let number = u32::try_from(self.names.len()).expect("fewer than 2^32 names");
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.raw.extend_from_slice(name);
+        self.ends.push(self.raw.len());
+        self.slots[slot] = number + 1;
         number
     }
 
-    fn add(&mut self, name: &[u8]) -> u32 {
-        let number = u32::try_from(self.names.len()).expect("fewer than 2^32 names");
-        self.names.push(String::from_utf8_lossy(name).into_owned());
-        self.index.insert(name.to_owned(), number);
-        number
+    #[cold]
+    fn grow(&mut self) {
+        let slots = (self.slots.len() * 2).max(16);
+        self.slots = vec![0; slots];
+        for index in 0..self.names.len() as u32 {
+            let slot = self.slot(self.raw(index));
+            self.slots[slot] = index + 1;
+        }
     }
 
     /// The number of a name, if it has one.
     pub fn number(&self, name: &[u8]) -> Option<u32> {
-        self.index.get(name).copied()
+        if self.slots.is_empty() {
+            return None;
+        }
+        self.slots[self.slot(name)].checked_sub(1)
     }
 
     /// All names, by number.
@@ -333,6 +368,17 @@ mod tests {
             (0, 1, 0)
         );
         assert_eq!(names.all(), ["sda", "sdb"]);
+    }
+
+    #[test]
+    fn names_that_only_look_equal_stay_apart() {
+        // Both are shown with the replacement character, and the table grows several times on the way.
+        let mut names = Names::default();
+        assert_eq!((names.intern(b"\xff"), names.intern(b"\xfe")), (0, 1));
+        for number in 2..1_000_u32 {
+            assert_eq!(names.intern(number.to_string().as_bytes()), number);
+        }
+        assert_eq!((names.intern(b"\xfe"), names.intern(b"77")), (1, 77));
     }
 
     #[test]

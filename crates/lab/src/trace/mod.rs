@@ -13,14 +13,20 @@ pub mod header;
 pub mod open;
 pub mod record;
 
+mod alibaba;
 mod detect;
 mod input;
+mod k5cloud;
 mod mapped;
 mod merge;
+mod msr;
 mod oracle_general;
 mod order;
 mod source;
+mod spc;
 mod spread;
+mod tencent;
+mod text;
 mod vscsi;
 
 pub use decode::{
@@ -33,7 +39,15 @@ pub use record::{Flags, Record, TraceOp};
 pub use spread::Spread;
 
 /// Every trace format, in the order of detection.
-pub static FORMATS: &[&Format] = &[&vscsi::FORMAT, &oracle_general::FORMAT];
+pub static FORMATS: &[&Format] = &[
+    &vscsi::FORMAT,
+    &oracle_general::FORMAT,
+    &spc::FORMAT,
+    &msr::FORMAT,
+    &alibaba::FORMAT,
+    &tencent::FORMAT,
+    &k5cloud::FORMAT,
+];
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]

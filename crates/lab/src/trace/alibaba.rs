@@ -1,0 +1,126 @@
+//! Alibaba block traces of 2020: one line a request of a thousand cloud volumes.
+//!
+//! `device_id,opcode,offset,length,timestamp`: bytes, and microseconds of Unix time at which the server got the
+//! request. The file is not in time order across volumes.
+//!
+//! Source: the README of `alibaba/block-traces`.
+
+use super::decode::{Format, Probe, Reads, Sink, TimeKind, TimeMeaning};
+use super::record::{Record, TraceOp};
+use super::text::{Cursor, Lines, Odd, Text};
+
+/// The card.
+pub(crate) static FORMAT: Format = Format {
+    name: "alibaba",
+    summary: "Alibaba block traces 2020: device,opcode,offset,length,microseconds",
+    source: "github.com/alibaba/block-traces",
+    probe: Probe::Line(|line| row(line).is_some()),
+    reads: Reads::Stream(|options| Ok(Text::boxed(Alibaba, options))),
+};
+
+struct Alibaba;
+
+/// The fields of a line.
+struct Row<'a> {
+    device: &'a [u8],
+    op: TraceOp,
+    offset: u64,
+    length: u64,
+    ts: i64,
+}
+
+fn row(line: &[u8]) -> Option<Row<'_>> {
+    let mut cursor = Cursor::new(line);
+    let device = cursor.digits_text()?;
+    cursor.byte(b',')?;
+    let op = match cursor.any()? {
+        b'R' => TraceOp::Read,
+        b'W' => TraceOp::Write,
+        _ => return None,
+    };
+    cursor.byte(b',')?;
+    let offset = cursor.number()?;
+    cursor.byte(b',')?;
+    let length = cursor.number()?;
+    cursor.byte(b',')?;
+    let ts = i64::try_from(cursor.number()?.checked_mul(1_000)?).ok()?;
+    cursor.end()?;
+    Some(Row {
+        device,
+        op,
+        offset,
+        length,
+        ts,
+    })
+}
+
+impl Lines for Alibaba {
+    const SHAPE: &'static str = "`device,R|W,offset,length,microseconds`";
+
+    fn line(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
+        let row = row(line).ok_or(Odd::Malformed)?;
+        let dev = out.devices.intern(row.device);
+        let record = Record::new(row.ts, row.op, row.offset, row.length, dev);
+        out.records.push(record);
+        Ok(())
+    }
+
+    fn time(&self) -> TimeMeaning {
+        TimeMeaning {
+            resolution_ns: 1_000,
+            kind: TimeKind::Arrival,
+            epoch_unix_ns: Some(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode::Anomaly;
+    use super::super::text::testing::{read, takes};
+    use super::*;
+
+    #[test]
+    fn offsets_are_bytes_and_times_microseconds() {
+        let sink = read(
+            &FORMAT,
+            "0,R,126703644672,4096,1577808000000626\n419,W,8792731648,16384,1577808000004775\n",
+        );
+        let records = [
+            Record::new(
+                1_577_808_000_000_626_000,
+                TraceOp::Read,
+                126_703_644_672,
+                4_096,
+                0,
+            ),
+            Record::new(
+                1_577_808_000_004_775_000,
+                TraceOp::Write,
+                8_792_731_648,
+                16_384,
+                1,
+            ),
+        ];
+        assert_eq!(sink.records, records);
+        assert_eq!(sink.devices.all(), ["0", "419"]);
+    }
+
+    #[test]
+    fn a_header_is_passed_over_and_bad_lines_are_left_out() {
+        let sink = read(
+            &FORMAT,
+            "device_id,opcode,offset,length,timestamp\n0,r,0,1,1\n0,R,0,1\n0,R,0,1,2,3\n0,R,-4096,1,1\n\
+             0,R,0,1,18446744073709551615\n",
+        );
+        assert!(sink.records.is_empty());
+        assert_eq!(sink.anomalies.of(Anomaly::BadRecord), 5);
+    }
+
+    #[test]
+    fn the_probe_wants_the_opcode_in_second_place() {
+        assert!(takes(&FORMAT, "0,R,126703644672,4096,1577808000000626"));
+        assert!(!takes(&FORMAT, "0,303567,3584,w,0.026214"));
+        assert!(!takes(&FORMAT, "2264,86400.121837000,R,48195870720,4096"));
+    }
+}
