@@ -37,11 +37,11 @@ pub(super) fn check_keys<T: DeserializeOwned>(
     match table.iter().find(|(key, _)| !known.contains(&key.as_str())) {
         None => Ok(()),
         Some((key, value)) => {
-            let dot = if path.is_empty() { "" } else { "." };
-            Err(
-                ConfigError::unknown(&format!("key {path}{dot}"), key, known)
-                    .with_value(&short(value)),
-            )
+            let kind = match path {
+                "" => "key".to_owned(),
+                _ => format!("key of {path}"),
+            };
+            Err(ConfigError::unknown(&kind, key, known).with_value(&short(value)))
         }
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(error.nearest.as_deref(), Some("heads"));
         assert_eq!(
             error.to_string(),
-            "unknown key zones[3]. `haeds` = 4; did you mean `heads`? (allowed: one of rpm, heads)"
+            "unknown key of zones[3] `haeds` = 4; did you mean `heads`? (allowed: one of rpm, heads)"
         );
     }
 

@@ -43,7 +43,13 @@ macro_rules! catalog {
 }
 
 /// Every drive that ships with nearslot.
-pub static CATALOG: &[Entry] = catalog!["null"];
+pub static CATALOG: &[Entry] = catalog![
+    "desktop-7200-90mb",
+    "hp-c2247a",
+    "modern-20tb",
+    "null",
+    "seagate-cheetah-9lp",
+];
 
 /// The parameters of a drive of the catalog.
 ///

@@ -401,7 +401,7 @@ mod tests {
     fn an_unknown_key_of_a_zone_is_named_with_the_nearest() {
         let text = error("slips", "slip");
         assert!(
-            text.starts_with("unknown key zones[0]. `slip` = [3]; did you mean `slips`?"),
+            text.starts_with("unknown key of zones[0] `slip` = [3]; did you mean `slips`?"),
             "{text}"
         );
     }
