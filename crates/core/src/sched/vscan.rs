@@ -7,7 +7,7 @@
 //! before (with R = 0 from its end, as SSTF does), one on that very block is at distance 0 in either direction,
 //! and ties between the two sides go up and down in turns.
 //!
-//! With R > 0 nothing waits for ever unless I/Os keep arriving within R times the drive ahead. O(log n) per I/O.
+//! An I/O farther away than R times the drive can wait as long as nearer ones keep coming. O(log n) per I/O.
 
 use super::line::{Found, Line, Nearer};
 use crate::contract::{Next, Scheduler, View};

@@ -177,6 +177,14 @@ impl Oracle for ExactOracle {
         self.mechanics.position(now, self.head, op, place)
     }
 
+    fn travel(&self, op: Op, place: &Place) -> Duration {
+        let to = Head {
+            band: place.band,
+            surface: place.surface,
+        };
+        self.mechanics.movement(self.head, to, op)
+    }
+
     fn started(&mut self, _now: Instant, command: &Command) {
         self.started = match command.op {
             Op::Read | Op::Write => Some(Pba(command.at.0 + command.len.0 - 1)),

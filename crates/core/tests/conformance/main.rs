@@ -1,0 +1,9 @@
+//! What every part of a kind has to do: one suite per contract, run over the whole table.
+//!
+//! A part may be excused from a case by name and reason; an excuse that is not needed any more fails.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod oracles;
+mod schedulers;

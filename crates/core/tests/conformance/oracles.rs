@@ -1,0 +1,148 @@
+//! Every oracle, on a small disk and on a drive without mechanics: prices that a search may prune by.
+
+use nearslot_core::contract::{Blueprint, Oracle};
+use nearslot_core::drive;
+use nearslot_core::ids::IoId;
+use nearslot_core::io::{Candidate, Command};
+use nearslot_core::request::Op;
+use nearslot_core::rng::Rng;
+use nearslot_core::sorted::Sorted;
+use nearslot_core::units::{Blocks, Duration, Instant, Pba};
+
+use crate::support::{DISK, NULL, blueprint, oracle};
+
+type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
+
+/// Calls a case with each oracle at random moments of a random run.
+fn for_all(case: Case<'_>) {
+    for sight in drive::oracle::TABLE {
+        for text in [DISK, NULL] {
+            let blueprint = blueprint(text);
+            let (mut oracle, mut drive) = (oracle(sight.name, &*blueprint), blueprint.drive());
+            let (mut rng, mut now) = (Rng::stream(3, sight.name), Instant::ZERO);
+            for _ in 0..200 {
+                case(&*oracle, &*blueprint, now, &mut rng);
+                let command = Command {
+                    io: IoId(0),
+                    op: if rng.chance(0.5) { Op::Read } else { Op::Write },
+                    at: Pba(rng.below(blueprint.capacity().0 - 64)),
+                    len: Blocks(1 + rng.below(64)),
+                };
+                oracle.started(now, &command);
+                drive.submit(now, &command);
+                now = drive.next_event().expect("the drive works");
+                let done = drive.advance(now).expect("the drive is done");
+                oracle.observed(now, &done);
+                now += Duration(rng.below(20_000_000));
+            }
+        }
+    }
+}
+
+#[test]
+fn reach_bounds_travel_and_travel_bounds_position() {
+    for_all(&|oracle, blueprint, now, rng| {
+        for op in [Op::Read, Op::Write] {
+            let place = oracle.locate(Pba(rng.below(blueprint.capacity().0)));
+            assert!(place.band < oracle.bands(), "a place beyond the last band");
+            let reach = oracle.reach(oracle.head().band.abs_diff(place.band));
+            let travel = oracle.travel(op, &place);
+            let position = oracle.position(now, op, &place);
+            assert!(reach <= travel, "{reach} is no lower bound of {travel}");
+            assert!(
+                travel <= position,
+                "{position} is less than moving, {travel}"
+            );
+            if let Some(turn) = blueprint.revolution() {
+                let wait = position - travel;
+                assert!(wait < turn, "{wait} is more than a turn");
+            }
+            assert_eq!(
+                position,
+                oracle.position(now, op, &place),
+                "a price that changes"
+            );
+        }
+    });
+}
+
+#[test]
+fn reach_never_falls_with_distance() {
+    for_all(&|oracle, _, _, rng| {
+        let distance = rng.below(u64::from(oracle.bands())) as u32;
+        assert!(distance == 0 || oracle.reach(distance - 1) <= oracle.reach(distance));
+    });
+}
+
+#[test]
+fn the_nearest_is_what_trying_all_finds() {
+    for_all(&|oracle, blueprint, now, rng| {
+        let mut waiting = Sorted::default();
+        for sequence in 0..rng.below(100) {
+            waiting.insert(Candidate {
+                place: oracle.locate(Pba(rng.below(blueprint.capacity().0))),
+                op: if rng.chance(0.5) { Op::Read } else { Op::Write },
+                id: IoId(sequence as u32),
+                sequence,
+            });
+        }
+        let price = |c: &Candidate| (oracle.position(now, c.op, &c.place), c.sequence);
+        let expected = waiting.iter().min_by_key(|c| price(c)).copied();
+        let choice = oracle.nearest(now, &waiting);
+        let found = choice.and_then(|choice| waiting.at(choice.cursor).copied());
+        assert_eq!(found, expected);
+    });
+}
+
+#[test]
+fn no_noise_is_exact() {
+    let blueprint = blueprint(DISK);
+    let (exact, silent) = (
+        oracle("exact", &*blueprint),
+        oracle("noisy:sigma_us=0", &*blueprint),
+    );
+    let mut rng = Rng::stream(5, "silent");
+    for _ in 0..1_000 {
+        let (now, at) = (Instant(rng.below(1 << 40)), Pba(rng.below(12_800)));
+        let place = exact.locate(at);
+        for op in [Op::Read, Op::Write] {
+            let truth = exact.position(now, op, &place);
+            assert_eq!(silent.position(now, op, &place), truth);
+        }
+    }
+}
+
+/// How much later `noisy` sees a place than it is: the shortest way round, for errors wrap as turns do.
+fn error_ns(exact: &dyn Oracle, noisy: &dyn Oracle, now: Instant, at: u64) -> i64 {
+    let (place, turn) = (exact.locate(Pba(at)), 10_000_000);
+    let seen = noisy.position(now, Op::Read, &place).0.cast_signed();
+    let off = seen - exact.position(now, Op::Read, &place).0.cast_signed();
+    (off + turn / 2).rem_euclid(turn) - turn / 2
+}
+
+#[test]
+fn noise_has_its_deviation_between_places_and_between_decisions() {
+    let blueprint = blueprint(DISK);
+    let exact = oracle("exact", &*blueprint);
+    let mut noisy = oracle("noisy:sigma_us=200", &*blueprint);
+    let flush = Command {
+        io: IoId(0),
+        op: Op::Flush,
+        at: Pba(0),
+        len: Blocks(0),
+    };
+    let check = |errors: Vec<f64>| {
+        let count = errors.len() as f64;
+        let mean = errors.iter().sum::<f64>() / count;
+        let deviation = (errors.iter().map(|e| e * e).sum::<f64>() / count).sqrt();
+        assert!((deviation / 200_000.0 - 1.0).abs() < 0.05, "{deviation}");
+        assert!(mean.abs() < 10_000.0, "{mean}");
+    };
+    let places = (0..4_000).map(|n| error_ns(&*exact, &*noisy, Instant(1_000), n * 3) as f64);
+    check(places.collect());
+    let decisions = (0..4_000).map(|n| {
+        noisy.started(Instant(n), &flush);
+        error_ns(&*exact, &*noisy, Instant(n * 1_000), 7_005) as f64
+    });
+    check(decisions.collect());
+}

@@ -1,0 +1,10 @@
+//! Slow, literal twins of the schedulers: written from the definitions, one plain list and one scan a decision. Random
+//! sequences are given to both; every answer has to be the same.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod by_block;
+mod by_position;
+mod deadline;
+mod twin;

@@ -1,0 +1,193 @@
+//! What the suites share: a small disk, and a rig that runs one scheduler over one drive and watches it.
+
+use std::collections::BTreeMap;
+
+use nearslot_core::config::{self, PartConfig};
+use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
+use nearslot_core::drive;
+use nearslot_core::ids::{IoId, StreamId};
+use nearslot_core::io::{Command, Io};
+use nearslot_core::registry::Env;
+use nearslot_core::request::Op;
+use nearslot_core::sched;
+use nearslot_core::units::{Blocks, Duration, Instant, Pba};
+
+/// 6,000 turns a minute, so a turn is 10 ms; 12,800 blocks in 160 cylinders of 4 tracks. Small, so that random
+/// requests meet on cylinders, tracks and blocks.
+pub(crate) const DISK: &str = "
+    kind = 'hdd'
+    rpm = 6000
+    heads = 4
+    cylinders = 160
+    head_switch_ms = 0.8
+    write_settle_ms = 0.4
+    sparing = { at = 'zone-end' }
+    seek_ms = [[1, 1.0], [10, 1.8], [40, 3.0], [80, 4.5], [159, 7.0]]
+    [[zones]]
+    cylinders = [0, 159]
+    sectors_per_track = 20
+    track_skew_sectors = 3
+    cylinder_skew_sectors = 4
+";
+
+/// A drive where every place is as good as every other.
+pub(crate) const NULL: &str = "kind = 'null'\ncapacity_blocks = 12_800\nservice_us = 5000.0";
+
+/// A drive from the text of its file.
+pub(crate) fn blueprint(text: &str) -> Box<dyn Blueprint> {
+    let (blueprint, _) = drive::read("of the test", text, &[]).expect("the test's drive is valid");
+    blueprint
+}
+
+/// A scheduler from the word that names it.
+pub(crate) fn scheduler(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Scheduler> {
+    let part: PartConfig = word.parse().expect("a part's name");
+    let built = config::part("scheduler", sched::TABLE, &part, &env(blueprint));
+    built.expect("the test names a part").0
+}
+
+/// An oracle from the word that names it.
+pub(crate) fn oracle(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Oracle> {
+    let part: PartConfig = word.parse().expect("a part's name");
+    let built = config::part("oracle", drive::oracle::TABLE, &part, &env(blueprint));
+    built.expect("the test names a part").0
+}
+
+fn env(blueprint: &dyn Blueprint) -> Env<'_> {
+    Env {
+        seed: 7,
+        label: "test/0",
+        blueprint,
+    }
+}
+
+/// What a test asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub(crate) op: Op,
+    pub(crate) at: u64,
+    pub(crate) len: u64,
+    pub(crate) priority: u16,
+}
+
+/// Bare movements of the arm that may follow each other: C-SCAN's way to the end and back.
+const SEEKS_MAX: usize = 2;
+
+/// One scheduler over one drive, one command at a time. Panics at whatever no scheduler may do.
+pub(crate) struct Rig {
+    scheduler: Box<dyn Scheduler>,
+    oracle: Box<dyn Oracle>,
+    drive: Box<dyn Drive>,
+    capacity: Blocks,
+    pub(crate) now: Instant,
+    waiting: BTreeMap<IoId, Io>,
+    sequence: u64,
+    /// Names of completed I/Os, to be used again.
+    free: Vec<IoId>,
+    /// Sequence numbers in the order of service.
+    pub(crate) served: Vec<u64>,
+}
+
+impl Rig {
+    pub(crate) fn new(
+        scheduler: Box<dyn Scheduler>,
+        oracle: Box<dyn Oracle>,
+        blueprint: &dyn Blueprint,
+    ) -> Rig {
+        Rig {
+            scheduler,
+            oracle,
+            drive: blueprint.drive(),
+            capacity: blueprint.capacity(),
+            now: Instant::ZERO,
+            waiting: BTreeMap::new(),
+            sequence: 0,
+            free: Vec::new(),
+            served: Vec::new(),
+        }
+    }
+
+    /// A request arrives; the scheduler hears of it `late`.
+    pub(crate) fn insert(&mut self, ask: Ask, late: Duration) -> u64 {
+        let id = self.free.pop();
+        let id = id.unwrap_or(IoId(self.waiting.len() as u32));
+        let io = Io {
+            id,
+            sequence: self.sequence,
+            stream: StreamId(0),
+            op: ask.op,
+            at: Pba(ask.at),
+            len: Blocks(ask.len),
+            arrived: self.now,
+            priority: ask.priority,
+            place: self.oracle.locate(Pba(ask.at)),
+        };
+        self.sequence += 1;
+        self.now += late;
+        assert!(self.waiting.insert(id, io).is_none(), "a name given twice");
+        self.scheduler.insert(self.now, &io);
+        self.check();
+        io.sequence
+    }
+
+    /// Lets the scheduler choose, `late`, and the drive work until an I/O is done. Gives its sequence number.
+    pub(crate) fn serve(&mut self, late: Duration) -> Option<u64> {
+        let mut seeks = 0;
+        loop {
+            self.now += late;
+            let view = View {
+                now: self.now,
+                oracle: &*self.oracle,
+                capacity: self.capacity,
+            };
+            match self.scheduler.next(&view) {
+                Next::Start(id) => return Some(self.start(id)),
+                Next::Seek(at) => {
+                    seeks += 1;
+                    assert!(seeks <= SEEKS_MAX, "the arm swings to no end");
+                    assert!(at.0 < self.capacity.0, "the arm goes beyond the drive");
+                    assert!(!self.waiting.is_empty(), "the arm moves for nobody");
+                    self.run(Command::ARM, Op::Seek, at, Blocks(0));
+                }
+                Next::WaitUntil(instant) => {
+                    assert!(instant > self.now, "waits for what is past");
+                    self.now = instant;
+                }
+                Next::Empty => {
+                    assert!(self.waiting.is_empty(), "idle while something waits");
+                    return None;
+                }
+            }
+            self.check();
+        }
+    }
+
+    fn start(&mut self, id: IoId) -> u64 {
+        let io = self
+            .waiting
+            .remove(&id)
+            .expect("it starts what does not wait");
+        self.check();
+        self.run(id, io.op, io.at, io.len);
+        self.free.push(id);
+        self.served.push(io.sequence);
+        self.check();
+        io.sequence
+    }
+
+    fn run(&mut self, io: IoId, op: Op, at: Pba, len: Blocks) {
+        let command = Command { io, op, at, len };
+        self.oracle.started(self.now, &command);
+        self.drive.submit(self.now, &command);
+        self.now = self.drive.next_event().expect("the drive works");
+        let done = self.drive.advance(self.now).expect("the drive is done");
+        self.oracle.observed(self.now, &done);
+        self.scheduler.done(self.now, &done);
+    }
+
+    fn check(&self) {
+        self.scheduler.audit();
+        assert_eq!(self.scheduler.len(), self.waiting.len(), "an I/O got lost");
+        assert_eq!(self.scheduler.is_empty(), self.waiting.is_empty());
+    }
+}
