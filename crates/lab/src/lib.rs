@@ -2,6 +2,7 @@
 //!
 //! Runs the decisions of `nearslot-core` in virtual time: traces and workloads in, results out.
 
+mod hash;
 pub mod measure;
 pub mod outcome;
 pub mod scenario;

@@ -19,6 +19,7 @@
 //! Clients, flags and traced latencies are left out: few formats carry them, and a conversion would change the name
 //! of what is asked of the drive. Costs about 8 ns a record.
 
+use nearslot_core::units::BLOCK_BYTES;
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -56,6 +57,8 @@ pub struct Summary {
     pub len_min: u64,
     /// Longest record in bytes, of any operation that has an extent.
     pub len_max: u64,
+    /// Most 512-byte blocks that one such record touches.
+    pub blocks_max: u64,
     /// Records that must be safe before they are answered.
     pub fua: u64,
     /// Records whose time from arrival to completion the trace tells.
@@ -170,6 +173,8 @@ impl Summary {
             operation.bytes += u128::from(record.len);
             device.end_bytes = device.end_bytes.max(record.end());
             self.len_max = self.len_max.max(record.len);
+            let blocks = record.end().div_ceil(BLOCK_BYTES) - record.offset / BLOCK_BYTES;
+            self.blocks_max = self.blocks_max.max(blocks);
         }
         if record.op.is_media() && (self.len_min == 0 || record.len < self.len_min) {
             self.len_min = record.len;
@@ -243,6 +248,7 @@ mod tests {
         let found = survey(&[&trace]);
         assert_eq!((found.requests, found.span_ns()), (4, 9_000));
         assert_eq!((found.len_min, found.len_max), (512, 1 << 20));
+        assert_eq!(found.blocks_max, 2048);
         assert_eq!(found.of(TraceOp::Write).bytes, 1024);
         assert_eq!(found.of(TraceOp::Flush).requests, 1);
         let ends: Vec<u64> = found.devices.iter().map(|d| d.end_bytes).collect();

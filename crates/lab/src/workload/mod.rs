@@ -1,7 +1,16 @@
 //! Workloads: what asks, and when. Open and closed loops have the same verbs.
+//!
+//! A trace is replayed by [`open`], [`closed`] or [`dependent`], which share [`intake`] and [`fit`]. A synthetic
+//! workload is a file here and a line in [`TABLE`].
 
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
+
+pub mod closed;
+pub mod dependent;
+pub mod fit;
+pub mod intake;
+pub mod open;
 
 /// Something that makes requests in virtual time.
 pub trait Workload: Send {
@@ -18,6 +27,24 @@ pub trait Workload: Send {
     fn failure(&mut self) -> Option<WorkloadError> {
         None
     }
+
+    /// What of the workload's source was left out or changed so far.
+    fn tally(&self) -> Tally {
+        Tally::default()
+    }
+}
+
+/// What a replay could not do as the trace has it. Results show every count that is not 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Tally {
+    /// Operations that the engine has no equal of; left out.
+    pub other: u64,
+    /// Requests beyond the drive that `--fit truncate` left out.
+    pub beyond: u64,
+    /// Writes that were to be safe before their answer; replayed as plain writes.
+    pub fua: u64,
+    /// Dependent replay: requests that came later than inferred, because the trace was not read far enough ahead.
+    pub late: u64,
 }
 
 /// Why a workload could not go on.
@@ -26,4 +53,26 @@ pub enum WorkloadError {
     /// Its trace could not be read further.
     #[error(transparent)]
     Trace(#[from] crate::trace::TraceError),
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::io::Cost;
+    use nearslot_core::request::{Status, Timeline};
+
+    use super::*;
+
+    /// The answer to `request` at `now`.
+    pub(super) fn reply(request: Request, now: Instant) -> Reply {
+        Reply {
+            request,
+            status: Status::Done,
+            timeline: Timeline {
+                arrived: request.arrived,
+                started: request.arrived,
+                replied: now,
+                cost: Cost::default(),
+            },
+        }
+    }
 }

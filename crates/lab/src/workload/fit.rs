@@ -1,0 +1,259 @@
+//! Addresses of a trace that do not fit the drive: an error, unless the user says what is to be done.
+//!
+//! Nothing is done to a trace that fits. Otherwise, in blocks of 512 bytes, with `c` the drive's capacity:
+//!
+//! - `wrap`: the start is taken modulo `c` rounded down to 8 blocks, so that 4 KiB alignment survives. A request that
+//!   would then straddle the end of the drive starts at block 0 instead: runs stay runs, a stream crossing the end goes
+//!   on at the front.
+//! - `scale`: the start is multiplied by `c` / (the first block behind the trace's highest) and rounded down to 8 blocks;
+//!   a request that would end behind the drive is moved back to the last multiple of 8 blocks at which it fits.
+//!   Distances keep their proportions; runs become overlapping.
+//! - `truncate`: requests that end behind the drive are left out and counted.
+//!
+//! A request longer than the whole drive cannot be wrapped or scaled and is an error. O(1) per request.
+
+use nearslot_core::registry::ConfigError;
+use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
+
+use crate::survey::Summary;
+
+/// What is done about addresses beyond the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// They are an error.
+    #[default]
+    None,
+    /// Modulo the drive.
+    Wrap,
+    /// Shrunk in proportion.
+    Scale,
+    /// Left out and counted.
+    Truncate,
+}
+
+/// Alignment that survives: 4 KiB, the page of operating systems and the sector of modern drives.
+const ALIGNMENT: u64 = 8;
+
+/// Places the requests of one trace on one drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    capacity: u64,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Whole,
+    Wrap { modulus: u64 },
+    Scale { end: u64 },
+    Truncate,
+}
+
+impl Fit {
+    /// How the trace that `summary` describes goes onto `capacity` blocks of `drive` (its name, for messages).
+    ///
+    /// # Errors
+    /// It has addresses beyond the drive and `mode` is [`Mode::None`], or a single request is longer than the drive.
+    pub fn new(
+        mode: Mode,
+        summary: &Summary,
+        capacity: Blocks,
+        drive: &str,
+    ) -> Result<Fit, ConfigError> {
+        let (end, capacity) = (summary.end_bytes().div_ceil(BLOCK_BYTES), capacity.0);
+        let how = match mode {
+            _ if end <= capacity => How::Whole,
+            Mode::None => return Err(beyond(summary, capacity, drive)),
+            Mode::Truncate => How::Truncate,
+            _ if summary.blocks_max > capacity => return Err(too_long(summary, capacity, drive)),
+            Mode::Wrap => How::Wrap {
+                modulus: aligned(capacity).max(1),
+            },
+            Mode::Scale => How::Scale { end },
+        };
+        Ok(Fit { capacity, how })
+    }
+
+    /// What is in effect, as results spell it: `none` where the trace fits, whatever was allowed.
+    pub const fn name(&self) -> &'static str {
+        match self.how {
+            How::Whole => "none",
+            How::Wrap { .. } => "wrap",
+            How::Scale { .. } => "scale",
+            How::Truncate => "truncate",
+        }
+    }
+
+    /// Whether requests may be left out.
+    pub const fn leaves_out(&self) -> bool {
+        matches!(self.how, How::Truncate)
+    }
+
+    /// The blocks that `len` bytes from `offset` touch, on the drive; `None` if they are beyond it and stay so.
+    #[inline]
+    pub fn place(&self, offset: u64, len: u64) -> Option<Extent> {
+        let start = offset / BLOCK_BYTES;
+        let blocks = offset.checked_add(len)?.div_ceil(BLOCK_BYTES) - start;
+        let start = match self.how {
+            How::Whole | How::Truncate => start,
+            How::Wrap { modulus } => match start % modulus {
+                start if start + blocks > self.capacity => 0,
+                start => start,
+            },
+            How::Scale { end } => {
+                let scaled = u128::from(start) * u128::from(self.capacity) / u128::from(end);
+                let last = self.capacity.checked_sub(blocks)?;
+                aligned((scaled as u64).min(last))
+            }
+        };
+        let fits = start.checked_add(blocks)? <= self.capacity;
+        fits.then_some(Extent {
+            start: Lba(start),
+            len: Blocks(blocks),
+        })
+    }
+}
+
+const fn aligned(block: u64) -> u64 {
+    block - block % ALIGNMENT
+}
+
+fn beyond(summary: &Summary, capacity: u64, drive: &str) -> ConfigError {
+    let end = summary.end_bytes();
+    ConfigError::value(
+        "highest address of the trace",
+        &format!("{} bytes ({})", end - 1, gigabytes(end)),
+        &format!(
+            "below the capacity of {drive}, {} bytes ({}); or say --fit wrap, scale or truncate",
+            capacity * BLOCK_BYTES,
+            gigabytes(capacity * BLOCK_BYTES)
+        ),
+    )
+}
+
+fn too_long(summary: &Summary, capacity: u64, drive: &str) -> ConfigError {
+    ConfigError::value(
+        "longest request of the trace",
+        &format!("{} bytes", summary.len_max),
+        &format!(
+            "at most the capacity of {drive}, {} bytes; or --fit truncate, which leaves it out",
+            capacity * BLOCK_BYTES
+        ),
+    )
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.2} GB", bytes as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::survey::Survey;
+    use crate::trace::{Record, TraceOp};
+
+    fn summary(requests: &[(u64, u64)]) -> Summary {
+        let records: Vec<Record> = requests
+            .iter()
+            .map(|&(offset, len)| Record::new(0, TraceOp::Read, offset, len, 0))
+            .collect();
+        let mut survey = Survey::new();
+        survey.record(&records);
+        survey.finish()
+    }
+
+    fn place(mode: Mode, requests: &[(u64, u64)], capacity: u64) -> Vec<Option<(u64, u64)>> {
+        let fit = Fit::new(mode, &summary(requests), Blocks(capacity), "toy").unwrap();
+        let place = |&(offset, len): &(u64, u64)| fit.place(offset, len);
+        let places = requests.iter().map(place);
+        places
+            .map(|place| place.map(|extent| (extent.start.0, extent.len.0)))
+            .collect()
+    }
+
+    #[test]
+    fn bytes_become_every_block_touched() {
+        let requests = [(0, 512), (511, 2), (1000, 24), (1024, 1)];
+        let blocks = place(Mode::None, &requests, 3);
+        assert_eq!(
+            blocks,
+            [Some((0, 1)), Some((0, 2)), Some((1, 1)), Some((2, 1))]
+        );
+    }
+
+    #[test]
+    fn beyond_the_drive_is_an_error_that_names_everything() {
+        let error = Fit::new(Mode::None, &summary(&[(1 << 20, 4096)]), Blocks(100), "toy");
+        let text = error.unwrap_err().to_string();
+        for part in [
+            "1052671 bytes",
+            "toy",
+            "51200 bytes",
+            "--fit wrap, scale or truncate",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrapping_keeps_alignment_and_moves_straddlers_to_the_front() {
+        // 100 blocks: modulus 96. Block 96 becomes 0, 190 becomes 94, where 8 blocks straddle the end.
+        let requests = [(96 * 512, 4096), (190 * 512, 512), (190 * 512, 4096)];
+        let blocks = place(Mode::Wrap, &requests, 100);
+        assert_eq!(blocks, [Some((0, 8)), Some((94, 1)), Some((0, 8))]);
+    }
+
+    #[test]
+    fn scaling_keeps_proportions_and_the_end() {
+        // 1000 blocks onto 100: a tenth, rounded down to 8; the last is moved back to 88.
+        let requests = [(500 * 512, 512), (900 * 512, 512), (988 * 512, 12 * 512)];
+        let blocks = place(Mode::Scale, &requests, 100);
+        assert_eq!(blocks, [Some((48, 1)), Some((88, 1)), Some((88, 12))]);
+    }
+
+    #[test]
+    fn truncating_leaves_out_and_a_request_longer_than_the_drive_cannot_move() {
+        let requests = [(0, 512), (99 * 512, 1024), (0, 101 * 512)];
+        assert_eq!(
+            place(Mode::Truncate, &requests, 100),
+            [Some((0, 1)), None, None]
+        );
+        for mode in [Mode::Wrap, Mode::Scale] {
+            let error = Fit::new(mode, &summary(&requests), Blocks(100), "toy").unwrap_err();
+            assert!(error.to_string().contains("51712 bytes"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_trace_that_fits_is_left_alone() {
+        let fit = Fit::new(Mode::Scale, &summary(&[(512, 512)]), Blocks(100), "toy").unwrap();
+        assert_eq!(
+            (fit.name(), fit.place(512, 512).unwrap().start.0),
+            ("none", 1)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_place_is_on_the_drive(
+            requests in prop::collection::vec((0_u64..1 << 40, 1_u64..1 << 20), 1..50),
+            capacity in 4_096_u64..1 << 30,
+        ) {
+            for mode in [Mode::Wrap, Mode::Scale, Mode::Truncate] {
+                let fit = Fit::new(mode, &summary(&requests), Blocks(capacity), "toy").unwrap();
+                for &(offset, len) in &requests {
+                    let blocks = (offset + len).div_ceil(512) - offset / 512;
+                    match fit.place(offset, len) {
+                        Some(extent) => {
+                            prop_assert!(extent.end().0 <= capacity);
+                            prop_assert_eq!(extent.len.0, blocks);
+                        }
+                        None => prop_assert!(fit.leaves_out() && (offset + len) > capacity * 512),
+                    }
+                }
+            }
+        }
+    }
+}
