@@ -14,6 +14,7 @@ pub mod open;
 pub mod record;
 
 mod alibaba;
+mod blkparse;
 mod detect;
 mod input;
 mod k5cloud;
@@ -22,6 +23,9 @@ mod merge;
 mod msr;
 mod oracle_general;
 mod order;
+mod pairing;
+mod perf_text;
+mod rwbs;
 mod source;
 mod spc;
 mod spread;
@@ -42,6 +46,8 @@ pub use spread::Spread;
 pub static FORMATS: &[&Format] = &[
     &vscsi::FORMAT,
     &oracle_general::FORMAT,
+    &blkparse::FORMAT,
+    &perf_text::FORMAT,
     &spc::FORMAT,
     &msr::FORMAT,
     &alibaba::FORMAT,
