@@ -73,6 +73,10 @@ pub trait Placement: Send {
 /// What may be known of a drive beforehand. The stack owns one per drive and feeds it with the commands
 /// that it sends and the completions that it sees; drive and oracle share no state.
 pub trait Oracle: Send {
+    /// A decision is due at `now`, not before any call so far: what follows is about this instant. For oracles whose
+    /// drive does things by itself; the stack calls it before every decision.
+    fn advance(&mut self, _now: Instant) {}
+
     /// Where the heads are believed to be.
     fn head(&self) -> Head;
 
@@ -86,7 +90,8 @@ pub trait Oracle: Send {
     /// distance, and never less for a longer one. Searches prune by it.
     fn reach(&self, distance: u32) -> Duration;
 
-    /// Time from `now` until the first block of `place` is under the heads, from where they stand.
+    /// Time from `now` until the first block of `place` is under the heads, from where they stand; with what the
+    /// drive does before it moves them.
     fn position(&self, now: Instant, op: Op, place: &Place) -> Duration;
 
     /// The part of `position` that is movement of the arm: at least the `reach` over that distance. What is left

@@ -25,6 +25,21 @@ pub(super) fn read_table<T: DeserializeOwned>(
     })
 }
 
+/// Checks the table `name` within `table` as a `T`, if it is there.
+///
+/// # Errors
+/// As for [`read_table`]; not a table.
+pub(super) fn read_inner<T: DeserializeOwned>(
+    name: &str,
+    table: &toml::Table,
+) -> Result<(), ConfigError> {
+    match table.get(name) {
+        None => Ok(()),
+        Some(toml::Value::Table(inner)) => read_table::<T>(name, inner).map(|_| ()),
+        Some(other) => Err(ConfigError::value(name, &short(other), "a table")),
+    }
+}
+
 /// Refuses keys of `table` that `T` does not have.
 ///
 /// # Errors

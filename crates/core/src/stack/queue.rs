@@ -63,6 +63,7 @@ impl Queue {
         if let Some(flush) = self.flushes.pop_front() {
             return Some(Dispatch::Io(flush));
         }
+        self.oracle.advance(now);
         let view = View {
             now,
             oracle: &*self.oracle,

@@ -81,6 +81,17 @@ impl Spot {
     pub fn sectors_pass(&self, count: u64) -> Duration {
         Duration((count * self.sector_time) >> 32)
     }
+
+    /// Whole sectors that pass within `span`, less than four seconds: the most for which
+    /// [`Spot::sectors_pass`] gives no more than `span`.
+    #[inline]
+    pub fn sectors_within(&self, span: Duration) -> u64 {
+        debug_assert!(
+            span.0 < u64::from(u32::MAX),
+            "{span} is no time on one track"
+        );
+        (((span.0 + 1) << 32) - 1) / self.sector_time
+    }
 }
 
 impl Layout {

@@ -7,12 +7,18 @@
 //! | [`spindle`] | which angle is under the heads when |
 //! | [`seek`] | how long the arm moves |
 //! | [`mech`] | what an access to the medium costs |
+//! | [`firmware`] | what a drive's file may say of its electronics |
+//! | `buffer` | which segment of the on-board buffer holds what |
+//! | `access` | where the arm is in an access, sector by sector |
+//! | `controller` | how a command runs between bus, buffer and arm |
 //!
 //! Drive and oracles share one immutable [`Mechanics`]; each has its own idea of where the heads stand.
 //! Source: DiskSim 4.0's disk model as the reference tables state it. Costs about 30 ns a command.
 
 use std::sync::Arc;
 
+use self::complete::{CompleteDrive, CompleteOracle};
+use self::firmware::Firmware;
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::io::{Command, Cost, DriveDone, Head, Place};
@@ -20,6 +26,11 @@ use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::{Op, Status};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
+mod access;
+mod buffer;
+mod complete;
+mod controller;
+pub mod firmware;
 pub mod layout;
 pub mod mech;
 pub mod parameters;
@@ -34,23 +45,46 @@ pub use parameters::Parameters;
 #[derive(Clone, Debug)]
 pub struct HddBlueprint {
     mechanics: Arc<Mechanics>,
+    /// None if only the mechanics are modelled.
+    firmware: Option<Arc<Firmware>>,
 }
 
 impl HddBlueprint {
-    /// From checked parameters.
+    /// From checked parameters: with buffer, bus and overheads if they describe them.
     ///
     /// # Errors
     /// Parameters that contradict each other.
     pub fn new(parameters: &Parameters) -> Result<HddBlueprint, ConfigError> {
+        let firmware = parameters.firmware()?.map(Arc::new);
+        Ok(HddBlueprint {
+            firmware,
+            ..HddBlueprint::mechanical(parameters)?
+        })
+    }
+
+    /// From checked parameters: arm and platters only.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn mechanical(parameters: &Parameters) -> Result<HddBlueprint, ConfigError> {
         parameters.check()?;
-        let mechanics = Arc::new(Mechanics::new(parameters)?);
-        Ok(HddBlueprint { mechanics })
+        Ok(HddBlueprint {
+            mechanics: Arc::new(Mechanics::new(parameters)?),
+            firmware: None,
+        })
     }
 
     fn read(table: &toml::Table, knobs: &Knobs) -> Result<HddBlueprint, ConfigError> {
-        let parameters = Parameters::read(table)?;
-        match knobs.choice("layout") {
-            "ideal" => HddBlueprint::new(&parameters.ideal()),
+        let mut parameters = Parameters::read(table)?;
+        if knobs.choice("layout") == "ideal" {
+            parameters = parameters.ideal();
+        }
+        match knobs.choice("model") {
+            "mechanical" => HddBlueprint::mechanical(&parameters),
+            "complete" if parameters.buffer.is_none() => {
+                let allowed = "mechanical, as the drive's file has no [buffer]";
+                Err(ConfigError::value("model", "complete", allowed))
+            }
             _ => HddBlueprint::new(&parameters),
         }
     }
@@ -67,19 +101,27 @@ impl Blueprint for HddBlueprint {
     }
 
     fn drive(&self) -> Box<dyn Drive> {
-        Box::new(HddDrive {
-            head: self.mechanics.start(),
-            mechanics: Arc::clone(&self.mechanics),
-            running: None,
-        })
+        let mechanics = Arc::clone(&self.mechanics);
+        match &self.firmware {
+            Some(firmware) => Box::new(CompleteDrive::new(mechanics, Arc::clone(firmware))),
+            None => Box::new(HddDrive {
+                head: self.mechanics.start(),
+                mechanics,
+                running: None,
+            }),
+        }
     }
 
     fn exact(&self) -> Box<dyn Oracle> {
-        Box::new(ExactOracle {
-            head: self.mechanics.start(),
-            mechanics: Arc::clone(&self.mechanics),
-            started: None,
-        })
+        let mechanics = Arc::clone(&self.mechanics);
+        match &self.firmware {
+            Some(firmware) => Box::new(CompleteOracle::new(mechanics, Arc::clone(firmware))),
+            None => Box::new(ExactOracle {
+                head: self.mechanics.start(),
+                mechanics,
+                started: None,
+            }),
+        }
     }
 
     fn revolution(&self) -> Option<Duration> {
@@ -209,9 +251,10 @@ pub(super) static KIND: Kind = Kind {
     knobs: &[
         Knob::choice(
             "model",
-            "mechanical",
-            &["mechanical"],
-            "mechanical: arm and platters only",
+            "auto",
+            &["auto", "complete", "mechanical"],
+            "complete: with buffer, bus and overheads; mechanical: arm and platters only; auto: complete if the \
+             drive's file has a [buffer]",
         ),
         Knob::choice(
             "layout",

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::firmware::{BufferParameters, BusParameters, Firmware, OverheadParameters};
 use crate::drive::file;
 use crate::registry::ConfigError;
 
@@ -44,6 +45,15 @@ pub struct Parameters {
     pub start_angle_turns: f64,
     /// Seek time in milliseconds by distance in cylinders; straight lines in between, the last one goes on.
     pub seek_ms: Vec<(u32, f64)>,
+    /// The on-board buffer; without it only arm and platters are modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<BufferParameters>,
+    /// The bus; only with a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus: Option<BusParameters>,
+    /// What the electronics spend; only with a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overheads: Option<OverheadParameters>,
     /// Zones, outermost first.
     pub zones: Vec<Zone>,
 }
@@ -127,9 +137,29 @@ impl Parameters {
                 }
             }
         }
+        file::read_inner::<BufferParameters>("buffer", table)?;
+        file::read_inner::<BusParameters>("bus", table)?;
+        file::read_inner::<OverheadParameters>("overheads", table)?;
         let parameters: Parameters = file::read_table("", table)?;
         parameters.check()?;
         Ok(parameters)
+    }
+
+    /// The drive's electronics, if they are described.
+    ///
+    /// # Errors
+    /// The first thing wrong: the key, the value, what is allowed.
+    pub fn firmware(&self) -> Result<Option<Firmware>, ConfigError> {
+        let bus = self.bus.clone().unwrap_or_default();
+        let overheads = self.overheads.clone().unwrap_or_default();
+        match &self.buffer {
+            Some(buffer) => Firmware::new(buffer, &bus, &overheads).map(Some),
+            None if self.bus.is_some() || self.overheads.is_some() => {
+                let allowed = "a [buffer] beside [bus] and [overheads]";
+                Err(ConfigError::value("buffer", "missing", allowed))
+            }
+            None => Ok(None),
+        }
     }
 
     /// The same drive without spare sectors and defects.
@@ -166,6 +196,7 @@ impl Parameters {
         if let Sparing::CylinderRanges { cylinders } = self.sparing {
             in_range("sparing.cylinders", cylinders, 1, self.cylinders)?;
         }
+        self.firmware()?;
         self.check_seek()?;
         self.check_order()?;
         for (index, zone) in self.zones.iter().enumerate() {

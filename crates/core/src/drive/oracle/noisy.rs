@@ -49,6 +49,10 @@ impl Noisy {
 }
 
 impl Oracle for Noisy {
+    fn advance(&mut self, now: Instant) {
+        self.truth.advance(now);
+    }
+
     fn head(&self) -> Head {
         self.truth.head()
     }

@@ -1,0 +1,361 @@
+//! The on-board buffer: which segment holds what, which one a command gets, how far read-ahead goes.
+//!
+//! A segment holds one run of blocks, `first..end`. Its life:
+//!
+//! ```text
+//!                     read misses                       all read, or stopped
+//!        ┌───────────────────────────────▶ Reading ───────────────────────────┐
+//!        │                                  ▲                                 ▼
+//!      Empty ◀── a write elsewhere ──────── │ ── read goes on ───────────── Clean
+//!        │       overlaps it                                                 ▲│
+//!        │ write takes it                arm comes          all on medium    ││ write takes it
+//!        └──────────────────▶ Dirty ───────────────▶ Writing ────────────────┘│
+//!                               ▲ └◀── joined write, data late ──┘            │
+//!                               └─────────────────────────────────────────────┘
+//! ```
+//!
+//! A command gets the segment of highest value, and among equals the one that was used least recently. The
+//! values rank as in DiskSim 4.0 (`disksim_diskcache.c`, segment selection priorities): a hit beats a segment
+//! that may be overwritten; fresher data beat older data; nothing useful is overwritten while something useless
+//! can be. Costs a walk over all segments for every command.
+
+use super::firmware::Firmware;
+use crate::request::Op;
+
+/// What a segment is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Holds nothing.
+    Empty,
+    /// Holds what the medium holds.
+    Clean,
+    /// Holds data that are not on the medium, and the arm is elsewhere.
+    Dirty,
+    /// Is being filled from the medium.
+    Reading,
+    /// Is being written to the medium.
+    Writing,
+}
+
+/// A piece of the buffer.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub(super) state: State,
+    /// First block it holds.
+    pub(super) first: u64,
+    /// Behind the last block it holds.
+    pub(super) end: u64,
+    /// Behind the last block that is on the medium, if the segment was written.
+    pub(super) written: u64,
+    /// What it last served.
+    pub(super) op: Op,
+    /// Read-ahead goes on to here whatever comes.
+    pub(super) ahead_min: u64,
+    /// Read-ahead ends here.
+    pub(super) ahead_max: u64,
+    /// When it became dirty, in order of commands.
+    pub(super) dirty_since: u64,
+}
+
+impl Segment {
+    /// Whether it shares a block with `first..end`.
+    pub(super) fn overlaps(&self, first: u64, end: u64) -> bool {
+        first < self.end && self.first < end
+    }
+
+    /// Whether it holds data that the medium does not.
+    pub(super) fn unwritten(&self) -> bool {
+        matches!(self.state, State::Dirty | State::Writing)
+    }
+
+    /// Lets blocks that do not fit any more go, oldest first.
+    pub(super) fn slide(&mut self, end: u64, size: u64) {
+        self.first = self.first.max(end.saturating_sub(size));
+    }
+}
+
+/// How a command meets the segment it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    /// Nothing of it is there.
+    Miss,
+    /// A read, and all of it is there.
+    Whole,
+    /// A read, and the first blocks of it are there.
+    Partial,
+    /// A write that continues the unwritten data of the segment.
+    Join,
+    /// Unwritten data are in the way: it has to wait for them.
+    Collision,
+}
+
+/// What a command gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) meets: Match,
+    /// None if no segment can be had now.
+    pub(super) segment: Option<usize>,
+    /// The segment is being read ahead, so it can be had only if that may be stopped.
+    pub(super) if_stoppable: bool,
+}
+
+/// All segments.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    segments: Vec<Segment>,
+    /// Indices of segments, the one used least recently first.
+    recency: Vec<usize>,
+    /// Segments that hold unwritten data.
+    unwritten: usize,
+    /// Counts segments that became dirty.
+    dirtied: u64,
+    /// The segment for writes only.
+    dedicated: Option<usize>,
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Buffer {
+        Buffer {
+            segments: self.segments.clone(),
+            recency: self.recency.clone(),
+            ..*self
+        }
+    }
+
+    /// Without allocation: both have as many segments.
+    fn clone_from(&mut self, other: &Buffer) {
+        self.segments.clone_from(&other.segments);
+        self.recency.clone_from(&other.recency);
+        (self.unwritten, self.dirtied) = (other.unwritten, other.dirtied);
+        self.dedicated = other.dedicated;
+    }
+}
+
+impl Buffer {
+    pub(super) fn new(firmware: &Firmware) -> Buffer {
+        let count = firmware.buffer.segments as usize;
+        let empty = Segment {
+            state: State::Empty,
+            first: 0,
+            end: 0,
+            written: 0,
+            op: Op::Read,
+            ahead_min: 0,
+            ahead_max: 0,
+            dirty_since: 0,
+        };
+        Buffer {
+            segments: vec![empty; count],
+            recency: (0..count).collect(),
+            unwritten: 0,
+            dirtied: 0,
+            dedicated: firmware.buffer.dedicated_write_segment.then_some(0),
+        }
+    }
+
+    #[inline]
+    pub(super) fn at(&self, index: usize) -> &Segment {
+        &self.segments[index]
+    }
+
+    #[inline]
+    pub(super) fn at_mut(&mut self, index: usize) -> &mut Segment {
+        &mut self.segments[index]
+    }
+
+    /// Which segment a read of `first..end` gets.
+    pub(super) fn for_read(&self, firmware: &Firmware, first: u64, end: u64) -> Choice {
+        let mut best = Best::NONE;
+        for &index in &self.recency {
+            let segment = &self.segments[index];
+            if self.dedicated == Some(index) {
+                if segment.unwritten() && segment.overlaps(first, end) {
+                    return Choice::COLLISION;
+                }
+                continue;
+            }
+            let hit = segment.first <= first && first < segment.end;
+            if segment.state == State::Empty || !hit {
+                match segment.state {
+                    State::Empty => best.offer(3, index, Match::Miss),
+                    State::Clean => best.offer(2, index, Match::Miss),
+                    State::Reading => best.offer(1, index, Match::Miss),
+                    _ if segment.overlaps(first, end) => return Choice::COLLISION,
+                    _ => {}
+                }
+                continue;
+            }
+            let on_writes = firmware.buffer.read_hits_on_writes;
+            let value = match segment.state {
+                // Two segments with unwritten data of the same blocks cannot both answer.
+                State::Dirty if on_writes && best.value < 10 => 11,
+                State::Writing if on_writes && best.value < 10 => 10,
+                State::Dirty | State::Writing => return Choice::COLLISION,
+                State::Reading => 9,
+                _ if on_writes || segment.op == Op::Read => 8,
+                _ => continue,
+            };
+            match end <= segment.end {
+                true => best.offer(value, index, Match::Whole),
+                false => best.offer(value - 4, index, Match::Partial),
+            }
+        }
+        best.choice()
+    }
+
+    /// Which segment a write of `first..end` gets.
+    pub(super) fn for_write(&self, firmware: &Firmware, first: u64, end: u64) -> Choice {
+        let mut best = Best::NONE;
+        let room = self.unwritten < firmware.buffer.write_segments_max as usize;
+        for &index in &self.recency {
+            let segment = &self.segments[index];
+            if self.dedicated.is_some_and(|dedicated| dedicated != index) {
+                continue;
+            }
+            match segment.state {
+                State::Dirty | State::Writing => {
+                    let joins = firmware.buffer.join_writes
+                        && first == segment.end
+                        && first - segment.written < firmware.buffer.segment_blocks;
+                    if joins {
+                        let value = if segment.state == State::Writing {
+                            7
+                        } else {
+                            6
+                        };
+                        best.offer(value, index, Match::Join);
+                    } else if segment.overlaps(first, end) {
+                        return Choice::COLLISION;
+                    }
+                }
+                _ if !room => {}
+                State::Empty => best.offer(3, index, Match::Miss),
+                State::Clean if segment.overlaps(first, end) => best.offer(4, index, Match::Miss),
+                State::Clean => best.offer(2, index, Match::Miss),
+                State::Reading => best.offer(1, index, Match::Miss),
+            }
+        }
+        best.choice()
+    }
+
+    /// Whether `index` is the segment used last.
+    pub(super) fn is_latest(&self, index: usize) -> bool {
+        self.recency.last() == Some(&index)
+    }
+
+    /// A command uses segment `index`. A write empties clean segments elsewhere that hold any of its blocks.
+    pub(super) fn used(&mut self, index: usize, op: Op, first: u64, end: u64) {
+        let place = self.recency.iter().position(|other| *other == index);
+        let place = place.expect("every segment has its place in the order of use");
+        self.recency[place..].rotate_left(1);
+        if op == Op::Write {
+            for (other, segment) in self.segments.iter_mut().enumerate() {
+                let clean = other != index && segment.state == State::Clean;
+                if clean && segment.overlaps(first, end) {
+                    segment.state = State::Empty;
+                }
+            }
+        }
+    }
+
+    /// Segment `index` is overwritten by a write that begins at `first`.
+    pub(super) fn begin_write(&mut self, index: usize, first: u64) {
+        self.dirtied += 1;
+        self.unwritten += 1;
+        let segment = &mut self.segments[index];
+        assert!(
+            !segment.unwritten(),
+            "a write would overwrite unwritten data"
+        );
+        segment.state = State::Dirty;
+        (segment.first, segment.end, segment.written) = (first, first, first);
+        (segment.ahead_min, segment.ahead_max) = (0, 0);
+        segment.dirty_since = self.dirtied;
+    }
+
+    /// Everything in segment `index` is on the medium.
+    pub(super) fn end_write(&mut self, index: usize, firmware: &Firmware) {
+        let segment = &mut self.segments[index];
+        assert_eq!(
+            segment.state,
+            State::Writing,
+            "only what is being written is written"
+        );
+        segment.state = match firmware.buffer.read_hits_on_writes {
+            true => State::Clean,
+            false => State::Empty,
+        };
+        self.unwritten -= 1;
+    }
+
+    /// The segment that has been dirty longest.
+    pub(super) fn oldest_dirty(&self) -> Option<usize> {
+        if self.unwritten == 0 {
+            return None;
+        }
+        let dirty = |(_, segment): &(usize, &Segment)| segment.state == State::Dirty;
+        let all = self.segments.iter().enumerate().filter(dirty);
+        all.min_by_key(|(_, segment)| segment.dirty_since)
+            .map(|(index, _)| index)
+    }
+
+    /// Whether any segment holds data that the medium does not.
+    pub(super) fn has_unwritten(&self) -> bool {
+        self.unwritten > 0
+    }
+
+    /// Recounts what is counted.
+    #[cfg(test)]
+    pub(super) fn audit(&self) {
+        let unwritten = self
+            .segments
+            .iter()
+            .filter(|segment| segment.unwritten())
+            .count();
+        assert_eq!(unwritten, self.unwritten, "unwritten segments");
+        let mut order = self.recency.clone();
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..self.segments.len()), "order of use");
+    }
+}
+
+/// The best offer so far; among equals the first.
+struct Best {
+    value: u32,
+    choice: Choice,
+}
+
+impl Best {
+    const NONE: Best = Best {
+        value: 0,
+        choice: Choice {
+            meets: Match::Miss,
+            segment: None,
+            if_stoppable: false,
+        },
+    };
+
+    #[inline]
+    fn offer(&mut self, value: u32, index: usize, meets: Match) {
+        if value > self.value {
+            self.value = value;
+            self.choice = Choice {
+                meets,
+                segment: Some(index),
+                if_stoppable: value == 1,
+            };
+        }
+    }
+
+    fn choice(self) -> Choice {
+        self.choice
+    }
+}
+
+impl Choice {
+    const COLLISION: Choice = Choice {
+        meets: Match::Collision,
+        segment: None,
+        if_stoppable: false,
+    };
+}

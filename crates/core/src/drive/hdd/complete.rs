@@ -1,0 +1,235 @@
+//! A disk drive with its electronics, and the oracle that knows all of it.
+//!
+//! The oracle is an equal twin of the drive: it is told the same commands, so it does the same, down to the sector at
+//! which read-ahead stands. A price counts the command's overhead and what the arm has to finish first; that a
+//! command may not need the arm, as its blocks are in the buffer, it does not count: see
+//! `docs/design/0008-complete-drive.md`.
+
+use std::sync::Arc;
+
+use super::controller::Controller;
+use super::firmware::Firmware;
+use super::mech::Mechanics;
+use crate::contract::{Drive, Oracle};
+use crate::io::{Command, DriveDone, Head, Place};
+use crate::request::{Op, Status};
+use crate::units::{Duration, Instant, Pba};
+
+/// A drive with buffer, bus and overheads.
+pub(super) struct CompleteDrive {
+    controller: Controller,
+    running: Option<(Instant, DriveDone)>,
+}
+
+impl CompleteDrive {
+    pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> CompleteDrive {
+        CompleteDrive {
+            controller: Controller::new(mechanics, firmware),
+            running: None,
+        }
+    }
+}
+
+impl Drive for CompleteDrive {
+    fn submit(&mut self, now: Instant, command: &Command) {
+        assert!(self.running.is_none(), "the drive is busy");
+        let (due, cost) = self.controller.carry_out(now, command);
+        let Command { io, op, at, len } = *command;
+        let done = DriveDone {
+            io,
+            op,
+            at,
+            len,
+            status: Status::Done,
+            cost,
+            head: None,
+        };
+        self.running = Some((due, done));
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        self.running.map(|(due, _)| due)
+    }
+
+    fn advance(&mut self, now: Instant) -> Option<DriveDone> {
+        let (_, done) = self.running.take_if(|(due, _)| *due <= now)?;
+        Some(done)
+    }
+}
+
+/// Does what the drive does, and so knows where it stands.
+pub(super) struct CompleteOracle {
+    twin: Controller,
+    /// Where the twin would be if a command came now and had to wait for the arm.
+    freed: Controller,
+    /// The instant that `freed` is about.
+    now: Instant,
+}
+
+impl CompleteOracle {
+    pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> CompleteOracle {
+        let twin = Controller::new(mechanics, firmware);
+        CompleteOracle {
+            freed: twin.clone(),
+            twin,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// When the arm can begin to move for a command of `now`.
+    #[inline]
+    fn ready(&self, now: Instant, op: Op) -> Instant {
+        let free = self.freed.now.max(now);
+        let overhead = self.freed.arm_overhead(op);
+        let stopping = self.freed.stopped.0.saturating_sub(free.0);
+        free.max(now + overhead) + Duration(stopping)
+    }
+}
+
+impl Oracle for CompleteOracle {
+    fn advance(&mut self, now: Instant) {
+        self.now = now.max(self.twin.now);
+        self.twin.rest_until(self.now);
+        self.freed.clone_from(&self.twin);
+        self.freed.free_arm();
+    }
+
+    fn head(&self) -> Head {
+        self.freed.head
+    }
+
+    fn bands(&self) -> u32 {
+        self.twin.mechanics.cylinders()
+    }
+
+    fn locate(&self, at: Pba) -> Place {
+        self.twin.mechanics.layout().spot(at).place
+    }
+
+    fn reach(&self, distance: u32) -> Duration {
+        self.twin.mechanics.reach(distance)
+    }
+
+    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        let ready = self.ready(now, op);
+        ready.since(now)
+            + self
+                .twin
+                .mechanics
+                .position(ready, self.freed.head, op, place)
+    }
+
+    fn travel(&self, op: Op, place: &Place) -> Duration {
+        let to = Head {
+            band: place.band,
+            surface: place.surface,
+        };
+        let movement = self.twin.mechanics.movement(self.freed.head, to, op);
+        self.ready(self.now, op).since(self.now) + movement
+    }
+
+    fn started(&mut self, now: Instant, command: &Command) {
+        self.twin.carry_out(now.max(self.twin.now), command);
+        self.freed.clone_from(&self.twin);
+    }
+
+    fn observed(&mut self, now: Instant, _done: &DriveDone) {
+        self.advance(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HddBlueprint;
+    use super::super::parameters::Parameters;
+    use crate::contract::Blueprint;
+    use crate::ids::IoId;
+    use crate::io::Command;
+    use crate::request::Op;
+    use crate::rng::Rng;
+    use crate::units::{Blocks, Duration, Instant, Pba};
+
+    /// A turn is 10 ms, a sector 1 ms; data cross the bus in no time, so a read of one block ends with its sector.
+    fn blueprint(write_behind: &str) -> HddBlueprint {
+        let text = format!(
+            "kind = 'hdd'
+            rpm = 6000
+            heads = 2
+            cylinders = 30
+            head_switch_ms = 0.5
+            write_settle_ms = 0.25
+            seek_ms = [[1, 2.0], [29, 8.5]]
+            [buffer]
+            segments = 2
+            segment_blocks = 40
+            write_segments_max = 1
+            read_ahead = 'blocks'
+            read_ahead_min_blocks = 2
+            read_ahead_max_blocks = 25
+            write_behind = '{write_behind}'
+            [overheads]
+            read_miss_after_read_ms = 0.21
+            read_miss_after_write_ms = 0.32
+            write_after_read_ms = 0.43
+            write_after_write_ms = 0.54
+            [[zones]]
+            cylinders = [0, 29]
+            sectors_per_track = 10
+            track_skew_sectors = 2
+            cylinder_skew_sectors = 3"
+        );
+        HddBlueprint::new(&Parameters::read(&text.parse().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_oracle_knows_when_a_miss_will_find_its_first_block() {
+        let sector = Duration::from_ms(1);
+        for write_behind in ["none", "any"] {
+            let blueprint = blueprint(write_behind);
+            let (mut drive, mut oracle) = (blueprint.drive(), blueprint.exact());
+            let mut rng = Rng::stream(5, write_behind);
+            let (mut now, mut checked) = (Instant(0), 0);
+            for _ in 0..5_000 {
+                now += Duration(rng.below(12_000_000));
+                let writes = rng.chance(0.4);
+                let op = if writes { Op::Write } else { Op::Read };
+                let command = Command {
+                    io: IoId(1),
+                    op,
+                    at: Pba(rng.below(600)),
+                    len: Blocks(1),
+                };
+                oracle.advance(now);
+                let place = oracle.locate(command.at);
+                let price = oracle.position(now, op, &place);
+                let travel = oracle.travel(op, &place);
+                let distance = oracle.head().band.abs_diff(place.band);
+                assert!(
+                    oracle.reach(distance) <= travel,
+                    "{:?} <= {travel}",
+                    oracle.reach(distance)
+                );
+                assert!(travel <= price && price < travel + Duration::from_ms(10));
+                drive.submit(now, &command);
+                oracle.started(now, &command);
+                let due = drive.next_event().unwrap();
+                let done = drive.advance(due).unwrap();
+                oracle.observed(due, &done);
+                let from_medium = done.cost.transfer > Duration::ZERO;
+                // A read may take over what is being read ahead; that saves the way.
+                let expected = due.since(now).0.abs_diff((price + sector).0) <= 2;
+                if from_medium && done.cost.seek > Duration::ZERO {
+                    assert!(
+                        expected,
+                        "{:?}: {price} and a sector is not {}",
+                        command,
+                        due.since(now)
+                    );
+                    checked += 1;
+                }
+                now = due;
+            }
+            assert!(checked > 1_000, "{checked} commands had to move the arm");
+        }
+    }
+}

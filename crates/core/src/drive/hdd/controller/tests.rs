@@ -1,0 +1,412 @@
+//! Commands on a small drive, with their times written out, and the same by single steps.
+
+use std::sync::Arc;
+
+use super::super::firmware::Firmware;
+use super::super::mech::Mechanics;
+use super::super::parameters::Parameters;
+use super::Controller;
+use crate::ids::IoId;
+use crate::io::{Command, Cost};
+use crate::request::Op;
+use crate::rng::Rng;
+use crate::units::{Blocks, Instant, Pba};
+
+/// 6,000 turns a minute: a turn is 10 ms, a sector 1 ms. Track 0 holds blocks 0..10 from angle 0 on, track 1 blocks
+/// 10..20 from angle 0.2 on; cylinder 1 begins with block 20 at 0.5. A block takes 0.1 ms over the bus.
+const SMALL: &str = "
+    kind = 'hdd'
+    rpm = 6000
+    heads = 2
+    cylinders = 3
+    head_switch_ms = 0.5
+    write_settle_ms = 0.25
+    seek_ms = [[1, 2.0], [2, 2.5]]
+    [buffer]
+    segments = 2
+    segment_blocks = 8
+    write_segments_max = 1
+    read_ahead = 'blocks'
+    read_ahead_max_blocks = 4
+    write_behind = 'any'
+    [bus]
+    read_ms_per_block = 0.1
+    write_ms_per_block = 0.1
+    [overheads]
+    read_hit_after_read_ms = 0.05
+    read_hit_after_write_ms = 0.05
+    read_miss_after_read_ms = 0.2
+    read_miss_after_write_ms = 0.2
+    write_after_read_ms = 0.3
+    write_after_write_ms = 0.3
+    [[zones]]
+    cylinders = [0, 2]
+    sectors_per_track = 10
+    track_skew_sectors = 2
+    cylinder_skew_sectors = 3
+";
+
+fn controller(text: &str) -> Controller {
+    let parameters = Parameters::read(&text.parse().unwrap()).unwrap();
+    let mechanics = Mechanics::new(&parameters).unwrap();
+    let firmware: Firmware = parameters.firmware().unwrap().expect("it has a buffer");
+    Controller::new(Arc::new(mechanics), Arc::new(firmware))
+}
+
+/// The small drive with other settings.
+fn with(changes: &[(&str, &str)]) -> Controller {
+    let mut text = SMALL.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from} is not in the sample");
+        text = text.replace(from, to);
+    }
+    controller(&text)
+}
+
+/// When a command that comes at `us` is done, and its cost, in microseconds.
+fn run(drive: &mut Controller, us: u64, op: Op, at: u64, len: u64) -> (u64, [u64; 4]) {
+    let command = Command {
+        io: IoId(0),
+        op,
+        at: Pba(at),
+        len: Blocks(len),
+    };
+    let start = Instant(us * 1_000);
+    let (done, cost) = drive.carry_out(start, &command);
+    assert_eq!(
+        cost.total(),
+        done.since(start),
+        "a cost is where the time went"
+    );
+    drive.buffer.audit();
+    // A sector time rounded down by a nanosecond counts as whole.
+    let us = |ns: u64| (ns + 10) / 1_000;
+    let Cost {
+        overhead,
+        seek,
+        rotation,
+        transfer,
+    } = cost;
+    (
+        us(done.0),
+        [overhead, seek, rotation, transfer].map(|span| us(span.0)),
+    )
+}
+
+#[test]
+fn a_miss_is_overhead_rotation_transfer_and_the_last_block_over_the_bus() {
+    // Block 3 comes at 3 ms; blocks 3 and 4 have passed at 5 ms.
+    let expected = (5_100, [300, 0, 2_800, 2_000]);
+    assert_eq!(run(&mut with(&[]), 0, Op::Read, 3, 2), expected);
+    // A movement: block 20 lies a cylinder away, at angle 0.5.
+    let expected = (6_100, [300, 2_000, 2_800, 1_000]);
+    assert_eq!(run(&mut with(&[]), 0, Op::Read, 20, 1), expected);
+}
+
+#[test]
+fn what_was_read_ahead_costs_the_bus_only() {
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Read, 3, 2);
+    // Read-ahead reached block 9 at 9 ms.
+    assert_eq!(
+        run(&mut drive, 20_000, Op::Read, 5, 2),
+        (20_250, [250, 0, 0, 0])
+    );
+    assert_eq!(
+        run(&mut drive, 21_000, Op::Read, 8, 1),
+        (21_150, [150, 0, 0, 0])
+    );
+    // It does not go on behind a hit: block 9 comes at 29 ms.
+    assert_eq!(run(&mut drive, 22_000, Op::Read, 9, 1).0, 30_100);
+}
+
+#[test]
+fn a_read_takes_over_what_is_being_read_ahead() {
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Read, 3, 2);
+    // At 7.5 ms blocks 5 and 6 are there, 7 passes; 7 and 8 follow at 8 and 9 ms.
+    assert_eq!(
+        run(&mut drive, 7_500, Op::Read, 5, 4),
+        (9_100, [100, 0, 0, 1_500])
+    );
+}
+
+#[test]
+fn read_ahead_stops_behind_its_sector() {
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Read, 3, 2);
+    // Block 7 passes until 8 ms; overhead, head switch, then block 12 comes at 14 ms.
+    let expected = (15_100, [200 + 700 + 100, 500, 5_300, 1_000]);
+    assert_eq!(run(&mut drive, 7_300, Op::Read, 12, 1), expected);
+    let mut drive = with(&[("write_behind", "stop_within_sector = true\nwrite_behind")]);
+    run(&mut drive, 0, Op::Read, 3, 2);
+    let expected = (15_100, [300, 500, 6_000, 1_000]);
+    assert_eq!(run(&mut drive, 7_300, Op::Read, 12, 1), expected);
+}
+
+#[test]
+fn read_ahead_is_not_stopped_below_its_minimum() {
+    let mut drive = with(&[(
+        "read_ahead_max_blocks",
+        "read_ahead_min_blocks = 4\nread_ahead_max_blocks",
+    )]);
+    run(&mut drive, 0, Op::Read, 3, 2);
+    // Blocks up to 9 have passed at 9 ms; the switch ends at 9.5 ms, block 12 comes at 14 ms.
+    let expected = (15_100, [1_700 + 100, 500, 4_500, 1_000]);
+    assert_eq!(run(&mut drive, 7_300, Op::Read, 12, 1), expected);
+}
+
+#[test]
+fn a_write_is_acknowledged_by_the_buffer_and_flushed_by_the_arm() {
+    let mut drive = with(&[]);
+    assert_eq!(run(&mut drive, 0, Op::Write, 3, 2), (500, [500, 0, 0, 0]));
+    // Blocks 3 and 4 pass until 5 ms.
+    assert_eq!(
+        run(&mut drive, 1_000, Op::Flush, 0, 0),
+        (5_000, [4_000, 0, 0, 0])
+    );
+    assert_eq!(
+        run(&mut drive, 6_000, Op::Flush, 0, 0),
+        (6_000, [0, 0, 0, 0])
+    );
+    // What was written is in the buffer.
+    assert_eq!(
+        run(&mut drive, 6_000, Op::Read, 4, 1),
+        (6_150, [150, 0, 0, 0])
+    );
+}
+
+#[test]
+fn a_miss_waits_for_the_write_before() {
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    // The arm is free at 5 ms; block 12 comes at 14 ms.
+    let expected = (15_100, [4_000 + 100, 500, 8_500, 1_000]);
+    assert_eq!(run(&mut drive, 1_000, Op::Read, 12, 1), expected);
+}
+
+#[test]
+fn a_write_that_continues_joins_and_one_elsewhere_waits() {
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    assert_eq!(
+        run(&mut drive, 500, Op::Write, 5, 2),
+        (1_000, [500, 0, 0, 0])
+    );
+    // Blocks 3 to 6 pass without a gap.
+    assert_eq!(run(&mut drive, 1_000, Op::Flush, 0, 0).0, 7_000);
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    // The only write segment is free at 5 ms; then the data flow.
+    assert_eq!(
+        run(&mut drive, 500, Op::Write, 8, 2),
+        (5_200, [4_700, 0, 0, 0])
+    );
+    assert_eq!(run(&mut drive, 6_000, Op::Flush, 0, 0).0, 10_000);
+}
+
+#[test]
+fn several_segments_of_writes_are_accepted_and_written_in_order() {
+    let mut drive = with(&[(
+        "write_segments_max = 1",
+        "write_segments_max = 2\naccept_while_writing = true",
+    )]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    assert_eq!(
+        run(&mut drive, 500, Op::Write, 8, 2),
+        (1_000, [500, 0, 0, 0])
+    );
+    // A third one waits for a segment.
+    assert_eq!(run(&mut drive, 1_000, Op::Write, 15, 1).0, 5_100);
+    // Blocks 8 and 9 pass until 10 ms, then head switch and settle; block 15 comes at 17 ms.
+    assert_eq!(run(&mut drive, 5_500, Op::Flush, 0, 0).0, 18_000);
+}
+
+#[test]
+fn without_write_behind_a_write_ends_on_the_medium() {
+    let mut drive = with(&[("'any'", "'none'")]);
+    assert_eq!(
+        run(&mut drive, 0, Op::Write, 3, 2),
+        (5_000, [300, 0, 2_700, 2_000])
+    );
+    // Head switch and settle end at 7.05 ms; block 12 comes at 14 ms.
+    let expected = (15_000, [300, 750, 7_950, 1_000]);
+    assert_eq!(run(&mut drive, 5_000, Op::Write, 12, 1), expected);
+}
+
+#[test]
+fn data_that_come_too_late_cost_a_revolution() {
+    let slow = [
+        ("'any'", "'none'"),
+        ("write_ms_per_block = 0.1", "write_ms_per_block = 2.0"),
+    ];
+    // Block 3 is there at 2.3 ms and passes at 3 ms. Block 4 is there at 4.3 ms, but began to pass at 4 ms.
+    assert_eq!(run(&mut with(&slow), 0, Op::Write, 3, 2).0, 15_000);
+}
+
+#[test]
+fn a_read_longer_than_its_segment_waits_for_the_bus() {
+    let mut drive = with(&[
+        ("read_ms_per_block = 0.1", "read_ms_per_block = 2.0"),
+        ("segment_blocks = 8", "segment_blocks = 3"),
+    ]);
+    // Block 0 comes at 10 ms. Block 4 begins at 14 ms, when only block 0 has been sent: no room until 24 ms. Block 5
+    // flows from 27 ms on.
+    assert_eq!(run(&mut drive, 0, Op::Read, 0, 6).0, 29_000);
+}
+
+#[test]
+fn watermark_and_held_bus() {
+    let mut drive = with(&[("write_behind", "read_watermark = 1.0\nwrite_behind")]);
+    // All four blocks have passed at 7 ms, then flow.
+    assert_eq!(run(&mut drive, 0, Op::Read, 3, 4).0, 7_400);
+    let held = [(
+        "[overheads]",
+        "hold_during_reads = true\n[overheads]\nreselect_ms = 0.4\nread_completion_ms = 0.01",
+    )];
+    // Contacted at 4 ms, there at 4.4 ms; held from 4.5 ms to 5 ms.
+    assert_eq!(run(&mut with(&held), 0, Op::Read, 3, 2).0, 5_110);
+}
+
+#[test]
+fn an_extra_disconnect_follows_an_unrelated_write() {
+    let mut drive = with(&[
+        ("'any'", "'none'\ndedicated_write_segment = true"),
+        (
+            "[[zones]]",
+            "[overheads.extra_disconnect]\ncommand_ms = 1.0\ndisconnect_ms = 0.1\npause_ms = 0.4\n\
+             disconnect_again_ms = 0.2\nseek_ms = 0.25\n[[zones]]",
+        ),
+        (
+            "[overheads]",
+            "[overheads]\nreselect_ms = 0.05\nreselect_again_ms = 0.7",
+        ),
+    ]);
+    // On the medium at 5 ms, then reselected.
+    assert_eq!(run(&mut drive, 0, Op::Write, 3, 2).0, 5_050);
+    // At 10 ms the arm is ready after 1.25 ms and needs 0.75 ms; data flow from 11.55 ms on; block 12 comes at
+    // 14 ms; the host is contacted again.
+    assert_eq!(run(&mut drive, 10_000, Op::Write, 12, 1).0, 15_700);
+}
+
+#[test]
+fn zero_latency_reads_begin_anywhere_on_the_track() {
+    let mut drive = with(&[
+        ("write_behind", "zero_latency_reads = true\nwrite_behind"),
+        ("segment_blocks = 8", "segment_blocks = 20"),
+    ]);
+    // At 3.7 ms sector 3 is passing: blocks 4 to 9 from 4 ms on, then 0 to 3 until 14 ms; 7 blocks are left to send.
+    let expected = (14_700, [200 + 700, 0, 300, 10_000]);
+    assert_eq!(run(&mut drive, 3_500, Op::Read, 0, 10), expected);
+    // A track is read ahead in a turn wherever it begins: blocks 10 to 13 in any order.
+    assert_eq!(run(&mut drive, 40_000, Op::Read, 10, 4).0, 40_450);
+}
+
+#[test]
+fn a_flush_ends_all_and_a_seek_moves_the_arm() {
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    // Behind the write that is under way, without settle.
+    assert_eq!(
+        run(&mut drive, 1_000, Op::Seek, 20, 0),
+        (7_000, [4_000, 2_000, 0, 0])
+    );
+    assert_eq!(
+        run(&mut drive, 7_000, Op::Seek, 20, 0),
+        (7_000, [0, 0, 0, 0])
+    );
+}
+
+/// Many settings, many commands: taking sectors in batches changes nothing.
+#[test]
+fn batches_of_sectors_equal_single_ones() {
+    let mut rng = Rng::stream(11, "batches");
+    for case in 0..400 {
+        let text = random_settings(&mut rng);
+        let (mut fast, mut slow) = (controller(&text), controller(&text));
+        slow.single_steps = true;
+        let mut now = 0;
+        for step in 0..60 {
+            let op = match rng.below(20) {
+                0 => Op::Flush,
+                1 => Op::Seek,
+                2..=8 => Op::Write,
+                _ => Op::Read,
+            };
+            let len = if op == Op::Flush || op == Op::Seek {
+                0
+            } else {
+                1 + rng.below(20)
+            };
+            let at = rng.below(60 - len);
+            let expected = run(&mut slow, now, op, at, len);
+            assert_eq!(
+                run(&mut fast, now, op, at, len),
+                expected,
+                "case {case}, step {step}: {text}"
+            );
+            assert_eq!((fast.now, fast.head), (slow.now, slow.head));
+            now = expected.0 + 1 + rng.below(30_000);
+        }
+    }
+}
+
+/// The small drive with everything drawn by lot.
+fn random_settings(rng: &mut Rng) -> String {
+    let mut text = SMALL[..SMALL.find("[buffer]").unwrap()].to_owned();
+    let segments = 1 + rng.below(4);
+    let mut line = |key: &str, value: String| text += &format!("{key} = {value}\n");
+    line("[buffer]\nsegments", segments.to_string());
+    line("segment_blocks", (2 + rng.below(20)).to_string());
+    line("write_segments_max", (1 + rng.below(segments)).to_string());
+    line(
+        "dedicated_write_segment",
+        (segments > 1 && rng.below(2) == 0).to_string(),
+    );
+    for key in ["read_watermark", "write_watermark"] {
+        line(key, format!("{:.2}", rng.below(101) as f64 / 100.0));
+    }
+    let ahead = [
+        "'within-track'",
+        "'within-cylinder'",
+        "'blocks'",
+        "'track-end'",
+    ];
+    line("read_ahead", ahead[rng.below(4) as usize].to_owned());
+    line(
+        "read_ahead_min_blocks",
+        (rng.below(3) / 2 * rng.below(4)).to_string(),
+    );
+    line("read_ahead_max_blocks", rng.below(16).to_string());
+    line(
+        "requested_blocks",
+        ["'yield'", "'keep'", "'forget'"][rng.below(3) as usize].to_owned(),
+    );
+    line(
+        "write_behind",
+        ["'none'", "'sequential'", "'any'"][rng.below(3) as usize].to_owned(),
+    );
+    for key in [
+        "read_ahead_on_hit",
+        "read_whole_track",
+        "join_writes",
+        "accept_while_writing",
+        "stop_within_sector",
+        "write_ends_read_ahead",
+        "room_at_sector_start",
+        "partial_hit_at_once",
+        "zero_latency_reads",
+        "zero_latency_writes",
+        "read_hits_on_writes",
+    ] {
+        line(key, (rng.below(2) == 0).to_string());
+    }
+    let mut ms = || format!("{:.3}", rng.below(2_000) as f64 / 1_000.0);
+    line("[bus]\nread_ms_per_block", ms());
+    line("write_ms_per_block", ms());
+    line("[overheads]\nreselect_ms", ms());
+    line("read_miss_after_read_ms", ms());
+    line("write_after_write_ms", ms());
+    line("write_disconnect_ms", ms());
+    text + &SMALL[SMALL.find("[[zones]]").unwrap()..]
+}
