@@ -78,6 +78,16 @@ pub enum KnobKind {
         /// All words.
         options: &'static [&'static str],
     },
+    /// Words of a small language of its own.
+    Text {
+        /// Words when nothing is said.
+        default: &'static str,
+        /// Whether they make sense.
+        #[serde(skip)]
+        accepts: fn(&str) -> bool,
+        /// What makes sense, in words.
+        allowed: &'static str,
+    },
     /// Yes or no.
     Flag {
         /// Value when nothing is said.
@@ -130,6 +140,22 @@ impl Knob {
         }
     }
 
+    /// Words of a small language; `allowed` says which.
+    pub const fn text(
+        name: &'static str,
+        default: &'static str,
+        accepts: fn(&str) -> bool,
+        allowed: &'static str,
+        help: &'static str,
+    ) -> Knob {
+        let kind = KnobKind::Text {
+            default,
+            accepts,
+            allowed,
+        };
+        Knob { name, kind, help }
+    }
+
     /// Yes or no.
     pub const fn flag(name: &'static str, default: bool, help: &'static str) -> Knob {
         Knob {
@@ -144,7 +170,9 @@ impl Knob {
         match self.kind {
             KnobKind::Integer { default, .. } => KnobValue::Integer(default),
             KnobKind::Number { default, .. } => KnobValue::Number(default),
-            KnobKind::Choice { default, .. } => KnobValue::Text(default.to_owned()),
+            KnobKind::Choice { default, .. } | KnobKind::Text { default, .. } => {
+                KnobValue::Text(default.to_owned())
+            }
             KnobKind::Flag { default } => KnobValue::Flag(default),
         }
     }
@@ -155,6 +183,7 @@ impl Knob {
             KnobKind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
             KnobKind::Number { min, max, .. } => format!("a number from {min} to {max}"),
             KnobKind::Choice { options, .. } => format!("one of {}", options.join(", ")),
+            KnobKind::Text { allowed, .. } => (*allowed).to_owned(),
             KnobKind::Flag { .. } => "true or false".to_owned(),
         }
     }
@@ -174,6 +203,11 @@ impl Knob {
             }
             (KnobKind::Choice { options, .. }, KnobValue::Text(v)) => {
                 options.contains(&v.as_str()).then(|| value.clone())
+            }
+            (KnobKind::Text { accepts, .. }, v) => {
+                // A word that happens to be a number has been read as one.
+                let text = v.to_string();
+                accepts(&text).then_some(KnobValue::Text(text))
             }
             (KnobKind::Flag { .. }, KnobValue::Flag(_)) => Some(value.clone()),
             _ => None,
@@ -424,6 +458,7 @@ mod tests {
     static CARD: &[Knob] = &[
         Knob::integer("batch", 16, 1..=64, "how many"),
         Knob::number("weight", 0.5, 0.0..=1.0, "how much"),
+        Knob::text("size", "4k", |text| text != "7", "not seven", "how big"),
     ];
 
     fn given(key: &str, value: KnobValue) -> Vec<(String, KnobValue)> {
@@ -451,5 +486,13 @@ mod tests {
             "p.batch = 65 (allowed: a whole number from 1 to 64)"
         );
         assert!(Knobs::check("p", CARD, &given("batch", KnobValue::Number(1.5))).is_err());
+    }
+
+    #[test]
+    fn a_text_may_look_like_a_number() {
+        let knobs = Knobs::check("p", CARD, &given("size", KnobValue::Integer(8))).unwrap();
+        assert_eq!(knobs.choice("size"), "8");
+        let error = Knobs::check("p", CARD, &given("size", KnobValue::Integer(7))).unwrap_err();
+        assert_eq!(error.to_string(), "p.size = 7 (allowed: not seven)");
     }
 }

@@ -3,14 +3,45 @@
 //! A trace is replayed by [`open`], [`closed`] or [`dependent`], which share [`intake`] and [`fit`]. A synthetic
 //! workload is a file here and a line in [`TABLE`].
 
+use nearslot_core::config::{self, PartConfig};
+use nearslot_core::registry;
+use nearslot_core::registry::{ConfigError, Env};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
+mod access;
 pub mod closed;
 pub mod dependent;
 pub mod fit;
 pub mod intake;
 pub mod open;
+
+registry! { Built;
+    iometer,
+    poisson,
+}
+
+/// A synthetic workload, ready to run.
+pub struct Synthetic {
+    /// What makes the requests.
+    pub workload: Box<dyn Workload>,
+    /// How many it will make.
+    pub requests: u64,
+    /// How many are in flight at once, if it is a closed loop.
+    pub depth: Option<u64>,
+}
+
+/// What a card of [`TABLE`] builds. Knobs that are allowed one by one may still contradict the drive.
+pub type Built = Result<Synthetic, ConfigError>;
+
+/// Finds, checks and builds a synthetic workload; also gives its configuration with every default spelled out.
+///
+/// # Errors
+/// No such workload, a knob that is unknown or not allowed, a request that cannot fit the drive.
+pub fn synthetic(part: &PartConfig, env: &Env<'_>) -> Result<(Synthetic, PartConfig), ConfigError> {
+    let (built, effective) = config::part("workload", TABLE, part, env)?;
+    Ok(((*built)?, effective))
+}
 
 /// Something that makes requests in virtual time.
 pub trait Workload: Send {
