@@ -108,6 +108,9 @@ pub trait FileReader: Send {
     /// The file cannot be of this format; the error says where and why.
     fn read(&mut self, out: &mut Sink) -> Result<bool, TraceError>;
 
+    /// Nothing more will be read: count what was held back.
+    fn stop(&mut self, _out: &mut Sink) {}
+
     /// What the format's time stamps are.
     fn time(&self) -> TimeMeaning;
 }

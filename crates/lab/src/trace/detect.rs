@@ -56,8 +56,10 @@ pub(crate) fn detect(sample: Sample<'_>) -> Result<&'static Format, TraceError> 
     if sample.bytes.is_empty() {
         return Err(TraceError::unfit("is empty"));
     }
-    let magic = |format: &Format| matches!(format.probe, Probe::Magic(is) if is(sample.bytes));
-    if let Some(format) = FORMATS.iter().find(|format| magic(format)) {
+    if let Some(format) = FORMATS
+        .iter()
+        .find(|format| is_magic_of(format, sample.bytes))
+    {
         return Ok(format);
     }
     if is_text(sample.bytes) {
@@ -72,6 +74,11 @@ pub(crate) fn detect(sample: Sample<'_>) -> Result<&'static Format, TraceError> 
             all_names()
         ))),
     }
+}
+
+/// Whether the bytes begin with the magic of a format that has one.
+pub(crate) fn is_magic_of(format: &Format, bytes: &[u8]) -> bool {
+    matches!(format.probe, Probe::Magic(is) if is(bytes))
 }
 
 /// Text has no control bytes but white space; a damaged spot of one in fifty is tolerated.

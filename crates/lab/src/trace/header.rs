@@ -37,6 +37,35 @@ pub struct Header {
     pub spread: Option<Spread>,
 }
 
+impl Header {
+    /// The header of a trace that was made here, such as a simulated schedule: arrivals in ns from 0.
+    pub fn made(format: &str, devices: &[&str], clients: &[&str]) -> Header {
+        let device = |name: &&str| Device {
+            name: (*name).to_owned(),
+            ..Device::default()
+        };
+        Header {
+            format: format.to_owned(),
+            version: None,
+            files: Vec::new(),
+            epoch_unix_ns: None,
+            resolution_ns: 1,
+            time_kind: TimeKind::Arrival,
+            sector_size: 512,
+            devices: devices.iter().map(device).collect(),
+            clients: std::iter::once("")
+                .chain(clients.iter().copied())
+                .map(str::to_owned)
+                .collect(),
+            requests: 0,
+            limited: false,
+            anomalies: Anomalies::default(),
+            notes: Vec::new(),
+            spread: None,
+        }
+    }
+}
+
 /// One device of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Device {

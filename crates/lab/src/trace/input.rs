@@ -134,13 +134,13 @@ pub(crate) struct Input {
     pub(crate) containers: Vec<&'static str>,
 }
 
-/// Opens a file, or standard input for `-`, and looks through its containers.
+/// Opens a file, or standard input for `-`, and looks through its containers; `share` says how many are open together.
 ///
 /// # Errors
 /// It cannot be opened or read, or is something to be unpacked or converted first.
-pub(crate) fn open(path: &Path) -> Result<Input, TraceError> {
+pub(crate) fn open(path: &Path, share: usize) -> Result<Input, TraceError> {
     let name = display(path);
-    let bytes = open_plain(path).map_err(|source| TraceError::Io {
+    let bytes = open_plain(path, share).map_err(|source| TraceError::Io {
         path: name.clone(),
         source,
     })?;
@@ -156,7 +156,7 @@ pub(crate) fn display(path: &Path) -> String {
     }
 }
 
-fn open_plain(path: &Path) -> io::Result<Bytes> {
+fn open_plain(path: &Path, share: usize) -> io::Result<Bytes> {
     if path == Path::new("-") {
         return Ok(Bytes::Stream(Stream::new(Box::new(io::stdin()))));
     }
@@ -167,7 +167,7 @@ fn open_plain(path: &Path) -> io::Result<Bytes> {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, what));
     }
     if kind.is_file() && kind.len() > 0 {
-        Ok(Bytes::Mapped(Mapped::new(file)?))
+        Ok(Bytes::Mapped(Mapped::new(file, share)?))
     } else {
         // Pipes and devices cannot be mapped, and files of /proc claim to be empty.
         Ok(Bytes::Stream(Stream::new(Box::new(file))))

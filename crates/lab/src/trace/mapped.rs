@@ -12,8 +12,10 @@ use std::io;
 
 use memmap2::{Advice, Mmap, MmapOptions};
 
-/// Bytes mapped at a time.
-const WINDOW_BYTES: u64 = 16 << 20;
+/// Bytes that all mapped files of a trace may have mapped at a time, one file at most and at least.
+const WINDOWS_BYTES: u64 = 64 << 20;
+const WINDOW_BYTES_MAX: u64 = 16 << 20;
+const WINDOW_BYTES_MIN: u64 = 1 << 20;
 
 /// Mappings start at multiples of this, which every page size divides.
 const ALIGNMENT: u64 = 64 << 10;
@@ -21,6 +23,7 @@ const ALIGNMENT: u64 = 64 << 10;
 /// A file that is read from front to back through a moving window.
 pub(crate) struct Mapped {
     file: File,
+    window_bytes: u64,
     window: Option<Mmap>,
     /// Where the window starts in the file.
     start: u64,
@@ -30,10 +33,14 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    pub(crate) fn new(file: File) -> io::Result<Mapped> {
+    /// `share`: how many files are read side by side.
+    pub(crate) fn new(file: File, share: usize) -> io::Result<Mapped> {
+        let window_bytes =
+            (WINDOWS_BYTES / share.max(1) as u64).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
         let len = file.metadata()?.len();
         Ok(Mapped {
             file,
+            window_bytes,
             window: None,
             start: 0,
             position: 0,
@@ -81,7 +88,7 @@ impl Mapped {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
         self.start = self.position - self.position % ALIGNMENT;
-        let span = (wanted + ALIGNMENT).max(WINDOW_BYTES);
+        let span = (wanted + ALIGNMENT).max(self.window_bytes);
         let bytes = span.min(self.len - self.start) as usize;
         self.window = None;
         // SAFETY: see the head of this file: the file is only read, and was just seen to be long enough.
@@ -107,11 +114,11 @@ mod tests {
     #[test]
     fn a_window_moves_over_its_own_border() {
         let mut file = tempfile::tempfile().unwrap();
-        let bytes: Vec<u8> = (0..(WINDOW_BYTES as usize + 300_000))
+        let bytes: Vec<u8> = (0..(WINDOW_BYTES_MIN as usize + 300_000))
             .map(|i| (i / 7) as u8)
             .collect();
         file.write_all(&bytes).unwrap();
-        let mut mapped = Mapped::new(file).unwrap();
+        let mut mapped = Mapped::new(file, 1000).unwrap();
         let mut seen = Vec::new();
         loop {
             let (part, last) = mapped.look(100_003).unwrap();
@@ -131,7 +138,7 @@ mod tests {
     fn a_shrunk_file_is_an_error() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[1; 1000]).unwrap();
-        let mut mapped = Mapped::new(file.try_clone().unwrap()).unwrap();
+        let mut mapped = Mapped::new(file.try_clone().unwrap(), 1).unwrap();
         file.set_len(10).unwrap();
         assert!(mapped.look(100).is_err());
     }

@@ -12,9 +12,11 @@ pub mod decode;
 pub mod header;
 pub mod open;
 pub mod record;
+pub mod write;
 
 mod alibaba;
 mod blkparse;
+mod blktrace;
 mod detect;
 mod input;
 mod k5cloud;
@@ -41,9 +43,11 @@ pub use header::{Device, Header};
 pub use open::{OpenOptions, TraceReader, open};
 pub use record::{Flags, Record, TraceOp};
 pub use spread::Spread;
+pub use write::{Output, WRITERS, WriteFormat, Writer, writer};
 
 /// Every trace format, in the order of detection.
 pub static FORMATS: &[&Format] = &[
+    &blktrace::FORMAT,
     &vscsi::FORMAT,
     &oracle_general::FORMAT,
     &blkparse::FORMAT,

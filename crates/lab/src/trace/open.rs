@@ -3,10 +3,12 @@
 //! All that the parts of the pipeline leave open is decided here: which files belong together, times relative to the first
 //! request, the limit, and what the header says at the end.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::TraceError;
-use super::decode::{Anomalies, Anomaly, Options, Sink, TimeMeaning};
+use super::blktrace;
+use super::decode::{Anomaly, Options, Sink, TimeMeaning};
 use super::header::{Census, Device, Header};
 use super::input;
 use super::merge::{Feed, Merge};
@@ -77,34 +79,51 @@ pub struct TraceReader {
 /// A file cannot be read, is empty or of no known format, or an option is out of range.
 pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceError> {
     check(paths, how)?;
+    let items = items(paths, how)?;
     let setup = Setup {
         format: how.format.as_deref(),
         options: &how.decode,
         window_ns: Some(i64::try_from(how.reorder_window_ns).unwrap_or(i64::MAX)),
-        count: paths.len(),
+        count: items.len(),
     };
+    let mut shared = Shared {
+        sink: Sink::default(),
+        only_device: how.device.clone(),
+        left_out: Census::default(),
+    };
+    let mut files = Vec::new();
     let mut sources = Vec::new();
-    for path in paths {
-        let input = input::open(path)?;
-        sources.push(Source::new(input, device_name(path, paths), &setup)?);
+    for item in &items {
+        match item {
+            Item::One(path) => {
+                let input = input::open(path, items.len())?;
+                sources.push(Source::new(input, device_name(path, paths), &setup)?);
+                files.push(input::display(path));
+            }
+            Item::PerCpu(base, set) => {
+                sources.push(Source::per_cpu(base, set, &setup)?);
+                files.extend(set.iter().map(|path| input::display(path)));
+                shared.sink.note(format!(
+                    "per-CPU files merged: {} of {}",
+                    set.len(),
+                    input::display(base)
+                ));
+            }
+        }
     }
     let mut formats: Vec<&str> = sources.iter().map(|source| source.format().name).collect();
     formats.dedup();
-    let header = new_header(
-        formats.join(", "),
-        paths.iter().map(|path| input::display(path)).collect(),
-    );
+    let header = Header {
+        files,
+        ..Header::made(&formats.join(", "), &[], &[])
+    };
     let feeds = sources
         .into_iter()
         .map(|source| Box::new(source) as Box<dyn Feed>)
         .collect();
     Ok(TraceReader {
         merge: Merge::new(feeds),
-        shared: Shared {
-            sink: Sink::default(),
-            only_device: how.device.clone(),
-            left_out: Census::default(),
-        },
+        shared,
         kept: Census::default(),
         spreader: None,
         header,
@@ -113,6 +132,41 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
         newest: i64::MAX,
         ended: false,
     })
+}
+
+/// What is read as one stream.
+enum Item {
+    One(PathBuf),
+    /// Base name and per-CPU files of a blktrace.
+    PerCpu(PathBuf, Vec<PathBuf>),
+}
+
+/// Finds the other files of per-CPU sets, each set once however many of its files were named.
+fn items(paths: &[PathBuf], how: &OpenOptions) -> Result<Vec<Item>, TraceError> {
+    let may_be_set = how
+        .format
+        .as_deref()
+        .is_none_or(|format| format == blktrace::FORMAT.name);
+    let mut items = Vec::new();
+    let mut bases = BTreeSet::new();
+    for path in paths {
+        let set = match may_be_set && path != Path::new("-") {
+            true => blktrace::siblings(path).map_err(|source| TraceError::Io {
+                path: input::display(path),
+                source,
+            })?,
+            false => None,
+        };
+        match set {
+            None => items.push(Item::One(path.clone())),
+            Some((base, files)) => {
+                if bases.insert(base.clone()) {
+                    items.push(Item::PerCpu(base, files));
+                }
+            }
+        }
+    }
+    Ok(items)
 }
 
 fn check(paths: &[PathBuf], how: &OpenOptions) -> Result<(), TraceError> {
@@ -140,25 +194,6 @@ fn device_name(path: &Path, all: &[PathBuf]) -> String {
     match path.file_name() {
         Some(name) if same == 1 => name.to_string_lossy().into_owned(),
         _ => input::display(path),
-    }
-}
-
-fn new_header(format: String, files: Vec<String>) -> Header {
-    Header {
-        format,
-        version: None,
-        files,
-        epoch_unix_ns: None,
-        resolution_ns: 1,
-        time_kind: super::TimeKind::None,
-        sector_size: 512,
-        devices: Vec::new(),
-        clients: Vec::new(),
-        requests: 0,
-        limited: false,
-        anomalies: Anomalies::default(),
-        notes: Vec::new(),
-        spread: None,
     }
 }
 
@@ -274,9 +309,8 @@ impl TraceReader {
             device.requests = kept + left;
             device.end_byte = end.max(left_end);
         }
-        header
-            .clients
-            .extend_from_slice(&sink.clients.all()[header.clients.len()..]);
+        let new = header.clients.len();
+        header.clients.extend_from_slice(&sink.clients.all()[new..]);
         header.version.clone_from(&sink.version);
         header.notes.clone_from(&sink.notes);
         header.anomalies = sink.anomalies.clone();

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
 
 use super::TraceError;
+use super::blktrace;
 use super::decode::{Anomaly, Decoder, FileReader, Format, Options, Reads, TimeMeaning};
 use super::detect::{self, SAMPLE_BYTES, Sample};
 use super::input::{self, Bytes, Input};
@@ -21,6 +23,9 @@ const WINDOW_BYTES_MIN: usize = 32 << 10;
 
 /// All files together get this much.
 const WINDOWS_BYTES: usize = 4 << 20;
+
+/// Names of devices or of clients at most: each is kept, so a file that claims more would fill the memory.
+const NAMES_MAX: usize = 1 << 20;
 
 /// How bytes become records.
 enum Reader {
@@ -78,17 +83,77 @@ impl Source {
                 .and_then(|file| make(file, &options))
                 .map(Reader::File),
         };
-        Ok(Source {
-            reader: reader.map_err(|error| error.in_file(&name))?,
+        let reader = reader.map_err(|error| error.in_file(&name))?;
+        Ok(Source::with(name, containers, format, reader, setup))
+    }
+
+    /// The per-CPU files of one blktrace; empty ones, of processors that did nothing, are left out.
+    pub(crate) fn per_cpu(
+        base: &Path,
+        files: &[PathBuf],
+        setup: &Setup<'_>,
+    ) -> Result<Source, TraceError> {
+        let share = setup.count * files.len();
+        let mut inputs = Vec::new();
+        for file in files {
+            let mut input = input::open(file, share)?;
+            let head = input
+                .bytes
+                .look(4)
+                .map_err(|source| input::damaged(source, &input.name, &input.containers))?
+                .0;
+            match (
+                head.is_empty(),
+                detect::is_magic_of(&blktrace::FORMAT, head),
+            ) {
+                (true, _) => {}
+                (false, true) => inputs.push(input),
+                (false, false) => {
+                    return Err(TraceError::unfit(
+                        "is named as a per-CPU file of blktrace but is none",
+                    )
+                    .in_file(&input.name));
+                }
+            }
+        }
+        let name = input::display(base);
+        if inputs.is_empty() {
+            return Err(
+                TraceError::unfit(format!("all {} per-CPU files are empty", files.len()))
+                    .in_file(&name),
+            );
+        }
+        let reader = Reader::File(Box::new(blktrace::PerCpu::new(
+            inputs,
+            setup.options.strict,
+        )));
+        Ok(Source::with(
+            name,
+            Vec::new(),
+            &blktrace::FORMAT,
+            reader,
+            setup,
+        ))
+    }
+
+    fn with(
+        name: String,
+        containers: Vec<&'static str>,
+        format: &'static Format,
+        reader: Reader,
+        setup: &Setup<'_>,
+    ) -> Source {
+        Source {
             name,
             containers,
             format,
+            reader,
             order: Order::new(setup.window_ns),
             window: (WINDOWS_BYTES / setup.count).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX),
             position: 0,
             ended: false,
             several: setup.count > 1,
-        })
+        }
     }
 
     pub(crate) fn format(&self) -> &'static Format {
@@ -104,6 +169,14 @@ impl Source {
         };
         let ended = read.map_err(|error| error.in_file(&self.name))?;
         self.ended = ended;
+        let names = shared.sink.devices.len().max(shared.sink.clients.len());
+        if names > NAMES_MAX {
+            let what = format!(
+                "holds more than {NAMES_MAX} devices or clients; is it really {}?",
+                self.format.name
+            );
+            return Err(TraceError::unfit(what).in_file(&self.name));
+        }
         self.order
             .take_back(shared, ended)
             .map_err(|error| error.in_file(&self.name))
@@ -183,12 +256,16 @@ impl Feed for Source {
     }
 
     fn stop(&mut self, shared: &mut Shared) {
-        if let (false, Reader::Stream { decoder, .. }) = (self.ended, &mut self.reader) {
-            // What it still appends is beyond the limit; its counts (lost events) are what is wanted.
-            let _ = decoder.finish(&mut shared.sink);
-            shared.sink.records.clear();
+        if self.ended {
+            return;
         }
         self.ended = true;
+        // What they still append is beyond the limit; their counts (lost events) are what is wanted.
+        match &mut self.reader {
+            Reader::Stream { decoder, .. } => drop(decoder.finish(&mut shared.sink)),
+            Reader::File(reader) => reader.stop(&mut shared.sink),
+        }
+        shared.sink.records.clear();
     }
 }
 

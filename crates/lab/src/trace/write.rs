@@ -1,0 +1,57 @@
+//! Writing traces that other programs read.
+//!
+//! A writer gets requests in the order of time, in batches, with the header as known by then for their names. It refuses what
+//! its format cannot say instead of rounding it.
+
+use std::io::Write;
+
+use super::decode::Made;
+use super::header::Header;
+use super::record::Record;
+use super::{TraceError, blktrace};
+
+/// Where bytes go: a file, standard output, memory.
+pub type Output = Box<dyn Write + Send>;
+
+/// Takes the requests of a trace, in the order of time.
+pub trait Writer: Send {
+    /// Writes some.
+    ///
+    /// # Errors
+    /// The output says no, or the format cannot say this.
+    fn write(&mut self, records: &[Record], header: &Header) -> Result<(), TraceError>;
+
+    /// Writes what was held back and the end of the file.
+    ///
+    /// # Errors
+    /// The output says no.
+    fn finish(self: Box<Self>, header: &Header) -> Result<(), TraceError>;
+}
+
+/// A format that traces can be written in.
+pub struct WriteFormat {
+    /// Name for the command line; the same as that of its reader.
+    pub name: &'static str,
+    /// What it is for, in one line.
+    pub summary: &'static str,
+    /// Makes a writer; the text names the output in errors.
+    pub make: fn(Output, &str) -> Made<dyn Writer>,
+}
+
+/// Every format that can be written.
+pub static WRITERS: &[&WriteFormat] = &[&blktrace::WRITE_FORMAT];
+
+/// The format called `name`.
+///
+/// # Errors
+/// There is none; names all.
+pub fn writer(name: &str) -> Result<&'static WriteFormat, TraceError> {
+    let found = WRITERS.iter().find(|format| format.name == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<&str> = WRITERS.iter().map(|format| format.name).collect();
+        TraceError::unfit(format!(
+            "traces cannot be written as `{name}`; there are: {}",
+            names.join(", ")
+        ))
+    })
+}
