@@ -57,6 +57,8 @@ pub struct Options {
     pub columns: Option<String>,
     /// Bytes per object id, for formats that have ids instead of addresses.
     pub block_size: Option<u64>,
+    /// What the waits of a fio iolog of version 2 mean, if they do not tell.
+    pub fio_wait: Option<FioWait>,
     /// Stop at the first bad line instead of counting it.
     pub strict: bool,
     /// Name of the file, for formats that hold one device and do not name it. The pipeline fills it in.
@@ -74,6 +76,38 @@ pub enum TimeUnit {
     Microseconds,
     /// Nanoseconds.
     Nanoseconds,
+}
+
+impl TimeUnit {
+    /// Nanoseconds of one.
+    pub const fn ns(self) -> u64 {
+        match self {
+            TimeUnit::Seconds => 1_000_000_000,
+            TimeUnit::Milliseconds => 1_000_000,
+            TimeUnit::Microseconds => 1_000,
+            TimeUnit::Nanoseconds => 1,
+        }
+    }
+
+    /// The unit of this short name: `s ms us ns`.
+    pub fn named(name: &str) -> Option<TimeUnit> {
+        Some(match name {
+            "s" => TimeUnit::Seconds,
+            "ms" => TimeUnit::Milliseconds,
+            "us" => TimeUnit::Microseconds,
+            "ns" => TimeUnit::Nanoseconds,
+            _ => return None,
+        })
+    }
+}
+
+/// The two ways in which waits of fio iologs are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FioWait {
+    /// Milliseconds since the start, `abs-ms`.
+    AbsoluteMs,
+    /// Microseconds since the previous wait, `rel-us`.
+    RelativeUs,
 }
 
 /// Turns bytes into records.

@@ -18,6 +18,7 @@ mod alibaba;
 mod blkparse;
 mod blktrace;
 mod detect;
+mod fio;
 mod input;
 mod k5cloud;
 mod mapped;
@@ -36,8 +37,8 @@ mod text;
 mod vscsi;
 
 pub use decode::{
-    Anomalies, Anomaly, Decoder, FileReader, Format, Made, Options, Probe, Reads, Sink, TimeKind,
-    TimeMeaning, TimeUnit,
+    Anomalies, Anomaly, Decoder, FileReader, FioWait, Format, Made, Options, Probe, Reads, Sink,
+    TimeKind, TimeMeaning, TimeUnit,
 };
 pub use header::{Device, Header};
 pub use open::{OpenOptions, TraceReader, open};
@@ -50,6 +51,7 @@ pub static FORMATS: &[&Format] = &[
     &blktrace::FORMAT,
     &vscsi::FORMAT,
     &oracle_general::FORMAT,
+    &fio::FORMAT,
     &blkparse::FORMAT,
     &perf_text::FORMAT,
     &spc::FORMAT,
@@ -57,6 +59,7 @@ pub static FORMATS: &[&Format] = &[
     &alibaba::FORMAT,
     &tencent::FORMAT,
     &k5cloud::FORMAT,
+    &fio::FORMAT_V1,
 ];
 
 /// Why a trace cannot be read.
