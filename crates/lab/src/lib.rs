@@ -2,9 +2,15 @@
 //!
 //! Runs the decisions of `nearslot-core` in virtual time: traces and workloads in, results out.
 
+#[macro_use]
+mod words;
+
+pub mod grid;
 mod hash;
+pub mod load;
 pub mod measure;
 pub mod outcome;
+pub mod run;
 pub mod scenario;
 pub mod series;
 pub mod sim;

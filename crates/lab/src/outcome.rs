@@ -22,7 +22,7 @@ pub struct Results {
     pub trace: Option<TraceInfo>,
     /// One per point of the grid, in the order of the grid. Fewer than asked for after an interruption.
     pub runs: Vec<Run>,
-    /// Best first, by mean response time; closed loops by throughput, which is the same order at equal depth.
+    /// Best first, by mean response time.
     pub ranking: Vec<Rank>,
     /// Runs that the grid has, done or not.
     pub runs_planned: usize,

@@ -27,6 +27,8 @@ use nearslot_core::drive;
 use nearslot_core::registry::{ConfigError, KnobValue};
 use serde::{Deserialize, Serialize};
 
+use crate::workload::fit::Mode;
+
 /// The drive when nothing is said: the one whose model is validated against a real one.
 pub const DRIVE_DEFAULT: &str = "seagate-cheetah-9lp";
 
@@ -94,7 +96,9 @@ pub struct TraceLoad {
     /// Arrival times are divided by this.
     pub speed: f64,
     /// What is done about addresses beyond the drive.
-    pub fit: FitMode,
+    pub fit: Mode,
+    /// In a dependent replay, the response time of requests whose completion the trace does not tell.
+    pub service_guess_us: f64,
 }
 
 impl Default for TraceLoad {
@@ -107,40 +111,10 @@ impl Default for TraceLoad {
             replay: Replay::Open,
             depth: 16,
             speed: 1.0,
-            fit: FitMode::None,
+            fit: Mode::None,
+            service_guess_us: 5_000.0,
         }
     }
-}
-
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$vdoc])* #[serde(rename = $word)] $variant),+
-        }
-
-        impl $name {
-            /// All words.
-            pub const WORDS: &[&str] = &[$($word),+];
-
-            /// The word for it.
-            pub const fn word(self) -> &'static str {
-                match self { $($name::$variant => $word),+ }
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = ConfigError;
-
-            fn from_str(word: &str) -> Result<$name, ConfigError> {
-                match word {
-                    $($word => Ok($name::$variant),)+
-                    _ => Err(ConfigError::unknown(stringify!($name), word, $name::WORDS)),
-                }
-            }
-        }
-    };
 }
 
 words! {
@@ -152,20 +126,6 @@ words! {
         Closed = "closed",
         /// Think times after completions, inferred.
         Dependent = "dependent",
-    }
-}
-
-words! {
-    /// What is done about addresses beyond the drive.
-    FitMode {
-        /// They are an error.
-        None = "none",
-        /// Modulo the drive.
-        Wrap = "wrap",
-        /// Shrunk in proportion.
-        Scale = "scale",
-        /// Left out and counted.
-        Truncate = "truncate",
     }
 }
 
@@ -348,6 +308,7 @@ impl Scenario {
                 "depth" => trace.depth = number(key, value, "a whole number from 1")?,
                 "speed" => trace.speed = number(key, value, "a number above 0")?,
                 "fit" => trace.fit = value.parse()?,
+                "service_guess_us" => trace.service_guess_us = number(key, value, "microseconds")?,
                 "limit" | "device" | "format" | "files" => {
                     let allowed = "one for all runs: it decides which requests there are";
                     return Err(ConfigError::value(key, value, allowed));
@@ -394,6 +355,14 @@ impl Scenario {
                 "speed",
                 &trace.speed.to_string(),
                 "1e-9 to 1e9",
+            ));
+        }
+        let guess = trace.service_guess_us;
+        if !(0.001..=1e9).contains(&guess) {
+            return Err(ConfigError::value(
+                "service_guess_us",
+                &guess.to_string(),
+                "0.001 to 1e9",
             ));
         }
         if trace.limit == Some(0) {

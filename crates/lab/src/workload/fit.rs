@@ -17,18 +17,18 @@ use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
 
 use crate::survey::Summary;
 
-/// What is done about addresses beyond the drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// They are an error.
-    #[default]
-    None,
-    /// Modulo the drive.
-    Wrap,
-    /// Shrunk in proportion.
-    Scale,
-    /// Left out and counted.
-    Truncate,
+words! {
+    /// What is done about addresses beyond the drive.
+    Mode {
+        /// They are an error.
+        None = "none",
+        /// Modulo the drive.
+        Wrap = "wrap",
+        /// Shrunk in proportion.
+        Scale = "scale",
+        /// Left out and counted.
+        Truncate = "truncate",
+    }
 }
 
 /// Alignment that survives: 4 KiB, the page of operating systems and the sector of modern drives.

@@ -1,0 +1,112 @@
+//! Requests simulated per second on one core: Cheetah 9LP, random 4 KB, two thirds reads, closed load.
+//!
+//! `cargo bench -p nearslot-lab --bench simulate [-- FILTER]`. Prints a row per scheduler, drive model and depth, with
+//! a digest of the outcome beside the time, so that a change of speed cannot hide a change of result.
+
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::drive::catalog_text;
+use nearslot_core::rng::Rng;
+use nearslot_core::units::Blocks;
+use nearslot_lab::measure::{Recorder, Window};
+use nearslot_lab::sim::{self, Control};
+use nearslot_lab::survey::Survey;
+use nearslot_lab::trace::{Record, TraceOp};
+use nearslot_lab::workload::closed::Closed;
+use nearslot_lab::workload::fit::{Fit, Mode};
+use nearslot_lab::workload::intake::{Intake, SharedRecords};
+
+const REQUESTS: u64 = 300_000;
+const ROUNDS: usize = 5;
+
+fn records(capacity: Blocks) -> Arc<[Record]> {
+    let mut rng = Rng::stream(1, "bench");
+    let one = |number| {
+        let op = if rng.chance(0.67) {
+            TraceOp::Read
+        } else {
+            TraceOp::Write
+        };
+        let offset = rng.below(capacity.0 / 8) * 4096;
+        Record::new(number as i64, op, offset, 4096, 0)
+    };
+    (0..REQUESTS).map(one).collect()
+}
+
+/// Requests per second, best of some rounds, and the mean response time.
+fn measure(drive: &str, sched: &str, depth: u64) -> (f64, f64) {
+    let part: PartConfig = drive.parse().expect("the bench names its drives right");
+    let config = StackConfig {
+        drive: DriveConfig {
+            text: catalog_text(&part.name)
+                .expect("it is in the catalog")
+                .to_owned(),
+            part,
+        },
+        sched: sched.parse().expect("the bench names its schedulers right"),
+        place: PartConfig::named("linear"),
+        oracle: PartConfig::named("exact"),
+        seed: 1,
+    };
+    let (mut best, mut digest) = (0.0_f64, 0.0);
+    for _ in 0..ROUNDS {
+        let mut built = config
+            .build()
+            .expect("the bench configures its stack right");
+        let records = records(built.stack.capacity());
+        let mut survey = Survey::new();
+        survey.record(&records);
+        let fit = Fit::new(Mode::None, &survey.finish(), built.stack.capacity(), drive)
+            .expect("the bench stays on the drive");
+        let intake = Intake::new(Box::new(SharedRecords::new(records)), fit);
+        let mut workload = Closed::new(intake, depth);
+        let mut recorder = Recorder::new(
+            Window {
+                requests: REQUESTS,
+                warmup: 0,
+            },
+            None,
+        );
+        let clock = Clock::now();
+        let end = sim::run(
+            &mut built.stack,
+            &mut built.drives,
+            &mut workload,
+            &mut recorder,
+            &Control::default(),
+        );
+        best = best.max(REQUESTS as f64 / clock.elapsed().as_secs_f64());
+        digest = recorder
+            .finish(end, String::new(), serde_json::Value::Null)
+            .response_ms
+            .mean;
+    }
+    (best, digest)
+}
+
+fn main() {
+    let filter = std::env::args()
+        .skip(1)
+        .find(|word| !word.starts_with('-'))
+        .unwrap_or_default();
+    println!(
+        "{:34} {:>10} {:>7} {:>14} {:>14}",
+        "drive", "sched", "depth", "requests/s", "mean ms"
+    );
+    for drive in [
+        "seagate-cheetah-9lp:model=mechanical",
+        "seagate-cheetah-9lp:model=complete",
+    ] {
+        for sched in ["fcfs", "look", "sstf", "clook", "mq-deadline", "satf"] {
+            for depth in [1, 8, 64, 1_024] {
+                if !format!("{drive} {sched} {depth}").contains(&filter) {
+                    continue;
+                }
+                let (rate, mean) = measure(drive, sched, depth);
+                println!("{drive:34} {sched:>10} {depth:>7} {rate:>14.0} {mean:>14.6}");
+            }
+        }
+    }
+}

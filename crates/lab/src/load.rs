@@ -1,0 +1,227 @@
+//! A trace made ready for replay: read once to know what it is, kept in memory if it is small.
+//!
+//! Every run of a grid needs the count, the highest address and the hash before it starts, so the trace is read twice:
+//! once here, and once per run, from memory when it has at most [`KEPT_MAX`] requests, from its files otherwise.
+//! Standard input is spooled to a temporary file as it comes, for it cannot be read twice.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nearslot_core::units::Blocks;
+use tempfile::NamedTempFile;
+
+use crate::survey::{Summary, Survey};
+use crate::trace::{self, Anomaly, Header, OpenOptions, Record, TraceError, TraceOp};
+use crate::workload::fit::Fit;
+use crate::workload::intake::{Intake, RecordSource, SharedRecords};
+
+/// Requests that are kept in memory at most: 112 MB.
+pub const KEPT_MAX: usize = 2_000_000;
+
+/// Share of lost events from which results are refused to be called complete.
+const LOST_SHARE_MAX: f64 = 0.001;
+
+/// A trace that was read once.
+pub struct LoadedTrace {
+    header: Header,
+    summary: Summary,
+    kept: Option<Arc<[Record]>>,
+    files: Vec<PathBuf>,
+    how: OpenOptions,
+    /// Kept alive as long as the trace: dropping it deletes the file.
+    _spool: Option<NamedTempFile>,
+}
+
+/// How many requests a load will make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestCount(u64);
+
+impl RequestCount {
+    /// So many.
+    pub const fn new(count: u64) -> RequestCount {
+        RequestCount(count)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl LoadedTrace {
+    /// Reads a trace once.
+    ///
+    /// # Errors
+    /// It cannot be read, or has several devices and none was named.
+    pub fn read(files: &[PathBuf], how: &OpenOptions) -> Result<LoadedTrace, TraceError> {
+        let (spool, paths) = spool(files)?;
+        let mut reader = trace::open(&paths, how)?;
+        let (mut survey, mut batch) = (Survey::new(), Vec::new());
+        let mut kept = Some(Vec::new());
+        while reader.next_batch(&mut batch)? {
+            survey.record(&batch);
+            if let Some(records) = &mut kept {
+                if records.len() + batch.len() > KEPT_MAX {
+                    kept = None;
+                } else {
+                    records.extend_from_slice(&batch);
+                }
+            }
+        }
+        let mut header = reader.header().clone();
+        if spool.is_some() {
+            header.files = files
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect();
+        }
+        let loaded = LoadedTrace {
+            header,
+            summary: survey.finish(),
+            kept: kept.map(Arc::from),
+            files: paths,
+            how: how.clone(),
+            _spool: spool,
+        };
+        loaded.one_device()?;
+        Ok(loaded)
+    }
+
+    /// What is known of it besides its requests.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What its requests are together.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// The name of the one device that is replayed.
+    pub fn device(&self) -> &str {
+        let used = self
+            .summary
+            .devices
+            .iter()
+            .position(|device| device.requests > 0);
+        used.map_or("", |index| &self.header.devices[index].name)
+    }
+
+    /// Its requests, placed on a drive; again for every run.
+    ///
+    /// # Errors
+    /// Its files cannot be opened again.
+    pub fn intake(&self, fit: Fit) -> Result<Intake, TraceError> {
+        Ok(Intake::new(self.source()?, fit))
+    }
+
+    fn source(&self) -> Result<Box<dyn RecordSource>, TraceError> {
+        match &self.kept {
+            Some(records) => Ok(Box::new(SharedRecords::new(Arc::clone(records)))),
+            None => Ok(Box::new(trace::open(&self.files, &self.how)?)),
+        }
+    }
+
+    /// How many requests a replay makes, when those that `fit` leaves out are not counted.
+    ///
+    /// # Errors
+    /// Its files cannot be read again.
+    pub fn count(&self, fit: &Fit) -> Result<RequestCount, TraceError> {
+        let other = self.summary.operations[TraceOp::Other as usize].requests;
+        let mut count = self.summary.requests - other;
+        if fit.leaves_out() {
+            let (mut source, mut batch) = (self.source()?, Vec::new());
+            while source.next_batch(&mut batch)? {
+                let beyond = |record: &&Record| {
+                    let placed = !matches!(record.op, TraceOp::Flush | TraceOp::Other);
+                    placed && fit.place(record.offset, record.len).is_none()
+                };
+                count -= batch.iter().filter(beyond).count() as u64;
+            }
+        }
+        Ok(RequestCount(count))
+    }
+
+    /// Blocks that a drive must have for it.
+    pub fn end(&self) -> Blocks {
+        Blocks(self.summary.end_bytes().div_ceil(512))
+    }
+
+    /// What a reader of results ought to know of it.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.header.notes.clone();
+        let lost = self.header.anomalies.of(Anomaly::Lost);
+        if lost as f64 > LOST_SHARE_MAX * self.summary.requests as f64 {
+            warnings.push(format!(
+                "the tracer lost {lost} events: results speak of what is left"
+            ));
+        }
+        let left_out = [
+            (
+                Anomaly::BadRecord,
+                "lines or records that do not parse were left out",
+            ),
+            (
+                Anomaly::Truncated,
+                "records were cut off at the end of a file and left out",
+            ),
+            (
+                Anomaly::ZeroLength,
+                "reads or writes of no bytes were left out",
+            ),
+            (
+                Anomaly::BeyondAddressSpace,
+                "requests that end beyond 2^63 bytes were left out",
+            ),
+        ];
+        for (anomaly, what) in left_out {
+            let count = self.header.anomalies.of(anomaly);
+            if count > 0 {
+                warnings.push(format!("{count} {what}"));
+            }
+        }
+        warnings
+    }
+
+    fn one_device(&self) -> Result<(), TraceError> {
+        let devices = self.header.devices.iter().zip(&self.summary.devices);
+        let used: Vec<String> = devices
+            .filter(|(_, found)| found.requests > 0)
+            .map(|(device, found)| format!("{} ({} requests)", device.name, found.requests))
+            .collect();
+        if used.len() <= 1 {
+            return Ok(());
+        }
+        let what = format!(
+            "has {} devices, and a replay needs one: name it with --device; there are {}",
+            used.len(),
+            used.join(", ")
+        );
+        Err(TraceError::unfit(what).in_file(&self.header.files.join(", ")))
+    }
+}
+
+/// Copies standard input to a file that can be read twice.
+fn spool(files: &[PathBuf]) -> Result<(Option<NamedTempFile>, Vec<PathBuf>), TraceError> {
+    let stdin = Path::new("-");
+    if !files.iter().any(|file| file == stdin) {
+        return Ok((None, files.to_vec()));
+    }
+    let wrong = |source| TraceError::Io {
+        path: "spool of standard input".to_owned(),
+        source,
+    };
+    let mut spool = NamedTempFile::with_prefix("nearslot-").map_err(wrong)?;
+    io::copy(&mut io::stdin().lock(), &mut spool).map_err(wrong)?;
+    spool.flush().map_err(wrong)?;
+    let path = |file: &PathBuf| {
+        if file == stdin {
+            spool.path().to_owned()
+        } else {
+            file.clone()
+        }
+    };
+    let paths = files.iter().map(path).collect();
+    Ok((Some(spool), paths))
+}

@@ -1,0 +1,376 @@
+//! Running scenarios: one, or a grid of them in parallel over cores.
+//!
+//! Runs share nothing but the trace's records, and each is repeatable, so the number of threads changes nothing but the
+//! time. An interruption keeps the runs that were finished.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Instant as Clock;
+
+use nearslot_core::config::{Assembly, PartConfig};
+use nearslot_core::contract::Blueprint;
+use nearslot_core::registry::{ConfigError, Env};
+use nearslot_core::stack::Stack;
+use nearslot_core::units::Duration;
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::grid::Point;
+use crate::load::{LoadedTrace, RequestCount};
+use crate::measure::{BATCHES, Recorder, Window, differ};
+use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
+use crate::scenario::{Load, Replay, Scenario, TraceLoad};
+use crate::series::Timeseries;
+use crate::sim::{self, Control};
+use crate::trace::{Spread, TraceError};
+use crate::workload::closed::Closed;
+use crate::workload::dependent::Dependent;
+use crate::workload::fit::Fit;
+use crate::workload::open::Open;
+use crate::workload::{self, Tally, Workload, WorkloadError};
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The trace became unreadable in mid-run.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// More or fewer requests came out than went in: a fault of nearslot.
+    #[error("{label}: {arrived} requests arrived, {replied} were answered, {pending} are pending")]
+    Conservation {
+        /// Which run.
+        label: String,
+        /// In.
+        arrived: u64,
+        /// Out.
+        replied: u64,
+        /// Still there.
+        pending: u64,
+    },
+    /// Something beside the simulation failed: a file of requests, a thread pool.
+    #[error("{0}")]
+    Beside(String),
+}
+
+/// What else is wanted of the runs.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Series for plots.
+    pub series: bool,
+    /// Runs at a time; one per core when not given.
+    pub jobs: Option<usize>,
+    /// One row a request into this Parquet file.
+    pub requests: Option<PathBuf>,
+}
+
+/// Runs every point of a grid and ranks them. `trace` is there if the points' load is a trace.
+///
+/// # Errors
+/// The first run that failed; an interruption is no failure.
+pub fn compare(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+    wanted: &Wanted,
+    control: &Control,
+) -> Result<Results, RunError> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(wanted.jobs.unwrap_or(0))
+        .build()
+        .map_err(|error| RunError::Beside(format!("threads: {error}")))?;
+    let one = |point: &Point| run(point, trace, wanted, control);
+    let outcomes: Vec<Result<Option<Finished>, RunError>> =
+        pool.install(|| points.par_iter().with_max_len(1).map(one).collect());
+    let mut finished = Vec::new();
+    for outcome in outcomes {
+        finished.extend(outcome?);
+    }
+    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
+    warnings.extend(
+        finished
+            .iter()
+            .flat_map(|finished| finished.warnings.iter().cloned()),
+    );
+    warnings.dedup();
+    let ranking = rank(&finished);
+    let seed = points.first().map_or(1, |point| point.scenario.seed);
+    Ok(Results {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed,
+        trace: trace.map(|trace| trace_info(trace, points)),
+        runs: finished.into_iter().map(|finished| finished.run).collect(),
+        ranking,
+        runs_planned: points.len(),
+        warnings,
+    })
+}
+
+struct Finished {
+    run: Run,
+    batches_ms: Option<[f64; BATCHES]>,
+    warnings: Vec<String>,
+}
+
+/// Runs one point; `None` if it was interrupted.
+fn run(
+    point: &Point,
+    trace: Option<&LoadedTrace>,
+    wanted: &Wanted,
+    control: &Control,
+) -> Result<Option<Finished>, RunError> {
+    if control.stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let scenario = &point.scenario;
+    let Assembly {
+        mut stack,
+        mut drives,
+        blueprint,
+        effective,
+    } = scenario.stack()?.build()?;
+    let Prepared {
+        mut workload,
+        count,
+        effective: load,
+        replay,
+        depth,
+    } = prepare(scenario, trace, &stack, &*blueprint)?;
+    let warmup = scenario.warmup.requests(count.get(), depth)?;
+    let window = Window {
+        requests: count.get(),
+        warmup,
+    };
+    let series = wanted
+        .series
+        .then(|| Timeseries::new(blueprint.exact(), blueprint.capacity()));
+    let mut recorder = Recorder::new(window, series);
+    let clock = Clock::now();
+    let end = sim::run(
+        &mut stack,
+        &mut drives,
+        &mut *workload,
+        &mut recorder,
+        control,
+    );
+    let simulated_in_s = clock.elapsed().as_secs_f64();
+    if let Some(failure) = workload.failure() {
+        return Err(failure.into());
+    }
+    if control.stop.load(Ordering::Relaxed) && workload.next_arrival().is_some() {
+        return Ok(None);
+    }
+    conserve(&point.label, &stack)?;
+    let config = json!({
+        "drive": effective.drive.part,
+        "sched": effective.sched,
+        "oracle": effective.oracle,
+        "place": effective.place,
+        "load": load,
+        "seed": effective.seed,
+        "warmup": String::from(scenario.warmup),
+    });
+    let batches_ms = recorder.batch_means_ms();
+    let mut run = recorder.finish(end, point.label.clone(), config);
+    run.replay = replay;
+    run.simulated_in_s = simulated_in_s;
+    let warnings = warnings(&run, workload.tally());
+    Ok(Some(Finished {
+        run,
+        batches_ms,
+        warnings,
+    }))
+}
+
+/// In = out + pending, counted by the stack and recounted by its audit.
+fn conserve(label: &str, stack: &Stack) -> Result<(), RunError> {
+    stack.audit();
+    let (arrived, replied) = (stack.submitted(), stack.replied());
+    let pending = stack.pending() as u64;
+    if arrived != replied + pending || pending > 0 {
+        let label = label.to_owned();
+        return Err(RunError::Conservation {
+            label,
+            arrived,
+            replied,
+            pending,
+        });
+    }
+    Ok(())
+}
+
+/// A load ready to run.
+struct Prepared {
+    workload: Box<dyn Workload>,
+    count: RequestCount,
+    /// Its configuration with every default spelled out.
+    effective: serde_json::Value,
+    /// How requests come, in one word.
+    replay: String,
+    /// Requests in flight, in a closed loop.
+    depth: Option<u64>,
+}
+
+fn prepare(
+    scenario: &Scenario,
+    trace: Option<&LoadedTrace>,
+    stack: &Stack,
+    blueprint: &dyn Blueprint,
+) -> Result<Prepared, RunError> {
+    match (&scenario.load, trace) {
+        (Load::Trace(load), Some(trace)) => prepare_trace(scenario, load, trace, stack),
+        (Load::Workload(part), None) => prepare_synthetic(scenario, part, blueprint),
+        _ => panic!("a trace is loaded exactly if the scenario names one"),
+    }
+}
+
+fn prepare_trace(
+    scenario: &Scenario,
+    load: &TraceLoad,
+    trace: &LoadedTrace,
+    stack: &Stack,
+) -> Result<Prepared, RunError> {
+    let fit = Fit::new(
+        load.fit,
+        trace.summary(),
+        stack.capacity(),
+        &scenario.drive.name,
+    )?;
+    let intake = trace.intake(fit)?;
+    let (workload, depth): (Box<dyn Workload>, _) = match load.replay {
+        Replay::Open => (Box::new(Open::new(intake, load.speed)), None),
+        Replay::Closed => (Box::new(Closed::new(intake, load.depth)), Some(load.depth)),
+        Replay::Dependent => {
+            let guess = Duration::from_ms_f64(load.service_guess_us / 1e3);
+            (
+                Box::new(Dependent::new(intake, load.speed, Some(guess))),
+                None,
+            )
+        }
+    };
+    let mut effective = json!({ "replay": load.replay, "fit": fit.name() });
+    match load.replay {
+        Replay::Closed => effective["depth"] = json!(load.depth),
+        Replay::Open => effective["speed"] = json!(load.speed),
+        Replay::Dependent => {
+            effective["speed"] = json!(load.speed);
+            effective["service_guess_us"] = json!(load.service_guess_us);
+        }
+    }
+    if let Some(limit) = load.limit {
+        effective["limit"] = json!(limit);
+    }
+    Ok(Prepared {
+        workload,
+        count: trace.count(&fit)?,
+        effective,
+        replay: load.replay.word().to_owned(),
+        depth,
+    })
+}
+
+fn prepare_synthetic(
+    scenario: &Scenario,
+    part: &PartConfig,
+    blueprint: &dyn Blueprint,
+) -> Result<Prepared, RunError> {
+    let env = Env {
+        seed: scenario.seed,
+        label: "workload/0",
+        blueprint,
+    };
+    let (synthetic, effective) = workload::synthetic(part, &env)?;
+    Ok(Prepared {
+        workload: synthetic.workload,
+        count: RequestCount::new(synthetic.requests),
+        replay: effective.name.clone(),
+        effective: json!(effective),
+        depth: synthetic.depth,
+    })
+}
+
+fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
+    let summary = trace.summary();
+    let fit = |point: &Point| match &point.scenario.load {
+        Load::Trace(load) => load.fit.word(),
+        Load::Workload(_) => "none",
+    };
+    TraceInfo {
+        files: trace.header().files.clone(),
+        format: trace.header().format.clone(),
+        hash: format!("{:032x}", summary.hash),
+        requests: summary.requests,
+        device: trace.device().to_owned(),
+        span_s: (summary.last_ns - summary.first_ns) as f64 / 1e9,
+        fit: points.first().map_or("none", fit).to_owned(),
+        spread: match trace.header().spread {
+            None | Some(Spread::None) => "none".to_owned(),
+            Some(Spread::Even) => "even".to_owned(),
+            Some(Spread::Poisson(_)) => "poisson".to_owned(),
+        },
+    }
+}
+
+/// Best first; ties keep the order of the grid.
+fn rank(finished: &[Finished]) -> Vec<Rank> {
+    let mean = |index: usize| finished[index].run.response_ms.mean;
+    let mut order: Vec<usize> = (0..finished.len()).collect();
+    order.sort_by(|one, other| mean(*one).total_cmp(&mean(*other)));
+    let best = order.first().map_or(1.0, |first| mean(*first));
+    let ranked = order.iter().enumerate().map(|(place, index)| {
+        let above = place.checked_sub(1).map(|above| &finished[order[above]]);
+        Rank {
+            run: *index,
+            label: finished[*index].run.label.clone(),
+            response_ms_mean: mean(*index),
+            ratio_to_best: if best > 0.0 { mean(*index) / best } else { 1.0 },
+            beyond_noise: above.and_then(|above| beyond_noise(above, &finished[*index])),
+        }
+    });
+    ranked.collect()
+}
+
+fn beyond_noise(one: &Finished, other: &Finished) -> Option<bool> {
+    Some(differ(one.batches_ms.as_ref()?, other.batches_ms.as_ref()?))
+}
+
+/// A drive busier than this under given arrivals cannot keep up.
+const SATURATED: f64 = 0.98;
+
+fn warnings(run: &Run, tally: Tally) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let label = &run.label;
+    if run.replay == Replay::Open.word() && run.utilisation > SATURATED {
+        warnings.push(format!(
+            "{label}: the drive was busy {:.1} % of the time, so queues may grow with the length of the trace; \
+             --replay closed asks what it can do",
+            run.utilisation * 100.0
+        ));
+    }
+    let counts = [
+        (
+            tally.other,
+            "requests were neither read, write, flush nor discard and were left out",
+        ),
+        (
+            tally.beyond,
+            "requests beyond the drive were left out (--fit truncate)",
+        ),
+        (
+            tally.fua,
+            "writes asked for force unit access and were replayed as plain writes",
+        ),
+        (
+            tally.late,
+            "requests came later than inferred: the trace was not read far enough ahead",
+        ),
+    ];
+    let told = counts.iter().filter(|(count, _)| *count > 0);
+    warnings.extend(told.map(|(count, what)| format!("{count} {what}")));
+    warnings
+}
