@@ -337,6 +337,24 @@ pub enum Anomaly {
     ClockStep,
 }
 
+impl Anomaly {
+    /// As results and our Parquet spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Anomaly::BadRecord => "bad_record",
+            Anomaly::Truncated => "truncated",
+            Anomaly::ZeroLength => "zero_length",
+            Anomaly::Oversized => "oversized",
+            Anomaly::BeyondAddressSpace => "beyond_address_space",
+            Anomaly::Inversion => "inversion",
+            Anomaly::Lost => "lost",
+            Anomaly::DirectionGuessed => "direction_guessed",
+            Anomaly::NotData => "not_data",
+            Anomaly::ClockStep => "clock_step",
+        }
+    }
+}
+
 impl Anomalies {
     /// At most this many examples of each kind are kept.
     pub const EXAMPLES_MAX: usize = 5;

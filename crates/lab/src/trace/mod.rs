@@ -27,6 +27,7 @@ mod msr;
 mod oracle_general;
 mod order;
 mod pairing;
+mod parquet;
 mod perf_text;
 mod rwbs;
 mod source;
@@ -48,6 +49,7 @@ pub use write::{Output, WRITERS, WriteFormat, Writer, writer};
 
 /// Every trace format, in the order of detection.
 pub static FORMATS: &[&Format] = &[
+    &parquet::FORMAT,
     &blktrace::FORMAT,
     &vscsi::FORMAT,
     &oracle_general::FORMAT,

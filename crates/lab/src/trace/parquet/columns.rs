@@ -1,0 +1,405 @@
+//! Which column means what, and how its values are read.
+//!
+//! Columns are matched by name, whatever the case, with the words that people use. Numbers may have any width, texts may be
+//! plain or in a dictionary. A time without a unit is decided by its magnitude when it is a time since 1970; a smaller one
+//! must be explained by the user, since nothing else tells.
+
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
+use arrow::compute::cast;
+use arrow::datatypes::{
+    DataType, Field, Float64Type, Int64Type, Schema, TimeUnit as ArrowUnit, UInt64Type,
+};
+
+use crate::trace::TraceError;
+use crate::trace::decode::{Names, TimeUnit};
+use crate::trace::record::TraceOp;
+
+/// Sectors are 512 bytes in every format that counts them.
+pub(super) const SECTOR_BYTES: u64 = 512;
+
+/// Names of a column, the best first.
+pub(super) const TS: &[&str] = &[
+    "ts",
+    "time",
+    "timestamp",
+    "clock_time",
+    "arrival_time",
+    "start_time",
+];
+pub(super) const OP: &[&str] = &["op", "opcode", "type", "iotype", "io_type", "rw", "op_type"];
+pub(super) const OFFSET: &[&str] = &["offset", "byte_offset"];
+pub(super) const SECTOR: &[&str] = &["lba", "sector", "lbn", "blkno"];
+pub(super) const LEN: &[&str] = &["len", "length", "size", "nbytes", "bytes", "io_size"];
+pub(super) const SECTORS: &[&str] = &["sectors", "nr_sectors", "nblocks"];
+pub(super) const DEV: &[&str] = &[
+    "dev",
+    "device",
+    "device_id",
+    "volume",
+    "volume_id",
+    "lun",
+    "asu",
+    "disk",
+];
+
+/// Index of the first column that bears one of the names.
+pub(super) fn find(schema: &Schema, names: &[&str]) -> Option<usize> {
+    names.iter().find_map(|name| {
+        schema
+            .fields()
+            .iter()
+            .position(|field| field.name().eq_ignore_ascii_case(name))
+    })
+}
+
+/// As [`find`], but there must be one.
+pub(super) fn must_find(schema: &Schema, what: &str, names: &[&str]) -> Result<usize, TraceError> {
+    find(schema, names).ok_or_else(|| {
+        let there: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
+        TraceError::unfit(format!(
+            "has no column for the {what} (one of: {}); its columns: {}",
+            names.join(", "),
+            there.join(", ")
+        ))
+    })
+}
+
+/// A column as unsigned numbers; what is negative or too large becomes null.
+pub(super) fn unsigned(column: &ArrayRef) -> Result<PrimitiveArray<UInt64Type>, TraceError> {
+    let plain =
+        cast(column, &DataType::UInt64).map_err(|error| TraceError::unfit(error.to_string()))?;
+    Ok(plain.as_primitive::<UInt64Type>().clone())
+}
+
+/// How the time column becomes ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Clock {
+    /// Nanoseconds per unit.
+    unit_ns: i64,
+    /// Whether its values are fractions.
+    fraction: bool,
+    /// Whether it counts from 1970.
+    pub(super) absolute: bool,
+}
+
+impl Clock {
+    /// Nanoseconds per unit.
+    pub(super) fn unit_ns(self) -> u64 {
+        if self.fraction {
+            1
+        } else {
+            self.unit_ns.unsigned_abs()
+        }
+    }
+
+    /// Our own: ns from the start of the trace.
+    pub(super) const OURS: Clock = Clock {
+        unit_ns: 1,
+        fraction: false,
+        absolute: false,
+    };
+
+    /// The clock of a column, by its type, by what the user said, or by its first value. With it come words for the user.
+    pub(super) fn of(
+        field: &Field,
+        said: Option<TimeUnit>,
+        first: f64,
+    ) -> Result<(Clock, Option<String>), TraceError> {
+        let fraction = field.data_type().is_floating();
+        let clock = |unit_ns, absolute| Clock {
+            unit_ns,
+            fraction,
+            absolute,
+        };
+        if let DataType::Timestamp(unit, _) = field.data_type() {
+            return Ok((clock(arrow_unit_ns(*unit), true), None));
+        }
+        if let DataType::Duration(unit) = field.data_type() {
+            return Ok((clock(arrow_unit_ns(*unit), false), None));
+        }
+        let guess = of_magnitude(first);
+        let absolute = guess.is_some();
+        if let Some(unit) = said {
+            return Ok((clock(unit_ns(unit), absolute), None));
+        }
+        match guess {
+            Some((unit_ns, word)) => {
+                let note = format!(
+                    "times in `{}` are taken as {word} since 1970, by their magnitude",
+                    field.name()
+                );
+                Ok((clock(unit_ns, true), Some(note)))
+            }
+            None => Err(TraceError::unfit(format!(
+                "column `{}` holds numbers without a unit (the first is {first}); give --time-unit s, ms, us or ns",
+                field.name()
+            ))),
+        }
+    }
+
+    /// A column as ns; what is no time or too large becomes null.
+    pub(super) fn times(self, column: &ArrayRef) -> Result<PrimitiveArray<Int64Type>, TraceError> {
+        let unfit = |error: arrow::error::ArrowError| TraceError::unfit(error.to_string());
+        let unit_ns = self.unit_ns;
+        if self.fraction {
+            let values = cast(column, &DataType::Float64).map_err(unfit)?;
+            // Whole seconds and the rest apart keep what digits the column has.
+            return Ok(values.as_primitive::<Float64Type>().unary_opt(|value| {
+                let whole = value.trunc();
+                let rest = ((value - whole) * unit_ns as f64).round() as i64;
+                (whole.abs() < 9e18)
+                    .then(|| (whole as i64).checked_mul(unit_ns)?.checked_add(rest))
+                    .flatten()
+            }));
+        }
+        let values = cast(column, &DataType::Int64).map_err(unfit)?;
+        let values = values.as_primitive::<Int64Type>();
+        Ok(match unit_ns {
+            1 => values.clone(),
+            _ => values.unary_opt(|value| value.checked_mul(unit_ns)),
+        })
+    }
+}
+
+fn arrow_unit_ns(unit: ArrowUnit) -> i64 {
+    match unit {
+        ArrowUnit::Second => 1_000_000_000,
+        ArrowUnit::Millisecond => 1_000_000,
+        ArrowUnit::Microsecond => 1_000,
+        ArrowUnit::Nanosecond => 1,
+    }
+}
+
+fn unit_ns(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Seconds => 1_000_000_000,
+        TimeUnit::Milliseconds => 1_000_000,
+        TimeUnit::Microseconds => 1_000,
+        TimeUnit::Nanoseconds => 1,
+    }
+}
+
+/// The unit in which a time is one of our days.
+fn of_magnitude(first: f64) -> Option<(i64, &'static str)> {
+    [
+        (1e18, f64::INFINITY, 1, "ns"),
+        (1e15, 1e18, 1_000, "us"),
+        (1e12, 1e15, 1_000_000, "ms"),
+        (1e9, 1e12, 1_000_000_000, "s"),
+    ]
+    .into_iter()
+    .find(|(from, to, ..)| (*from..*to).contains(&first))
+    .map(|(_, _, unit_ns, word)| (unit_ns, word))
+}
+
+/// The first value of a column as a number, for its magnitude only.
+pub(super) fn first_number(column: &ArrayRef) -> Option<f64> {
+    let values = cast(column, &DataType::Float64).ok()?;
+    values.as_primitive::<Float64Type>().iter().flatten().next()
+}
+
+/// Operations, one per row; none where the row has none that makes sense.
+pub(super) fn operations(column: &ArrayRef) -> Result<Vec<Option<TraceOp>>, TraceError> {
+    if let DataType::Boolean = column.data_type() {
+        let of = |write: Option<bool>| {
+            write.map(|write| if write { TraceOp::Write } else { TraceOp::Read })
+        };
+        return Ok(column.as_boolean().iter().map(of).collect());
+    }
+    if column.data_type().is_numeric() {
+        let of = |code: Option<u64>| match code {
+            Some(0) => Some(TraceOp::Read),
+            Some(1) => Some(TraceOp::Write),
+            _ => None,
+        };
+        return Ok(unsigned(column)?.iter().map(of).collect());
+    }
+    by_text(column, |text| text.and_then(operation))
+}
+
+/// The operation that a word means.
+fn operation(word: &str) -> Option<TraceOp> {
+    if let Some(op) = TraceOp::ALL.into_iter().find(|op| op.name() == word) {
+        return Some(op);
+    }
+    match word.to_ascii_lowercase().as_str() {
+        "r" | "rd" | "read" | "0" => Some(TraceOp::Read),
+        "w" | "wr" | "write" | "1" => Some(TraceOp::Write),
+        "f" | "flush" | "sync" | "fsync" => Some(TraceOp::Flush),
+        "d" | "discard" | "trim" | "unmap" => Some(TraceOp::Discard),
+        "write_zeroes" | "write zeroes" | "zero" => Some(TraceOp::WriteZeroes),
+        "other" | "n" => Some(TraceOp::Other),
+        _ => None,
+    }
+}
+
+/// Numbers of names, one per row; null gives `absent`.
+pub(super) fn numbers(
+    column: &ArrayRef,
+    names: &mut Names,
+    absent: Option<u32>,
+) -> Result<Vec<Option<u32>>, TraceError> {
+    by_text(column, |text| match text {
+        Some(text) => Some(names.intern(text.as_bytes())),
+        None => absent,
+    })
+}
+
+/// Something per row that depends on its text only: with a dictionary it is found once per entry.
+fn by_text<T: Copy>(
+    column: &ArrayRef,
+    mut of: impl FnMut(Option<&str>) -> Option<T>,
+) -> Result<Vec<Option<T>>, TraceError> {
+    if let Some(dictionary) = column.as_any_dictionary_opt() {
+        if dictionary.values().is_empty() {
+            return Ok((0..column.len()).map(|_| of(None)).collect());
+        }
+        let keys = dictionary.normalized_keys();
+        // Entries that no row uses must not become names.
+        let mut used = vec![false; dictionary.values().len()];
+        for (row, key) in keys.iter().enumerate() {
+            used[*key] |= column.is_valid(row);
+        }
+        let texts = texts(dictionary.values())?;
+        let texts = texts.as_string::<i32>();
+        let entries: Vec<Option<T>> = (0..texts.len())
+            .map(|at| {
+                (used[at] && texts.is_valid(at))
+                    .then(|| of(Some(texts.value(at))))
+                    .flatten()
+            })
+            .collect();
+        let absent = if column.null_count() > 0 {
+            of(None)
+        } else {
+            None
+        };
+        let at = |(row, key): (usize, usize)| {
+            if column.is_valid(row) {
+                entries[key]
+            } else {
+                absent
+            }
+        };
+        return Ok(keys.into_iter().enumerate().map(at).collect());
+    }
+    let texts = texts(column)?;
+    Ok(texts.as_string::<i32>().iter().map(of).collect())
+}
+
+fn texts(column: &ArrayRef) -> Result<ArrayRef, TraceError> {
+    cast(column, &DataType::Utf8).map_err(|error| TraceError::unfit(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
+
+    use super::*;
+
+    fn clock(
+        data_type: DataType,
+        said: Option<TimeUnit>,
+        first: f64,
+    ) -> Result<(Clock, Option<String>), TraceError> {
+        Clock::of(&Field::new("time", data_type, false), said, first)
+    }
+
+    #[test]
+    fn units_come_from_the_type_the_user_or_the_magnitude() {
+        let unit = |made: Result<(Clock, Option<String>), TraceError>| {
+            let (clock, note) = made.unwrap();
+            (clock.unit_ns, clock.absolute, note.is_some())
+        };
+        let stamp = DataType::Timestamp(ArrowUnit::Microsecond, None);
+        assert_eq!(unit(clock(stamp, None, 5.0)), (1_000, true, false));
+        assert_eq!(
+            unit(clock(DataType::Int64, Some(TimeUnit::Milliseconds), 5.0)),
+            (1_000_000, false, false)
+        );
+        for (first, expected) in [
+            (1.6e18, 1),
+            (1.6e15, 1_000),
+            (1.6e12, 1_000_000),
+            (1.6e9, 1_000_000_000),
+        ] {
+            assert_eq!(
+                unit(clock(DataType::Int64, None, first)),
+                (expected, true, true)
+            );
+        }
+        let error = clock(DataType::Int64, None, 17.0).unwrap_err().to_string();
+        assert!(
+            error.contains("`time`") && error.contains("--time-unit"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn fractions_of_seconds_keep_their_digits() {
+        let column: ArrayRef = Arc::new(Float64Array::from(vec![0.026_214, 1.5, f64::NAN, 1e300]));
+        let (clock, _) = clock(DataType::Float64, Some(TimeUnit::Seconds), 0.0).unwrap();
+        let times: Vec<Option<i64>> = clock.times(&column).unwrap().iter().collect();
+        assert_eq!(times, [Some(26_214_000), Some(1_500_000_000), None, None]);
+    }
+
+    #[test]
+    fn negative_numbers_are_no_lengths() {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![4096, -1]));
+        assert_eq!(
+            unsigned(&column).unwrap().iter().collect::<Vec<_>>(),
+            [Some(4096), None]
+        );
+    }
+
+    #[test]
+    fn operations_in_all_their_spellings() {
+        use TraceOp::{Discard, Flush, Read, Write};
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![
+            Some("R"),
+            Some("Write"),
+            Some("trim"),
+            None,
+            Some("?"),
+            Some("flush"),
+        ]));
+        let expected = [
+            Some(Read),
+            Some(Write),
+            Some(Discard),
+            None,
+            None,
+            Some(Flush),
+        ];
+        assert_eq!(operations(&texts).unwrap(), expected);
+        let packed = cast(
+            &texts,
+            &DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)),
+        )
+        .unwrap();
+        assert_eq!(operations(&packed).unwrap(), expected);
+        let codes: ArrayRef = Arc::new(Int32Array::from(vec![0, 1, 2]));
+        assert_eq!(operations(&codes).unwrap(), [Some(Read), Some(Write), None]);
+        let bools: ArrayRef = Arc::new(BooleanArray::from(vec![true, false]));
+        assert_eq!(operations(&bools).unwrap(), [Some(Write), Some(Read)]);
+    }
+
+    #[test]
+    fn columns_are_found_whatever_their_case() {
+        let field = |name| Field::new(name, DataType::Int64, false);
+        let schema = Schema::new(vec![field("LBA"), field("Size"), field("bytes")]);
+        assert_eq!(find(&schema, SECTOR), Some(0));
+        assert_eq!(find(&schema, LEN), Some(1));
+        let error = must_find(&schema, "time", TS).unwrap_err().to_string();
+        assert!(
+            error.contains("time") && error.contains("LBA, Size, bytes"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,349 @@
+//! Reads Parquet in batches of rows.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use ::parquet::file::metadata::FileMetaData;
+use arrow::array::{Array, ArrayRef, PrimitiveArray};
+use arrow::datatypes::{DataType, Schema, UInt64Type};
+use arrow::record_batch::RecordBatch;
+
+use super::columns::{self, Clock, SECTOR_BYTES};
+use super::{SCHEMA_VERSION, key};
+use crate::trace::TraceError;
+use crate::trace::decode::{Anomaly, FileReader, Options, Sink, TimeKind, TimeMeaning, TimeUnit};
+use crate::trace::record::{Flags, Record, TraceOp};
+
+/// Rows read at a time.
+const BATCH_ROWS: usize = 8192;
+
+/// What others' times are mostly given in.
+const OTHERS_RESOLUTION_NS: u64 = 1;
+
+/// Where the columns stand in a batch.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    ts: usize,
+    op: Option<usize>,
+    offset: usize,
+    /// Bytes per unit of the offset.
+    offset_unit: u64,
+    len: usize,
+    len_unit: u64,
+    dev: Option<usize>,
+    client: Option<usize>,
+    flags: Option<usize>,
+    prio: Option<usize>,
+    service_ns: Option<usize>,
+    response_ns: Option<usize>,
+}
+
+impl Places {
+    fn find(schema: &Schema, own: bool) -> Result<Places, TraceError> {
+        let either = |what, plain: &[&str], sectors: &[&str]| match columns::find(schema, plain) {
+            Some(at) => Ok((at, 1)),
+            None => columns::must_find(schema, what, &[plain, sectors].concat())
+                .map(|at| (at, SECTOR_BYTES)),
+        };
+        let (offset, offset_unit) = either("address", columns::OFFSET, columns::SECTOR)?;
+        let (len, len_unit) = either("length", columns::LEN, columns::SECTORS)?;
+        // These names mean our meaning only in our files.
+        let ours = |name: &str| {
+            if own {
+                columns::find(schema, &[name])
+            } else {
+                None
+            }
+        };
+        Ok(Places {
+            ts: columns::must_find(schema, "time", columns::TS)?,
+            op: columns::find(schema, columns::OP),
+            offset,
+            offset_unit,
+            len,
+            len_unit,
+            dev: columns::find(schema, columns::DEV),
+            client: columns::find(schema, &["client"]),
+            flags: ours("flags"),
+            prio: ours("prio"),
+            service_ns: ours("service_ns"),
+            response_ns: ours("response_ns"),
+        })
+    }
+
+    fn all(&self) -> Vec<usize> {
+        let options = [
+            self.op,
+            self.dev,
+            self.client,
+            self.flags,
+            self.prio,
+            self.service_ns,
+            self.response_ns,
+        ];
+        let mut all = vec![self.ts, self.offset, self.len];
+        all.extend(options.into_iter().flatten());
+        all.sort_unstable();
+        all
+    }
+}
+
+/// A Parquet file that is being read.
+pub(super) struct Reader {
+    rows: ParquetRecordBatchReader,
+    places: Places,
+    schema: Arc<Schema>,
+    said: Option<TimeUnit>,
+    clock: Option<Clock>,
+    file: String,
+    meaning: TimeMeaning,
+    notes: Vec<String>,
+    /// Oddities of the trace it was written from that still matter.
+    inherited: Vec<(Anomaly, u64)>,
+    own: bool,
+    strict: bool,
+    row: u64,
+}
+
+impl Reader {
+    pub(super) fn open(file: File, options: &Options) -> Result<Reader, TraceError> {
+        let unfit = |error: &dyn std::fmt::Display| {
+            TraceError::unfit(format!("cannot be read as Parquet: {error}"))
+        };
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| unfit(&error))?;
+        let meta = builder.metadata().file_metadata();
+        let own = match value(meta, key::SCHEMA) {
+            None => false,
+            Some(SCHEMA_VERSION) => true,
+            Some(other) => {
+                return Err(TraceError::unfit(format!(
+                    "has columns of version {other}; this program reads version {SCHEMA_VERSION}"
+                )));
+            }
+        };
+        let mut notes = Vec::new();
+        if let Some(source) = value(meta, key::SOURCE_FORMAT) {
+            notes.push(format!("written from a trace in the format {source}"));
+        }
+        let meaning = meaning_of(meta);
+        let inherited = inherited_of(meta);
+        let places = Places::find(builder.schema(), own)?;
+        let mask = ProjectionMask::roots(builder.parquet_schema(), places.all());
+        let rows = builder
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(|error| unfit(&error))?;
+        let schema = arrow::record_batch::RecordBatchReader::schema(&rows);
+        Ok(Reader {
+            places: Places::find(&schema, own)?,
+            schema,
+            rows,
+            said: options.time_unit,
+            clock: own.then_some(Clock::OURS),
+            file: options.file.clone(),
+            meaning,
+            notes,
+            inherited,
+            own,
+            strict: options.strict,
+            row: 0,
+        })
+    }
+
+    /// The clock, decided by the first value where nothing else tells.
+    fn clock(&mut self, times: &ArrayRef, out: &mut Sink) -> Result<Clock, TraceError> {
+        if let Some(clock) = self.clock {
+            return Ok(clock);
+        }
+        let field = self.schema.field(self.places.ts);
+        let first = match field.data_type() {
+            DataType::Timestamp(..) | DataType::Duration(_) => 0.0,
+            _ => columns::first_number(times).ok_or_else(|| {
+                TraceError::unfit(format!("column `{}` holds no numbers", field.name()))
+            })?,
+        };
+        let (clock, note) = Clock::of(field, self.said, first)?;
+        if let Some(note) = note {
+            out.note(note);
+        }
+        self.meaning.resolution_ns = clock.unit_ns();
+        self.meaning.epoch_unix_ns = clock.absolute.then_some(0);
+        self.clock = Some(clock);
+        Ok(clock)
+    }
+
+    /// Appends the rows of a batch.
+    fn take(&mut self, batch: &RecordBatch, out: &mut Sink) -> Result<(), TraceError> {
+        let places = self.places;
+        let column = |at: usize| batch.column(at);
+        let numbers = |at: Option<usize>| at.map(|at| columns::unsigned(column(at))).transpose();
+        let clock = self.clock(column(places.ts), out)?;
+        let rows = Rows {
+            ts: clock.times(column(places.ts))?,
+            offset: columns::unsigned(column(places.offset))?,
+            len: columns::unsigned(column(places.len))?,
+            ops: places
+                .op
+                .map(|at| columns::operations(column(at)))
+                .transpose()?,
+            devs: match places.dev {
+                Some(at) => columns::numbers(column(at), &mut out.devices, None)?,
+                None => vec![Some(out.devices.intern(self.file.as_bytes())); batch.num_rows()],
+            },
+            clients: places
+                .client
+                .map(|at| columns::numbers(column(at), &mut out.clients, Some(0)))
+                .transpose()?,
+            flags: numbers(places.flags)?,
+            prio: numbers(places.prio)?,
+            service_ns: numbers(places.service_ns)?,
+            response_ns: numbers(places.response_ns)?,
+            units: (places.offset_unit, places.len_unit),
+        };
+        if rows.ops.is_none() {
+            out.anomalies
+                .add(Anomaly::DirectionGuessed, batch.num_rows() as u64);
+        }
+        out.records.reserve(batch.num_rows());
+        for row in 0..batch.num_rows() {
+            match rows.request(row) {
+                Some(request) => out.records.push(request),
+                None => self.bad(row, out)?,
+            }
+        }
+        self.row += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    #[cold]
+    fn bad(&self, row: usize, out: &mut Sink) -> Result<(), TraceError> {
+        let what = format!(
+            "row {}: a value is missing or out of range",
+            self.row + row as u64
+        );
+        if self.strict {
+            return Err(TraceError::unfit(what));
+        }
+        out.anomalies.note(Anomaly::BadRecord, || what);
+        Ok(())
+    }
+}
+
+impl FileReader for Reader {
+    fn read(&mut self, out: &mut Sink) -> Result<bool, TraceError> {
+        for note in self.notes.drain(..) {
+            out.note(note);
+        }
+        for (kind, count) in self.inherited.drain(..) {
+            out.anomalies.add(kind, count);
+        }
+        if self.own {
+            out.version = Some(SCHEMA_VERSION.to_owned());
+        }
+        match self.rows.next() {
+            None => Ok(false),
+            Some(Ok(batch)) => self.take(&batch, out).map(|()| true),
+            Some(Err(error)) => Err(TraceError::unfit(format!(
+                "row {}: cannot be read on: {error}",
+                self.row
+            ))),
+        }
+    }
+
+    fn time(&self) -> TimeMeaning {
+        self.meaning
+    }
+}
+
+/// The columns of a batch.
+struct Rows {
+    ts: PrimitiveArray<arrow::datatypes::Int64Type>,
+    offset: PrimitiveArray<UInt64Type>,
+    len: PrimitiveArray<UInt64Type>,
+    ops: Option<Vec<Option<TraceOp>>>,
+    devs: Vec<Option<u32>>,
+    clients: Option<Vec<Option<u32>>>,
+    flags: Option<PrimitiveArray<UInt64Type>>,
+    prio: Option<PrimitiveArray<UInt64Type>>,
+    service_ns: Option<PrimitiveArray<UInt64Type>>,
+    response_ns: Option<PrimitiveArray<UInt64Type>>,
+    units: (u64, u64),
+}
+
+impl Rows {
+    #[inline]
+    fn request(&self, row: usize) -> Option<Record> {
+        let valid = self.ts.is_valid(row) && self.offset.is_valid(row) && self.len.is_valid(row);
+        if !valid {
+            return None;
+        }
+        let op = match &self.ops {
+            Some(ops) => ops[row]?,
+            None => TraceOp::Read,
+        };
+        let optional = |column: &Option<PrimitiveArray<UInt64Type>>| {
+            column
+                .as_ref()
+                .filter(|column| column.is_valid(row))
+                .map(|column| column.value(row))
+        };
+        // A place beyond all addresses is refused, and counted, by the rules for every format.
+        let offset = self
+            .offset
+            .value(row)
+            .checked_mul(self.units.0)
+            .unwrap_or(u64::MAX);
+        let len = self.len.value(row).checked_mul(self.units.1)?;
+        let mut record = Record::new(self.ts.value(row), op, offset, len, self.devs[row]?);
+        record.client = self
+            .clients
+            .as_ref()
+            .and_then(|clients| clients[row])
+            .unwrap_or(0);
+        record.flags = Flags(optional(&self.flags).unwrap_or(0) as u16);
+        record.priority = optional(&self.prio).unwrap_or(0) as u16;
+        record.service_ns = optional(&self.service_ns).unwrap_or(Record::UNKNOWN);
+        record.response_ns = optional(&self.response_ns).unwrap_or(Record::UNKNOWN);
+        Some(record)
+    }
+}
+
+fn value<'a>(meta: &'a FileMetaData, key: &str) -> Option<&'a str> {
+    meta.key_value_metadata()?
+        .iter()
+        .find(|pair| pair.key == key)?
+        .value
+        .as_deref()
+}
+
+fn meaning_of(meta: &FileMetaData) -> TimeMeaning {
+    let number = |key| value(meta, key).and_then(|text| text.parse::<i64>().ok());
+    let resolution_ns = number(key::RESOLUTION).and_then(|ns| u64::try_from(ns).ok());
+    TimeMeaning {
+        resolution_ns: resolution_ns
+            .filter(|ns| *ns > 0)
+            .unwrap_or(OTHERS_RESOLUTION_NS),
+        kind: match value(meta, key::TIME_KIND) {
+            Some("issue") => TimeKind::Issue,
+            Some("completion") => TimeKind::Completion,
+            _ => TimeKind::Arrival,
+        },
+        epoch_unix_ns: number(key::EPOCH),
+    }
+}
+
+/// Losses and guesses stay with a trace when it is written anew; what was sorted or left out is done with.
+fn inherited_of(meta: &FileMetaData) -> Vec<(Anomaly, u64)> {
+    let counts: serde_json::Value = value(meta, key::ANOMALIES)
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    [Anomaly::Lost, Anomaly::DirectionGuessed]
+        .into_iter()
+        .filter_map(|kind| Some((kind, counts.get(kind.name())?.as_u64()?)))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}

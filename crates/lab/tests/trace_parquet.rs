@@ -1,0 +1,281 @@
+//! Parquet from end to end: our own columns there and back, others' columns by their names, and damage.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it must be"
+)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, Float64Array, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray,
+    UInt64Array,
+};
+use arrow::record_batch::RecordBatch;
+use nearslot_lab::trace::{
+    Anomalies, Anomaly, Flags, Header, OpenOptions, Options, Record, Spread, TimeKind, TimeUnit,
+    TraceError, TraceOp, open, writer,
+};
+use parquet::arrow::ArrowWriter;
+
+fn requests() -> Vec<Record> {
+    (0..30_000_u64)
+        .map(|i| {
+            let mut record = Record::new(
+                i as i64 * 1000,
+                TraceOp::ALL[i as usize % 4],
+                i * 512 % (1 << 40),
+                512 + i % 4096,
+                0,
+            );
+            record.dev = (i % 3) as u32;
+            record.client = (i % 2) as u32;
+            if i % 5 == 0 {
+                record.flags = Flags::SYNC.with(Flags::PRIORITY);
+                record.priority = 3 << 13 | 4;
+            }
+            if i % 7 == 0 {
+                record.service_ns = i;
+                record.response_ns = 2 * i;
+            }
+            record
+        })
+        .collect()
+}
+
+fn header() -> Header {
+    let mut anomalies = Anomalies::default();
+    anomalies.add(Anomaly::Lost, 17);
+    anomalies.add(Anomaly::Inversion, 5);
+    Header {
+        epoch_unix_ns: Some(1_700_000_000_000_000_001),
+        resolution_ns: 100,
+        time_kind: TimeKind::Issue,
+        anomalies,
+        ..Header::made("msr", &["usr_0", "usr_1", "proj 2"], &["someone"])
+    }
+}
+
+fn write(path: &Path, records: &[Record], header: &Header) {
+    let file = Box::new(std::fs::File::create(path).unwrap());
+    let mut writer = (writer("parquet").unwrap().make)(file, "test").unwrap();
+    for part in records.chunks(4096) {
+        writer.write(part, header).unwrap();
+    }
+    writer.finish(header).unwrap();
+}
+
+fn read(path: &Path, how: &OpenOptions) -> Result<(Vec<Record>, Header), TraceError> {
+    let mut reader = open(&[path.to_owned()], how)?;
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.next_batch(&mut batch)? {
+        all.extend_from_slice(&batch);
+    }
+    Ok((all, reader.header().clone()))
+}
+
+#[test]
+fn our_columns_there_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.parquet");
+    write(&path, &requests(), &header());
+    // The flushes among them have lengths, which the reader keeps.
+    let (records, found) = read(&path, &OpenOptions::default()).unwrap();
+    assert!(records == requests());
+    assert_eq!(found.format, "parquet");
+    assert_eq!(found.version.as_deref(), Some("1"));
+    assert_eq!(found.clients, ["", "someone"]);
+    let names: Vec<&str> = found
+        .devices
+        .iter()
+        .map(|device| device.name.as_str())
+        .collect();
+    assert_eq!(names, ["usr_0", "usr_1", "proj 2"]);
+    assert_eq!(
+        (found.epoch_unix_ns, found.resolution_ns),
+        (header().epoch_unix_ns, 100)
+    );
+    assert_eq!(found.time_kind, TimeKind::Issue);
+    assert_eq!(found.anomalies.of(Anomaly::Lost), 17);
+    assert_eq!(found.anomalies.of(Anomaly::Inversion), 0);
+    assert_eq!(found.notes, ["written from a trace in the format msr"]);
+}
+
+#[test]
+fn a_compressed_stream_of_it_is_read_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.parquet");
+    write(&path, &requests(), &header());
+    let packed: PathBuf = folder.path().join("trace.parquet.zst");
+    std::fs::write(
+        &packed,
+        zstd::stream::encode_all(std::fs::File::open(&path).unwrap(), 1).unwrap(),
+    )
+    .unwrap();
+    assert!(read(&packed, &OpenOptions::default()).unwrap().0 == requests());
+}
+
+fn write_others(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(std::fs::File::create(path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+fn column<T: arrow::array::Array + 'static>(values: T) -> ArrayRef {
+    Arc::new(values)
+}
+
+#[test]
+fn columns_of_others_are_found_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("others.parquet");
+    write_others(
+        &path,
+        vec![
+            (
+                "Timestamp",
+                column(TimestampMicrosecondArray::from(vec![
+                    1_600_000_000_000_000,
+                    1_600_000_000_000_250,
+                ])),
+            ),
+            ("IOType", column(Int32Array::from(vec![1, 0]))),
+            ("LBA", column(Int64Array::from(vec![16, 8]))),
+            ("nr_sectors", column(Int64Array::from(vec![8, 1]))),
+            ("Volume_ID", column(Int64Array::from(vec![7, 9]))),
+        ],
+    );
+    let (records, header) = read(&path, &OpenOptions::default()).unwrap();
+    let expected = [
+        Record::new(0, TraceOp::Write, 8192, 4096, 0),
+        Record::new(250_000, TraceOp::Read, 4096, 512, 1),
+    ];
+    assert_eq!(records, expected);
+    assert_eq!(header.devices[1].name, "9");
+    assert_eq!(header.epoch_unix_ns, Some(1_600_000_000_000_000_000));
+    assert_eq!(header.resolution_ns, 1000);
+}
+
+#[test]
+fn plain_numbers_need_a_unit_unless_they_are_dates() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plain.parquet");
+    let small = |first: i64| {
+        write_others(
+            &path,
+            vec![
+                ("time", column(Int64Array::from(vec![first, first + 3]))),
+                ("op", column(StringArray::from(vec!["Read", "W"]))),
+                ("offset", column(UInt64Array::from(vec![0, 4096]))),
+                ("size", column(UInt64Array::from(vec![512, 512]))),
+            ],
+        );
+    };
+    small(5);
+    let error = read(&path, &OpenOptions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("plain.parquet") && error.contains("--time-unit"),
+        "{error}"
+    );
+    let decode = Options {
+        time_unit: Some(TimeUnit::Milliseconds),
+        ..Options::default()
+    };
+    let (records, header) = read(
+        &path,
+        &OpenOptions {
+            decode,
+            ..OpenOptions::default()
+        },
+    )
+    .unwrap();
+    assert_eq!(records[1].ts, 3_000_000);
+    assert_eq!(header.devices[0].name, "plain.parquet");
+    // Seconds of today are recognised, said, and coarse.
+    small(1_600_000_000);
+    let (records, header) = read(&path, &OpenOptions::default()).unwrap();
+    assert_eq!(records[1].ts, 3_000_000_000);
+    assert!(
+        header.notes[0].contains("taken as s since 1970"),
+        "{:?}",
+        header.notes
+    );
+    assert_eq!(header.spread, Some(Spread::Even));
+    assert!(records[1].flags.has(Flags::COARSE));
+}
+
+#[test]
+fn rows_without_sense_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("odd.parquet");
+    write_others(
+        &path,
+        vec![
+            (
+                "time",
+                column(Float64Array::from(vec![
+                    1.6e9,
+                    f64::NAN,
+                    1.6e9 + 0.5,
+                    1.6e9,
+                ])),
+            ),
+            (
+                "rw",
+                column(StringArray::from(vec![
+                    Some("r"),
+                    Some("r"),
+                    None,
+                    Some("w"),
+                ])),
+            ),
+            ("offset", column(Int64Array::from(vec![0, 0, 0, -512]))),
+            ("len", column(Int64Array::from(vec![512, 512, 512, 512]))),
+        ],
+    );
+    let (records, header) = read(&path, &OpenOptions::default()).unwrap();
+    assert_eq!(
+        (records.len(), header.anomalies.of(Anomaly::BadRecord)),
+        (1, 3)
+    );
+    let strict = Options {
+        strict: true,
+        ..Options::default()
+    };
+    let error = read(
+        &path,
+        &OpenOptions {
+            decode: strict,
+            ..OpenOptions::default()
+        },
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("row 1"), "{error}");
+}
+
+#[test]
+fn damage_and_missing_columns_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.parquet");
+    write_others(&path, vec![("time", column(Int64Array::from(vec![1])))]);
+    let error = read(&path, &OpenOptions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("no column for the address"), "{error}");
+    write(&path, &requests(), &header());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.truncate(bytes.len() - 100);
+    std::fs::write(&path, bytes).unwrap();
+    let error = read(&path, &OpenOptions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("damaged.parquet: cannot be read as Parquet"),
+        "{error}"
+    );
+}
