@@ -10,6 +10,7 @@ mod hash;
 pub mod load;
 pub mod measure;
 pub mod outcome;
+pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod series;

@@ -1,0 +1,244 @@
+//! The one list of what a run has: name, type and where it is found.
+//!
+//! Names are stable: they are the keys of the JSON, joined by `_` where the JSON nests. CSV and Parquet print all of
+//! them in this order; the table picks some.
+
+use crate::outcome::{Rank, Results, Run, Times};
+
+/// A value of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// Not there: no such request, or too few to tell.
+    None,
+    /// Words.
+    Text(String),
+    /// A count, an index or a seed.
+    Count(u64),
+    /// A quantity whose unit is in the name.
+    Measure(f64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+/// The type of a column, whatever its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Count,
+    Measure,
+    Flag,
+}
+
+/// A column: what it is called and where its value is.
+pub(super) struct Column {
+    /// Stable name with its unit.
+    pub(super) name: String,
+    /// Type of its values.
+    pub(super) kind: Kind,
+    source: Source,
+}
+
+type OfTimes = (fn(&Run) -> Option<&Times>, fn(&Times) -> Option<f64>);
+
+enum Source {
+    Text(fn(&Results, &Run) -> Option<String>),
+    Count(fn(&Results, &Run) -> Option<u64>),
+    Index,
+    Measure(fn(&Run) -> f64),
+    Times(OfTimes),
+    RankCount(fn(usize) -> u64),
+    RankMeasure(fn(&Rank) -> f64),
+    RankFlag(fn(&Rank) -> Option<bool>),
+}
+
+impl Column {
+    /// The value for the run with this index, which exists.
+    pub(super) fn value(&self, results: &Results, index: usize) -> Value {
+        let run = &results.runs[index];
+        let rank = || {
+            let ranks = results.ranking.iter().enumerate();
+            ranks.clone().find(|(_, rank)| rank.run == index)
+        };
+        let found = match &self.source {
+            Source::Text(of) => of(results, run).map(Value::Text),
+            Source::Count(of) => of(results, run).map(Value::Count),
+            Source::Index => Some(Value::Count(index as u64)),
+            Source::Measure(of) => Some(Value::Measure(of(run))),
+            Source::Times((times, of)) => times(run).and_then(of).map(Value::Measure),
+            Source::RankCount(of) => rank().map(|(place, _)| Value::Count(of(place))),
+            Source::RankMeasure(of) => rank().map(|(_, rank)| Value::Measure(of(rank))),
+            Source::RankFlag(of) => rank().and_then(|(_, rank)| of(rank)).map(Value::Flag),
+        };
+        found.unwrap_or(Value::None)
+    }
+}
+
+/// All columns in their order.
+pub(super) fn all() -> Vec<Column> {
+    let mut columns = vec![
+        text("label", |_, run| Some(run.label.clone())),
+        column("run", Kind::Count, Source::Index),
+        column(
+            "rank",
+            Kind::Count,
+            Source::RankCount(|place| place as u64 + 1),
+        ),
+        column(
+            "ratio_to_best",
+            Kind::Measure,
+            Source::RankMeasure(|rank| rank.ratio_to_best),
+        ),
+        column(
+            "beyond_noise",
+            Kind::Flag,
+            Source::RankFlag(|rank| rank.beyond_noise),
+        ),
+        text("drive", |_, run| part(run, "drive")),
+        text("sched", |_, run| part(run, "sched")),
+        text("oracle", |_, run| part(run, "oracle")),
+        text("place", |_, run| part(run, "place")),
+        text("replay", |_, run| Some(run.replay.clone())),
+        count("requests", |_, run| Some(run.requests)),
+        count("warmup_requests", |_, run| Some(run.warmup_requests)),
+        count("pending", |_, run| Some(run.pending)),
+        count("reads", |_, run| Some(operations(run, "read"))),
+        count("writes", |_, run| Some(operations(run, "write"))),
+        count("flushes", |_, run| Some(operations(run, "flush"))),
+        count("discards", |_, run| Some(operations(run, "discard"))),
+        measure("duration_s", |run| run.duration_s),
+        measure("throughput_rps", |run| run.throughput_rps),
+        measure("throughput_mb_s", |run| run.throughput_mb_s),
+    ];
+    columns.extend(distributions());
+    columns.extend([
+        measure("seek_ms", |run| run.seek_ms),
+        measure("rotation_ms", |run| run.rotation_ms),
+        measure("transfer_ms", |run| run.transfer_ms),
+        measure("overhead_ms", |run| run.overhead_ms),
+        measure("utilisation", |run| run.utilisation),
+        measure("queue_mean", |run| run.queue_mean),
+        count("queue_max", |_, run| Some(run.queue_max)),
+        measure("simulated_in_s", |run| run.simulated_in_s),
+    ]);
+    columns.extend(provenance());
+    columns
+}
+
+/// Where all runs come from: the same in every row, so that a row can leave its file.
+fn provenance() -> [Column; 13] {
+    [
+        count("schema", |results, _| Some(results.schema.into())),
+        text("version", |results, _| Some(results.version.clone())),
+        count("seed", |results, _| Some(results.seed)),
+        text("trace_hash", |results, _| {
+            Some(results.trace.as_ref()?.hash.clone())
+        }),
+        text("trace_format", |results, _| {
+            Some(results.trace.as_ref()?.format.clone())
+        }),
+        text("trace_files", |results, _| {
+            Some(list(&results.trace.as_ref()?.files))
+        }),
+        text("trace_device", |results, _| {
+            Some(results.trace.as_ref()?.device.clone())
+        }),
+        count("trace_requests", |results, _| {
+            Some(results.trace.as_ref()?.requests)
+        }),
+        text("trace_fit", |results, _| {
+            Some(results.trace.as_ref()?.fit.clone())
+        }),
+        text("trace_spread", |results, _| {
+            Some(results.trace.as_ref()?.spread.clone())
+        }),
+        count("runs_planned", |results, _| {
+            Some(results.runs_planned as u64)
+        }),
+        text("warnings", |results, _| Some(list(&results.warnings))),
+        text("config", |_, run| Some(run.config.to_string())),
+    ]
+}
+
+/// Mean, percentiles and interval of every distribution that a run has.
+fn distributions() -> impl Iterator<Item = Column> {
+    const OF_RUN: [(&str, fn(&Run) -> Option<&Times>); 9] = [
+        ("response_ms", |run| Some(&run.response_ms)),
+        ("read_response_ms", |run| run.read_response_ms.as_ref()),
+        ("write_response_ms", |run| run.write_response_ms.as_ref()),
+        ("wait_ms", |run| Some(&run.wait_ms)),
+        ("read_wait_ms", |run| run.read_wait_ms.as_ref()),
+        ("write_wait_ms", |run| run.write_wait_ms.as_ref()),
+        ("service_ms", |run| Some(&run.service_ms)),
+        ("read_service_ms", |run| run.read_service_ms.as_ref()),
+        ("write_service_ms", |run| run.write_service_ms.as_ref()),
+    ];
+    const OF_TIMES: [(&str, fn(&Times) -> Option<f64>); 8] = [
+        ("mean", |times| Some(times.mean)),
+        ("p50", |times| Some(times.p50)),
+        ("p95", |times| Some(times.p95)),
+        ("p99", |times| Some(times.p99)),
+        ("p999", |times| Some(times.p999)),
+        ("max", |times| Some(times.max)),
+        ("ci95_low", |times| Some(times.ci95?[0])),
+        ("ci95_high", |times| Some(times.ci95?[1])),
+    ];
+    OF_RUN.into_iter().flat_map(|(key, times)| {
+        OF_TIMES.into_iter().map(move |(statistic, of)| {
+            column(
+                &format!("{key}_{statistic}"),
+                Kind::Measure,
+                Source::Times((times, of)),
+            )
+        })
+    })
+}
+
+fn column(name: &str, kind: Kind, source: Source) -> Column {
+    Column {
+        name: name.to_owned(),
+        kind,
+        source,
+    }
+}
+
+fn text(name: &str, of: fn(&Results, &Run) -> Option<String>) -> Column {
+    column(name, Kind::Text, Source::Text(of))
+}
+
+fn count(name: &str, of: fn(&Results, &Run) -> Option<u64>) -> Column {
+    column(name, Kind::Count, Source::Count(of))
+}
+
+fn measure(name: &str, of: fn(&Run) -> f64) -> Column {
+    column(name, Kind::Measure, Source::Measure(of))
+}
+
+fn operations(run: &Run, name: &str) -> u64 {
+    run.operations.get(name).copied().unwrap_or(0)
+}
+
+/// Several words in one cell, as JSON: no separator is safe from file names.
+fn list(words: &[String]) -> String {
+    serde_json::Value::from(words).to_string()
+}
+
+/// The name of a part in a run's configuration, which is a table with `name` or a bare word.
+pub(super) fn part(run: &Run, kind: &str) -> Option<String> {
+    let part = run.config.get(kind)?;
+    let name = part.get("name").unwrap_or(part).as_str()?;
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_columns_have_one_name() {
+        let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
+        let distinct: BTreeSet<&String> = names.iter().collect();
+        assert_eq!((names.len(), distinct.len()), (113, 113));
+    }
+}

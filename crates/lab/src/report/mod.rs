@@ -1,0 +1,196 @@
+//! How results leave the laboratory: a table for people, JSON, CSV and Parquet for programs, one page for the eyes.
+//!
+//! Nothing is computed here. Every number is a field of [`Results`]; this module chooses, names and arranges them.
+//! [`columns`] is the one list of what a run has, and the table, CSV and Parquet are three ways of printing it, so that
+//! a value has the same name everywhere. Every form carries version, seed, configuration, trace hash and mode.
+//! Cost: linear in the runs (and in the points of their series for the page); requests are streamed, see
+//! [`RequestsWriter`].
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::outcome::Results;
+
+mod columns;
+mod csv;
+mod file;
+mod html;
+mod parquet;
+mod requests;
+mod table;
+
+pub use file::OutputFile;
+pub use html::{CUT_MARK, html};
+pub use requests::{Lane, LaneFile, RequestsWriter};
+pub use table::table;
+
+/// A form of the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people; as wide as the terminal.
+    Table,
+    /// [`Results`] without series, as `schema/results.schema.json` describes it.
+    Json,
+    /// One row a run, flat columns.
+    Csv,
+    /// The columns of [`Format::Csv`], typed.
+    Parquet,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 4] = [Format::Table, Format::Json, Format::Csv, Format::Parquet];
+
+    /// As the command line spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Table => "table",
+            Format::Json => "json",
+            Format::Csv => "csv",
+            Format::Parquet => "parquet",
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = ReportError;
+
+    fn from_str(word: &str) -> Result<Format, ReportError> {
+        let named = Format::ALL.into_iter().find(|format| format.name() == word);
+        named.ok_or_else(|| ReportError::Format(word.to_owned()))
+    }
+}
+
+/// Why a report could not be made or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// No such form.
+    #[error("format = {0:?} is not one of table, json, csv, parquet")]
+    Format(String),
+    /// A result that is infinite or not a number; JSON has no word for it.
+    #[error("{key} of run {label:?} is {value}, which is not a finite number")]
+    NotFinite {
+        /// Label of the run.
+        label: String,
+        /// Name of the column or series.
+        key: String,
+        /// What it is.
+        value: f64,
+    },
+    /// The ranking names a run that is not there.
+    #[error("the ranking names run {run} ({label:?}), but there are {runs} runs")]
+    NoSuchRun {
+        /// Index in the ranking.
+        run: usize,
+        /// Label in the ranking.
+        label: String,
+        /// How many runs there are.
+        runs: usize,
+    },
+    /// A file could not be written, such as on a full disk.
+    #[error("cannot write {}: {source}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The same for an output that has no name here, such as standard output.
+    #[error("cannot write the results: {0}")]
+    Write(#[from] io::Error),
+    /// Results that no encoder takes.
+    #[error("cannot encode the results: {0}")]
+    Encode(String),
+}
+
+impl ReportError {
+    /// The same failure, with the file that it happened to.
+    #[must_use]
+    pub(crate) fn at(self, path: &Path) -> ReportError {
+        match self {
+            ReportError::Write(source) => ReportError::File {
+                path: path.to_owned(),
+                source,
+            },
+            other => other,
+        }
+    }
+}
+
+impl From<serde_json::Error> for ReportError {
+    fn from(error: serde_json::Error) -> ReportError {
+        if error.is_io() {
+            ReportError::Write(error.into())
+        } else {
+            ReportError::Encode(error.to_string())
+        }
+    }
+}
+
+/// Writes the summary to `out`; the table as wide as the terminal that standard output is, if it is one.
+///
+/// # Errors
+/// Results that are not finite or do not fit together, and what `out` answers.
+pub fn write(results: &Results, format: Format, out: &mut dyn Write) -> Result<(), ReportError> {
+    check(results)?;
+    match format {
+        Format::Table => out.write_all(table(results, table::terminal_width()).as_bytes())?,
+        Format::Json => json(results, out)?,
+        Format::Csv => csv::write(results, out)?,
+        Format::Parquet => out.write_all(&parquet::encode(results)?)?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes the summary to a file, which appears only when it is complete.
+///
+/// # Errors
+/// As [`write`], with the file named.
+pub fn save(results: &Results, format: Format, path: &Path) -> Result<(), ReportError> {
+    OutputFile::save(path, |out| match format {
+        // A file is as wide as it likes.
+        Format::Table => {
+            check(results)?;
+            Ok(out.write_all(table(results, None).as_bytes())?)
+        }
+        _ => write(results, format, out),
+    })
+}
+
+/// Plain JSON leaves the series out: they are for the plots, and large.
+fn json(results: &Results, out: &mut dyn Write) -> Result<(), ReportError> {
+    let mut plain = results.clone();
+    plain.runs.iter_mut().for_each(|run| run.series = None);
+    serde_json::to_writer_pretty(&mut *out, &plain)?;
+    Ok(out.write_all(b"\n")?)
+}
+
+/// What must hold of results before any form is made of them.
+fn check(results: &Results) -> Result<(), ReportError> {
+    for rank in &results.ranking {
+        if rank.run >= results.runs.len() {
+            return Err(ReportError::NoSuchRun {
+                run: rank.run,
+                label: rank.label.clone(),
+                runs: results.runs.len(),
+            });
+        }
+    }
+    for (index, run) in results.runs.iter().enumerate() {
+        for column in columns::all() {
+            let value = column.value(results, index);
+            if let columns::Value::Measure(value) = value
+                && !value.is_finite()
+            {
+                return Err(ReportError::NotFinite {
+                    label: run.label.clone(),
+                    key: column.name,
+                    value,
+                });
+            }
+        }
+    }
+    Ok(())
+}

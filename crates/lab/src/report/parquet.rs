@@ -1,0 +1,102 @@
+//! The summary as Parquet: the columns of [`super::columns`], typed, and provenance as key-values of the file.
+
+use std::sync::Arc;
+
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::properties::WriterProperties;
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema};
+
+use super::ReportError;
+use super::columns::{self, Column, Kind, Value};
+use crate::outcome::Results;
+
+/// The whole file; a row a run is never much.
+pub(super) fn encode(results: &Results) -> Result<Vec<u8>, ReportError> {
+    let columns = columns::all();
+    let fields: Vec<Field> = columns.iter().map(field).collect();
+    let arrays = columns
+        .iter()
+        .map(|column| array(column, results))
+        .collect();
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), arrays)
+        .map_err(|error| ReportError::Encode(error.to_string()))?;
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(provenance(results)?))
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties))?;
+    writer.write(&batch)?;
+    Ok(writer.into_inner()?)
+}
+
+fn field(column: &Column) -> Field {
+    let kind = match column.kind {
+        Kind::Text => DataType::Utf8,
+        Kind::Count => DataType::UInt64,
+        Kind::Measure => DataType::Float64,
+        Kind::Flag => DataType::Boolean,
+    };
+    Field::new(&column.name, kind, true)
+}
+
+fn array(column: &Column, results: &Results) -> ArrayRef {
+    let values = (0..results.runs.len()).map(|index| column.value(results, index));
+    match column.kind {
+        Kind::Text => Arc::new(StringArray::from_iter(values.map(|value| match value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }))),
+        Kind::Count => Arc::new(UInt64Array::from_iter(values.map(|value| match value {
+            Value::Count(count) => Some(count),
+            _ => None,
+        }))),
+        Kind::Measure => Arc::new(Float64Array::from_iter(values.map(|value| match value {
+            Value::Measure(measure) => Some(measure),
+            _ => None,
+        }))),
+        Kind::Flag => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
+            Value::Flag(flag) => Some(flag),
+            _ => None,
+        }))),
+    }
+}
+
+/// Key-values for the file: where it comes from, for readers that drop the columns.
+pub(super) fn provenance(results: &Results) -> Result<Vec<KeyValue>, ReportError> {
+    let configs: Vec<_> = results
+        .runs
+        .iter()
+        .map(|run| serde_json::json!({"label": run.label, "replay": run.replay, "config": run.config}))
+        .collect();
+    let hash = results.trace.as_ref().map(|trace| trace.hash.clone());
+    let pairs = [
+        ("nearslot.schema", results.schema.to_string()),
+        ("nearslot.version", results.version.clone()),
+        ("nearslot.seed", results.seed.to_string()),
+        ("nearslot.trace_hash", hash.unwrap_or_default()),
+        ("nearslot.trace", serde_json::to_string(&results.trace)?),
+        ("nearslot.runs", serde_json::to_string(&configs)?),
+        (
+            "nearslot.warnings",
+            serde_json::to_string(&results.warnings)?,
+        ),
+    ];
+    let pairs = pairs.map(|(key, value)| KeyValue::new(key.to_owned(), value));
+    Ok(pairs.into())
+}
+
+impl From<ParquetError> for ReportError {
+    fn from(error: ParquetError) -> ReportError {
+        // What the disk said is inside, and is what the reader wants to hear.
+        match error {
+            ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+                Ok(error) => ReportError::Write(*error),
+                Err(other) => ReportError::Encode(other.to_string()),
+            },
+            other => ReportError::Encode(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! The table for people: the ranking, as many columns as the terminal is wide, and below it what the numbers rest on.
+//!
+//! Columns go by importance, not by wrapping: those that do not fit are left out and named. Below the table stand mode,
+//! drive, seed, version, trace, warm-up, warnings, and the whole configuration, first what all runs share. Names that
+//! come from outside lose their control characters, which a terminal would obey.
+
+use std::fmt::Write;
+
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
+
+use super::columns::part;
+use crate::outcome::{Rank, Results, Run, Times};
+
+/// Narrowest table that is tried; below it lines wrap.
+const WIDTH_MIN: usize = 60;
+/// Widest that prose gets.
+const PROSE_MAX: usize = 110;
+/// Width of the names of facts.
+const FACT_WIDTH: usize = 10;
+
+/// Heading of the labels, the one column that wraps.
+const LABEL: &str = "run";
+/// One line below the heading, and that is enough.
+const RULE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
+struct Shown {
+    heading: &'static str,
+    importance: u32,
+    cell: fn(&Row<'_>) -> String,
+}
+
+/// A line of the table: a run and its place.
+struct Row<'a> {
+    run: &'a Run,
+    place: usize,
+    rank: Option<&'a Rank>,
+}
+
+const COLUMNS: [Shown; 21] = [
+    shown("#", 0, place),
+    shown(LABEL, 0, |row| plain(&row.run.label)),
+    shown("mean\nms", 0, |row| number(row.run.response_ms.mean)),
+    shown("95 % interval\nms", 2, |row| interval(&row.run.response_ms)),
+    shown("to best\n×", 1, ratio),
+    shown("beyond\nnoise", 1, beyond_noise),
+    shown("p50\nms", 5, |row| number(row.run.response_ms.p50)),
+    shown("p95\nms", 9, |row| number(row.run.response_ms.p95)),
+    shown("p99\nms", 3, |row| number(row.run.response_ms.p99)),
+    shown("p99.9\nms", 6, |row| number(row.run.response_ms.p999)),
+    shown("max\nms", 8, |row| number(row.run.response_ms.max)),
+    shown("reads\nms", 10, |row| {
+        mean(row.run.read_response_ms.as_ref())
+    }),
+    shown("writes\nms", 10, |row| {
+        mean(row.run.write_response_ms.as_ref())
+    }),
+    shown("rate\nreq/s", 4, |row| number(row.run.throughput_rps)),
+    shown("rate\nMB/s", 11, |row| number(row.run.throughput_mb_s)),
+    shown("busy\n%", 7, |row| number(row.run.utilisation * 100.0)),
+    shown("queue\nmean", 8, |row| number(row.run.queue_mean)),
+    shown("seek\nms", 12, |row| number(row.run.seek_ms)),
+    shown("rotation\nms", 12, |row| number(row.run.rotation_ms)),
+    shown("transfer\nms", 12, |row| number(row.run.transfer_ms)),
+    shown("overhead\nms", 12, |row| number(row.run.overhead_ms)),
+];
+
+const fn shown(heading: &'static str, importance: u32, cell: fn(&Row<'_>) -> String) -> Shown {
+    Shown {
+        heading,
+        importance,
+        cell,
+    }
+}
+
+/// Columns of the terminal that standard output is; `None` if it is none.
+pub(super) fn terminal_width() -> Option<u16> {
+    let table = Table::new();
+    if table.is_tty() { table.width() } else { None }
+}
+
+/// The table as text, at most `width` columns wide where that is known and not below 60.
+pub fn table(results: &Results, width: Option<u16>) -> String {
+    let rows = rows(results);
+    let width = width.map(|width| usize::from(width).max(WIDTH_MIN));
+    let mut text = String::new();
+    if rows.is_empty() {
+        let _ = writeln!(text, "no run was finished (0 of {})", results.runs_planned);
+    } else {
+        let (picked, left_out) = pick(&rows, width);
+        let _ = writeln!(text, "{}", grid(&rows, &picked, width).trim_fmt());
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            fact(
+                &mut text,
+                width,
+                "",
+                &format!("no room for: {names}; --format csv has everything"),
+            );
+        }
+    }
+    text.push('\n');
+    facts(&mut text, results, width);
+    text
+}
+
+/// Runs in the order of the ranking, then those that it leaves out.
+fn rows(results: &Results) -> Vec<Row<'_>> {
+    let ranked = results.ranking.iter().enumerate().map(|(place, rank)| Row {
+        run: &results.runs[rank.run],
+        place: place + 1,
+        rank: Some(rank),
+    });
+    let indexed = results.runs.iter().enumerate();
+    let unranked = indexed
+        .filter(|(index, _)| results.ranking.iter().all(|rank| rank.run != *index))
+        .map(|(_, run)| Row {
+            run,
+            place: 0,
+            rank: None,
+        });
+    ranked.chain(unranked).collect()
+}
+
+/// Columns that fit, and the headings of those that do not.
+fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<String>) {
+    let needed = |shown: &Shown| {
+        let cells = rows.iter().map(|row| (shown.cell)(row).chars().count());
+        let heading = shown.heading.lines().map(|line| line.chars().count());
+        let needed = cells.chain(heading).max().unwrap_or(0);
+        // Labels may wrap, rather than push the numbers out.
+        let most = match width {
+            Some(width) if shown.heading == LABEL => (width / 3).max(24),
+            _ => usize::MAX,
+        };
+        // A space on both sides of each cell.
+        2 + needed.min(most)
+    };
+    let mut order: Vec<usize> = (0..COLUMNS.len()).collect();
+    order.sort_by_key(|index| COLUMNS[*index].importance);
+    let mut room = width.unwrap_or(usize::MAX);
+    let mut fits = [false; COLUMNS.len()];
+    for index in order {
+        let needed = needed(&COLUMNS[index]);
+        fits[index] = COLUMNS[index].importance == 0 || needed <= room;
+        if !fits[index] {
+            // What is less important does not slip in instead.
+            break;
+        }
+        room = room.saturating_sub(needed);
+    }
+    let picked = COLUMNS
+        .iter()
+        .zip(fits)
+        .filter(|(_, fits)| *fits)
+        .map(|(shown, _)| shown);
+    let left_out = COLUMNS.iter().zip(fits).filter(|(_, fits)| !*fits);
+    (
+        picked.collect(),
+        left_out
+            .map(|(shown, _)| shown.heading.replace('\n', " "))
+            .collect(),
+    )
+}
+
+fn grid(rows: &[Row<'_>], picked: &[&Shown], width: Option<usize>) -> Table {
+    let mut table = Table::new();
+    table.load_style(RULE).force_no_tty();
+    table.set_header(picked.iter().map(|shown| shown.heading));
+    for row in rows {
+        table.add_row(picked.iter().map(|shown| Cell::new((shown.cell)(row))));
+    }
+    for (index, shown) in picked.iter().enumerate() {
+        let column = table
+            .column_mut(index)
+            .expect("the table has the columns of its header");
+        if shown.heading != LABEL {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    }
+    table
+}
+
+/// What the numbers rest on.
+fn facts(text: &mut String, results: &Results, width: Option<usize>) {
+    let runs = &results.runs;
+    let mut fact = |name: &str, value: String| fact(text, width, name, &value);
+    let done = format!(
+        "{} of {}, best first by mean response time",
+        runs.len(),
+        results.runs_planned
+    );
+    fact("runs", done);
+    fact("mode", distinct(runs.iter().map(|run| run.replay.clone())));
+    fact(
+        "drive",
+        distinct(runs.iter().filter_map(|run| part(run, "drive"))),
+    );
+    fact("seed", results.seed.to_string());
+    fact("version", format!("nearslot {}", results.version));
+    if let Some(trace) = &results.trace {
+        let files = trace
+            .files
+            .iter()
+            .map(|file| plain(file))
+            .collect::<Vec<_>>()
+            .join(" ");
+        fact("trace", format!("{files} ({})", plain(&trace.format)));
+        let device = plain(&trace.device);
+        let span = number(trace.span_s);
+        fact(
+            "",
+            format!(
+                "{} requests of device {device} over {span} s",
+                trace.requests
+            ),
+        );
+        fact(
+            "",
+            format!(
+                "addresses fitted: {}; time stamps spread: {}",
+                trace.fit, trace.spread
+            ),
+        );
+        fact("hash", trace.hash.clone());
+    } else {
+        fact("trace", "none, synthetic workload".to_owned());
+    }
+    fact(
+        "warm-up",
+        distinct(
+            runs.iter()
+                .map(|run| format!("{} of {} requests cut", run.warmup_requests, run.requests)),
+        ),
+    );
+    for (index, warning) in results.warnings.iter().enumerate() {
+        fact(if index == 0 { "warnings" } else { "" }, plain(warning));
+    }
+    for run in runs.iter().filter(|run| run.pending > 0) {
+        fact(
+            "pending",
+            format!(
+                "{}: {} requests were not answered",
+                plain(&run.label),
+                run.pending
+            ),
+        );
+    }
+    let (shared, own) = configs(runs);
+    fact("config", shared);
+    for (run, config) in runs
+        .iter()
+        .zip(own)
+        .filter(|(_, config)| !config.is_empty())
+    {
+        fact("", format!("{}: {config}", plain(&run.label)));
+    }
+}
+
+/// One named fact, wrapped.
+fn fact(text: &mut String, width: Option<usize>, name: &str, value: &str) {
+    let room = width.unwrap_or(PROSE_MAX).min(PROSE_MAX) - FACT_WIDTH;
+    let (mut line, mut name) = (String::new(), name);
+    for word in value.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            let _ = writeln!(text, "{name:FACT_WIDTH$}{line}");
+            (line, name) = (String::new(), "");
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{name:FACT_WIDTH$}{line}");
+}
+
+/// The settings that all runs share, and for each run its own.
+fn configs(runs: &[Run]) -> (String, Vec<String>) {
+    let settings: Vec<Vec<String>> = runs
+        .iter()
+        .map(|run| {
+            let mut flat = Vec::new();
+            flatten("", &run.config, &mut flat);
+            flat
+        })
+        .collect();
+    let everywhere = |setting: &&String| settings.iter().all(|other| other.contains(setting));
+    let words = |some: Vec<&String>| {
+        let some: Vec<String> = some.into_iter().map(|setting| plain(setting)).collect();
+        some.join(" ")
+    };
+    let shared = settings
+        .first()
+        .map(|first| words(first.iter().filter(everywhere).collect()));
+    let own = settings
+        .iter()
+        .map(|own| words(own.iter().filter(|one| !everywhere(one)).collect()));
+    (shared.unwrap_or_default(), own.collect())
+}
+
+/// `{"sched": {"name": "satf"}}` as `sched.name="satf"`.
+fn flatten(prefix: &str, value: &serde_json::Value, into: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(map) if !map.is_empty() => {
+            for (key, value) in map {
+                let dot = if prefix.is_empty() { "" } else { "." };
+                flatten(&format!("{prefix}{dot}{key}"), value, into);
+            }
+        }
+        value => into.push(format!("{prefix}={value}")),
+    }
+}
+
+fn distinct(values: impl Iterator<Item = String>) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    for value in values.map(|value| plain(&value)) {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    if seen.is_empty() {
+        dash()
+    } else {
+        seen.join(", ")
+    }
+}
+
+fn place(row: &Row<'_>) -> String {
+    row.rank.map_or(dash(), |_| row.place.to_string())
+}
+
+fn ratio(row: &Row<'_>) -> String {
+    row.rank
+        .map_or(dash(), |rank| format!("{:.2}", rank.ratio_to_best))
+}
+
+/// Whether the difference to the line above is real.
+fn beyond_noise(row: &Row<'_>) -> String {
+    match row.rank {
+        None => dash(),
+        Some(_) if row.place == 1 => "best".to_owned(),
+        Some(rank) => match rank.beyond_noise {
+            Some(true) => "yes".to_owned(),
+            Some(false) => "no".to_owned(),
+            None => "unknown".to_owned(),
+        },
+    }
+}
+
+fn interval(times: &Times) -> String {
+    times.ci95.map_or(dash(), |[low, high]| {
+        format!("{} – {}", number(low), number(high))
+    })
+}
+
+fn mean(times: Option<&Times>) -> String {
+    times.map_or(dash(), |times| number(times.mean))
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+/// Four digits that matter; more only before the point.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    let decimals = match size {
+        _ if size >= 1_000.0 => 0,
+        _ if size >= 100.0 => 1,
+        _ if size >= 10.0 => 2,
+        _ if size >= 0.001 || size == 0.0 => 3,
+        _ => return format!("{value:.2e}"),
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Without characters that a terminal would obey.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            plain.extend(character.escape_default());
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        let cases = [
+            (0.0, "0.000"),
+            (0.5, "0.500"),
+            (6.2114, "6.211"),
+            (17.4567, "17.46"),
+            (170.55, "170.6"),
+            (17_522.4, "17522"),
+            (0.00002, "2.00e-5"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn a_terminal_is_not_commanded_by_a_file_name() {
+        assert_eq!(plain("a\u{1b}[2Jb\nc"), "a\\u{1b}[2Jb\\nc");
+    }
+
+    #[test]
+    fn prose_wraps_under_its_name() {
+        let mut text = String::new();
+        fact(&mut text, Some(30), "mode", "one two three four five six");
+        assert_eq!(text, "mode      one two three four\n          five six\n");
+    }
+
+    #[test]
+    fn what_runs_share_is_said_once() {
+        let mut flat = Vec::new();
+        let config = serde_json::json!({"sched": {"name": "satf", "knobs": {}}, "seed": 7});
+        flatten("", &config, &mut flat);
+        assert_eq!(flat, ["sched.knobs={}", "sched.name=\"satf\"", "seed=7"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! The page: what is inlined, that it stays inert, and the sample that the page's own tests read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nearslot_lab::outcome::Results;
+use nearslot_lab::report::html;
+use serde_json::Value;
+
+use crate::sample::{FULL, SMALL, ranking, results};
+
+const HOSTILE: &str = "</script><script>document.title='owned'</script>\
+    <img src=x onerror=\"document.title='owned'\">\u{2028}\u{202e}'\"`&amp;.blktrace";
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/fixtures/results.json")
+}
+
+/// What stands in the page's data element.
+fn payload(page: &str) -> &str {
+    let (_, from) = page
+        .split_once("<script id=\"data\" type=\"application/json\">")
+        .unwrap();
+    from.split_once("</script>").unwrap().0
+}
+
+fn hostile() -> Results {
+    let mut results = results(SMALL);
+    let trace = results.trace.as_mut().unwrap();
+    trace.files = vec![HOSTILE.to_owned()];
+    trace.device = HOSTILE.to_owned();
+    results.warnings = vec![HOSTILE.to_owned()];
+    results.seed = u64::MAX;
+    results.runs[0].label = HOSTILE.to_owned();
+    results.runs[1].config["sched"]["name"] = Value::from(HOSTILE);
+    results.runs[2].config[HOSTILE] = Value::from("__proto__");
+    results.ranking = ranking(&results.runs);
+    results
+}
+
+/// Sixty-four runs with labels of every length.
+fn many() -> Results {
+    let mut results = results(SMALL);
+    let six = results.runs.clone();
+    results.runs = (0..64)
+        .map(|index| {
+            let mut run = six[index % 6].clone();
+            let depth = 1 << (index / 6);
+            run.label = format!(
+                "{} depth={depth} oracle=noisy:position_error_us={index}",
+                run.label
+            );
+            run.throughput_rps *= 1.0 + index as f64 / 50.0;
+            run.response_ms.mean *= 1.0 + (index / 6) as f64;
+            run.response_ms.ci95 = run.response_ms.ci95.map(|_| {
+                let mean = run.response_ms.mean;
+                [mean * 0.9, mean * 1.1]
+            });
+            run
+        })
+        .collect();
+    results.runs_planned = 80;
+    results.ranking = ranking(&results.runs);
+    results
+}
+
+/// One short run: no series, no intervals, no writes, no trace.
+fn bare() -> Results {
+    let mut results = results(SMALL);
+    results.runs.truncate(2);
+    results.runs_planned = 2;
+    results.trace = None;
+    results.warnings.clear();
+    for run in &mut results.runs {
+        run.response_ms.ci95 = None;
+        run.write_response_ms = None;
+        run.write_wait_ms = None;
+        run.write_service_ms = None;
+    }
+    results.runs[0].series = None;
+    results.runs[1].series = Some(Default::default());
+    results.ranking = ranking(&results.runs);
+    results
+}
+
+#[test]
+fn data_are_inlined_whole_and_inert() {
+    let page = html(&hostile(), None).unwrap();
+    let data = payload(&page);
+    assert!(!data.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));
+    let value: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(value["results"]["trace"]["files"][0], HOSTILE);
+    assert_eq!(value["results"]["runs"][0]["label"], HOSTILE);
+    assert_eq!(value["results"]["seed"], "18446744073709551615");
+    assert_eq!(value["inspect"], Value::Null);
+    let tame = html(&results(SMALL), None).unwrap();
+    for tag in ["<script", "</script", "<img"] {
+        assert_eq!(
+            page.matches(tag).count(),
+            tame.matches(tag).count(),
+            "{tag}"
+        );
+    }
+}
+
+#[test]
+fn nothing_on_the_page_leads_outside() {
+    let page = html(&results(SMALL), None).unwrap();
+    let (markup, _) = page.split_once("<script id=\"data\"").unwrap();
+    assert!(
+        markup.contains("default-src 'none'"),
+        "the page has no content policy"
+    );
+    for tag in ["<link ", "<img ", "<iframe", "@import", "url(http"] {
+        assert!(!page.contains(tag), "{tag} in the page");
+    }
+}
+
+#[test]
+fn series_that_cannot_be_drawn_are_refused() {
+    let mut uneven = results(SMALL);
+    uneven.runs[1].series.as_mut().unwrap().queue.pop();
+    assert!(
+        html(&uneven, None)
+            .unwrap_err()
+            .to_string()
+            .contains("series.time_s")
+    );
+    let mut infinite = results(SMALL);
+    infinite.runs[1].series.as_mut().unwrap().response_ms[3] = Some(f64::INFINITY);
+    let words = html(&infinite, None).unwrap_err().to_string();
+    assert!(
+        words.contains("series.response_ms") && words.contains("sched=sstf"),
+        "{words}"
+    );
+}
+
+/// The page's tests read this file; `UPDATE_FIXTURES=1` writes it anew.
+#[test]
+fn the_sample_of_the_page_is_current() {
+    let page = html(&results(SMALL), None).unwrap();
+    let current = payload(&page).to_owned() + "\n";
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        fs::create_dir_all(fixture().parent().unwrap()).unwrap();
+        fs::write(fixture(), &current).unwrap();
+    }
+    let kept = fs::read_to_string(fixture()).unwrap_or_default();
+    assert!(
+        kept == current,
+        "{} differs; UPDATE_FIXTURES=1 writes it anew",
+        fixture().display()
+    );
+}
+
+/// Real report files for the browser test, under `target/tmp/report`.
+#[test]
+fn reports_for_the_browser_test() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
+    fs::create_dir_all(&folder).unwrap();
+    let reports = [
+        ("sample", results(SMALL)),
+        ("full", results(FULL)),
+        ("hostile", hostile()),
+        ("many", many()),
+        ("bare", bare()),
+    ];
+    for (name, results) in reports {
+        fs::write(
+            folder.join(name).with_extension("html"),
+            html(&results, None).unwrap(),
+        )
+        .unwrap();
+    }
+}

@@ -1,0 +1,382 @@
+//! Results that look like real ones, made by a toy: one arm, one platter, six ways to choose the next request.
+//!
+//! The toy is no model of any drive; it only gives distributions, bursts and arm movements of the right kind, the same on
+//! every machine. What reports do with results must not depend on how good the simulator is.
+
+use std::collections::BTreeMap;
+
+use nearslot_core::rng::Rng;
+use nearslot_lab::outcome::{Rank, Results, Run, SCHEMA, Series, Times, TraceInfo};
+
+const CYLINDERS: u64 = 6_962;
+const REVOLUTION_NS: u64 = 5_985_000;
+pub(crate) const POLICIES: [&str; 6] = ["fcfs", "sstf", "look", "clook", "satf", "aged_satf"];
+
+/// How much to make.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) requests: u64,
+    pub(crate) points: usize,
+    pub(crate) intervals: usize,
+    pub(crate) starts: usize,
+}
+
+/// Enough to see everything, small enough to keep in the repository.
+pub(crate) const SMALL: Size = Size {
+    requests: 12_000,
+    points: 150,
+    intervals: 90,
+    starts: 320,
+};
+/// As much as a real report has.
+pub(crate) const FULL: Size = Size {
+    requests: 40_000,
+    points: 800,
+    intervals: 400,
+    starts: 3_000,
+};
+
+#[derive(Clone, Copy)]
+struct Ask {
+    id: u64,
+    arrived: u64,
+    cylinder: u64,
+    angle: u64,
+    blocks: u64,
+    write: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Done {
+    ask: Ask,
+    started: u64,
+    seek: u64,
+    rotation: u64,
+    transfer: u64,
+    end: u64,
+    queue: u64,
+}
+
+const OVERHEAD_NS: u64 = 310_000;
+
+/// A comparison of the six policies on a bursty trace of 8 KB requests, two thirds reads.
+pub(crate) fn results(size: Size) -> Results {
+    let asks = arrivals(size.requests);
+    let span_ns = asks.last().map_or(0, |ask| ask.arrived);
+    let runs: Vec<Run> = POLICIES
+        .iter()
+        .map(|policy| run(policy, &serve(policy, &asks), size))
+        .collect();
+    Results {
+        schema: SCHEMA,
+        version: "0.1.0".to_owned(),
+        seed: 42,
+        trace: Some(TraceInfo {
+            files: vec!["sample/postgres-build.blktrace.0".into(), "sample/postgres-build.blktrace.1".into()],
+            format: "blktrace v7".to_owned(),
+            hash: "9f1c0d5be2a84c7795bb0b6f1e0c6a3d".to_owned(),
+            requests: size.requests,
+            device: "8,0".to_owned(),
+            span_s: seconds(span_ns),
+            fit: "scale".to_owned(),
+            spread: "none".to_owned(),
+        }),
+        ranking: ranking(&runs),
+        runs_planned: runs.len(),
+        runs,
+        warnings: vec![
+            "12 events were lost while the trace was recorded; their requests are missing".to_owned(),
+            "addresses were scaled by 0.0093 to fit the drive: distances are no longer those of the trace".to_owned(),
+        ],
+    }
+}
+
+/// Best first; a difference counts when the intervals do not touch.
+pub(crate) fn ranking(runs: &[Run]) -> Vec<Rank> {
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by(|a, b| {
+        runs[*a]
+            .response_ms
+            .mean
+            .total_cmp(&runs[*b].response_ms.mean)
+    });
+    let places = order.iter().enumerate().map(|(place, &run)| Rank {
+        run,
+        label: runs[run].label.clone(),
+        response_ms_mean: runs[run].response_ms.mean,
+        ratio_to_best: runs[run].response_ms.mean / runs[order[0]].response_ms.mean,
+        beyond_noise: place.checked_sub(1).and_then(|above| {
+            let above = runs[order[above]].response_ms.ci95?;
+            let own = runs[run].response_ms.ci95?;
+            Some(above[1] < own[0] || own[1] < above[0])
+        }),
+    });
+    places.collect()
+}
+
+/// Calm stretches and bursts; most requests in a few hot places.
+fn arrivals(requests: u64) -> Vec<Ask> {
+    let mut rng = Rng::stream(42, "sample");
+    let mut now = 0.0;
+    let make = |id| {
+        let phase = id * 12 / requests;
+        let gap_ns = [13e6, 11e6, 10.4e6, 14e6, 9.9e6, 12e6][(phase % 6) as usize];
+        now += rng.exponential(gap_ns);
+        let hot = rng.chance(0.6);
+        let center = [900, 2_400, 5_100][rng.below(3) as usize] as f64;
+        let cylinder = if hot {
+            center + 160.0 * rng.normal()
+        } else {
+            rng.unit() * CYLINDERS as f64
+        };
+        Ask {
+            id,
+            arrived: now as u64,
+            cylinder: (cylinder.max(0.0) as u64).min(CYLINDERS - 1),
+            angle: rng.below(REVOLUTION_NS),
+            blocks: 8 << rng.below(4),
+            write: rng.chance(0.34),
+        }
+    };
+    (0..requests).map(make).collect()
+}
+
+/// One server that takes what the policy likes best of what is there.
+fn serve(policy: &str, asks: &[Ask]) -> Vec<Done> {
+    let (mut now, mut at, mut up) = (0, 0, true);
+    let (mut queue, mut next): (Vec<Ask>, usize) = (Vec::new(), 0);
+    let mut done = Vec::with_capacity(asks.len());
+    while done.len() < asks.len() {
+        while next < asks.len() && (asks[next].arrived <= now || queue.is_empty()) {
+            now = if queue.is_empty() {
+                now.max(asks[next].arrived)
+            } else {
+                now
+            };
+            queue.push(asks[next]);
+            next += 1;
+        }
+        if queue.iter().all(|ask| (ask.cylinder >= at) != up) {
+            up = !up;
+        }
+        let best = (0..queue.len()).min_by_key(|&index| score(policy, &queue[index], now, at, up));
+        let in_system = queue.len() as u64;
+        let ask = queue.swap_remove(best.expect("the queue was filled above"));
+        let (seek, rotation) = position(&ask, now + OVERHEAD_NS, at);
+        let transfer = ask.blocks * 21_000;
+        let end = now + OVERHEAD_NS + seek + rotation + transfer;
+        done.push(Done {
+            ask,
+            started: now,
+            seek,
+            rotation,
+            transfer,
+            end,
+            queue: in_system,
+        });
+        (now, at) = (end, ask.cylinder);
+    }
+    done
+}
+
+/// What the policy minimises.
+fn score(policy: &str, ask: &Ask, now: u64, at: u64, up: bool) -> (u64, u64) {
+    let distance = ask.cylinder.abs_diff(at);
+    let ahead = ask.cylinder >= at;
+    let time = || {
+        let (seek, rotation) = position(ask, now + OVERHEAD_NS, at);
+        seek + rotation
+    };
+    let score = match policy {
+        "fcfs" => ask.id,
+        "sstf" => distance,
+        "look" if ahead == up => distance,
+        "look" => CYLINDERS + distance,
+        "clook" if ahead => distance,
+        "clook" => CYLINDERS + ask.cylinder,
+        "satf" => time(),
+        _ => (1_000_000_000 + time()).saturating_sub(now.saturating_sub(ask.arrived) / 20),
+    };
+    (score, ask.id)
+}
+
+fn position(ask: &Ask, from: u64, at: u64) -> (u64, u64) {
+    let distance = ask.cylinder.abs_diff(at) as f64;
+    let seek = if distance > 0.0 {
+        620_000.0 + 118_000.0 * distance.sqrt()
+    } else {
+        0.0
+    } as u64;
+    let arrives = (from + seek) % REVOLUTION_NS;
+    (seek, (ask.angle + REVOLUTION_NS - arrives) % REVOLUTION_NS)
+}
+
+fn run(policy: &str, done: &[Done], size: Size) -> Run {
+    let warmup = done.len() / 20;
+    let kept = &done[warmup..];
+    let begin = kept[0].started;
+    let span_ns = kept[kept.len() - 1].end - begin;
+    let of = |time: fn(&Done) -> u64, which: fn(&Done) -> bool| {
+        times(
+            &kept
+                .iter()
+                .filter(|done| which(done))
+                .map(time)
+                .collect::<Vec<u64>>(),
+        )
+    };
+    let response = |done: &Done| done.end - done.ask.arrived;
+    let wait = |done: &Done| done.started - done.ask.arrived;
+    let service = |done: &Done| done.end - done.started;
+    let (all, read, write) = (
+        |_: &Done| true,
+        |done: &Done| !done.ask.write,
+        |done: &Done| done.ask.write,
+    );
+    let mean = |part: fn(&Done) -> u64| {
+        kept.iter().map(part).sum::<u64>() as f64 / 1e6 / kept.len() as f64
+    };
+    let busy: u64 = kept.iter().map(service).sum();
+    let writes = done.iter().filter(|done| done.ask.write).count() as u64;
+    let blocks: u64 = kept.iter().map(|done| done.ask.blocks).sum();
+    let response_ms = of(response, all).expect("there are requests");
+    Run {
+        label: format!("sched={policy}"),
+        config: config(policy),
+        replay: "open".to_owned(),
+        requests: done.len() as u64,
+        warmup_requests: warmup as u64,
+        operations: BTreeMap::from([
+            ("read".into(), done.len() as u64 - writes),
+            ("write".into(), writes),
+        ]),
+        pending: 0,
+        duration_s: seconds(span_ns),
+        throughput_rps: kept.len() as f64 / seconds(span_ns),
+        throughput_mb_s: (blocks * 512) as f64 / 1e6 / seconds(span_ns),
+        response_ms,
+        read_response_ms: of(response, read),
+        write_response_ms: of(response, write),
+        wait_ms: of(wait, all).expect("there are requests"),
+        read_wait_ms: of(wait, read),
+        write_wait_ms: of(wait, write),
+        service_ms: of(service, all).expect("there are requests"),
+        read_service_ms: of(service, read),
+        write_service_ms: of(service, write),
+        seek_ms: mean(|done| done.seek),
+        rotation_ms: mean(|done| done.rotation),
+        transfer_ms: mean(|done| done.transfer),
+        overhead_ms: mean(|_| OVERHEAD_NS),
+        utilisation: busy as f64 / span_ns as f64,
+        queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
+        queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
+        simulated_in_s: 0.018,
+        series: Some(series(kept, begin, size)),
+    }
+}
+
+fn config(policy: &str) -> serde_json::Value {
+    let mut sched = serde_json::json!({"name": policy});
+    if policy == "aged_satf" {
+        sched["age_weight"] = serde_json::json!(0.05);
+    }
+    serde_json::json!({
+        "drive": {"name": "seagate-cheetah-9lp", "buffer": "off", "cylinders": CYLINDERS, "rpm": 10_025},
+        "oracle": {"name": "exact"},
+        "place": {"name": "linear"},
+        "sched": sched,
+        "seed": 42,
+        "warmup": {"share": 0.05},
+        "workload": {"name": "trace", "replay": "open", "speed": 1.0},
+    })
+}
+
+/// Statistics by sorting; the interval of the mean by twenty batch means.
+fn times(all: &[u64]) -> Option<Times> {
+    let mut sorted = all.to_vec();
+    sorted.sort_unstable();
+    let max = *sorted.last()?;
+    let mean = |some: &[u64]| some.iter().sum::<u64>() as f64 / 1e6 / some.len() as f64;
+    let rank =
+        |share: f64| ms(sorted[((share * sorted.len() as f64) as usize).min(sorted.len() - 1)]);
+    let batches: Vec<f64> = all
+        .chunks_exact((all.len() / 20).max(1))
+        .map(mean)
+        .collect();
+    let center = batches.iter().sum::<f64>() / batches.len() as f64;
+    let squares: f64 = batches
+        .iter()
+        .map(|batch| (batch - center) * (batch - center))
+        .sum();
+    let count = batches.len() as f64;
+    // Student's t at 97.5 % for 19 degrees of freedom.
+    let half = 2.093 * (squares / (count * (count - 1.0))).sqrt();
+    Some(Times {
+        mean: mean(all),
+        p50: rank(0.5),
+        p95: rank(0.95),
+        p99: rank(0.99),
+        p999: rank(0.999),
+        max: ms(max),
+        ci95: (all.len() >= 400).then(|| [mean(all) - half, mean(all) + half]),
+    })
+}
+
+fn series(kept: &[Done], begin: u64, size: Size) -> Series {
+    let mut series = Series::default();
+    let mut sorted: Vec<u64> = kept
+        .iter()
+        .map(|done| done.end - done.ask.arrived)
+        .collect();
+    sorted.sort_unstable();
+    for point in 0..=size.points {
+        // Half of the points in the last hundredth, where the tail is.
+        let half = size.points / 2;
+        let share = if point <= half {
+            0.99 * point as f64 / half as f64
+        } else {
+            0.99 + 0.01 * (point - half) as f64 / (size.points - half) as f64
+        };
+        let index = ((share * sorted.len() as f64) as usize).min(sorted.len() - 1);
+        series.cdf_ms.push(ms(sorted[index]));
+        series
+            .cdf_share
+            .push((index + 1) as f64 / sorted.len() as f64);
+    }
+    let width = (kept[kept.len() - 1].end - begin) / size.intervals as u64 + 1;
+    for interval in 0..size.intervals as u64 {
+        let (from, to) = (begin + interval * width, begin + (interval + 1) * width);
+        let inside = kept.iter().filter(|done| (from..to).contains(&done.end));
+        let responses: Vec<u64> = inside.map(|done| done.end - done.ask.arrived).collect();
+        let present = kept
+            .iter()
+            .map(|done| done.end.min(to).saturating_sub(done.ask.arrived.max(from)));
+        series.time_s.push(seconds(from - begin));
+        series
+            .rate_rps
+            .push(responses.len() as f64 / seconds(width));
+        series
+            .response_ms
+            .push(times(&responses).map(|times| times.mean));
+        series
+            .queue
+            .push(present.sum::<u64>() as f64 / width as f64);
+    }
+    for done in kept.iter().take(size.starts) {
+        series.arm_s.push(seconds(done.started - begin));
+        series
+            .arm_share
+            .push(done.ask.cylinder as f64 / CYLINDERS as f64);
+        series.arm_band.push(done.ask.cylinder as u32);
+        series.arm_write.push(done.ask.write);
+    }
+    series
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

@@ -1,0 +1,140 @@
+//! The schema file and the structs say the same: every key is in both, and nothing else is accepted.
+
+use jsonschema::Validator;
+use nearslot_lab::outcome::Results;
+use nearslot_lab::report::{Format, write};
+use serde_json::{Map, Value, json};
+
+use crate::sample::{SMALL, results};
+
+const SCHEMA: &str = include_str!("../../schema/results.schema.json");
+
+fn validator() -> Validator {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    jsonschema::meta::validate(&schema).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+fn with_series() -> Value {
+    serde_json::to_value(results(SMALL)).unwrap()
+}
+
+fn assert_valid(instance: &Value) {
+    let errors: Vec<String> = validator()
+        .iter_errors(instance)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .take(5)
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn results_are_valid_with_and_without_series() {
+    assert_valid(&with_series());
+    let mut plain = Vec::new();
+    write(&results(SMALL), Format::Json, &mut plain).unwrap();
+    let plain: Value = serde_json::from_slice(&plain).unwrap();
+    assert_valid(&plain);
+    assert!(plain["runs"][0].get("series").is_none());
+    let back: Results = serde_json::from_value(plain).unwrap();
+    assert_eq!(back.runs.len(), 6);
+}
+
+#[test]
+fn edge_cases_are_valid() {
+    let mut edge = results(SMALL);
+    edge.trace = None;
+    edge.seed = u64::MAX;
+    let run = &mut edge.runs[0];
+    run.read_response_ms = None;
+    run.write_wait_ms = None;
+    run.response_ms.ci95 = None;
+    run.operations.clear();
+    run.series = Some(Default::default());
+    edge.ranking[1].beyond_noise = None;
+    assert_valid(&serde_json::to_value(&edge).unwrap());
+    edge.runs.clear();
+    edge.ranking.clear();
+    assert_valid(&serde_json::to_value(&edge).unwrap());
+}
+
+/// Calls `visit` with every object of a value that the structs made, by its path.
+fn objects(path: &str, value: &Value, visit: &mut dyn FnMut(&str, &Map<String, Value>)) {
+    match value {
+        Value::Object(map) => {
+            visit(path, map);
+            // What configurations and counters hold has no fixed keys.
+            for (key, value) in map
+                .iter()
+                .filter(|(key, _)| !["config", "operations"].contains(&key.as_str()))
+            {
+                objects(&format!("{path}/{key}"), value, visit);
+            }
+        }
+        // Elements of a list have one shape.
+        Value::Array(list) if !list.is_empty() => objects(&format!("{path}/0"), &list[0], visit),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_key_may_be_missing_but_the_series() {
+    let (instance, validator) = (with_series(), validator());
+    let mut removed = 0;
+    objects("", &instance, &mut |path, map| {
+        for key in map
+            .keys()
+            .filter(|key| *key != "series" && !path.ends_with("/operations"))
+        {
+            let mut less = instance.clone();
+            less.pointer_mut(path)
+                .unwrap()
+                .as_object_mut()
+                .unwrap()
+                .remove(key);
+            assert!(
+                !validator.is_valid(&less),
+                "the schema does not require {path}/{key}"
+            );
+            removed += 1;
+        }
+    });
+    assert!(removed > 80, "only {removed} keys were tried");
+}
+
+#[test]
+fn no_key_may_be_added() {
+    let (instance, validator) = (with_series(), validator());
+    objects("", &instance, &mut |path, _| {
+        if !path.ends_with("/config") {
+            let mut more = instance.clone();
+            more.pointer_mut(path).unwrap()["unheard_of"] = json!(1);
+            assert!(
+                !validator.is_valid(&more),
+                "the schema accepts {path}/unheard_of"
+            );
+        }
+    });
+}
+
+#[test]
+fn wrong_values_are_refused() {
+    let (instance, validator) = (with_series(), validator());
+    let wrong = [
+        ("/schema", json!(2)),
+        ("/seed", json!(-1)),
+        ("/trace/hash", json!("xyz")),
+        ("/trace/fit", json!("squeeze")),
+        ("/runs/0/utilisation", json!(1.5)),
+        ("/runs/0/response_ms/mean", Value::Null),
+        ("/runs/0/response_ms/ci95", json!([1.0])),
+        ("/runs/0/operations", json!({"erase": 1})),
+        ("/runs/0/config/sched", json!({"weight": 1})),
+        ("/ranking/0/run", json!(0.5)),
+    ];
+    for (path, value) in wrong {
+        let mut bad = instance.clone();
+        *bad.pointer_mut(path).unwrap() = value;
+        assert!(!validator.is_valid(&bad), "{path} is accepted");
+    }
+}

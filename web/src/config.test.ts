@@ -1,0 +1,33 @@
+import { describe, expect, test } from "vitest";
+
+import { flatten, partName, split } from "./config";
+
+describe("configurations", () => {
+  test("are flattened by their keys", () => {
+    const config = { sched: { name: "satf", knobs: {} }, seed: 7, list: [1, 2], off: null };
+    expect(flatten(config)).toEqual([
+      ["sched.name", "satf"],
+      ["sched.knobs", "{}"],
+      ["seed", "7"],
+      ["list", "[1,2]"],
+      ["off", "null"],
+    ]);
+  });
+
+  test("are split into what is shared and what is not", () => {
+    const { shared, own } = split([
+      { seed: 1, sched: { name: "look" } },
+      { seed: 1, sched: { name: "satf", weight: 2 } },
+    ]);
+    expect(shared).toEqual([["seed", "1"]]);
+    expect(own).toEqual([[["sched.name", "look"]], [["sched.name", "satf"], ["sched.weight", "2"]]]);
+    expect(split([])).toEqual({ shared: [], own: [] });
+  });
+
+  test("name their parts, as table or word", () => {
+    expect(partName({ drive: { name: "null" } }, "drive")).toBe("null");
+    expect(partName({ drive: "null" }, "drive")).toBe("null");
+    expect(partName({}, "__proto__")).toBeNull();
+    expect(partName(null, "drive")).toBeNull();
+  });
+});

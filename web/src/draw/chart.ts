@@ -1,0 +1,311 @@
+// A chart: uPlot gives axes, grid, cursor and zoom; the marks are drawn by a function of ours on the same canvas, since
+// every run has its own points. Drag zooms along x, a double click or Escape goes back; arrow keys move the cursor.
+
+import uPlot from "uplot";
+
+/** Smallest and largest value. */
+export type Extent = [number, number];
+
+/** A line of the read-out. */
+export interface Reading {
+  ink: string;
+  label: string;
+  value: string;
+  /** Where a dot marks it, in units of the axes. */
+  at?: [number, number];
+}
+
+/** What the cursor says. */
+export interface Readout {
+  title: string;
+  readings: Reading[];
+}
+
+export interface AxisOptions {
+  label: string;
+  log?: boolean;
+  ticks?: (value: number) => string;
+  /** Ticks at these places only. */
+  at?: number[];
+}
+
+export interface ChartOptions {
+  /** What a listener hears. */
+  title: string;
+  x: AxisOptions;
+  y: AxisOptions;
+  height: number;
+  /** Charts of one key share their cursor. */
+  key?: string;
+}
+
+/** What changes with the data, the runs shown and the theme. */
+export interface Scene {
+  x: Extent;
+  y: Extent;
+  draw: (pen: Pen) => void;
+  /** What is near the cursor, given in units of the axes. */
+  read: (x: number, y: number, near: (x: number, y: number) => number) => Readout | null;
+}
+
+/** Where marks are drawn, in units of the axes. */
+export interface Pen {
+  ctx: CanvasRenderingContext2D;
+  x: (value: number) => number;
+  y: (value: number) => number;
+  /** Device pixels of a CSS pixel. */
+  scale: number;
+  /** The part of the x axis that is seen. */
+  seen: Extent;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+export interface Chart {
+  show: (scene: Scene) => void;
+  reset: () => void;
+  destroy: () => void;
+}
+
+const READINGS_MAX = 10;
+const FONT = '11px ui-sans-serif, system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+
+/** Makes an empty chart that fills `element`. */
+export function chart(element: HTMLElement, options: ChartOptions): Chart {
+  let scene: Scene | null = null;
+  const readout = new ReadoutBox();
+  const color = (name: string) => getComputedStyle(element).getPropertyValue(name).trim();
+  const plot = new uPlot(settings(element, options, color, () => scene, readout), [[], []], element);
+  readout.attach(plot.over);
+  describe(plot, element, options.title);
+  const keys = (event: KeyboardEvent) => steer(plot, event, () => reset());
+  element.addEventListener("keydown", keys);
+  const fit = () => {
+    if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: options.height });
+  };
+  const watch = new ResizeObserver(fit);
+  watch.observe(element);
+  addEventListener("beforeprint", fit);
+  addEventListener("afterprint", fit);
+
+  function reset(): void {
+    if (scene !== null) plot.setScale("x", { min: scene.x[0], max: scene.x[1] });
+  }
+  function show(next: Scene): void {
+    const sameX = scene !== null && scene.x[0] === next.x[0] && scene.x[1] === next.x[1];
+    const seen: Extent = sameX ? [plot.scales["x"]!.min!, plot.scales["x"]!.max!] : next.x;
+    scene = next;
+    readout.hide();
+    plot.batch(() => {
+      plot.setData([next.x, next.y], false);
+      plot.setScale("x", { min: seen[0], max: seen[1] });
+      plot.setScale("y", { min: next.y[0], max: next.y[1] });
+    });
+    plot.redraw(false, true);
+  }
+  function destroy(): void {
+    watch.disconnect();
+    removeEventListener("beforeprint", fit);
+    removeEventListener("afterprint", fit);
+    element.removeEventListener("keydown", keys);
+    plot.destroy();
+  }
+  return { show, reset, destroy };
+}
+
+function settings(
+  element: HTMLElement,
+  options: ChartOptions,
+  color: (name: string) => string,
+  scene: () => Scene | null,
+  readout: ReadoutBox,
+): uPlot.Options {
+  const axis = (which: AxisOptions, size: number): uPlot.Axis => ({
+    stroke: () => color("--ink-2"),
+    grid: { stroke: () => color("--grid"), width: 1 },
+    ticks: { show: false },
+    border: { show: false },
+    font: FONT,
+    labelFont: FONT,
+    label: which.label,
+    labelSize: 18,
+    labelGap: 0,
+    gap: 6,
+    size,
+    values: (_plot, splits) => splits.map((value) => label(which, value)),
+    ...(which.at ? { splits: () => which.at!, filter: (_plot: uPlot, splits: number[]) => splits } : {}),
+    ...(which.log && !which.at ? { filter: decades } : {}),
+  });
+  return {
+    width: Math.max(element.clientWidth, 100),
+    height: options.height,
+    legend: { show: false },
+    padding: [10, 14, 0, 0],
+    scales: {
+      x: { time: false, distr: options.x.log ? 3 : 1, range: (_plot, low, high) => [low, high] },
+      y: { distr: options.y.log ? 3 : 1, range: (_plot, low, high) => [low, high] },
+    },
+    axes: [axis(options.x, 30), axis(options.y, 46)],
+    series: [{}, { show: true, paths: () => null, points: { show: false } }],
+    cursor: {
+      points: { show: false },
+      y: false,
+      drag: { x: true, y: false, setScale: true },
+      ...(options.key ? { sync: { key: options.key, scales: ["x", null] as [string, null] } } : {}),
+    },
+    hooks: {
+      draw: [(plot) => scene()?.draw(penOf(plot))],
+      setCursor: [(plot) => readout.follow(plot, scene())],
+    },
+  };
+}
+
+/** Labels at 1, 2 and 5 of each decade while there is room, else at the decades. */
+function decades(plot: uPlot, splits: number[], axis: number): (number | null)[] {
+  const scale = plot.scales[axis === 0 ? "x" : "y"]!;
+  const span = Math.log10(scale.max! / scale.min!);
+  const wanted = span < 1.6 ? [1, 2, 3, 5, 7] : span < 3 ? [1, 2, 5] : [1];
+  return splits.map((value) => {
+    const mantissa = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+    // The ends of the scale are among the splits, whatever they are.
+    return wanted.some((one) => Math.abs(mantissa - one) < 1e-6) ? value : null;
+  });
+}
+
+function label(axis: AxisOptions, value: number | null): string {
+  return value === null || value === undefined ? "" : axis.ticks ? axis.ticks(value) : String(value);
+}
+
+function penOf(plot: uPlot): Pen {
+  const { left, top, width, height } = plot.bbox;
+  return {
+    ctx: plot.ctx,
+    x: (value) => plot.valToPos(value, "x", true),
+    y: (value) => plot.valToPos(value, "y", true),
+    scale: devicePixelRatio,
+    seen: [plot.scales["x"]!.min!, plot.scales["x"]!.max!],
+    left,
+    right: left + width,
+    top,
+    bottom: top + height,
+  };
+}
+
+function describe(plot: uPlot, element: HTMLElement, title: string): void {
+  element.tabIndex = 0;
+  element.setAttribute("role", "img");
+  element.setAttribute("aria-label", `${title}. Arrow keys read values, plus and minus zoom, Escape shows all.`);
+  plot.root.setAttribute("aria-hidden", "true");
+}
+
+/** Keys do what the mouse does. */
+function steer(plot: uPlot, event: KeyboardEvent, reset: () => void): void {
+  const width = plot.over.clientWidth;
+  const left = plot.cursor.left !== undefined && plot.cursor.left >= 0 ? plot.cursor.left : width / 2;
+  const step = event.shiftKey ? width / 10 : width / 80;
+  const move = (to: number) => {
+    const inside = Math.min(Math.max(to, 0), width - 1);
+    plot.setCursor({ left: inside, top: plot.over.clientHeight / 2 });
+  };
+  const zoom = (factor: number) => {
+    const middle = left / width;
+    const from = plot.posToVal(width * middle * (1 - factor), "x");
+    const to = plot.posToVal(width * (middle + (1 - middle) * factor), "x");
+    plot.setScale("x", { min: from, max: to });
+  };
+  const acts: Record<string, () => void> = {
+    ArrowLeft: () => move(left - step),
+    ArrowRight: () => move(left + step),
+    Home: () => move(0),
+    End: () => move(width - 1),
+    "+": () => zoom(0.5),
+    "=": () => zoom(0.5),
+    "-": reset,
+    Escape: reset,
+  };
+  const act = acts[event.key];
+  if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  act();
+}
+
+/** The box beside the cursor. Words go in as text, never as markup. */
+class ReadoutBox {
+  readonly box = document.createElement("div");
+  readonly dots: HTMLElement[] = [];
+  #over: HTMLElement | null = null;
+
+  attach(over: HTMLElement): void {
+    this.box.className = "readout";
+    this.#over = over;
+    over.append(this.box);
+    this.hide();
+  }
+
+  hide(): void {
+    this.box.hidden = true;
+    for (const dot of this.dots) dot.hidden = true;
+  }
+
+  follow(plot: uPlot, scene: Scene | null): void {
+    const { left = -1, top = -1 } = plot.cursor;
+    if (scene === null || left < 0) return this.hide();
+    const near = (x: number, y: number) => {
+      const dx = plot.valToPos(x, "x") - left;
+      const dy = plot.valToPos(y, "y") - top;
+      return Math.hypot(dx, dy);
+    };
+    const readout = scene.read(plot.posToVal(left, "x"), plot.posToVal(top, "y"), near);
+    if (readout === null) return this.hide();
+    this.#fill(readout);
+    this.#mark(plot, readout.readings);
+    this.box.hidden = false;
+    const width = this.box.offsetWidth;
+    const room = plot.over.clientWidth;
+    const beside = left + 16 + width <= room ? left + 16 : left - 16 - width;
+    this.box.style.transform = `translate(${Math.max(0, Math.min(beside, room - width))}px, 8px)`;
+  }
+
+  #fill({ title, readings }: Readout): void {
+    const head = document.createElement("div");
+    head.className = "readout-title";
+    head.textContent = title;
+    const rows = readings.slice(0, READINGS_MAX).map((reading) => {
+      const row = document.createElement("div");
+      row.className = "readout-row";
+      const key = document.createElement("i");
+      key.style.background = reading.ink;
+      const name = document.createElement("span");
+      name.textContent = reading.label;
+      const value = document.createElement("b");
+      value.textContent = reading.value;
+      row.append(key, name, value);
+      return row;
+    });
+    const more = document.createElement("div");
+    more.className = "readout-more";
+    more.textContent = `and ${readings.length - READINGS_MAX} more`;
+    this.box.replaceChildren(head, ...rows, ...(readings.length > READINGS_MAX ? [more] : []));
+  }
+
+  #mark(plot: uPlot, readings: Reading[]): void {
+    while (this.dots.length < readings.length) {
+      const dot = document.createElement("span");
+      dot.className = "dot";
+      this.dots.push(dot);
+      this.#over?.append(dot);
+    }
+    this.dots.forEach((dot, index) => {
+      const reading = readings[index];
+      dot.hidden = reading?.at === undefined;
+      if (reading?.at === undefined) return;
+      const [x, y] = [plot.valToPos(reading.at[0], "x"), plot.valToPos(reading.at[1], "y")];
+      dot.style.transform = `translate(${x}px, ${y}px)`;
+      dot.style.background = reading.ink;
+      const { clientWidth, clientHeight } = plot.over;
+      if (x < 0 || y < -1 || x > clientWidth || y > clientHeight + 1) dot.hidden = true;
+    });
+  }
+}

@@ -1,0 +1,118 @@
+// Marks on a canvas: lines, steps, points of eight shapes. All lengths are CSS pixels.
+
+import type { Look } from "../view.svelte";
+import type { Pen } from "./chart";
+
+/** Runs `draw` with marks kept inside the axes. */
+export function inside(pen: Pen, draw: () => void): void {
+  const { ctx, left, top, right, bottom } = pen;
+  ctx.save();
+  ctx.beginPath();
+  // A little more than the axes, so that lines on the border keep their width.
+  ctx.rect(left - 2, top - 4, right - left + 4, bottom - top + 6);
+  ctx.clip();
+  draw();
+  ctx.restore();
+}
+
+/** Index of the last value at or below `limit` in a rising list; -1 if there is none. */
+export function lastAtMost(rising: readonly number[], limit: number): number {
+  let [low, high] = [0, rising.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rising[middle]! <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** The part of a rising list that is seen, with a neighbour on each side. */
+export function seen(rising: readonly number[], [low, high]: readonly [number, number]): [number, number] {
+  const from = Math.max(0, lastAtMost(rising, low));
+  const to = Math.min(rising.length - 1, lastAtMost(rising, high) + 1);
+  return [from, to];
+}
+
+/** A line through points; `null` interrupts it. A step holds each value until the next. */
+export function line(
+  pen: Pen,
+  xs: readonly number[],
+  ys: readonly (number | null)[],
+  look: Look,
+  { step = false, width = 1.75 }: { step?: boolean; width?: number } = {},
+): void {
+  const { ctx, scale } = pen;
+  const [from, to] = seen(xs, pen.seen);
+  ctx.beginPath();
+  let last: number | null = null;
+  for (let index = from; index <= to; index++) {
+    const value = ys[index];
+    if (value === null || value === undefined) {
+      last = null;
+      continue;
+    }
+    const [x, y] = [pen.x(xs[index]!), pen.y(value)];
+    if (last === null) ctx.moveTo(x, y);
+    else if (step) ctx.lineTo(x, last);
+    ctx.lineTo(x, y);
+    last = y;
+  }
+  ctx.strokeStyle = look.ink;
+  ctx.lineWidth = width * scale;
+  ctx.lineJoin = "round";
+  ctx.setLineDash(look.dash.map((length) => length * scale));
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+/** Outlines of the shapes around the origin, radius 1. */
+const OUTLINES: Record<Look["shape"], (path: Path2D, r: number) => void> = {
+  circle: (path, r) => path.arc(0, 0, r, 0, 2 * Math.PI),
+  ring: (path, r) => path.arc(0, 0, r, 0, 2 * Math.PI),
+  square: (path, r) => path.rect(-0.85 * r, -0.85 * r, 1.7 * r, 1.7 * r),
+  triangle: (path, r) => polygon(path, 3, r * 1.15),
+  diamond: (path, r) => polygon(path, 4, r * 1.15),
+  star: (path, r) => polygon(path, 10, r * 1.25, 0.5),
+  cross: (path, r) => strokes(path, r * 0.9, Math.PI / 4),
+  plus: (path, r) => strokes(path, r, 0),
+};
+
+function polygon(path: Path2D, corners: number, r: number, inner = 1): void {
+  for (let corner = 0; corner < corners; corner++) {
+    const angle = -Math.PI / 2 + (2 * Math.PI * corner) / corners;
+    const radius = corner % 2 === 1 ? r * inner : r;
+    const [x, y] = [radius * Math.cos(angle), radius * Math.sin(angle)];
+    if (corner === 0) path.moveTo(x, y);
+    else path.lineTo(x, y);
+  }
+  path.closePath();
+}
+
+function strokes(path: Path2D, r: number, turn: number): void {
+  for (const angle of [turn, turn + Math.PI / 2]) {
+    path.moveTo(-r * Math.cos(angle), -r * Math.sin(angle));
+    path.lineTo(r * Math.cos(angle), r * Math.sin(angle));
+  }
+}
+
+/** A point in a run's shape and ink. */
+export function point(pen: Pen, x: number, y: number, look: Look, radius: number, ground: string): void {
+  const { ctx, scale } = pen;
+  const path = new Path2D();
+  OUTLINES[look.shape](path, radius * scale);
+  ctx.save();
+  ctx.translate(x, y);
+  const open = look.shape === "cross" || look.shape === "plus" || look.shape === "ring";
+  ctx.lineWidth = (open ? 4.5 : 2.5) * scale;
+  ctx.strokeStyle = ground;
+  ctx.stroke(path);
+  if (open) {
+    ctx.lineWidth = 2.25 * scale;
+    ctx.strokeStyle = look.ink;
+    ctx.stroke(path);
+  } else {
+    ctx.fillStyle = look.ink;
+    ctx.fill(path);
+  }
+  ctx.restore();
+}

@@ -1,0 +1,66 @@
+// The run over time: three quantities under one another, with one cursor.
+
+import { quantity, span, tick } from "../format";
+import type { Look } from "../view.svelte";
+import type { Run } from "../wire";
+import { type Chart, chart, type Extent, type Pen, type Reading, type Scene } from "./chart";
+import { inside, lastAtMost, line } from "./marks";
+
+/** One of the quantities. */
+export interface Quantity {
+  key: "rate_rps" | "response_ms" | "queue";
+  title: string;
+  unit: string;
+}
+
+export const QUANTITIES: readonly Quantity[] = [
+  { key: "rate_rps", title: "Answered", unit: "req/s" },
+  { key: "response_ms", title: "Mean response", unit: "ms" },
+  { key: "queue", title: "In the system", unit: "requests" },
+];
+
+export interface Line {
+  run: Run;
+  look: Look;
+}
+
+export function overtime(element: HTMLElement, quantity: Quantity, last: boolean): Chart {
+  return chart(element, {
+    title: `${quantity.title} over time, ${quantity.unit}`,
+    x: last ? { label: "seconds since the start of the measured part", ticks: tick } : { label: "", ticks: () => "" },
+    y: { label: quantity.unit, ticks: tick },
+    height: last ? 196 : 164,
+    key: "time",
+  });
+}
+
+export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }: Quantity): Scene {
+  const draw = (pen: Pen) =>
+    inside(pen, () => {
+      for (const { run, look } of [...lines].reverse()) {
+        line(pen, run.series!.time_s, run.series![key], look, { width: 1.4 });
+      }
+    });
+  const read = (seconds: number) => {
+    const readings = lines.flatMap(({ run, look }): (Reading & { size: number })[] => {
+      const at = lastAtMost(run.series!.time_s, seconds);
+      const value = run.series![key][at];
+      if (at < 0 || value === null || value === undefined) return [];
+      return [{ ink: look.ink, label: run.label, value: `${quantity(value)} ${unit}`, at: [run.series!.time_s[at]!, value], size: value }];
+    });
+    readings.sort((one, other) => other.size - one.size);
+    return readings.length === 0 ? null : { title: `at ${span(seconds)}`, readings };
+  };
+  return { x: times(all), y: [0, top(lines, key)], draw, read };
+}
+
+function times(runs: readonly Run[]): Extent {
+  const last = Math.max(...runs.map((run) => run.series?.time_s.at(-1) ?? 0));
+  return [0, last || 1];
+}
+
+function top(lines: readonly Line[], key: Quantity["key"]): number {
+  let high = 0;
+  for (const { run } of lines) for (const value of run.series![key]) high = Math.max(high, value ?? 0);
+  return high * 1.06 || 1;
+}

@@ -1,0 +1,144 @@
+// Throughput against latency: one point a run, with the interval of its mean, and its label where there is room.
+
+import { duration, quantity, tick } from "../format";
+import type { Look } from "../view.svelte";
+import type { Run } from "../wire";
+import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
+import { inside, point } from "./marks";
+
+export interface Spot {
+  run: Run;
+  look: Look;
+}
+
+const HEIGHT = 400;
+const RADIUS = 5.5;
+const LABEL_MAX = 28;
+/** How far from a point the cursor still means it, in CSS pixels. */
+const REACH = 28;
+
+export function tradeoff(element: HTMLElement, runs: readonly Run[]): Chart {
+  return chart(element, {
+    title: "Throughput against mean response time",
+    x: { label: "requests per second", ticks: tick },
+    y: { label: "mean response, ms", ticks: tick, log: spansDecades(runs) },
+    height: HEIGHT,
+  });
+}
+
+export function scene(spots: readonly Spot[], all: readonly Run[], ground: string, ink: string): Scene {
+  const at = ({ run }: Spot): [number, number] => [run.throughput_rps, run.response_ms.mean];
+  const draw = (pen: Pen) => {
+    inside(pen, () => {
+      for (const spot of spots) whisker(pen, spot);
+      for (const spot of [...spots].reverse()) {
+        const [x, y] = at(spot);
+        point(pen, pen.x(x), pen.y(y), spot.look, RADIUS, ground);
+      }
+    });
+    labels(pen, spots, ground, ink);
+  };
+  const read: Scene["read"] = (_x, _y, near) => {
+    const distances = spots.map((spot) => ({ spot, distance: near(...at(spot)) }));
+    const nearest = distances.sort((one, other) => one.distance - other.distance)[0];
+    if (nearest === undefined || nearest.distance > REACH) return null;
+    const { run, look } = nearest.spot;
+    const interval = run.response_ms.ci95;
+    const row = (label: string, value: string) => ({ ink: look.ink, label, value });
+    return {
+      title: run.label,
+      readings: [
+        row("throughput", `${quantity(run.throughput_rps)} req/s`),
+        row("mean response", duration(run.response_ms.mean)),
+        ...(interval ? [row("95 % interval", `${duration(interval[0])} \u2013 ${duration(interval[1])}`)] : []),
+        row("p99", duration(run.response_ms.p99)),
+      ],
+    };
+  };
+  return { x: rates(all), y: means(all), draw, read };
+}
+
+function spansDecades(runs: readonly Run[]): boolean {
+  const all = runs.map((run) => run.response_ms.mean);
+  return Math.min(...all) > 0 && Math.max(...all) / Math.min(...all) > 12;
+}
+
+function whisker(pen: Pen, { run, look }: Spot): void {
+  const interval = run.response_ms.ci95;
+  if (interval === null || interval[0] <= 0) return;
+  const { ctx, scale } = pen;
+  const x = Math.round(pen.x(run.throughput_rps));
+  ctx.beginPath();
+  ctx.moveTo(x, pen.y(interval[0]));
+  ctx.lineTo(x, pen.y(interval[1]));
+  ctx.strokeStyle = look.ink;
+  ctx.globalAlpha = 0.55;
+  ctx.lineWidth = 1.5 * scale;
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+}
+
+/** Labels go right of their point, or left, above or below; where all are taken, the read-out has to do. */
+function labels(pen: Pen, spots: readonly Spot[], ground: string, ink: string): void {
+  const { ctx, scale } = pen;
+  ctx.save();
+  ctx.font = `${11 * scale}px ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  const taken = spots.map(({ run }) => {
+    const [x, y, r] = [pen.x(run.throughput_rps), pen.y(run.response_ms.mean), RADIUS * scale];
+    return { left: x - r, right: x + r, top: y - r, bottom: y + r };
+  });
+  for (const { run } of spots) {
+    const text = run.label.length > LABEL_MAX ? `${run.label.slice(0, LABEL_MAX - 1)}\u2026` : run.label;
+    const width = ctx.measureText(text).width;
+    const [x, y, gap, half] = [pen.x(run.throughput_rps), pen.y(run.response_ms.mean), 10 * scale, 8 * scale];
+    const places = [
+      [x + gap, y],
+      [x - gap - width, y],
+      [x - width / 2, y - 2 * gap],
+      [x - width / 2, y + 2 * gap],
+    ] as const;
+    const boxes = places.map(([left, middle]) => ({ left, right: left + width, top: middle - half, bottom: middle + half }));
+    const free = boxes.find((box) => fits(pen, box) && !taken.some((other) => overlap(box, other)));
+    if (free === undefined) continue;
+    taken.push(free);
+    ctx.lineWidth = 3 * scale;
+    ctx.strokeStyle = ground;
+    ctx.fillStyle = ink;
+    ctx.strokeText(text, free.left, (free.top + free.bottom) / 2);
+    ctx.fillText(text, free.left, (free.top + free.bottom) / 2);
+  }
+  ctx.restore();
+}
+
+interface Box {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+function fits(pen: Pen, box: Box): boolean {
+  return box.left >= pen.left && box.right <= pen.right && box.top >= pen.top && box.bottom <= pen.bottom;
+}
+
+function overlap(one: Box, other: Box): boolean {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+}
+
+function rates(runs: readonly Run[]): Extent {
+  const all = runs.map((run) => run.throughput_rps);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  // Equal rates, as an open replay has them, still need an axis.
+  const margin = Math.max((high - low) * 0.2, high * 0.02, 1e-9);
+  return [Math.max(0, low - margin), high + margin];
+}
+
+function means(runs: readonly Run[]): Extent {
+  const values = runs.flatMap((run) => [run.response_ms.mean, ...(run.response_ms.ci95 ?? [])]);
+  const positive = values.filter((value) => value > 0);
+  const high = Math.max(...positive, 1e-3);
+  const low = Math.min(...positive, high);
+  return spansDecades(runs) ? [low * 0.8, high * 1.25] : [0, high * 1.08];
+}

@@ -1,0 +1,70 @@
+// Numbers as people read them: four digits that matter, thin spaces between thousands, units where they stand alone.
+
+const THIN = "\u2009";
+const MINUS = "\u2212";
+export const NONE = "\u2013";
+
+function grouped(digits: string): string {
+  const [whole = "", rest] = digits.split(".");
+  const spaced = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN) : whole;
+  return rest === undefined ? spaced : `${spaced}.${rest}`;
+}
+
+/** A quantity with about four digits. */
+export function quantity(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NONE;
+  const size = Math.abs(value);
+  const sign = value < 0 ? MINUS : "";
+  if (size === 0) return "0";
+  if (size < 0.001) return sign + size.toExponential(1).replace("e-", "e" + MINUS);
+  if (size >= 1e9) return sign + size.toExponential(2).replace("e+", "e");
+  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  return sign + grouped(size.toFixed(decimals));
+}
+
+/** A count, whole. */
+export function count(value: number): string {
+  return grouped(String(value));
+}
+
+/** A share in percent. */
+export function percent(share: number, digits = 1): string {
+  return `${(share * 100).toFixed(digits)}${THIN}%`;
+}
+
+/** A duration given in milliseconds, in the unit that suits it. */
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return NONE;
+  const size = Math.abs(ms);
+  if (size === 0) return `0${THIN}ms`;
+  if (size < 1) return `${quantity(ms * 1000)}${THIN}µs`;
+  if (size >= 10_000) return `${quantity(ms / 1000)}${THIN}s`;
+  return `${quantity(ms)}${THIN}ms`;
+}
+
+/** A span given in seconds. */
+export function span(seconds: number): string {
+  if (seconds >= 172_800) return `${quantity(seconds / 86_400)}${THIN}days`;
+  if (seconds >= 7_200) return `${quantity(seconds / 3_600)}${THIN}h`;
+  if (seconds >= 180) return `${quantity(seconds / 60)}${THIN}min`;
+  return duration(seconds * 1000);
+}
+
+/** How many times the best. */
+export function ratio(value: number): string {
+  return `${grouped(value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2))}×`;
+}
+
+/** A tick of an axis: as short as it can be. */
+export function tick(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(0).replace("e+", "e").replace("-", MINUS);
+  return grouped(String(Number(value.toPrecision(6)))).replace("-", MINUS);
+}
+
+/** The share of requests that are slower, as the percentile it leaves: 0.01 is p99. */
+export function percentile(slower: number): string {
+  const digits = Math.max(0, Math.round(-Math.log10(slower)) - 2);
+  return `p${((1 - slower) * 100).toFixed(digits)}`;
+}

@@ -1,0 +1,61 @@
+// The columns of the table of numbers, in groups.
+
+import type { Run, Times } from "../wire";
+
+export interface Column {
+  key: string;
+  group: string;
+  name: string;
+  unit: string;
+  /** What a listener or a pointer is told. */
+  help: string;
+  value: (run: Run) => number | null;
+  /** Which end is good; `none` where neither is. */
+  good: "low" | "high" | "none";
+}
+
+const STATISTICS: [keyof Omit<Times, "ci95">, string, string][] = [
+  ["mean", "mean", "Arithmetic mean"],
+  ["p50", "p50", "Median"],
+  ["p95", "p95", "95th percentile"],
+  ["p99", "p99", "99th percentile"],
+  ["p999", "p99.9", "99.9th percentile"],
+  ["max", "max", "Longest"],
+];
+
+function column(group: string, name: string, unit: string, help: string, good: Column["good"], value: Column["value"]): Column {
+  return { key: `${group}.${name}.${unit}`, group, name, unit, help, value, good };
+}
+
+export const COLUMNS: readonly Column[] = [
+  column("Throughput", "rate", "req/s", "Requests answered per second", "high", (run) => run.throughput_rps),
+  column("Throughput", "data", "MB/s", "Megabytes read and written per second", "high", (run) => run.throughput_mb_s),
+  ...STATISTICS.map(([key, name, help]) =>
+    column("Response", name, "ms", `${help} of response times, arrival to answer`, "low", (run) => run.response_ms[key]),
+  ),
+  column("Reads", "mean", "ms", "Mean response time of reads", "low", (run) => run.read_response_ms?.mean ?? null),
+  column("Reads", "p99", "ms", "99th percentile of reads", "low", (run) => run.read_response_ms?.p99 ?? null),
+  column("Writes", "mean", "ms", "Mean response time of writes", "low", (run) => run.write_response_ms?.mean ?? null),
+  column("Writes", "p99", "ms", "99th percentile of writes", "low", (run) => run.write_response_ms?.p99 ?? null),
+  column("Mean parts", "wait", "ms", "Arrival to start on the drive", "low", (run) => run.wait_ms.mean),
+  column("Mean parts", "service", "ms", "Start on the drive to answer", "low", (run) => run.service_ms.mean),
+  column("Drive", "busy", "%", "Share of the time that the drive was busy", "none", (run) => run.utilisation * 100),
+  column("Drive", "queue", "mean", "Mean number of requests in the system", "low", (run) => run.queue_mean),
+  column("Drive", "queue", "max", "Most requests in the system at once", "low", (run) => run.queue_max),
+  column("Counted", "requests", "", "Requests answered, warm-up included", "none", (run) => run.requests),
+];
+
+/** Distributions of a run for its details. */
+export const DISTRIBUTIONS: readonly [string, (run: Run) => Times | null][] = [
+  ["response", (run) => run.response_ms],
+  ["response, reads", (run) => run.read_response_ms],
+  ["response, writes", (run) => run.write_response_ms],
+  ["wait", (run) => run.wait_ms],
+  ["wait, reads", (run) => run.read_wait_ms],
+  ["wait, writes", (run) => run.write_wait_ms],
+  ["service", (run) => run.service_ms],
+  ["service, reads", (run) => run.read_service_ms],
+  ["service, writes", (run) => run.write_service_ms],
+];
+
+export { STATISTICS };

@@ -1,0 +1,127 @@
+// What the reader chose: the runs that are drawn, the theme, and the looks of a run. Charts and panels share it.
+
+import { flushSync } from "svelte";
+
+import type { Results } from "./wire";
+
+export type Theme = "auto" | "light" | "dark";
+
+/** Runs drawn at first; more would hide each other. */
+const DRAWN_FIRST = 8;
+/** Where the theme is kept; a file opened from a disk may be refused the storage, and then it is not kept. */
+const THEME_KEY = "nearslot-theme";
+
+// Told apart by people who do not see all colours: Okabe and Ito's eight ("Color Universal Design", 2008), darker on
+// light ground where theirs are too pale, lighter on dark ground. Beyond eight, dashes tell runs apart.
+const INKS = {
+  light: ["#0072b2", "#d55e00", "#00836a", "#b3548c", "#a87400", "#2f93cc", "#5b5f66", "#7d7a00"],
+  dark: ["#5aaef0", "#ff8a47", "#33c9a0", "#e696c6", "#eab53c", "#9adcff", "#c9ced6", "#d6d04c"],
+} as const;
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 5], [5, 2, 1, 2], [1, 5], [12, 3, 5, 3]];
+export const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "plus", "star", "ring"] as const;
+
+/** How a run looks in every chart. */
+export interface Look {
+  ink: string;
+  dash: number[];
+  shape: (typeof SHAPES)[number];
+}
+
+export class View {
+  /** Whether each run is drawn, by its index. */
+  drawn: boolean[] = $state([]);
+  theme: Theme = $state("auto");
+  /** What the system prefers. */
+  #systemDark = $state(false);
+  /** Paper is light. */
+  #printing = $state(false);
+  readonly dark: boolean = $derived(
+    !this.#printing && (this.theme === "dark" || (this.theme === "auto" && this.#systemDark)),
+  );
+  /** Indexes of all runs, best first, those without a rank last. */
+  readonly order: number[];
+  /** Indexes of the runs that are drawn, best first. */
+  readonly shown: number[] = $derived.by(() => this.order.filter((index) => this.drawn[index]));
+
+  constructor(results: Results) {
+    const ranked = results.ranking.map((rank) => rank.run);
+    const others = results.runs.map((_, index) => index).filter((index) => !ranked.includes(index));
+    this.order = [...ranked, ...others];
+    this.best();
+    this.theme = kept();
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    this.#systemDark = dark.matches;
+    dark.addEventListener("change", () => (this.#systemDark = dark.matches));
+    addEventListener("beforeprint", () => this.#print(true));
+    addEventListener("afterprint", () => this.#print(false));
+  }
+
+  /** Ground of the charts, for halos around what must be read. */
+  get ground(): string {
+    return this.dark ? "#14181d" : "#ffffff";
+  }
+
+  /** Ink of words in the charts. */
+  get ink(): string {
+    return this.dark ? "#e9edf2" : "#15181d";
+  }
+
+  /** Reads, writes, and the way between them. */
+  get arm(): { read: string; write: string; path: string } {
+    return this.dark
+      ? { read: "#5aaef0", write: "#ff8a47", path: "rgb(233 237 242 / 16%)" }
+      : { read: "#0072b2", write: "#d55e00", path: "rgb(21 24 29 / 14%)" };
+  }
+
+  /** Paper does not wait: the page changes before the event returns. */
+  #print(printing: boolean): void {
+    document.documentElement.toggleAttribute("data-print", printing);
+    this.#printing = printing;
+    flushSync();
+  }
+
+  choose(theme: Theme): void {
+    this.theme = theme;
+    try {
+      localStorage.setItem(THEME_KEY, theme);
+    } catch {
+      // Refused: the choice lasts as long as the page.
+    }
+  }
+
+  toggle(index: number): void {
+    this.drawn[index] = !this.drawn[index];
+  }
+
+  only(index: number): void {
+    this.drawn = this.order.map((_, other) => other === index);
+  }
+
+  all(drawn: boolean): void {
+    this.drawn = this.order.map(() => drawn);
+  }
+
+  best(): void {
+    const best = new Set(this.order.slice(0, DRAWN_FIRST));
+    this.drawn = this.order.map((_, index) => best.has(index));
+  }
+
+  look(index: number): Look {
+    const inks = INKS[this.dark ? "dark" : "light"];
+    const round = Math.floor(index / inks.length);
+    return {
+      ink: inks[index % inks.length]!,
+      dash: DASHES[round % DASHES.length]!,
+      shape: SHAPES[(index + round) % SHAPES.length]!,
+    };
+  }
+}
+
+function kept(): Theme {
+  try {
+    const theme = localStorage.getItem(THEME_KEY);
+    return theme === "light" || theme === "dark" ? theme : "auto";
+  } catch {
+    return "auto";
+  }
+}

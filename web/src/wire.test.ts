@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, test } from "vitest";
+
+import { parse, WireError } from "./wire";
+
+const source = readFileSync(new URL("../fixtures/results.json", import.meta.url), "utf8");
+const sample = () => JSON.parse(source);
+
+function changed(change: (value: any) => void): string {
+  const value = sample();
+  change(value);
+  return JSON.stringify(value);
+}
+
+describe("the sample that Rust wrote", () => {
+  test("is read whole", () => {
+    const { results, inspect } = parse(source);
+    expect(results.runs).toHaveLength(6);
+    expect(results.ranking).toHaveLength(6);
+    expect(results.seed).toBe("42");
+    expect(results.runs[0]?.series?.cdf_ms.length).toBeGreaterThan(100);
+    expect(inspect).toBeNull();
+  });
+
+  test("loses nothing but the form of seed and operations", () => {
+    const { results } = parse(source);
+    const { seed, runs, ...rest } = results;
+    const raw = sample().results;
+    const plain = runs.map((run) => ({ ...run, operations: Object.fromEntries(run.operations) }));
+    expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
+  });
+});
+
+describe("what is not there", () => {
+  test("may be null where the contract says so", () => {
+    const text = changed((value) => {
+      value.results.trace = null;
+      value.results.runs[0].read_response_ms = null;
+      value.results.runs[0].response_ms.ci95 = null;
+      value.results.ranking[1].beyond_noise = null;
+      delete value.results.runs[1].series;
+    });
+    const { results } = parse(text);
+    expect(results.trace).toBeNull();
+    expect(results.runs[1]?.series).toBeNull();
+  });
+
+  test("keeps the digits of a large seed", () => {
+    const text = changed((value) => (value.results.seed = "18446744073709551615"));
+    expect(parse(text).results.seed).toBe("18446744073709551615");
+  });
+});
+
+describe("what the page does not know is refused by name", () => {
+  const wrong: [string, (value: any) => void, string][] = [
+    ["a newer layout", (v) => (v.results.schema = 2), "layout 2"],
+    ["an unknown key", (v) => (v.results.runs[2].response_ms.p42 = 1), "results.runs[2].response_ms: unknown key p42"],
+    ["a missing key", (v) => delete v.results.runs[1].queue_max, "results.runs[1].queue_max is missing"],
+    ["null for a number", (v) => (v.results.runs[0].seek_ms = null), "results.runs[0].seek_ms: expected a number"],
+    ["words for a number", (v) => (v.results.runs[0].wait_ms.p50 = "1"), "wait_ms.p50: expected a number, found string"],
+    ["half an interval", (v) => (v.results.runs[0].response_ms.ci95 = [1]), "ci95: expected two numbers"],
+    ["a negative count", (v) => (v.results.runs[0].requests = -1), "requests: expected a count"],
+    ["uneven series", (v) => v.results.runs[0].series.queue.pop(), "differ in length"],
+    ["a rank without run", (v) => (v.results.ranking[0].run = 99), "names run 99"],
+    ["no results", (v) => delete v.results, "results is missing"],
+  ];
+  test.each(wrong)("%s", (_name, change, message) => {
+    expect(() => parse(changed(change))).toThrow(WireError);
+    expect(() => parse(changed(change))).toThrow(message);
+  });
+
+  test("no JSON", () => {
+    expect(() => parse("NEARSLOT_DATA")).toThrow("not JSON");
+  });
+});

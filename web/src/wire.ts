@@ -1,0 +1,221 @@
+// What the report's data are. One parser checks them key by key and rejects what it does not know: a page that shows
+// half of a newer file as if it were all would be worse than one that says so.
+//
+// The shapes mirror `crates/lab/src/outcome.rs`; `fixtures/results.json` is written there and read here by a test.
+
+/** Version of the layout that this page reads. */
+export const SCHEMA = 1;
+
+/** Data that are not what this page knows; says where. */
+export class WireError extends Error {
+  override name = "WireError";
+}
+
+type Parser<T> = (value: unknown, path: string) => T;
+type Parsed<P> = P extends Parser<infer T> ? T : never;
+type Shape = Record<string, Parser<unknown>>;
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+function fail(path: string, expected: string, value: unknown): never {
+  const found = value === null ? "null" : Array.isArray(value) ? "a list" : typeof value;
+  throw new WireError(`${path || "the file"}: expected ${expected}, found ${found}`);
+}
+
+const text: Parser<string> = (value, path) =>
+  typeof value === "string" ? value : fail(path, "text", value);
+
+const flag: Parser<boolean> = (value, path) =>
+  typeof value === "boolean" ? value : fail(path, "true or false", value);
+
+const number: Parser<number> = (value, path) =>
+  typeof value === "number" && Number.isFinite(value) ? value : fail(path, "a number", value);
+
+const count: Parser<number> = (value, path) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fail(path, "a count", value);
+
+/** An integer of any size, as its digits: what exceeds a double arrives in quotes. */
+const digits: Parser<string> = (value, path) => {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return String(value);
+  return typeof value === "string" && /^[0-9]+$/.test(value) ? value : fail(path, "an integer", value);
+};
+
+const json: Parser<Json> = (value, path) =>
+  value === undefined ? fail(path, "a value", value) : (value as Json);
+
+function nullable<T>(inner: Parser<T>): Parser<T | null> {
+  return (value, path) => (value === null ? null : inner(value, path));
+}
+
+function list<T>(inner: Parser<T>): Parser<T[]> {
+  return (value, path) =>
+    Array.isArray(value)
+      ? value.map((item, index) => inner(item, `${path}[${index}]`))
+      : fail(path, "a list", value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function dictionary<T>(inner: Parser<T>): Parser<Map<string, T>> {
+  return (value, path) => {
+    if (!isObject(value)) fail(path, "an object", value);
+    const entries = Object.entries(value);
+    return new Map(entries.map(([key, item]) => [key, inner(item, `${path}.${key}`)]));
+  };
+}
+
+function object<S extends Shape>(shape: S): Parser<{ [K in keyof S]: Parsed<S[K]> }> {
+  return (value, path) => {
+    if (!isObject(value)) fail(path, "an object", value);
+    for (const key of Object.keys(value)) {
+      if (!Object.hasOwn(shape, key)) throw new WireError(`${path || "the file"}: unknown key ${key}`);
+    }
+    const prefix = path ? `${path}.` : "";
+    const parsed = Object.entries(shape).map(([key, inner]) => {
+      if (!Object.hasOwn(value, key)) throw new WireError(`${prefix}${key} is missing`);
+      return [key, inner(value[key], prefix + key)];
+    });
+    return Object.fromEntries(parsed) as { [K in keyof S]: Parsed<S[K]> };
+  };
+}
+
+const interval: Parser<[number, number]> = (value, path) => {
+  const [low, high, ...rest] = list(number)(value, path);
+  if (low === undefined || high === undefined || rest.length > 0) fail(path, "two numbers", value);
+  return [low, high];
+};
+
+const times = object({
+  mean: number,
+  p50: number,
+  p95: number,
+  p99: number,
+  p999: number,
+  max: number,
+  ci95: nullable(interval),
+});
+
+const anySeries = object({
+  cdf_ms: list(number),
+  cdf_share: list(number),
+  time_s: list(number),
+  rate_rps: list(number),
+  response_ms: list(nullable(number)),
+  queue: list(number),
+  arm_s: list(number),
+  arm_share: list(number),
+  arm_band: list(count),
+  arm_write: list(flag),
+});
+
+/** Series whose lists that belong together are equally long. */
+const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
+  const lists = anySeries(value, path);
+  const groups = [
+    [lists.cdf_ms, lists.cdf_share],
+    [lists.time_s, lists.rate_rps, lists.response_ms, lists.queue],
+    [lists.arm_s, lists.arm_share, lists.arm_band, lists.arm_write],
+  ];
+  for (const group of groups) {
+    if (new Set(group.map((one) => one.length)).size > 1) {
+      throw new WireError(`${path}: lists that belong together differ in length`);
+    }
+  }
+  return lists;
+};
+
+const runShape = object({
+  label: text,
+  config: json,
+  replay: text,
+  requests: count,
+  warmup_requests: count,
+  operations: dictionary(count),
+  pending: count,
+  duration_s: number,
+  throughput_rps: number,
+  throughput_mb_s: number,
+  response_ms: times,
+  read_response_ms: nullable(times),
+  write_response_ms: nullable(times),
+  wait_ms: times,
+  read_wait_ms: nullable(times),
+  write_wait_ms: nullable(times),
+  service_ms: times,
+  read_service_ms: nullable(times),
+  write_service_ms: nullable(times),
+  seek_ms: number,
+  rotation_ms: number,
+  transfer_ms: number,
+  overhead_ms: number,
+  utilisation: number,
+  queue_mean: number,
+  queue_max: count,
+  simulated_in_s: number,
+  series: nullable(series),
+});
+
+/** A run; its series may be left out. */
+const run: Parser<Parsed<typeof runShape>> = (value, path) =>
+  runShape(isObject(value) && !Object.hasOwn(value, "series") ? { ...value, series: null } : value, path);
+
+const rank = object({
+  run: count,
+  label: text,
+  response_ms_mean: number,
+  ratio_to_best: number,
+  beyond_noise: nullable(flag),
+});
+
+const trace = object({
+  files: list(text),
+  format: text,
+  hash: text,
+  requests: count,
+  device: text,
+  span_s: number,
+  fit: text,
+  spread: text,
+});
+
+const results = object({
+  schema: count,
+  version: text,
+  seed: digits,
+  trace: nullable(trace),
+  runs: list(run),
+  ranking: list(rank),
+  runs_planned: count,
+  warnings: list(text),
+});
+
+const payload = object({ results, inspect: nullable(json) });
+
+export type Times = Parsed<typeof times>;
+export type Series = Parsed<typeof anySeries>;
+export type Run = Parsed<typeof run>;
+export type Rank = Parsed<typeof rank>;
+export type Trace = Parsed<typeof trace>;
+export type Results = Parsed<typeof results>;
+export type Payload = Parsed<typeof payload>;
+
+/** Reads the data of a report. Throws a [WireError] that names the first place that is wrong. */
+export function parse(source: string): Payload {
+  let value: unknown;
+  try {
+    value = JSON.parse(source);
+  } catch {
+    throw new WireError("the file holds no report: its data are not JSON");
+  }
+  const schema = isObject(value) && isObject(value["results"]) ? value["results"]["schema"] : undefined;
+  if (typeof schema === "number" && schema !== SCHEMA) {
+    throw new WireError(`the data have layout ${schema}, this page reads layout ${SCHEMA}`);
+  }
+  const parsed = payload(value, "");
+  for (const { run: index } of parsed.results.ranking) {
+    if (index >= parsed.results.runs.length) throw new WireError(`the ranking names run ${index}, which is not there`);
+  }
+  return parsed;
+}
