@@ -176,7 +176,12 @@ impl Buffer {
             }
             let hit = segment.first <= first && first < segment.end;
             if segment.state == State::Empty || !hit {
+                // Blocks read out of turn may have pushed out the place of the next one.
+                let next = firmware.buffer.read_hits_on_next_block
+                    && first == segment.end
+                    && segment.first <= first;
                 match segment.state {
+                    State::Reading if next => best.offer(5, index, Match::Partial),
                     State::Empty => best.offer(3, index, Match::Miss),
                     State::Clean => best.offer(2, index, Match::Miss),
                     State::Reading => best.offer(1, index, Match::Miss),

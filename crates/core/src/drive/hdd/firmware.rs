@@ -79,6 +79,9 @@ pub struct BufferParameters {
     /// The same of writes (immediate buffer write).
     #[serde(default)]
     pub zero_latency_writes: bool,
+    /// A read that begins with the very block that read-ahead reads next is a hit (allow almost read hits).
+    #[serde(default)]
+    pub read_hits_on_next_block: bool,
     /// Reads are answered with written data (allow read hits on write data).
     #[serde(default = "yes")]
     pub read_hits_on_writes: bool,

@@ -40,8 +40,9 @@ impl Controller {
             if job.op == Op::Write && self.firmware.buffer.write_ends_read_ahead && overlaps {
                 (segment.ahead_min, segment.ahead_max) = (segment.end, segment.end);
             }
-            let inside = segment.first <= job.first && job.first < segment.end;
-            if job.op == Op::Read && job.segment == Some(own) && inside {
+            // Its segment was chosen for what it holds, or is about to hold.
+            let hit = job.meets != Match::Miss && job.segment == Some(own);
+            if job.op == Op::Read && hit {
                 return true;
             }
         }

@@ -132,6 +132,23 @@ fn a_read_takes_over_what_is_being_read_ahead() {
 }
 
 #[test]
+fn a_stream_of_reads_keeps_its_turn_if_the_next_block_counts_as_a_hit() {
+    // Block 5 begins to pass at 5 ms; the command that asks for it comes at 5.1 ms.
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Read, 3, 2);
+    assert_eq!(run(&mut drive, 5_100, Op::Read, 5, 1).0, 16_100);
+    let mut drive = with(&[(
+        "write_behind",
+        "read_hits_on_next_block = true\nwrite_behind",
+    )]);
+    run(&mut drive, 0, Op::Read, 3, 2);
+    assert_eq!(
+        run(&mut drive, 5_100, Op::Read, 5, 1),
+        (6_100, [100, 0, 0, 900])
+    );
+}
+
+#[test]
 fn read_ahead_stops_behind_its_sector() {
     let mut drive = with(&[]);
     run(&mut drive, 0, Op::Read, 3, 2);
@@ -397,6 +414,7 @@ fn random_settings(rng: &mut Rng) -> String {
         "partial_hit_at_once",
         "zero_latency_reads",
         "zero_latency_writes",
+        "read_hits_on_next_block",
         "read_hits_on_writes",
     ] {
         line(key, (rng.below(2) == 0).to_string());
