@@ -7,6 +7,7 @@ mod words;
 
 pub mod grid;
 mod hash;
+pub mod inspect;
 pub mod load;
 pub mod measure;
 pub mod outcome;

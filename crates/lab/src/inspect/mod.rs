@@ -1,0 +1,272 @@
+//! Looks a trace over: what is in it, whether it is sane, and what to know before believing it.
+//!
+//! One pass over the batches of a reader, in bounded memory (at most about 120 MB, most of it for the footprint). Each part
+//! of the picture has a counter of its own, which sees every batch; nothing is kept of a record but what counters keep.
+//! Some 100 to 150 ns per record altogether.
+
+mod arrivals;
+mod inspection;
+mod observed;
+mod sequence;
+mod sizes;
+mod sketch;
+mod text;
+mod timeline;
+mod touched;
+mod warnings;
+
+use std::collections::BTreeMap;
+
+use nearslot_core::units::{BLOCK_BYTES, Blocks};
+
+pub use inspection::*;
+
+use crate::survey::{DeviceSummary, Summary, Survey, Volume};
+use crate::trace::{Anomaly, Header, Record, Spread, TraceError, TraceOp, TraceReader};
+
+/// Pages of the footprint and of working sets: 4 KiB.
+const PAGE_BITS: u32 = 12;
+/// Longer requests are not walked page by page: no device takes them, so the length is not one.
+const OUTSIZED_BYTES: u64 = 1 << 30;
+
+/// What to hold a trace against.
+#[derive(Clone, Debug, Default)]
+pub struct Against {
+    /// Name and capacity of a drive that it is to be replayed on.
+    pub drive: Option<(String, Blocks)>,
+}
+
+/// A pass over a trace that has not ended.
+pub struct Inspector {
+    against: Against,
+    survey: Survey,
+    sizes: sizes::SizeCounter,
+    touched: touched::Touched,
+    timeline: timeline::TimelineCounter,
+    arrivals: arrivals::ArrivalCounter,
+    sequence: sequence::SequenceCounter,
+    observed: observed::Observed,
+    /// Requests by client.
+    clients: Vec<u64>,
+    /// Requests behind the end of the drive.
+    beyond: u64,
+    /// Media requests of which neither offset nor length is a multiple of 512 bytes.
+    odd: u64,
+}
+
+/// Inspects everything that `reader` has left.
+///
+/// # Errors
+/// The trace cannot be read to its end.
+pub fn inspect(reader: &mut TraceReader, against: Against) -> Result<Inspection, TraceError> {
+    let mut inspector = Inspector::new(against);
+    let mut batch = Vec::new();
+    while reader.next_batch(&mut batch)? {
+        inspector.record(&batch);
+    }
+    Ok(inspector.finish(reader.header()))
+}
+
+impl Inspector {
+    /// A pass that has seen nothing.
+    pub fn new(against: Against) -> Inspector {
+        Inspector {
+            against,
+            survey: Survey::new(),
+            sizes: sizes::SizeCounter::new(),
+            touched: touched::Touched::new(),
+            timeline: timeline::TimelineCounter::new(),
+            arrivals: arrivals::ArrivalCounter::default(),
+            sequence: sequence::SequenceCounter::default(),
+            observed: observed::Observed::default(),
+            clients: Vec::new(),
+            beyond: 0,
+            odd: 0,
+        }
+    }
+
+    /// Takes the next records of the trace.
+    pub fn record(&mut self, batch: &[Record]) {
+        self.survey.record(batch);
+        self.sizes.record(batch);
+        self.touched.record(batch);
+        self.timeline.record(batch);
+        self.arrivals.record(batch);
+        self.sequence.record(batch);
+        self.observed.record(batch);
+        self.count(batch);
+    }
+
+    fn count(&mut self, batch: &[Record]) {
+        let capacity = self
+            .against
+            .drive
+            .as_ref()
+            .map_or(u64::MAX, |(_, blocks)| blocks.bytes());
+        for record in batch {
+            let client = record.client as usize;
+            if client >= self.clients.len() {
+                self.clients.resize(client + 1, 0);
+            }
+            self.clients[client] += 1;
+            self.beyond += u64::from(record.len > 0 && record.end() > capacity);
+            let odd = |bytes: u64| !bytes.is_multiple_of(BLOCK_BYTES);
+            let media = record.op.is_media();
+            self.odd += u64::from(media && odd(record.offset) && odd(record.len));
+        }
+    }
+
+    /// What all records together are; `header` is the reader's, after its last batch.
+    pub fn finish(self, header: &Header) -> Inspection {
+        let summary = self.survey.finish();
+        let arrivals = self.arrivals.arrivals();
+        let span_s = self.arrivals.span_s();
+        let spread_out = matches!(header.spread, Some(how) if how != Spread::None);
+        let mut inspection = Inspection {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            format: header.format.clone(),
+            format_version: header.version.clone(),
+            files: header.files.clone(),
+            notes: header.notes.clone(),
+            hash: summary.hash_hex(),
+            requests: summary.requests,
+            limited: header.limited,
+            span_s,
+            time: Times {
+                kind: header.time_kind,
+                resolution_ns: header.resolution_ns,
+                step_ns: self.arrivals.step_ns().filter(|_| !spread_out),
+                epoch_unix_ns: header.epoch_unix_ns,
+                spread: header.spread,
+            },
+            operations: operations(&summary),
+            read_share: share_of_reads(|op| u128::from(summary.of(op).requests)),
+            read_bytes_share: share_of_reads(|op| summary.of(op).bytes),
+            devices: devices(&summary, header),
+            clients: clients(&self.clients, header),
+            sizes: self.sizes.sizes(),
+            alignment: self.sizes.alignment(),
+            footprint: self.touched.footprint(),
+            timeline: self.timeline.timeline(),
+            sequentiality: self.sequence.sequentiality(),
+            throughput: throughput(&summary, span_s, self.arrivals.peak_1s_bytes()),
+            arrivals,
+            response: self.observed.response(),
+            service: self.observed.service(),
+            queue: self.observed.queue(),
+            anomalies: oddities(header),
+            lost_share: lost_share(summary.requests, header.anomalies.of(Anomaly::Lost)),
+            warnings: Vec::new(),
+        };
+        let more = warnings::More {
+            summary: &summary,
+            against: &self.against,
+            beyond: self.beyond,
+            odd: self.odd,
+        };
+        inspection.warnings = warnings::warnings(&inspection, &more);
+        inspection
+    }
+}
+
+fn operations(summary: &Summary) -> BTreeMap<&'static str, Operation> {
+    let operation = |op: TraceOp| {
+        let Volume { requests, bytes } = summary.of(op);
+        (requests > 0).then_some((op.name(), Operation { requests, bytes }))
+    };
+    TraceOp::ALL.into_iter().filter_map(operation).collect()
+}
+
+fn share_of_reads(of: impl Fn(TraceOp) -> u128) -> Option<f64> {
+    let (reads, writes) = (of(TraceOp::Read), of(TraceOp::Write));
+    (reads + writes > 0).then(|| reads as f64 / (reads + writes) as f64)
+}
+
+fn devices(summary: &Summary, header: &Header) -> Vec<Device> {
+    let device = |(dev, found): (usize, &DeviceSummary)| {
+        (found.requests > 0).then(|| Device {
+            name: header
+                .devices
+                .get(dev)
+                .map_or_else(|| dev.to_string(), |d| d.name.clone()),
+            requests: found.requests,
+            reads: found.reads,
+            writes: found.writes,
+            end_bytes: found.end_bytes,
+        })
+    };
+    let mut devices: Vec<Device> = summary
+        .devices
+        .iter()
+        .enumerate()
+        .filter_map(device)
+        .collect();
+    devices.sort_by(|a, b| {
+        b.requests
+            .cmp(&a.requests)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    devices
+}
+
+fn clients(requests: &[u64], header: &Header) -> Clients {
+    let named = requests
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, requests)| **requests > 0);
+    let client = |(client, requests): (usize, &u64)| Client {
+        name: header
+            .clients
+            .get(client)
+            .map_or_else(|| client.to_string(), Clone::clone),
+        requests: *requests,
+    };
+    let mut busiest: Vec<Client> = named.map(client).collect();
+    let count = busiest.len() as u64;
+    busiest.sort_by(|a, b| {
+        b.requests
+            .cmp(&a.requests)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    busiest.truncate(Clients::BUSIEST_MAX);
+    Clients { count, busiest }
+}
+
+fn throughput(summary: &Summary, span_s: f64, peak_1s_bytes: Option<u128>) -> Throughput {
+    let (read, written) = (
+        summary.of(TraceOp::Read).bytes,
+        summary.of(TraceOp::Write).bytes,
+    );
+    let rate = |bytes: u128| (span_s > 0.0).then(|| bytes as f64 / 1e6 / span_s);
+    Throughput {
+        mean_mb_s: rate(read + written),
+        read_mb_s: rate(read),
+        write_mb_s: rate(written),
+        peak_1s_mb_s: peak_1s_bytes.map(|bytes| bytes as f64 / 1e6),
+    }
+}
+
+fn lost_share(kept: u64, lost: u64) -> f64 {
+    match kept + lost {
+        0 => 0.0,
+        all => lost as f64 / all as f64,
+    }
+}
+
+fn oddities(header: &Header) -> Vec<Oddity> {
+    let oddity = |(kind, count)| {
+        let examples = header.anomalies.examples().iter();
+        let of_kind = examples.filter(|(other, _)| *other == kind);
+        Oddity {
+            kind,
+            count,
+            examples: of_kind.map(|(_, example)| example.clone()).collect(),
+        }
+    };
+    header.anomalies.iter().map(oddity).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Whole inspections: what is found, what is warned about, what is printed.
+
+use super::*;
+use crate::trace::{Anomalies, Device as TracedDevice, TimeKind};
+
+fn header() -> Header {
+    Header {
+        format: "toy".to_owned(),
+        version: None,
+        files: vec!["toy.csv".to_owned()],
+        epoch_unix_ns: None,
+        resolution_ns: 1_000,
+        time_kind: TimeKind::Arrival,
+        sector_size: 512,
+        devices: ["sda", "sdb"]
+            .map(|name| TracedDevice {
+                name: name.to_owned(),
+                ..TracedDevice::default()
+            })
+            .into(),
+        clients: ["", "postgres", "cc1"].map(str::to_owned).into(),
+        requests: 0,
+        limited: false,
+        anomalies: Anomalies::default(),
+        notes: vec!["read as toy".to_owned()],
+        spread: None,
+    }
+}
+
+/// 20,000 requests, one every 2.5 ms: 3 of 4 read 4 KiB at random, the rest writes 8 KiB one after the other.
+fn records() -> Vec<Record> {
+    let record = |i: u64| {
+        let ts = i as i64 * 2_500_000 + (i % 7) as i64 * 1_000;
+        if i.is_multiple_of(4) {
+            let write = Record::new(ts, TraceOp::Write, (1 << 30) + i / 4 * 8192, 8192, 0);
+            Record { client: 1, ..write }
+        } else {
+            let page = nearslot_core::rng::mix(i) % 100_000;
+            let read = Record::new(ts, TraceOp::Read, page * 4096, 4096, 0);
+            Record {
+                client: 2,
+                response_ns: 5_000_000,
+                ..read
+            }
+        }
+    };
+    (0..20_000).map(record).collect()
+}
+
+fn inspected(records: &[Record], header: &Header, against: Against) -> Inspection {
+    let mut inspector = Inspector::new(against);
+    records
+        .chunks(4096)
+        .for_each(|batch| inspector.record(batch));
+    inspector.finish(header)
+}
+
+fn codes(found: &Inspection) -> Vec<&'static str> {
+    found.warnings.iter().map(|warning| warning.code).collect()
+}
+
+#[test]
+fn a_plausible_trace_has_no_warnings() {
+    let found = inspected(&records(), &header(), Against::default());
+    assert_eq!(codes(&found), [""; 0]);
+    assert_eq!((found.requests, found.devices[0].reads), (20_000, 15_000));
+    assert!((found.read_share.unwrap() - 0.75).abs() < 1e-12);
+    assert!((found.arrivals.mean_rps.unwrap() - 400.0).abs() < 0.1);
+    assert!((found.sequentiality.stream_share - 4_999.0 / 20_000.0).abs() < 1e-3);
+    assert_eq!(found.clients.busiest[0].name, "cc1");
+    assert!((found.queue.unwrap().mean.unwrap() - 1.5).abs() < 0.01);
+    assert_eq!(found.time.step_ns, Some(1_000));
+}
+
+#[test]
+fn times_a_thousand_times_off_are_told() {
+    let times = |factor: f64| -> Vec<Record> {
+        let scaled = |record: Record| Record {
+            ts: (record.ts as f64 * factor) as i64,
+            ..record
+        };
+        records().into_iter().map(scaled).collect()
+    };
+    let warned = |factor| codes(&inspected(&times(factor), &header(), Against::default()));
+    assert_eq!(warned(1_000.0), ["times-too-long"]);
+    assert_eq!(warned(1e-6), ["times-too-short"]);
+    assert_eq!(warned(0.0), ["no-times"]);
+}
+
+#[test]
+fn addresses_in_a_wrong_unit_are_told() {
+    let scaled = |scale: &dyn Fn(u64) -> u64| {
+        let mut records = records();
+        for record in &mut records {
+            (record.offset, record.len) = (scale(record.offset / 512 + 1), scale(record.len / 512));
+        }
+        codes(&inspected(&records, &header(), Against::default()))
+    };
+    assert_eq!(scaled(&|sectors| sectors), ["sectors-as-bytes"]);
+    assert_eq!(scaled(&|sectors| sectors * 512 * 512), ["bytes-as-sectors"]);
+    assert_eq!(
+        scaled(&|sectors| sectors * 512 + (1 << 55)),
+        ["address-absurd", "outsized"]
+    );
+}
+
+#[test]
+fn a_drive_that_is_too_small_is_named() {
+    let drive = Some(("toy-drive".to_owned(), Blocks(1 << 21)));
+    let found = inspected(&records(), &header(), Against { drive });
+    assert_eq!(codes(&found), ["beyond-drive"]);
+    let text = &found.warnings[0].text;
+    assert!(
+        text.contains("5000 of 20000") && text.contains("toy-drive"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_the_reader_found_odd_is_told() {
+    let mut header = header();
+    header.resolution_ns = 1_000_000_000;
+    header.spread = Some(Spread::Even);
+    let anomalies = &mut header.anomalies;
+    anomalies.add(Anomaly::DirectionGuessed, 9);
+    anomalies.add(Anomaly::Inversion, 3);
+    anomalies.add(Anomaly::Lost, 100);
+    let mut records = records();
+    records[7].dev = 1;
+    let found = inspected(&records, &header, Against::default());
+    let expected = [
+        "one-second-stamps",
+        "several-devices",
+        "not-monotone",
+        "lost-events",
+        "direction-guessed",
+    ];
+    assert_eq!(codes(&found), expected);
+    assert!((found.lost_share - 100.0 / 20_100.0).abs() < 1e-12);
+    assert_eq!(found.time.step_ns, None);
+}
+
+#[test]
+fn the_text_has_every_line_and_the_json_every_key() {
+    let found = inspected(&records(), &header(), Against::default());
+    let text = found.to_string();
+    for part in [
+        "20,000 in 49.998 s",
+        "75.0 % of requests",
+        "cc1 (15,000)",
+        "working set   ",
+        "median 4 KiB",
+        "resolution 1 us",
+    ] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["operations"]["read"]["requests"], 15_000);
+    assert_eq!(json["sizes"]["all"]["p50_bytes"], 4096);
+    assert_eq!(
+        json["timeline"]["working_set_mib"]
+            .as_array()
+            .unwrap()
+            .len(),
+        50
+    );
+}
+
+#[test]
+fn nothing_at_all_is_inspected_without_a_panic() {
+    let found = inspected(&[], &header(), Against::default());
+    assert_eq!(codes(&found), ["no-media"]);
+    assert!(found.to_string().contains("requests      0 in 0 s"));
+    let flush = [Record::new(0, TraceOp::Flush, 0, 0, 0)];
+    assert!(
+        inspected(&flush, &header(), Against::default())
+            .sizes
+            .all
+            .is_none()
+    );
+}

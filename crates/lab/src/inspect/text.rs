@@ -1,0 +1,458 @@
+//! An inspection for people: a page of aligned lines, rows of little bars, warnings last.
+
+use std::fmt::{self, Write as _};
+
+use super::inspection::{Inspection, Latency, SizeSpread};
+
+/// Width of the labels on the left.
+const LABEL: usize = 14;
+/// Devices and clients that are listed.
+const LISTED: usize = 6;
+
+impl fmt::Display for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        head(self, f)?;
+        who(self, f)?;
+        requests(self, f)?;
+        places(self, f)?;
+        when(self, f)?;
+        observed(self, f)?;
+        rows(self, f)?;
+        oddities(self, f)
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
+    writeln!(f, "{label:<LABEL$}{text}")
+}
+
+fn head(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let version = found
+        .format_version
+        .as_ref()
+        .map_or(String::new(), |v| format!(" {v}"));
+    let files = match found.files.as_slice() {
+        [only] => only.clone(),
+        [first, ..] => format!("{first} and {} more", found.files.len() - 1),
+        [] => String::new(),
+    };
+    line(f, "trace", &files)?;
+    line(f, "format", &format!("{}{version}", found.format))?;
+    for note in &found.notes {
+        line(f, "", note)?;
+    }
+    line(f, "hash", &found.hash)?;
+    let limited = if found.limited {
+        " (stopped at the limit)"
+    } else {
+        ""
+    };
+    let span = duration(found.span_s);
+    line(
+        f,
+        "requests",
+        &format!("{} in {span}{limited}", grouped(found.requests)),
+    )?;
+    let operations: Vec<String> = found
+        .operations
+        .iter()
+        .map(|(name, op)| match op.bytes {
+            0 => format!("{name} {}", grouped(op.requests)),
+            _ => format!(
+                "{name} {} ({})",
+                grouped(op.requests),
+                bytes(op.bytes as f64)
+            ),
+        })
+        .collect();
+    line(f, "operations", &operations.join(", "))?;
+    if let (Some(requests), Some(of_bytes)) = (found.read_share, found.read_bytes_share) {
+        let text = format!(
+            "{} of requests, {} of bytes",
+            percent(requests),
+            percent(of_bytes)
+        );
+        line(f, "reads", &text)?;
+    }
+    Ok(())
+}
+
+fn who(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (index, device) in found.devices.iter().take(LISTED).enumerate() {
+        let label = if index == 0 { "devices" } else { "" };
+        let text = format!(
+            "{}: {} requests, {} reads, {} writes, up to {}",
+            device.name,
+            grouped(device.requests),
+            grouped(device.reads),
+            grouped(device.writes),
+            bytes(device.end_bytes as f64)
+        );
+        line(f, label, &text)?;
+    }
+    if found.devices.len() > LISTED {
+        line(f, "", &format!("and {} more", found.devices.len() - LISTED))?;
+    }
+    if found.clients.count > 0 {
+        let listed = found.clients.busiest.iter().take(LISTED);
+        let listed: Vec<String> = listed
+            .map(|client| format!("{} ({})", client.name, grouped(client.requests)))
+            .collect();
+        let text = format!("{}: {}", grouped(found.clients.count), listed.join(", "));
+        line(f, "clients", &text)?;
+    }
+    Ok(())
+}
+
+fn requests(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let sizes = &found.sizes;
+    let kinds = [
+        ("sizes", sizes.all),
+        ("  reads", sizes.reads),
+        ("  writes", sizes.writes),
+    ];
+    let (reads, writes) = (sizes.reads.is_some(), sizes.writes.is_some());
+    for (label, spread) in kinds {
+        // One kind alone would say the same twice.
+        if let Some(spread) = spread.filter(|_| label == "sizes" || reads && writes) {
+            line(f, label, &size_spread(&spread))?;
+        }
+    }
+    if !sizes.common.is_empty() {
+        let common = sizes.common.iter();
+        let common: Vec<String> = common
+            .map(|size| format!("{} {}", bytes(size.bytes as f64), percent(size.share)))
+            .collect();
+        line(f, "  common", &common.join(", "))?;
+    }
+    let alignment = &found.alignment;
+    let text = format!(
+        "{} to 512 B, {} to 4 KiB, {} to 64 KiB",
+        percent(alignment.by_512_share),
+        percent(alignment.by_4k_share),
+        percent(alignment.by_64k_share)
+    );
+    line(f, "aligned", &text)
+}
+
+fn size_spread(spread: &SizeSpread) -> String {
+    format!(
+        "min {}, median {}, mean {}, p95 {}, max {}",
+        bytes(spread.min_bytes as f64),
+        bytes(spread.p50_bytes as f64),
+        bytes(spread.mean_bytes),
+        bytes(spread.p95_bytes as f64),
+        bytes(spread.max_bytes as f64)
+    )
+}
+
+fn places(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let footprint = &found.footprint;
+    let mut text = format!("{} touched", bytes(footprint.bytes as f64));
+    if footprint.sampled_one_in > 1 {
+        let _ = write!(
+            text,
+            " (about: one in {} pieces sampled)",
+            footprint.sampled_one_in
+        );
+    }
+    if let Some(share) = footprint.reads_again_share {
+        let _ = write!(text, "; {} of reads", percent(share));
+    }
+    if let Some(share) = footprint.writes_again_share {
+        let joint = if footprint.reads_again_share.is_some() {
+            " and"
+        } else {
+            ";"
+        };
+        let _ = write!(text, "{joint} {} of writes", percent(share));
+    }
+    if footprint
+        .reads_again_share
+        .or(footprint.writes_again_share)
+        .is_some()
+    {
+        text += " go to data touched before";
+    }
+    line(f, "footprint", &text)?;
+    let sequence = &found.sequentiality;
+    let text = format!(
+        "{} continue the request before on the device, {} that of their client",
+        percent(sequence.device_share),
+        percent(sequence.stream_share)
+    );
+    line(f, "sequential", &text)
+}
+
+fn when(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let arrivals = &found.arrivals;
+    let mut rates = Vec::new();
+    let named = [
+        ("mean", arrivals.mean_rps),
+        ("peak 1 s", arrivals.peak_1s_rps),
+        ("peak 100 ms", arrivals.peak_100ms_rps),
+    ];
+    for (name, rate) in named {
+        rates.extend(rate.map(|rate| format!("{name} {}/s", number(rate))));
+    }
+    if !rates.is_empty() {
+        line(f, "rate", &rates.join(", "))?;
+    }
+    let through = &found.throughput;
+    if let (Some(mean), Some(read), Some(write)) =
+        (through.mean_mb_s, through.read_mb_s, through.write_mb_s)
+    {
+        let peak = through
+            .peak_1s_mb_s
+            .map_or(String::new(), |p| format!(", peak 1 s {}", number(p)));
+        let (mean, read, write) = (number(mean), number(read), number(write));
+        line(
+            f,
+            "throughput",
+            &format!("{mean} MB/s (read {read}, write {write}){peak}"),
+        )?;
+    }
+    if let Some(cv) = arrivals.gap_cv {
+        let mut text = format!("gaps vary by {cv:.2} of their mean (1 is random)");
+        if !arrivals.dispersion.is_empty() {
+            text += "; dispersion of counts";
+            for scale in &arrivals.dispersion {
+                let _ = write!(
+                    text,
+                    " {} {},",
+                    duration(scale.window_s),
+                    number(scale.index)
+                );
+            }
+            text.pop();
+        }
+        line(f, "bursts", &text)?;
+    }
+    let time = &found.time;
+    let step = time.step_ns.map_or(String::new(), |s| {
+        format!(", all are multiples of {}", duration(s as f64 / 1e9))
+    });
+    let text = format!(
+        "resolution {}{step}",
+        duration(time.resolution_ns as f64 / 1e9)
+    );
+    line(f, "time stamps", &text)
+}
+
+fn observed(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let text = |latency: &Latency| {
+        let Latency {
+            mean_ms,
+            p50_ms,
+            p95_ms,
+            p99_ms,
+            max_ms,
+            known,
+        } = *latency;
+        let ms = number;
+        let (mean, p50, p95) = (ms(mean_ms), ms(p50_ms), ms(p95_ms));
+        let (p99, max) = (ms(p99_ms), ms(max_ms));
+        let of = if known == found.requests {
+            String::new()
+        } else {
+            format!(" ({} known)", grouped(known))
+        };
+        format!("mean {mean} ms, median {p50}, p95 {p95}, p99 {p99}, max {max}{of}")
+    };
+    if let Some(latency) = &found.response {
+        line(f, "response", &text(latency))?;
+    }
+    if let Some(latency) = &found.service {
+        line(f, "service", &text(latency))?;
+    }
+    if let Some(queue) = &found.queue {
+        let mean = queue
+            .mean
+            .map_or(String::new(), |mean| format!("mean {}, ", number(mean)));
+        let text = format!(
+            "{mean}arrivals make a depth of {} (median), {} (p95), at most {}",
+            queue.p50, queue.p95, queue.max
+        );
+        line(f, "outstanding", &text)?;
+    }
+    Ok(())
+}
+
+fn rows(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let timeline = &found.timeline;
+    if timeline.rate_rps.len() < 2 {
+        return Ok(());
+    }
+    let rows = [
+        ("rate", &timeline.rate_rps, "/s"),
+        ("throughput", &timeline.throughput_mb_s, "MB/s"),
+        ("working set", &timeline.working_set_mib, "MiB"),
+    ];
+    writeln!(
+        f,
+        "\nover time, each column {}:",
+        duration(timeline.interval_s)
+    )?;
+    for (label, values, unit) in rows {
+        let max = values.iter().fold(0.0_f64, |max, value| max.max(*value));
+        line(
+            f,
+            label,
+            &format!("{}  max {} {unit}", bars(values, max), number(max)),
+        )?;
+    }
+    Ok(())
+}
+
+fn oddities(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if !found.anomalies.is_empty() {
+        writeln!(f)?;
+    }
+    for (index, oddity) in found.anomalies.iter().enumerate() {
+        let label = if index == 0 { "oddities" } else { "" };
+        let kind = format!("{:?}", oddity.kind);
+        line(
+            f,
+            label,
+            &format!("{} {}", grouped(oddity.count), spaced(&kind)),
+        )?;
+        for example in &oddity.examples {
+            line(f, "", &format!("  {example}"))?;
+        }
+    }
+    if !found.warnings.is_empty() {
+        writeln!(f)?;
+    }
+    for warning in &found.warnings {
+        writeln!(f, "warning: {} [{}]", warning.text, warning.code)?;
+    }
+    Ok(())
+}
+
+/// A row of bars, one for each value; blank for 0.
+fn bars(values: &[f64], max: f64) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let bar = |value: &f64| {
+        if *value <= 0.0 {
+            return ' ';
+        }
+        let step = libm::ceil(value / max * BARS.len() as f64) as usize;
+        BARS[step.clamp(1, BARS.len()) - 1]
+    };
+    values.iter().map(bar).collect()
+}
+
+/// `ZeroLength` as `zero length`.
+fn spaced(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push(' ');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
+/// Digits in groups of three.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Three significant digits, without an exponent.
+fn number(value: f64) -> String {
+    match value {
+        v if v >= 999.5 => grouped(libm::round(v) as u64),
+        v if v >= 99.95 => format!("{v:.0}"),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v if v >= 0.9995 || v <= 0.0 => format!("{v:.2}"),
+        v => format!("{v:.4}"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn bytes(bytes: f64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024.0 {
+        return format!("{bytes:.0} B");
+    }
+    let mut value = bytes / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let whole = (value - libm::round(value)).abs() < 1e-9;
+    if whole {
+        format!("{value:.0} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+/// Seconds in the unit that suits.
+fn duration(seconds: f64) -> String {
+    let rounded = |value: f64, unit: &str| {
+        let text = format!("{value:.3}");
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        format!("{text} {unit}")
+    };
+    match seconds {
+        s if s >= 172_800.0 => format!("{:.1} days", s / 86_400.0),
+        s if s >= 7_200.0 => format!("{} h {} min", (s / 3_600.0) as u64, (s / 60.0) as u64 % 60),
+        s if s >= 120.0 => format!("{} min {:.0} s", (s / 60.0) as u64, s % 60.0),
+        s if s >= 1.0 || s <= 0.0 => rounded(s, "s"),
+        s if s >= 1e-3 => rounded(s * 1e3, "ms"),
+        s if s >= 1e-6 => rounded(s * 1e6, "us"),
+        s => rounded(s * 1e9, "ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_read_well() {
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [0.0, 0.012_34, 1.234, 45.67, 999.6].map(number),
+            ["0.00", "0.0123", "1.23", "45.7", "1,000"]
+        );
+        assert_eq!(
+            [0.0, 512.0, 4096.0, 6144.0, 1e12].map(bytes),
+            ["0 B", "512 B", "4 KiB", "6 KiB", "931.3 GiB"]
+        );
+        let spans = [0.0, 1e-9, 0.0015, 1.5, 125.0, 7_380.0, 200_000.0];
+        let texts = [
+            "0 s",
+            "1 ns",
+            "1.5 ms",
+            "1.5 s",
+            "2 min 5 s",
+            "2 h 3 min",
+            "2.3 days",
+        ];
+        assert_eq!(spans.map(duration), texts);
+        assert_eq!(spaced("ZeroLength"), "zero length");
+    }
+
+    #[test]
+    fn bars_rise_with_values() {
+        assert_eq!(bars(&[0.0, 0.01, 0.5, 1.0], 1.0), " ▁▄█");
+    }
+}

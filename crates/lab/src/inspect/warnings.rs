@@ -1,0 +1,323 @@
+//! What to know before believing a trace.
+//!
+//! Units are judged by what no system does: rates and throughputs beyond any device, addresses beyond any volume, lengths
+//! that are no multiple of a sector. Each threshold is far from what real traces show, so silence proves nothing, but a
+//! warning is worth reading.
+
+use nearslot_core::units::Blocks;
+
+use super::inspection::{Inspection, Warning};
+use super::{Against, OUTSIZED_BYTES};
+use crate::survey::Summary;
+use crate::trace::{Anomaly, Spread, TimeKind, TraceOp};
+
+/// No block device answers more requests per second (the reference folder's rule for traces).
+const RATE_MAX_RPS: f64 = 1e7;
+/// No host moves more: 16 drives on PCIe 5 x4 lanes give about 200 GB/s.
+const THROUGHPUT_MAX_MB_S: f64 = 250_000.0;
+/// A trace with fewer requests may be of an idle device.
+const SLOW_REQUESTS_MIN: u64 = 10_000;
+/// Slower than this, a busy trace is suspicious ...
+const SLOW_RPS: f64 = 10.0;
+/// ... if its shortest gaps are long as well: real idle devices have bursts.
+const SLOW_GAP_MS: f64 = 1.0;
+/// So slow that it takes more than a day for a thousand requests.
+const STANDSTILL_RPS: f64 = 0.01;
+/// No single device is larger: 1 PiB.
+const ADDRESS_MAX_BYTES: u64 = 1 << 50;
+/// Shares of requests below or above which alignment tells a unit.
+const NONE_SHARE: f64 = 0.05;
+/// With fewer requests nothing is said about units.
+const JUDGED_MIN: u64 = 100;
+/// More lost than this and the reference folder refuses a benchmark.
+const LOST_SHARE_MAX: f64 = 0.001;
+/// Devices that are listed.
+const DEVICES_LISTED: usize = 8;
+
+/// What warnings need besides the inspection.
+pub(super) struct More<'a> {
+    pub(super) summary: &'a Summary,
+    pub(super) against: &'a Against,
+    pub(super) beyond: u64,
+    pub(super) odd: u64,
+}
+
+/// All warnings, the gravest kinds first.
+pub(super) fn warnings(found: &Inspection, more: &More<'_>) -> Vec<Warning> {
+    let mut list = List(Vec::new());
+    times(found, &mut list);
+    latencies(found, &mut list);
+    addresses(found, more, &mut list);
+    devices(found, &mut list);
+    anomalies(found, &mut list);
+    operations(found, more, &mut list);
+    list.0
+}
+
+struct List(Vec<Warning>);
+
+impl List {
+    fn add(&mut self, code: &'static str, text: String) {
+        self.0.push(Warning { code, text });
+    }
+}
+
+fn times(found: &Inspection, list: &mut List) {
+    let coarse = found.time.resolution_ns > 1_000_000;
+    if found.time.kind == TimeKind::None || (found.span_s <= 0.0 && found.requests > 1) {
+        list.add(
+            "no-times",
+            "all requests have the same time: only a closed replay (--replay closed) makes sense"
+                .to_owned(),
+        );
+        return;
+    }
+    if coarse || found.time.step_ns.is_some_and(|step| step >= 1_000_000_000) && found.requests > 2
+    {
+        coarse_times(found, list);
+    }
+    let Some(rate) = found.arrivals.mean_rps else {
+        return;
+    };
+    let peak = found.arrivals.peak_100ms_rps.unwrap_or(rate).max(rate);
+    // Lengths that are none say nothing about time.
+    let lengths_hold = found.footprint.outsized_requests == 0;
+    let throughput = found
+        .throughput
+        .mean_mb_s
+        .filter(|_| lengths_hold)
+        .unwrap_or(0.0);
+    let judged = found.requests >= JUDGED_MIN;
+    if judged && (peak > RATE_MAX_RPS || throughput > THROUGHPUT_MAX_MB_S) {
+        list.add(
+            "times-too-short",
+            format!(
+                "{peak:.0} requests/s and {throughput:.0} MB/s are beyond any device: times look 1000 times too \
+                 short or more; is their unit larger than assumed? (--time-unit us, ms or s)"
+            ),
+        );
+    }
+    let gap_ms = found.arrivals.gap_p10_ms.unwrap_or(0.0);
+    let crawls = found.requests >= SLOW_REQUESTS_MIN
+        && rate < SLOW_RPS
+        && gap_ms >= SLOW_GAP_MS
+        && rate * 1_000.0 <= RATE_MAX_RPS;
+    let stands = found.requests >= SLOW_REQUESTS_MIN / 10 && rate < STANDSTILL_RPS;
+    if stands || crawls && !coarse {
+        list.add(
+            "times-too-long",
+            format!(
+                "{} requests in {:.1} hours, hardly two within {gap_ms:.0} ms: times look 1000 times too long; is \
+                 their unit smaller than assumed? (--time-unit ns, us or ms)",
+                found.requests,
+                found.span_s / 3_600.0
+            ),
+        );
+    }
+}
+
+fn coarse_times(found: &Inspection, list: &mut List) {
+    let step_ns = found
+        .time
+        .step_ns
+        .unwrap_or(found.time.resolution_ns)
+        .max(found.time.resolution_ns);
+    let step_s = step_ns as f64 / 1e9;
+    let spread = match found.time.spread {
+        Some(Spread::Even) => "requests of one stamp were spread evenly over it",
+        Some(Spread::Poisson(_)) => "requests of one stamp were spread at random over it",
+        _ => "requests of one stamp come all at once",
+    };
+    let code = if step_ns >= 1_000_000_000 {
+        "one-second-stamps"
+    } else {
+        "coarse-stamps"
+    };
+    list.add(
+        code,
+        format!(
+            "time stamps have steps of {step_s} s; {spread}, so waits within a step are invented \
+             (--replay closed does without times)"
+        ),
+    );
+}
+
+fn latencies(found: &Inspection, list: &mut List) {
+    for (name, latency) in [("response", found.response), ("service", found.service)] {
+        let Some(latency) = latency.filter(|latency| latency.known >= JUDGED_MIN) else {
+            continue;
+        };
+        let p50_ms = latency.p50_ms;
+        if p50_ms > 10_000.0 {
+            list.add(
+                "latencies-too-long",
+                format!(
+                    "half of the traced {name} times are above {p50_ms:.0} ms: is their unit right?"
+                ),
+            );
+        } else if p50_ms < 0.001 {
+            list.add(
+                "latencies-too-short",
+                format!("half of the traced {name} times are below 1 us: is their unit right?"),
+            );
+        }
+    }
+}
+
+fn addresses(found: &Inspection, more: &More<'_>, list: &mut List) {
+    let end = more.summary.end_bytes();
+    let media = more.summary.of(TraceOp::Read).requests + more.summary.of(TraceOp::Write).requests;
+    let judged = media >= JUDGED_MIN;
+    let piece = 512 * 512;
+    if judged && more.odd as f64 > (1.0 - NONE_SHARE) * media as f64 * 0.9 {
+        list.add(
+            "sectors-as-bytes",
+            format!(
+                "{:.0} % of offsets and lengths are no multiples of 512 bytes: are they sectors? \
+                 (--columns offset=..:sectors,len=..:sectors)",
+                100.0 * more.odd as f64 / media as f64
+            ),
+        );
+    } else if judged && found.alignment.by_512_share < NONE_SHARE {
+        list.add(
+            "unaligned",
+            "hardly a request is aligned to 512 bytes: are offsets or lengths in another unit, or those of files?"
+                .to_owned(),
+        );
+    } else if judged
+        && found.alignment.offsets_bytes >= piece
+        && found.alignment.lengths_bytes >= piece
+    {
+        list.add(
+            "bytes-as-sectors",
+            "all offsets and lengths are multiples of 512 sectors: are they bytes that were read as sectors?"
+                .to_owned(),
+        );
+    }
+    if end > ADDRESS_MAX_BYTES {
+        list.add(
+            "address-absurd",
+            format!(
+                "the highest address is {:.1} PB: no device is that large; is the unit right?",
+                end as f64 / 1e15
+            ),
+        );
+    }
+    if let (Some((drive, capacity)), true) = (&more.against.drive, more.beyond > 0) {
+        list.add("beyond-drive", beyond(drive, *capacity, end, more));
+    }
+    if found.footprint.outsized_requests > 0 {
+        list.add(
+            "outsized",
+            format!(
+                "{} requests are longer than {} GiB: lengths in a wrong unit? They are left out of footprint and \
+                 working set",
+                found.footprint.outsized_requests,
+                OUTSIZED_BYTES >> 30
+            ),
+        );
+    }
+}
+
+fn beyond(drive: &str, capacity: Blocks, end: u64, more: &More<'_>) -> String {
+    format!(
+        "{} of {} requests ({:.1} %) end beyond {drive}, which has {:.2} GB; the highest address is at {:.2} GB. \
+         Replays need --fit wrap, scale or truncate",
+        more.beyond,
+        more.summary.requests,
+        100.0 * more.beyond as f64 / more.summary.requests as f64,
+        capacity.bytes() as f64 / 1e9,
+        end as f64 / 1e9
+    )
+}
+
+fn devices(found: &Inspection, list: &mut List) {
+    if found.devices.len() < 2 {
+        return;
+    }
+    let listed = found.devices.iter().take(DEVICES_LISTED);
+    let mut names: Vec<String> = listed
+        .map(|device| format!("{} ({})", device.name, device.requests))
+        .collect();
+    if found.devices.len() > DEVICES_LISTED {
+        names.push(format!("{} more", found.devices.len() - DEVICES_LISTED));
+    }
+    list.add(
+        "several-devices",
+        format!(
+            "{} devices, whose addresses have nothing to do with each other: {}. Replays need --device",
+            found.devices.len(),
+            names.join(", ")
+        ),
+    );
+}
+
+fn anomalies(found: &Inspection, list: &mut List) {
+    let all = found.requests.max(1) as f64;
+    let percent = |count: u64| 100.0 * count as f64 / (all + count as f64);
+    for oddity in &found.anomalies {
+        let count = oddity.count;
+        let example = oddity
+            .examples
+            .first()
+            .map_or(String::new(), |e| format!(", such as: {e}"));
+        match oddity.kind {
+            Anomaly::DirectionGuessed => list.add(
+                "direction-guessed",
+                format!("{count} requests do not say whether they read or write; they are taken as reads"),
+            ),
+            Anomaly::Inversion => list.add(
+                "not-monotone",
+                format!("{count} requests are stamped before the one before them; they were sorted{example}"),
+            ),
+            Anomaly::ClockStep => list.add(
+                "clock-step",
+                format!("{count} gaps of more than an hour, or steps of the clock{example}"),
+            ),
+            Anomaly::Lost if found.lost_share > LOST_SHARE_MAX => list.add(
+                "lost-events",
+                format!("the tracer lost {count} events ({:.2} % of all)", 100.0 * found.lost_share),
+            ),
+            Anomaly::BadRecord => list.add(
+                "bad-records",
+                format!("{count} records ({:.2} %) were not understood and left out{example}", percent(count)),
+            ),
+            Anomaly::Truncated => list.add("truncated", format!("the trace ends within a record{example}")),
+            Anomaly::BeyondAddressSpace => list.add(
+                "beyond-address-space",
+                format!("{count} requests end beyond 2^63 bytes and were left out{example}"),
+            ),
+            Anomaly::ZeroLength => list.add(
+                "zero-length",
+                format!("{count} reads or writes of no bytes were left out{example}"),
+            ),
+            Anomaly::Oversized => list.add(
+                "oversized",
+                format!("{count} requests are longer than 64 MiB{example}"),
+            ),
+            Anomaly::Lost | Anomaly::NotData => {}
+        }
+    }
+}
+
+fn operations(found: &Inspection, more: &More<'_>, list: &mut List) {
+    let other = more.summary.of(TraceOp::Other).requests;
+    if other > 0 {
+        list.add(
+            "other-operations",
+            format!("{other} operations have no equal here and are not replayed"),
+        );
+    }
+    if found.read_share.is_none() {
+        list.add("no-media", "there are neither reads nor writes".to_owned());
+    }
+    if more.summary.fua > 0 {
+        list.add(
+            "fua",
+            format!(
+                "{} requests ask to be safe before their answer; replays do not tell them apart",
+                more.summary.fua
+            ),
+        );
+    }
+}
