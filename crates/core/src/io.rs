@@ -17,6 +17,17 @@ pub struct Place {
     pub angle: Angle,
 }
 
+impl Place {
+    /// Where the heads stand when they are there.
+    #[inline]
+    pub const fn head(&self) -> Head {
+        Head {
+            band: self.band,
+            surface: self.surface,
+        }
+    }
+}
+
 /// Where a head stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {

@@ -18,4 +18,5 @@ pub mod series;
 pub mod sim;
 pub mod survey;
 pub mod trace;
+pub mod validate;
 pub mod workload;

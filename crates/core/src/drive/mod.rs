@@ -22,8 +22,11 @@ pub struct Kind {
     /// What can be set per run, on top of the drive's file.
     pub knobs: &'static [Knob],
     /// Checks a drive's parameters.
-    pub read: fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigError>,
+    pub read: Reader,
 }
+
+/// Turns a drive's file and the knobs in effect into checked parameters.
+pub type Reader = fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigError>;
 
 /// Every kind of drive.
 pub static KINDS: &[&Kind] = &[&null::KIND, &hdd::KIND];

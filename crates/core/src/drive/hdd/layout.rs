@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::parameters::{HeadOrder, Parameters};
+use super::parameters::{HeadOrder, Parameters, Sparing};
 use super::runs::{self, Run, ZoneMap};
 use super::spindle::Spindle;
 use crate::io::{Head, Place};
@@ -23,6 +23,8 @@ pub struct Layout {
     runs: Vec<Run>,
     /// The same by slips alone, in which blocks and positions of a zone rise together.
     slipped: Vec<Run>,
+    /// Whether a remap moves a track as a whole.
+    whole_tracks_move: bool,
     /// Run in which each bucket of `1 << shift` blocks begins.
     buckets: Vec<u32>,
     shift: u32,
@@ -70,10 +72,7 @@ impl Spot {
     /// Where the heads are when they are there.
     #[inline]
     pub fn head(&self) -> Head {
-        Head {
-            band: self.place.band,
-            surface: self.place.surface,
-        }
+        self.place.head()
     }
 
     /// Time that `count` sectors of this track take to pass, at most a turn of them; rounded down.
@@ -142,6 +141,7 @@ impl Layout {
                 .collect(),
             runs,
             slipped,
+            whole_tracks_move: drive.sparing == Sparing::ZoneEndTracks,
             buckets,
             shift,
             capacity: first,
@@ -224,16 +224,27 @@ impl Layout {
         low + self.runs[low + 1..=high].partition_point(|run| run.first <= at.0)
     }
 
-    /// The blocks of the track on which a block lies: those that would lie there if no sector were remapped.
-    /// Empty for a block that was remapped to a track of spares only.
+    /// The blocks of the track on which a block lies, with sectors counted that are remapped from it. Empty if the
+    /// block itself is remapped to a track that holds spare sectors only. A remapped track keeps its blocks.
     pub fn track_span(&self, at: Pba) -> Range<Pba> {
-        let spot = self.spot(at);
+        let spot = if self.whole_tracks_move {
+            self.home(at)
+        } else {
+            self.spot(at)
+        };
         let from = spot.track * u64::from(spot.sectors);
         let first = self.block_from(spot.zone, from);
         first
             ..self
                 .block_from(spot.zone, from + u64::from(spot.sectors))
                 .max(first)
+    }
+
+    /// Where a block would lie if nothing were remapped.
+    pub fn home(&self, at: Pba) -> Spot {
+        let index = self.slipped.partition_point(|run| run.first <= at.0) - 1;
+        let run = &self.slipped[index];
+        self.spot_at(run.zone, run.position + (at.0 - run.first), 1)
     }
 
     /// The first block of a zone whose position is not below `position`, slips counted.

@@ -166,12 +166,14 @@ impl Mechanics {
     /// Time from `now` until the first block of `place` is under the heads.
     #[inline]
     pub fn position(&self, now: Instant, from: Head, op: Op, place: &Place) -> Duration {
-        let to = Head {
-            band: place.band,
-            surface: place.surface,
-        };
-        let movement = self.movement(from, to, op);
-        let arrived = self.spindle.after(self.spindle.phase(now), movement);
+        self.position_from(self.spindle.phase(now), from, op, place)
+    }
+
+    /// Time until the first block of `place` is under the heads, if `phase` is there now.
+    #[inline]
+    pub fn position_from(&self, phase: Phase, from: Head, op: Op, place: &Place) -> Duration {
+        let movement = self.movement(from, place.head(), op);
+        let arrived = self.spindle.after(phase, movement);
         movement + self.spindle.wait(arrived, place.angle)
     }
 

@@ -220,11 +220,7 @@ impl Oracle for ExactOracle {
     }
 
     fn travel(&self, op: Op, place: &Place) -> Duration {
-        let to = Head {
-            band: place.band,
-            surface: place.surface,
-        };
-        self.mechanics.movement(self.head, to, op)
+        self.mechanics.movement(self.head, place.head(), op)
     }
 
     fn started(&mut self, _now: Instant, command: &Command) {

@@ -19,6 +19,11 @@ impl Phase {
         Phase(u64::from(angle.0) << 32)
     }
 
+    /// As far from this phase as `to` is from `from`.
+    pub fn shifted(self, from: Phase, to: Phase) -> Phase {
+        Phase(self.0.wrapping_add(to.0.wrapping_sub(from.0)))
+    }
+
     /// To the precision of an [`Angle`].
     #[inline]
     pub fn angle(self) -> Angle {

@@ -1,0 +1,197 @@
+//! Result files, row by row from the recorded state: what seek, rotation and transfer cost.
+
+use nearslot_core::drive::hdd::mech::Mechanics;
+use nearslot_core::io::Cost;
+use nearslot_core::units::{Blocks, Duration, Pba};
+use serde::Serialize;
+
+use super::folder::Folder;
+use super::rows::{self, Ask, Served};
+use super::{Check, Checks, Drives, EDGE_ROWS_MAX, Finding, ROW_US_MAX, TIE_US, ValidateError};
+
+/// How far the rows of a file are apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rows {
+    /// Seek, head switch and settle.
+    pub seek_us: Differences,
+    /// Wait for the first sector.
+    pub rotation_us: Differences,
+    /// Transfer.
+    pub transfer_us: Differences,
+    /// Time from start to completion.
+    pub completion_us: Differences,
+    /// Rows that are off by more than a row may be.
+    pub beyond: u64,
+    /// Those of them that are within it once skipped sectors take no time to pass, as in the reference.
+    pub beyond_at_slips: u64,
+    /// Those that are a whole revolution off, where the first sector begins as the heads get there, within rounding.
+    pub beyond_at_edges: u64,
+    /// Rows whose seek distance differs.
+    pub distances_unequal: u64,
+    /// The row that is off most, by number in order of arrival.
+    pub worst_seq: u64,
+}
+
+/// Absolute differences in microseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Differences {
+    /// Mean.
+    pub mean: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Maximum.
+    pub max: f64,
+}
+
+impl Differences {
+    /// Of some nanoseconds, in any order.
+    fn of_ns(mut ns: Vec<u64>) -> Differences {
+        ns.sort_unstable();
+        let Some(max) = ns.last() else {
+            return Differences::default();
+        };
+        let us = |ns: u64| ns as f64 / 1e3;
+        Differences {
+            mean: us(ns.iter().sum()) / ns.len() as f64,
+            p99: us(ns[(ns.len() * 99).div_ceil(100) - 1]),
+            max: us(*max),
+        }
+    }
+}
+
+/// Result files with the layout they are of.
+const FILES: [(&str, &str); 8] = [
+    ("fcfs_random4k_ideal.csv", "ideal"),
+    ("fcfs_random4k_real.csv", "real"),
+    ("fcfs_mixed_ideal.csv", "ideal"),
+    ("fcfs_mixed_real.csv", "real"),
+    ("look_random4k_qd16_ideal.csv", "ideal"),
+    ("clook_random4k_qd16_ideal.csv", "ideal"),
+    ("sstf_random4k_qd16_ideal.csv", "ideal"),
+    ("sptf_random4k_qd16_ideal.csv", "ideal"),
+];
+
+pub(super) fn compare(
+    folder: &Folder,
+    drives: &Drives,
+    checks: &mut Checks,
+) -> Result<(), ValidateError> {
+    for (file, layout) in FILES {
+        let mechanics = drives.named(layout).mechanics();
+        let Some(served) = rows::read_served(&folder.path, file, mechanics)? else {
+            checks.absent(file);
+            continue;
+        };
+        let found = compare_rows(&served, mechanics);
+        let compared = served.len() as u64;
+        let edges_max = (compared * EDGE_ROWS_MAX).div_ceil(10_000);
+        let explained = found.beyond == found.beyond_at_slips + found.beyond_at_edges;
+        let within =
+            explained && found.beyond_at_edges <= edges_max && found.distances_unequal == 0;
+        checks.checks.push(Check {
+            file: file.to_owned(),
+            what: "each from its state".to_owned(),
+            compared,
+            pass: Some(within),
+            finding: Finding::Rows(found),
+            limit: format!("{ROW_US_MAX} us; skipped sectors' time; {edges_max} at edges"),
+        });
+    }
+    Ok(())
+}
+
+fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
+    let mut apart: [Vec<u64>; 4] = std::array::from_fn(|_| Vec::with_capacity(served.len()));
+    let (mut beyond, mut at_slips, mut at_edges) = (0, 0, 0);
+    let (mut unequal, mut worst) = (0, (0, 0));
+    for row in served {
+        let cost = row.media(mechanics).cost;
+        let took = row.completion.since(row.start);
+        let place = mechanics.layout().spot(row.ask.at).place;
+        unequal += u64::from(place.band.abs_diff(row.head.band) != row.seek_cylinders);
+        let pairs = [
+            (cost.seek.0, row.seek_ns),
+            (cost.rotation.0, row.rotation_ns),
+            (cost.transfer.0, row.transfer_ns),
+            (cost.total().0, took.0),
+        ];
+        let differences = pairs.map(|(ours, theirs)| ours.abs_diff(theirs));
+        for (list, difference) in apart.iter_mut().zip(differences) {
+            list.push(difference);
+        }
+        let most = differences.into_iter().max().expect("there are four");
+        worst = worst.max((most, row.sequence));
+        if !within_row(most, 0) {
+            beyond += 1;
+            if within_row(skipping_ns(row, mechanics), took.0) {
+                at_slips += 1;
+            } else if at_edge(row, &cost, mechanics) {
+                at_edges += 1;
+            }
+        }
+    }
+    let [seek_us, rotation_us, transfer_us, completion_us] = apart.map(Differences::of_ns);
+    Rows {
+        seek_us,
+        rotation_us,
+        transfer_us,
+        completion_us,
+        beyond,
+        beyond_at_slips: at_slips,
+        beyond_at_edges: at_edges,
+        distances_unequal: unequal,
+        worst_seq: worst.1,
+    }
+}
+
+fn within_row(ours_ns: u64, theirs_ns: u64) -> bool {
+    ours_ns.abs_diff(theirs_ns) as f64 <= ROW_US_MAX * 1e3
+}
+
+/// Whether a row is a revolution off because its first sector begins, within [`TIE_US`], just as the heads get
+/// there: one simulator catches it, the other misses it. Happens to requests that continue the one before.
+fn at_edge(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
+    let revolution = mechanics.spindle().revolution().0;
+    let (ours, theirs) = (cost.total().0, row.completion.since(row.start).0);
+    let edge = (TIE_US * 1e3) as u64;
+    let near = cost.rotation.0 <= edge || cost.rotation.0 + edge >= revolution;
+    near && within_row(ours.abs_diff(theirs), revolution)
+}
+
+/// What a request costs if sectors that are skipped on a track take no time to pass.
+///
+/// The rules let them pass under the head, as on a real platter. DiskSim's mechanics jump over them, which shows
+/// only where nothing follows on another track: there the platter would have to come round anyway.
+fn skipping_ns(row: &Served, mechanics: &Mechanics) -> u64 {
+    let Ask { op, at, len, .. } = row.ask;
+    let (mut done, mut spent, mut head, mut track) = (0, Duration::ZERO, row.head, None);
+    while done < len.0 {
+        let phase = mechanics.spindle().after(row.phase, spent);
+        let left = Blocks(len.0 - done);
+        let next = mechanics.stretch(phase, head, op, Pba(at.0 + done), left);
+        let same = track == Some((next.spot.zone, next.spot.track));
+        let gap = if same {
+            next.movement + next.wait
+        } else {
+            Duration::ZERO
+        };
+        spent += next.until(next.len.0) - gap;
+        head = next.spot.place.head();
+        track = Some((next.spot.zone, next.spot.track));
+        done += next.len.0;
+    }
+    spent.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_in_microseconds() {
+        let found = Differences::of_ns((1..=200).rev().map(|k| k * 1_000).collect());
+        assert!((found.mean - 100.5).abs() < 1e-9);
+        assert!((found.p99 - 198.0).abs() < 1e-9);
+        assert!((found.max - 200.0).abs() < 1e-9);
+    }
+}
