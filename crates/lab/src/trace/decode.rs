@@ -44,8 +44,21 @@ pub enum Probe {
     Binary(fn(&[u8], Option<u64>) -> bool),
     /// Text: whether a line parses. The best format over the first lines is taken.
     Line(fn(&[u8]) -> bool),
+    /// Text: how much the first line names. It is believed at once if it names all, else if no line format fits.
+    Header(fn(&[u8]) -> Naming),
     /// Never detected, only named.
     Never,
+}
+
+/// What the first line of a table names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// Not the columns that requests need.
+    Nothing,
+    /// The columns, but no unit of times.
+    Columns,
+    /// The columns and the unit of times.
+    ColumnsAndUnits,
 }
 
 /// What the user may say about a trace's meaning.

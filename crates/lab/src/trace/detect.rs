@@ -4,7 +4,7 @@
 //! reader is scored by the share of the first non-empty lines that it can parse, and the best is taken if that is nearly all.
 //! Otherwise the two nearest are named with the first line that does not fit them, since that line is mostly the answer.
 
-use super::decode::{Format, Probe};
+use super::decode::{Format, Naming, Probe};
 use super::{FORMATS, TraceError};
 
 /// Bytes of the start that are looked at: 4096 records of the largest binary format without a magic.
@@ -100,6 +100,9 @@ fn detect_text(sample: Sample<'_>) -> Result<&'static Format, TraceError> {
     if lines.is_empty() {
         return Err(TraceError::unfit("holds only blank lines and comments"));
     }
+    if let Some(format) = named_columns(&lines, Naming::ColumnsAndUnits) {
+        return Ok(format);
+    }
     let mut scores: Vec<Score<'_>> = FORMATS
         .iter()
         .filter_map(|format| match format.probe {
@@ -109,10 +112,19 @@ fn detect_text(sample: Sample<'_>) -> Result<&'static Format, TraceError> {
         .collect();
     // The sort is stable: among equals the table's order decides.
     scores.sort_by_key(|score| std::cmp::Reverse(score.fitting));
-    match scores.first() {
-        Some(best) if best.fitting * 100 >= lines.len() * FIT_PERCENT => Ok(best.format),
-        _ => Err(unknown_text(&scores, lines.len())),
+    if let Some(best) = scores.first()
+        && best.fitting * 100 >= lines.len() * FIT_PERCENT
+    {
+        return Ok(best.format);
     }
+    named_columns(&lines, Naming::Columns).ok_or_else(|| unknown_text(&scores, lines.len()))
+}
+
+/// The format whose first line names just this.
+fn named_columns(lines: &[(usize, &[u8])], naming: Naming) -> Option<&'static Format> {
+    let (_, first) = lines.first()?;
+    let names = |format: &&Format| matches!(format.probe, Probe::Header(of) if of(first) == naming);
+    FORMATS.iter().copied().find(names)
 }
 
 /// A first line that does not parse may be a header and counts as fitting once another line does.

@@ -17,6 +17,8 @@ pub mod write;
 mod alibaba;
 mod blkparse;
 mod blktrace;
+mod csv;
+mod cursor;
 mod detect;
 mod fio;
 mod input;
@@ -38,8 +40,8 @@ mod text;
 mod vscsi;
 
 pub use decode::{
-    Anomalies, Anomaly, Decoder, FileReader, FioWait, Format, Made, Options, Probe, Reads, Sink,
-    TimeKind, TimeMeaning, TimeUnit,
+    Anomalies, Anomaly, Decoder, FileReader, FioWait, Format, Made, Naming, Options, Probe, Reads,
+    Sink, TimeKind, TimeMeaning, TimeUnit,
 };
 pub use header::{Device, Header};
 pub use open::{OpenOptions, TraceReader, open};
@@ -62,6 +64,7 @@ pub static FORMATS: &[&Format] = &[
     &tencent::FORMAT,
     &k5cloud::FORMAT,
     &fio::FORMAT_V1,
+    &csv::FORMAT,
 ];
 
 /// Why a trace cannot be read.

@@ -23,7 +23,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::decode::{Sink, TimeKind};
-use super::record::{Record, TraceOp};
+use super::record::Record;
 
 /// Requests that wait for their completion: more than any device has outstanding, few enough for the cache.
 const HELD_MAX: usize = 1 << 14;
@@ -326,6 +326,7 @@ impl Hasher for PlaceHasher {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::TraceOp;
     use super::*;
 
     fn event(ts: i64, op: TraceOp, sector: u64, sectors: u64) -> Record {

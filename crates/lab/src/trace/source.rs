@@ -73,7 +73,10 @@ impl Source {
             file: device,
             ..setup.options.clone()
         };
-        let format = format_of(&mut input, setup.format).map_err(|error| error.in_file(&name))?;
+        // Whoever describes columns has a table.
+        let described = setup.options.columns.as_ref().map(|_| "csv");
+        let format = format_of(&mut input, setup.format.or(described))
+            .map_err(|error| error.in_file(&name))?;
         let Input {
             bytes, containers, ..
         } = input;

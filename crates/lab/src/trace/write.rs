@@ -8,7 +8,7 @@ use std::io::Write;
 use super::decode::Made;
 use super::header::Header;
 use super::record::Record;
-use super::{TraceError, blktrace, parquet};
+use super::{TraceError, blktrace, fio, parquet};
 
 /// Where bytes go: a file, standard output, memory.
 pub type Output = Box<dyn Write + Send>;
@@ -39,7 +39,11 @@ pub struct WriteFormat {
 }
 
 /// Every format that can be written.
-pub static WRITERS: &[&WriteFormat] = &[&parquet::WRITE_FORMAT, &blktrace::WRITE_FORMAT];
+pub static WRITERS: &[&WriteFormat] = &[
+    &blktrace::WRITE_FORMAT,
+    &parquet::WRITE_FORMAT,
+    &fio::WRITE_FORMAT,
+];
 
 /// The format called `name`.
 ///

@@ -15,11 +15,13 @@
 //! Source: fio, `HOWTO`, "Trace file format", and `iolog.c`.
 
 mod wait;
+mod write;
 
 use super::decode::{Decoder, Format, Made, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};
 use super::record::{Record, TraceOp};
 use super::text::{Cursor, Lines, Odd, SECOND_NS, Text};
 use wait::Waits;
+pub(super) use write::WRITE_FORMAT;
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {

@@ -1,0 +1,408 @@
+//! Tables in text: any delimiter, columns named by a header or by the user.
+//!
+//! The files that scripts write, our own exports, and all formats that nobody has named yet. `columns.rs` says which
+//! column is what. `table.rs` reads rows.
+//!
+//! What a table does not say is not made up. Plain times without a unit must be absolute, so that their size tells the unit:
+//! from 1e9 seconds, 1e12 milliseconds, 1e15 microseconds, 1e18 nanoseconds, about 1.3e17 Windows ticks; else
+//! `--time-unit` is asked for. Operations are `R`, `read`, `0` and the like, or the letters of a tracepoint; a table
+//! without them holds reads, and says so. Without a device column the file is the device.
+
+mod columns;
+mod table;
+
+use super::decode::{
+    Anomaly, Decoder, Format, Made, Naming, Options, Probe, Reads, Sink, TimeKind, TimeMeaning,
+};
+use super::record::{Flags, TraceOp};
+use super::text::{Lines, Odd, Text, excerpt};
+use columns::{Clock, Columns};
+use table::Table;
+
+/// The card.
+pub(crate) static FORMAT: Format = Format {
+    name: "csv",
+    summary: "table with named columns (time_us,dev,lba,blocks,op), or any with --columns ts=5:us,op=2:R/W,...",
+    source: "names as in our Parquet schema",
+    probe: Probe::Header(naming),
+    reads: Reads::Stream(decoder),
+};
+
+fn decoder(options: &Options) -> Made<dyn Decoder> {
+    let described = match &options.columns {
+        Some(text) => Some(Columns::of_description(text, options.block_size)?),
+        None => None,
+    };
+    let csv = Csv {
+        options: options.clone(),
+        table: described.map(|columns| Table::new(columns, options)),
+        unsaid: 0,
+        file_device: None,
+    };
+    Ok(Text::boxed(csv, options))
+}
+
+/// How much a first line names.
+fn naming(line: &[u8]) -> Naming {
+    match Columns::of_header(line, None) {
+        None => Naming::Nothing,
+        Some(columns) if columns.clock == Clock::Unknown => Naming::Columns,
+        Some(_) => Naming::ColumnsAndUnits,
+    }
+}
+
+struct Csv {
+    options: Options,
+    /// None before the header.
+    table: Option<Table>,
+    /// Rows whose operation the table does not say.
+    unsaid: u64,
+    /// The file as a device, once it is needed.
+    file_device: Option<u32>,
+}
+
+impl Csv {
+    /// The first line names the columns, or nothing does.
+    fn header(&mut self, line: &[u8]) -> Result<(), Odd> {
+        if line.trim_ascii().is_empty() {
+            return Err(Odd::Malformed);
+        }
+        let columns = Columns::of_header(line, self.options.time_unit).ok_or_else(|| {
+            Odd::Fatal(format!(
+                "the first line names no columns for offset and length and for time or op (as in \
+                 `time_us,op,offset,len`), found `{}`; describe them with --columns ts=5:us,op=2:R/W,offset=3:bytes,...",
+                excerpt(line)
+            ))
+        })?;
+        self.table = Some(Table::new(columns, &self.options));
+        Ok(())
+    }
+
+    fn take(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
+        let Some(table) = &mut self.table else {
+            return self.header(line);
+        };
+        if table.absolute.is_none() {
+            table.first_row(line, out)?;
+        }
+        let row = table.row(line).ok_or(Odd::Malformed)?;
+        let mut record = row.record;
+        record.offset = row.offset.ok_or(Odd::BEYOND)?;
+        record.len = row.length.ok_or(Odd::BEYOND)?;
+        if record.len == 0 && record.flags.has(Flags::PREFLUSH) {
+            record.op = TraceOp::Flush;
+        }
+        if table.timed && table.resolution_ns() > COARSE_NS {
+            record.flags = record.flags.with(Flags::COARSE);
+        }
+        if row.numbered && !table.told_numbers {
+            table.told_numbers = true;
+            out.note("operations are numbers: 0 was taken as read, 1 as write");
+        }
+        self.unsaid += u64::from(!table.has_op);
+        record.dev = if table.has_device {
+            out.devices.intern(row.device)
+        } else {
+            let file = &self.options.file;
+            *self
+                .file_device
+                .get_or_insert_with(|| out.devices.intern(file.as_bytes()))
+        };
+        if !row.client.is_empty() {
+            record.client = out.clients.intern(row.client);
+        }
+        out.records.push(record);
+        Ok(())
+    }
+}
+
+/// Stamps with a larger step than this are coarse.
+const COARSE_NS: u64 = 1_000_000;
+
+impl Lines for Csv {
+    const SHAPE: &'static str = "a row with the columns that were named";
+
+    fn line(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
+        self.take(line, out)
+    }
+
+    fn comment(&mut self, line: &[u8]) {
+        if self.table.is_none()
+            && let Some(columns) = Columns::of_header(line, self.options.time_unit)
+        {
+            self.table = Some(Table::new(columns, &self.options));
+        }
+    }
+
+    fn finish(&mut self, out: &mut Sink) -> Result<(), Odd> {
+        if self.unsaid > 0 {
+            out.anomalies.add(Anomaly::DirectionGuessed, self.unsaid);
+            out.note("no column tells the operation: all requests were taken as reads");
+        }
+        Ok(())
+    }
+
+    fn time(&self) -> TimeMeaning {
+        let table = self.table.as_ref();
+        let timed = table.is_some_and(|table| table.timed);
+        TimeMeaning {
+            resolution_ns: table.filter(|_| timed).map_or(1, Table::resolution_ns),
+            kind: if timed {
+                TimeKind::Arrival
+            } else {
+                TimeKind::None
+            },
+            epoch_unix_ns: table
+                .and_then(|table| table.absolute)
+                .unwrap_or(false)
+                .then_some(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode::TimeUnit;
+    use super::super::record::Record;
+    use super::super::text::SECOND_NS;
+    use super::super::text::testing::{decoder, read, read_with, refusal};
+    use super::*;
+
+    fn columns(text: &str) -> Options {
+        Options {
+            columns: Some(text.to_owned()),
+            file: "table.csv".to_owned(),
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn the_shared_tables() {
+        let sink = read(
+            &FORMAT,
+            "time_us,dev,lba,blocks,op\n0,0,42932745,1,W\n242639,13,40409911,13,R\n",
+        );
+        let records = [
+            Record::new(0, TraceOp::Write, 42_932_745 * 512, 512, 0),
+            Record::new(242_639_000, TraceOp::Read, 40_409_911 * 512, 13 * 512, 1),
+        ];
+        assert_eq!(
+            (sink.records, sink.devices.all()),
+            (records.to_vec(), &["0".to_owned(), "13".to_owned()][..])
+        );
+        assert!(sink.notes.is_empty());
+    }
+
+    #[test]
+    fn our_own_exports_come_back_whole() {
+        let sink = read(
+            &FORMAT,
+            "ts,op,offset,len,dev,client,flags,prio,service_ns,response_ns\n\
+             5,write_zeroes,512,1024,sda,db,5,16388,100,200\n7,flush,0,0,sdb,,0,,,\n",
+        );
+        let mut full = Record::new(5, TraceOp::WriteZeroes, 512, 1_024, 0);
+        full.flags = Flags(5).with(Flags::PRIORITY);
+        (full.priority, full.client) = (16_388, 1);
+        (full.service_ns, full.response_ns) = (100, 200);
+        assert_eq!(
+            sink.records,
+            [full, Record::new(7, TraceOp::Flush, 0, 0, 1)]
+        );
+    }
+
+    #[test]
+    fn described_columns_need_no_header() {
+        let options = columns("ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1");
+        let rows = b"7,W,4096,512,1500\n7,R,0,1024,1501\n7,X,0,1024,1501\n";
+        let sink = read_with(&FORMAT, rows, &options);
+        let records = [
+            Record::new(1_500_000, TraceOp::Write, 4_096, 512, 0),
+            Record::new(1_501_000, TraceOp::Read, 0, 1_024, 0),
+        ];
+        assert_eq!(sink.records, records);
+        assert_eq!(sink.anomalies.of(Anomaly::BadRecord), 1);
+        let header = [&b"device;kind;at;size;when\n"[..], b"7;W;4096;512;1500\n"].concat();
+        assert_eq!(read_with(&FORMAT, &header, &options).records, records[..1]);
+    }
+
+    #[test]
+    fn delimiters_quotes_and_blanks() {
+        let same = |text: &str| {
+            let sink = read_with(
+                &FORMAT,
+                text.as_bytes(),
+                &columns("ts=1:ms,op=2,offset=3,len=5,dev=4"),
+            );
+            let record = Record::new(1_250_000, TraceOp::Write, 4_096, 512, 0);
+            assert_eq!(sink.records, [record], "{text}");
+            assert_eq!(sink.devices.all(), ["a b"], "{text}");
+        };
+        same("1.25\twrite\t4096\ta b\t512\textra");
+        same("1.25\twrite\t4096\ta b\t512\t");
+        same(" 1.25 ; Write ; 4096.00 ; a b ; 512 ");
+        same("\"1.25\",\"WRITE\",\"4096\",\"a b\",\"512\"");
+        same("1.25 w 4096 \"a b\" 512");
+        same("0.125e1,1,4096,a b,512");
+    }
+
+    #[test]
+    fn empty_columns_in_front_count() {
+        let options = columns("op=2,offset=3,len=4");
+        let sink = read_with(&FORMAT, b"\tR\t8\t512\n,R,8,512\n", &options);
+        assert_eq!((sink.records.len(), sink.records[0].offset), (1, 8));
+    }
+
+    #[test]
+    fn times_are_exact_in_every_notation() {
+        let ts = |time: &str, unit: TimeUnit| {
+            let options = Options {
+                time_unit: Some(unit),
+                ..Options::default()
+            };
+            let text = format!("time,offset,len,op\n{time},0,512,R\n0,0,512,R\n");
+            let sink = read_with(&FORMAT, text.as_bytes(), &options);
+            sink.records
+                .first()
+                .filter(|_| sink.records.len() == 2)
+                .map(|it| it.ts)
+        };
+        assert_eq!(ts("1.5", TimeUnit::Seconds), Some(1_500_000_000));
+        assert_eq!(ts("1.25e-05", TimeUnit::Seconds), Some(12_500));
+        assert_eq!(
+            ts("-2", TimeUnit::Microseconds),
+            None,
+            "the first must be a plain number"
+        );
+        assert_eq!(ts("1E3", TimeUnit::Milliseconds), Some(1_000_000_000));
+        assert_eq!(ts("1e39", TimeUnit::Seconds), None);
+        assert_eq!(
+            ts("9223372036854775807", TimeUnit::Nanoseconds),
+            Some(i64::MAX)
+        );
+        assert_eq!(ts("9223372036854775808", TimeUnit::Nanoseconds), None);
+        assert_eq!(ts("1.5.2", TimeUnit::Seconds), None);
+        let sink = read(
+            &FORMAT,
+            "time_us,offset,len,op\n0,0,512,R\n-2.5,0,512,R\n-1e-1,0,512,R\n",
+        );
+        let times: Vec<_> = sink.records.iter().map(|it| it.ts).collect();
+        assert_eq!(times, [0, -2_500, -100]);
+    }
+
+    #[test]
+    fn the_size_of_absolute_times_tells_their_unit() {
+        let of = |time: &str| {
+            let text = format!("time,offset,len,op\n{time},0,512,R\n");
+            let sink = read(&FORMAT, &text);
+            assert!(sink.notes[0].contains("has no unit"), "{:?}", sink.notes);
+            sink.records[0].ts
+        };
+        let unix = 1_577_808_000_000_626_000;
+        assert_eq!(of("1577808000.000626"), unix);
+        assert_eq!(of("1577808000000.626"), unix);
+        assert_eq!(of("1577808000000626"), unix);
+        assert_eq!(of("1577808000000626000"), unix);
+        assert_eq!(of("128166372003061629"), 1_172_163_600_306_162_900);
+        let error = refusal(
+            &FORMAT,
+            "time,offset,len,op\n5,0,512,R\n",
+            &Options::default(),
+        );
+        assert!(error.contains("say --time-unit"), "{error}");
+    }
+
+    #[test]
+    fn the_epoch_and_the_resolution_are_told() {
+        let of = |text: &str| {
+            let (mut decoder, mut sink) = (
+                decoder(&FORMAT, &Options::default()).unwrap(),
+                Sink::default(),
+            );
+            decoder.decode(text.as_bytes(), true, &mut sink).unwrap();
+            let time = decoder.time();
+            let coarse = sink.records[0].flags.has(Flags::COARSE);
+            (time.resolution_ns, time.kind, time.epoch_unix_ns, coarse)
+        };
+        let kind = TimeKind::Arrival;
+        assert_eq!(
+            of("time_us,offset,len\n5,0,1\n"),
+            (1_000, kind, None, false)
+        );
+        assert_eq!(
+            of("time,offset,len\n1577808000,0,1\n"),
+            (SECOND_NS, kind, Some(0), true)
+        );
+        assert_eq!(
+            of("time_s,offset,len\n1.000001,0,1\n"),
+            (1_000, kind, None, false)
+        );
+        assert_eq!(
+            of("op,offset,len\nR,0,1\n"),
+            (1, TimeKind::None, None, false)
+        );
+    }
+
+    #[test]
+    fn operations_are_called_many_names() {
+        let ops = |names: &[&str]| {
+            let rows = names.iter().map(|name| format!("1,{name},0,512\n"));
+            let sink = read(
+                &FORMAT,
+                &format!("time_us,op,offset,len\n{}", rows.collect::<String>()),
+            );
+            sink.records.iter().map(|it| it.op).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            ops(&["R", "r", "READ", "0", "false", "RA", "rd"]),
+            [TraceOp::Read; 7]
+        );
+        assert_eq!(
+            ops(&["W", "Write", "1", "TRUE", "WS", "FWFSM", "ws"]),
+            [TraceOp::Write; 7]
+        );
+        assert_eq!(ops(&["flush", "FF", "fsync", "F"]), [TraceOp::Flush; 4]);
+        assert_eq!(ops(&["trim", "DE", "unmap"]), [TraceOp::Discard; 3]);
+        assert_eq!(ops(&["2", "", "reads", "X"]), []);
+    }
+
+    #[test]
+    fn what_the_table_does_not_say_is_told() {
+        let options = columns("offset=1:sectors,len=2:sectors");
+        let sink = read_with(&FORMAT, b"8,1\n16,2\n", &options);
+        assert_eq!(sink.anomalies.of(Anomaly::DirectionGuessed), 2);
+        assert_eq!(sink.devices.all(), ["table.csv"]);
+        assert_eq!(sink.notes.len(), 2, "{:?}", sink.notes);
+        let sink = read(&FORMAT, "time_us,type,offset,len\n1,1,0,512\n");
+        assert!(sink.notes[0].contains("0 was taken as read"));
+    }
+
+    #[test]
+    fn bad_rows_are_left_out() {
+        let sink = read(
+            &FORMAT,
+            "time_us,dev,lba,blocks,op\n0,0,-1,1,W\n0,0,1,1\n0,,1,1,W\n0,0,1.5,1,W\nx,0,1,1,W\n\
+             0,0,1,36028797018963968,W\n\0,0,1,1,W\n0,0,1,1,W\n",
+        );
+        assert_eq!(sink.records.len(), 1);
+        assert_eq!(sink.anomalies.of(Anomaly::BadRecord), 6);
+        assert_eq!(sink.anomalies.of(Anomaly::BeyondAddressSpace), 1);
+    }
+
+    #[test]
+    fn a_table_without_names_is_refused_with_what_helps() {
+        let error = refusal(&FORMAT, "1,2,3\n", &Options::default());
+        assert!(
+            error.contains("found `1,2,3`; describe them with --columns"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_header_may_be_a_comment() {
+        let sink = read(
+            &FORMAT,
+            "# made by hand\n# time_us op offset len\n5 R 0 512\n",
+        );
+        assert_eq!(sink.records[0].ts, 5_000);
+    }
+}

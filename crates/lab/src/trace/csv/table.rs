@@ -1,0 +1,353 @@
+//! Reads rows of a table once it is known which column is what: numbers in place, without splitting the line first.
+//!
+//! Cost: a nanosecond or two a column.
+
+use super::columns::{Clock, Column, Columns, Delimiter};
+use crate::trace::decode::{Options, Sink};
+use crate::trace::record::{Flags, Record, TraceOp};
+use crate::trace::rwbs::Rwbs;
+use crate::trace::text::{Cursor, Odd, SECOND_NS};
+
+/// A tick of a Windows FILETIME in ns, and how many passed from 1601 to 1970.
+const TICK_NS: u64 = 100;
+const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
+
+/// How rows are read.
+pub(super) struct Table {
+    pub(super) columns: Columns,
+    delimiter: Delimiter,
+    pub(super) timed: bool,
+    pub(super) has_op: bool,
+    pub(super) has_device: bool,
+    /// Digits behind the decimal point of times, the most so far.
+    digits: u32,
+    /// Whether times count from 1970, known with the first.
+    pub(super) absolute: Option<bool>,
+    pub(super) told_numbers: bool,
+}
+
+/// The fields of a row, as far as there are such columns.
+pub(super) struct Row<'a> {
+    pub(super) record: Record,
+    pub(super) offset: Option<u64>,
+    pub(super) length: Option<u64>,
+    pub(super) device: &'a [u8],
+    pub(super) client: &'a [u8],
+    /// The operation was `0` or `1`.
+    pub(super) numbered: bool,
+}
+
+impl Table {
+    pub(super) fn new(mut columns: Columns, options: &Options) -> Table {
+        if let (Clock::Unknown, Some(unit)) = (columns.clock, options.time_unit) {
+            columns.clock = Clock::Unit(unit.ns());
+        }
+        Table {
+            delimiter: columns.delimiter.unwrap_or(Delimiter::Blanks),
+            timed: columns.has(Column::Time),
+            has_op: columns.has(Column::Op),
+            has_device: columns.has(Column::Device),
+            columns,
+            digits: 0,
+            absolute: None,
+            told_numbers: false,
+        }
+    }
+
+    /// Settles what only a row can tell: the delimiter and the unit of times.
+    pub(super) fn first_row(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
+        if self.columns.delimiter.is_none() {
+            self.delimiter = Delimiter::of(line);
+            self.columns.delimiter = Some(self.delimiter);
+        }
+        if !self.timed {
+            out.note("the trace has no times: only a closed replay of it means something");
+            self.absolute = Some(false);
+            return Ok(());
+        }
+        let mut cursor = self.start(line);
+        for column in &self.columns.columns {
+            if *column == Column::Time {
+                break;
+            }
+            self.text(&mut cursor).ok_or(Odd::Malformed)?;
+            self.pass(&mut cursor).ok_or(Odd::Malformed)?;
+        }
+        cursor.byte(b'"');
+        let first = cursor.number().ok_or(Odd::Malformed)?;
+        if self.columns.clock == Clock::Unknown {
+            self.columns.clock = clock_of(first)?;
+            let taken = match self.columns.clock {
+                Clock::Unit(SECOND_NS) => "seconds",
+                Clock::Unit(1_000_000) => "milliseconds",
+                Clock::Unit(1_000) => "microseconds",
+                Clock::Unit(_) => "nanoseconds",
+                _ => "Windows FILETIME",
+            };
+            out.note(format!(
+                "the first time, {first}, has no unit and was taken as {taken} by its size"
+            ));
+        }
+        self.absolute = Some(match self.columns.clock {
+            Clock::Unit(unit) => {
+                (1_000_000_000..4_000_000_000).contains(&(first / (SECOND_NS / unit)))
+            }
+            Clock::Filetime | Clock::Unknown => true,
+        });
+        Ok(())
+    }
+
+    /// The first field of a row; a tab in front of it is a column.
+    fn start<'a>(&self, line: &'a [u8]) -> Cursor<'a> {
+        let mut cursor = Cursor::new(line);
+        if self.delimiter != Delimiter::Byte(b'\t') {
+            cursor.blanks();
+        }
+        cursor
+    }
+
+    pub(super) fn row<'a>(&mut self, line: &'a [u8]) -> Option<Row<'a>> {
+        let mut row = Row {
+            record: Record::new(0, TraceOp::Read, 0, 0, 0),
+            offset: Some(0),
+            length: Some(0),
+            device: b"",
+            client: b"",
+            numbered: false,
+        };
+        let mut cursor = self.start(line);
+        for at in 0..self.columns.columns.len() {
+            if at > 0 {
+                self.pass(&mut cursor)?;
+            }
+            self.field(self.columns.columns[at], &mut cursor, &mut row)?;
+        }
+        // What follows must be another column.
+        let mut rest = cursor;
+        rest.end().or_else(|| self.pass(&mut cursor))?;
+        Some(row)
+    }
+
+    #[inline]
+    fn field<'a>(
+        &mut self,
+        column: Column,
+        cursor: &mut Cursor<'a>,
+        row: &mut Row<'a>,
+    ) -> Option<()> {
+        let quoted = cursor.peek() == Some(b'"');
+        match column {
+            Column::Ignored => return self.text(cursor).map(|_| ()),
+            Column::Op => return self.op(cursor, row),
+            Column::Device => {
+                row.device = self.text(cursor).filter(|name| !name.is_empty())?;
+                return Some(());
+            }
+            Column::Client => {
+                row.client = self.text(cursor)?;
+                return Some(());
+            }
+            Column::Flags | Column::Priority | Column::Service(_) | Column::Response(_)
+                if self.is_blank(cursor) =>
+            {
+                return Some(());
+            }
+            _ => {}
+        }
+        if quoted {
+            cursor.byte(b'"')?;
+        }
+        match column {
+            Column::Time => row.record.ts = self.time(cursor)?,
+            Column::Offset(scale) => row.offset = whole(cursor)?.checked_mul(scale),
+            Column::Length(scale) => row.length = whole(cursor)?.checked_mul(scale),
+            Column::Flags => {
+                let flags = u16::try_from(whole(cursor)?).ok()?;
+                row.record.flags = row.record.flags.with(Flags(flags));
+            }
+            Column::Priority => {
+                row.record.priority = u16::try_from(whole(cursor)?).ok()?;
+                row.record.flags = row.record.flags.with(Flags::PRIORITY);
+            }
+            Column::Service(unit) => row.record.service_ns = cursor.decimal(unit)?.unsigned_abs(),
+            Column::Response(unit) => row.record.response_ns = cursor.decimal(unit)?.unsigned_abs(),
+            Column::Ignored | Column::Op | Column::Device | Column::Client => {}
+        }
+        if quoted {
+            cursor.byte(b'"')?;
+        }
+        Some(())
+    }
+
+    fn op<'a>(&mut self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
+        let text = self.text(cursor)?;
+        if let Some((read, write)) = &self.columns.ops {
+            row.record.op = match text {
+                text if text == read => TraceOp::Read,
+                text if text == write => TraceOp::Write,
+                _ => return None,
+            };
+            return Some(());
+        }
+        row.numbered = matches!(text, b"0" | b"1");
+        let (op, flags) = op_of(text)?;
+        row.record.op = op;
+        row.record.flags = row.record.flags.with(flags);
+        Some(())
+    }
+
+    fn time(&mut self, cursor: &mut Cursor<'_>) -> Option<i64> {
+        let start = cursor.rest();
+        let negative = cursor.byte(b'-').is_some();
+        let unit = match self.columns.clock {
+            Clock::Unit(unit) => unit,
+            Clock::Filetime => {
+                let ticks = i64::try_from(cursor.number()?).ok()?;
+                return ticks
+                    .checked_sub(TICKS_TO_1970)?
+                    .checked_mul(TICK_NS as i64);
+            }
+            Clock::Unknown => return None,
+        };
+        let (ts, digits) = cursor.decimal_and_digits(unit)?;
+        if let Some(b'e' | b'E') = cursor.peek() {
+            return scientific(start, cursor, unit);
+        }
+        self.digits = self.digits.max(digits);
+        Some(if negative { -ts } else { ts })
+    }
+
+    /// What stands in a field, without quotes and blanks around.
+    fn text<'a>(&self, cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
+        if cursor.byte(b'"').is_some() {
+            return cursor.field(b'"');
+        }
+        match self.delimiter {
+            Delimiter::Byte(byte) => Some(cursor.before(byte).trim_ascii()),
+            Delimiter::Blanks => cursor.token(),
+        }
+    }
+
+    fn is_blank(&self, cursor: &Cursor<'_>) -> bool {
+        match self.delimiter {
+            Delimiter::Byte(byte) => cursor.peek().is_none_or(|next| next == byte),
+            Delimiter::Blanks => false,
+        }
+    }
+
+    /// Goes on to the next field.
+    fn pass(&self, cursor: &mut Cursor<'_>) -> Option<()> {
+        match self.delimiter {
+            Delimiter::Byte(b'\t') => cursor.byte(b'\t'),
+            Delimiter::Byte(byte) => {
+                if cursor.peek() != Some(byte) {
+                    cursor.blanks();
+                }
+                cursor.byte(byte)?;
+                cursor.blanks();
+                Some(())
+            }
+            Delimiter::Blanks => cursor.gap(),
+        }
+    }
+
+    pub(super) fn resolution_ns(&self) -> u64 {
+        match self.columns.clock {
+            Clock::Unit(unit) => (unit / 10_u64.pow(self.digits)).max(1),
+            Clock::Filetime => TICK_NS,
+            Clock::Unknown => 1,
+        }
+    }
+}
+
+/// The unit of an absolute time of today by its size.
+fn clock_of(time: u64) -> Result<Clock, Odd> {
+    Ok(match time {
+        // 1981 to 2044.
+        120_000_000_000_000_000..140_000_000_000_000_000 => Clock::Filetime,
+        1_000_000_000..1_000_000_000_000 => Clock::Unit(SECOND_NS),
+        1_000_000_000_000..1_000_000_000_000_000 => Clock::Unit(1_000_000),
+        1_000_000_000_000_000..1_000_000_000_000_000_000 => Clock::Unit(1_000),
+        1_000_000_000_000_000_000.. => Clock::Unit(1),
+        _ => {
+            return Err(Odd::Fatal(format!(
+                "the first time is {time} and its column names no unit; say --time-unit s, ms, us or ns"
+            )));
+        }
+    })
+}
+
+/// A whole number, perhaps written with zeros behind a point.
+fn whole(cursor: &mut Cursor<'_>) -> Option<u64> {
+    let value = cursor.number()?;
+    if cursor.byte(b'.').is_some() {
+        while cursor.byte(b'0').is_some() {}
+    }
+    Some(value)
+}
+
+/// A time as floats are printed, `1.25e-05`; `start` is all from its sign on, `cursor` stands at the `e`.
+#[cold]
+fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
+    let mantissa = &start[..start.len() - cursor.rest().len()];
+    cursor.any()?;
+    let small = cursor.byte(b'-').is_some();
+    if !small {
+        cursor.byte(b'+');
+    }
+    let exponent = i32::try_from(cursor.number()?).ok().filter(|it| *it < 40)?;
+    let decimals = memchr::memchr(b'.', mantissa).map_or(0, |point| mantissa.len() - point - 1);
+    let exponent = if small { -exponent } else { exponent } - i32::try_from(decimals).ok()?;
+    let mut digits = mantissa.iter().filter(|byte| byte.is_ascii_digit());
+    let value = digits.try_fold(0_i128, |value, digit| {
+        value.checked_mul(10)?.checked_add(i128::from(digit - b'0'))
+    })?;
+    let value = value.checked_mul(i128::from(unit))?;
+    let power = 10_i128.checked_pow(exponent.unsigned_abs())?;
+    let value = if exponent < 0 {
+        value / power
+    } else {
+        value.checked_mul(power)?
+    };
+    let sign = if mantissa.starts_with(b"-") { -1 } else { 1 };
+    i64::try_from(sign * value).ok()
+}
+
+/// What people write for an operation.
+fn op_of(text: &[u8]) -> Option<(TraceOp, Flags)> {
+    const WORDS: [(&str, TraceOp); 20] = [
+        ("read", TraceOp::Read),
+        ("write", TraceOp::Write),
+        ("false", TraceOp::Read),
+        ("true", TraceOp::Write),
+        ("rd", TraceOp::Read),
+        ("wr", TraceOp::Write),
+        ("rs", TraceOp::Read),
+        ("ws", TraceOp::Write),
+        ("flush", TraceOp::Flush),
+        ("f", TraceOp::Flush),
+        ("sync", TraceOp::Flush),
+        ("fsync", TraceOp::Flush),
+        ("datasync", TraceOp::Flush),
+        ("discard", TraceOp::Discard),
+        ("d", TraceOp::Discard),
+        ("trim", TraceOp::Discard),
+        ("unmap", TraceOp::Discard),
+        ("write_zeroes", TraceOp::WriteZeroes),
+        ("zero", TraceOp::WriteZeroes),
+        ("other", TraceOp::Other),
+    ];
+    match text {
+        b"R" | b"r" | b"0" => return Some((TraceOp::Read, Flags::default())),
+        b"W" | b"w" | b"1" => return Some((TraceOp::Write, Flags::default())),
+        _ => {}
+    }
+    // A tracepoint's letters tell more than the words do.
+    if let Some(rwbs) = Rwbs::parse(text) {
+        return Some((rwbs.op(u64::MAX), rwbs.flags));
+    }
+    let word = WORDS
+        .iter()
+        .find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
+    word.map(|(_, op)| (*op, Flags::default()))
+}
