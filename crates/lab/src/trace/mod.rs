@@ -20,11 +20,13 @@ mod blktrace;
 mod csv;
 mod cursor;
 mod detect;
+mod disksim_ascii;
 mod fio;
 mod input;
 mod k5cloud;
 mod mapped;
 mod merge;
+mod mqsim;
 mod msr;
 mod oracle_general;
 mod order;
@@ -63,6 +65,8 @@ pub static FORMATS: &[&Format] = &[
     &alibaba::FORMAT,
     &tencent::FORMAT,
     &k5cloud::FORMAT,
+    &disksim_ascii::FORMAT,
+    &mqsim::FORMAT,
     &fio::FORMAT_V1,
     &csv::FORMAT,
 ];
