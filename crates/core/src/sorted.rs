@@ -1,7 +1,7 @@
 //! A sorted list that is fast when short and still quick when a million items wait.
 //!
-//! Items lie in order in chunks of at most [`CHUNK_MAX`], with the first key of every chunk in a directory
-//! beside them: a B+-tree of two floors. With a queue's usual few dozen items that is one array, searched in
+//! Items lie in order in chunks of at most [`CHUNK_MAX`], with a directory of the keys between chunks: a B+-tree of
+//! two floors. With a queue's usual few dozen items that is one array, searched in
 //! the cache; a walk to the neighbours is a step in memory. Chunks that run empty are kept for the next split, so
 //! nothing is allocated once the list has been as long as it gets (a `BTreeMap` allocates and frees as it goes).
 //!
@@ -29,10 +29,10 @@ pub trait Keyed: Copy {
 /// Items in the order of their keys.
 #[derive(Clone, Debug)]
 pub struct Sorted<T: Keyed> {
-    /// None is empty; all keys of one are below all keys of the next.
+    /// At least one; none is empty but an only one. All keys of one are below all keys of the next.
     chunks: Vec<Vec<T>>,
-    /// First key of each chunk.
-    firsts: Vec<T::Key>,
+    /// Between two chunks: keys below it belong to the lower one.
+    fences: Vec<T::Key>,
     /// Empty chunks with their memory, for the next split.
     spare: Vec<Vec<T>>,
     len: usize,
@@ -45,11 +45,21 @@ pub struct Cursor {
     slot: usize,
 }
 
+impl Cursor {
+    /// The place of the item `offset` after this one in its run.
+    #[inline]
+    pub fn plus(self, offset: usize) -> Cursor {
+        let Cursor { chunk, slot } = self;
+        let slot = slot + offset;
+        Cursor { chunk, slot }
+    }
+}
+
 impl<T: Keyed> Default for Sorted<T> {
     fn default() -> Sorted<T> {
         Sorted {
-            chunks: Vec::new(),
-            firsts: Vec::new(),
+            chunks: vec![Vec::with_capacity(CHUNK_MAX)],
+            fences: Vec::new(),
             spare: Vec::new(),
             len: 0,
         }
@@ -75,33 +85,22 @@ impl<T: Keyed> Sorted<T> {
     /// If an item with this key is there already.
     pub fn insert(&mut self, item: T) {
         let key = item.key();
-        if self.chunks.is_empty() {
-            let chunk = self.fresh();
-            self.chunks.push(chunk);
-            self.firsts.push(key);
-        }
         let mut at = self.chunk_of(&key);
         if self.chunks[at].len() == CHUNK_MAX {
             self.split(at);
-            at += usize::from(self.firsts[at + 1] <= key);
+            at += usize::from(self.fences[at] <= key);
         }
         let chunk = &mut self.chunks[at];
         let slot = chunk.partition_point(|other| other.key() < key);
         let taken = chunk.get(slot).is_some_and(|other| other.key() == key);
         assert!(!taken, "two items have the key {key:?}");
         chunk.insert(slot, item);
-        if slot == 0 {
-            self.firsts[at] = key;
-        }
         self.len += 1;
     }
 
     /// The first item whose key is not below `key`, or the end.
     #[inline]
     pub fn seek(&self, key: &T::Key) -> Cursor {
-        if self.chunks.is_empty() {
-            return Cursor { chunk: 0, slot: 0 };
-        }
         let chunk = self.chunk_of(key);
         let slot = self.chunks[chunk].partition_point(|item| item.key() < *key);
         if slot == self.chunks[chunk].len() {
@@ -146,8 +145,59 @@ impl<T: Keyed> Sorted<T> {
             });
         }
         let chunk = chunk.checked_sub(1)?;
-        let slot = self.chunks[chunk].len() - 1;
+        let slot = self.chunks[chunk].len().checked_sub(1)?;
         Some(Cursor { chunk, slot })
+    }
+
+    /// The items from a place on that lie side by side; none at the end.
+    #[inline]
+    pub fn run_from(&self, cursor: Cursor) -> &[T] {
+        match self.chunks.get(cursor.chunk) {
+            Some(chunk) => &chunk[cursor.slot..],
+            None => &[],
+        }
+    }
+
+    /// The items before a place that lie side by side; none before the first.
+    #[inline]
+    pub fn run_before(&self, cursor: Cursor) -> &[T] {
+        let Cursor { chunk, slot } = cursor;
+        match slot {
+            0 => chunk
+                .checked_sub(1)
+                .map_or(&[], |chunk| &self.chunks[chunk]),
+            _ => &self.chunks[chunk][..slot],
+        }
+    }
+
+    /// The place `count` items after another, which has so many in its run.
+    #[inline]
+    pub fn forward(&self, cursor: Cursor, count: usize) -> Cursor {
+        let Cursor { chunk, slot } = cursor;
+        let slot = slot + count;
+        if self.chunks.get(chunk).is_some_and(|run| slot < run.len()) {
+            return Cursor { chunk, slot };
+        }
+        Cursor {
+            chunk: chunk + 1,
+            slot: 0,
+        }
+    }
+
+    /// The place `count` items before another, which has so many in the run before it.
+    #[inline]
+    pub fn back(&self, cursor: Cursor, count: usize) -> Cursor {
+        let Cursor { chunk, slot } = cursor;
+        match slot {
+            0 => Cursor {
+                chunk: chunk - 1,
+                slot: self.chunks[chunk - 1].len() - count,
+            },
+            _ => Cursor {
+                chunk,
+                slot: slot - count,
+            },
+        }
     }
 
     /// The item with the lowest key.
@@ -169,14 +219,8 @@ impl<T: Keyed> Sorted<T> {
         let Cursor { chunk, slot } = cursor;
         let item = self.chunks[chunk].remove(slot);
         self.len -= 1;
-        match self.chunks[chunk].first() {
-            None => self.retire(chunk),
-            Some(first) => {
-                self.firsts[chunk] = first.key();
-                if self.chunks[chunk].len() < LONELY_MAX {
-                    self.join(chunk);
-                }
-            }
+        if self.chunks[chunk].len() < LONELY_MAX && self.chunks.len() > 1 {
+            self.join(chunk);
         }
         item
     }
@@ -190,12 +234,16 @@ impl<T: Keyed> Sorted<T> {
 
     /// Recounts everything from scratch and panics on a contradiction.
     pub fn audit(&self) {
-        assert_eq!(self.chunks.len(), self.firsts.len());
+        assert_eq!(self.chunks.len(), self.fences.len() + 1);
         assert_eq!(self.len, self.iter().count());
-        for (chunk, first) in self.chunks.iter().zip(&self.firsts) {
+        for chunk in &self.chunks {
             assert!(chunk.len() <= CHUNK_MAX, "a chunk overflows");
-            let lowest = chunk.first().expect("no chunk in use is empty").key();
-            assert!(lowest == *first, "the directory is out of date");
+            assert!(!chunk.is_empty() || self.len == 0, "a chunk stays empty");
+        }
+        for (pair, fence) in self.chunks.windows(2).zip(&self.fences) {
+            let (below, above) = (pair[0].last(), pair[1].first());
+            assert!(below.is_some_and(|last| last.key() < *fence));
+            assert!(above.is_some_and(|first| *fence <= first.key()));
         }
         let keys = || self.iter().map(Keyed::key);
         assert!(
@@ -204,12 +252,10 @@ impl<T: Keyed> Sorted<T> {
         );
     }
 
-    /// The chunk where a key belongs. There must be one.
+    /// The chunk where a key belongs.
     #[inline]
     fn chunk_of(&self, key: &T::Key) -> usize {
-        self.firsts
-            .partition_point(|first| first <= key)
-            .saturating_sub(1)
+        self.fences.partition_point(|fence| fence <= key)
     }
 
     fn fresh(&mut self) -> Vec<T> {
@@ -222,19 +268,22 @@ impl<T: Keyed> Sorted<T> {
     fn split(&mut self, at: usize) {
         let mut upper = self.fresh();
         upper.extend(self.chunks[at].drain(CHUNK_MAX / 2..));
-        self.firsts.insert(at + 1, upper[0].key());
+        self.fences.insert(at, upper[0].key());
         self.chunks.insert(at + 1, upper);
     }
 
-    /// Takes an empty chunk out of use.
+    /// Takes an empty chunk out of use; there is another.
     fn retire(&mut self, at: usize) {
-        self.firsts.remove(at);
+        self.fences.remove(at.saturating_sub(1));
         let chunk = self.chunks.remove(at);
         self.spare.push(chunk);
     }
 
-    /// Empties a short chunk into a neighbour, if one has room.
+    /// Empties a short chunk into a neighbour, if one has room; an empty one goes in any case.
     fn join(&mut self, at: usize) {
+        if self.chunks[at].is_empty() {
+            return self.retire(at);
+        }
         let room_with = |low: usize| {
             let both = self.chunks.get(low)?.len() + self.chunks.get(low + 1)?.len();
             (both <= JOINED_MAX).then_some(low)

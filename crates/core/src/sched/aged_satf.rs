@@ -26,10 +26,10 @@ struct Aged {
 }
 
 impl Keyed for Aged {
-    type Key = (u32, u64);
+    type Key = u128;
 
     #[inline]
-    fn key(&self) -> (u32, u64) {
+    fn key(&self) -> u128 {
         self.candidate.key()
     }
 }
@@ -71,7 +71,7 @@ impl AgedSatf {
     /// The I/O with the least price, and of equals the oldest.
     fn search(&self, view: &View<'_>) -> Option<Aged> {
         let head = view.oracle.head().band;
-        let middle = self.by_place.seek(&(head, 0));
+        let middle = self.by_place.seek(&Candidate::lowest_key(head));
         let mut up = Some(middle).filter(|at| self.by_place.at(*at).is_some());
         let mut down = self.by_place.before(middle);
         let mut best = Best::new(view);
