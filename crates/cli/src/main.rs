@@ -1,3 +1,7 @@
-//! The `nearslot` command.
+//! The `nearslot` command. Everything is in the library, so that the Python package starts the same.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(nearslot_cli::run(std::env::args_os()))
+}

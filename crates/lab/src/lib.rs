@@ -19,4 +19,5 @@ pub mod sim;
 pub mod survey;
 pub mod trace;
 pub mod validate;
+mod watch;
 pub mod workload;

@@ -19,10 +19,12 @@ use crate::grid::Point;
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window, differ};
 use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
+use crate::report::{LaneFile, RequestsWriter};
 use crate::scenario::{Load, Replay, Scenario, TraceLoad};
 use crate::series::Timeseries;
 use crate::sim::{self, Control};
 use crate::trace::{Spread, TraceError};
+use crate::watch::Watch;
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
 use crate::workload::fit::Fit;
@@ -67,6 +69,8 @@ pub struct Wanted {
     pub jobs: Option<usize>,
     /// One row a request into this Parquet file.
     pub requests: Option<PathBuf>,
+    /// The schedule as a blktrace file; for a grid of one run.
+    pub schedule: Option<PathBuf>,
 }
 
 /// Runs every point of a grid and ranks them. `trace` is there if the points' load is a trace.
@@ -79,11 +83,16 @@ pub fn compare(
     wanted: &Wanted,
     control: &Control,
 ) -> Result<Results, RunError> {
+    if wanted.schedule.is_some() && points.len() != 1 {
+        let runs = format!("{} runs", points.len());
+        return Err(ConfigError::value("blktrace schedule", &runs, "a single run").into());
+    }
+    let requests = wanted.requests.as_deref().map(RequestsWriter::create).transpose()?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(wanted.jobs.unwrap_or(0))
         .build()
         .map_err(|error| RunError::Beside(format!("threads: {error}")))?;
-    let one = |point: &Point| run(point, trace, wanted, control);
+    let one = |point: &Point| run(point, trace, wanted, requests.as_ref(), control);
     let outcomes: Vec<Result<Option<Finished>, RunError>> =
         pool.install(|| points.par_iter().with_max_len(1).map(one).collect());
     let mut finished = Vec::new();
@@ -99,7 +108,8 @@ pub fn compare(
     warnings.dedup();
     let ranking = rank(&finished);
     let seed = points.first().map_or(1, |point| point.scenario.seed);
-    Ok(Results {
+    let lanes = finished.iter_mut().filter_map(|finished| finished.lane.take()).collect();
+    let results = Results {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
@@ -108,10 +118,15 @@ pub fn compare(
         ranking,
         runs_planned: points.len(),
         warnings,
-    })
+    };
+    if let Some(requests) = requests {
+        requests.finish(&results, lanes)?;
+    }
+    Ok(results)
 }
 
 struct Finished {
+    lane: Option<LaneFile>,
     run: Run,
     batches_ms: Option<[f64; BATCHES]>,
     warnings: Vec<String>,
@@ -122,6 +137,7 @@ fn run(
     point: &Point,
     trace: Option<&LoadedTrace>,
     wanted: &Wanted,
+    requests: Option<&RequestsWriter>,
     control: &Control,
 ) -> Result<Option<Finished>, RunError> {
     if control.stop.load(Ordering::Relaxed) {
@@ -149,13 +165,15 @@ fn run(
     let series = wanted
         .series
         .then(|| Timeseries::new(blueprint.exact(), blueprint.capacity()));
-    let mut recorder = Recorder::new(window, series);
+    let mut watch = Watch::new(Recorder::new(window, series), warmup)
+        .with_lane(requests, &point.label)?
+        .with_schedule(wanted.schedule.as_ref())?;
     let clock = Clock::now();
     let end = sim::run(
         &mut stack,
         &mut drives,
         &mut *workload,
-        &mut recorder,
+        &mut watch,
         control,
     );
     let simulated_in_s = clock.elapsed().as_secs_f64();
@@ -166,6 +184,7 @@ fn run(
         return Ok(None);
     }
     conserve(&point.label, &stack)?;
+    let (recorder, lane) = watch.finish()?;
     let config = json!({
         "drive": effective.drive.part,
         "sched": effective.sched,
@@ -181,6 +200,7 @@ fn run(
     run.simulated_in_s = simulated_in_s;
     let warnings = warnings(&run, workload.tally());
     Ok(Some(Finished {
+        lane,
         run,
         batches_ms,
         warnings,

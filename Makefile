@@ -1,0 +1,96 @@
+# Every action by name, once. `make demo` and `make test` work on a fresh machine: what is missing is installed
+# (Debian packages by apt-get as root, the rest by cargo, npm and pip from their registries).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+PYTHON ?= python3
+VENV := .venv
+APT := apt-get install -y --no-install-recommends
+BROWSER := /usr/bin/chromium
+NEARSLOT := target/release/nearslot
+DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
+DEMO_DRIVE := desktop-7200-90mb
+
+.PHONY: help demo build check test bench fmt lint unit web browser python fuzz clean
+
+help: ## Say what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: $(NEARSLOT) ## Build, inspect and compare a real trace, write out/report.html
+	@mkdir -p out
+	$(NEARSLOT) inspect $(DEMO_TRACE) --drive $(DEMO_DRIVE)
+	$(NEARSLOT) compare $(DEMO_TRACE) --drive $(DEMO_DRIVE) --replay closed --depth 32 \
+		--sched fcfs,look,mq-deadline,satf --html out/report.html
+	@echo "open $(CURDIR)/out/report.html in a browser"
+
+build: $(NEARSLOT) ## Build the command
+
+$(NEARSLOT): rust $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock)
+	$(CARGO) build --release --locked -p nearslot
+	@touch $@
+
+check: fmt lint unit ## Format, lint, rules of the house, unit tests: under two minutes when warm
+
+fmt: rust
+	git ls-files '*.rs' | xargs rustfmt --edition 2024 --check
+
+lint: rust
+	$(CARGO) clippy --workspace --all-targets --locked -q -- -D warnings
+
+unit: rust
+	$(CARGO) test --workspace --lib --locked -q
+	$(CARGO) test -p nearslot-core --test tidy --locked -q
+
+test: fmt lint peers ## Everything that CI runs
+	$(CARGO) test --workspace --locked
+	$(MAKE) --no-print-directory fuzz
+	$(MAKE) --no-print-directory web
+	$(MAKE) --no-print-directory python
+	$(MAKE) --no-print-directory examples
+
+examples: $(NEARSLOT)
+	$(MAKE) --no-print-directory demo
+	test -s out/report.html
+
+fuzz: rust ## Ten seconds of random bytes into every trace reader
+	NEARSLOT_FUZZ_SECONDS=10 $(CARGO) test -p nearslot-lab --test fuzz_readers --locked -q
+
+web: node $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
+	cd web && npm ci --no-audit --no-fund && npm test
+
+python: $(VENV)/installed ## The Python package: build, install, lint, tests
+	$(VENV)/bin/ruff format --check python crates/python
+	$(VENV)/bin/ruff check python crates/python
+	$(VENV)/bin/mypy --strict python/nearslot
+	$(VENV)/bin/pytest -q python/tests
+
+$(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock)
+	$(PYTHON) -m venv $(VENV) || { apt-get update && $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
+	@touch $@
+
+bench: rust ## Speed: decisions, the simulator, trace readers
+	$(CARGO) bench -p nearslot-core
+	$(CARGO) bench -p nearslot-lab
+
+clean: ## Remove what was built
+	rm -rf target out $(VENV) web/node_modules
+
+# --- what a fresh machine lacks ---
+
+.PHONY: rust node peers examples
+rust:
+	@command -v $(CARGO) >/dev/null || { echo "Rust 1.90 or newer is needed: https://rustup.rs"; exit 1; }
+
+node:
+	@command -v npm >/dev/null || { apt-get update && $(APT) nodejs npm; }
+
+# Programs of others that tests drive for real.
+peers:
+	@command -v blkparse >/dev/null && command -v fio >/dev/null || { apt-get update && $(APT) blktrace fio; }
+
+$(BROWSER):
+	apt-get update && $(APT) chromium fonts-dejavu-core

@@ -1,0 +1,305 @@
+//! The command line: what can be said, with examples. What is said here is checked by the laboratory.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A block-storage engine that can be rehearsed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nearslot",
+    version,
+    about = "Rehearse block storage: replay your trace against modelled drives and rank policies by latency",
+    after_help = "Examples:
+  nearslot inspect mytrace.blktrace.0
+  nearslot compare mytrace.blktrace.0 --drive seagate-cheetah-9lp --sched fcfs,look,satf --html report.html
+  nearslot list schedulers
+  nearslot show satf
+
+Exit codes: 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted with partial results written."
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What nearslot does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what is in a trace, and what is odd about it
+    #[command(after_help = "Examples:
+  nearslot inspect mytrace.blktrace.0            every per-CPU file of the set is read
+  zcat day1.csv.gz | nearslot inspect -          standard input
+  nearslot inspect trace.csv --columns ts=1:us,op=2:R/W,offset=3:bytes,len=4:bytes
+  nearslot inspect trace.parquet --drive modern-20tb --format json")]
+    Inspect(InspectArgs),
+    /// Run one scenario: a trace or a synthetic load on one drive under one scheduler
+    #[command(after_help = "Examples:
+  nearslot run scenario.toml
+  nearslot run mytrace.csv --drive hp-c2247a --sched satf --replay closed --depth 16
+  nearslot run --workload iometer:depth=8 --sched satf --format json
+  nearslot run mytrace.csv --sched look --requests requests.parquet")]
+    Run(RunArgs),
+    /// Run every combination of some settings and rank them by latency
+    #[command(after_help = "Examples:
+  nearslot compare mytrace.blktrace.0 --sched fcfs,look,satf --html report.html
+  nearslot compare mytrace.csv --vary sched=fcfs,satf --vary depth=1,8,64 --replay closed
+  nearslot compare scenario.toml --vary drive=seagate-cheetah-9lp,modern-20tb
+  nearslot compare --workload iometer --vary depth=1,4,16,64 --sched look,satf")]
+    Compare(CompareArgs),
+    /// List what there is of a kind: schedulers, drives, oracles, placements, workloads, formats
+    List(ListArgs),
+    /// Say what one part does, where it comes from, and what can be set
+    #[command(after_help = "Examples:
+  nearslot show satf
+  nearslot show seagate-cheetah-9lp")]
+    Show(ShowArgs),
+    /// Rewrite a trace: our Parquet, fio iolog v3, or blktrace
+    #[command(after_help = "Examples:
+  nearslot convert mytrace.csv mytrace.parquet --to parquet
+  nearslot convert mytrace.blktrace.0 job.iolog --to fio")]
+    Convert(ConvertArgs),
+    /// Compare the drive model with reference data
+    #[command(subcommand)]
+    Validate(ValidateCommand),
+    /// Check this installation
+    Doctor(DoctorArgs),
+}
+
+/// How a trace is read.
+#[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Reading the trace")]
+pub(crate) struct ReadArgs {
+    /// Name its format instead of detecting it (see `nearslot list formats`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) trace_format: Option<String>,
+    /// Only this device of several, by its name in the trace
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// Only the first N requests
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Columns of a CSV without a telling header: ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) columns: Option<String>,
+    /// Unit of times where the format leaves it open
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) time_unit: Option<TimeUnitWord>,
+    /// Bytes per object, for formats that have object ids instead of addresses
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) block_size: Option<u64>,
+    /// What is done with time stamps coarser than 1 ms
+    #[arg(long, value_name = "HOW", default_value = "even")]
+    pub(crate) spread: SpreadWord,
+    /// How far requests may be out of order, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1_000)]
+    pub(crate) reorder_ms: u64,
+    /// Stop at the first bad line instead of counting it
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// Units of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeUnitWord {
+    /// Seconds
+    S,
+    /// Milliseconds
+    Ms,
+    /// Microseconds
+    Us,
+    /// Nanoseconds
+    Ns,
+}
+
+/// What is done with coarse time stamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+pub(crate) enum SpreadWord {
+    /// At equal distances over the tick
+    #[default]
+    Even,
+    /// At random places of the tick, from the seed
+    Poisson,
+    /// As stamped
+    None,
+}
+
+/// `nearslot inspect`.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Trace files; several are one trace; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    /// Warn of addresses beyond this drive
+    #[arg(long, value_name = "DRIVE")]
+    pub(crate) drive: Option<String>,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+}
+
+/// Text or JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// For people
+    #[value(alias = "table")]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// The load and what it runs on.
+#[derive(Debug, Args, Default)]
+pub(crate) struct ScenarioArgs {
+    /// Trace files (several are one trace; `-` is standard input), or one scenario file (*.toml)
+    #[arg(value_name = "TRACE|SCENARIO")]
+    pub(crate) input: Vec<PathBuf>,
+    /// A synthetic load instead of a trace: name or name:knob=value (see `nearslot list workloads`)
+    #[arg(long, value_name = "WORKLOAD", conflicts_with = "input")]
+    pub(crate) workload: Option<String>,
+    /// The drive: a name of the catalog or the path of a drive's TOML file [default: seagate-cheetah-9lp]
+    #[arg(long, value_name = "DRIVE")]
+    pub(crate) drive: Option<String>,
+    /// What the scheduler knows of the drive: exact, noisy, distance [default: exact]
+    #[arg(long, value_name = "ORACLE")]
+    pub(crate) oracle: Option<String>,
+    /// How arrivals are made of the trace: open, closed, dependent [default: open]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) replay: Option<String>,
+    /// Requests in flight in a closed replay [default: 16]
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<String>,
+    /// Divide arrival times by this [default: 1]
+    #[arg(long, value_name = "X")]
+    pub(crate) speed: Option<String>,
+    /// What is done about addresses beyond the drive: none (an error), wrap, scale, truncate [default: none]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) fit: Option<String>,
+    /// Requests cut off the front: auto, a number, or a share such as 5% [default: auto]
+    #[arg(long, value_name = "CUT")]
+    pub(crate) warmup: Option<String>,
+    /// Seed of everything random [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct OutputArgs {
+    /// How to print the summary: table, json, csv, parquet
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: String,
+    /// Write the summary to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write one self-contained page with plots
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write one row per request to this Parquet file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) requests: Option<PathBuf>,
+    /// Write the simulated schedule (queued, issued, completed) as a blktrace file for existing tools; one run only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) blktrace: Option<PathBuf>,
+}
+
+/// `nearslot run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// The scheduler: name or name:knob=value [default: fcfs]
+    #[arg(long, value_name = "SCHED")]
+    pub(crate) sched: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `nearslot compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Schedulers to compare, comma-separated; short for --vary sched=...
+    /// [default: fcfs,look,mq-deadline,satf, unless the scenario or --vary says otherwise]
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) sched: Option<String>,
+    /// Vary a key over values, every combination with the other --vary: depth=1,8,64, sched.fifo_batch=1,16
+    #[arg(long, value_name = "KEY=A,B,C")]
+    pub(crate) vary: Vec<String>,
+    /// Runs at a time [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `nearslot list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// schedulers, drives, oracles, placements, workloads or formats; all of them when left out
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+}
+
+/// `nearslot show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A name that `nearslot list` shows
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+}
+
+/// `nearslot convert`.
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// Trace files; several are one trace; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where to write
+    #[arg(value_name = "OUTPUT")]
+    pub(crate) output: PathBuf,
+    /// What to write: blktrace, fio, parquet
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// `nearslot validate`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ValidateCommand {
+    /// Compare with DiskSim's tables and a real drive's measurements: a folder per drive
+    Disksim(ValidateArgs),
+}
+
+/// `nearslot validate disksim`.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Folder with drive.csv, zones.csv, seek_curve.csv and the expected files
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+}
+
+/// `nearslot doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+}

@@ -1,0 +1,137 @@
+//! `nearslot run` and `nearslot compare`: a grid of runs, of one point or of many.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use nearslot_core::registry::ConfigError;
+use nearslot_lab::grid::{self, Point, Vary};
+use nearslot_lab::load::LoadedTrace;
+use nearslot_lab::outcome::Results;
+use nearslot_lab::report::{self, Format, OutputFile, ReportError};
+use nearslot_lab::run::{self, RunError, Wanted};
+use nearslot_lab::scenario::Load;
+use nearslot_lab::sim::Control;
+
+use super::scenario::{Described, describe, open_options};
+use crate::args::{CompareArgs, OutputArgs, ReadArgs, RunArgs};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::{self, Progress};
+
+/// Compared when nobody says what to compare: no order at all, two that know block numbers, one that knows the drive.
+const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
+
+/// `nearslot run`.
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let mut described = describe(&args.scenario)?;
+    if let Some(sched) = &args.sched {
+        described.scenario.set("sched", sched).map_err(Failure::usage)?;
+    }
+    simulate(&described, &[], None, &args.scenario.read, &args.output)
+}
+
+/// `nearslot compare`.
+pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    let described = describe(&args.scenario)?;
+    let mut vary: Vec<Vary> = Vec::new();
+    for word in &args.vary {
+        vary.push(word.parse().map_err(Failure::usage)?);
+    }
+    let sched = match &args.sched {
+        Some(words) => Some(words.as_str()),
+        None if vary.is_empty() && described.file.is_none() => Some(SCHEDULERS_DEFAULT),
+        None => None,
+    };
+    if let Some(words) = sched {
+        let word = format!("sched={words}");
+        vary.insert(0, word.parse().map_err(Failure::usage)?);
+    }
+    if args.jobs == Some(0) {
+        let error = ConfigError::value("--jobs", "0", "a whole number from 1");
+        return Err(Failure::usage(error));
+    }
+    simulate(&described, &vary, args.jobs, &args.scenario.read, &args.output)
+}
+
+fn simulate(
+    described: &Described,
+    vary: &[Vary],
+    jobs: Option<usize>,
+    read: &ReadArgs,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
+    let format: Format = output.format.parse().map_err(|e: ReportError| Failure::Usage(e.to_string()))?;
+    let points = grid::points(&described.scenario, vary).map_err(Failure::usage)?;
+    // A wrong name is found before a long trace is read.
+    for point in &points {
+        let built = point.scenario.stack().and_then(|stack| stack.build());
+        built.map_err(|error| described.blame(&error))?;
+    }
+    let trace = load(described, read)?;
+    let control = Arc::new(Control::default());
+    progress::stop_on_interrupt(&control)?;
+    let wanted = Wanted {
+        series: output.html.is_some(),
+        jobs,
+        requests: output.requests.clone(),
+        schedule: output.blktrace.clone(),
+    };
+    let results = {
+        let each = trace.as_ref().map_or(0, |trace| trace.summary().requests);
+        let _bar = Progress::watch(&control, each * points.len() as u64);
+        run::compare(&points, trace.as_ref(), &wanted, &control)
+    };
+    let results = results.map_err(|error| blame_run(described, error))?;
+    write(&results, format, output)?;
+    interrupted(&control, &points, &results)
+}
+
+fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, Failure> {
+    let Load::Trace(load) = &described.scenario.load else { return Ok(None) };
+    let mut how = open_options(read, described.scenario.seed);
+    how.format.clone_from(&load.format);
+    how.device.clone_from(&load.device);
+    how.limit = load.limit;
+    Ok(Some(LoadedTrace::read(&load.files, &how)?))
+}
+
+fn blame_run(described: &Described, error: RunError) -> Failure {
+    match error {
+        RunError::Config(error) if error.key.starts_with("trace ") => Failure::Input(error.to_string()),
+        RunError::Config(error) => described.blame(&error),
+        RunError::Conservation { .. } => Failure::Check(error.to_string()),
+        RunError::Trace(_) | RunError::Workload(_) | RunError::Beside(_) => {
+            Failure::Input(error.to_string())
+        }
+    }
+}
+
+fn write(results: &Results, format: Format, output: &OutputArgs) -> Result<(), Failure> {
+    match &output.output {
+        Some(path) => report::save(results, format, path).map_err(unwritten)?,
+        None => {
+            let mut bytes = Vec::new();
+            report::write(results, format, &mut bytes).map_err(unwritten)?;
+            output::print_bytes(&bytes)?;
+        }
+    }
+    if let Some(path) = &output.html {
+        let page = report::html(results, None).map_err(unwritten)?;
+        OutputFile::save(path, |out| Ok(out.write_all(page.as_bytes())?)).map_err(unwritten)?;
+        output::note(&format!("report: {}", path.display()));
+    }
+    Ok(())
+}
+
+fn unwritten(error: ReportError) -> Failure {
+    Failure::Input(error.to_string())
+}
+
+fn interrupted(control: &Control, points: &[Point], results: &Results) -> Result<(), Failure> {
+    let (done, planned) = (results.runs.len(), points.len());
+    if control.stop.load(Ordering::Relaxed) && done < planned {
+        let text = format!("interrupted: {done} of {planned} runs were finished and written");
+        return Err(Failure::Interrupted(text));
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! `nearslot inspect`: what is in a trace, and what is odd about it.
+
+use nearslot_core::drive;
+use nearslot_lab::inspect::{self, Against};
+use nearslot_lab::scenario::drive_text;
+use nearslot_lab::trace;
+use serde_json::json;
+
+use super::scenario::open_options;
+use crate::args::{InspectArgs, TextFormat};
+use crate::failure::Failure;
+use crate::output;
+
+/// `nearslot inspect FILE...`.
+pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
+    let drive = match &args.drive {
+        None => None,
+        Some(name) => {
+            let text = drive_text(name).map_err(Failure::usage)?;
+            let (blueprint, _) = drive::read(name, &text, &[]).map_err(Failure::usage)?;
+            Some((name.clone(), blueprint.capacity()))
+        }
+    };
+    let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
+    let inspection = inspect::inspect(&mut reader, Against { drive })?;
+    match args.format {
+        TextFormat::Json => output::print_json(&json!(inspection)),
+        TextFormat::Text => output::print(&inspection.to_string()),
+    }
+}

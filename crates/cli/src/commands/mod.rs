@@ -1,0 +1,29 @@
+//! The commands, one file each.
+
+mod compare;
+mod convert;
+mod doctor;
+mod inspect;
+mod parts;
+mod scenario;
+mod validate;
+
+use crate::args::Command;
+use crate::failure::Failure;
+
+/// Does what was asked.
+///
+/// # Errors
+/// Whatever the command could not do.
+pub(crate) fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Inspect(args) => inspect::inspect(&args),
+        Command::Run(args) => compare::run(&args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::List(args) => parts::list(&args),
+        Command::Show(args) => parts::show(&args),
+        Command::Convert(args) => convert::convert(&args),
+        Command::Validate(command) => validate::validate(&command),
+        Command::Doctor(args) => doctor::doctor(&args),
+    }
+}

@@ -1,0 +1,229 @@
+//! `nearslot list` and `nearslot show`: everything there is to say comes from the parts' own cards.
+
+use std::fmt::Write;
+
+use nearslot_core::drive::{self, CATALOG, KINDS};
+use nearslot_core::registry::{Knob, KnobKind, Spec, canonical, nearest};
+use nearslot_core::{place, sched};
+use nearslot_lab::trace::FORMATS;
+use nearslot_lab::workload;
+use serde_json::{Value, json};
+
+use crate::args::{ListArgs, ShowArgs, TextFormat};
+use crate::failure::Failure;
+use crate::output;
+
+/// One part, of whatever kind.
+struct Card {
+    name: String,
+    aliases: Vec<String>,
+    summary: String,
+    source: String,
+    knobs: &'static [Knob],
+    /// What else there is to show.
+    text: Option<String>,
+}
+
+/// A kind of part.
+struct Kind {
+    name: &'static str,
+    /// Other words for it on the command line.
+    words: &'static [&'static str],
+    cards: fn() -> Vec<Card>,
+}
+
+static PART_KINDS: &[Kind] = &[
+    Kind { name: "schedulers", words: &["scheduler", "sched"], cards: || specs(sched::TABLE) },
+    Kind { name: "drives", words: &["drive", "catalog"], cards: drives },
+    Kind { name: "drive-kinds", words: &["drive-kind", "kinds"], cards: drive_kinds },
+    Kind { name: "oracles", words: &["oracle"], cards: || specs(drive::oracle::TABLE) },
+    Kind { name: "placements", words: &["placement", "place"], cards: || specs(place::TABLE) },
+    Kind { name: "workloads", words: &["workload"], cards: || specs(workload::TABLE) },
+    Kind { name: "formats", words: &["format", "trace-formats"], cards: formats },
+];
+
+fn specs<T: ?Sized>(table: &'static [&'static Spec<T>]) -> Vec<Card> {
+    let card = |spec: &&'static Spec<T>| Card {
+        name: spec.name.to_owned(),
+        aliases: spec.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+        summary: spec.summary.to_owned(),
+        source: spec.source.to_owned(),
+        knobs: spec.knobs,
+        text: None,
+    };
+    table.iter().map(card).collect()
+}
+
+fn drives() -> Vec<Card> {
+    let card = |entry: &drive::Entry| {
+        let table: toml::Table = entry.text.parse().expect("tests read the whole catalog");
+        let kind = drive::kind_of(entry.name, &table).expect("tests read the whole catalog");
+        let word = |key: &str| match table.get(key) {
+            Some(toml::Value::String(word)) => word.clone(),
+            _ => String::new(),
+        };
+        Card {
+            name: entry.name.to_owned(),
+            aliases: Vec::new(),
+            summary: word("description"),
+            source: word("source"),
+            knobs: kind.knobs,
+            text: Some(entry.text.to_owned()),
+        }
+    };
+    CATALOG.iter().map(card).collect()
+}
+
+fn drive_kinds() -> Vec<Card> {
+    let card = |kind: &&'static drive::Kind| Card {
+        name: kind.name.to_owned(),
+        aliases: Vec::new(),
+        summary: kind.summary.to_owned(),
+        source: kind.source.to_owned(),
+        knobs: kind.knobs,
+        text: None,
+    };
+    KINDS.iter().map(card).collect()
+}
+
+fn formats() -> Vec<Card> {
+    let card = |format: &&'static nearslot_lab::trace::Format| Card {
+        name: format.name.to_owned(),
+        aliases: Vec::new(),
+        summary: format.summary.to_owned(),
+        source: format.source.to_owned(),
+        knobs: &[],
+        text: None,
+    };
+    FORMATS.iter().map(card).collect()
+}
+
+/// `nearslot list [KIND]`.
+pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
+    let kinds: Vec<&Kind> = match &args.kind {
+        None => PART_KINDS.iter().collect(),
+        Some(word) => vec![kind(word)?],
+    };
+    match args.format {
+        TextFormat::Json => {
+            let lists = kinds.iter().map(|kind| {
+                let cards = (kind.cards)().iter().map(card_json).collect();
+                (kind.name.to_owned(), Value::Array(cards))
+            });
+            output::print_json(&Value::Object(lists.collect()))
+        }
+        TextFormat::Text => output::print(&list_text(&kinds)),
+    }
+}
+
+fn list_text(kinds: &[&Kind]) -> String {
+    let mut text = String::new();
+    for (index, kind) in kinds.iter().enumerate() {
+        let cards = (kind.cards)();
+        let width = cards.iter().map(|card| card.name.len()).max().unwrap_or(0);
+        let gap = if index > 0 { "\n" } else { "" };
+        text += &format!("{gap}{}:\n", kind.name);
+        for card in &cards {
+            text += &format!("  {:width$}  {}\n", card.name, card.summary);
+        }
+    }
+    text += "\n`nearslot show NAME` says more about one.\n";
+    text
+}
+
+fn kind(word: &str) -> Result<&'static Kind, Failure> {
+    let word = canonical(word);
+    let named = |kind: &&Kind| kind.name == word || kind.words.contains(&word.as_str());
+    PART_KINDS.iter().find(named).ok_or_else(|| {
+        let names: Vec<&str> = PART_KINDS.iter().map(|kind| kind.name).collect();
+        Failure::Usage(unknown("kind", &word, &names))
+    })
+}
+
+fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+    let hint = nearest(word, known).map(|near| format!("; did you mean `{near}`?"));
+    format!("unknown {what} `{word}`{} (allowed: {})", hint.unwrap_or_default(), known.join(", "))
+}
+
+/// `nearslot show NAME`.
+pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let wanted = canonical(&args.name);
+    let named = |card: &Card| {
+        canonical(&card.name) == wanted || card.aliases.iter().any(|a| canonical(a) == wanted)
+    };
+    let mut known = Vec::new();
+    for kind in PART_KINDS {
+        for card in (kind.cards)() {
+            if named(&card) {
+                return match args.format {
+                    TextFormat::Json => {
+                        let mut value = card_json(&card);
+                        value["kind"] = json!(kind.name);
+                        output::print_json(&value)
+                    }
+                    TextFormat::Text => output::print(&card_text(kind, &card)),
+                };
+            }
+            known.push(card.name);
+        }
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Err(Failure::Usage(unknown("name", &args.name, &known)))
+}
+
+fn card_text(kind: &Kind, card: &Card) -> String {
+    let mut text = format!("{} ({})\n  {}\n", card.name, kind.words[0], card.summary);
+    if !card.aliases.is_empty() {
+        text += &format!("  also called: {}\n", card.aliases.join(", "));
+    }
+    if !card.source.is_empty() {
+        text += &format!("  source: {}\n", card.source);
+    }
+    if card.knobs.is_empty() {
+        text += "  nothing to set\n";
+    } else {
+        text += &format!("\nKnobs, set as {}:KNOB=VALUE:\n", card.name);
+    }
+    for knob in card.knobs {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "  {} = {}\n      {} ({})",
+            knob.name,
+            knob.default_value(),
+            knob.help,
+            knob.allowed()
+        );
+    }
+    if let Some(more) = &card.text {
+        text += &format!("\n{more}");
+    }
+    text
+}
+
+fn card_json(card: &Card) -> Value {
+    let knob = |knob: &Knob| {
+        let mut value = json!({
+            "name": knob.name,
+            "default": knob.default_value(),
+            "allowed": knob.allowed(),
+            "help": knob.help,
+        });
+        match knob.kind {
+            KnobKind::Integer { min, max, .. } => value["range"] = json!([min, max]),
+            KnobKind::Number { min, max, .. } => value["range"] = json!([min, max]),
+            KnobKind::Choice { options, .. } => value["options"] = json!(options),
+            KnobKind::Flag { .. } => value["options"] = json!([true, false]),
+            KnobKind::Text { .. } => {}
+        }
+        value
+    };
+    json!({
+        "name": card.name,
+        "aliases": card.aliases,
+        "summary": card.summary,
+        "source": card.source,
+        "knobs": card.knobs.iter().map(knob).collect::<Vec<_>>(),
+        "text": card.text,
+    })
+}

@@ -1,0 +1,55 @@
+//! Why a command ends without having done what it was asked, and the exit code that says so.
+
+use nearslot_core::registry::ConfigError;
+use nearslot_lab::trace::TraceError;
+
+/// A failed command.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A check came out wrong: exit code 1.
+    Check(String),
+    /// The command line is wrong: exit code 2.
+    Usage(String),
+    /// A file is unfit, or cannot be read or written: exit code 3.
+    Input(String),
+    /// Interrupted; what was finished has been written: exit code 4.
+    Interrupted(String),
+}
+
+impl Failure {
+    /// A configuration mistake that came from the command line.
+    pub(crate) fn usage(error: ConfigError) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+
+    /// A configuration mistake that came from a file.
+    pub(crate) fn file(path: &std::path::Path, error: &ConfigError) -> Failure {
+        Failure::Input(format!("{}: {error}", path.display()))
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Failure::Check(_) => 1,
+            Failure::Usage(_) => 2,
+            Failure::Input(_) => 3,
+            Failure::Interrupted(_) => 4,
+        }
+    }
+
+    /// What to tell the user.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Failure::Check(text)
+            | Failure::Usage(text)
+            | Failure::Input(text)
+            | Failure::Interrupted(text) => text,
+        }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Failure {
+        Failure::Input(error.to_string())
+    }
+}

@@ -1,0 +1,36 @@
+//! # nearslot, the command
+//!
+//! Thin over `nearslot-lab`: words in, words out. stdout is data, stderr is progress and messages; exit codes are
+//! 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted with partial results written.
+
+mod args;
+mod commands;
+mod failure;
+mod output;
+mod progress;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Parser;
+
+
+/// Runs the command with these arguments (the first is the program's name) and gives its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match args::Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(told) => {
+            // Help and version come this way too, and go to standard output with code 0.
+            let code = if told.use_stderr() { 2 } else { 0 };
+            return if told.print().is_ok() { code } else { 3 };
+        }
+    };
+    match commands::dispatch(cli.command) {
+        Ok(()) => 0,
+        Err(failure) => {
+            // Nothing is left to tell anybody if standard error is gone.
+            let _ = writeln!(io::stderr(), "nearslot: {}", failure.message());
+            failure.code()
+        }
+    }
+}

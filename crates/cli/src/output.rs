@@ -1,0 +1,43 @@
+//! Standard output and files, with errors that name them.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Writes to standard output. A reader that went away (`| head`) is no failure.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output, as [`print`] does.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(bytes).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure::Input(format!("standard output: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Writes a value as indented JSON.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
+    print(&format!("{value:#}\n"))
+}
+
+/// Tells something on standard error.
+pub(crate) fn note(text: &str) {
+    // Nothing is left to tell anybody if standard error is gone.
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,68 @@
+//! Progress of long work on standard error, and what Ctrl-C does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use nearslot_lab::sim::Control;
+
+use crate::failure::Failure;
+
+/// How often the bar is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Shows how many requests were simulated, until dropped. Draws only on a terminal.
+pub(crate) struct Progress {
+    over: Arc<AtomicBool>,
+    drawer: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Shows `control` until all of `requests` are simulated.
+    pub(crate) fn watch(control: &Arc<Control>, requests: u64) -> Progress {
+        let over = Arc::new(AtomicBool::new(false));
+        let (watched, ended) = (Arc::clone(control), Arc::clone(&over));
+        let drawer = std::thread::spawn(move || {
+            let bar = ProgressBar::new(requests);
+            let style = "{bar:30} {human_pos}/{human_len} requests  {per_sec}  ETA {eta}";
+            bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
+            while !ended.load(Ordering::Relaxed) {
+                bar.set_position(watched.replied.load(Ordering::Relaxed));
+                std::thread::park_timeout(TICK);
+            }
+            bar.finish_and_clear();
+        });
+        Progress { over, drawer: Some(drawer) }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(drawer) = self.drawer.take() {
+            drawer.thread().unpark();
+            // A drawer that panicked has nothing more to show.
+            let _ = drawer.join();
+        }
+    }
+}
+
+/// Makes Ctrl-C stop the runs; a second one ends the program at once.
+///
+/// # Errors
+/// The handler cannot be installed.
+pub(crate) fn stop_on_interrupt(control: &Arc<Control>) -> Result<(), Failure> {
+    let control = Arc::clone(control);
+    let handler = move || {
+        if control.stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    match ctrlc::set_handler(handler) {
+        // Within Python or tests a handler may be there already: it stays.
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        Err(error) => Err(Failure::Input(format!("Ctrl-C cannot be caught: {error}"))),
+    }
+}

@@ -1,0 +1,188 @@
+//! What else may watch a run: a row per request into Parquet, the schedule as a trace that other tools read.
+//!
+//! A full disk in mid-run is remembered and told at the end; the run itself goes on undisturbed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::request::{Op, Reply, Request};
+use nearslot_core::units::Instant;
+
+use crate::measure::Recorder;
+use crate::report::{Lane, LaneFile, OutputFile, ReportError, RequestsWriter};
+use crate::run::RunError;
+use crate::sim::Observer;
+use crate::trace::decode::Anomalies;
+use crate::trace::write::{self, Writer};
+use crate::trace::{Device, Header, Record, TimeKind, TraceError, TraceOp};
+
+/// Measures a run, and writes down what is wanted of it.
+pub(crate) struct Watch {
+    pub(crate) recorder: Recorder,
+    lane: Option<Lane>,
+    schedule: Option<Schedule>,
+    warmup: u64,
+    failure: Option<RunError>,
+}
+
+impl Watch {
+    pub(crate) fn new(recorder: Recorder, warmup: u64) -> Watch {
+        Watch {
+            recorder,
+            lane: None,
+            schedule: None,
+            warmup,
+            failure: None,
+        }
+    }
+
+    /// Also writes a row per request.
+    pub(crate) fn with_lane(
+        mut self,
+        writer: Option<&RequestsWriter>,
+        label: &str,
+    ) -> Result<Watch, RunError> {
+        self.lane = writer.map(|writer| writer.lane(label)).transpose()?;
+        Ok(self)
+    }
+
+    /// Also writes the schedule as a blktrace file.
+    pub(crate) fn with_schedule(mut self, path: Option<&PathBuf>) -> Result<Watch, RunError> {
+        self.schedule = path.map(|path| Schedule::create(path)).transpose()?;
+        Ok(self)
+    }
+
+    /// Ends the files.
+    pub(crate) fn finish(self) -> Result<(Recorder, Option<LaneFile>), RunError> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        if let Some(schedule) = self.schedule {
+            schedule.finish()?;
+        }
+        let lane = self.lane.map(Lane::finish).transpose()?;
+        Ok((self.recorder, lane))
+    }
+
+    #[cold]
+    fn fail(&mut self, error: RunError) {
+        (self.lane, self.schedule) = (None, None);
+        self.failure.get_or_insert(error);
+    }
+}
+
+impl Observer for Watch {
+    #[inline]
+    fn arrived(&mut self, now: Instant, request: &Request) {
+        self.recorder.arrived(now, request);
+    }
+
+    #[inline]
+    fn started(&mut self, now: Instant, drive: DriveId, command: &Command) {
+        self.recorder.started(now, drive, command);
+    }
+
+    #[inline]
+    fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        self.recorder.done(now, drive, done);
+    }
+
+    #[inline]
+    fn replied(&mut self, now: Instant, reply: &Reply) {
+        self.recorder.replied(now, reply);
+        if let Some(lane) = &mut self.lane
+            && let Err(error) = lane.push(reply, reply.request.id.0 < self.warmup)
+        {
+            self.fail(error.into());
+        }
+        if let Some(schedule) = &mut self.schedule
+            && let Err(error) = schedule.push(reply)
+        {
+            self.fail(error.into());
+        }
+    }
+}
+
+/// The simulated schedule, written in the order of arrival: answers wait for those of earlier requests.
+struct Schedule {
+    writer: Box<dyn Writer>,
+    header: Header,
+    next: u64,
+    held: BTreeMap<u64, Record>,
+}
+
+/// Name of the drive in a schedule: the first SCSI disk, as blkparse prints it.
+const DEVICE: &str = "8:0";
+
+impl Schedule {
+    fn create(path: &Path) -> Result<Schedule, RunError> {
+        let format = write::writer("blktrace")?;
+        let file = OutputFile::create(path)?;
+        let writer = (format.make)(Box::new(file), &path.display().to_string())?;
+        let device = Device {
+            name: DEVICE.to_owned(),
+            ..Device::default()
+        };
+        let header = Header {
+            format: "nearslot".to_owned(),
+            version: None,
+            files: Vec::new(),
+            epoch_unix_ns: None,
+            resolution_ns: 1,
+            time_kind: TimeKind::Arrival,
+            sector_size: 512,
+            devices: vec![device],
+            clients: Vec::new(),
+            requests: 0,
+            limited: false,
+            anomalies: Anomalies::default(),
+            notes: Vec::new(),
+            spread: None,
+        };
+        Ok(Schedule {
+            writer,
+            header,
+            next: 0,
+            held: BTreeMap::new(),
+        })
+    }
+
+    fn push(&mut self, reply: &Reply) -> Result<(), TraceError> {
+        self.held.insert(reply.request.id.0, record(reply));
+        while let Some(record) = self.held.remove(&self.next) {
+            self.next += 1;
+            self.writer.write(&[record], &self.header)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), TraceError> {
+        assert!(self.held.is_empty(), "every request was answered");
+        self.writer.finish(&self.header)
+    }
+}
+
+fn record(reply: &Reply) -> Record {
+    let op = match reply.request.op {
+        Op::Read => TraceOp::Read,
+        Op::Write => TraceOp::Write,
+        Op::Flush => TraceOp::Flush,
+        Op::Discard => TraceOp::Discard,
+        Op::Seek => TraceOp::Other,
+    };
+    let extent = reply.request.extent;
+    let arrived = i64::try_from(reply.timeline.arrived.0).expect("a run is shorter than 292 years");
+    Record {
+        service_ns: reply.timeline.service().0,
+        response_ns: reply.timeline.response().0,
+        ..Record::new(arrived, op, extent.start.0 * 512, extent.len.bytes(), 0)
+    }
+}
+
+impl From<ReportError> for RunError {
+    fn from(error: ReportError) -> RunError {
+        RunError::Beside(error.to_string())
+    }
+}
