@@ -1,0 +1,222 @@
+//! Who may know whom within the core. Reads `use` items and paths; tests within files may use what they like.
+
+use syn::visit::{self, Visit};
+
+use crate::Source;
+
+/// Nothing of the domain.
+const GROUND: &[&str] = &["units", "ids", "rng", "sorted", "list", "blockset"];
+/// What flows.
+const FLOW: &[&str] = &["request", "io"];
+/// Contracts, and how parts present themselves.
+const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics"];
+/// Kinds of parts: a folder each, mutually unknown.
+const PARTS: &[&str] = &["sched", "place", "cache", "prefetch", "destage", "drive"];
+
+/// The modules that a module may name, besides itself; `None` is all.
+fn allowed(module: &str) -> Option<Option<Vec<&'static str>>> {
+    let up_to = |floors: &[&[&'static str]]| Some(Some(floors.concat()));
+    match module {
+        "config" | "lib" => Some(None),
+        _ if GROUND.contains(&module) => up_to(&[GROUND]),
+        _ if FLOW.contains(&module) => up_to(&[GROUND, FLOW]),
+        _ if CONTRACTS.contains(&module) => up_to(&[GROUND, FLOW, CONTRACTS]),
+        _ if PARTS.contains(&module) => up_to(&[GROUND, FLOW, CONTRACTS]),
+        "stack" => up_to(&[GROUND, FLOW, CONTRACTS]),
+        _ => None,
+    }
+}
+
+/// Crates that are pure and portable.
+const PURE: &[&str] = &[
+    "hashbrown",
+    "libm",
+    "rand_core",
+    "rand_xoshiro",
+    "serde",
+    "slab",
+    "strsim",
+    "thiserror",
+    "toml",
+];
+
+/// Complains of modules of the core that name a module above them or beside them.
+pub(crate) fn rule(source: &Source) -> Vec<String> {
+    let Some(inside) = source.path.strip_prefix("crates/core/src/") else {
+        return Vec::new();
+    };
+    let mut module: Vec<String> = inside
+        .trim_end_matches(".rs")
+        .split('/')
+        .filter(|name| *name != "mod")
+        .map(str::to_owned)
+        .collect();
+    let top = module[0].clone();
+    let Some(allowed) = allowed(&top) else {
+        return vec![format!("{}: module `{top}` has no floor", source.path)];
+    };
+    if top == "lib" {
+        module.clear();
+    }
+    let mut names = Names {
+        module,
+        named: Vec::new(),
+    };
+    names.visit_file(&source.parsed());
+    let fits = |name: &String| match &allowed {
+        None => true,
+        Some(list) => *name == top || list.contains(&name.as_str()),
+    };
+    let strangers = names.named.iter().filter(|name| !fits(name));
+    strangers
+        .map(|name| format!("{}: `{top}` may not know `{name}`", source.path))
+        .collect()
+}
+
+/// Top-level modules of the core that a file names.
+struct Names {
+    /// Where the visitor is.
+    module: Vec<String>,
+    named: Vec<String>,
+}
+
+impl Names {
+    /// Resolves a path that begins with `crate` or `super`; others lead to crates or to things in scope.
+    fn name(&mut self, path: &[String]) {
+        let mut from = match path.first().map(String::as_str) {
+            Some("crate") => Vec::new(),
+            Some("super") => self.module.clone(),
+            _ => return,
+        };
+        for segment in path {
+            match segment.as_str() {
+                "crate" => from.clear(),
+                "super" => drop(from.pop()),
+                name => from.push(name.to_owned()),
+            }
+        }
+        self.named.extend(from.into_iter().next());
+    }
+
+    fn tree(&mut self, tree: &syn::UseTree, before: &[String]) {
+        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.tree(&path.tree, &with(&path.ident)),
+            syn::UseTree::Name(name) => self.name(&with(&name.ident)),
+            syn::UseTree::Rename(name) => self.name(&with(&name.ident)),
+            syn::UseTree::Glob(_) => self.name(before),
+            syn::UseTree::Group(group) => {
+                group.items.iter().for_each(|item| self.tree(item, before));
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.tree(&item.tree, &[]);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+        self.name(&segments);
+        visit::visit_path(self, path);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let for_tests = item.attrs.iter().any(|attribute| {
+            let list = attribute.meta.require_list();
+            list.is_ok_and(|l| l.path.is_ident("cfg") && l.tokens.to_string() == "test")
+        });
+        if !for_tests {
+            self.module.push(item.ident.to_string());
+            visit::visit_item_mod(self, item);
+            self.module.pop();
+        }
+    }
+
+    /// A visibility such as `pub(super)` names nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+}
+
+/// Complains of dependencies of the core that are not known to be pure.
+pub(crate) fn manifest_rule(manifest: &str) -> Vec<String> {
+    let table: toml::Table = manifest.parse().expect("the manifest is TOML");
+    let dependencies = table["dependencies"].as_table().expect("a table");
+    let strangers = dependencies
+        .keys()
+        .filter(|key| !PURE.contains(&key.as_str()));
+    strangers
+        .map(|key| format!("crates/core/Cargo.toml: `{key}` is not known to be pure"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaints(path: &str, text: &str) -> usize {
+        let source = Source {
+            path: format!("crates/core/src/{path}"),
+            text: text.to_owned(),
+        };
+        rule(&source).len()
+    }
+
+    #[test]
+    fn a_part_may_not_know_another_kind_or_the_stack() {
+        assert_eq!(complaints("sched/x.rs", "use crate::drive::null;"), 1);
+        assert_eq!(
+            complaints("sched/x.rs", "use crate::{place, units, stack::Stack};"),
+            2
+        );
+        assert_eq!(
+            complaints("sched/x.rs", "fn f() { crate::config::part() }"),
+            1
+        );
+        assert_eq!(
+            complaints("sched/x.rs", "use super::super::place::linear;"),
+            1
+        );
+        assert_eq!(
+            complaints("drive/hdd/mod.rs", "use super::super::sched;"),
+            1
+        );
+    }
+
+    #[test]
+    fn what_is_below_and_beside_in_the_folder_is_known() {
+        let text =
+            "use crate::contract::View; use super::line; use crate::sched::line; use slab::Slab;";
+        assert_eq!(complaints("sched/x.rs", text), 0);
+        assert_eq!(
+            complaints("drive/hdd/mech.rs", "use super::super::file;"),
+            0
+        );
+        assert_eq!(
+            complaints("config.rs", "use crate::{sched, drive, stack};"),
+            0
+        );
+        assert_eq!(complaints("sorted.rs", "use crate::io::Io;"), 1);
+        assert_eq!(complaints("stack/queue.rs", "use crate::sched::TABLE;"), 1);
+    }
+
+    #[test]
+    fn tests_within_a_file_may_use_what_they_like() {
+        let tests = "#[cfg(test)] mod tests { use crate::config::part; }";
+        assert_eq!(complaints("sched/x.rs", tests), 0);
+        let code = "mod inner { use super::super::super::config::part; }";
+        assert_eq!(complaints("sched/x.rs", code), 1);
+    }
+
+    #[test]
+    fn a_module_without_a_floor_is_named() {
+        assert_eq!(complaints("helper.rs", ""), 1);
+    }
+
+    #[test]
+    fn a_dependency_that_is_not_pure_is_named() {
+        let manifest = "[dependencies]\nslab = '1'\ntokio = '1'";
+        assert_eq!(manifest_rule(manifest).len(), 1);
+    }
+}
