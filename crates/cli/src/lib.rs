@@ -14,7 +14,6 @@ use std::io::{self, Write};
 
 use clap::Parser;
 
-
 /// Runs the command with these arguments (the first is the program's name) and gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match args::Cli::try_parse_from(args) {

@@ -34,7 +34,10 @@ impl Progress {
             }
             bar.finish_and_clear();
         });
-        Progress { over, drawer: Some(drawer) }
+        Progress {
+            over,
+            drawer: Some(drawer),
+        }
     }
 }
 

@@ -37,6 +37,9 @@ pub enum RunError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The trace does not fit the drive.
+    #[error("{0}")]
+    Unfit(ConfigError),
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -87,7 +90,11 @@ pub fn compare(
         let runs = format!("{} runs", points.len());
         return Err(ConfigError::value("blktrace schedule", &runs, "a single run").into());
     }
-    let requests = wanted.requests.as_deref().map(RequestsWriter::create).transpose()?;
+    let requests = wanted
+        .requests
+        .as_deref()
+        .map(RequestsWriter::create)
+        .transpose()?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(wanted.jobs.unwrap_or(0))
         .build()
@@ -108,7 +115,10 @@ pub fn compare(
     warnings.dedup();
     let ranking = rank(&finished);
     let seed = points.first().map_or(1, |point| point.scenario.seed);
-    let lanes = finished.iter_mut().filter_map(|finished| finished.lane.take()).collect();
+    let lanes = finished
+        .iter_mut()
+        .filter_map(|finished| finished.lane.take())
+        .collect();
     let results = Results {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -169,13 +179,7 @@ fn run(
         .with_lane(requests, &point.label)?
         .with_schedule(wanted.schedule.as_ref())?;
     let clock = Clock::now();
-    let end = sim::run(
-        &mut stack,
-        &mut drives,
-        &mut *workload,
-        &mut watch,
-        control,
-    );
+    let end = sim::run(&mut stack, &mut drives, &mut *workload, &mut watch, control);
     let simulated_in_s = clock.elapsed().as_secs_f64();
     if let Some(failure) = workload.failure() {
         return Err(failure.into());
@@ -260,7 +264,8 @@ fn prepare_trace(
         trace.summary(),
         stack.capacity(),
         &scenario.drive.name,
-    )?;
+    )
+    .map_err(RunError::Unfit)?;
     let intake = trace.intake(fit)?;
     let (workload, depth): (Box<dyn Workload>, _) = match load.replay {
         Replay::Open => (Box::new(Open::new(intake, load.speed)), None),

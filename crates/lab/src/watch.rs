@@ -11,7 +11,7 @@ use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::units::Instant;
 
 use crate::measure::Recorder;
-use crate::report::{Lane, LaneFile, OutputFile, ReportError, RequestsWriter};
+use crate::report::{Lane, LaneFile, ReportError, RequestsWriter, SharedOutput};
 use crate::run::RunError;
 use crate::sim::Observer;
 use crate::trace::decode::Anomalies;
@@ -108,6 +108,7 @@ impl Observer for Watch {
 /// The simulated schedule, written in the order of arrival: answers wait for those of earlier requests.
 struct Schedule {
     writer: Box<dyn Writer>,
+    file: SharedOutput,
     header: Header,
     next: u64,
     held: BTreeMap<u64, Record>,
@@ -119,8 +120,8 @@ const DEVICE: &str = "8:0";
 impl Schedule {
     fn create(path: &Path) -> Result<Schedule, RunError> {
         let format = write::writer("blktrace")?;
-        let file = OutputFile::create(path)?;
-        let writer = (format.make)(Box::new(file), &path.display().to_string())?;
+        let file = SharedOutput::create(path)?;
+        let writer = (format.make)(Box::new(file.clone()), &path.display().to_string())?;
         let device = Device {
             name: DEVICE.to_owned(),
             ..Device::default()
@@ -143,6 +144,7 @@ impl Schedule {
         };
         Ok(Schedule {
             writer,
+            file,
             header,
             next: 0,
             held: BTreeMap::new(),
@@ -158,9 +160,10 @@ impl Schedule {
         Ok(())
     }
 
-    fn finish(self) -> Result<(), TraceError> {
+    fn finish(self) -> Result<(), RunError> {
         assert!(self.held.is_empty(), "every request was answered");
-        self.writer.finish(&self.header)
+        self.writer.finish(&self.header)?;
+        Ok(self.file.finish()?)
     }
 }
 

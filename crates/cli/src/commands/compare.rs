@@ -25,7 +25,10 @@ const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut described = describe(&args.scenario)?;
     if let Some(sched) = &args.sched {
-        described.scenario.set("sched", sched).map_err(Failure::usage)?;
+        described
+            .scenario
+            .set("sched", sched)
+            .map_err(Failure::usage)?;
     }
     simulate(&described, &[], None, &args.scenario.read, &args.output)
 }
@@ -50,7 +53,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         let error = ConfigError::value("--jobs", "0", "a whole number from 1");
         return Err(Failure::usage(error));
     }
-    simulate(&described, &vary, args.jobs, &args.scenario.read, &args.output)
+    simulate(
+        &described,
+        &vary,
+        args.jobs,
+        &args.scenario.read,
+        &args.output,
+    )
 }
 
 fn simulate(
@@ -60,7 +69,10 @@ fn simulate(
     read: &ReadArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
-    let format: Format = output.format.parse().map_err(|e: ReportError| Failure::Usage(e.to_string()))?;
+    let format: Format = output
+        .format
+        .parse()
+        .map_err(|e: ReportError| Failure::Usage(e.to_string()))?;
     let points = grid::points(&described.scenario, vary).map_err(Failure::usage)?;
     // A wrong name is found before a long trace is read.
     for point in &points {
@@ -87,7 +99,9 @@ fn simulate(
 }
 
 fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, Failure> {
-    let Load::Trace(load) = &described.scenario.load else { return Ok(None) };
+    let Load::Trace(load) = &described.scenario.load else {
+        return Ok(None);
+    };
     let mut how = open_options(read, described.scenario.seed);
     how.format.clone_from(&load.format);
     how.device.clone_from(&load.device);
@@ -97,10 +111,9 @@ fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, F
 
 fn blame_run(described: &Described, error: RunError) -> Failure {
     match error {
-        RunError::Config(error) if error.key.starts_with("trace ") => Failure::Input(error.to_string()),
         RunError::Config(error) => described.blame(&error),
         RunError::Conservation { .. } => Failure::Check(error.to_string()),
-        RunError::Trace(_) | RunError::Workload(_) | RunError::Beside(_) => {
+        RunError::Unfit(_) | RunError::Trace(_) | RunError::Workload(_) | RunError::Beside(_) => {
             Failure::Input(error.to_string())
         }
     }

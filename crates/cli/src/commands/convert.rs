@@ -1,6 +1,6 @@
 //! `nearslot convert`: a trace rewritten in a format that can be written.
 
-use nearslot_lab::report::OutputFile;
+use nearslot_lab::report::{ReportError, SharedOutput};
 use nearslot_lab::trace::{self, write};
 
 use super::scenario::open_options;
@@ -12,13 +12,16 @@ use crate::output;
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let format = write::writer(&args.to).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
-    let file = OutputFile::create(&args.output).map_err(|error| Failure::Input(error.to_string()))?;
-    let mut writer = (format.make)(Box::new(file), &args.output.display().to_string())?;
+    let unwritten = |error: ReportError| Failure::Input(error.to_string());
+    let file = SharedOutput::create(&args.output).map_err(unwritten)?;
+    let name = args.output.display().to_string();
+    let mut writer = (format.make)(Box::new(file.clone()), &name)?;
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch)? {
         writer.write(&batch, reader.header())?;
     }
     writer.finish(reader.header())?;
+    file.finish().map_err(unwritten)?;
     let written = reader.header().requests;
     output::note(&format!("{written} requests: {}", args.output.display()));
     Ok(())

@@ -26,15 +26,41 @@ struct Trial {
 /// `nearslot doctor`.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     let trials = [
-        Trial { what: "version", outcome: Ok(env!("CARGO_PKG_VERSION").to_owned()), needed: true },
-        Trial { what: "cores", outcome: cores(), needed: true },
-        Trial { what: "drive catalog", outcome: catalog(), needed: true },
-        Trial { what: "simulation repeats", outcome: repeats(), needed: true },
-        Trial { what: "temporary files", outcome: temporary(), needed: true },
-        Trial { what: "block tracepoints", outcome: tracepoints(), needed: false },
+        Trial {
+            what: "version",
+            outcome: Ok(env!("CARGO_PKG_VERSION").to_owned()),
+            needed: true,
+        },
+        Trial {
+            what: "cores",
+            outcome: cores(),
+            needed: true,
+        },
+        Trial {
+            what: "drive catalog",
+            outcome: catalog(),
+            needed: true,
+        },
+        Trial {
+            what: "simulation repeats",
+            outcome: repeats(),
+            needed: true,
+        },
+        Trial {
+            what: "temporary files",
+            outcome: temporary(),
+            needed: true,
+        },
+        Trial {
+            what: "block tracepoints",
+            outcome: tracepoints(),
+            needed: false,
+        },
     ];
     match args.format {
-        TextFormat::Json => output::print_json(&Value::Array(trials.iter().map(as_json).collect()))?,
+        TextFormat::Json => {
+            output::print_json(&Value::Array(trials.iter().map(as_json).collect()))?
+        }
         TextFormat::Text => output::print(&trials.iter().map(as_text).collect::<String>())?,
     }
     let failed: Vec<&str> = trials
@@ -42,7 +68,11 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
         .filter(|trial| trial.needed && trial.outcome.is_err())
         .map(|trial| trial.what)
         .collect();
-    if failed.is_empty() { Ok(()) } else { Err(Failure::Check(format!("failed: {}", failed.join(", ")))) }
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Check(format!("failed: {}", failed.join(", "))))
+    }
 }
 
 fn as_json(trial: &Trial) -> Value {
@@ -76,9 +106,13 @@ fn catalog() -> Result<String, String> {
 
 /// The same seed gives the same bits: two runs, side by side.
 fn repeats() -> Result<String, String> {
-    let part = "iometer:requests=5000".parse().map_err(|error| format!("{error}"))?;
+    let part = "iometer:requests=5000"
+        .parse()
+        .map_err(|error| format!("{error}"))?;
     let mut scenario = Scenario::over(Load::Workload(part));
-    scenario.set("sched", "satf").map_err(|error| error.to_string())?;
+    scenario
+        .set("sched", "satf")
+        .map_err(|error| error.to_string())?;
     let points = grid::points(&scenario, &[]).map_err(|error| error.to_string())?;
     let once = || {
         let results = run::compare(&points, None, &Wanted::default(), &Control::default())
@@ -91,7 +125,10 @@ fn repeats() -> Result<String, String> {
         return Err("two runs with one seed differ".to_owned());
     }
     let rate = one.1 as f64 / one.2.max(1e-9) / 1e6;
-    Ok(format!("{} requests, twice, the same to the bit ({rate:.1} million a second)", one.1))
+    Ok(format!(
+        "{} requests, twice, the same to the bit ({rate:.1} million a second)",
+        one.1
+    ))
 }
 
 fn temporary() -> Result<String, String> {
@@ -99,7 +136,10 @@ fn temporary() -> Result<String, String> {
     let probe = directory.join(format!("nearslot-doctor-{}", std::process::id()));
     fs::write(&probe, b"probe").map_err(|error| format!("{}: {error}", probe.display()))?;
     fs::remove_file(&probe).map_err(|error| format!("{}: {error}", probe.display()))?;
-    Ok(format!("{} is writable: standard input can be spooled", directory.display()))
+    Ok(format!(
+        "{} is writable: standard input can be spooled",
+        directory.display()
+    ))
 }
 
 /// Whether traces can be recorded here with the kernel's own means.
@@ -107,6 +147,9 @@ fn tracepoints() -> Result<String, String> {
     let events = Path::new("/sys/kernel/tracing/events/block");
     match fs::read_dir(events) {
         Ok(_) => Ok("readable: perf record -e block:block_rq_issue works here".to_owned()),
-        Err(error) => Err(format!("{} ({error}): traces can be read but not recorded here", events.display())),
+        Err(error) => Err(format!(
+            "{} ({error}): traces can be read but not recorded here",
+            events.display()
+        )),
     }
 }

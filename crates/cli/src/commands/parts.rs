@@ -33,19 +33,51 @@ struct Kind {
 }
 
 static PART_KINDS: &[Kind] = &[
-    Kind { name: "schedulers", words: &["scheduler", "sched"], cards: || specs(sched::TABLE) },
-    Kind { name: "drives", words: &["drive", "catalog"], cards: drives },
-    Kind { name: "drive-kinds", words: &["drive-kind", "kinds"], cards: drive_kinds },
-    Kind { name: "oracles", words: &["oracle"], cards: || specs(drive::oracle::TABLE) },
-    Kind { name: "placements", words: &["placement", "place"], cards: || specs(place::TABLE) },
-    Kind { name: "workloads", words: &["workload"], cards: || specs(workload::TABLE) },
-    Kind { name: "formats", words: &["format", "trace-formats"], cards: formats },
+    Kind {
+        name: "schedulers",
+        words: &["scheduler", "sched"],
+        cards: || specs(sched::TABLE),
+    },
+    Kind {
+        name: "drives",
+        words: &["drive", "catalog"],
+        cards: drives,
+    },
+    Kind {
+        name: "drive-kinds",
+        words: &["drive-kind", "kinds"],
+        cards: drive_kinds,
+    },
+    Kind {
+        name: "oracles",
+        words: &["oracle"],
+        cards: || specs(drive::oracle::TABLE),
+    },
+    Kind {
+        name: "placements",
+        words: &["placement", "place"],
+        cards: || specs(place::TABLE),
+    },
+    Kind {
+        name: "workloads",
+        words: &["workload"],
+        cards: || specs(workload::TABLE),
+    },
+    Kind {
+        name: "formats",
+        words: &["format", "trace-formats"],
+        cards: formats,
+    },
 ];
 
 fn specs<T: ?Sized>(table: &'static [&'static Spec<T>]) -> Vec<Card> {
     let card = |spec: &&'static Spec<T>| Card {
         name: spec.name.to_owned(),
-        aliases: spec.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+        aliases: spec
+            .aliases
+            .iter()
+            .map(|alias| (*alias).to_owned())
+            .collect(),
         summary: spec.summary.to_owned(),
         source: spec.source.to_owned(),
         knobs: spec.knobs,
@@ -142,7 +174,11 @@ fn kind(word: &str) -> Result<&'static Kind, Failure> {
 
 fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let hint = nearest(word, known).map(|near| format!("; did you mean `{near}`?"));
-    format!("unknown {what} `{word}`{} (allowed: {})", hint.unwrap_or_default(), known.join(", "))
+    format!(
+        "unknown {what} `{word}`{} (allowed: {})",
+        hint.unwrap_or_default(),
+        known.join(", ")
+    )
 }
 
 /// `nearslot show NAME`.

@@ -22,7 +22,9 @@ impl Described {
     pub(crate) fn blame(&self, error: &ConfigError) -> Failure {
         match &self.file {
             Some(path) => Failure::file(path, error),
-            None if self.scenario.drive.name.ends_with(".toml") && error.key.starts_with("drive") => {
+            None if self.scenario.drive.name.ends_with(".toml")
+                && error.key.starts_with("drive") =>
+            {
                 Failure::Input(error.to_string())
             }
             None => Failure::Usage(error.to_string()),
@@ -56,26 +58,45 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
         trace.device = args.read.device.clone().or(trace.device.take());
         trace.format = args.read.trace_format.clone().or(trace.format.take());
     }
-    described.scenario.check().map_err(|error| described.blame(&error))?;
+    described
+        .scenario
+        .check()
+        .map_err(|error| described.blame(&error))?;
     Ok(described)
 }
 
 fn base(args: &ScenarioArgs) -> Result<Described, Failure> {
     if let Some(workload) = &args.workload {
         let part = workload.parse().map_err(Failure::usage)?;
-        return Ok(Described { scenario: Scenario::over(Load::Workload(part)), file: None });
+        return Ok(Described {
+            scenario: Scenario::over(Load::Workload(part)),
+            file: None,
+        });
     }
     match args.input.as_slice() {
         [] => Err(Failure::Usage(
             "nothing to run: name a trace, a scenario file (*.toml) or a --workload".to_owned(),
         )),
-        [path] if path.extension().is_some_and(|extension| extension == "toml") => {
+        [path]
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "toml") =>
+        {
             let scenario = read(path)?;
-            Ok(Described { scenario, file: Some(path.clone()) })
+            Ok(Described {
+                scenario,
+                file: Some(path.clone()),
+            })
         }
         files => {
-            let load = TraceLoad { files: files.to_vec(), ..TraceLoad::default() };
-            Ok(Described { scenario: Scenario::over(Load::Trace(load)), file: None })
+            let load = TraceLoad {
+                files: files.to_vec(),
+                ..TraceLoad::default()
+            };
+            Ok(Described {
+                scenario: Scenario::over(Load::Trace(load)),
+                file: None,
+            })
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::output;
 /// `nearslot validate disksim DIR`.
 pub(crate) fn validate(command: &ValidateCommand) -> Result<(), Failure> {
     let ValidateCommand::Disksim(args) = command;
-    let validation = validate::disksim(&args.directory)
-        .map_err(|error| Failure::Input(error.to_string()))?;
+    let validation =
+        validate::disksim(&args.directory).map_err(|error| Failure::Input(error.to_string()))?;
     match args.format {
         TextFormat::Json => output::print_json(&json!(validation))?,
         TextFormat::Text => output::print(&validation.to_string())?,
@@ -19,6 +19,9 @@ pub(crate) fn validate(command: &ValidateCommand) -> Result<(), Failure> {
     if validation.pass {
         Ok(())
     } else {
-        Err(Failure::Check(format!("{}: beyond the limits", args.directory.display())))
+        Err(Failure::Check(format!(
+            "{}: beyond the limits",
+            args.directory.display()
+        )))
     }
 }

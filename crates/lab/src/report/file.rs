@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -71,6 +72,48 @@ impl OutputFile {
         let mut file = OutputFile::create(path)?;
         fill(&mut file).map_err(|error| error.at(path))?;
         file.finish()
+    }
+}
+
+/// An output file that a writer owns a part of, so that it can still be finished when the writer is gone.
+#[derive(Clone)]
+pub struct SharedOutput(Arc<Mutex<OutputFile>>);
+
+impl SharedOutput {
+    /// Opens it, as [`OutputFile::create`] does.
+    ///
+    /// # Errors
+    /// The folder does not exist or cannot be written.
+    pub fn create(path: &Path) -> Result<SharedOutput, ReportError> {
+        OutputFile::create(path).map(|file| SharedOutput(Arc::new(Mutex::new(file))))
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// As [`OutputFile::finish`].
+    ///
+    /// # Panics
+    /// If its writer is still there.
+    pub fn finish(self) -> Result<(), ReportError> {
+        let file = Arc::into_inner(self.0).expect("its writer is gone");
+        file.into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .finish()
+    }
+
+    fn file(&self) -> MutexGuard<'_, OutputFile> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for SharedOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file().flush()
     }
 }
 

@@ -20,7 +20,7 @@ mod parquet;
 mod requests;
 mod table;
 
-pub use file::OutputFile;
+pub use file::{OutputFile, SharedOutput};
 pub use html::{CUT_MARK, html};
 pub use requests::{Lane, LaneFile, RequestsWriter};
 pub use table::table;

@@ -1,0 +1,288 @@
+//! Everything that can be wrong with what a user gives: a clear error, the right exit code, no panic.
+
+mod common;
+
+use std::process::Output;
+
+use common::{Desk, given, nearslot, told, word};
+
+/// Asserts an exit code and what standard error must contain; and that nothing panicked.
+fn refused(output: &Output, code: i32, words: &[&str]) {
+    let told = told(output);
+    assert_eq!(output.status.code(), Some(code), "{told}");
+    for word in words {
+        assert!(told.contains(word), "`{word}` is not in: {told}");
+    }
+    assert!(!told.contains("panicked"), "{told}");
+}
+
+#[test]
+fn an_empty_trace_is_refused() {
+    let desk = Desk::new();
+    let path = desk.file("empty", "");
+    for command in ["inspect", "compare"] {
+        refused(&nearslot(&[command, word(&path)]), 3, &["empty"]);
+    }
+}
+
+#[test]
+fn garbage_is_refused_with_what_was_tried() {
+    let desk = Desk::new();
+    let bytes: Vec<u8> = (0..9_001_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    refused(
+        &nearslot(&["inspect", word(&desk.file("garbage", bytes))]),
+        3,
+        &["garbage"],
+    );
+    let text = desk.file("prose", "it was a dark night\nand stormy\n");
+    refused(&nearslot(&["inspect", word(&text)]), 3, &["prose"]);
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    refused(
+        &nearslot(&["inspect", "/nowhere/at.all"]),
+        3,
+        &["/nowhere/at.all"],
+    );
+    refused(
+        &nearslot(&["run", "/nowhere/scenario.toml"]),
+        3,
+        &["/nowhere/scenario.toml"],
+    );
+}
+
+#[test]
+fn a_truncated_trace_is_read_as_far_as_it_goes_and_says_so() {
+    let desk = Desk::new();
+    let whole = desk.trace(50);
+    let out = desk.path("t.blktrace.0");
+    let done = nearslot(&["convert", word(&whole), word(&out), "--to", "blktrace"]);
+    assert!(done.status.success(), "{}", told(&done));
+    let mut bytes = std::fs::read(&out).unwrap();
+    bytes.truncate(bytes.len() - 20);
+    let cut = desk.file("cut.blktrace.0", bytes);
+    let output = nearslot(&["inspect", word(&cut)]);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(
+        given(&output).to_lowercase().contains("truncated"),
+        "{}",
+        given(&output)
+    );
+}
+
+#[test]
+fn a_mixed_device_trace_lists_its_devices() {
+    let desk = Desk::new();
+    let text = "time_us,dev,lba,blocks,op\n0,sda,0,8,R\n10,sdb,8,8,W\n20,sda,16,8,R\n";
+    let path = desk.file("mixed.csv", text);
+    let output = nearslot(&["compare", word(&path)]);
+    refused(
+        &output,
+        3,
+        &["--device", "sda (2 requests)", "sdb (1 requests)"],
+    );
+    let named = nearslot(&["compare", word(&path), "--device", "sda", "--warmup", "0"]);
+    assert!(named.status.success(), "{}", told(&named));
+    refused(
+        &nearslot(&["compare", word(&path), "--device", "sdc"]),
+        3,
+        &["sdc", "sda", "sdb"],
+    );
+}
+
+#[test]
+fn addresses_beyond_the_drive_offer_a_fit() {
+    let desk = Desk::new();
+    let text = "time_us,dev,lba,blocks,op\n0,0,0,8,R\n9000,0,99000000,8,R\n";
+    let path = desk.file("far.csv", text);
+    refused(
+        &nearslot(&["run", word(&path)]),
+        3,
+        &["50688004", "--fit", "wrap", "scale", "truncate"],
+    );
+    for fit in ["wrap", "scale", "truncate"] {
+        let output = nearslot(&["run", word(&path), "--fit", fit, "--warmup", "0"]);
+        assert!(output.status.success(), "{fit}: {}", told(&output));
+    }
+}
+
+#[test]
+fn names_that_do_not_exist_suggest_the_nearest() {
+    let desk = Desk::new();
+    let trace = desk.trace(20);
+    let trace = word(&trace);
+    refused(
+        &nearslot(&["compare", trace, "--sched", "look,saft"]),
+        2,
+        &["saft", "did you mean `satf`"],
+    );
+    refused(
+        &nearslot(&["compare", trace, "--drive", "seagate-cheetah-9pl"]),
+        2,
+        &["cheetah-9lp`"],
+    );
+    refused(
+        &nearslot(&["compare", trace, "--oracle", "exakt"]),
+        2,
+        &["`exact`"],
+    );
+    refused(
+        &nearslot(&["compare", trace, "--vary", "dept=1,2"]),
+        2,
+        &["`depth`"],
+    );
+    refused(&nearslot(&["show", "lok"]), 2, &["`look`"]);
+    refused(&nearslot(&["list", "shedulers"]), 2, &["`schedulers`"]);
+    refused(
+        &nearslot(&["inspect", trace, "--trace-format", "blktrase"]),
+        3,
+        &["blktrase"],
+    );
+}
+
+#[test]
+fn knobs_are_checked_before_anything_runs() {
+    let desk = Desk::new();
+    let trace = desk.trace(20);
+    let trace = word(&trace);
+    let sched = |part: &str| nearslot(&["run", trace, "--sched", part]);
+    refused(
+        &sched("mq-deadline:read_expire=5"),
+        2,
+        &["read_expire", "read_expire_ms"],
+    );
+    refused(
+        &sched("mq-deadline:fifo_batch=0"),
+        2,
+        &["fifo_batch", "0", "from 1"],
+    );
+    refused(&sched("vscan:r=2"), 2, &["vscan.r", "2"]);
+    refused(
+        &nearslot(&["run", trace, "--depth", "0"]),
+        2,
+        &["depth", "0"],
+    );
+    refused(
+        &nearslot(&["run", trace, "--speed=-1"]),
+        2,
+        &["speed", "-1"],
+    );
+    refused(
+        &nearslot(&["run", trace, "--warmup", "many"]),
+        2,
+        &["warmup", "many"],
+    );
+    refused(
+        &nearslot(&["run", trace, "--warmup", "20"]),
+        2,
+        &["warmup", "20"],
+    );
+    refused(
+        &nearslot(&["run", trace, "--format", "xml"]),
+        2,
+        &["xml", "json"],
+    );
+}
+
+#[test]
+fn a_scenario_with_a_mistake_names_it() {
+    let desk = Desk::new();
+    desk.trace(20);
+    let scenario = |text: &str| nearslot(&["run", word(&desk.file("s.toml", text))]);
+    let unknown = scenario("schde = 'look'\n[trace]\nfiles = ['trace.csv']");
+    refused(&unknown, 3, &["s.toml", "schde", "did you mean `sched`"]);
+    let range = scenario("[trace]\nfiles = ['trace.csv']\nreplay = 'closed'\ndepth = 0");
+    refused(&range, 3, &["depth", "0"]);
+    let knob = scenario("sched = { name = 'vscan', r = 7 }\n[trace]\nfiles = ['trace.csv']");
+    refused(&knob, 3, &["vscan.r", "7"]);
+    refused(&scenario("sched = ["), 3, &["s.toml", "line 1"]);
+    refused(&scenario("seed = 1"), 3, &["[trace]", "[workload]"]);
+    let good = scenario("sched = 'look'\nwarmup = 0\n[trace]\nfiles = ['trace.csv']");
+    assert!(good.status.success(), "{}", told(&good));
+}
+
+#[test]
+fn a_drive_file_with_a_mistake_names_it() {
+    let desk = Desk::new();
+    let trace = desk.trace(20);
+    let shown = given(&nearslot(&[
+        "show",
+        "seagate-cheetah-9lp",
+        "--format",
+        "json",
+    ]));
+    let card: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let text = card["text"].as_str().unwrap();
+    let run = |text: String| {
+        nearslot(&[
+            "run",
+            word(&trace),
+            "--drive",
+            word(&desk.file("drive.toml", text)),
+            "--warmup",
+            "0",
+        ])
+    };
+    let good = run(text.to_owned());
+    assert!(good.status.success(), "{}", told(&good));
+    refused(&run(text.replace("rpm =", "rmp =")), 3, &["rmp", "rpm"]);
+    refused(
+        &run(text.replace("rpm = 10045", "rpm = -3")),
+        3,
+        &["rpm", "-3"],
+    );
+    refused(&run(format!("{text}\nnonsense")), 3, &["drive.toml"]);
+    refused(
+        &nearslot(&["run", word(&trace), "--drive", "/no/such.toml"]),
+        3,
+        &["/no/such.toml"],
+    );
+}
+
+#[test]
+fn zero_length_and_huge_requests_are_counted_not_lost() {
+    let desk = Desk::new();
+    let text = "time_us,dev,lba,blocks,op\n0,0,0,0,R\n10,0,8,8,R\n20,0,64,2000000,W\n";
+    let path = desk.file("odd.csv", text);
+    let output = nearslot(&["inspect", word(&path)]);
+    assert!(output.status.success(), "{}", told(&output));
+    let found = given(&output).to_lowercase();
+    assert!(
+        found.contains("no bytes") || found.contains("zero"),
+        "{found}"
+    );
+    assert!(
+        found.contains("64 mib") || found.contains("oversized"),
+        "{found}"
+    );
+    let run = nearslot(&["run", word(&path), "--warmup", "0", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&given(&run)).unwrap();
+    assert_eq!(json["runs"][0]["requests"], 2);
+}
+
+#[test]
+fn a_full_disk_is_an_error_not_a_panic() {
+    let desk = Desk::new();
+    let trace = desk.trace(200);
+    for option in ["--output", "--html", "--requests", "--blktrace"] {
+        let output = nearslot(&["run", word(&trace), option, "/dev/full"]);
+        refused(&output, 3, &["/dev/full"]);
+    }
+    let output = nearslot(&["run", word(&trace), "--output", "/no/folder/results.json"]);
+    refused(&output, 3, &["/no/folder/results.json"]);
+}
+
+#[test]
+fn usage_mistakes_exit_with_2() {
+    refused(&nearslot(&["compare"]), 2, &["nothing to run"]);
+    refused(&nearslot(&["frobnicate"]), 2, &["frobnicate"]);
+    refused(&nearslot(&["inspect"]), 2, &["FILE"]);
+    refused(
+        &nearslot(&["convert", "a", "b", "--to", "docx"]),
+        2,
+        &["docx", "parquet"],
+    );
+}

@@ -1,0 +1,124 @@
+//! Nothing is allocated per request once queues and tables have grown: counted, for every scheduler.
+//!
+//! The same load runs twice as long in a second run; what is allocated in between is what a request costs, and that
+//! must be nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::drive::catalog_text;
+use nearslot_core::rng::Rng;
+use nearslot_core::sched;
+use nearslot_lab::measure::{Recorder, Window};
+use nearslot_lab::sim::{self, Control};
+use nearslot_lab::survey::Survey;
+use nearslot_lab::trace::{Record, TraceOp};
+use nearslot_lab::workload::closed::Closed;
+use nearslot_lab::workload::fit::{Fit, Mode};
+use nearslot_lab::workload::intake::{Intake, SharedRecords};
+
+/// The system's allocator, counting.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the contract; counting touches no memory
+// that it manages.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const DEPTH: u64 = 64;
+
+fn records(count: u64, blocks: u64) -> Arc<[Record]> {
+    let mut rng = Rng::stream(1, "allocations");
+    let one = |number| {
+        let op = if rng.chance(0.6) {
+            TraceOp::Read
+        } else {
+            TraceOp::Write
+        };
+        Record::new(number as i64, op, rng.below(blocks / 8) * 4096, 4096, 0)
+    };
+    (0..count).map(one).collect()
+}
+
+/// Allocations while `count` requests are simulated, preparation excluded.
+fn allocations(drive: &str, sched: &str, count: u64) -> u64 {
+    let part: PartConfig = drive.parse().unwrap();
+    let text = catalog_text(&part.name).unwrap().to_owned();
+    let config = StackConfig {
+        drive: DriveConfig { part, text },
+        sched: PartConfig::named(sched),
+        place: PartConfig::named("linear"),
+        oracle: PartConfig::named("exact"),
+        seed: 1,
+    };
+    let mut built = config.build().unwrap();
+    let records = records(count, built.stack.capacity().0);
+    let mut survey = Survey::new();
+    survey.record(&records);
+    let fit = Fit::new(Mode::None, &survey.finish(), built.stack.capacity(), drive).unwrap();
+    let mut workload = Closed::new(
+        Intake::new(Box::new(SharedRecords::new(records)), fit),
+        DEPTH,
+    );
+    let mut recorder = Recorder::new(
+        Window {
+            requests: count,
+            warmup: 0,
+        },
+        None,
+    );
+    let control = Control::default();
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    sim::run(
+        &mut built.stack,
+        &mut built.drives,
+        &mut workload,
+        &mut recorder,
+        &control,
+    );
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+/// One test, so that no other thread allocates meanwhile.
+#[test]
+fn a_request_allocates_nothing_in_steady_state() {
+    for drive in [
+        "seagate-cheetah-9lp:model=mechanical",
+        "seagate-cheetah-9lp:model=complete",
+    ] {
+        for spec in sched::TABLE {
+            let (short, long) = (
+                allocations(drive, spec.name, 20_000),
+                allocations(drive, spec.name, 60_000),
+            );
+            assert!(
+                long <= short,
+                "{drive} {}: {short} then {long} allocations",
+                spec.name
+            );
+        }
+    }
+}
