@@ -53,5 +53,5 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: { input: "page.html" },
   },
-  test: { include: ["src/**/*.test.ts"] },
+  test: { include: ["src/**/*.test.ts", "tests/*.spec.ts"], testTimeout: 60_000, hookTimeout: 900_000 },
 });

@@ -65,6 +65,7 @@ export function tick(value: number): string {
 
 /** The share of requests that are slower, as the percentile it leaves: 0.01 is p99. */
 export function percentile(slower: number): string {
+  if (slower >= 1) return "all";
   const digits = Math.max(0, Math.round(-Math.log10(slower)) - 2);
   return `p${((1 - slower) * 100).toFixed(digits)}`;
 }

@@ -65,22 +65,24 @@ export interface Pen {
 
 export interface Chart {
   show: (scene: Scene) => void;
-  reset: () => void;
+  /** Zooms to a part of the x axis. */
+  look: (part: Extent) => void;
   destroy: () => void;
 }
 
-const READINGS_MAX = 10;
-const FONT = '11px ui-sans-serif, system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+/** Height of a line of the read-out, and of all that is not a line, in CSS pixels. */
+const READING = { line: 19, rest: 60 };
 
 /** Makes an empty chart that fills `element`. */
 export function chart(element: HTMLElement, options: ChartOptions): Chart {
   let scene: Scene | null = null;
-  const readout = new ReadoutBox();
+  const readout = new ReadoutBox(Math.floor((options.height - READING.rest) / READING.line));
   const color = (name: string) => getComputedStyle(element).getPropertyValue(name).trim();
   const plot = new uPlot(settings(element, options, color, () => scene, readout), [[], []], element);
   readout.attach(plot.over);
   describe(plot, element, options.title);
-  const keys = (event: KeyboardEvent) => steer(plot, event, () => reset());
+  const look = ([min, max]: Extent) => plot.setScale("x", { min, max });
+  const keys = (event: KeyboardEvent) => steer(plot, options.key, event, scene?.x);
   element.addEventListener("keydown", keys);
   const fit = () => {
     if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: options.height });
@@ -90,9 +92,6 @@ export function chart(element: HTMLElement, options: ChartOptions): Chart {
   addEventListener("beforeprint", fit);
   addEventListener("afterprint", fit);
 
-  function reset(): void {
-    if (scene !== null) plot.setScale("x", { min: scene.x[0], max: scene.x[1] });
-  }
   function show(next: Scene): void {
     const sameX = scene !== null && scene.x[0] === next.x[0] && scene.x[1] === next.x[1];
     const seen: Extent = sameX ? [plot.scales["x"]!.min!, plot.scales["x"]!.max!] : next.x;
@@ -100,7 +99,7 @@ export function chart(element: HTMLElement, options: ChartOptions): Chart {
     readout.hide();
     plot.batch(() => {
       plot.setData([next.x, next.y], false);
-      plot.setScale("x", { min: seen[0], max: seen[1] });
+      look(seen);
       plot.setScale("y", { min: next.y[0], max: next.y[1] });
     });
     plot.redraw(false, true);
@@ -112,7 +111,7 @@ export function chart(element: HTMLElement, options: ChartOptions): Chart {
     element.removeEventListener("keydown", keys);
     plot.destroy();
   }
-  return { show, reset, destroy };
+  return { show, look, destroy };
 }
 
 function settings(
@@ -122,21 +121,19 @@ function settings(
   scene: () => Scene | null,
   readout: ReadoutBox,
 ): uPlot.Options {
+  const font = `11px ${getComputedStyle(element).fontFamily}`;
   const axis = (which: AxisOptions, size: number): uPlot.Axis => ({
     stroke: () => color("--ink-2"),
     grid: { stroke: () => color("--grid"), width: 1 },
     ticks: { show: false },
     border: { show: false },
-    font: FONT,
-    labelFont: FONT,
-    label: which.label,
-    labelSize: 18,
-    labelGap: 0,
-    gap: 6,
-    size,
+    font,
+    labelFont: font,
+    // Without words, an axis is only the foot of its grid.
+    ...(which.label ? { label: which.label, labelSize: 18, labelGap: 0, gap: 6, size } : { size: 12 }),
     values: (_plot, splits) => splits.map((value) => label(which, value)),
     ...(which.at ? { splits: () => which.at!, filter: (_plot: uPlot, splits: number[]) => splits } : {}),
-    ...(which.log && !which.at ? { filter: decades } : {}),
+    ...(which.log && !which.at ? { splits: logSplits, filter: logLabels } : {}),
   });
   return {
     width: Math.max(element.clientWidth, 100),
@@ -145,7 +142,8 @@ function settings(
     padding: [10, 14, 0, 0],
     scales: {
       x: { time: false, distr: options.x.log ? 3 : 1, range: (_plot, low, high) => [low, high] },
-      y: { distr: options.y.log ? 3 : 1, range: (_plot, low, high) => [low, high] },
+      // Zooming along x leaves y alone.
+      y: { distr: options.y.log ? 3 : 1, range: () => scene()?.y ?? [0.1, 1] },
     },
     axes: [axis(options.x, 30), axis(options.y, 46)],
     series: [{}, { show: true, paths: () => null, points: { show: false } }],
@@ -162,16 +160,22 @@ function settings(
   };
 }
 
-/** Labels at 1, 2 and 5 of each decade while there is room, else at the decades. */
-function decades(plot: uPlot, splits: number[], axis: number): (number | null)[] {
+/** Lines at 1 to 9 of each decade. */
+function logSplits(_plot: uPlot, _axis: number, low: number, high: number): number[] {
+  const splits: number[] = [];
+  for (let decade = Math.floor(Math.log10(low)); 10 ** decade <= high; decade++) {
+    for (let mantissa = 1; mantissa <= 9; mantissa++) splits.push(Number(`${mantissa}e${decade}`));
+  }
+  return splits.filter((value) => value >= low && value <= high);
+}
+
+/** Labels at as many of them as there is room for. */
+function logLabels(plot: uPlot, splits: number[], axis: number): (number | null)[] {
   const scale = plot.scales[axis === 0 ? "x" : "y"]!;
   const span = Math.log10(scale.max! / scale.min!);
-  const wanted = span < 1.6 ? [1, 2, 3, 5, 7] : span < 3 ? [1, 2, 5] : [1];
-  return splits.map((value) => {
-    const mantissa = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-    // The ends of the scale are among the splits, whatever they are.
-    return wanted.some((one) => Math.abs(mantissa - one) < 1e-6) ? value : null;
-  });
+  const room = (axis === 0 ? plot.width / 90 : plot.height / 40) / Math.max(span, 0.1);
+  const wanted = room > 8 ? "123456789" : room > 4 ? "12357" : room > 2 ? "125" : "1";
+  return splits.map((value) => (wanted.includes(value.toExponential()[0]!) ? value : null));
 }
 
 function label(axis: AxisOptions, value: number | null): string {
@@ -200,30 +204,33 @@ function describe(plot: uPlot, element: HTMLElement, title: string): void {
   plot.root.setAttribute("aria-hidden", "true");
 }
 
-/** Keys do what the mouse does. */
-function steer(plot: uPlot, event: KeyboardEvent, reset: () => void): void {
+/** Keys do what the mouse does, in all charts that share the cursor. */
+function steer(plot: uPlot, key: string | undefined, event: KeyboardEvent, whole: Extent | undefined): void {
+  const plots = key ? uPlot.sync(key).plots : [plot];
   const width = plot.over.clientWidth;
   const left = plot.cursor.left !== undefined && plot.cursor.left >= 0 ? plot.cursor.left : width / 2;
   const step = event.shiftKey ? width / 10 : width / 80;
   const move = (to: number) => {
     const inside = Math.min(Math.max(to, 0), width - 1);
-    plot.setCursor({ left: inside, top: plot.over.clientHeight / 2 });
+    for (const one of plots) one.setCursor({ left: inside, top: one.over.clientHeight / 2 });
   };
-  const zoom = (factor: number) => {
-    const middle = left / width;
-    const from = plot.posToVal(width * middle * (1 - factor), "x");
-    const to = plot.posToVal(width * (middle + (1 - middle) * factor), "x");
-    plot.setScale("x", { min: from, max: to });
+  const see = ([min, max]: Extent) => {
+    for (const one of plots) one.setScale("x", { min, max });
   };
+  const zoom = () => {
+    const [from, to] = [left / 2, left / 2 + width / 2];
+    see([plot.posToVal(from, "x"), plot.posToVal(to, "x")]);
+  };
+  const all = () => whole && see(whole);
   const acts: Record<string, () => void> = {
     ArrowLeft: () => move(left - step),
     ArrowRight: () => move(left + step),
     Home: () => move(0),
     End: () => move(width - 1),
-    "+": () => zoom(0.5),
-    "=": () => zoom(0.5),
-    "-": reset,
-    Escape: reset,
+    "+": zoom,
+    "=": zoom,
+    "-": all,
+    Escape: all,
   };
   const act = acts[event.key];
   if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -236,6 +243,11 @@ class ReadoutBox {
   readonly box = document.createElement("div");
   readonly dots: HTMLElement[] = [];
   #over: HTMLElement | null = null;
+  readonly #rowsMax: number;
+
+  constructor(rowsMax: number) {
+    this.#rowsMax = rowsMax;
+  }
 
   attach(over: HTMLElement): void {
     this.box.className = "readout";
@@ -272,7 +284,7 @@ class ReadoutBox {
     const head = document.createElement("div");
     head.className = "readout-title";
     head.textContent = title;
-    const rows = readings.slice(0, READINGS_MAX).map((reading) => {
+    const rows = readings.slice(0, this.#rowsMax).map((reading) => {
       const row = document.createElement("div");
       row.className = "readout-row";
       const key = document.createElement("i");
@@ -286,8 +298,8 @@ class ReadoutBox {
     });
     const more = document.createElement("div");
     more.className = "readout-more";
-    more.textContent = `and ${readings.length - READINGS_MAX} more`;
-    this.box.replaceChildren(head, ...rows, ...(readings.length > READINGS_MAX ? [more] : []));
+    more.textContent = `and ${readings.length - this.#rowsMax} more`;
+    this.box.replaceChildren(head, ...rows, ...(readings.length > this.#rowsMax ? [more] : []));
   }
 
   #mark(plot: uPlot, readings: Reading[]): void {

@@ -1,6 +1,6 @@
 // The run over time: three quantities under one another, with one cursor.
 
-import { quantity, span, tick } from "../format";
+import { quantity, tick } from "../format";
 import type { Look } from "../view.svelte";
 import type { Run } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Reading, type Scene } from "./chart";
@@ -29,7 +29,7 @@ export function overtime(element: HTMLElement, quantity: Quantity, last: boolean
     title: `${quantity.title} over time, ${quantity.unit}`,
     x: last ? { label: "seconds since the start of the measured part", ticks: tick } : { label: "", ticks: () => "" },
     y: { label: quantity.unit, ticks: tick },
-    height: last ? 196 : 164,
+    height: last ? 192 : 156,
     key: "time",
   });
 }
@@ -46,10 +46,10 @@ export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }
       const at = lastAtMost(run.series!.time_s, seconds);
       const value = run.series![key][at];
       if (at < 0 || value === null || value === undefined) return [];
-      return [{ ink: look.ink, label: run.label, value: `${quantity(value)} ${unit}`, at: [run.series!.time_s[at]!, value], size: value }];
+      return [{ ink: look.ink, label: run.label, value: key === "queue" ? quantity(value) : `${quantity(value)} ${unit}`, at: [run.series!.time_s[at]!, value], size: value }];
     });
     readings.sort((one, other) => other.size - one.size);
-    return readings.length === 0 ? null : { title: `at ${span(seconds)}`, readings };
+    return readings.length === 0 ? null : { title: `at ${quantity(seconds)} s`, readings };
   };
   return { x: times(all), y: [0, top(lines, key)], draw, read };
 }

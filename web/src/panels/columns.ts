@@ -1,5 +1,6 @@
 // The columns of the table of numbers, in groups.
 
+import { count, quantity } from "../format";
 import type { Run, Times } from "../wire";
 
 export interface Column {
@@ -10,6 +11,8 @@ export interface Column {
   /** What a listener or a pointer is told. */
   help: string;
   value: (run: Run) => number | null;
+  /** As it is shown. */
+  format: (value: number | null) => string;
   /** Which end is good; `none` where neither is. */
   good: "low" | "high" | "none";
 }
@@ -24,7 +27,12 @@ const STATISTICS: [keyof Omit<Times, "ci95">, string, string][] = [
 ];
 
 function column(group: string, name: string, unit: string, help: string, good: Column["good"], value: Column["value"]): Column {
-  return { key: `${group}.${name}.${unit}`, group, name, unit, help, value, good };
+  return { key: `${group}.${name}.${unit}`, group, name, unit, help, value, good, format: quantity };
+}
+
+/** A column of counts. */
+function whole(group: string, name: string, unit: string, help: string, good: Column["good"], value: (run: Run) => number): Column {
+  return { ...column(group, name, unit, help, good, value), format: (value) => count(value ?? 0) };
 }
 
 export const COLUMNS: readonly Column[] = [
@@ -41,8 +49,8 @@ export const COLUMNS: readonly Column[] = [
   column("Mean parts", "service", "ms", "Start on the drive to answer", "low", (run) => run.service_ms.mean),
   column("Drive", "busy", "%", "Share of the time that the drive was busy", "none", (run) => run.utilisation * 100),
   column("Drive", "queue", "mean", "Mean number of requests in the system", "low", (run) => run.queue_mean),
-  column("Drive", "queue", "max", "Most requests in the system at once", "low", (run) => run.queue_max),
-  column("Counted", "requests", "", "Requests answered, warm-up included", "none", (run) => run.requests),
+  whole("Drive", "queue", "max", "Most requests in the system at once", "low", (run) => run.queue_max),
+  whole("Counted", "requests", "", "Requests answered, warm-up included", "none", (run) => run.requests),
 ];
 
 /** Distributions of a run for its details. */

@@ -120,7 +120,7 @@ fn arrivals(requests: u64) -> Vec<Ask> {
     let mut now = 0.0;
     let make = |id| {
         let phase = id * 12 / requests;
-        let gap_ns = [13e6, 11e6, 10.4e6, 14e6, 9.9e6, 12e6][(phase % 6) as usize];
+        let gap_ns = [9.7e6, 13e6, 11e6, 10.2e6, 14e6, 12e6][(phase % 6) as usize];
         now += rng.exponential(gap_ns);
         let hot = rng.chance(0.6);
         let center = [900, 2_400, 5_100][rng.below(3) as usize] as f64;

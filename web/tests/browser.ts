@@ -1,0 +1,102 @@
+// A real browser and real reports: Rust writes the files, Chromium opens them from the disk, and everything it
+// complains about or asks the network for is kept.
+
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** Makes the reports and starts the browser. */
+export async function start(): Promise<Browser> {
+  if (!existsSync(executablePath)) {
+    throw new Error(`there is no browser at ${executablePath}: install Chromium, or set CHROMIUM to its path`);
+  }
+  const test = ["test", "--quiet", "--package", "nearslot-lab", "--test", "report", "reports_for_the_browser_test"];
+  execFileSync("cargo", test, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  return chromium.launch({ executablePath, args: FLAGS });
+}
+
+/** A report as Rust wrote it. */
+export function report(name: string): string {
+  return `${process.env["CARGO_TARGET_DIR"] ?? `${root}/target`}/tmp/report/${name}.html`;
+}
+
+/** An open report, and what went wrong while it was open. */
+export interface Opened {
+  page: Page;
+  trouble: string[];
+}
+
+export async function open(browser: Browser, file: string, options: BrowserContextOptions = {}): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const page = await context.newPage();
+  const trouble: string[] = [];
+  page.on("console", (message) => trouble.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => trouble.push(`dialog: ${dialog.message()}`));
+  page.on("request", (request) => {
+    if (request.url() !== `file://${file}`) trouble.push(`request: ${request.url()}`);
+  });
+  await page.goto(`file://${file}`);
+  await settle(page);
+  return { page, trouble };
+}
+
+/** Waits until charts have drawn what they were told. */
+export async function settle(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** Inks and how many pixels have them, for each chart that a selector finds; through a copy that is made to be read. */
+function pixels(page: Page, selector: string): Promise<number[][]> {
+  return page.evaluate((selector) => {
+    return [...document.querySelectorAll<HTMLCanvasElement>(selector)].map((canvas) => {
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      const context = copy.getContext("2d", { willReadFrequently: true })!;
+      context.drawImage(canvas, 0, 0);
+      const { data } = context.getImageData(0, 0, copy.width, copy.height);
+      // Ink to count of pixels: small enough to leave the browser.
+      const inks = new Map<number, number>();
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at + 3] === 0) continue;
+        const ink = (data[at]! << 16) | (data[at + 1]! << 8) | data[at + 2]!;
+        inks.set(ink, (inks.get(ink) ?? 0) + 1);
+      }
+      return [...inks].flat();
+    });
+  }, selector);
+}
+
+function pairs(flat: number[]): [ink: number, count: number][] {
+  return flat.flatMap((ink, at) => (at % 2 === 0 ? [[ink, flat[at + 1]!] as [number, number]] : []));
+}
+
+/** How many pixels of each chart are not empty, in the order of the page. */
+export async function inked(page: Page): Promise<number[]> {
+  const charts = await pixels(page, ".plot canvas");
+  return charts.map((flat) => pairs(flat).reduce((sum, [, count]) => sum + count, 0));
+}
+
+/** How many pixels of the first chart in a section are close to an ink, given as `#rrggbb`. */
+export async function pixelsOf(page: Page, section: string, ink: string): Promise<number> {
+  const [chart = []] = await pixels(page, `#${section} canvas`);
+  const wanted = Number.parseInt(ink.slice(1), 16);
+  const close = (found: number) =>
+    [16, 8, 0].every((shift) => Math.abs(((found >> shift) & 255) - ((wanted >> shift) & 255)) < 12);
+  return pairs(chart).reduce((sum, [found, count]) => sum + (close(found) ? count : 0), 0);
+}

@@ -1,0 +1,288 @@
+// What a reader does with a report, in a real browser on real files.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { inked, open, pixelsOf, report, settle, start } from "./browser";
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await start();
+});
+afterAll(() => browser.close());
+
+const column = (page: Page, key: string) =>
+  page.evaluate((key) => {
+    const head = document.querySelector(`[data-column="${key}"]`)!.closest("th")!;
+    const at = [...head.parentElement!.children].indexOf(head);
+    const rows = [...document.querySelectorAll(".grid > tbody > tr:not(.opened)")];
+    return rows.map((row) => (row.children[at] as HTMLElement).innerText.replaceAll("\u2009", ""));
+  }, key);
+
+describe("every report", () => {
+  const names = ["sample", "full", "hostile", "many", "bare"];
+  const views = [
+    { width: 1400, height: 900, colorScheme: "light" },
+    { width: 420, height: 800, colorScheme: "dark" },
+  ] as const;
+  const cases = names.flatMap((name) => views.map((view) => ({ name, ...view })));
+  test.each(cases)("$name, $width px, $colorScheme: no complaint, no request, no overflow", async (one) => {
+    const { name, width, height, colorScheme } = one;
+    const { page, trouble } = await open(browser, report(name), { viewport: { width, height }, colorScheme });
+    expect(await page.locator("h1").count()).toBe(1);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(await page.locator(".facts").innerText()).toContain("seagate-cheetah-9lp");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("charts", () => {
+  test("are drawn", async () => {
+    const { page } = await open(browser, report("sample"));
+    const pixels = await inked(page);
+    expect(pixels).toHaveLength(7);
+    for (const count of pixels) expect(count).toBeGreaterThan(3_000);
+    for (const ink of ["#0072b2", "#d55e00", "#00836a"]) {
+      expect(await pixelsOf(page, "response", ink)).toBeGreaterThan(200);
+    }
+    expect(await page.locator("#breakdown .stack").count()).toBe(6);
+    await page.context().close();
+  });
+
+  test("show the tail on request", async () => {
+    const { page, trouble } = await open(browser, report("sample"));
+    const before = await pixelsOf(page, "response", "#0072b2");
+    await page.getByRole("button", { name: "Tail" }).click();
+    await settle(page);
+    expect(await page.locator("#response .plot").getAttribute("aria-label")).toContain("Tail");
+    const after = await pixelsOf(page, "response", "#0072b2");
+    expect(after).toBeGreaterThan(200);
+    expect(after).not.toBe(before);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("read out what the pointer is over", async () => {
+    const { page } = await open(browser, report("sample"));
+    const plot = page.locator("#response .plot");
+    await plot.scrollIntoViewIfNeeded();
+    await plot.hover();
+    const readout = plot.locator(".readout");
+    expect(await readout.isVisible()).toBe(true);
+    const words = await readout.innerText();
+    expect(words).toMatch(/^within [0-9.]+\u2009ms/);
+    expect(words).toMatch(/sched=satf\s+[0-9.]+\u2009%/);
+    await page.mouse.move(0, 0);
+    expect(await readout.isVisible()).toBe(false);
+    await page.context().close();
+  });
+
+  test("are read and zoomed by keys", async () => {
+    const { page } = await open(browser, report("sample"));
+    const plot = page.locator("#time .plot").last();
+    await plot.focus();
+    await page.keyboard.press("ArrowRight");
+    await settle(page);
+    const readouts = page.locator("#time .readout:visible");
+    expect(await readouts.count()).toBe(3);
+    const before = await inked(page);
+    await page.keyboard.press("+");
+    await settle(page);
+    expect(await inked(page)).not.toEqual(before);
+    await page.keyboard.press("Escape");
+    await settle(page);
+    expect(await inked(page)).toEqual(before);
+    await page.context().close();
+  });
+
+  test("page through the arm's way", async () => {
+    const { page, trouble } = await open(browser, report("sample"));
+    const later = page.getByRole("button", { name: "Later starts" }).first();
+    const before = await inked(page);
+    await later.click();
+    await settle(page);
+    const after = await inked(page);
+    expect(after[5]).not.toBe(before[5]);
+    expect(after.slice(0, 5)).toEqual(before.slice(0, 5));
+    await page.getByRole("button", { name: "all 320" }).first().click();
+    await settle(page);
+    expect((await inked(page))[5]).not.toBe(after[5]);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("the legend", () => {
+  test("shows and hides a run everywhere", async () => {
+    const { page, trouble } = await open(browser, report("sample"));
+    const chip = page.locator(".chip", { hasText: "sched=fcfs" });
+    const ink = "#0072b2";
+    const before = await inked(page);
+    await chip.click();
+    await settle(page);
+    expect(await chip.getAttribute("aria-pressed")).toBe("false");
+    expect(await pixelsOf(page, "response", ink)).toBe(0);
+    expect(await page.locator("#breakdown .stack").count()).toBe(5);
+    await chip.focus();
+    await page.keyboard.press("Enter");
+    await settle(page);
+    expect(await chip.getAttribute("aria-pressed")).toBe("true");
+    expect(await pixelsOf(page, "response", ink)).toBeGreaterThan(200);
+    expect((await inked(page)).length).toBe(before.length);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("shows one run alone, and says when there is none", async () => {
+    const { page, trouble } = await open(browser, report("sample"));
+    await page.locator(".chip", { hasText: "sched=look" }).dblclick();
+    await settle(page);
+    expect(await page.locator('.chip[aria-pressed="true"]').allInnerTexts()).toEqual(["sched=look"]);
+    await page.getByRole("button", { name: "none" }).click();
+    await settle(page);
+    expect(await page.locator("#response").innerText()).toContain("No run is selected.");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("draws the best eight of many at first", async () => {
+    const { page, trouble } = await open(browser, report("many"));
+    expect(await page.locator(".chip").count()).toBe(64);
+    expect(await page.locator('.chip[aria-pressed="true"]').count()).toBe(8);
+    await page.locator(".choices").getByRole("button", { name: "all" }).click();
+    await settle(page);
+    expect(await page.locator("#breakdown .stack").count()).toBe(64);
+    expect(await page.locator(".ladder li").count()).toBe(12);
+    await page.getByRole("button", { name: "Show all 64" }).click();
+    expect(await page.locator(".ladder li").count()).toBe(64);
+    expect(await page.locator(".partial").innerText()).toContain("64 of 80");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("the table", () => {
+  test("sorts by any column, both ways", async () => {
+    const { page } = await open(browser, report("sample"));
+    const heading = page.locator('[data-column="Response.p99.ms"]');
+    const sort = () => heading.locator("xpath=..").getAttribute("aria-sort");
+    expect(await sort()).toBe("none");
+    await heading.click();
+    const rising = (await column(page, "Response.p99.ms")).map(Number);
+    expect(rising).toEqual([...rising].sort((one, other) => one - other));
+    expect(new Set(rising).size).toBeGreaterThan(3);
+    expect(await sort()).toBe("ascending");
+    await heading.focus();
+    await page.keyboard.press("Enter");
+    expect((await column(page, "Response.p99.ms")).map(Number)).toEqual(rising.reverse());
+    expect(await sort()).toBe("descending");
+    await page.context().close();
+  });
+
+  test("opens a run to all its distributions", async () => {
+    const { page, trouble } = await open(browser, report("sample"));
+    const name = page.locator(".grid .run button", { hasText: "sched=clook" });
+    await name.click();
+    expect(await name.getAttribute("aria-expanded")).toBe("true");
+    const details = await page.locator(".details").innerText();
+    for (const words of ["wait, reads", "service, writes", "interval of the mean", "read, "]) {
+      expect(details).toContain(words);
+    }
+    await name.click();
+    expect(await page.locator(".details").count()).toBe(0);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("leaves out columns that no run has", async () => {
+    const { page } = await open(browser, report("bare"));
+    expect(await page.locator('[data-column="Reads.mean.ms"]').count()).toBe(1);
+    expect(await page.locator('[data-column="Writes.mean.ms"]').count()).toBe(0);
+    expect(await page.locator("#response, #time, #arm").count()).toBe(0);
+    expect(await page.locator(".verdict").innerText()).toContain("Too few requests");
+    await page.context().close();
+  });
+});
+
+describe("light and dark", () => {
+  const ground = (page: Page) => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+
+  test("follow the system until told otherwise", async () => {
+    const { page, trouble } = await open(browser, report("sample"), { colorScheme: "dark" });
+    const dark = await ground(page);
+    expect(await pixelsOf(page, "response", "#5aaef0")).toBeGreaterThan(200);
+    await page.getByRole("button", { name: "light" }).click();
+    await settle(page);
+    expect(await ground(page)).not.toBe(dark);
+    expect(await pixelsOf(page, "response", "#0072b2")).toBeGreaterThan(200);
+    expect(await pixelsOf(page, "response", "#5aaef0")).toBe(0);
+    await page.getByRole("button", { name: "auto" }).click();
+    await page.emulateMedia({ colorScheme: "light" });
+    await settle(page);
+    expect(await ground(page)).not.toBe(dark);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("print light, without controls", async () => {
+    const { page, trouble } = await open(browser, report("sample"), { colorScheme: "dark" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await page.emulateMedia({ media: "print" });
+    await settle(page);
+    expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("light");
+    expect(await page.locator("nav").isVisible()).toBe(false);
+    const widths = await page.evaluate(() => {
+      const plots = [...document.querySelectorAll(".plot")];
+      return plots.map((plot) => [plot.clientWidth, plot.querySelector("canvas")!.clientWidth]);
+    });
+    for (const [plot, canvas] of widths) expect(canvas).toBe(plot);
+    expect(Math.max(...widths.flat())).toBeLessThan(1040);
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("hostile data", () => {
+  test("stay words", async () => {
+    const { page, trouble } = await open(browser, report("hostile"));
+    expect(await page.title()).not.toBe("owned");
+    expect(await page.locator("img, iframe, object, a[href^='javascript']").count()).toBe(0);
+    expect(await page.locator("script").count()).toBe(2);
+    const words = await page.locator("body").innerText();
+    expect(words).toContain("<script>document.title='owned'</script>");
+    expect(words).toContain("18446744073709551615");
+    await page.locator(".grid .run button").first().click();
+    await page.locator("#response .plot").hover();
+    expect(await page.title()).not.toBe("owned");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("cannot run a script even from inside", async () => {
+    const { page } = await open(browser, report("sample"));
+    const ran = await page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "document.title = 'owned'";
+      document.body.append(script);
+      return document.title;
+    });
+    expect(ran).not.toBe("owned");
+    await page.context().close();
+  });
+});
+
+test("data of another layout are refused in words", async () => {
+  const file = join(tmpdir(), `nearslot-refused-${process.pid}.html`);
+  writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":1', '"schema":2'));
+  const { page, trouble } = await open(browser, file);
+  expect(await page.locator("main").innerText()).toContain("the data have layout 2, this page reads layout 1");
+  expect(trouble).toEqual([]);
+  await page.context().close();
+});
