@@ -6,6 +6,7 @@
 //! (Law, Simulation Modeling and Analysis, chapter 9). A few dozen nanoseconds per request, nothing allocated.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, Cost, DriveDone};
@@ -116,6 +117,9 @@ pub struct Recorder {
     busy_since: Option<Instant>,
     busy: Duration,
     series: Option<Timeseries>,
+    /// The batch of the last request, and the numbers of all its requests.
+    batch: usize,
+    batch_numbers: Range<u64>,
 }
 
 /// Costs summed over many requests.
@@ -160,6 +164,8 @@ impl Recorder {
             busy_since: None,
             busy: Duration::ZERO,
             series,
+            batch: 0,
+            batch_numbers: 0..0,
         }
     }
 
@@ -241,9 +247,12 @@ impl Recorder {
             .collect()
     }
 
-    /// Brings the integrals up to `now`.
+    /// Brings the integrals up to `now`. Several things happen at most instants; the first brings them there.
     #[inline]
     fn integrate(&mut self, now: Instant) {
+        if now == self.integrated {
+            return;
+        }
         if self.since.is_some() {
             let span = now.since(self.integrated);
             self.request_ns += u128::from(self.in_system) * u128::from(span.0);
@@ -267,11 +276,24 @@ impl Recorder {
         }
     }
 
+    /// The batch of a measured request. Numbers come nearly in order, so it is mostly that of the one before.
     #[inline]
-    fn batch(&self, number: u64) -> usize {
-        let measured = self.window.requests - self.window.warmup;
-        let place = u128::from(number - self.window.warmup) * BATCHES as u128;
-        ((place / u128::from(measured)) as usize).min(BATCHES - 1)
+    fn batch(&mut self, number: u64) -> usize {
+        if !self.batch_numbers.contains(&number) {
+            self.find_batch(number);
+        }
+        self.batch
+    }
+
+    #[cold]
+    fn find_batch(&mut self, number: u64) {
+        let Window { requests, warmup } = self.window;
+        let measured = u128::from(requests - warmup);
+        let batches = BATCHES as u128;
+        let index = (u128::from(number - warmup) * batches / measured).min(batches - 1);
+        let start = |index: u128| warmup + (index * measured).div_ceil(batches) as u64;
+        self.batch = index as usize;
+        self.batch_numbers = start(index)..start(index + 1);
     }
 }
 
@@ -365,5 +387,41 @@ fn times(histogram: &Histogram) -> Times {
         p999: at(0.999),
         max: histogram.max().as_ms(),
         ci95: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_divide_the_measured_requests_evenly() {
+        let window = Window {
+            requests: 1_000,
+            warmup: 100,
+        };
+        let mut recorder = Recorder::new(window, None);
+        let mut counts = [0_u64; BATCHES];
+        for number in (100..1_000).rev() {
+            let batch = recorder.batch(number);
+            assert_eq!(batch as u64, (number - 100) * BATCHES as u64 / 900);
+            counts[batch] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (28..=29).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn a_difference_beyond_noise_is_told_from_noise() {
+        let one: [f64; BATCHES] = std::array::from_fn(|batch| 10.0 + (batch % 5) as f64);
+        let shifted = one.map(|mean| mean + 0.1);
+        let shuffled: [f64; BATCHES] = std::array::from_fn(|batch| one[(batch + 2) % BATCHES]);
+        assert!(differ(&one, &shifted), "pairing removes what both share");
+        assert!(!differ(&one, &shuffled));
+        // Batch means 1..=32: variance 88, so t * sqrt(88 / 32).
+        let rising: [f64; BATCHES] = std::array::from_fn(|batch| batch as f64 + 1.0);
+        assert!((half_width(&rising) - 2.039_513 * (88.0_f64 / 32.0).sqrt()).abs() < 1e-9);
     }
 }
