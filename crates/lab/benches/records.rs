@@ -1,7 +1,7 @@
 //! Price per record of everything that sees every record: survey, inspection and its parts, replays, synthetic load.
 //!
-//! `cargo bench -p nearslot-lab --bench records [-- MILLIONS]`. A fixed seed makes the records; a digest of each result stands
-//! beside its time, so that a faster answer that is another answer shows.
+//! `cargo bench -p nearslot-lab --bench records [-- MILLIONS]`. A fixed seed makes the records; a digest of each
+//! result stands beside its time, so that a faster answer that is another answer shows.
 
 #![allow(clippy::print_stdout, reason = "a bench reports on standard output")]
 

@@ -1,7 +1,8 @@
 //! What an inspection finds, as plain data: the JSON of `inspect` and the input of its text.
 //!
-//! Keys carry their units (`_bytes`, `_s`, `_ms`, `_rps`; `_mb_s` counts megabytes of 10^6, `_mib` of 2^20). A *share* is
-//! in `0..=1`. "Media" requests are reads and writes; what is said of sizes, places and sequence is about them alone.
+//! Keys carry their units (`_bytes`, `_s`, `_ms`, `_rps`; `_mb_s` counts megabytes of 10^6, `_mib` of 2^20). A
+//! *share* is in `0..=1`. "Media" requests are reads and writes; what is said of sizes, places and sequence is
+//! about them alone.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +83,8 @@ pub struct Times {
     pub kind: TimeKind,
     /// Smallest step of the format's time stamps.
     pub resolution_ns: u64,
-    /// Greatest step that all time stamps are a multiple of, from the first; `None` when they are all equal or were spread.
+    /// Greatest step that all time stamps are a multiple of, from the first; `None` when they are all equal or were
+    /// spread.
     pub step_ns: Option<u64>,
     /// Unix time of the first record in ns, when the format tells.
     pub epoch_unix_ns: Option<i64>,

@@ -1,9 +1,9 @@
 //! What the trace says about the system it was taken on: latencies and the queue they imply.
 //!
-//! A request is outstanding from its arrival to arrival plus response time. Completions wait in a heap; each arrival takes
-//! out those before it, and what is left, itself included, is the depth it makes. Should more than
-//! [`OUTSTANDING_MAX`] be outstanding (only response times in a wrong unit do that), the earliest completions are taken out
-//! early. About 40 ns per request.
+//! A request is outstanding from its arrival to arrival plus response time. Completions wait in a heap; each
+//! arrival takes out those before it, and what is left, itself included, is the depth it makes. Should more than
+//! [`OUTSTANDING_MAX`] be outstanding (only response times in a wrong unit do that), the earliest completions are
+//! taken out early. About 40 ns per request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

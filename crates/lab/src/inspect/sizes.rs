@@ -1,7 +1,8 @@
 //! How long requests are, and how they are aligned.
 //!
-//! Sizes are counted one by one: multiples of 512 bytes up to 1 MiB in an array, others in a tree. Should a trace have
-//! more than [`ODD_MAX`] of those, further ones are rounded up to three significant bits. About 4 ns per request.
+//! Sizes are counted one by one: multiples of 512 bytes up to 1 MiB in an array, others in a tree. Should a trace
+//! have more than [`ODD_MAX`] of those, further ones are rounded up to three significant bits. About 4 ns per
+//! request.
 
 use std::collections::BTreeMap;
 

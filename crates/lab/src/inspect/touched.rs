@@ -1,10 +1,11 @@
 //! Which pages were touched, and which requests touch one again.
 //!
-//! A table has 64 pages of 4 KiB (256 KiB) an entry, one bit each. It is exact up to [`PIECES_MAX`] entries; then every
-//! second piece is forgotten, chosen by a hash of its address, and from then on only such pieces are looked at: the share
-//! that is looked at halves as often as needed (Wegman's adaptive sampling; Flajolet, On adaptive sampling, Computing 43,
-//! 1990). Counts are multiplied accordingly, each by the sampling at its time; with at least 1.8 million pieces in the sample the standard error of the
-//! footprint stays near 0.1 %. Requests that begin in a piece that is looked at stand for all when re-use is counted.
+//! A table has 64 pages of 4 KiB (256 KiB) an entry, one bit each. It is exact up to [`PIECES_MAX`] entries; then
+//! every second piece is forgotten, chosen by a hash of its address, and from then on only such pieces are looked
+//! at: the share that is looked at halves as often as needed (Wegman's adaptive sampling; Flajolet, On adaptive
+//! sampling, Computing 43, 1990). Counts are multiplied accordingly, each by the sampling at its time; with at
+//! least 1.8 million pieces in the sample the standard error of the footprint stays near 0.1 %. Requests that
+//! begin in a piece that is looked at stand for all when re-use is counted.
 //!
 //! One table look-up per 256 KiB of a request; at most about 110 MB while the table grows, 71 MB after.
 

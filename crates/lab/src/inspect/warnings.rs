@@ -1,8 +1,8 @@
 //! What to know before believing a trace.
 //!
-//! Units are judged by what no system does: rates and throughputs beyond any device, addresses beyond any volume, lengths
-//! that are no multiple of a sector. Each threshold is far from what real traces show, so silence proves nothing, but a
-//! warning is worth reading.
+//! Units are judged by what no system does: rates and throughputs beyond any device, addresses beyond any volume,
+//! lengths that are no multiple of a sector. Each threshold is far from what real traces show, so silence proves
+//! nothing, but a warning is worth reading.
 
 use nearslot_core::units::Blocks;
 

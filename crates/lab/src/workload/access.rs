@@ -1,17 +1,18 @@
 //! What the synthetic workloads have in common: which operation, how long, and where.
 //!
 //! A request is a read with probability `read_share`. Its size is drawn from `size`. With probability
-//! `sequential_share` it begins where the previous request ended, or at block 0 if it would leave the span. Otherwise its
-//! start is a multiple of `align_blocks` within the first `span` of the drive, chosen by `locality`:
+//! `sequential_share` it begins where the previous request ended, or at block 0 if it would leave the span.
+//! Otherwise its start is a multiple of `align_blocks` within the first `span` of the drive, chosen by `locality`:
 //!
 //! - `uniform`: every start alike.
-//! - `hot_cold`: a share `hot_requests` of the requests goes to the first `hot_space` of the span, the rest to the rest.
+//! - `hot_cold`: a share `hot_requests` of the requests goes to the first `hot_space` of the span, the rest to the
+//!   rest.
 //! - `zipf`: the span is cut into [`REGIONS`] equal regions, scattered by the seed into an order of popularity; the
 //!   region of rank k is chosen with a probability proportional to k^-`zipf_exponent`, a start in it uniformly.
 //!
 //! Regions are drawn with Walker's alias method (Vose, A linear algorithm for generating random numbers with a given
-//! distribution, IEEE Transactions on Software Engineering 17, 1991): one table look-up whatever the exponent. The cost
-//! is a few random numbers, about 5 ns each request.
+//! distribution, IEEE Transactions on Software Engineering 17, 1991): one table look-up whatever the exponent. The
+//! cost is a few random numbers, about 5 ns each request.
 
 use nearslot_core::registry::{ConfigError, Env, Knob, Knobs};
 use nearslot_core::request::{Op, Request};

@@ -11,21 +11,21 @@
 //!   stay bursts, and a constant queue depth stays one.
 //! - The first requests of a stream, before any of its own has completed, wait for the latest completion of any
 //!   stream by the same rule; before the first completion of all, requests come at their traced times.
-//! - A traced completion is arrival plus traced response time. Where the trace does not tell it, `service_guess` stands
-//!   for the response time; without a guess such a request is waited for by none.
+//! - A traced completion is arrival plus traced response time. Where the trace does not tell it, `service_guess`
+//!   stands for the response time; without a guess such a request is waited for by none.
 //!
-//! Departures from the sources: no threshold on think times, no windows, no graph kept; each request has at most one it
-//! waits for. Times are divided by the speed, as in an open replay; completions too.
+//! Departures from the sources: no threshold on think times, no windows, no graph kept; each request has at most
+//! one it waits for. Times are divided by the speed, as in an open replay; completions too.
 //!
 //! # Bounded reading ahead
 //! A request can only be told to come once it is read, and it may have to come as soon as another is answered. So the
-//! trace is read until the first request unread cannot come before the next one known: it waits for some *open* request
-//! (one that later requests may still wait for), and if that was answered at `r` here and completed at `c` in the trace,
-//! it comes at `r - c` plus its traced arrival or later; if it is not answered, in the future. When
+//! trace is read until the first request unread cannot come before the next one known: it waits for some *open*
+//! request (one that later requests may still wait for), and if that was answered at `r` here and completed at `c`
+//! in the trace, it comes at `r - c` plus its traced arrival or later; if it is not answered, in the future. When
 //! [`AHEAD_MAX`] requests are held, reading stops all the same; requests that come late by this are counted.
 //!
-//! States of a request that was read: *waiting* for its parent's answer, *due*, *in flight*, *answered*. It is forgotten
-//! once it is answered and no longer open. Costs O(log requests held), about 100 ns per request.
+//! States of a request that was read: *waiting* for its parent's answer, *due*, *in flight*, *answered*. It is
+//! forgotten once it is answered and no longer open. Costs O(log requests held), about 100 ns per request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

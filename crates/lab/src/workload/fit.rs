@@ -3,11 +3,11 @@
 //! Nothing is done to a trace that fits. Otherwise, in blocks of 512 bytes, with `c` the drive's capacity:
 //!
 //! - `wrap`: the start is taken modulo `c` rounded down to 8 blocks, so that 4 KiB alignment survives. A request that
-//!   would then straddle the end of the drive starts at block 0 instead: runs stay runs, a stream crossing the end goes
-//!   on at the front.
-//! - `scale`: the start is multiplied by `c` / (the first block behind the trace's highest) and rounded down to 8 blocks;
-//!   a request that would end behind the drive is moved back to the last multiple of 8 blocks at which it fits.
-//!   Distances keep their proportions; runs become overlapping.
+//!   would then straddle the end of the drive starts at block 0 instead: runs stay runs, a stream crossing the end
+//!   goes on at the front.
+//! - `scale`: the start is multiplied by `c` / (the first block behind the trace's highest) and rounded down to 8
+//!   blocks; a request that would end behind the drive is moved back to the last multiple of 8 blocks at which it
+//!   fits. Distances keep their proportions; runs become overlapping.
 //! - `truncate`: requests that end behind the drive are left out and counted.
 //!
 //! A request longer than the whole drive cannot be wrapped or scaled and is an error. O(1) per request.

@@ -1,8 +1,8 @@
 //! From records to requests: what every replay has in common.
 //!
-//! Takes records in batches from a source, expands bytes to blocks, places them on the drive, and counts what cannot be
-//! replayed as it is. Requests are numbered from 0 in the order of the trace, so a number means the same request under
-//! every policy. A few nanoseconds per request; one batch in memory.
+//! Takes records in batches from a source, expands bytes to blocks, places them on the drive, and counts what
+//! cannot be replayed as it is. Requests are numbered from 0 in the order of the trace, so a number means the same
+//! request under every policy. A few nanoseconds per request; one batch in memory.
 
 use std::sync::Arc;
 
