@@ -7,4 +7,5 @@ mod support;
 mod by_block;
 mod by_position;
 mod deadline;
+mod hdd;
 mod twin;
