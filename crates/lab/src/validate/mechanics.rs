@@ -106,16 +106,9 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
     let (mut unequal, mut worst) = (0, (0, 0));
     for row in served {
         let cost = row.media(mechanics).cost;
-        let took = row.completion.since(row.start);
         let place = mechanics.layout().spot(row.ask.at).place;
         unequal += u64::from(place.band.abs_diff(row.head.band) != row.seek_cylinders);
-        let pairs = [
-            (cost.seek.0, row.seek_ns),
-            (cost.rotation.0, row.rotation_ns),
-            (cost.transfer.0, row.transfer_ns),
-            (cost.total().0, took.0),
-        ];
-        let differences = pairs.map(|(ours, theirs)| ours.abs_diff(theirs));
+        let differences = differences(row, &cost);
         for (list, difference) in apart.iter_mut().zip(differences) {
             list.push(difference);
         }
@@ -123,7 +116,7 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
         worst = worst.max((most, row.sequence));
         if !within_row(most, 0) {
             beyond += 1;
-            if within_row(skipping_ns(row, mechanics), took.0) {
+            if at_slip(row, &cost, mechanics) {
                 at_slips += 1;
             } else if at_edge(row, &cost, mechanics) {
                 at_edges += 1;
@@ -144,6 +137,25 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
     }
 }
 
+/// How far seek, rotation, transfer and the time from start to completion are apart, in nanoseconds.
+fn differences(row: &Served, cost: &Cost) -> [u64; 4] {
+    [
+        cost.seek.0.abs_diff(row.seek_ns),
+        cost.rotation.0.abs_diff(row.rotation_ns),
+        cost.transfer.0.abs_diff(row.transfer_ns),
+        cost.total().0.abs_diff(row.completion.since(row.start).0),
+    ]
+}
+
+/// Whether a row is off by just the time of the skipped sectors that it crosses.
+fn at_slip(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
+    let [seek, rotation, ..] = differences(row, cost);
+    let skipping = skipping_ns(row, mechanics);
+    within_row(seek.max(rotation), 0)
+        && skipping != cost.total().0
+        && within_row(skipping, row.completion.since(row.start).0)
+}
+
 fn within_row(ours_ns: u64, theirs_ns: u64) -> bool {
     ours_ns.abs_diff(theirs_ns) as f64 <= ROW_US_MAX * 1e3
 }
@@ -155,7 +167,8 @@ fn at_edge(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
     let (ours, theirs) = (cost.total().0, row.completion.since(row.start).0);
     let edge = (TIE_US * 1e3) as u64;
     let near = cost.rotation.0 <= edge || cost.rotation.0 + edge >= revolution;
-    near && within_row(ours.abs_diff(theirs), revolution)
+    let arm = within_row(cost.seek.0, row.seek_ns);
+    arm && near && within_row(ours.abs_diff(theirs), revolution)
 }
 
 /// What a request costs if sectors that are skipped on a track take no time to pass.
@@ -185,7 +198,64 @@ fn skipping_ns(row: &Served, mechanics: &Mechanics) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::drive::hdd::Parameters;
+    use nearslot_core::drive::hdd::spindle::Phase;
+    use nearslot_core::io::Head;
+    use nearslot_core::request::Op;
+    use nearslot_core::units::{Angle, Instant};
+
     use super::*;
+
+    /// 6,000 turns a minute, 10 sectors a track, 1 ms each; position 3 is skipped.
+    fn mechanics() -> Mechanics {
+        let text = "kind = 'hdd'\nrpm = 6000\nheads = 2\ncylinders = 3\nhead_switch_ms = 0.5\n\
+                    write_settle_ms = 0.0\nsparing = { at = 'zone-end' }\nseek_ms = [[1, 2.0], [2, 2.5]]\n\
+                    [[zones]]\ncylinders = [0, 2]\nsectors_per_track = 10\nspares = 5\nslips = [3]";
+        let table = text.parse().expect("it is TOML");
+        Mechanics::new(&Parameters::read(&table).expect("it is a drive")).expect("it is a drive")
+    }
+
+    /// A read of blocks 1 to 4, at sectors 1, 2, 4 and 5, when sector 0 begins: 1 ms of waiting.
+    fn row(rotation_ms: u64, transfer_ms: u64) -> Served {
+        let ns = |ms: u64| ms * 1_000_000;
+        Served {
+            sequence: 0,
+            ask: Ask {
+                arrival: Instant::ZERO,
+                op: Op::Read,
+                at: Pba(1),
+                len: Blocks(4),
+            },
+            start: Instant::ZERO,
+            head: Head::default(),
+            phase: Phase::at(Angle(0)),
+            seek_cylinders: 0,
+            seek_ns: 0,
+            rotation_ns: ns(rotation_ms),
+            transfer_ns: ns(transfer_ms),
+            completion: Instant(ns(rotation_ms + transfer_ms)),
+        }
+    }
+
+    fn beyond(row: &Served) -> (u64, u64, u64) {
+        let found = compare_rows(std::slice::from_ref(row), &mechanics());
+        (found.beyond, found.beyond_at_slips, found.beyond_at_edges)
+    }
+
+    #[test]
+    fn a_skipped_sector_takes_time_and_a_reference_without_it_is_recognised() {
+        assert_eq!(beyond(&row(1, 5)), (0, 0, 0));
+        assert_eq!(beyond(&row(1, 4)), (1, 1, 0));
+        assert_eq!(beyond(&row(1, 3)), (1, 0, 0));
+    }
+
+    #[test]
+    fn a_lost_revolution_is_an_edge_only_where_the_sector_begins() {
+        assert_eq!(beyond(&row(1, 15)), (1, 0, 0));
+        let mut at_edge = row(0, 15);
+        at_edge.phase = Phase::at(Angle(429_496_730));
+        assert_eq!(beyond(&at_edge), (1, 0, 1));
+    }
 
     #[test]
     fn differences_are_in_microseconds() {
