@@ -233,15 +233,13 @@ fn is_aside(line: &[u8]) -> bool {
 fn skipped(line: &[u8]) -> Option<u64> {
     let text = line.strip_prefix(b"Skips:")?;
     let open = memchr::memchr(b'(', text).map_or(0, |at| at + 1);
-    let digits = text[open..]
+    let mut digits = text[open..]
         .trim_ascii_start()
         .iter()
         .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b'.' | b'\''))
         .filter(|byte| byte.is_ascii_digit());
-    digits.fold(Some(0_u64), |number, digit| {
-        number?
-            .checked_mul(10)?
-            .checked_add(u64::from(digit - b'0'))
+    digits.try_fold(0_u64, |number, digit| {
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
     })
 }
 

@@ -139,7 +139,7 @@ impl Pairing {
         match arrival {
             Step::Queue => {}
             Step::Start => {
-                out.note("arrivals are requests, not bios: merging has been done already")
+                out.note("arrivals are requests, not bios: merging has been done already");
             }
             Step::Issue => {
                 out.note(

@@ -58,6 +58,13 @@ pub(super) enum Delimiter {
     Blanks,
 }
 
+/// How a table calls its reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OpNames {
+    pub(super) read: Vec<u8>,
+    pub(super) write: Vec<u8>,
+}
+
 /// How a table is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
@@ -67,7 +74,7 @@ pub(super) struct Columns {
     /// Told by the first line when none.
     pub(super) delimiter: Option<Delimiter>,
     /// How reads and writes are called, where the user said so.
-    pub(super) ops: Option<(Vec<u8>, Vec<u8>)>,
+    pub(super) ops: Option<OpNames>,
 }
 
 /// Names of things, in lower case, with blanks and dashes as `_`.
@@ -396,13 +403,16 @@ fn size(unit_name: &str) -> Result<u64, String> {
     }
 }
 
-fn ops(names: &str) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
+fn ops(names: &str) -> Result<Option<OpNames>, String> {
     if names.is_empty() {
         return Ok(None);
     }
     match names.split_once('/') {
         Some((read, write)) if !read.is_empty() && !write.is_empty() && read != write => {
-            Ok(Some((read.as_bytes().to_vec(), write.as_bytes().to_vec())))
+            Ok(Some(OpNames {
+                read: read.as_bytes().to_vec(),
+                write: write.as_bytes().to_vec(),
+            }))
         }
         _ => Err(format!(
             "the values are `{names}`, they are that of a read and that of a write, as in `R/W`"
@@ -547,7 +557,7 @@ mod tests {
             (&found.columns[..], found.clock),
             (&expected[..], Clock::Unit(1_000))
         );
-        assert_eq!(found.ops, Some((b"R".to_vec(), b"W".to_vec())));
+        assert_eq!(found.ops, ops("R/W").unwrap());
         let found = of("offset=2,len=3,ts=1:filetime,delimiter=;").unwrap();
         assert_eq!(
             (found.clock, found.delimiter, found.ops),

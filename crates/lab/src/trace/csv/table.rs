@@ -2,7 +2,7 @@
 //!
 //! Cost: a nanosecond or two a column.
 
-use super::columns::{Clock, Column, Columns, Delimiter};
+use super::columns::{Clock, Column, Columns, Delimiter, OpNames};
 use crate::trace::decode::{Options, Sink};
 use crate::trace::record::{Flags, Record, TraceOp};
 use crate::trace::rwbs::Rwbs;
@@ -181,7 +181,7 @@ impl Table {
 
     fn op<'a>(&mut self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
         let text = self.text(cursor)?;
-        if let Some((read, write)) = &self.columns.ops {
+        if let Some(OpNames { read, write }) = &self.columns.ops {
             row.record.op = match text {
                 text if text == read => TraceOp::Read,
                 text if text == write => TraceOp::Write,
