@@ -16,10 +16,9 @@
 
 use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
 use super::pairing::{Pairing, Step};
-use super::perf_text::device;
 use super::record::Record;
 use super::rwbs::Rwbs;
-use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text};
+use super::text::{Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -35,8 +34,7 @@ struct Blkparse {
     pairing: Pairing,
     /// The summaries have begun.
     summary: bool,
-    /// `major:minor` of the line, kept for its memory.
-    device: Vec<u8>,
+    devices: DeviceNumbers,
 }
 
 /// A line of an event.
@@ -289,7 +287,7 @@ impl Lines for Blkparse {
         };
         let sector = if bytes == 0 { 0 } else { sector };
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or(Odd::BEYOND)?;
-        let dev = device(&mut self.device, event.major, event.minor, out);
+        let dev = self.devices.number(event.major, event.minor, out);
         let mut record = Record::new(event.ts, rwbs.op(bytes), offset, bytes, dev);
         record.flags = rwbs.flags;
         if self.pairing.may_arrive(step) {

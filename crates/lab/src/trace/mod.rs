@@ -15,13 +15,16 @@ pub mod record;
 pub mod write;
 
 mod alibaba;
+mod biosnoop;
 mod blkparse;
 mod blktrace;
+mod bpftrace;
 mod csv;
 mod cursor;
 mod detect;
 mod disksim_ascii;
 mod fio;
+mod fiu;
 mod input;
 mod k5cloud;
 mod mapped;
@@ -37,6 +40,7 @@ mod rwbs;
 mod source;
 mod spc;
 mod spread;
+mod systor17;
 mod tencent;
 mod text;
 mod vscsi;
@@ -58,13 +62,17 @@ pub static FORMATS: &[&Format] = &[
     &vscsi::FORMAT,
     &oracle_general::FORMAT,
     &fio::FORMAT,
+    &biosnoop::FORMAT,
     &blkparse::FORMAT,
     &perf_text::FORMAT,
+    &bpftrace::FORMAT,
     &spc::FORMAT,
     &msr::FORMAT,
     &alibaba::FORMAT,
     &tencent::FORMAT,
     &k5cloud::FORMAT,
+    &systor17::FORMAT,
+    &fiu::FORMAT,
     &disksim_ascii::FORMAT,
     &mqsim::FORMAT,
     &fio::FORMAT_V1,

@@ -16,7 +16,7 @@ use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
 use super::pairing::{Pairing, Step};
 use super::record::{Flags, Record};
 use super::rwbs::{Rwbs, priority_class};
-use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text};
+use super::text::{Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -31,8 +31,7 @@ struct PerfText {
     pairing: Pairing,
     /// Least digits behind the point of a second.
     digits: u32,
-    /// `major:minor` of the line, kept for its memory.
-    device: Vec<u8>,
+    devices: DeviceNumbers,
 }
 
 /// What all block events begin with.
@@ -209,7 +208,7 @@ impl PerfText {
         PerfText {
             pairing: Pairing::default(),
             digits: 9,
-            device: Vec::new(),
+            devices: DeviceNumbers::default(),
         }
     }
 
@@ -222,7 +221,7 @@ impl PerfText {
         let sector = if bytes == 0 { 0 } else { payload.sector };
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or(Odd::BEYOND)?;
         let op = payload.rwbs.op(bytes);
-        let dev = device(&mut self.device, payload.major, payload.minor, out);
+        let dev = self.devices.number(payload.major, payload.minor, out);
         let mut record = Record::new(ts, op, offset, bytes, dev);
         record.flags = payload.rwbs.flags;
         if let Some(priority) = payload.priority {
@@ -231,15 +230,6 @@ impl PerfText {
         }
         Ok(record)
     }
-}
-
-/// The number of device `major:minor`; `name` is memory to write it in.
-pub(super) fn device(name: &mut Vec<u8>, major: u64, minor: u64, out: &mut Sink) -> u32 {
-    use std::io::Write;
-
-    name.clear();
-    write!(name, "{major}:{minor}").expect("memory takes what is written");
-    out.devices.intern(name)
 }
 
 impl Lines for PerfText {

@@ -216,6 +216,30 @@ impl<P: Lines> Decoder for Text<P> {
     }
 }
 
+/// Linux device numbers as names, `major:minor`, without making the name each time.
+#[derive(Default)]
+pub(super) struct DeviceNumbers {
+    known: Vec<(u64, u64, u32)>,
+}
+
+impl DeviceNumbers {
+    /// Devices that are looked up one after the other; a traced machine has a handful.
+    const KNOWN_MAX: usize = 64;
+
+    /// The number of the device.
+    pub(super) fn number(&mut self, major: u64, minor: u64, out: &mut Sink) -> u32 {
+        let same = |known: &&(u64, u64, u32)| (known.0, known.1) == (major, minor);
+        if let Some((_, _, dev)) = self.known.iter().find(same) {
+            return *dev;
+        }
+        let dev = out.devices.intern(format!("{major}:{minor}").as_bytes());
+        if self.known.len() < DeviceNumbers::KNOWN_MAX {
+            self.known.push((major, minor, dev));
+        }
+        dev
+    }
+}
+
 /// A first line that does not parse and starts with a word names the columns.
 fn looks_like_header(line: &[u8]) -> bool {
     let first = line.trim_ascii_start().first();
