@@ -14,6 +14,17 @@ use super::record::Record;
 /// Clocks whose beginnings are nearer than this (1 s) are the same clock, told with a small error.
 const SAME_CLOCK_NS: i64 = 1_000_000_000;
 
+/// What is added to the times of a clock that began at `epoch` to have those of the first.
+pub(crate) fn shift_of(first: Option<i64>, epoch: Option<i64>) -> i64 {
+    let (Some(first), Some(epoch)) = (first, epoch) else {
+        return 0;
+    };
+    let ahead = epoch.saturating_sub(first);
+    // Damage can tell any time; a sum with a time that passed the rules must not overflow.
+    let told = (SAME_CLOCK_NS..i64::MAX / 4).contains(&ahead.saturating_abs());
+    if told { ahead } else { 0 }
+}
+
 /// Requests in order of time.
 pub(crate) trait Feed: Send {
     /// Reads on until some are ready; when none are afterwards there are no more.
@@ -121,13 +132,9 @@ impl Merge {
             .iter()
             .map(|feed| feed.time().epoch_unix_ns)
             .collect();
-        let Some(Some(first)) = epochs.first().copied() else {
-            return;
-        };
-        for (shift, epoch) in self.shifts.iter_mut().zip(epochs) {
-            let ahead = epoch.map_or(0, |epoch| epoch.saturating_sub(first));
-            if ahead.saturating_abs() > SAME_CLOCK_NS && ahead.saturating_abs() < i64::MAX / 4 {
-                *shift = ahead;
+        for (shift, epoch) in self.shifts.iter_mut().zip(&epochs) {
+            *shift = shift_of(epochs[0], *epoch);
+            if *shift != 0 {
                 shared
                     .sink
                     .note("files with different clocks are aligned by the wall time they tell");

@@ -37,6 +37,7 @@ mod pairing;
 mod parquet;
 mod perf_text;
 mod rwbs;
+mod sort;
 mod source;
 mod spc;
 mod spread;
@@ -99,7 +100,7 @@ pub enum TraceError {
         what: String,
     },
     /// The requests are further out of order than the reorder window and memory allow. Reading again with
-    /// [`open::Order::Sort`] helps.
+    /// [`OpenOptions::sort`] helps.
     #[error("{path}: {what}")]
     OutOfOrder {
         /// Which file.

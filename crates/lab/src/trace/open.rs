@@ -14,6 +14,7 @@ use super::input;
 use super::merge::{Feed, Merge};
 use super::order::Shared;
 use super::record::Record;
+use super::sort::Sorted;
 use super::source::{Setup, Source};
 use super::spread::{Spread, Spreader};
 
@@ -39,6 +40,8 @@ pub struct OpenOptions {
     pub limit: Option<u64>,
     /// How far requests may be out of order, in ns.
     pub reorder_window_ns: u64,
+    /// Sort the whole trace first, through temporary files when it is long; the window then does not matter.
+    pub sort: bool,
     /// What is done with coarse time stamps.
     pub spread: Spread,
     /// Keep the trace's own clock (Unix time where the format tells it) instead of starting at 0.
@@ -53,6 +56,7 @@ impl Default for OpenOptions {
             device: None,
             limit: None,
             reorder_window_ns: WINDOW_NS,
+            sort: false,
             spread: Spread::Even,
             absolute: false,
         }
@@ -83,7 +87,7 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
     let setup = Setup {
         format: how.format.as_deref(),
         options: &how.decode,
-        window_ns: Some(i64::try_from(how.reorder_window_ns).unwrap_or(i64::MAX)),
+        window_ns: (!how.sort).then(|| i64::try_from(how.reorder_window_ns).unwrap_or(i64::MAX)),
         count: items.len(),
     };
     let mut shared = Shared {
@@ -117,10 +121,13 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
         files,
         ..Header::made(&formats.join(", "), &[], &[])
     };
-    let feeds = sources
+    let mut feeds: Vec<Box<dyn Feed>> = sources
         .into_iter()
         .map(|source| Box::new(source) as Box<dyn Feed>)
         .collect();
+    if how.sort {
+        feeds = vec![Box::new(Sorted::new(feeds))];
+    }
     Ok(TraceReader {
         merge: Merge::new(feeds),
         shared,
