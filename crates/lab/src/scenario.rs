@@ -204,7 +204,15 @@ const KEYS: &[&str] = &[
 ];
 /// The keys of its `[trace]`.
 const TRACE_KEYS: &[&str] = &[
-    "files", "format", "device", "limit", "replay", "depth", "speed", "fit",
+    "files",
+    "format",
+    "device",
+    "limit",
+    "replay",
+    "depth",
+    "speed",
+    "fit",
+    "service_guess_us",
 ];
 
 impl Scenario {
