@@ -22,6 +22,7 @@ mod table;
 
 pub use file::{OutputFile, SharedOutput};
 pub use html::{CUT_MARK, html};
+pub use parquet::record_batch;
 pub use requests::{Lane, LaneFile, RequestsWriter};
 pub use table::table;
 

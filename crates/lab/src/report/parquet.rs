@@ -9,25 +9,30 @@ use ::parquet::file::properties::WriterProperties;
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema};
 
-use super::ReportError;
 use super::columns::{self, Column, Kind, Value};
+use super::{ReportError, check};
 use crate::outcome::Results;
+
+/// One row a run, in memory: what the Parquet file has, for those who need no file.
+///
+/// # Errors
+/// Results that are not finite or do not fit together.
+pub fn record_batch(results: &Results) -> Result<RecordBatch, ReportError> {
+    check(results)?;
+    let columns = columns::all();
+    let fields: Vec<Field> = columns.iter().map(field).collect();
+    let arrays = columns.iter().map(|column| array(column, results));
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays.collect())
+        .map_err(|error| ReportError::Encode(error.to_string()))
+}
 
 /// The whole file; a row a run is never much.
 pub(super) fn encode(results: &Results) -> Result<Vec<u8>, ReportError> {
-    let columns = columns::all();
-    let fields: Vec<Field> = columns.iter().map(field).collect();
-    let arrays = columns
-        .iter()
-        .map(|column| array(column, results))
-        .collect();
-    let schema = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(schema.clone(), arrays)
-        .map_err(|error| ReportError::Encode(error.to_string()))?;
+    let batch = record_batch(results)?;
     let properties = WriterProperties::builder()
         .set_key_value_metadata(Some(provenance(results)?))
         .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties))?;
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
     writer.write(&batch)?;
     Ok(writer.into_inner()?)
 }
