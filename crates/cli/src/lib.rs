@@ -14,6 +14,8 @@ use std::io::{self, Write};
 
 use clap::Parser;
 
+pub use commands::{list_json, show_json};
+
 /// Runs the command with these arguments (the first is the program's name) and gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match args::Cli::try_parse_from(args) {

@@ -11,6 +11,8 @@ mod validate;
 use crate::args::Command;
 use crate::failure::Failure;
 
+pub use parts::{list_json, show_json};
+
 /// Does what was asked.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use nearslot_core::drive::{self, CATALOG, KINDS};
-use nearslot_core::registry::{Knob, KnobKind, Spec, canonical, nearest};
+use nearslot_core::registry::{ConfigError, Knob, KnobKind, Spec, canonical};
 use nearslot_core::{place, sched};
 use nearslot_lab::trace::FORMATS;
 use nearslot_lab::workload;
@@ -132,19 +132,30 @@ fn formats() -> Vec<Card> {
 
 /// `nearslot list [KIND]`.
 pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
-    let kinds: Vec<&Kind> = match &args.kind {
-        None => PART_KINDS.iter().collect(),
-        Some(word) => vec![kind(word)?],
-    };
+    let kind = args.kind.as_deref();
     match args.format {
-        TextFormat::Json => {
-            let lists = kinds.iter().map(|kind| {
-                let cards = (kind.cards)().iter().map(card_json).collect();
-                (kind.name.to_owned(), Value::Array(cards))
-            });
-            output::print_json(&Value::Object(lists.collect()))
-        }
-        TextFormat::Text => output::print(&list_text(&kinds)),
+        TextFormat::Json => output::print_json(&list_json(kind).map_err(Failure::usage)?),
+        TextFormat::Text => output::print(&list_text(&kinds(kind).map_err(Failure::usage)?)),
+    }
+}
+
+/// The parts of a kind, or of all kinds: by the kind's name, a list of cards.
+///
+/// # Errors
+/// There is no such kind.
+pub fn list_json(kind: Option<&str>) -> Result<Value, ConfigError> {
+    let kinds = kinds(kind)?;
+    let lists = kinds.iter().map(|kind| {
+        let cards = (kind.cards)().iter().map(card_json).collect();
+        (kind.name.to_owned(), Value::Array(cards))
+    });
+    Ok(Value::Object(lists.collect()))
+}
+
+fn kinds(word: Option<&str>) -> Result<Vec<&'static Kind>, ConfigError> {
+    match word {
+        None => Ok(PART_KINDS.iter().collect()),
+        Some(word) => Ok(vec![kind(word)?]),
     }
 }
 
@@ -163,27 +174,35 @@ fn list_text(kinds: &[&Kind]) -> String {
     text
 }
 
-fn kind(word: &str) -> Result<&'static Kind, Failure> {
+fn kind(word: &str) -> Result<&'static Kind, ConfigError> {
     let word = canonical(word);
     let named = |kind: &&Kind| kind.name == word || kind.words.contains(&word.as_str());
     PART_KINDS.iter().find(named).ok_or_else(|| {
         let names: Vec<&str> = PART_KINDS.iter().map(|kind| kind.name).collect();
-        Failure::Usage(unknown("kind", &word, &names))
+        ConfigError::unknown("kind", &word, &names)
     })
-}
-
-fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    let hint = nearest(word, known).map(|near| format!("; did you mean `{near}`?"));
-    format!(
-        "unknown {what} `{word}`{} (allowed: {})",
-        hint.unwrap_or_default(),
-        known.join(", ")
-    )
 }
 
 /// `nearslot show NAME`.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let wanted = canonical(&args.name);
+    let (kind, card) = find(&args.name).map_err(Failure::usage)?;
+    match args.format {
+        TextFormat::Json => output::print_json(&shown_json(kind, &card)),
+        TextFormat::Text => output::print(&card_text(kind, &card)),
+    }
+}
+
+/// The card of one part, with its kind.
+///
+/// # Errors
+/// There is no such part.
+pub fn show_json(name: &str) -> Result<Value, ConfigError> {
+    let (kind, card) = find(name)?;
+    Ok(shown_json(kind, &card))
+}
+
+fn find(name: &str) -> Result<(&'static Kind, Card), ConfigError> {
+    let wanted = canonical(name);
     let named = |card: &Card| {
         canonical(&card.name) == wanted || card.aliases.iter().any(|a| canonical(a) == wanted)
     };
@@ -191,20 +210,19 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     for kind in PART_KINDS {
         for card in (kind.cards)() {
             if named(&card) {
-                return match args.format {
-                    TextFormat::Json => {
-                        let mut value = card_json(&card);
-                        value["kind"] = json!(kind.name);
-                        output::print_json(&value)
-                    }
-                    TextFormat::Text => output::print(&card_text(kind, &card)),
-                };
+                return Ok((kind, card));
             }
             known.push(card.name);
         }
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Err(Failure::Usage(unknown("name", &args.name, &known)))
+    Err(ConfigError::unknown("name", name, &known))
+}
+
+fn shown_json(kind: &Kind, card: &Card) -> Value {
+    let mut value = card_json(card);
+    value["kind"] = json!(kind.name);
+    value
 }
 
 fn card_text(kind: &Kind, card: &Card) -> String {
