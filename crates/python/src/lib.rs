@@ -1,0 +1,65 @@
+//! # nearslot for Python, the native part
+//!
+//! Thin: scenarios come in as TOML, results go out as JSON and Arrow. What a user sees is `python/nearslot`, which gives
+//! both their types; nothing outside that package calls this one. Work on traces and runs happens on a thread of its own
+//! with the interpreter's lock released (see [`aside`]), and nothing loops over requests in Python.
+
+mod aside;
+mod failure;
+mod inspect;
+mod reading;
+mod simulate;
+mod stream;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use nearslot_lab::scenario::Scenario;
+use pyo3::prelude::*;
+
+use failure::{Failure, encode};
+
+/// Native part of nearslot; private to the package.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::inspect::inspect;
+    #[pymodule_export]
+    use crate::simulate::{Outcome, simulate};
+    #[pymodule_export]
+    use crate::stream::Requests;
+    #[pymodule_export]
+    use crate::{list_json, main, scenario_json, show_json};
+
+    #[pymodule_export]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it is an attribute of a Python module"
+    )]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+/// A scenario file's text, checked, with all defaults, as JSON. Relative paths are relative to `directory`.
+#[pyfunction]
+fn scenario_json(toml: &str, directory: PathBuf) -> PyResult<String> {
+    let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
+    encode(&scenario)
+}
+
+/// The parts of a kind, or of all kinds, as JSON.
+#[pyfunction]
+fn list_json(kind: Option<&str>) -> PyResult<String> {
+    encode(&nearslot_cli::list_json(kind).map_err(Failure::from)?)
+}
+
+/// One part as JSON.
+#[pyfunction]
+fn show_json(name: &str) -> PyResult<String> {
+    encode(&nearslot_cli::show_json(name).map_err(Failure::from)?)
+}
+
+/// The command; gives its exit code. Signals are the command's own business.
+#[pyfunction]
+fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| nearslot_cli::run(args))
+}

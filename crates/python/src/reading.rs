@@ -1,0 +1,65 @@
+//! How a trace is read, as `nearslot.Reading` says it.
+
+use nearslot_core::registry::ConfigError;
+use nearslot_lab::trace::{OpenOptions, Options, Spread, TimeUnit};
+use pyo3::prelude::*;
+
+/// The attributes of a `nearslot.Reading`.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Reading {
+    columns: Option<String>,
+    time_unit: Option<String>,
+    block_size_bytes: Option<u64>,
+    spread: String,
+    reorder_ms: u64,
+    strict: bool,
+}
+
+impl Reading {
+    /// The same for the laboratory; `seed` is for random spreading.
+    ///
+    /// # Errors
+    /// An unknown word.
+    pub(crate) fn options(&self, seed: u64) -> Result<OpenOptions, ConfigError> {
+        let time_unit = self.time_unit.as_deref().map(time_unit).transpose()?;
+        Ok(OpenOptions {
+            decode: Options {
+                time_unit,
+                columns: self.columns.clone(),
+                block_size: self.block_size_bytes,
+                strict: self.strict,
+                ..Options::default()
+            },
+            reorder_window_ns: self.reorder_ms.saturating_mul(1_000_000),
+            spread: spread(&self.spread, seed)?,
+            ..OpenOptions::default()
+        })
+    }
+}
+
+fn time_unit(word: &str) -> Result<TimeUnit, ConfigError> {
+    match word {
+        "s" => Ok(TimeUnit::Seconds),
+        "ms" => Ok(TimeUnit::Milliseconds),
+        "us" => Ok(TimeUnit::Microseconds),
+        "ns" => Ok(TimeUnit::Nanoseconds),
+        _ => Err(ConfigError::unknown(
+            "time_unit",
+            word,
+            &["s", "ms", "us", "ns"],
+        )),
+    }
+}
+
+fn spread(word: &str, seed: u64) -> Result<Spread, ConfigError> {
+    match word {
+        "even" => Ok(Spread::Even),
+        "poisson" => Ok(Spread::Poisson(seed)),
+        "none" => Ok(Spread::None),
+        _ => Err(ConfigError::unknown(
+            "spread",
+            word,
+            &["even", "poisson", "none"],
+        )),
+    }
+}

@@ -1,0 +1,154 @@
+//! `nearslot.run` and `nearslot.compare`: a grid of runs in one call.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nearslot_core::registry::ConfigError;
+use nearslot_lab::grid::{self, Vary};
+use nearslot_lab::load::LoadedTrace;
+use nearslot_lab::outcome::Results;
+use nearslot_lab::report::{self, Format, OutputFile};
+use nearslot_lab::run::{self, Wanted};
+use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::sim::Control;
+use nearslot_lab::trace::OpenOptions;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tempfile::TempDir;
+
+use crate::aside::{Ended, aside};
+use crate::failure::{Failure, encode};
+use crate::reading::Reading;
+use crate::stream::{self, Requests};
+
+/// Runs every combination of `vary` over a scenario.
+///
+/// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
+/// finished, or is `None` if none could be handed over.
+#[pyfunction]
+#[pyo3(signature = (toml, *, directory, vary, reading, jobs, series, requests))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are named where it is called"
+)]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    toml: &str,
+    directory: PathBuf,
+    vary: Vec<(String, Vec<String>)>,
+    reading: Reading,
+    jobs: Option<usize>,
+    series: bool,
+    requests: bool,
+) -> PyResult<(Option<Outcome>, Option<PyErr>)> {
+    let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
+    let vary = vary.into_iter().map(|(key, values)| Vary { key, values });
+    let job = Job {
+        how: reading.options(scenario.seed).map_err(Failure::from)?,
+        scenario,
+        vary: vary.collect(),
+        jobs,
+        series,
+        requests,
+    };
+    let control = Arc::new(Control::default());
+    match aside(py, &control, move |control| job.run(control))? {
+        Ended::Done(outcome) => Ok((Some(outcome?), None)),
+        // The signal is what the user meant, whatever else went wrong.
+        Ended::Stopped(raised, outcome) => Ok((outcome.and_then(Result::ok), Some(raised))),
+    }
+}
+
+/// Everything a grid needs to be told.
+struct Job {
+    scenario: Scenario,
+    vary: Vec<Vary>,
+    how: OpenOptions,
+    jobs: Option<usize>,
+    series: bool,
+    requests: bool,
+}
+
+impl Job {
+    fn run(self, control: &Control) -> Result<Outcome, Failure> {
+        if self.jobs == Some(0) {
+            return Err(ConfigError::value("jobs", "0", "a whole number from 1").into());
+        }
+        let points = grid::points(&self.scenario, &self.vary)?;
+        // A wrong name is found before a long trace is read.
+        for point in &points {
+            point.scenario.stack()?.build()?;
+        }
+        let trace = self.load()?;
+        let folder = self.requests.then(TempDir::new).transpose();
+        let folder =
+            folder.map_err(|error| Failure::Input(format!("temporary folder: {error}")))?;
+        let wanted = Wanted {
+            series: self.series,
+            jobs: self.jobs,
+            requests: folder.as_ref().map(stream::requests_file),
+            ..Wanted::default()
+        };
+        let results = run::compare(&points, trace.as_ref(), &wanted, control)?;
+        let folder = folder.map(Arc::new);
+        Ok(Outcome { results, folder })
+    }
+
+    fn load(&self) -> Result<Option<LoadedTrace>, Failure> {
+        let Load::Trace(load) = &self.scenario.load else {
+            return Ok(None);
+        };
+        let how = OpenOptions {
+            format: load.format.clone(),
+            device: load.device.clone(),
+            limit: load.limit,
+            ..self.how.clone()
+        };
+        Ok(Some(LoadedTrace::read(&load.files, &how)?))
+    }
+}
+
+/// What a grid found.
+#[pyclass(frozen, module = "nearslot._native")]
+pub(crate) struct Outcome {
+    results: Results,
+    /// Where the file of requests lies, if it was wanted.
+    folder: Option<Arc<TempDir>>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// The JSON of the command; with `series`, also what plots need.
+    fn json(&self, series: bool) -> PyResult<String> {
+        if series {
+            return encode(&self.results);
+        }
+        let mut bytes = Vec::new();
+        report::write(&self.results, Format::Json, &mut bytes).map_err(Failure::from)?;
+        Ok(String::from_utf8(bytes).expect("JSON is UTF-8"))
+    }
+
+    /// The table of the command, `width` characters wide if that is given.
+    fn table(&self, width: Option<u16>) -> String {
+        report::table(&self.results, width)
+    }
+
+    /// Writes the page.
+    fn html(&self, path: PathBuf) -> PyResult<()> {
+        let page = report::html(&self.results, None).map_err(Failure::from)?;
+        OutputFile::save(&path, |out| Ok(out.write_all(page.as_bytes())?))
+            .map_err(Failure::from)?;
+        Ok(())
+    }
+
+    /// One row a run, as an Arrow stream.
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let batch = report::record_batch(&self.results).map_err(Failure::from)?;
+        stream::of_batch(py, batch)
+    }
+
+    /// One row a request, if they were wanted.
+    fn requests(&self) -> Option<Requests> {
+        self.folder.clone().map(Requests::new)
+    }
+}

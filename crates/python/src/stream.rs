@@ -1,0 +1,93 @@
+//! Results over the Arrow C stream: Polars, pandas and pyarrow take the columns as they lie in memory.
+//!
+//! Rows of requests may be many, so a run writes them to a Parquet file in a temporary folder and a stream decodes them
+//! batch by batch as its consumer asks: memory is the consumer's alone. The file goes away with the last object that
+//! speaks of it. A stream is made anew each time it is asked for.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow::ffi_stream::FFI_ArrowArrayStream;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+/// Rows that are decoded at a time.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// Where in its folder a run writes its requests.
+pub(crate) fn requests_file(folder: &TempDir) -> PathBuf {
+    folder.path().join("requests.parquet")
+}
+
+/// One batch as a stream.
+///
+/// # Errors
+/// No capsule can be made.
+pub(crate) fn of_batch(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyCapsule>> {
+    let schema = batch.schema();
+    capsule(py, Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+}
+
+fn capsule(
+    py: Python<'_>,
+    reader: Box<dyn RecordBatchReader + Send>,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
+}
+
+/// Rows of requests in a file that is ours.
+#[pyclass(frozen, module = "nearslot._native")]
+pub(crate) struct Requests {
+    folder: Arc<TempDir>,
+}
+
+impl Requests {
+    pub(crate) fn new(folder: Arc<TempDir>) -> Requests {
+        Requests { folder }
+    }
+}
+
+#[pymethods]
+impl Requests {
+    /// One row a request, as an Arrow stream.
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let open = || {
+            let file = File::open(requests_file(&self.folder))?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+            builder.with_batch_size(BATCH_ROWS).build()
+        };
+        let reader = open().map_err(|error| self.unreadable(&error))?;
+        capsule(py, Box::new(reader))
+    }
+
+    /// How many rows there are.
+    fn rows(&self) -> PyResult<usize> {
+        let open =
+            || ParquetRecordBatchReaderBuilder::try_new(File::open(requests_file(&self.folder))?);
+        let builder = open().map_err(|error| self.unreadable(&error))?;
+        let rows = builder.metadata().file_metadata().num_rows();
+        Ok(usize::try_from(rows).expect("a file has no fewer than no rows"))
+    }
+
+    /// Copies the file: it is what `--requests` of the command writes.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let from = requests_file(&self.folder);
+        let copied = py.detach(|| fs::copy(&from, &path));
+        copied
+            .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))?;
+        Ok(())
+    }
+}
+
+impl Requests {
+    fn unreadable(&self, error: &dyn std::error::Error) -> PyErr {
+        let path = requests_file(&self.folder);
+        Failure::Input(format!("cannot read {}: {error}", path.display())).into()
+    }
+}

@@ -1,0 +1,49 @@
+"""Rehearse block storage: replay a trace against modelled drives and rank policies by latency.
+
+    import nearslot
+
+    found = nearslot.inspect("mytrace.blktrace.0")
+    results = nearslot.compare("mytrace.blktrace.0", vary={"sched": ["fcfs", "look", "satf"]})
+    print(results)                       # the table
+    results.to_html("report.html")       # one page with plots
+    polars.DataFrame(results)            # one row a run, over the Arrow C stream
+
+Times are virtual: a run repeats bit for bit. Names of arguments and results carry their units.
+"""
+
+from ._native import __version__
+from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError
+from .inspection import Inspection
+from .parts import Knob, Part, show
+from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
+from .results import Outcome, Rank, Requests, Results, Run, Series, Times, TraceInfo
+from .running import compare, inspect, run
+from .scenario import Reading, Scenario, part
+
+__all__ = [
+    "CheckError",
+    "ConfigError",
+    "InputError",
+    "Inspection",
+    "Interrupted",
+    "Knob",
+    "NearslotError",
+    "Outcome",
+    "Part",
+    "Rank",
+    "Reading",
+    "Requests",
+    "Results",
+    "Run",
+    "Scenario",
+    "Series",
+    "Times",
+    "TraceInfo",
+    "__version__",
+    "compare",
+    "inspect",
+    "list",
+    "part",
+    "run",
+    "show",
+]

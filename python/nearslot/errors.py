@@ -1,0 +1,72 @@
+"""What can go wrong, in the kinds that the command has exit codes for.
+
+A fault inside nearslot itself (a broken assertion) is a ``pyo3_runtime.PanicException``, which
+nobody should catch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .results import Results
+
+
+class NearslotError(Exception):
+    """Any of the errors below."""
+
+
+class ConfigError(NearslotError, ValueError):
+    """A scenario or an argument is wrong; found before anything runs.
+
+    Attributes:
+        key: The thing that is wrong.
+        value: What was given, if anything.
+        allowed: What is allowed, in words.
+        nearest: The nearest thing that would have been right, if there is one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        key: str,
+        value: str | None = None,
+        allowed: str = "",
+        nearest: str | None = None,
+    ) -> None:
+        """Keeps the parts of the message for programs."""
+        super().__init__(message)
+        self.key = key
+        self.value = value
+        self.allowed = allowed
+        self.nearest = nearest
+
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[str | None, ...]]:
+        """Lets it cross processes with its attributes."""
+        return type(self), (str(self), self.key, self.value, self.allowed, self.nearest)
+
+
+class InputError(NearslotError):
+    """A trace is unfit, or a file cannot be read or written."""
+
+
+class CheckError(NearslotError):
+    """A check came out wrong, such as requests that were never answered."""
+
+
+class Interrupted(NearslotError, KeyboardInterrupt):  # noqa: N818 (it is no error)
+    """Ctrl-C ended the call; it is a ``KeyboardInterrupt`` too.
+
+    Attributes:
+        results: The runs that were finished by then; None if there was no time to hand them over.
+    """
+
+    def __init__(self, message: str, results: Results | None = None) -> None:
+        """Keeps what was finished."""
+        super().__init__(message)
+        self.results = results
+
+
+def config_error(key: str, value: object, allowed: str) -> ConfigError:
+    """An error that reads like those of the engine."""
+    return ConfigError(f"{key} = {value} (allowed: {allowed})", key, str(value), allowed)

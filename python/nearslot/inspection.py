@@ -1,0 +1,255 @@
+"""What an inspection finds, typed.
+
+Keys carry their units; a *share* is in 0..=1; media requests are reads and writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeStamps:
+    """What times there are: which event was stamped, steps in ns, Unix time of the first record."""
+
+    kind: str
+    resolution_ns: int
+    step_ns: int | None
+    epoch_unix_ns: int | None
+    spread: str | dict[str, int] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """Requests of one operation and the bytes they are about."""
+
+    requests: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """One device; `end_bytes` is the first byte behind the highest one touched."""
+
+    name: str
+    requests: int
+    reads: int
+    writes: int
+    end_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """Who asked, and how often."""
+
+    name: str
+    requests: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clients:
+    """How many clients the trace names, and the busiest of them."""
+
+    count: int
+    busiest: list[Client]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeSpread:
+    """A distribution of sizes."""
+
+    min_bytes: int
+    mean_bytes: float
+    p50_bytes: int
+    p95_bytes: int
+    max_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeCount:
+    """How common a size is among media requests."""
+
+    bytes: int
+    requests: int
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How long requests are; the most common sizes first."""
+
+    all: SizeSpread | None
+    reads: SizeSpread | None
+    writes: SizeSpread | None
+    common: list[SizeCount]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment:
+    """Shares of aligned media requests, and what all offsets and lengths are multiples of."""
+
+    by_512_share: float
+    by_4k_share: float
+    by_64k_share: float
+    offsets_bytes: int
+    lengths_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """How much was touched, in pages of 4 KiB, and how often again."""
+
+    bytes: int
+    sampled_one_in: int
+    reads_again_share: float | None
+    writes_again_share: float | None
+    outsized_requests: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline:
+    """What happened in equal intervals from the first arrival on, one value an interval."""
+
+    interval_s: float
+    working_set_mib: list[float]
+    rate_rps: list[float]
+    throughput_mb_s: list[float]
+    read_share: list[float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispersion:
+    """Variance over mean of arrivals in windows of one length; 1 for a Poisson process."""
+
+    window_s: float
+    windows: int
+    index: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrivals:
+    """How requests arrive: rates, gaps, burstiness by scale."""
+
+    mean_rps: float | None
+    peak_1s_rps: float | None
+    peak_100ms_rps: float | None
+    gap_cv: float | None
+    gap_p10_ms: float | None
+    dispersion: list[Dispersion]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequentiality:
+    """Shares of media requests that begin where the one before ended."""
+
+    device_share: float
+    stream_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Throughput:
+    """Megabytes (10^6 bytes) per second over the span; None if all came at once."""
+
+    mean_mb_s: float | None
+    read_mb_s: float | None
+    write_mb_s: float | None
+    peak_1s_mb_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latency:
+    """A distribution of traced times."""
+
+    known: int
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """Requests outstanding, as traced response times imply."""
+
+    mean: float | None
+    p50: int
+    p95: int
+    max: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oddity:
+    """A kind of oddity, how often, and examples."""
+
+    kind: str
+    count: int
+    examples: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warning:  # noqa: A001 (the engine's word for it; the module is not for star imports)
+    """Something to know before believing the trace; `code` is for programs."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """Everything found in a trace; the same data as ``nearslot inspect --format json``.
+
+    Attributes:
+        schema: Version of the layout.
+        version: Version of nearslot.
+        format: Format as detected or named, with its version in `format_version`.
+        files: Files, per-CPU files one by one.
+        notes: How the trace was understood, in words.
+        hash: XXH3-128 of the records; results of runs name the same one.
+        requests: Records of any operation; `limited` if reading stopped at a limit.
+        span_s: First to last arrival.
+        read_share: Reads among media requests; None if there are none.
+        devices: Busiest first.
+        response: Arrival to completion as traced; None where the trace does not tell. `service` is
+            from the issue.
+        lost_share: Lost events among all; 0 also where the format cannot show them.
+        warnings: What to know before believing the trace.
+    """
+
+    schema: int
+    version: str
+    format: str
+    format_version: str | None
+    files: list[str]
+    notes: list[str]
+    hash: str
+    requests: int
+    limited: bool
+    span_s: float
+    time: TimeStamps
+    operations: dict[str, Operation]
+    read_share: float | None
+    read_bytes_share: float | None
+    devices: list[Device]
+    clients: Clients
+    sizes: Sizes
+    alignment: Alignment
+    footprint: Footprint
+    timeline: Timeline
+    arrivals: Arrivals
+    sequentiality: Sequentiality
+    throughput: Throughput
+    response: Latency | None
+    service: Latency | None
+    queue: Queue | None
+    anomalies: list[Oddity]
+    lost_share: float
+    warnings: list[Warning]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of the command as plain data."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain

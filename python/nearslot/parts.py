@@ -1,0 +1,70 @@
+"""What there is to choose from, as the parts present themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from . import _native
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """A thing that can be set.
+
+    Attributes:
+        default: Its value when nothing is said.
+        allowed: What is allowed, in words; `range` (least, most) or `options` for programs.
+        help: What it does.
+    """
+
+    name: str
+    default: bool | int | float | str
+    allowed: str
+    help: str
+    range: tuple[float, float] | None = None
+    options: list[bool | str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A scheduler, drive, oracle, placement, workload or trace format.
+
+    Attributes:
+        aliases: Other names it answers to.
+        summary: What it does, in a line.
+        source: Where it comes from.
+        text: What else there is, such as a drive's parameter file.
+    """
+
+    name: str
+    aliases: list[str]
+    summary: str
+    source: str
+    knobs: list[Knob]
+    text: str | None
+    kind: str = ""
+
+
+def list_parts(kind: str) -> list[Part]:
+    """All parts of a kind.
+
+    Args:
+        kind: schedulers, drives, drive-kinds, oracles, placements, workloads or formats.
+
+    Raises:
+        ConfigError: There is no such kind; it names the nearest.
+    """
+    kinds = msgspec.json.decode(_native.list_json(kind), type=dict[str, list[Part]])
+    (parts,) = kinds.values()
+    return parts
+
+
+def show(name: str) -> Part:
+    """One part, by its name or an alias.
+
+    Raises:
+        ConfigError: There is no such part; it names the nearest.
+    """
+    return msgspec.json.decode(_native.show_json(name), type=Part)

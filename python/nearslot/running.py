@@ -1,0 +1,174 @@
+"""The three calls that do the work.
+
+Each is one call into the engine, with the interpreter's lock released.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from . import _native
+from .errors import Interrupted, config_error
+from .inspection import Inspection
+from .results import Outcome, Results
+from .scenario import Files, Reading, Scenario, word
+
+SCHEDULERS_DEFAULT = ("fcfs", "look", "mq-deadline", "satf")
+"""Compared when nobody says what to compare.
+
+No order at all, two that know block numbers, one that knows the drive.
+"""
+
+
+def inspect(
+    *files: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 (as the command calls it)
+    device: str | None = None,
+    limit: int | None = None,
+    drive: str | None = None,
+    reading: Reading | None = None,
+) -> Inspection:
+    """Says what is in a trace, and what is odd about it.
+
+    Args:
+        files: Files of one trace; ``-`` is standard input.
+        format: Its format, when it is not to be detected.
+        device: Only this device of several.
+        limit: Only the first so many requests.
+        drive: Warn of addresses beyond this drive (a name of the catalog or a file).
+        reading: How the files are read, where they leave it open.
+
+    Raises:
+        InputError: A file cannot be read, or is no trace.
+        ConfigError: An unknown word.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    found = _native.inspect(
+        [os.fspath(file) for file in files],
+        reading=reading or Reading(),
+        format=format,
+        device=device,
+        limit=limit,
+        drive=drive,
+    )
+    return msgspec.json.decode(found, type=Inspection)
+
+
+def run(
+    load: Scenario | Files,
+    *,
+    requests: bool = False,
+    series: bool = True,
+    reading: Reading | None = None,
+) -> Outcome:
+    """Runs one scenario.
+
+    Args:
+        load: A scenario, a scenario file (``*.toml``), or files of a trace for all defaults.
+        requests: Keep a row per request (`Results.requests`).
+        series: Keep what plots need.
+        reading: How the trace's files are read, where they leave it open.
+
+    Raises:
+        ConfigError: The scenario is wrong.
+        InputError: The trace cannot be read, or does not fit the drive.
+        CheckError: Requests were lost: a fault of nearslot.
+        Interrupted: Ctrl-C.
+    """
+    native = _simulate(
+        scenario_of(load), {}, reading=reading, jobs=None, series=series, requests=requests
+    )
+    return Outcome(native)
+
+
+def compare(
+    load: Scenario | Files,
+    *,
+    vary: Mapping[str, Iterable[object]] | None = None,
+    jobs: int | None = None,
+    requests: bool = False,
+    series: bool = True,
+    reading: Reading | None = None,
+) -> Results:
+    """Runs every combination of some settings, in parallel over cores, and ranks them by latency.
+
+    Args:
+        load: A scenario, a scenario file (``*.toml``), or files of a trace.
+        vary: Settings and the values each takes in turn, the last varying fastest:
+            ``{"sched": ["look", "satf"], "depth": [1, 8]}``; knobs as ``"sched.weight"``. When left
+            out, a trace is compared under `SCHEDULERS_DEFAULT`, and a scenario is run as it is.
+        jobs: Runs at a time; one per core when left out. It changes nothing but the time.
+        requests: Keep a row per request of every run (`Results.requests`).
+        series: Keep what plots need.
+        reading: How the trace's files are read, where they leave it open.
+
+    Raises:
+        ConfigError: The scenario, a key or a value is wrong.
+        InputError: The trace cannot be read, or does not fit the drive.
+        CheckError: Requests were lost: a fault of nearslot.
+        Interrupted: Ctrl-C; it has the runs that were finished.
+    """
+    if vary is None:
+        bare = not isinstance(load, Scenario) and scenario_file(load) is None
+        vary = {"sched": SCHEDULERS_DEFAULT} if bare else {}
+    native = _simulate(
+        scenario_of(load), vary, reading=reading, jobs=jobs, series=series, requests=requests
+    )
+    return Results(native)
+
+
+def scenario_of(load: Scenario | Files) -> Scenario:
+    """What was given as a scenario."""
+    if isinstance(load, Scenario):
+        return load
+    path = scenario_file(load)
+    return Scenario(trace=load) if path is None else Scenario.read(path)
+
+
+def scenario_file(load: Files) -> str | None:
+    """The path of a scenario file, if that is what was given."""
+    if isinstance(load, str | os.PathLike) and os.fspath(load).endswith(".toml"):
+        return os.fspath(load)
+    return None
+
+
+def _simulate(
+    scenario: Scenario,
+    vary: Mapping[str, Iterable[object]],
+    *,
+    reading: Reading | None,
+    jobs: int | None,
+    series: bool,
+    requests: bool,
+) -> _native.Outcome:
+    outcome, raised = _native.simulate(
+        scenario.to_toml(),
+        directory="",
+        vary=[(key, _words(key, values)) for key, values in vary.items()],
+        reading=reading or Reading(),
+        jobs=jobs,
+        series=series,
+        requests=requests,
+    )
+    if isinstance(raised, KeyboardInterrupt):
+        results = None if outcome is None else Results(outcome)
+        done = (
+            "no runs were handed over" if results is None else f"{len(results)} runs were finished"
+        )
+        raise Interrupted(f"interrupted: {done}", results) from raised
+    if raised is not None:
+        raise raised
+    assert outcome is not None, "a call that no signal ended has an outcome"
+    return outcome
+
+
+def _words(key: str, values: Iterable[object]) -> list[str]:
+    if isinstance(values, str):
+        raise config_error(f"vary {key}", repr(values), "a list of values")
+    words = [word(f"vary {key}", value) for value in values]
+    if not words:
+        raise config_error(f"vary {key}", "[]", "at least one value")
+    return words

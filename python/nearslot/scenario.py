@@ -1,0 +1,257 @@
+"""What is to be run: a scenario, the same data as the command's TOML files."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+import tomli_w
+
+from . import _native
+from .errors import InputError, config_error
+
+Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""One file, or several that are one trace; ``-`` is standard input."""
+
+Knob: TypeAlias = bool | int | float | str
+"""The value of a knob."""
+
+_TRACE_SETTINGS = (
+    "format",
+    "device",
+    "limit",
+    "replay",
+    "depth",
+    "speed",
+    "fit",
+    "service_guess_us",
+)
+_PARTS = ("drive", "sched", "oracle", "place", "workload")
+
+
+def word(key: str, value: object) -> str:
+    """A setting as the command line spells it.
+
+    Raises:
+        ConfigError: It is neither a flag, a finite number nor a word.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(Path(value))
+    raise config_error(key, repr(value), "true or false, a finite number, or a word")
+
+
+def part(name: str, /, **knobs: Knob) -> str:
+    """A part with settings of its knobs, as a word.
+
+    ``part("aged_satf", weight=0.5)`` is ``"aged_satf:weight=0.5"``.
+
+    Raises:
+        ConfigError: A value has no word, or has a ``:``, which parts knobs from each other.
+    """
+    words = [name, *(f"{key}={word(f'{name}.{key}', value)}" for key, value in knobs.items())]
+    for piece in words:
+        if ":" in piece:
+            raise config_error(name, piece, "names and values without `:`")
+    return ":".join(words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a trace's files are read, where they leave it open.
+
+    Attributes:
+        columns: Columns of a CSV without a telling header,
+            ``"ts=1:us,op=2:R/W,offset=3:bytes,len=4:bytes"``.
+        time_unit: Unit of times where the format leaves it open.
+        block_size_bytes: Bytes per object, for formats that have object ids instead of addresses.
+        spread: What is done with time stamps coarser than 1 ms.
+        reorder_ms: How far requests may be out of order.
+        strict: Stop at the first bad line instead of counting it.
+    """
+
+    columns: str | None = None
+    time_unit: Literal["s", "ms", "us", "ns"] | None = None
+    block_size_bytes: int | None = None
+    spread: Literal["even", "poisson", "none"] = "even"
+    reorder_ms: int = 1_000
+    strict: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A load, the drive it runs on, and the policies between them.
+
+    The load is either a ``trace`` or a ``workload``. Parts are words, with settings of their knobs
+    if need be: ``"satf"``, ``"aged_satf:weight=0.5"``, ``"iometer:depth=8"`` (see `part`,
+    `nearslot.list`, `nearslot.show`). What is None has the engine's default.
+
+    Attributes:
+        trace: Files of one trace; kept as a tuple of strings.
+        workload: A synthetic load.
+        drive: A name of the catalog or the path of a drive's TOML file.
+        sched: Which request goes next.
+        oracle: What the scheduler knows of the drive.
+        place: Where data lives on the drive.
+        replay: How arrivals are made of the trace [open].
+        depth: Requests in flight in a closed replay [16].
+        speed: Arrival times are divided by this [1.0].
+        fit: What is done about addresses beyond the drive; with "none" they are an error [none].
+        service_guess_us: Response time in a dependent replay of requests whose completion the trace
+            does not tell.
+        format: The trace's format, when it is not to be detected.
+        device: Which device of several.
+        limit: Only the first so many requests.
+        warmup: Cut off the front: "auto", requests, or a share such as "5%".
+        seed: Seeds everything random.
+
+    Raises:
+        ConfigError: Both loads or none, or a setting of traces beside a workload. Names and values
+            are checked when the scenario is run, or by `to_dict`.
+    """
+
+    trace: Files | None = None
+    workload: str | None = None
+    drive: str = "seagate-cheetah-9lp"
+    sched: str = "fcfs"
+    oracle: str = "exact"
+    place: str = "linear"
+    replay: Literal["open", "closed", "dependent"] | None = None
+    depth: int | None = None
+    speed: float | None = None
+    fit: Literal["none", "wrap", "scale", "truncate"] | None = None
+    service_guess_us: float | None = None
+    format: str | None = None
+    device: str | None = None
+    limit: int | None = None
+    warmup: str | int = "auto"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be meant."""
+        if (self.trace is None) == (self.workload is None):
+            both = "missing" if self.trace is None else "both"
+            raise config_error("load", both, "a trace or a workload")
+        if self.trace is not None:
+            object.__setattr__(self, "trace", _files(self.trace))
+            return
+        for key in _TRACE_SETTINGS:
+            value = getattr(self, key)
+            if value is not None:
+                allowed = (
+                    f"nothing beside a workload, whose knobs are set as {self.workload}:KNOB=VALUE"
+                )
+                raise config_error(key, value, allowed)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files of the trace; none for a workload."""
+        return () if self.trace is None else _files(self.trace)
+
+    def replace(self, **changes: object) -> Scenario:
+        """The same with other settings."""
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+
+    def to_toml(self) -> str:
+        """The scenario as the text of a file that ``nearslot run`` takes."""
+        tables: dict[str, Any] = {
+            "seed": self.seed,
+            "drive": self.drive,
+            "sched": self.sched,
+            "oracle": self.oracle,
+            "place": self.place,
+            "warmup": self.warmup,
+        }
+        if self.workload is not None:
+            tables["workload"] = self.workload
+        else:
+            given = {key: getattr(self, key) for key in _TRACE_SETTINGS}
+            told = {key: value for key, value in given.items() if value is not None}
+            tables["trace"] = {"files": list(self.files), **told}
+        return tomli_w.dumps(tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scenario as the engine reads it, every default spelled out.
+
+        Raises:
+            ConfigError: A key or value is not allowed.
+        """
+        found: dict[str, Any] = msgspec.json.decode(_native.scenario_json(self.to_toml(), ""))
+        return found
+
+    @classmethod
+    def from_toml(cls, text: str, *, directory: str | os.PathLike[str] | None = None) -> Scenario:
+        """Reads a scenario file's text.
+
+        Args:
+            text: TOML.
+            directory: What relative paths of traces and drives are relative to.
+
+        Raises:
+            ConfigError: Not TOML, an unknown key (with the nearest valid one), or a value that is
+                not allowed.
+        """
+        # The engine's own reading finds the mistakes.
+        _native.scenario_json(text, os.fspath(directory or ""))
+        table = tomllib.loads(text)
+        settings = {key: value for key, value in table.items() if key != "trace"}
+        for key in _PARTS:
+            if isinstance(settings.get(key), Mapping):
+                knobs = dict(settings[key])
+                settings[key] = part(knobs.pop("name"), **knobs)
+        if settings.get("drive", "").endswith(".toml"):
+            settings["drive"] = _below(directory, settings["drive"])
+        if "trace" in table:
+            trace = dict(table["trace"])
+            settings["trace"] = [_below(directory, file) for file in trace.pop("files")]
+            settings.update(trace)
+        return cls(**settings)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Reads a scenario file; paths in it are relative to its own folder.
+
+        Raises:
+            InputError: It cannot be read.
+            ConfigError: As `from_toml`.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{os.fspath(path)}: {error}") from error
+        return cls.from_toml(text, directory=Path(path).parent)
+
+
+def _files(files: Files) -> tuple[str, ...]:
+    several = [files] if isinstance(files, str | os.PathLike) else files
+    names = tuple(os.fspath(file) for file in several)
+    if not names:
+        raise config_error("trace", "[]", "at least one file, or -")
+    for name in names:
+        # TOML and JSON, in which scenarios and results live, have no other names.
+        if not name.isprintable() and not _is_utf8(name):
+            raise config_error("trace", repr(name), "a file name in UTF-8")
+    return names
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _below(directory: str | os.PathLike[str] | None, file: str) -> str:
+    """The file seen from the folder; standard input stays what it is."""
+    return file if directory is None or file == "-" else str(Path(directory) / file)

@@ -1,0 +1,94 @@
+"""Results as columns and files."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import nearslot
+from nearslot import InputError, Scenario
+
+
+@pytest.fixture
+def results(synthetic: Scenario) -> nearslot.Results:
+    return nearslot.compare(synthetic, vary={"sched": ["fcfs", "satf"]}, requests=True)
+
+
+def test_runs_are_rows_in_polars_pandas_and_pyarrow(results: nearslot.Results) -> None:
+    means = [run.response_ms.mean for run in results.runs]
+    frame = polars.DataFrame(results)
+    assert frame["label"].to_list() == ["sched=fcfs", "sched=satf"]
+    assert frame["response_ms_mean"].to_list() == means
+    assert frame["requests"].to_list() == [2_000, 2_000]
+    assert frame["rank"].to_list() == [2, 1]
+    assert frame["trace_hash"].null_count() == 2
+    assert pandas.DataFrame.from_arrow(results)["response_ms_mean"].tolist() == means
+    assert pyarrow.table(results)["response_ms_mean"].to_pylist() == means
+
+
+def test_requests_are_rows_and_add_up(results: nearslot.Results) -> None:
+    assert len(results.requests) == 4_000
+    rows = polars.DataFrame(results.requests)
+    assert rows.height == 4_000
+    measured = rows.filter(~polars.col("warmup")).with_columns(
+        response_ms=(polars.col("completion_ns") - polars.col("arrival_ns")) / 1e6,
+        cost_ns=polars.col("seek_ns")
+        + polars.col("rotation_ns")
+        + polars.col("transfer_ns")
+        + polars.col("overhead_ns"),
+    )
+    for run in results.runs:
+        own = measured.filter(polars.col("run").cast(polars.String) == run.label)
+        assert own.height == run.requests - run.warmup_requests
+        assert own["response_ms"].mean() == pytest.approx(run.response_ms.mean)
+        assert own["response_ms"].max() == pytest.approx(run.response_ms.max)
+        assert (own["cost_ns"] <= own["completion_ns"] - own["start_ns"]).all()
+        assert own["id"].n_unique() == own.height
+    assert set(rows["op"].cast(polars.String)) <= {"read", "write"}
+
+
+def test_requests_are_the_same_in_pandas_and_parquet(
+    results: nearslot.Results, tmp_path: Path
+) -> None:
+    rows = pyarrow.table(results.requests)
+    frame = pandas.DataFrame.from_arrow(results.requests)
+    assert frame["completion_ns"].tolist() == rows["completion_ns"].to_pylist()
+    path = tmp_path / "requests.parquet"
+    results.requests.to_parquet(path)
+    saved = pyarrow.parquet.read_table(path)
+    assert saved["completion_ns"].to_pylist() == rows["completion_ns"].to_pylist()
+    with pytest.raises(InputError, match="nowhere"):
+        results.requests.to_parquet(tmp_path / "nowhere" / "requests.parquet")
+
+
+def test_rows_outlive_the_results(synthetic: Scenario) -> None:
+    requests = nearslot.run(synthetic, requests=True).requests
+    gc.collect()
+    assert pyarrow.table(requests).num_rows == 2_000
+
+
+def test_rows_that_were_not_kept_are_refused(synthetic: Scenario) -> None:
+    with pytest.raises(InputError, match="requests=True"):
+        _ = nearslot.run(synthetic).requests
+
+
+def test_the_page_is_written(results: nearslot.Results, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    results.to_html(page)
+    text = page.read_text()
+    assert "sched=satf" in text
+    assert "cdf_ms" in text
+    with pytest.raises(InputError, match="nowhere"):
+        results.to_html(tmp_path / "nowhere" / "report.html")
+
+
+def test_results_print_as_the_table(results: nearslot.Results) -> None:
+    assert "sched=satf" in str(results)
+    assert nearslot.__version__ in str(results)
+    assert repr(results) == "<nearslot.Results: 2 of 2 runs, best 'sched=satf'>"

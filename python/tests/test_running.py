@@ -1,0 +1,280 @@
+"""Runs: the same results as the command, errors that name the thing, a lock that is released."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nearslot
+from nearslot import ConfigError, InputError, Interrupted, Scenario
+
+REPOSITORY = Path(__file__).parents[2]
+LONG = Scenario(workload="iometer:depth=64:requests=100000000", sched="satf")
+
+
+def command(*args: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nearslot", *map(os.fspath, args)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def printed(*args: str | os.PathLike[str]) -> dict[str, Any]:
+    done = command(*args, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def repeatable(results: dict[str, Any]) -> dict[str, Any]:
+    """Without the one value that does not repeat."""
+    for run in results["runs"]:
+        assert run.pop("simulated_in_s") >= 0
+    return results
+
+
+def test_run_gives_what_the_command_gives(trace: Path, scenario: Scenario, tmp_path: Path) -> None:
+    words = f"{trace} --replay closed --depth 8 --sched satf --limit 2000"
+    told = repeatable(printed("run", *words.split()))
+    assert repeatable(nearslot.run(scenario).to_dict()) == told
+    file = tmp_path / "scenario.toml"
+    file.write_text(scenario.to_toml())
+    assert repeatable(printed("run", file)) == told
+    assert repeatable(nearslot.run(file).to_dict()) == told
+
+
+def test_compare_gives_what_the_command_gives(trace: Path) -> None:
+    found = nearslot.compare(trace)
+    assert repeatable(found.to_dict()) == repeatable(printed("compare", trace))
+    assert [run.config["sched"]["name"] for run in found.runs] == [
+        "fcfs",
+        "look",
+        "mq-deadline",
+        "satf",
+    ]
+
+
+def test_a_grid_is_every_combination(synthetic: Scenario) -> None:
+    found = nearslot.compare(synthetic, vary={"sched": ["fcfs", "satf"], "depth": [1, 32]})
+    labels = [run.label for run in found.runs]
+    assert labels[:2] == ["sched=fcfs depth=1", "sched=fcfs depth=32"]
+    assert len(found) == found.runs_planned == 4
+    assert found.runs[3].throughput_rps > found.runs[1].throughput_rps
+    assert found.ranking[0].response_ms_mean == found.best.response_ms.mean
+    assert found.ranking[0].ratio_to_best == 1.0
+    told = printed(
+        "compare",
+        "--workload",
+        str(synthetic.workload),
+        "--vary=sched=fcfs,satf",
+        "--vary=depth=1,32",
+    )
+    assert repeatable(found.to_dict()) == repeatable(told)
+
+
+def test_jobs_change_nothing(synthetic: Scenario) -> None:
+    vary = {"sched": ["fcfs", "look", "satf"]}
+    one, two = (nearslot.compare(synthetic, vary=vary, jobs=jobs) for jobs in (1, 2))
+    assert repeatable(one.to_dict()) == repeatable(two.to_dict())
+
+
+def test_seeds_change_everything_random(synthetic: Scenario) -> None:
+    means = {nearslot.run(synthetic.replace(seed=seed)).run.response_ms.mean for seed in (1, 2)}
+    assert len(means) == 2
+
+
+def test_knobs_can_be_varied(synthetic: Scenario) -> None:
+    aged = synthetic.replace(sched="aged_satf")
+    found = nearslot.compare(aged, vary={"sched.weight": [0.0, 0.9]})
+    assert [run.config["sched"]["weight"] for run in found.runs] == [0.0, 0.9]
+
+
+def test_typed_results_are_the_whole_json(synthetic: Scenario) -> None:
+    import msgspec
+
+    found = nearslot.run(synthetic)
+    typed = msgspec.to_builtins(found.run)
+    series = typed.pop("series")
+    assert typed == found.to_dict()["runs"][0]
+    assert len(series["cdf_ms"]) == len(series["cdf_share"]) > 10
+    assert series["cdf_share"][-1] == pytest.approx(1.0)
+    assert nearslot.run(synthetic, series=False).run.series is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sched": "stf"}, "unknown .*`stf`.*satf"),
+        ({"drive": "hp-c2247"}, "hp-c2247a"),
+        ({"sched": "aged_satf:weight=2"}, r"aged_satf\.weight = 2"),
+        ({"sched": "aged_satf:wieght=0.5"}, "weight"),
+        ({"warmup": "91%"}, "warmup"),
+    ],
+)
+def test_mistakes_are_named(synthetic: Scenario, settings: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        nearslot.run(synthetic.replace(**settings))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.key) == (str(caught.value), caught.value.key)
+
+
+def test_a_grid_names_its_mistakes(synthetic: Scenario) -> None:
+    for vary, message in [
+        ({"sched": "satf"}, "a list of values"),
+        ({"sched": []}, "at least one value"),
+        ({"sched": ["satf", "satf"]}, "each value once"),
+        ({"dept": [1, 2]}, "depth"),
+        ({"depth": [None]}, "a word"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            nearslot.compare(synthetic, vary=vary)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="jobs = 0"):
+        nearslot.compare(synthetic, jobs=0)
+
+
+def test_unfit_input_is_named(tmp_path: Path, trace: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv"):
+        nearslot.run(tmp_path / "none.csv")
+    garbage = tmp_path / "garbage.bin"
+    garbage.write_bytes(bytes(range(256)) * 16)
+    with pytest.raises(InputError, match=r"garbage\.bin"):
+        nearslot.inspect(garbage)
+    with pytest.raises(InputError, match="no device `sdz`"):
+        nearslot.inspect(trace, device="sdz")
+    with pytest.raises(ConfigError, match="time_unit"):
+        nearslot.inspect(trace, reading=nearslot.Reading(time_unit="h"))  # type: ignore[arg-type]
+    far = tmp_path / "far.csv"
+    far.write_text("ts_us,op,offset,size\n0,R,40960000000000,4096\n1,R,0,4096\n")
+    with pytest.raises(InputError, match="wrap"):
+        nearslot.run(far)
+    assert nearslot.run(Scenario(trace=far, fit="wrap", warmup=0)).run.requests == 2
+
+
+def test_inspection_is_the_commands(trace: Path) -> None:
+    found = nearslot.inspect(trace, limit=1_000, drive="hp-c2247a")
+    told = printed("inspect", trace, "--limit", "1000", "--drive", "hp-c2247a")
+    assert found.to_dict() == told
+    assert (found.requests, found.limited) == (1_000, True)
+    assert found.sizes.all is not None
+    assert found.sizes.all.mean_bytes == 4_096
+    assert found.read_share == pytest.approx(0.7, abs=0.05)
+    assert any("hp-c2247a" in warning.text for warning in found.warnings)
+
+
+def test_other_threads_go_on_during_a_run() -> None:
+    over, turns = threading.Event(), 0
+
+    def count() -> None:
+        nonlocal turns
+        while not over.wait(0.001):
+            turns += 1
+
+    other = threading.Thread(target=count)
+    other.start()
+    began = time.perf_counter()
+    nearslot.run(Scenario(workload="iometer:depth=64:requests=300000", sched="satf"))
+    took_s = time.perf_counter() - began
+    over.set()
+    other.join()
+    # With the lock held, the other thread would not have turned even once.
+    assert turns > max(3, took_s / 0.001 / 100)
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals")
+def test_ctrl_c_stops_runs_and_keeps_the_finished() -> None:
+    timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.perf_counter()
+    quick = LONG.replace(workload="iometer:depth=64:requests=1000")
+    try:
+        with pytest.raises(Interrupted) as caught:
+            nearslot.compare(quick, vary={"requests": [1_000, 100_000_000]}, jobs=1)
+    finally:
+        timer.cancel()
+    assert time.perf_counter() - began < 30
+    assert isinstance(caught.value, KeyboardInterrupt)
+    results = caught.value.results
+    assert results is not None
+    assert (len(results), results.runs_planned) == (1, 2)
+    assert results.runs[0].requests == 1_000
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals")
+def test_what_a_handler_raises_ends_a_run() -> None:
+    def late(*_: object) -> None:
+        raise TimeoutError("enough")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(TimeoutError, match="enough"):
+            nearslot.run(LONG)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_the_command_is_installed() -> None:
+    version = command("--version")
+    assert version.stdout.split() == ["nearslot", nearslot.__version__]
+    assert command("run", "--sched", "satf").returncode == 2
+    assert command("inspect", "none.csv").returncode == 3
+    script = Path(sys.executable).with_name("nearslot")
+    if script.exists():
+        told = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+        assert told.stdout == version.stdout
+
+
+def test_ctrl_c_ends_the_command() -> None:
+    words = ["run", "--workload", str(LONG.workload), "--sched", "satf", "--format", "json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "nearslot", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        began = time.monotonic()
+        # With more threads than the interpreter has, the runs have begun.
+        while len(list(Path(f"/proc/{running.pid}/task").iterdir())) < 4:
+            assert time.monotonic() - began < 60, "the runs do not begin"
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        _, stderr = running.communicate(timeout=60)
+    assert running.returncode == 4, stderr
+    assert "interrupted" in stderr
+
+
+def test_parts_present_themselves() -> None:
+    names = [part.name for part in nearslot.list("schedulers")]
+    assert {"fcfs", "look", "satf", "mq-deadline"} <= set(names)
+    shown = nearslot.show("aged_satf")
+    assert shown.kind == "schedulers"
+    (weight,) = [knob for knob in shown.knobs if knob.name == "weight"]
+    assert weight.range == (0.0, 1.0)
+    assert nearslot.show("hp-c2247a").text
+    with pytest.raises(ConfigError, match="schedulers"):
+        nearslot.list("schedulres")
+    with pytest.raises(ConfigError) as caught:
+        nearslot.show("stf")
+    assert caught.value.nearest in {"satf", "sstf"}
+
+
+def test_the_demo_trace_runs() -> None:
+    demo = REPOSITORY / "demo" / "postgres-and-build.perf.txt.gz"
+    found = nearslot.inspect(demo, limit=5_000)
+    assert found.requests == 5_000
+    scenario = Scenario(trace=demo, drive="desktop-7200-90mb", replay="closed", limit=5_000)
+    best = nearslot.compare(scenario, vary={"sched": ["fcfs", "satf"]}).best
+    assert best.config["sched"]["name"] == "satf"
