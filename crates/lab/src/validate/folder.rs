@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
+use nearslot_core::registry::ConfigError;
 
 use super::ValidateError;
+use super::electronics::Electronics;
 use super::table::{Row, Table};
 
 /// What a folder says of its drive.
@@ -20,6 +22,8 @@ pub(super) struct Folder {
     pub(super) real: Parameters,
     /// Without them.
     pub(super) ideal: Parameters,
+    /// Buffer, bus and overheads, if the folder describes them.
+    pub(super) electronics: Option<Electronics>,
 }
 
 impl Folder {
@@ -36,18 +40,25 @@ impl Folder {
             ideal.zones[zone].blocks = Some(*in_ideal);
             real.zones[zone].blocks = Some(*in_real);
         }
-        let config = |error| ValidateError::Drive {
-            folder: path.display().to_string(),
-            error,
-        };
-        real.check().map_err(config)?;
-        ideal.check().map_err(config)?;
-        Ok(Folder {
+        let folder = Folder {
+            electronics: Electronics::read(&drive.values)?,
             path: path.to_owned(),
             model: drive.text("model")?.to_owned(),
             real,
             ideal,
-        })
+        };
+        for parameters in [&folder.real, &folder.ideal] {
+            parameters.check().map_err(|error| folder.config(error))?;
+        }
+        Ok(folder)
+    }
+
+    /// Parameters of this folder contradict each other.
+    pub(super) fn config(&self, error: ConfigError) -> ValidateError {
+        ValidateError::Drive {
+            folder: self.path.display().to_string(),
+            error,
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use nearslot_core::registry::ConfigError;
 use serde::Serialize;
 
 mod choices;
+mod electronics;
 mod folder;
 mod free;
 mod layout;
@@ -224,7 +225,7 @@ pub fn disksim(dir: &Path) -> Result<Validation, ValidateError> {
     mechanics::compare(&folder, &drives, &mut checks)?;
     choices::compare(&folder, &drives, &mut checks)?;
     free::compare(&folder, &drives, &mut checks)?;
-    measured::compare(&folder, &drives, &mut checks)?;
+    measured::compare(&folder, &mut checks)?;
     let Checks { checks, absent } = checks;
     let decided = checks.iter().filter_map(|check| check.pass);
     Ok(Validation {

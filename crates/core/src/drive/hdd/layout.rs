@@ -227,6 +227,20 @@ impl Layout {
     /// The blocks of the track on which a block lies, with sectors counted that are remapped from it. Empty if the
     /// block itself is remapped to a track that holds spare sectors only. A remapped track keeps its blocks.
     pub fn track_span(&self, at: Pba) -> Range<Pba> {
+        let index = self.run(at);
+        let (run, next) = (self.runs[index], self.runs[index + 1].first);
+        let sectors = &self.zones[run.zone as usize].sectors;
+        let track = sectors.quotient(run.position + (at.0 - run.first));
+        let (from, to) = (track * sectors.by, (track + 1) * sectors.by);
+        // Mostly no run ends on the track.
+        if run.position <= from && to - run.position <= next - run.first {
+            let first = run.first + (from - run.position);
+            return Pba(first)..Pba(first + sectors.by);
+        }
+        self.track_span_by_search(at)
+    }
+
+    fn track_span_by_search(&self, at: Pba) -> Range<Pba> {
         let spot = if self.whole_tracks_move {
             self.home(at)
         } else {

@@ -74,6 +74,14 @@ impl HddBlueprint {
         })
     }
 
+    /// From mechanics and electronics that exist already: for tools that vary one of them.
+    pub fn complete(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> HddBlueprint {
+        HddBlueprint {
+            mechanics,
+            firmware: Some(firmware),
+        }
+    }
+
     fn read(table: &toml::Table, knobs: &Knobs) -> Result<HddBlueprint, ConfigError> {
         let mut parameters = Parameters::read(table)?;
         if knobs.choice("layout") == "ideal" {

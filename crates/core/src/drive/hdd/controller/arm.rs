@@ -256,11 +256,7 @@ impl Controller {
 
     /// The arm reads for the command; where the access has to begin, if it does not go on.
     fn begin_read(&mut self, index: usize) -> Option<(u64, Duration)> {
-        let (first, end) = {
-            let job = self.job();
-            (job.first, job.end)
-        };
-        self.extend_read_ahead(index, first, end);
+        let end = self.job().end;
         let segment = self.buffer.at_mut(index);
         segment.state = State::Reading;
         segment.op = Op::Read;

@@ -91,9 +91,14 @@ impl Controller {
     /// Counts what has flowed until now.
     #[inline]
     pub(super) fn count_burst(&mut self) {
-        if !matches!(self.bus, Bus::Burst(_)) {
-            return;
+        let job = self.job.as_ref();
+        let flows = job.is_some_and(|job| job.burst.left > 0 && job.burst.next <= self.now);
+        if flows && matches!(self.bus, Bus::Burst(_)) {
+            self.count_blocks();
         }
+    }
+
+    fn count_blocks(&mut self) {
         let index = self.arm_segment();
         let Some(job) = self.job.as_mut().filter(|job| job.segment == Some(index)) else {
             return;
@@ -102,13 +107,15 @@ impl Controller {
             Op::Write => self.firmware.write_block,
             _ => self.firmware.read_block,
         };
+        let burst = &mut job.burst;
         let flowed = match block.0 {
             0 => u64::MAX,
-            block => self.now.since(job.burst.since).0 / block,
+            block => self.now.since(burst.since).0 / block,
         };
-        let more = (flowed - job.burst.counted.min(flowed)).min(job.burst.left);
-        job.burst.counted += more;
-        job.burst.left -= more;
+        let more = (flowed - burst.counted).min(burst.left);
+        burst.counted += more;
+        burst.left -= more;
+        burst.next = burst.since + Duration((burst.counted + 1) * block.0);
         job.sent += more;
         let sent = job.sent;
         let segment = self.buffer.at_mut(index);
@@ -184,6 +191,7 @@ impl Controller {
         self.job_mut().burst = Burst {
             since: now,
             counted: 0,
+            next: now + block,
             left: blocks,
         };
         self.bus = Bus::Burst(now + Duration(blocks * block.0));

@@ -96,8 +96,9 @@ pub(super) struct Job {
 #[derive(Clone, Copy, Debug, Default)]
 struct Burst {
     since: Instant,
-    /// Blocks of it that were counted as sent.
+    /// Blocks of it that were counted as sent, and when the next one has flowed.
     counted: u64,
+    next: Instant,
     left: u64,
 }
 
