@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
-use nearslot_core::config::{Assembly, PartConfig};
+use nearslot_core::config::{Assembly, PartConfig, StackConfig};
 use nearslot_core::contract::Blueprint;
 use nearslot_core::registry::{ConfigError, Env};
 use nearslot_core::stack::Stack;
@@ -20,7 +20,7 @@ use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window, differ};
 use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
 use crate::report::{LaneFile, RequestsWriter};
-use crate::scenario::{Load, Replay, Scenario, TraceLoad};
+use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::Timeseries;
 use crate::sim::{self, Control};
 use crate::trace::{Spread, TraceError};
@@ -184,20 +184,13 @@ fn run(
     if let Some(failure) = workload.failure() {
         return Err(failure.into());
     }
-    if control.stop.load(Ordering::Relaxed) && workload.next_arrival().is_some() {
+    let unfinished = stack.pending() > 0 || workload.next_arrival().is_some();
+    if unfinished && control.stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
     conserve(&point.label, &stack)?;
     let (recorder, lane) = watch.finish()?;
-    let config = json!({
-        "drive": effective.drive.part,
-        "sched": effective.sched,
-        "oracle": effective.oracle,
-        "place": effective.place,
-        "load": load,
-        "seed": effective.seed,
-        "warmup": String::from(scenario.warmup),
-    });
+    let config = configuration(&effective, &load, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
     let mut run = recorder.finish(end, point.label.clone(), config);
     run.replay = replay;
@@ -209,6 +202,23 @@ fn run(
         batches_ms,
         warnings,
     }))
+}
+
+/// Everything in effect, defaults spelled out.
+fn configuration(
+    stack: &StackConfig,
+    load: &serde_json::Value,
+    warmup: Warmup,
+) -> serde_json::Value {
+    json!({
+        "drive": stack.drive.part,
+        "sched": stack.sched,
+        "oracle": stack.oracle,
+        "place": stack.place,
+        "load": load,
+        "seed": stack.seed,
+        "warmup": String::from(warmup),
+    })
 }
 
 /// In = out + pending, counted by the stack and recounted by its audit.

@@ -230,71 +230,73 @@ fn container_of(head: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Bytes, where they stand, and what to do about a file that has them.
+const REFUSED: &[(&[u8], usize, &str)] = &[
+    (
+        b"\xfd7zXZ\0",
+        0,
+        "is compressed with xz: decompress it first (`xz -dc FILE | nearslot inspect -`)",
+    ),
+    (
+        b"BZh",
+        0,
+        "is compressed with bzip2: decompress it first (`bzip2 -dc FILE | nearslot inspect -`)",
+    ),
+    (
+        b"\x04\x22\x4d\x18",
+        0,
+        "is compressed with lz4: decompress it first (`lz4 -dc FILE | nearslot inspect -`)",
+    ),
+    (
+        b"ustar",
+        257,
+        "is a tar archive: unpack it (`tar -xf FILE`) and name the files inside",
+    ),
+    (
+        b"PK\x03\x04",
+        0,
+        "is a zip archive: unpack it and name the files inside",
+    ),
+    (
+        b"PERFILE2",
+        0,
+        "is perf's own recording: print it first (`perf script --ns -i FILE > trace.txt`) and name trace.txt",
+    ),
+    (
+        b"\x17\x08\x44tracing",
+        0,
+        "is trace-cmd's own recording: print it first (`trace-cmd report FILE > trace.txt`) and name trace.txt",
+    ),
+    (
+        b"ARROW1",
+        0,
+        "is an Arrow IPC file: write it as Parquet first (in Python: polars.read_ipc(FILE).write_parquet(OTHER))",
+    ),
+    (
+        b"\xff\xff\xff\xff",
+        0,
+        "looks like an Arrow IPC stream: write it as Parquet first",
+    ),
+    (
+        b"\xf0\xde\xbc\x9a\x78\x56\x34\x12",
+        0,
+        "is libCacheSim's LCS: convert it to oracleGeneral first",
+    ),
+    (
+        b"\xff\xfe",
+        0,
+        "is UTF-16 text: convert it first (`iconv -f UTF-16 -t UTF-8 FILE`)",
+    ),
+    (
+        b"\xfe\xff",
+        0,
+        "is UTF-16 text: convert it first (`iconv -f UTF-16 -t UTF-8 FILE`)",
+    ),
+];
+
 /// Known files that hold traces but are not read here, with what to do instead.
 fn refuse(head: &[u8]) -> Result<(), TraceError> {
-    let known: &[(&[u8], usize, &str)] = &[
-        (
-            b"\xfd7zXZ\0",
-            0,
-            "is compressed with xz: decompress it first (`xz -dc FILE | nearslot inspect -`)",
-        ),
-        (
-            b"BZh",
-            0,
-            "is compressed with bzip2: decompress it first (`bzip2 -dc FILE | nearslot inspect -`)",
-        ),
-        (
-            b"\x04\x22\x4d\x18",
-            0,
-            "is compressed with lz4: decompress it first (`lz4 -dc FILE | nearslot inspect -`)",
-        ),
-        (
-            b"ustar",
-            257,
-            "is a tar archive: unpack it (`tar -xf FILE`) and name the files inside",
-        ),
-        (
-            b"PK\x03\x04",
-            0,
-            "is a zip archive: unpack it and name the files inside",
-        ),
-        (
-            b"PERFILE2",
-            0,
-            "is perf's own recording: print it first (`perf script --ns -i FILE > trace.txt`) and name trace.txt",
-        ),
-        (
-            b"\x17\x08\x44tracing",
-            0,
-            "is trace-cmd's own recording: print it first (`trace-cmd report FILE > trace.txt`) and name trace.txt",
-        ),
-        (
-            b"ARROW1",
-            0,
-            "is an Arrow IPC file: write it as Parquet first (in Python: polars.read_ipc(FILE).write_parquet(OTHER))",
-        ),
-        (
-            b"\xff\xff\xff\xff",
-            0,
-            "looks like an Arrow IPC stream: write it as Parquet first",
-        ),
-        (
-            b"\xf0\xde\xbc\x9a\x78\x56\x34\x12",
-            0,
-            "is libCacheSim's LCS: convert it to oracleGeneral first",
-        ),
-        (
-            b"\xff\xfe",
-            0,
-            "is UTF-16 text: convert it first (`iconv -f UTF-16 -t UTF-8 FILE`)",
-        ),
-        (
-            b"\xfe\xff",
-            0,
-            "is UTF-16 text: convert it first (`iconv -f UTF-16 -t UTF-8 FILE`)",
-        ),
-    ];
-    for (magic, at, what) in known {
+    for (magic, at, what) in REFUSED {
         if head.get(*at..*at + magic.len()) == Some(*magic) {
             return Err(TraceError::unfit(*what));
         }
