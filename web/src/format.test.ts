@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { count, duration, percent, percentile, quantity, ratio, span, tick } from "./format";
+import { bytes, count, duration, percent, percentile, quantity, ratio, span, tick } from "./format";
 
 describe("numbers", () => {
   test.each([
@@ -21,7 +21,18 @@ describe("numbers", () => {
     expect(duration(9.5)).toBe("9.500\u2009ms");
     expect(duration(17522)).toBe("17.52\u2009s");
     expect(span(61.2)).toBe("61.20\u2009s");
+    expect(span(5.985)).toBe("5.985\u2009s");
     expect(span(604_800)).toBe("7.000\u2009days");
+  });
+
+  test("data come in powers of 1024", () => {
+    expect([0, 512, 4096, 10_000, 3 * 1024 ** 4].map(bytes)).toEqual([
+      "0\u2009B",
+      "512\u2009B",
+      "4\u2009KiB",
+      "9.766\u2009KiB",
+      "3\u2009TiB",
+    ]);
   });
 
   test("shares, ratios, counts, ticks", () => {

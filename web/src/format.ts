@@ -47,7 +47,15 @@ export function span(seconds: number): string {
   if (seconds >= 172_800) return `${quantity(seconds / 86_400)}${THIN}days`;
   if (seconds >= 7_200) return `${quantity(seconds / 3_600)}${THIN}h`;
   if (seconds >= 180) return `${quantity(seconds / 60)}${THIN}min`;
-  return duration(seconds * 1000);
+  return seconds >= 1 ? `${quantity(seconds)}${THIN}s` : duration(seconds * 1000);
+}
+
+/** An amount of data, by powers of 1024. */
+export function bytes(amount: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  const power = amount < 1 ? 0 : Math.min(Math.floor(Math.log2(amount) / 10), units.length - 1);
+  const value = amount / 1024 ** power;
+  return `${Number.isInteger(value) ? grouped(String(value)) : quantity(value)}${THIN}${units[power]}`;
 }
 
 /** How many times the best. */

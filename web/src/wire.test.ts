@@ -15,12 +15,13 @@ function changed(change: (value: any) => void): string {
 
 describe("the sample that Rust wrote", () => {
   test("is read whole", () => {
-    const { results, inspect } = parse(source);
+    const { results, profile } = parse(source);
     expect(results.runs).toHaveLength(6);
     expect(results.ranking).toHaveLength(6);
     expect(results.seed).toBe("42");
     expect(results.runs[0]?.series?.cdf_ms.length).toBeGreaterThan(100);
-    expect(inspect).toBeNull();
+    expect(profile?.rate_rps.length).toBeGreaterThan(10);
+    expect(profile?.read_share).toBeGreaterThan(0.5);
   });
 
   test("loses nothing but the form of seed and operations", () => {
@@ -36,6 +37,7 @@ describe("what is not there", () => {
   test("may be null where the contract says so", () => {
     const text = changed((value) => {
       value.results.trace = null;
+      value.profile = null;
       value.results.runs[0].read_response_ms = null;
       value.results.runs[0].response_ms.ci95 = null;
       value.results.ranking[1].beyond_noise = null;
@@ -61,6 +63,7 @@ describe("what the page does not know is refused by name", () => {
     ["words for a number", (v) => (v.results.runs[0].wait_ms.p50 = "1"), "wait_ms.p50: expected a number, found string"],
     ["half an interval", (v) => (v.results.runs[0].response_ms.ci95 = [1]), "ci95: expected two numbers"],
     ["a negative count", (v) => (v.results.runs[0].requests = -1), "requests: expected a count"],
+    ["half a profile", (v) => delete v.profile.gap_cv, "profile.gap_cv is missing"],
     ["uneven series", (v) => v.results.runs[0].series.queue.pop(), "differ in length"],
     ["a rank without run", (v) => (v.results.ranking[0].run = 99), "names run 99"],
     ["no results", (v) => delete v.results, "results is missing"],

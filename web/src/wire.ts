@@ -191,7 +191,28 @@ const results = object({
   warnings: list(text),
 });
 
-const payload = object({ results, inspect: nullable(json) });
+/** What an inspection found in the trace; mirrors `crates/lab/src/report/profile.rs`. */
+const profile = object({
+  requests: count,
+  span_s: number,
+  read_share: nullable(number),
+  size_p50_bytes: nullable(count),
+  size_mean_bytes: nullable(number),
+  size_max_bytes: nullable(count),
+  footprint_bytes: number,
+  sequential_share: number,
+  rate_mean_rps: nullable(number),
+  rate_peak_1s_rps: nullable(number),
+  rate_peak_100ms_rps: nullable(number),
+  gap_cv: nullable(number),
+  traced_response_mean_ms: nullable(number),
+  traced_queue_mean: nullable(number),
+  interval_s: number,
+  rate_rps: list(number),
+  working_set_mib: list(number),
+});
+
+const payload = object({ results, profile: nullable(profile) });
 
 export type Times = Parsed<typeof times>;
 export type Series = Parsed<typeof anySeries>;
@@ -199,6 +220,7 @@ export type Run = Parsed<typeof run>;
 export type Rank = Parsed<typeof rank>;
 export type Trace = Parsed<typeof trace>;
 export type Results = Parsed<typeof results>;
+export type Profile = Parsed<typeof profile>;
 export type Payload = Parsed<typeof payload>;
 
 /** Reads the data of a report. Throws a [WireError] that names the first place that is wrong. */

@@ -45,7 +45,8 @@ describe("charts", () => {
   test("are drawn", async () => {
     const { page } = await open(browser, report("sample"));
     const pixels = await inked(page);
-    expect(pixels).toHaveLength(7);
+    // Two for the trace, one each for distribution and throughput, three over time, two arms.
+    expect(pixels).toHaveLength(9);
     for (const count of pixels) expect(count).toBeGreaterThan(3_000);
     for (const ink of ["#0072b2", "#d55e00", "#00836a"]) {
       expect(await pixelsOf(page, "response", ink)).toBeGreaterThan(200);

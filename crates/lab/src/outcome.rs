@@ -58,7 +58,7 @@ pub struct Run {
     /// What distinguishes it within the grid, such as `sched=satf depth=8`.
     pub label: String,
     /// Everything in effect, defaults spelled out: `drive`, `sched`, `oracle`, `place` (tables with `name` and
-    /// knobs), `workload`, `seed`, `warmup`.
+    /// knobs), `load`, `seed`, `warmup`.
     pub config: serde_json::Value,
     /// How requests came: `open`, `closed`, `dependent`, or the synthetic workload's name.
     pub replay: String,

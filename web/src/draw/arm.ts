@@ -2,7 +2,7 @@
 
 import { count, percent, span, tick } from "../format";
 import type { Run } from "../wire";
-import { type Chart, chart, type Pen, type Scene } from "./chart";
+import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
 import { inside, lastAtMost, seen } from "./marks";
 
 export interface Inks {
@@ -15,12 +15,26 @@ export function arm(element: HTMLElement, label: string): Chart {
   return chart(element, {
     title: `Arm position over time, ${label}`,
     x: { label: "seconds since the start of the measured part", ticks: tick },
-    y: { label: "place on the drive", at: [0, 0.25, 0.5, 0.75, 1], ticks: (share) => percent(share, 0) },
+    y: { label: "place on the drive, %", ticks: (share) => tick(share * 100) },
     height: 340,
   });
 }
 
-export function scene(run: Run, inks: Inks): Scene {
+/** The part of the drive that the starts of some runs are in, with a margin. */
+export function used(runs: readonly Run[]): Extent {
+  let [low, high] = [1, 0];
+  for (const run of runs) {
+    for (const share of run.series?.arm_share ?? []) {
+      low = Math.min(low, share);
+      high = Math.max(high, share);
+    }
+  }
+  // A single track still needs an axis.
+  const margin = Math.max((high - low) * 0.04, 1e-6);
+  return [low - margin, high + margin];
+}
+
+export function scene(run: Run, y: Extent, inks: Inks): Scene {
   const { arm_s, arm_share, arm_band, arm_write } = run.series!;
   const draw = (pen: Pen) =>
     inside(pen, () => {
@@ -49,7 +63,7 @@ export function scene(run: Run, inks: Inks): Scene {
   };
   const last = arm_s.at(-1)!;
   const first = arm_s[0]!;
-  return { x: [first, last > first ? last : first + 1], y: [0, 1], draw, read };
+  return { x: [first, last > first ? last : first + 1], y, draw, read };
 }
 
 /** The way from start to start, faint. */

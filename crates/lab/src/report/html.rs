@@ -11,7 +11,9 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
+use super::profile::Profile;
 use super::{ReportError, check};
+use crate::inspect::Inspection;
 use crate::outcome::{Results, Series};
 
 /// The page without data.
@@ -27,21 +29,23 @@ const DIGITS: usize = 8;
 #[derive(Serialize)]
 struct Payload<'a> {
     results: &'a Results,
-    inspect: Option<&'a serde_json::Value>,
+    profile: Option<Profile>,
 }
 
-/// The report as a self-contained HTML file. Plots show the runs that have a series.
+/// The report as a self-contained HTML file. Plots show the runs that have a series; the trace is described if it was
+/// inspected.
 ///
 /// # Errors
 /// Results or series that are not finite or do not fit together.
-pub fn html(results: &Results, inspect: Option<&serde_json::Value>) -> Result<String, ReportError> {
+pub fn html(results: &Results, inspection: Option<&Inspection>) -> Result<String, ReportError> {
     check(results)?;
     check_series(results)?;
     let (before, after) = PAGE
         .split_once(CUT_MARK)
         .expect("a test finds the mark in the page");
     let mut json = Vec::new();
-    let payload = Payload { results, inspect };
+    let profile = inspection.map(Profile::of);
+    let payload = Payload { results, profile };
     payload.serialize(&mut Serializer::with_formatter(&mut json, PageFormatter))?;
     let json = String::from_utf8(json).expect("JSON is UTF-8");
     let mut page = String::with_capacity(PAGE.len() + json.len());

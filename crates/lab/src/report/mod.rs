@@ -17,6 +17,7 @@ mod csv;
 mod file;
 mod html;
 mod parquet;
+mod profile;
 mod requests;
 mod table;
 

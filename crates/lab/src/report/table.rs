@@ -11,7 +11,7 @@ use comfy_table::{
 };
 
 use super::columns::part;
-use crate::outcome::{Rank, Results, Run, Times};
+use crate::outcome::{Rank, Results, Run, Times, TraceInfo};
 
 /// Narrowest table that is tried; below it lines wrap.
 const WIDTH_MIN: usize = 60;
@@ -192,77 +192,65 @@ fn grid(rows: &[Row<'_>], picked: &[&Shown], width: Option<usize>) -> Table {
 /// What the numbers rest on.
 fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     let runs = &results.runs;
-    let mut fact = |name: &str, value: String| fact(text, width, name, &value);
-    let done = format!(
-        "{} of {}, best first by mean response time",
-        runs.len(),
-        results.runs_planned
-    );
-    fact("runs", done);
-    fact("mode", distinct(runs.iter().map(|run| run.replay.clone())));
-    fact(
-        "drive",
-        distinct(runs.iter().filter_map(|run| part(run, "drive"))),
-    );
-    fact("seed", results.seed.to_string());
-    fact("version", format!("nearslot {}", results.version));
-    if let Some(trace) = &results.trace {
-        let files = trace
-            .files
-            .iter()
-            .map(|file| plain(file))
-            .collect::<Vec<_>>()
-            .join(" ");
-        fact("trace", format!("{files} ({})", plain(&trace.format)));
-        let device = plain(&trace.device);
-        let span = number(trace.span_s);
-        fact(
-            "",
-            format!(
-                "{} requests of device {device} over {span} s",
-                trace.requests
-            ),
-        );
-        fact(
-            "",
-            format!(
-                "addresses fitted: {}; time stamps spread: {}",
-                trace.fit, trace.spread
-            ),
-        );
-        fact("hash", trace.hash.clone());
-    } else {
-        fact("trace", "none, synthetic workload".to_owned());
-    }
-    fact(
-        "warm-up",
-        distinct(
-            runs.iter()
-                .map(|run| format!("{} of {} requests cut", run.warmup_requests, run.requests)),
+    let (done, planned) = (runs.len(), results.runs_planned);
+    let warmup = |run: &Run| format!("{} of {} requests cut", run.warmup_requests, run.requests);
+    let mut facts = vec![
+        (
+            "runs",
+            format!("{done} of {planned}, best first by mean response time"),
         ),
-    );
+        ("mode", distinct(runs.iter().map(|run| run.replay.clone()))),
+        (
+            "drive",
+            distinct(runs.iter().filter_map(|run| part(run, "drive"))),
+        ),
+        ("seed", results.seed.to_string()),
+        ("version", format!("nearslot {}", results.version)),
+    ];
+    facts.extend(trace_facts(results.trace.as_ref()));
+    facts.push(("warm-up", distinct(runs.iter().map(warmup))));
     for (index, warning) in results.warnings.iter().enumerate() {
-        fact(if index == 0 { "warnings" } else { "" }, plain(warning));
+        facts.push((if index == 0 { "warnings" } else { "" }, plain(warning)));
     }
     for run in runs.iter().filter(|run| run.pending > 0) {
-        fact(
+        let (label, pending) = (plain(&run.label), run.pending);
+        facts.push((
             "pending",
-            format!(
-                "{}: {} requests were not answered",
-                plain(&run.label),
-                run.pending
-            ),
-        );
+            format!("{label}: {pending} requests were not answered"),
+        ));
     }
     let (shared, own) = configs(runs);
-    fact("config", shared);
-    for (run, config) in runs
-        .iter()
-        .zip(own)
-        .filter(|(_, config)| !config.is_empty())
-    {
-        fact("", format!("{}: {config}", plain(&run.label)));
+    facts.push(("config", shared));
+    for (run, config) in runs.iter().zip(own).filter(|(_, own)| !own.is_empty()) {
+        facts.push(("", format!("{}: {config}", plain(&run.label))));
     }
+    for (name, value) in facts {
+        fact(text, width, name, &value);
+    }
+}
+
+fn trace_facts(trace: Option<&TraceInfo>) -> Vec<(&'static str, String)> {
+    let Some(trace) = trace else {
+        return vec![("trace", "none, synthetic workload".to_owned())];
+    };
+    let files: Vec<String> = trace.files.iter().map(|file| plain(file)).collect();
+    let (requests, device, span) = (trace.requests, plain(&trace.device), number(trace.span_s));
+    let (fit, spread) = (&trace.fit, &trace.spread);
+    vec![
+        (
+            "trace",
+            format!("{} ({})", files.join(" "), plain(&trace.format)),
+        ),
+        (
+            "",
+            format!("{requests} requests of device {device} over {span} s"),
+        ),
+        (
+            "",
+            format!("addresses fitted: {fit}; time stamps spread: {spread}"),
+        ),
+        ("hash", trace.hash.clone()),
+    ]
 }
 
 /// One named fact, wrapped.

@@ -7,7 +7,7 @@ use nearslot_lab::outcome::Results;
 use nearslot_lab::report::html;
 use serde_json::Value;
 
-use crate::sample::{FULL, SMALL, ranking, results};
+use crate::sample::{FULL, SMALL, inspection, ranking, results};
 
 const HOSTILE: &str = "</script><script>document.title='owned'</script>\
     <img src=x onerror=\"document.title='owned'\">\u{2028}\u{202e}'\"`&amp;.blktrace";
@@ -92,7 +92,7 @@ fn data_are_inlined_whole_and_inert() {
     assert_eq!(value["results"]["trace"]["files"][0], HOSTILE);
     assert_eq!(value["results"]["runs"][0]["label"], HOSTILE);
     assert_eq!(value["results"]["seed"], "18446744073709551615");
-    assert_eq!(value["inspect"], Value::Null);
+    assert_eq!(value["profile"], Value::Null);
     let tame = html(&results(SMALL), None).unwrap();
     for tag in ["<script", "</script", "<img"] {
         assert_eq!(
@@ -138,7 +138,7 @@ fn series_that_cannot_be_drawn_are_refused() {
 /// The page's tests read this file; `UPDATE_FIXTURES=1` writes it anew.
 #[test]
 fn the_sample_of_the_page_is_current() {
-    let page = html(&results(SMALL), None).unwrap();
+    let page = html(&results(SMALL), Some(&inspection(SMALL))).unwrap();
     let current = payload(&page).to_owned() + "\n";
     if std::env::var_os("UPDATE_FIXTURES").is_some() {
         fs::create_dir_all(fixture().parent().unwrap()).unwrap();
@@ -158,16 +158,16 @@ fn reports_for_the_browser_test() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
     fs::create_dir_all(&folder).unwrap();
     let reports = [
-        ("sample", results(SMALL)),
-        ("full", results(FULL)),
-        ("hostile", hostile()),
-        ("many", many()),
-        ("bare", bare()),
+        ("sample", results(SMALL), Some(inspection(SMALL))),
+        ("full", results(FULL), Some(inspection(FULL))),
+        ("hostile", hostile(), None),
+        ("many", many(), None),
+        ("bare", bare(), None),
     ];
-    for (name, results) in reports {
+    for (name, results, inspection) in reports {
         fs::write(
             folder.join(name).with_extension("html"),
-            html(&results, None).unwrap(),
+            html(&results, inspection.as_ref()).unwrap(),
         )
         .unwrap();
     }

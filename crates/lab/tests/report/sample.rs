@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::rng::Rng;
+use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::outcome::{Rank, Results, Run, SCHEMA, Series, Times, TraceInfo};
+use nearslot_lab::trace::{Header, Record, TraceOp};
 
 const CYLINDERS: u64 = 6_962;
 const REVOLUTION_NS: u64 = 5_985_000;
@@ -89,6 +91,25 @@ pub(crate) fn results(size: Size) -> Results {
             "addresses were scaled by 0.0093 to fit the drive: distances are no longer those of the trace".to_owned(),
         ],
     }
+}
+
+/// What `inspect` says of the sample's trace.
+pub(crate) fn inspection(size: Size) -> Inspection {
+    let mut inspector = Inspector::new(Against::default());
+    let records: Vec<Record> = arrivals(size.requests)
+        .iter()
+        .map(|ask| {
+            let op = if ask.write {
+                TraceOp::Write
+            } else {
+                TraceOp::Read
+            };
+            let offset = (ask.cylinder * 1_300 + ask.angle / 20_000) * 512;
+            Record::new(ask.arrived as i64, op, offset, ask.blocks * 512, 0)
+        })
+        .collect();
+    inspector.record(&records);
+    inspector.finish(&Header::made("blktrace", &["8,0"], &[]))
 }
 
 /// Best first; a difference counts when the intervals do not touch.
@@ -217,27 +238,21 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
     let begin = kept[0].started;
     let span_ns = kept[kept.len() - 1].end - begin;
     let of = |time: fn(&Done) -> u64, which: fn(&Done) -> bool| {
-        times(
-            &kept
-                .iter()
-                .filter(|done| which(done))
-                .map(time)
-                .collect::<Vec<u64>>(),
-        )
+        let chosen = kept.iter().filter(|done| which(done));
+        times(&chosen.map(time).collect::<Vec<u64>>())
     };
     let response = |done: &Done| done.end - done.ask.arrived;
     let wait = |done: &Done| done.started - done.ask.arrived;
     let service = |done: &Done| done.end - done.started;
-    let (all, read, write) = (
-        |_: &Done| true,
-        |done: &Done| !done.ask.write,
-        |done: &Done| done.ask.write,
-    );
+    let (all, write) = (|_: &Done| true, |done: &Done| done.ask.write);
+    let read = |done: &Done| !done.ask.write;
     let mean = |part: fn(&Done) -> u64| {
         kept.iter().map(part).sum::<u64>() as f64 / 1e6 / kept.len() as f64
     };
     let busy: u64 = kept.iter().map(service).sum();
     let writes = done.iter().filter(|done| done.ask.write).count() as u64;
+    let reads = done.len() as u64 - writes;
+    let operations = BTreeMap::from([("read".into(), reads), ("write".into(), writes)]);
     let blocks: u64 = kept.iter().map(|done| done.ask.blocks).sum();
     let response_ms = of(response, all).expect("there are requests");
     Run {
@@ -246,10 +261,7 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         replay: "open".to_owned(),
         requests: done.len() as u64,
         warmup_requests: warmup as u64,
-        operations: BTreeMap::from([
-            ("read".into(), done.len() as u64 - writes),
-            ("write".into(), writes),
-        ]),
+        operations,
         pending: 0,
         duration_s: seconds(span_ns),
         throughput_rps: kept.len() as f64 / seconds(span_ns),
@@ -286,8 +298,8 @@ fn config(policy: &str) -> serde_json::Value {
         "place": {"name": "linear"},
         "sched": sched,
         "seed": 42,
-        "warmup": {"share": 0.05},
-        "workload": {"name": "trace", "replay": "open", "speed": 1.0},
+        "warmup": "5%",
+        "load": {"fit": "scale", "replay": "open", "speed": 1.0},
     })
 }
 

@@ -37,7 +37,7 @@ fn the_table_has_the_ranking_and_what_it_rests_on() {
         "warm-up   600 of 12000 requests cut",
         "warnings  12 events were lost",
         "sched=aged_satf: sched.age_weight=0.05 sched.name=\"aged_satf\"",
-        "workload.speed=1.0",
+        "load.speed=1.0",
     ] {
         assert!(text.contains(fact), "{fact:?} is missing in\n{text}");
     }
