@@ -105,6 +105,14 @@ fn addresses_in_a_wrong_unit_are_told() {
 }
 
 #[test]
+fn lengths_in_a_wrong_unit_are_told() {
+    let mut records = records();
+    records.iter_mut().for_each(|record| record.len *= 2_000);
+    let found = inspected(&records, &header(), Against::default());
+    assert_eq!(codes(&found), ["lengths-too-long"]);
+}
+
+#[test]
 fn a_drive_that_is_too_small_is_named() {
     let drive = Some(("toy-drive".to_owned(), Blocks(1 << 21)));
     let found = inspected(&records(), &header(), Against { drive });

@@ -176,11 +176,17 @@ fn places(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     line(f, "footprint", &text)?;
     let sequence = &found.sequentiality;
-    let text = format!(
-        "{} continue the request before on the device, {} that of their client",
-        percent(sequence.device_share),
-        percent(sequence.stream_share)
+    let mut text = format!(
+        "{} continue the request before on the device",
+        percent(sequence.device_share)
     );
+    if found.clients.count > 0 {
+        let _ = write!(
+            text,
+            ", {} that of their client",
+            percent(sequence.stream_share)
+        );
+    }
     line(f, "sequential", &text)
 }
 
@@ -229,13 +235,14 @@ fn when(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         line(f, "bursts", &text)?;
     }
     let time = &found.time;
-    let step = time.step_ns.map_or(String::new(), |s| {
-        format!(", all are multiples of {}", duration(s as f64 / 1e9))
-    });
-    let text = format!(
-        "resolution {}{step}",
-        duration(time.resolution_ns as f64 / 1e9)
-    );
+    let mut text = format!("resolution {}", duration(time.resolution_ns as f64 / 1e9));
+    if let Some(step) = time.step_ns.filter(|step| *step != time.resolution_ns) {
+        let _ = write!(
+            text,
+            ", all are multiples of {}",
+            duration(step as f64 / 1e9)
+        );
+    }
     line(f, "time stamps", &text)
 }
 
@@ -367,13 +374,14 @@ fn grouped(count: u64) -> String {
     text
 }
 
-/// Three significant digits, without an exponent.
+/// Three significant digits, without an exponent; four decimals where that says less.
 fn number(value: f64) -> String {
     match value {
         v if v >= 999.5 => grouped(libm::round(v) as u64),
         v if v >= 99.95 => format!("{v:.0}"),
         v if v >= 9.995 => format!("{v:.1}"),
         v if v >= 0.9995 || v <= 0.0 => format!("{v:.2}"),
+        v if v >= 0.099_95 => format!("{v:.3}"),
         v => format!("{v:.4}"),
     }
 }

@@ -23,10 +23,15 @@ const SLOW_RPS: f64 = 10.0;
 const SLOW_GAP_MS: f64 = 1.0;
 /// So slow that it takes more than a day for a thousand requests.
 const STANDSTILL_RPS: f64 = 0.01;
+/// Between units of time: ns, us, ms, s.
+const FACTORS: [f64; 3] = [1e3, 1e6, 1e9];
+/// Block layers split at a megabyte or two: if half of all requests are longer, it is another unit.
+const MEDIAN_LENGTH_MAX: u64 = 4 << 20;
 /// No single device is larger: 1 PiB.
 const ADDRESS_MAX_BYTES: u64 = 1 << 50;
-/// Shares of requests below or above which alignment tells a unit.
-const NONE_SHARE: f64 = 0.05;
+/// If fewer requests are aligned to sectors, or more have both offset and length in none, the unit is another.
+const ALIGNED_SHARE: f64 = 0.05;
+const ODD_SHARE: f64 = 0.85;
 /// With fewer requests nothing is said about units.
 const JUDGED_MIN: u64 = 100;
 /// More lost than this and the reference folder refuses a benchmark.
@@ -79,6 +84,13 @@ fn times(found: &Inspection, list: &mut List) {
     let Some(rate) = found.arrivals.mean_rps else {
         return;
     };
+    if found.requests >= JUDGED_MIN {
+        short_times(found, rate, list);
+    }
+    long_times(found, rate, coarse, list);
+}
+
+fn short_times(found: &Inspection, rate: f64, list: &mut List) {
     let peak = found.arrivals.peak_100ms_rps.unwrap_or(rate).max(rate);
     // Lengths that are none say nothing about time.
     let lengths_hold = found.footprint.outsized_requests == 0;
@@ -87,30 +99,44 @@ fn times(found: &Inspection, list: &mut List) {
         .mean_mb_s
         .filter(|_| lengths_hold)
         .unwrap_or(0.0);
-    let judged = found.requests >= JUDGED_MIN;
-    if judged && (peak > RATE_MAX_RPS || throughput > THROUGHPUT_MAX_MB_S) {
+    let plausible =
+        |factor: f64| peak / factor <= RATE_MAX_RPS && throughput / factor <= THROUGHPUT_MAX_MB_S;
+    if !plausible(1.0) {
+        let factor = FACTORS
+            .into_iter()
+            .find(|factor| plausible(*factor))
+            .unwrap_or(1e9);
         list.add(
             "times-too-short",
             format!(
-                "{peak:.0} requests/s and {throughput:.0} MB/s are beyond any device: times look 1000 times too \
-                 short or more; is their unit larger than assumed? (--time-unit us, ms or s)"
+                "{peak:.0} requests/s and {throughput:.0} MB/s are beyond any device: times look \
+                 {factor:.0} times too short, or more. In a unit so much larger (--time-unit) it \
+                 were {:.4} requests/s",
+                rate / factor
             ),
         );
     }
+}
+
+fn long_times(found: &Inspection, rate: f64, coarse: bool, list: &mut List) {
     let gap_ms = found.arrivals.gap_p10_ms.unwrap_or(0.0);
-    let crawls = found.requests >= SLOW_REQUESTS_MIN
-        && rate < SLOW_RPS
-        && gap_ms >= SLOW_GAP_MS
-        && rate * 1_000.0 <= RATE_MAX_RPS;
+    let crawls =
+        !coarse && found.requests >= SLOW_REQUESTS_MIN && rate < SLOW_RPS && gap_ms >= SLOW_GAP_MS;
     let stands = found.requests >= SLOW_REQUESTS_MIN / 10 && rate < STANDSTILL_RPS;
-    if stands || crawls && !coarse {
+    if crawls || stands {
+        let factor = FACTORS
+            .into_iter()
+            .find(|factor| rate * factor >= 1.0)
+            .unwrap_or(1e9);
         list.add(
             "times-too-long",
             format!(
-                "{} requests in {:.1} hours, hardly two within {gap_ms:.0} ms: times look 1000 times too long; is \
-                 their unit smaller than assumed? (--time-unit ns, us or ms)",
+                "{} requests in {:.1} hours, hardly two within {gap_ms:.0} ms: times look \
+                 {factor:.0} times too long. In a unit so much smaller (--time-unit) it were \
+                 {:.1} requests/s",
                 found.requests,
-                found.span_s / 3_600.0
+                found.span_s / 3_600.0,
+                rate * factor
             ),
         );
     }
@@ -164,35 +190,46 @@ fn latencies(found: &Inspection, list: &mut List) {
     }
 }
 
+/// What offsets and lengths say about their unit.
+fn units(found: &Inspection, more: &More<'_>) -> Option<(&'static str, String)> {
+    let media = more.summary.of(TraceOp::Read).requests + more.summary.of(TraceOp::Write).requests;
+    let lengths_hold = found.footprint.outsized_requests == 0;
+    if media < JUDGED_MIN || !lengths_hold {
+        return None;
+    }
+    let odd = more.odd as f64 / media as f64;
+    let (alignment, median) = (&found.alignment, found.sizes.all?.p50_bytes);
+    if odd > ODD_SHARE {
+        let text = format!(
+            "{:.0} % of offsets and lengths are no multiples of 512 bytes: are they sectors? \
+             (--columns offset=..:sectors,len=..:sectors)",
+            100.0 * odd
+        );
+        Some(("sectors-as-bytes", text))
+    } else if alignment.by_512_share < ALIGNED_SHARE {
+        let text = "hardly a request is aligned to 512 bytes: are offsets or lengths in another \
+                    unit, or those of files?";
+        Some(("unaligned", text.to_owned()))
+    } else if alignment.offsets_bytes.min(alignment.lengths_bytes) >= 512 * 512 {
+        let text = "all offsets and lengths are multiples of 512 sectors: are they bytes that \
+                    were read as sectors?";
+        Some(("bytes-as-sectors", text.to_owned()))
+    } else if median > MEDIAN_LENGTH_MAX {
+        let text = format!(
+            "half of the requests are {:.1} MB or longer, but systems split at one or two: are \
+             lengths bytes that were read as sectors?",
+            median as f64 / 1e6
+        );
+        Some(("lengths-too-long", text))
+    } else {
+        None
+    }
+}
+
 fn addresses(found: &Inspection, more: &More<'_>, list: &mut List) {
     let end = more.summary.end_bytes();
-    let media = more.summary.of(TraceOp::Read).requests + more.summary.of(TraceOp::Write).requests;
-    let judged = media >= JUDGED_MIN;
-    let piece = 512 * 512;
-    if judged && more.odd as f64 > (1.0 - NONE_SHARE) * media as f64 * 0.9 {
-        list.add(
-            "sectors-as-bytes",
-            format!(
-                "{:.0} % of offsets and lengths are no multiples of 512 bytes: are they sectors? \
-                 (--columns offset=..:sectors,len=..:sectors)",
-                100.0 * more.odd as f64 / media as f64
-            ),
-        );
-    } else if judged && found.alignment.by_512_share < NONE_SHARE {
-        list.add(
-            "unaligned",
-            "hardly a request is aligned to 512 bytes: are offsets or lengths in another unit, or those of files?"
-                .to_owned(),
-        );
-    } else if judged
-        && found.alignment.offsets_bytes >= piece
-        && found.alignment.lengths_bytes >= piece
-    {
-        list.add(
-            "bytes-as-sectors",
-            "all offsets and lengths are multiples of 512 sectors: are they bytes that were read as sectors?"
-                .to_owned(),
-        );
+    if let Some((code, text)) = units(found, more) {
+        list.add(code, text);
     }
     if end > ADDRESS_MAX_BYTES {
         list.add(
