@@ -14,7 +14,9 @@ fn measured(drive: &str) -> (Measured, Option<bool>, u64) {
         Finding::Measured(found) => Some((found, check.pass, check.compared)),
         _ => None,
     });
-    found.last().unwrap_or_else(|| panic!("{drive} has no measured.csv"))
+    found
+        .last()
+        .unwrap_or_else(|| panic!("{drive} has no measured.csv"))
 }
 
 #[test]

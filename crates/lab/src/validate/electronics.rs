@@ -12,8 +12,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::drive::hdd::firmware::{
-    BufferParameters, BusParameters, ExtraDisconnectParameters, Firmware, OverheadParameters, ReadAhead,
-    RequestedBlocks, WatermarkOf, WriteBehind,
+    BufferParameters, BusParameters, ExtraDisconnectParameters, Firmware, OverheadParameters,
+    ReadAhead, RequestedBlocks, WatermarkOf, WriteBehind,
 };
 use nearslot_core::registry::{ConfigError, nearest};
 
@@ -100,7 +100,11 @@ impl Rows<'_> {
             },
             read_ahead,
             // The reference forces it to 0 where nothing is read ahead.
-            read_ahead_min_blocks: if read_ahead == ReadAhead::None { 0 } else { ahead_min },
+            read_ahead_min_blocks: if read_ahead == ReadAhead::None {
+                0
+            } else {
+                ahead_min
+            },
             read_ahead_max_blocks: self.whole("Maximum read-ahead (blks)")?,
             requested_blocks: self.requested_blocks()?,
             read_ahead_on_hit: self.flag("Read-ahead on idle hit")?,
@@ -174,7 +178,11 @@ impl Rows<'_> {
             scaled("Write miss over. after read")?,
             scaled("Write miss over. after write")?,
         );
-        let write = if self.write_behind()? == WriteBehind::None { miss } else { hit };
+        let write = if self.write_behind()? == WriteBehind::None {
+            miss
+        } else {
+            hit
+        };
         Ok(OverheadParameters {
             command_ms: scaled("Per-request overhead time")?,
             read_hit_after_read_ms: scaled("Read hit over. after read")?,
@@ -209,7 +217,10 @@ impl Rows<'_> {
     fn check_all_read(&self) -> Result<(), ValidateError> {
         let read = self.read.borrow();
         let known: Vec<&str> = read.iter().copied().collect();
-        let of_us = self.values.keys().filter_map(|name| name.strip_prefix(PREFIX));
+        let of_us = self
+            .values
+            .keys()
+            .filter_map(|name| name.strip_prefix(PREFIX));
         match of_us.into_iter().find(|name| !read.contains(name)) {
             None => Ok(()),
             Some(name) => Err(self.wrong(name, &nearest_of(name, &known))),
@@ -307,14 +318,21 @@ mod tests {
         assert_eq!(drive.buffer.read_ahead, ReadAhead::Blocks);
         assert_eq!(drive.overheads.extra_disconnect, Some(EXTRA_DISCONNECT));
         // Without write-behind the overheads of a miss count.
-        let write = |level| read(&[("Fast write level", level), ("Write hit over. after read", "9")]);
+        let write = |level| {
+            read(&[
+                ("Fast write level", level),
+                ("Write hit over. after read", "9"),
+            ])
+        };
         assert!(write("0").unwrap().overheads.write_after_read_ms < 1.0);
         assert!(write("2").unwrap().overheads.write_after_read_ms > 8.0);
     }
 
     #[test]
     fn the_time_scale_applies_to_overheads() {
-        let half = read(&[("Time scale for overheads", "0.5")]).unwrap().overheads;
+        let half = read(&[("Time scale for overheads", "0.5")])
+            .unwrap()
+            .overheads;
         let whole = read(&[]).unwrap().overheads;
         assert!((half.reselect_ms * 2.0 - whole.reselect_ms).abs() < 1e-12);
         assert!((half.write_seek_min_ms - whole.write_seek_min_ms).abs() < 1e-12);
@@ -323,7 +341,10 @@ mod tests {
     #[test]
     fn unknown_missing_and_impossible_rows_are_named() {
         let unknown = read(&[("Segment sice (in blks)", "4")]).unwrap_err();
-        assert!(unknown.contains("did you mean `Segment size (in blks)`"), "{unknown}");
+        assert!(
+            unknown.contains("did you mean `Segment size (in blks)`"),
+            "{unknown}"
+        );
         for (name, value) in [
             ("Fast write level", "3"),
             ("Buffer continuous read", "5"),
@@ -339,7 +360,10 @@ mod tests {
         let mut values = rows(&[]);
         values.remove("full: Preseeking level");
         let missing = Electronics::read(&values).unwrap_err().to_string();
-        assert!(missing.contains("Preseeking level") && missing.contains("missing"), "{missing}");
+        assert!(
+            missing.contains("Preseeking level") && missing.contains("missing"),
+            "{missing}"
+        );
     }
 
     #[test]

@@ -127,7 +127,8 @@ impl Rows {
             bus,
             overheads,
         } = electronics;
-        let firmware = Firmware::new(buffer, bus, overheads).expect("checked, but for a fitted bus");
+        let firmware =
+            Firmware::new(buffer, bus, overheads).expect("checked, but for a fitted bus");
         let blueprint = HddBlueprint::complete(Arc::clone(mechanics), Arc::new(firmware));
         let times = replay_measured(&mut *blueprint.drive(), &self.requests);
         times.iter().map(|time| time.0).collect()
@@ -142,11 +143,12 @@ impl Rows {
             };
             distance_ms(&self.replay(mechanics, &fitted), &self.real)
         };
-        let set = |bus: &BusParameters, read_ms: Option<f64>, write_ms: Option<f64>| BusParameters {
-            read_ms_per_block: read_ms.unwrap_or(bus.read_ms_per_block),
-            write_ms_per_block: write_ms.unwrap_or(bus.write_ms_per_block),
-            ..bus.clone()
-        };
+        let set =
+            |bus: &BusParameters, read_ms: Option<f64>, write_ms: Option<f64>| BusParameters {
+                read_ms_per_block: read_ms.unwrap_or(bus.read_ms_per_block),
+                write_ms_per_block: write_ms.unwrap_or(bus.write_ms_per_block),
+                ..bus.clone()
+            };
         let bus = electronics.bus.clone();
         let both = least(0.0, BLOCK_MS_MAX, |ms| {
             distance(set(&bus, Some(ms), Some(ms)), electronics)

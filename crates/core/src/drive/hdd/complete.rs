@@ -62,8 +62,8 @@ pub(super) struct CompleteOracle {
     twin: Controller,
     /// Where the twin would be if a command came now and had to wait for the arm.
     freed: Controller,
-    /// The instant that `freed` is about.
-    now: Instant,
+    /// The instant that `freed` is about; none while the drive is at work.
+    now: Option<Instant>,
 }
 
 impl CompleteOracle {
@@ -72,7 +72,7 @@ impl CompleteOracle {
         CompleteOracle {
             freed: twin.clone(),
             twin,
-            now: Instant::ZERO,
+            now: Some(Instant::ZERO),
         }
     }
 
@@ -88,8 +88,12 @@ impl CompleteOracle {
 
 impl Oracle for CompleteOracle {
     fn advance(&mut self, now: Instant) {
-        self.now = now.max(self.twin.now);
-        self.twin.rest_until(self.now);
+        let now = now.max(self.twin.now);
+        if self.now == Some(now) {
+            return;
+        }
+        self.now = Some(now);
+        self.twin.rest_until(now);
         self.freed.clone_from(&self.twin);
         self.freed.free_arm();
     }
@@ -125,12 +129,14 @@ impl Oracle for CompleteOracle {
             surface: place.surface,
         };
         let movement = self.twin.mechanics.movement(self.freed.head, to, op);
-        self.ready(self.now, op).since(self.now) + movement
+        // Asked about the instant of the last decision.
+        let now = self.now.unwrap_or(self.twin.now);
+        self.ready(now, op).since(now) + movement
     }
 
     fn started(&mut self, now: Instant, command: &Command) {
         self.twin.carry_out(now.max(self.twin.now), command);
-        self.freed.clone_from(&self.twin);
+        self.now = None;
     }
 
     fn observed(&mut self, now: Instant, _done: &DriveDone) {
