@@ -159,7 +159,9 @@ fn measured(check: &Check) -> Vec<Vec<String>> {
     let Finding::Measured(found) = &check.finding else {
         return Vec::new();
     };
-    let times = found.fitted_read_ms_per_block.zip(found.fitted_write_ms_per_block);
+    let times = found
+        .fitted_read_ms_per_block
+        .zip(found.fitted_write_ms_per_block);
     let fitted = times.map(|(read, write)| format!("fitted {read:.4}, {write:.4}"));
     vec![vec![
         check.compared.to_string(),
@@ -168,7 +170,10 @@ fn measured(check: &Check) -> Vec<Vec<String>> {
         format!("{:.3}", found.reference_mean_ms),
         format!("{:.4}", found.rms_ms),
         format!("{:.4}", found.reference_rms_ms),
-        format!("{:.2} %", found.as_reference as f64 / check.compared as f64 * 100.0),
+        format!(
+            "{:.2} %",
+            found.as_reference as f64 / check.compared as f64 * 100.0
+        ),
         fitted.unwrap_or_default(),
     ]]
 }
