@@ -54,7 +54,7 @@ def word(key: str, value: object) -> str:
 def part(name: str, /, **knobs: Knob) -> str:
     """A part with settings of its knobs, as a word.
 
-    ``part("aged_satf", weight=0.5)`` is ``"aged_satf:weight=0.5"``.
+    ``part("aged_satf", weight_ms_per_s=0.5)`` is ``"aged_satf:weight_ms_per_s=0.5"``.
 
     Raises:
         ConfigError: A value has no word, or has a ``:``, which parts knobs from each other.
@@ -93,7 +93,7 @@ class Scenario:
     """A load, the drive it runs on, and the policies between them.
 
     The load is either a ``trace`` or a ``workload``. Parts are words, with settings of their knobs
-    if need be: ``"satf"``, ``"aged_satf:weight=0.5"``, ``"iometer:depth=8"`` (see `part`,
+    if need be: ``"satf"``, ``"aged_satf:weight_ms_per_s=0.5"``, ``"iometer:depth=8"`` (see `part`,
     `nearslot.list`, `nearslot.show`). What is None has the engine's default.
 
     Attributes:

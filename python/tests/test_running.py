@@ -97,15 +97,15 @@ def test_seeds_change_everything_random(synthetic: Scenario) -> None:
 
 def test_knobs_can_be_varied(synthetic: Scenario) -> None:
     aged = synthetic.replace(sched="aged_satf")
-    found = nearslot.compare(aged, vary={"sched.weight": [0.0, 0.9]})
-    assert [run.config["sched"]["weight"] for run in found.runs] == [0.0, 0.9]
+    found = nearslot.compare(aged, vary={"sched.weight_ms_per_s": [0.0, 0.9]})
+    assert [run.config["sched"]["weight_ms_per_s"] for run in found.runs] == [0.0, 0.9]
 
 
 def test_typed_results_are_the_whole_json(synthetic: Scenario) -> None:
     import msgspec
 
     found = nearslot.run(synthetic)
-    typed = msgspec.to_builtins(found.run)
+    typed = msgspec.json.decode(msgspec.json.encode(found.run))
     series = typed.pop("series")
     assert typed == found.to_dict()["runs"][0]
     assert len(series["cdf_ms"]) == len(series["cdf_share"]) > 10
@@ -118,8 +118,8 @@ def test_typed_results_are_the_whole_json(synthetic: Scenario) -> None:
     [
         ({"sched": "stf"}, "unknown .*`stf`.*satf"),
         ({"drive": "hp-c2247"}, "hp-c2247a"),
-        ({"sched": "aged_satf:weight=2"}, r"aged_satf\.weight = 2"),
-        ({"sched": "aged_satf:wieght=0.5"}, "weight"),
+        ({"sched": "aged_satf:weight_ms_per_s=2000"}, r"aged_satf\.weight_ms_per_s = 2000"),
+        ({"sched": "aged_satf:wieght_ms_per_s=0.5"}, "weight_ms_per_s"),
         ({"warmup": "91%"}, "warmup"),
     ],
 )
@@ -261,8 +261,8 @@ def test_parts_present_themselves() -> None:
     assert {"fcfs", "look", "satf", "mq-deadline"} <= set(names)
     shown = nearslot.show("aged_satf")
     assert shown.kind == "schedulers"
-    (weight,) = [knob for knob in shown.knobs if knob.name == "weight"]
-    assert weight.range == (0.0, 1.0)
+    (weight,) = [knob for knob in shown.knobs if knob.name == "weight_ms_per_s"]
+    assert weight.range == (0.0, 1000.0)
     assert nearslot.show("hp-c2247a").text
     with pytest.raises(ConfigError, match="schedulers"):
         nearslot.list("schedulres")

@@ -66,9 +66,13 @@ def test_files_are_relative_to_the_scenario(tmp_path: Path) -> None:
 
 
 def test_tables_of_parts_become_words() -> None:
-    text = "[sched]\nname = 'aged_satf'\nweight = 0.5\n[workload]\nname = 'iometer'\ndepth = 8\n"
+    sched = "[sched]\nname = 'aged_satf'\nweight_ms_per_s = 0.5\n"
+    text = sched + "[workload]\nname = 'iometer'\ndepth = 8\n"
     scenario = Scenario.from_toml(text)
-    assert (scenario.sched, scenario.workload) == ("aged_satf:weight=0.5", "iometer:depth=8")
+    assert (scenario.sched, scenario.workload) == (
+        "aged_satf:weight_ms_per_s=0.5",
+        "iometer:depth=8",
+    )
 
 
 def test_unknown_keys_name_the_nearest() -> None:
@@ -107,10 +111,10 @@ def test_values_out_of_range_are_named(settings: dict[str, object], message: str
 
 
 def test_knobs_are_words() -> None:
-    assert part("aged_satf", weight=0.5) == "aged_satf:weight=0.5"
+    assert part("aged_satf", weight_ms_per_s=0.5) == "aged_satf:weight_ms_per_s=0.5"
     assert part("mq-deadline", front_merges=True) == "mq-deadline:front_merges=true"
     with pytest.raises(ConfigError, match="nan"):
-        part("aged_satf", weight=float("nan"))
+        part("aged_satf", weight_ms_per_s=float("nan"))
     with pytest.raises(ConfigError, match="without `:`"):
         part("iometer", size="4k:8k")
 

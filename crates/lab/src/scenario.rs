@@ -3,7 +3,7 @@
 //! ```toml
 //! seed = 1
 //! drive = "seagate-cheetah-9lp"      # a name of the catalog, or the path of a drive's TOML file
-//! sched = "aged_satf:weight=0.3"     # or a table: { name = "aged_satf", weight = 0.3 }
+//! sched = "aged_satf:weight_ms_per_s=3" # or a table: { name = "aged_satf", weight_ms_per_s = 3 }
 //! oracle = "exact"
 //! warmup = "1%"
 //!
