@@ -404,6 +404,11 @@ fn warnings(run: &Run, tally: Tally) -> Vec<String> {
             tally.late,
             "requests came later than inferred: the trace was not read far enough ahead",
         ),
+        (
+            tally.guessed,
+            "requests do not tell their response time, so what waits for them is inferred from a guess \
+             (service_guess_us)",
+        ),
     ];
     let told = counts.iter().filter(|(count, _)| *count > 0);
     warnings.extend(told.map(|(count, what)| format!("{count} {what}")));

@@ -66,6 +66,7 @@ pub struct Dependent {
     /// How much later than traced answered open requests were: (lag in ns, number, key), least first.
     lags: BinaryHeap<Reverse<(i64, RequestId, usize)>>,
     late: u64,
+    guessed: u64,
 }
 
 /// A request that was read and not forgotten.
@@ -115,6 +116,7 @@ impl Dependent {
             latest_of_all: None,
             lags: BinaryHeap::new(),
             late: 0,
+            guessed: 0,
         };
         dependent.read_ahead(Instant::ZERO);
         dependent
@@ -171,7 +173,10 @@ impl Dependent {
             .flatten()
             .or(self.latest_of_all);
         let response = match asked.response_ns {
-            Record::UNKNOWN => self.service_guess.map(|guess| guess.0),
+            Record::UNKNOWN => {
+                self.guessed += u64::from(self.service_guess.is_some());
+                self.service_guess.map(|guess| guess.0)
+            }
             known => Some(known),
         };
         let completed = response.map_or(Record::UNKNOWN, |response| {
@@ -293,6 +298,7 @@ impl Workload for Dependent {
     fn tally(&self) -> Tally {
         Tally {
             late: self.late,
+            guessed: self.guessed,
             ..self.intake.tally()
         }
     }
@@ -414,10 +420,11 @@ mod tests {
         let traced = [(0, Record::UNKNOWN, 0), (100, Record::UNKNOWN, 0)];
         let at = |guess| {
             let intake = intake(&records(&traced), Mode::None, 8);
-            run(Dependent::new(intake, 1.0, guess), |_| 500).0
+            let (arrivals, tally) = run(Dependent::new(intake, 1.0, guess), |_| 500);
+            (arrivals, tally.guessed)
         };
-        assert_eq!(at(None), [0, 100]);
-        assert_eq!(at(Some(Duration(70))), [0, 530]);
+        assert_eq!(at(None), (vec![0, 100], 0));
+        assert_eq!(at(Some(Duration(70))), (vec![0, 530], 2));
     }
 
     #[test]

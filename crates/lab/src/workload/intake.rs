@@ -248,7 +248,7 @@ pub(super) mod tests {
                 other: 1,
                 beyond: 1,
                 fua: 1,
-                late: 0
+                ..Tally::default()
             }
         );
     }

@@ -76,6 +76,8 @@ pub struct Tally {
     pub fua: u64,
     /// Dependent replay: requests that came later than inferred, because the trace was not read far enough ahead.
     pub late: u64,
+    /// Dependent replay: requests whose response time the trace does not tell and the guess stood for.
+    pub guessed: u64,
 }
 
 /// Why a workload could not go on.
