@@ -95,6 +95,9 @@ pub(crate) struct ReadArgs {
     /// How far requests may be out of order, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1_000)]
     pub(crate) reorder_ms: u64,
+    /// Sort the whole trace first, however far out of order (long ones through temporary files)
+    #[arg(long)]
+    pub(crate) sort: bool,
     /// Stop at the first bad line instead of counting it
     #[arg(long)]
     pub(crate) strict: bool,

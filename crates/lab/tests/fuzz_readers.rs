@@ -124,6 +124,7 @@ fn round(number: u64, seeds: &[(String, Vec<u8>)], folder: &Path) {
         let how = OpenOptions {
             format: rng.chance(0.3).then(|| format.name.to_owned()),
             decode: options,
+            sort: rng.chance(0.1),
             limit: rng.chance(0.1).then(|| 1 + rng.below(50)),
             reorder_window_ns: rng.below(1 << 40),
             spread: [Spread::Even, Spread::None, Spread::Poisson(number)][below(&mut rng, 3)],

@@ -128,6 +128,7 @@ pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
         device: read.device.clone(),
         limit: read.limit,
         reorder_window_ns: read.reorder_ms.saturating_mul(1_000_000),
+        sort: read.sort,
         spread: match read.spread {
             SpreadWord::Even => Spread::Even,
             SpreadWord::Poisson => Spread::Poisson(seed),

@@ -13,7 +13,7 @@ use super::record::Record;
 
 /// A trace format, one file and one line in the table each.
 pub struct Format {
-    /// Name for `--format`, the field's own term.
+    /// Name for `--trace-format`, the field's own term.
     pub name: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,

@@ -69,7 +69,7 @@ pub(crate) fn detect(sample: Sample<'_>) -> Result<&'static Format, TraceError> 
     match FORMATS.iter().find(|format| fits(format)) {
         Some(format) => Ok(format),
         None => Err(TraceError::unfit(format!(
-            "is binary, but of no known format (starts with {}); name it with --format, one of: {}",
+            "is binary, but of no known format (starts with {}); name it with --trace-format, one of: {}",
             shown_bytes(sample.bytes),
             all_names()
         ))),
@@ -180,7 +180,7 @@ fn unknown_text(scores: &[Score<'_>], lines: usize) -> TraceError {
         what += &format!("; line {number} fits none: {}", shown(line));
     }
     TraceError::unfit(format!(
-        "{what}; name it with --format, one of: {}",
+        "{what}; name it with --trace-format, one of: {}",
         all_names()
     ))
 }

@@ -84,7 +84,7 @@ impl Lines for Mqsim {
         if !std::mem::replace(&mut self.told, true) {
             out.note(
                 "times are whole numbers without a unit: taken as MQSim's nanoseconds; --time-unit takes them otherwise, \
-                 --format disksim as DiskSim's milliseconds",
+                 --trace-format disksim as DiskSim's milliseconds",
             );
         }
         let dev = out.devices.intern(row.device);

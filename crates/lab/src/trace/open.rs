@@ -70,6 +70,8 @@ pub struct TraceReader {
     kept: Census,
     spreader: Option<Spreader>,
     header: Header,
+    /// Whether the meaning of times is known.
+    understood: bool,
     /// What is taken from the format's times.
     base: Option<i64>,
     how: OpenOptions,
@@ -134,6 +136,7 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
         kept: Census::default(),
         spreader: None,
         header,
+        understood: false,
         base: None,
         how: how.clone(),
         newest: i64::MAX,
@@ -228,8 +231,9 @@ impl TraceReader {
     fn read(&mut self, out: &mut Vec<Record>) -> Result<(), TraceError> {
         self.merge.fill(&mut self.shared, BATCH_RECORDS, out)?;
         let ended = out.is_empty();
-        if self.base.is_none() && !ended {
-            self.understand(out[0].ts);
+        if !self.understood && !ended {
+            self.understand();
+            self.understood = true;
         }
         if let Some(spreader) = &mut self.spreader {
             spreader
@@ -245,8 +249,8 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Fixes what the first request decides: the meaning of times and where they start.
-    fn understand(&mut self, first: i64) {
+    /// Fixes what times mean, once the first requests are there.
+    fn understand(&mut self) {
         let times: Vec<TimeMeaning> = self.merge.feeds().iter().map(|feed| feed.time()).collect();
         let time = times[0];
         self.header.resolution_ns = times
@@ -267,14 +271,23 @@ impl TraceReader {
                 .note("time stamps are not spread: the files have different resolutions");
         }
         self.header.spread = self.spreader.as_ref().map(|_| self.how.spread);
-        let epoch = time.epoch_unix_ns;
-        if self.how.absolute {
-            self.base = Some(-epoch.unwrap_or(0));
-            self.header.epoch_unix_ns = epoch.map(|_| 0);
-        } else {
-            self.base = Some(first);
-            self.header.epoch_unix_ns = epoch.and_then(|epoch| epoch.checked_add(first));
+    }
+
+    /// What is taken from all times, by the first request that goes out.
+    fn base(&mut self, first: i64) -> i64 {
+        if let Some(base) = self.base {
+            return base;
         }
+        let epoch = self.merge.feeds()[0].time().epoch_unix_ns;
+        let base = if self.how.absolute {
+            self.header.epoch_unix_ns = epoch.map(|_| 0);
+            -epoch.unwrap_or(0)
+        } else {
+            self.header.epoch_unix_ns = epoch.and_then(|epoch| epoch.checked_add(first));
+            first
+        };
+        self.base = Some(base);
+        base
     }
 
     /// Limit, relative time, and counts.
@@ -285,7 +298,10 @@ impl TraceReader {
             self.header.limited = out.len() as u64 == left;
         }
         self.header.requests += out.len() as u64;
-        let base = self.base.unwrap_or(0);
+        let Some(first) = out.first() else {
+            return;
+        };
+        let base = self.base(first.ts);
         for record in out.iter_mut() {
             record.ts -= base;
             self.kept.count(record);

@@ -83,7 +83,7 @@ impl OracleGeneral {
     }
 
     fn tell(&mut self, out: &mut Sink) {
-        out.note("assuming oracleGeneral; use --format to override");
+        out.note("assuming oracleGeneral; use --trace-format to override");
         if !self.given_block_size {
             out.note(
                 "object ids are taken as byte offsets; give --block-size when they number blocks",

@@ -228,7 +228,7 @@ impl Order {
                 path: String::new(),
                 what: format!(
                     "behind request {}, one is {:.3} s earlier than a request before it, more than the reorder window of \
-                     {:.3} s; give a larger --reorder-window or sort the whole trace with --sort",
+                     {:.3} s; give a larger --reorder-ms or sort the whole trace with --sort",
                     self.kept,
                     back as f64 / 1e9,
                     late as f64 / 1e9
@@ -255,7 +255,7 @@ fn too_many(window_ns: i64) -> TraceError {
     TraceError::OutOfOrder {
         path: String::new(),
         what: format!(
-            "more than {HELD_MAX} requests lie within the reorder window of {:.3} s; give a smaller --reorder-window or sort \
+            "more than {HELD_MAX} requests lie within the reorder window of {:.3} s; give a smaller --reorder-ms or sort \
              the whole trace with --sort",
             window_ns as f64 / 1e9
         ),

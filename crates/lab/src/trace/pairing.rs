@@ -10,12 +10,15 @@
 //!   Complete    the device is done                             only the rate is left
 //! ```
 //!
-//! Events meet by device, direction and first byte, first in, first out. An issued or completed request may consist of
-//! several bios that were merged: they lie side by side, so the walk goes on at the end of each. A completion
-//! that is shorter than its bio is a partial one, and the bio waits for the rest at the address where it goes on.
+//! Between arrival and completion requests are merged with neighbours and split. All of that is followed by addresses: a
+//! request is one *piece* of a device at first; a split cuts the piece; an issue or a completion of a range walks over the
+//! pieces that lie in it one behind the other, the eldest first where several begin at the same byte. So merges need no
+//! event of their own, and a completion that is shorter than its request cuts off what is done. A request is complete when
+//! all its pieces are. Its service runs from its first issue (after the last requeue), its response from its arrival. Devices
+//! that complete without an issue (device mapper) have a response only.
 //!
-//! A record is held until it is complete, in the order of arrival, but no more than [`HELD_MAX`] of them: then
-//! the eldest goes without its times. A flush has no address to meet at and does not wait.
+//! A record is held until it is complete, in the order of arrival, but no longer than [`HELD_NS`] on the trace's clock and no
+//! more than [`HELD_MAX`] of them: then the eldest goes without its times.
 //!
 //! Source: Linux `block/blk-core.c`, `block/blk-merge.c`; `blktrace` documentation. Cost: one hash look-up an event.
 
@@ -25,8 +28,15 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::decode::{Sink, TimeKind};
 use super::record::Record;
 
-/// Requests that wait for their completion: more than any device has outstanding, few enough for the cache.
-const HELD_MAX: usize = 1 << 14;
+/// Requests that wait for their completion: more than any device has outstanding.
+const HELD_MAX: usize = 1 << 16;
+
+/// Time that a request waits for its completion: kernels give up on a device after some tens of seconds, and few answer
+/// after ten.
+const HELD_NS: i64 = 10_000_000_000;
+
+/// Outstanding pieces that begin at the same place at most; the eldest is forgotten.
+const SAME_PLACE_MAX: usize = 64;
 
 /// Events that are looked at for the choice of the arrival. A trace of queued bios holds one among the first few.
 const UNDECIDED_MAX: usize = 1 << 12;
@@ -55,8 +65,8 @@ pub(super) struct Pairing {
     held: VecDeque<Held>,
     /// Number of the eldest; numbers count all that were ever held.
     eldest: u64,
-    /// First and last of those that wait at an address.
-    open: HashMap<Place, Chain, BuildHasherDefault<PlaceHasher>>,
+    /// Outstanding pieces by where they begin.
+    open: HashMap<Place, Pieces, BuildHasherDefault<PlaceHasher>>,
     /// A better kind of arrival came after the decision.
     late: bool,
 }
@@ -66,8 +76,7 @@ struct Held {
     issued: Option<i64>,
     /// Bytes that are not complete yet.
     left: u64,
-    /// The next one that waits at the same address.
-    next: Option<u64>,
+    done: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,17 +85,77 @@ struct Place {
     dev_and_op: u64,
 }
 
-#[derive(Clone, Copy)]
-struct Chain {
-    first: u64,
-    last: u64,
-}
-
 impl Place {
     fn of(record: &Record, at: u64) -> Place {
         Place {
             at,
             dev_and_op: u64::from(record.dev) << 8 | record.op as u64,
+        }
+    }
+}
+
+/// A part of a request that is outstanding.
+#[derive(Clone, Copy)]
+struct Piece {
+    number: u64,
+    bytes: u64,
+    issued: bool,
+}
+
+impl Piece {
+    /// Cuts it; gives the part behind.
+    fn cut(&mut self, bytes: u64) -> Option<Piece> {
+        if bytes == 0 || self.bytes <= bytes {
+            return None;
+        }
+        let rest = Piece {
+            bytes: self.bytes - bytes,
+            ..*self
+        };
+        self.bytes = bytes;
+        Some(rest)
+    }
+}
+
+/// The pieces that begin at one place, eldest first; nearly always one.
+#[derive(Default)]
+struct Pieces {
+    first: Option<Piece>,
+    more: VecDeque<Piece>,
+}
+
+impl Pieces {
+    fn push(&mut self, piece: Piece) {
+        if self.first.is_none() {
+            self.first = Some(piece);
+            return;
+        }
+        if self.more.len() == SAME_PLACE_MAX {
+            self.first = self.more.pop_front();
+        }
+        self.more.push_back(piece);
+    }
+
+    /// Forgets the pieces of records that went without their times.
+    fn forget_before(&mut self, eldest: u64) {
+        while self.first.is_some_and(|piece| piece.number < eldest) {
+            self.first = self.more.pop_front();
+        }
+    }
+
+    /// The eldest that was issued, or was not.
+    fn eldest(&mut self, issued: bool) -> Option<&mut Piece> {
+        let all = self.first.iter_mut().chain(&mut self.more);
+        all.into_iter().find(|piece| piece.issued == issued)
+    }
+
+    /// Takes out the eldest that was issued, or the eldest of all.
+    fn take(&mut self) -> Option<Piece> {
+        let first_issued = self.first.is_some_and(|piece| piece.issued);
+        let issued = self.more.iter().position(|piece| piece.issued);
+        match issued {
+            Some(at) if !first_issued => self.more.remove(at),
+            _ => std::mem::replace(&mut self.first, self.more.pop_front()),
         }
     }
 }
@@ -102,6 +171,25 @@ impl Pairing {
                     self.decide(out);
                 }
             }
+        }
+    }
+
+    /// The driver gave an issued range back; it will be issued again.
+    pub(super) fn requeue(&mut self, range: &Record) {
+        self.mark(range, false);
+    }
+
+    /// What begins where the range does was cut in two before it was issued; the second part begins at `behind`.
+    pub(super) fn split(&mut self, range: &Record, behind: u64) {
+        let bytes = behind.saturating_sub(range.offset);
+        let rest = self
+            .piece(range, range.offset, false)
+            .and_then(|piece| piece.cut(bytes));
+        if let Some(rest) = rest {
+            self.open
+                .entry(Place::of(range, behind))
+                .or_default()
+                .push(rest);
         }
     }
 
@@ -155,148 +243,150 @@ impl Pairing {
 
     fn take(&mut self, arrival: Step, step: Step, record: Record, out: &mut Sink) {
         if step == arrival {
-            self.arrive(record, step, out);
+            self.arrive(record, step);
+            self.give(record.ts, out);
         } else if step < arrival {
             self.late = true;
         } else if step == Step::Issue {
-            self.issue(&record);
+            self.mark(&record, true);
         } else if step == Step::Complete {
             self.complete(&record);
         }
-        self.give(out);
     }
 
-    fn arrive(&mut self, record: Record, step: Step, out: &mut Sink) {
-        let waits = step != Step::Complete
-            && record.len > 0
-            && record.offset.checked_add(record.len).is_some();
-        if !waits && self.held.is_empty() {
-            out.records.push(record);
-            self.eldest += 1;
-            return;
-        }
+    fn arrive(&mut self, record: Record, step: Step) {
+        let waits = step != Step::Complete && record.offset.checked_add(record.len).is_some();
         let number = self.eldest + self.held.len() as u64;
+        let issued = step == Step::Issue;
         self.held.push_back(Held {
             record,
-            issued: (step == Step::Issue).then_some(record.ts),
-            left: if waits { record.len } else { 0 },
-            next: None,
+            issued: issued.then_some(record.ts),
+            left: record.len,
+            done: !waits,
         });
-        if !waits {
-            return;
-        }
-        let place = Place::of(&record, record.offset);
-        match self.open.get_mut(&place) {
-            Some(chain) => {
-                let before = std::mem::replace(&mut chain.last, number);
-                self.held[(before - self.eldest) as usize].next = Some(number);
-            }
-            None => {
-                let alone = Chain {
-                    first: number,
-                    last: number,
-                };
-                self.open.insert(place, alone);
-            }
+        if waits {
+            let piece = Piece {
+                number,
+                bytes: record.len,
+                issued,
+            };
+            self.open
+                .entry(Place::of(&record, record.offset))
+                .or_default()
+                .push(piece);
         }
     }
 
-    fn issue(&mut self, event: &Record) {
-        let end = event.offset.saturating_add(event.len);
-        let mut at = event.offset;
-        while at < end
-            && let Some(chain) = self.open.get(&Place::of(event, at))
-        {
-            let mut number = Some(chain.first);
-            let mut left = 0;
-            while let Some(this) = number {
-                let held = &mut self.held[(this - self.eldest) as usize];
-                left = held.left;
-                if held.issued.is_none() {
-                    held.issued = Some(event.ts);
-                    break;
-                }
-                number = held.next;
-            }
-            at += left;
-        }
+    /// The record of a piece, unless it went without its times.
+    fn held(&mut self, number: u64) -> Option<&mut Held> {
+        let at = usize::try_from(number.checked_sub(self.eldest)?).ok()?;
+        self.held.get_mut(at)
     }
 
-    fn complete(&mut self, event: &Record) {
-        let end = event.offset.saturating_add(event.len);
-        let mut at = event.offset;
-        while at < end
-            && let Some(number) = self.unchain(Place::of(event, at))
-        {
-            let held = &mut self.held[(number - self.eldest) as usize];
-            if held.left > end - at {
-                held.left -= end - at;
-                self.wait_for_rest(number, Place::of(event, end));
+    /// The eldest piece that begins there and was issued or was not.
+    fn piece(&mut self, range: &Record, at: u64, issued: bool) -> Option<&mut Piece> {
+        let pieces = self.open.get_mut(&Place::of(range, at))?;
+        pieces.forget_before(self.eldest);
+        pieces.eldest(issued)
+    }
+
+    /// The driver got a range, or gave it back.
+    fn mark(&mut self, range: &Record, issued: bool) {
+        let (mut at, mut left) = (range.offset, range.len);
+        loop {
+            let Some(piece) = self.piece(range, at, !issued) else {
+                return;
+            };
+            let rest = piece.cut(left);
+            piece.issued = issued;
+            let Piece { number, bytes, .. } = *piece;
+            if let Some(held) = self.held(number) {
+                held.issued = issued.then(|| held.issued.unwrap_or(range.ts));
+            }
+            at = at.saturating_add(bytes);
+            if let Some(rest) = rest {
+                self.open
+                    .entry(Place::of(range, at))
+                    .or_default()
+                    .push(rest);
+            }
+            left -= bytes.min(left);
+            if left == 0 || bytes == 0 {
                 return;
             }
-            at += held.left;
-            held.left = 0;
-            let since = |start: i64| {
-                let taken = event.ts.checked_sub(start).map(u64::try_from);
-                taken.and_then(Result::ok).unwrap_or(Record::UNKNOWN)
+        }
+    }
+
+    fn complete(&mut self, range: &Record) {
+        let (mut at, mut left) = (range.offset, range.len);
+        loop {
+            let place = Place::of(range, at);
+            let Some(pieces) = self.open.get_mut(&place) else {
+                return;
             };
-            if let Some(issued) = held.issued {
-                held.record.service_ns = since(issued);
-            }
-            if self.arrival != Some(Step::Issue) {
-                held.record.response_ns = since(held.record.ts);
-            }
-        }
-    }
-
-    /// A partly complete record waits where it goes on. Where another waits already, which of them a completion
-    /// means would be unknown, and the record goes without its times.
-    fn wait_for_rest(&mut self, number: u64, place: Place) {
-        if self.open.contains_key(&place) {
-            self.held[(number - self.eldest) as usize].left = 0;
-            return;
-        }
-        let alone = Chain {
-            first: number,
-            last: number,
-        };
-        self.open.insert(place, alone);
-        self.held[(number - self.eldest) as usize].next = None;
-    }
-
-    /// Takes the first of those that wait at a place.
-    fn unchain(&mut self, place: Place) -> Option<u64> {
-        let chain = self.open.get_mut(&place)?;
-        let number = chain.first;
-        match self.held[(number - self.eldest) as usize].next {
-            Some(next) => chain.first = next,
-            None => {
+            pieces.forget_before(self.eldest);
+            let piece = pieces.take();
+            if pieces.first.is_none() {
                 self.open.remove(&place);
             }
+            let Some(mut piece) = piece else {
+                return;
+            };
+            let rest = piece.cut(left);
+            self.complete_piece(range, &piece);
+            at = at.saturating_add(piece.bytes);
+            if let Some(rest) = rest {
+                self.open
+                    .entry(Place::of(range, at))
+                    .or_default()
+                    .push(rest);
+            }
+            left -= piece.bytes.min(left);
+            if left == 0 || piece.bytes == 0 {
+                return;
+            }
         }
-        Some(number)
     }
 
-    /// Gives the eldest records that wait for nothing, and the eldest of all while there are too many.
-    fn give(&mut self, out: &mut Sink) {
+    fn complete_piece(&mut self, range: &Record, piece: &Piece) {
+        let responds = self.arrival != Some(Step::Issue);
+        let Some(held) = self.held(piece.number) else {
+            return;
+        };
+        held.left = held.left.saturating_sub(piece.bytes);
+        if held.left > 0 || held.done {
+            return;
+        }
+        held.done = true;
+        let since = |start: i64| {
+            let taken = range.ts.checked_sub(start).map(u64::try_from);
+            taken.and_then(Result::ok).unwrap_or(Record::UNKNOWN)
+        };
+        if let Some(issued) = held.issued {
+            held.record.service_ns = since(issued);
+        }
+        if responds {
+            held.record.response_ns = since(held.record.ts);
+        }
+    }
+
+    /// Gives the eldest records that wait for nothing or have waited too long.
+    fn give(&mut self, now: i64, out: &mut Sink) {
         while let Some(held) = self.held.front() {
-            if held.left > 0 {
-                if self.held.len() <= HELD_MAX {
-                    return;
-                }
-                // The eldest of all is the first wherever it waits.
-                let at = held.record.end() - held.left;
-                let place = Place::of(&held.record, at);
-                let number = self.unchain(place);
-                assert_eq!(
-                    number,
-                    Some(self.eldest),
-                    "a held record waits at its place"
-                );
+            let waited = now.saturating_sub(held.record.ts) > HELD_NS || self.held.len() > HELD_MAX;
+            if !held.done && !waited {
+                break;
             }
-            out.records
-                .extend(self.held.pop_front().map(|held| held.record));
+            out.records.push(held.record);
+            self.held.pop_front();
             self.eldest += 1;
+        }
+        if self.open.len() > 4 * HELD_MAX {
+            let eldest = self.eldest;
+            self.open.retain(|_, pieces| {
+                pieces.forget_before(eldest);
+                pieces.first.is_some()
+            });
         }
     }
 }
@@ -455,20 +545,84 @@ mod tests {
     }
 
     #[test]
-    fn flushes_and_unfinished_requests_do_not_hold_others_up_for_ever() {
+    fn a_split_told_beforehand_may_be_issued_from_behind() {
         let (mut pairing, mut sink) = (Pairing::default(), Sink::default());
-        pairing.event(Step::Queue, event(0, TraceOp::Flush, 0, 0), &mut sink);
-        assert_eq!(sink.records.len(), 1, "a flush does not wait");
-        for number in 0..3 * HELD_MAX as u64 {
+        pairing.event(Step::Queue, write(10, 8, 512), &mut sink);
+        pairing.split(&write(11, 8, 512), 264 * 512);
+        for (step, event) in [
+            (Step::Issue, write(20, 264, 256)),
+            (Step::Issue, write(21, 8, 256)),
+            (Step::Complete, write(40, 264, 256)),
+            (Step::Complete, write(60, 8, 256)),
+        ] {
+            pairing.event(step, event, &mut sink);
+        }
+        pairing.finish(&mut sink);
+        assert_eq!(
+            (times(&sink.records), sink.records[0].len),
+            (vec![(40, 50)], 512 * 512)
+        );
+    }
+
+    #[test]
+    fn a_requeued_request_counts_from_its_last_issue() {
+        let (mut pairing, mut sink) = (Pairing::default(), Sink::default());
+        pairing.event(Step::Queue, write(10, 8, 8), &mut sink);
+        pairing.event(Step::Issue, write(20, 8, 8), &mut sink);
+        pairing.requeue(&write(25, 8, 8));
+        pairing.event(Step::Issue, write(30, 8, 8), &mut sink);
+        pairing.event(Step::Complete, write(45, 8, 8), &mut sink);
+        pairing.finish(&mut sink);
+        assert_eq!(times(&sink.records), [(15, 35)]);
+    }
+
+    #[test]
+    fn a_device_without_issue_still_answers_and_so_does_a_flush() {
+        let flush = |ts| event(ts, TraceOp::Flush, 0, 0);
+        let (records, ..) = run(&[
+            (Step::Queue, write(10, 8, 8)),
+            (Step::Queue, flush(11)),
+            (Step::Complete, write(40, 8, 8)),
+            (Step::Complete, flush(50)),
+        ]);
+        assert_eq!(times(&records), [(NONE, 30), (NONE, 39)]);
+    }
+
+    #[test]
+    fn unfinished_requests_do_not_hold_others_up_for_ever() {
+        let (mut pairing, mut sink) = (Pairing::default(), Sink::default());
+        for number in 0..6 * HELD_MAX as u64 {
             let record = write(number as i64, number * 8, 8);
             pairing.event(Step::Queue, record, &mut sink);
             assert!(sink.records.len() + HELD_MAX > number as usize);
+            assert!(pairing.open.len() <= 4 * HELD_MAX + 1);
         }
         // The completion of one that has gone already meets nobody.
         pairing.event(Step::Complete, write(0, 0, 8), &mut sink);
+        let late = write(1 << 40, 1 << 30, 8);
+        pairing.event(Step::Queue, late, &mut sink);
+        assert_eq!(
+            sink.records.len(),
+            6 * HELD_MAX,
+            "all but the last have waited too long"
+        );
         pairing.finish(&mut sink);
-        assert_eq!(sink.records.len(), 3 * HELD_MAX + 1);
+        assert_eq!(sink.records.len(), 6 * HELD_MAX + 1);
         assert!(sink.records.is_sorted_by_key(|record| record.ts));
+    }
+
+    #[test]
+    fn many_requests_for_one_place_stay_few() {
+        let (mut pairing, mut sink) = (Pairing::default(), Sink::default());
+        for ts in 0..10_000 {
+            pairing.event(Step::Queue, write(ts, 8, 8), &mut sink);
+        }
+        let pieces: usize = pairing
+            .open
+            .values()
+            .map(|pieces| pieces.more.len() + 1)
+            .sum();
+        assert_eq!(pieces, SAME_PLACE_MAX + 1);
     }
 
     /// Completions in random order, of merged and split requests: each record is given once, in the order of arrival, and

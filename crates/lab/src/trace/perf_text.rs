@@ -317,6 +317,8 @@ mod tests {
         let mut flush = Record::new(2_929_711_523_235, TraceOp::Flush, 0, 0, 0);
         flush.flags = Flags::PREFLUSH.with(Flags::SYNC);
         flush.client = 2;
+        flush.service_ns = 56_053;
+        flush.response_ns = 74_600;
         assert_eq!(sink.records, [bio, flush]);
         assert_eq!(sink.devices.all(), ["254:0"]);
         assert_eq!(sink.clients.all(), ["", "perf-exec", "sync"]);

@@ -4,16 +4,16 @@
 //! sequences of records. Arrivals are the Q records, one per request as the file system made it; the rest tells when each was
 //! issued and answered. Times are ns of a clock that does not tell the wall time, but a note in the trace may.
 //!
-//! Parts: `event.rs` reads records, `pair.rs` makes requests of them, `set.rs` merges per-processor files, `write.rs`
+//! Parts: `event.rs` reads records, `requests.rs` makes requests of them, `set.rs` merges per-processor files, `write.rs`
 //! writes version 7.
 
 mod event;
-mod pair;
+mod requests;
 mod set;
 mod write;
 
 use event::Parser;
-use pair::Pairing;
+use requests::Requests;
 pub(super) use set::{PerCpu, siblings};
 pub(super) use write::WRITE_FORMAT;
 
@@ -32,39 +32,41 @@ pub(super) static FORMAT: Format = Format {
 /// One stream of records.
 struct Blktrace {
     parser: Parser,
-    pairing: Pairing,
+    requests: Requests,
 }
 
 impl Blktrace {
     fn new(options: &Options) -> Blktrace {
         Blktrace {
             parser: Parser::new(options.strict),
-            pairing: Pairing::default(),
+            requests: Requests::default(),
         }
     }
 }
 
 impl Decoder for Blktrace {
     fn decode(&mut self, bytes: &[u8], last: bool, out: &mut Sink) -> Result<usize, TraceError> {
-        let used = self.parser.parse(bytes, last, self.pairing.events(), out)?;
-        self.pairing.advance(out);
+        let used = self
+            .parser
+            .parse(bytes, last, self.requests.events(), out)?;
+        self.requests.advance(out);
         Ok(used)
     }
 
     fn finish(&mut self, out: &mut Sink) -> Result<(), TraceError> {
-        self.pairing.finish(out);
+        self.requests.finish(out);
         Ok(())
     }
 
     fn time(&self) -> TimeMeaning {
-        meaning(self.parser.epoch_unix_ns)
+        meaning(self.requests.kind(), self.parser.epoch_unix_ns)
     }
 }
 
-fn meaning(epoch_unix_ns: Option<i64>) -> TimeMeaning {
+fn meaning(kind: TimeKind, epoch_unix_ns: Option<i64>) -> TimeMeaning {
     TimeMeaning {
         resolution_ns: 1,
-        kind: TimeKind::Arrival,
+        kind,
         epoch_unix_ns,
     }
 }

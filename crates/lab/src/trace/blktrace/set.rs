@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::event::{Event, Key, Parser};
 use super::meaning;
-use super::pair::Pairing;
+use super::requests::Requests;
 use crate::trace::TraceError;
 use crate::trace::decode::{FileReader, Sink, TimeMeaning};
 use crate::trace::input::{self, Input};
@@ -117,7 +117,7 @@ impl Lane {
 pub(in crate::trace) struct PerCpu {
     lanes: Vec<Lane>,
     heads: BinaryHeap<Reverse<(Key, usize)>>,
-    pairing: Pairing,
+    requests: Requests,
     primed: bool,
 }
 
@@ -133,7 +133,7 @@ impl PerCpu {
         PerCpu {
             lanes: inputs.into_iter().map(lane).collect(),
             heads: BinaryHeap::new(),
-            pairing: Pairing::default(),
+            requests: Requests::default(),
             primed: false,
         }
     }
@@ -158,7 +158,7 @@ impl PerCpu {
                 .take_while(|event| (event.key(), lane) < rival)
                 .count(),
         };
-        self.pairing.events().extend_from_slice(&rest[..run]);
+        self.requests.events().extend_from_slice(&rest[..run]);
         lane_events.given += run;
     }
 }
@@ -171,26 +171,27 @@ impl FileReader for PerCpu {
             }
             self.primed = true;
         }
-        while self.pairing.events().len() < PORTION_EVENTS {
+        while self.requests.events().len() < PORTION_EVENTS {
             let Some(Reverse((_, lane))) = self.heads.pop() else {
                 out.anomalies.set_place("");
-                self.pairing.finish(out);
+                self.requests.finish(out);
                 return Ok(false);
             };
             self.take_run(lane);
             self.show_head(lane, out)?;
         }
         out.anomalies.set_place("");
-        self.pairing.advance(out);
+        self.requests.advance(out);
         Ok(true)
     }
 
     fn stop(&mut self, out: &mut Sink) {
-        self.pairing.finish(out);
+        self.requests.finish(out);
     }
 
     fn time(&self) -> TimeMeaning {
-        meaning(self.lanes.iter().find_map(|lane| lane.parser.epoch_unix_ns))
+        let epoch_unix_ns = self.lanes.iter().find_map(|lane| lane.parser.epoch_unix_ns);
+        meaning(self.requests.kind(), epoch_unix_ns)
     }
 }
 

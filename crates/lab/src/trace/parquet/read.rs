@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use ::parquet::file::metadata::FileMetaData;
+use ::parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use arrow::array::{Array, ArrayRef, PrimitiveArray};
 use arrow::datatypes::{DataType, Schema, UInt64Type};
 use arrow::record_batch::RecordBatch;
@@ -109,11 +109,16 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn open(file: File, options: &Options) -> Result<Reader, TraceError> {
+        guarded(|| Reader::try_open(file, options))?
+    }
+
+    fn try_open(file: File, options: &Options) -> Result<Reader, TraceError> {
         let unfit = |error: &dyn std::fmt::Display| {
             TraceError::unfit(format!("cannot be read as Parquet: {error}"))
         };
         let builder =
             ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| unfit(&error))?;
+        check_places(builder.metadata())?;
         let meta = builder.metadata().file_metadata();
         let own = match value(meta, key::SCHEMA) {
             None => false,
@@ -244,7 +249,7 @@ impl FileReader for Reader {
         if self.own {
             out.version = Some(SCHEMA_VERSION.to_owned());
         }
-        match self.rows.next() {
+        match guarded(|| self.rows.next())? {
             None => Ok(false),
             Some(Ok(batch)) => self.take(&batch, out).map(|()| true),
             Some(Err(error)) => Err(TraceError::unfit(format!(
@@ -256,6 +261,33 @@ impl FileReader for Reader {
 
     fn time(&self) -> TimeMeaning {
         self.meaning
+    }
+}
+
+/// Calls the crate, which means to answer damage with an error but in places asserts what a file claims.
+fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, TraceError> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+    caught
+        .map_err(|_| TraceError::unfit("cannot be read as Parquet: its index or a page is damaged"))
+}
+
+/// The crate asserts that no place in the file is negative: damage must not get that far.
+fn check_places(meta: &ParquetMetaData) -> Result<(), TraceError> {
+    let columns = meta.row_groups().iter().flat_map(|group| group.columns());
+    let negative = columns
+        .flat_map(|column| {
+            [
+                column.data_page_offset(),
+                column.dictionary_page_offset().unwrap_or(0),
+                column.compressed_size(),
+            ]
+        })
+        .find(|place| *place < 0);
+    match negative {
+        Some(place) => Err(TraceError::unfit(format!(
+            "cannot be read as Parquet: its index is damaged (a column lies at {place})"
+        ))),
+        None => Ok(()),
     }
 }
 
