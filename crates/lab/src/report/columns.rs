@@ -38,14 +38,15 @@ pub(super) struct Column {
     source: Source,
 }
 
-type OfTimes = (fn(&Run) -> Option<&Times>, fn(&Times) -> Option<f64>);
+type TimesOf = fn(&Run) -> Option<&Times>;
+type StatisticOf = fn(&Times) -> Option<f64>;
 
 enum Source {
     Text(fn(&Results, &Run) -> Option<String>),
     Count(fn(&Results, &Run) -> Option<u64>),
     Index,
     Measure(fn(&Run) -> f64),
-    Times(OfTimes),
+    Times((TimesOf, StatisticOf)),
     RankCount(fn(usize) -> u64),
     RankMeasure(fn(&Rank) -> f64),
     RankFlag(fn(&Rank) -> Option<bool>),
@@ -161,7 +162,7 @@ fn provenance() -> [Column; 13] {
 
 /// Mean, percentiles and interval of every distribution that a run has.
 fn distributions() -> impl Iterator<Item = Column> {
-    const OF_RUN: [(&str, fn(&Run) -> Option<&Times>); 9] = [
+    const OF_RUN: [(&str, TimesOf); 9] = [
         ("response_ms", |run| Some(&run.response_ms)),
         ("read_response_ms", |run| run.read_response_ms.as_ref()),
         ("write_response_ms", |run| run.write_response_ms.as_ref()),
@@ -172,7 +173,7 @@ fn distributions() -> impl Iterator<Item = Column> {
         ("read_service_ms", |run| run.read_service_ms.as_ref()),
         ("write_service_ms", |run| run.write_service_ms.as_ref()),
     ];
-    const OF_TIMES: [(&str, fn(&Times) -> Option<f64>); 8] = [
+    const OF_TIMES: [(&str, StatisticOf); 8] = [
         ("mean", |times| Some(times.mean)),
         ("p50", |times| Some(times.p50)),
         ("p95", |times| Some(times.p95)),

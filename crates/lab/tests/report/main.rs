@@ -1,5 +1,10 @@
 //! What results look like outside: the schema of the JSON, the columns of CSV and Parquet, the table, the page, files.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "what fails in a helper of a test fails the test"
+)]
+
 mod files;
 mod page;
 mod sample;

@@ -144,7 +144,7 @@ fn arrivals(requests: u64) -> Vec<Ask> {
         let gap_ns = [9.7e6, 13e6, 11e6, 10.2e6, 14e6, 12e6][(phase % 6) as usize];
         now += rng.exponential(gap_ns);
         let hot = rng.chance(0.6);
-        let center = [900, 2_400, 5_100][rng.below(3) as usize] as f64;
+        let center = [900.0, 2_400.0, 5_100.0][rng.below(3) as usize];
         let cylinder = if hot {
             center + 160.0 * rng.normal()
         } else {

@@ -109,10 +109,9 @@ fn csv_has_a_row_a_run_under_stable_names() {
     assert_eq!(rows.len(), 6);
     assert_eq!(cell(1, "label"), results.runs[1].label);
     assert_eq!(cell(1, "read_response_ms_mean"), "");
-    assert_eq!(
-        cell(0, "response_ms_p999").parse::<f64>().unwrap(),
-        results.runs[0].response_ms.p999
-    );
+    // The shortest decimal reads back as the same double, to the bit.
+    let p999: f64 = cell(0, "response_ms_p999").parse().unwrap();
+    assert_eq!(p999.to_bits(), results.runs[0].response_ms.p999.to_bits());
     assert_eq!(cell(0, "seed"), "42");
     assert_eq!(cell(4, "sched"), "satf");
     assert_eq!(cell(results.ranking[0].run, "rank"), "1");
@@ -166,7 +165,8 @@ fn parquet_reads_back_with_types_and_provenance() {
     let batch = builder.build().unwrap().next().unwrap().unwrap();
     assert_eq!(batch.num_rows(), 6);
     let mean = batch["response_ms_mean"].as_primitive::<Float64Type>();
-    assert_eq!(mean.value(2), results.runs[2].response_ms.mean);
+    let wanted = results.runs[2].response_ms.mean;
+    assert_eq!(mean.value(2).to_bits(), wanted.to_bits());
     assert_eq!(
         batch["seed"].as_primitive::<UInt64Type>().value(0),
         u64::MAX
