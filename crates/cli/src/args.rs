@@ -86,6 +86,9 @@ pub(crate) struct ReadArgs {
     /// Unit of times where the format leaves it open
     #[arg(long, value_name = "UNIT")]
     pub(crate) time_unit: Option<TimeUnitWord>,
+    /// What the waits of a fio iolog of version 2 mean, instead of finding out
+    #[arg(long, value_name = "HOW")]
+    pub(crate) fio_wait: Option<FioWaitWord>,
     /// Bytes per object, for formats that have object ids instead of addresses
     #[arg(long, value_name = "BYTES")]
     pub(crate) block_size: Option<u64>,
@@ -114,6 +117,15 @@ pub(crate) enum TimeUnitWord {
     Us,
     /// Nanoseconds
     Ns,
+}
+
+/// Meanings of the waits in fio iologs of version 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FioWaitWord {
+    /// Milliseconds since the start
+    AbsMs,
+    /// Microseconds since the previous wait
+    RelUs,
 }
 
 /// What is done with coarse time stamps.

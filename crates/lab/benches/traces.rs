@@ -5,6 +5,9 @@
 //! order, counts. Data are generated, a few hundred thousand requests a format; each figure is the best of several passes,
 //! since other work on the machine only ever slows one down.
 
+#[path = "support/text.rs"]
+mod text;
+
 use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
@@ -62,6 +65,76 @@ const CASES: &[Case] = &[
         name: "parquet",
         format: "parquet",
         make: parquet,
+    },
+    Case {
+        name: "fio 3",
+        format: "fio",
+        make: |records| written("fio", records),
+    },
+    Case {
+        name: "blkparse, arrivals only",
+        format: "blkparse",
+        make: text::blkparse_arrivals,
+    },
+    Case {
+        name: "blkparse, Q G I D C",
+        format: "blkparse",
+        make: text::blkparse,
+    },
+    Case {
+        name: "perf, arrivals only",
+        format: "perf",
+        make: text::perf_arrivals,
+    },
+    Case {
+        name: "perf, five events",
+        format: "perf",
+        make: text::perf,
+    },
+    Case {
+        name: "spc",
+        format: "spc",
+        make: text::spc,
+    },
+    Case {
+        name: "msr",
+        format: "msr",
+        make: text::msr,
+    },
+    Case {
+        name: "alibaba",
+        format: "alibaba",
+        make: text::alibaba,
+    },
+    Case {
+        name: "tencent",
+        format: "tencent",
+        make: text::tencent,
+    },
+    Case {
+        name: "k5cloud",
+        format: "k5cloud",
+        make: text::k5cloud,
+    },
+    Case {
+        name: "systor17",
+        format: "systor17",
+        make: text::systor17,
+    },
+    Case {
+        name: "disksim",
+        format: "disksim",
+        make: text::disksim,
+    },
+    Case {
+        name: "mqsim",
+        format: "mqsim",
+        make: text::mqsim,
+    },
+    Case {
+        name: "csv, named columns",
+        format: "csv",
+        make: text::csv,
     },
 ];
 
@@ -178,10 +251,11 @@ fn decode(format: &str, bytes: &[u8]) -> Option<Found> {
     decoder.finish(&mut sink).expect("good bytes");
     requests += sink.records.len() as u64;
     let took = start.elapsed();
-    let records = if format.name == "blktrace" {
-        bytes.len() as u64 / 48
-    } else {
-        requests
+    // Events or lines, where several make a request.
+    let records = match format.name {
+        "blktrace" => bytes.len() as u64 / 48,
+        "blkparse" | "perf" => memchr::memchr_iter(b'\n', bytes).count() as u64,
+        _ => requests,
     };
     Some(Found {
         requests,

@@ -1,4 +1,5 @@
-//! Every text format's sample is detected as itself, and by no other format's probe: the matrix of formats and samples.
+//! Every text format's sample is detected as itself, and by no other format's probe: the matrix of
+//! formats and samples.
 //!
 //! Two cells off the diagonal are wanted, and named below with their reason.
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
-use nearslot_lab::trace::{OpenOptions, Options, Spread, TimeUnit};
+use nearslot_lab::trace::{FioWait, OpenOptions, Options, Spread, TimeUnit};
 
-use crate::args::{ReadArgs, ScenarioArgs, SpreadWord, TimeUnitWord};
+use crate::args::{FioWaitWord, ReadArgs, ScenarioArgs, SpreadWord, TimeUnitWord};
 use crate::failure::Failure;
 
 /// The scenario that the command line describes, and whether it came from a file.
@@ -121,6 +121,10 @@ pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
         decode: Options {
             time_unit: read.time_unit.map(unit),
             columns: read.columns.clone(),
+            fio_wait: read.fio_wait.map(|word| match word {
+                FioWaitWord::AbsMs => FioWait::AbsoluteMs,
+                FioWaitWord::RelUs => FioWait::RelativeUs,
+            }),
             block_size: read.block_size,
             strict: read.strict,
             ..Options::default()

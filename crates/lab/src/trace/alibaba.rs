@@ -1,7 +1,7 @@
 //! Alibaba block traces of 2020: one line a request of a thousand cloud volumes.
 //!
-//! `device_id,opcode,offset,length,timestamp`: bytes, and microseconds of Unix time at which the server got the
-//! request. The file is not in time order across volumes.
+//! `device_id,opcode,offset,length,timestamp`: bytes, and microseconds of Unix time at which the
+//! server got the request. The file is not in time order across volumes.
 //!
 //! Source: the README of `alibaba/block-traces`.
 

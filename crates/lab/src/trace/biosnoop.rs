@@ -5,10 +5,11 @@
 //! 0.000004    supervise      1950    xvda1     W 13092560   4096       0.74
 //! ```
 //!
-//! The header says which columns there are; a command name may hold blanks, so they are counted from the end. TIME is that of the
-//! **completion**: the arrival is LAT before it, and QUE, the wait in the scheduler, before that where it was asked for
-//! (`-Q`). bcc's `T` is `W` or else `R`, so that a row without bytes is a flush, not a read; libbpf's is the letters of the
-//! tracepoint. Rows of `?` have no valid address. LAT has 10 or 1 us.
+//! The header says which columns there are; a command name may hold blanks, so they are counted
+//! from the end. TIME is that of the **completion**: the arrival is LAT before it, and QUE, the
+//! wait in the scheduler, before that where it was asked for (`-Q`). bcc's `T` is `W` or else `R`,
+//! so that a row without bytes is a flush, not a read; libbpf's is the letters of the tracepoint.
+//! Rows of `?` have no valid address. LAT has 10 or 1 us.
 //!
 //! Source: bcc `tools/biosnoop.py`, `libbpf-tools/biosnoop.c`.
 

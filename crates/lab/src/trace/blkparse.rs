@@ -7,10 +7,11 @@
 //! 0.000000000,Q,WS,223490,4096,8,0,697,kjournald      blkparse -q -i BASE -f "%T.%9t,%a,%d,%S,%N,%M,%m,%p,%C\n"
 //! ```
 //!
-//! Arrivals are `Q`, else `D`; `D` and `C` give the times that requests took. All other actions are passed over (a
-//! remap's target is queued on its own), and so are messages. Commands that are passed through carry no data of ours. After
-//! the events come summaries, of which only the lost events matter. Sectors are 512 bytes, the `-t` times in
-//! parentheses are not reliable, and a command name may hold blanks and brackets.
+//! Arrivals are `Q`, else `D`; `D` and `C` give the times that requests took. All other actions are
+//! passed over (a remap's target is queued on its own), and so are messages. Commands that are
+//! passed through carry no data of ours. After the events come summaries, of which only the lost
+//! events matter. Sectors are 512 bytes, the `-t` times in parentheses are not reliable, and a
+//! command name may hold blanks and brackets.
 //!
 //! Source: `blktrace`, `blkparse_fmt.c` and `blkparse.c`, versions 1.0 to 1.3.
 
@@ -153,8 +154,8 @@ fn known(action: &[u8]) -> Option<Payload<'static>> {
     known.then_some(Payload::NotAsked)
 }
 
-/// `sector + sectors [comm]`, `sector [error]`, `[comm]` of an empty flush, or a command with its bytes in
-/// parentheses, alone or after its length.
+/// `sector + sectors [comm]`, `sector [error]`, `[comm]` of an empty flush, or a command with its
+/// bytes in parentheses, alone or after its length.
 fn request(rwbs: Rwbs, mut cursor: Cursor<'_>) -> Option<Payload<'_>> {
     let (mut sector, mut bytes) = (0, 0);
     match cursor.peek()? {
@@ -226,8 +227,8 @@ fn is_aside(line: &[u8]) -> bool {
     begins_summary(line) || STARTS.iter().any(|start| text.starts_with(start))
 }
 
-/// Events that were lost, of a line `Skips: 3 forward (1,024 -   0.1%)`: the number in the parentheses, where there
-/// is one, else how often some were lost. Digits may be grouped.
+/// Events that were lost, of a line `Skips: 3 forward (1,024 -   0.1%)`: the number in the
+/// parentheses, where there is one, else how often some were lost. Digits may be grouped.
 fn skipped(line: &[u8]) -> Option<u64> {
     let text = line.strip_prefix(b"Skips:")?;
     let open = memchr::memchr(b'(', text).map_or(0, |at| at + 1);

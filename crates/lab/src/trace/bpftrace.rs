@@ -1,4 +1,5 @@
-//! Lines of our bpftrace program for block requests; bpftrace's own `biosnoop.bt` prints neither address nor size.
+//! Lines of our bpftrace program for block requests; bpftrace's own `biosnoop.bt` prints neither
+//! address nor size.
 //!
 //! ```text
 //! I,1685757457233,254,0,323804048,4096,WS,10,kworker/0:0H

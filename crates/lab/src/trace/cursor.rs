@@ -1,8 +1,9 @@
 //! Reads numbers and words from a line, straight from its bytes.
 //!
-//! Eight digits at a time are taken in one register, and counted there too (D. Lemire, "Quickly parsing eight digits",
-//! 2018; there for exactly eight). Decimals become integer nanoseconds without a float in between, because an f64 loses
-//! digits at today's Unix times. Nothing allocates. Cost: about a nanosecond a field.
+//! Eight digits at a time are taken in one register, and counted there too (D. Lemire, "Quickly
+//! parsing eight digits", 2018; there for exactly eight). Decimals become integer nanoseconds
+//! without a float in between, because an f64 loses digits at today's Unix times. Nothing
+//! allocates. Cost: about a nanosecond a field.
 
 /// Digits of a second in the decimals that [`Cursor::decimal`] keeps.
 const FRACTION_DIGITS: u32 = 9;
@@ -29,21 +30,25 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    #[inline]
     pub(super) fn new(line: &'a [u8]) -> Cursor<'a> {
         Cursor { line, at: 0 }
     }
 
     /// What is still to be read.
+    #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.line[self.at..]
     }
 
     /// The next byte, not used up.
+    #[inline]
     pub(super) fn peek(&self) -> Option<u8> {
         self.line.get(self.at).copied()
     }
 
     /// Uses up this byte, or is `None` when another stands here.
+    #[inline]
     pub(super) fn byte(&mut self, byte: u8) -> Option<()> {
         if self.peek() != Some(byte) {
             return None;
@@ -53,6 +58,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Uses up any next byte.
+    #[inline]
     pub(super) fn any(&mut self) -> Option<u8> {
         let byte = self.peek()?;
         self.at += 1;
@@ -69,6 +75,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Uses up spaces and tabs, if any.
+    #[inline]
     pub(super) fn blanks(&mut self) {
         while let Some(b' ' | b'\t') = self.peek() {
             self.at += 1;
@@ -76,6 +83,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Uses up spaces and tabs, at least one.
+    #[inline]
     pub(super) fn gap(&mut self) -> Option<()> {
         let before = self.at;
         self.blanks();
@@ -111,6 +119,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Uses up a run of digits, at least one, as it stands: a name that is a number.
+    #[inline]
     pub(super) fn digits_text(&mut self) -> Option<&'a [u8]> {
         let before = self.at;
         while self.digits().1 == 8 {}
@@ -129,12 +138,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Nothing but blanks is left.
+    #[inline]
     pub(super) fn end(&mut self) -> Option<()> {
         self.blanks();
         (self.at == self.line.len()).then_some(())
     }
 
     /// The next eight bytes, the first one lowest; zeros behind the end of the line.
+    #[inline]
     fn eight(&self) -> u64 {
         let rest = self.rest();
         if let Some(eight) = rest.first_chunk::<8>() {
@@ -153,12 +164,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Uses up to eight digits; their value and how many there were.
+    #[inline]
     fn digits(&mut self) -> (u64, u32) {
         const ZEROS: u64 = 0x3030_3030_3030_3030;
         const TEN_AND_MORE: u64 = 0x7676_7676_7676_7676;
         const HIGH: u64 = 0x8080_8080_8080_8080;
         let digits = self.eight() ^ ZEROS;
-        // The high bit of a byte that is no digit. Carries spoil only bytes behind the first of these.
+        // The high bit of a byte that is no digit. Carries spoil only bytes behind the first of
+        // these.
         let others = (digits.wrapping_add(TEN_AND_MORE) | digits) & HIGH;
         let count = others.trailing_zeros() / 8;
         if count == 0 {
@@ -174,6 +187,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Uses up a whole number; `None` without a digit or above `u64`.
+    #[inline]
     pub(super) fn number(&mut self) -> Option<u64> {
         let (mut value, mut count) = self.digits();
         if count == 0 {
@@ -201,8 +215,9 @@ impl<'a> Cursor<'a> {
         (self.at > before).then_some(value)
     }
 
-    /// Uses up a number of at least 0 with or without decimals, counted in units of `unit_ns` (at most a second);
-    /// gives whole nanoseconds, what is below a nanosecond is cut. `None` when it is no number or beyond `i64`.
+    /// Uses up a number of at least 0 with or without decimals, counted in units of `unit_ns` (at
+    /// most a second); gives whole nanoseconds, what is below a nanosecond is cut. `None` when it
+    /// is no number or beyond `i64`.
     #[inline]
     pub(super) fn decimal(&mut self, unit_ns: u64) -> Option<i64> {
         self.decimal_and_digits(unit_ns).map(|(ns, _)| ns)
@@ -221,7 +236,9 @@ impl<'a> Cursor<'a> {
         Some((i64::try_from(ns).ok()?, digits))
     }
 
-    /// Uses up the digits behind a decimal point, at least one; gives billionths, further digits are cut.
+    /// Uses up the digits behind a decimal point, at least one; gives billionths, further digits
+    /// are cut.
+    #[inline]
     fn billionths(&mut self) -> Option<u64> {
         let (value, count) = self.digits();
         if count == 0 {

@@ -1,8 +1,9 @@
 //! DiskSim ASCII traces, the default input of DiskSim.
 //!
-//! `time device block count flags`, blank-separated: milliseconds with decimals, sectors of 512 bytes, and hexadecimal flags of
-//! which bit 0 set means a **read**. A sixth number (of a batch) may follow and is passed over. MQSim's traces look the
-//! same with whole numbers for times; with a decimal point it is DiskSim.
+//! `time device block count flags`, blank-separated: milliseconds with decimals, sectors of 512
+//! bytes, and hexadecimal flags of which bit 0 set means a **read**. A sixth number (of a batch)
+//! may follow and is passed over. MQSim's traces look the same with whole numbers for times; with a
+//! decimal point it is DiskSim.
 //!
 //! Source: DiskSim 4.0, `disksim_iotrace.c`, `disksim_reqflags.h`.
 

@@ -1,9 +1,11 @@
 //! FIU traces: IODedup, SRCMap, home directories; block requests with the digest of their content.
 //!
-//! `ts pid process lba size op major minor digest`, blank-separated: ns since an arbitrary start, sectors of 512
-//! bytes. The name of a process may hold blanks, so the last six words are counted from the end.
+//! `ts pid process lba size op major minor digest`, blank-separated: ns since an arbitrary start,
+//! sectors of 512 bytes. The name of a process may hold blanks, so the last six words are counted
+//! from the end.
 //!
-//! Source: R. Koller, R. Rangaswami, "I/O Deduplication", FAST 2010; README of SNIA IOTTA sets 390, 391, 411, 414.
+//! Source: R. Koller, R. Rangaswami, "I/O Deduplication", FAST 2010; README of SNIA IOTTA sets 390,
+//! 391, 411, 414.
 
 use super::decode::{Format, Probe, Reads, Sink, TimeMeaning};
 use super::record::{Record, TraceOp};

@@ -1,6 +1,7 @@
 //! K5cloud: block requests of a thousand virtual machines' volumes in a production cloud.
 //!
-//! `volume,seconds,op,offset,size`: seconds with decimals since the collection began, offset and size in bytes.
+//! `volume,seconds,op,offset,size`: seconds with decimals since the collection began, offset and
+//! size in bytes.
 //!
 //! Source: SNIA IOTTA, parallel traces, "K5cloud".
 

@@ -1,9 +1,10 @@
 //! MQSim traces, a simulator of solid state drives.
 //!
-//! `time device sector sectors type`, blank-separated whole numbers: sectors of 512 bytes, type **0 writes, 1 reads**. The
-//! unit of the time stands in MQSim's configuration and not in the trace. It is taken as nanoseconds, as in MQSim's own
-//! examples, unless `--time-unit` says otherwise, and that is told, because whoever errs here sees drives of
-//! endless speed. A DiskSim trace of whole milliseconds looks the same, and must be named.
+//! `time device sector sectors type`, blank-separated whole numbers: sectors of 512 bytes, type **0
+//! writes, 1 reads**. The unit of the time stands in MQSim's configuration and not in the trace. It
+//! is taken as nanoseconds, as in MQSim's own examples, unless `--time-unit` says otherwise, and
+//! that is told, because whoever errs here sees drives of endless speed. A DiskSim trace of whole
+//! milliseconds looks the same, and must be named.
 //!
 //! Source: MQSim, README and `ASCII_Trace_Definition.h`.
 

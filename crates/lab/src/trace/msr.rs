@@ -1,10 +1,11 @@
 //! MSR Cambridge: a week of 36 volumes of an enterprise data centre.
 //!
-//! `filetime,host,disk,Read|Write,offset,bytes,response`: times count 100 ns, the first from 1601 (a Windows FILETIME)
-//! when the request was issued, the last how long it took. A disk number repeats from host to host, so a device
-//! is host and disk together. Offsets and sizes are bytes.
+//! `filetime,host,disk,Read|Write,offset,bytes,response`: times count 100 ns, the first from 1601
+//! (a Windows FILETIME) when the request was issued, the last how long it took. A disk number
+//! repeats from host to host, so a device is host and disk together. Offsets and sizes are bytes.
 //!
-//! Source: D. Narayanan, A. Donnelly, A. Rowstron, "Write Off-Loading", FAST 2008; README of SNIA IOTTA set 388.
+//! Source: D. Narayanan, A. Donnelly, A. Rowstron, "Write Off-Loading", FAST 2008; README of SNIA
+//! IOTTA set 388.
 
 use super::decode::{Format, Probe, Reads, Sink, TimeKind, TimeMeaning};
 use super::record::{Record, TraceOp};

@@ -5,10 +5,11 @@
 //!  fio-11375   [001] d..1.  2929.633891: block_bio_queue: 254,0 WS 187126224 + 128 [fio]
 //! ```
 //!
-//! What stands before the time differs from tool to tool, and a command name may hold anything, so a line is read from its
-//! event's name: back to the time, forward to what the event says. Arrivals are `block_bio_queue`, else
-//! `block_io_start`, else `block_rq_issue`; issues and completions give the times that requests took. Lines of other events
-//! and of call chains are passed over, lost events are counted. perf prints microseconds unless told `--ns`.
+//! What stands before the time differs from tool to tool, and a command name may hold anything, so
+//! a line is read from its event's name: back to the time, forward to what the event says. Arrivals
+//! are `block_bio_queue`, else `block_io_start`, else `block_rq_issue`; issues and completions give
+//! the times that requests took. Lines of other events and of call chains are passed over, lost
+//! events are counted. perf prints microseconds unless told `--ns`.
 //!
 //! Source: Linux `include/trace/events/block.h` (6.18, and 4.x for the older forms).
 
@@ -48,15 +49,10 @@ struct BlockEvent<'a> {
 
 impl<'a> BlockEvent<'a> {
     fn find(line: &'a [u8]) -> Option<BlockEvent<'a>> {
-        let mut from = 0;
-        while let Some(found) = memchr::memmem::find(&line[from..], PREFIX) {
-            let at = from + found;
-            if let Some(event) = BlockEvent::at(line, at) {
-                return Some(event);
-            }
-            from = at + 1;
-        }
-        None
+        // The last letter of the prefix is rare before the name, so that there is little to try.
+        memchr::memchr_iter(b'_', line)
+            .filter(|at| line[..=*at].ends_with(PREFIX))
+            .find_map(|at| BlockEvent::at(line, at + 1 - PREFIX.len()))
     }
 
     /// The event whose name stands here, if a time stands before it.
@@ -98,7 +94,8 @@ fn time(text: &[u8]) -> Option<(i64, u32)> {
     Some((ts, digits as u32))
 }
 
-/// A line that these tools write and that is no block event: another event, a frame of a call chain, a loss.
+/// A line that these tools write and that is no block event: another event, a frame of a call
+/// chain, a loss.
 fn is_other_event(line: &[u8]) -> bool {
     let stamped =
         |colon: usize| line.get(colon + 1) == Some(&b' ') && time(&line[..colon]).is_some();
@@ -117,8 +114,8 @@ fn is_call_frame(line: &[u8]) -> bool {
         && line.ends_with(b")")
 }
 
-/// How many events a line says were lost: `LOST 5 events!`, `[LOST 5 EVENTS]`, `[5 EVENTS DROPPED]`,
-/// `PERF_RECORD_LOST lost 5`.
+/// How many events a line says were lost: `LOST 5 events!`, `[LOST 5 EVENTS]`, `[5 EVENTS
+/// DROPPED]`, `PERF_RECORD_LOST lost 5`.
 fn lost(line: &[u8]) -> Option<u64> {
     let number = |text: &[u8]| {
         let digit = text.iter().position(u8::is_ascii_digit)?;

@@ -1,8 +1,9 @@
 //! The letters by which Linux prints what a block request does, and its priority in words.
 //!
-//! `blk_fill_rwbs` writes, in this order and each only when it applies: `F` preflush, the operation, `F` FUA, `A` readahead,
-//! `S` sync, `M` metadata, `U` atomic. The operation is `R`, `W`, `D` discard, `DE` secure erase, `F` flush, `N` none of
-//! these, or `Z` and a letter for a zone operation, of which only `ZA` (append) carries data.
+//! `blk_fill_rwbs` writes, in this order and each only when it applies: `F` preflush, the
+//! operation, `F` FUA, `A` readahead, `S` sync, `M` metadata, `U` atomic. The operation is `R`,
+//! `W`, `D` discard, `DE` secure erase, `F` flush, `N` none of these, or `Z` and a letter for a
+//! zone operation, of which only `ZA` (append) carries data.
 //!
 //! Source: Linux `kernel/trace/blktrace.c`, `include/trace/events/block.h`.
 

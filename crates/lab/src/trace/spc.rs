@@ -1,9 +1,11 @@
 //! SPC trace format, as UMass publishes Financial1/2 and WebSearch1-3.
 //!
-//! `asu,lba,bytes,opcode,seconds[,anything]`, blanks around fields allowed. The ASU is a device of its own; addresses
-//! count blocks whose size the format leaves open: 512 bytes in all published traces, otherwise `--block-size`.
+//! `asu,lba,bytes,opcode,seconds[,anything]`, blanks around fields allowed. The ASU is a device of
+//! its own; addresses count blocks whose size the format leaves open: 512 bytes in all published
+//! traces, otherwise `--block-size`.
 //!
-//! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1 (2002).
+//! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1
+//! (2002).
 
 use super::decode::{Decoder, Format, Made, Options, Probe, Reads, Sink, TimeMeaning};
 use super::record::{Record, TraceOp};

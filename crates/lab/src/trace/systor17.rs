@@ -1,11 +1,12 @@
 //! SYSTOR '17: block requests of an enterprise's virtual desktops, captured on the storage network.
 //!
-//! `timestamp,response,type,lun,offset,size` with a header line: Unix seconds with nine decimals, of which six mean
-//! something, the response in seconds, bytes. Response and type are empty where the answer was not seen; such a request could
-//! have been anything, so it is left out and counted as lost.
+//! `timestamp,response,type,lun,offset,size` with a header line: Unix seconds with nine decimals,
+//! of which six mean something, the response in seconds, bytes. Response and type are empty where
+//! the answer was not seen; such a request could have been anything, so it is left out and counted
+//! as lost.
 //!
-//! Source: C. Lee et al., "Understanding storage traffic characteristics on enterprise virtual desktop
-//! infrastructure", SYSTOR 2017; README of SNIA IOTTA set 4928.
+//! Source: C. Lee et al., "Understanding storage traffic characteristics on enterprise virtual
+//! desktop infrastructure", SYSTOR 2017; README of SNIA IOTTA set 4928.
 
 use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeKind, TimeMeaning};
 use super::record::{Record, TraceOp};

@@ -1,8 +1,8 @@
 //! Tencent CBS: block requests of 5,584 cloud volumes over nine days.
 //!
-//! `timestamp,offset,size,type,volume`: Unix seconds, sectors of 512 bytes, type 0 reads and 1 writes. A second holds
-//! thousands of requests, so every record is marked as coarse and the pipeline spreads them; queueing in such a trace
-//! means little otherwise.
+//! `timestamp,offset,size,type,volume`: Unix seconds, sectors of 512 bytes, type 0 reads and 1
+//! writes. A second holds thousands of requests, so every record is marked as coarse and the
+//! pipeline spreads them; queueing in such a trace means little otherwise.
 //!
 //! Source: the README of SNIA IOTTA set 27917.
 
@@ -10,7 +10,8 @@ use super::decode::{Format, Probe, Reads, Sink, TimeKind, TimeMeaning};
 use super::record::{Flags, Record, TraceOp};
 use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text};
 
-/// Unix seconds of the years 2001 to 2033, ten digits: what tells these lines from others with five numbers.
+/// Unix seconds of the years 2001 to 2033, ten digits: what tells these lines from others with five
+/// numbers.
 const PLAUSIBLE_SECONDS: std::ops::Range<u64> = 1_000_000_000..2_000_000_000;
 
 /// The card.

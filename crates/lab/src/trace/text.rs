@@ -1,9 +1,10 @@
 //! What all text formats share: bytes become lines, lines become numbers.
 //!
-//! A format in text is a [`Lines`]: it turns one line into at most one record. [`Text`] does the rest of a decoder for
-//! it: ends of lines in both styles, byte order mark, comments, blank lines, one header line, lines that do not
-//! parse (counted, the first kept with their number, an error with `strict`) and lines without an end.
-//! Nothing here allocates, but for messages. Cost: one `memchr` a line.
+//! A format in text is a [`Lines`]: it turns one line into at most one record. [`Text`] does the
+//! rest of a decoder for it: ends of lines in both styles, byte order mark, comments, blank lines,
+//! one header line, lines that do not parse (counted, the first kept with their number, an error
+//! with `strict`) and lines without an end. Nothing here allocates, but for messages. Cost: one
+//! `memchr` a line.
 
 use memchr::memchr;
 
@@ -26,11 +27,13 @@ pub(super) const fn arrivals(resolution_ns: u64) -> TimeMeaning {
     }
 }
 
-/// Longest line that is looked at, in bytes; the longest line that any format writes (a passthrough command with its
-/// bytes) has a few hundred. A longer one is a bad line, and is never held in memory.
+/// Longest line that is looked at, in bytes; the longest line that any format writes (a passthrough
+/// command with its bytes) has a few hundred. A longer one is a bad line, and is never held in
+/// memory.
 pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Records that one call of `decode` appends at most, so that a mapped file does not become records all at once.
+/// Records that one call of `decode` appends at most, so that a mapped file does not become records
+/// all at once.
 pub(super) const BATCH_RECORDS_MAX: usize = 1 << 16;
 
 /// A text format: one line in, at most one record out.
@@ -122,7 +125,8 @@ impl<P: Lines> Text<P> {
         Ok(())
     }
 
-    /// Blank lines come here too: no format takes one, and so the good lines need not be looked at for it.
+    /// Blank lines come here too: no format takes one, and so the good lines need not be looked at
+    /// for it.
     #[cold]
     fn odd(
         &mut self,

@@ -1,13 +1,16 @@
 //! Which column of a table is what, and in which unit: from its header or from the user.
 //!
-//! A header's name is a word that people use for the thing, perhaps with a unit: `time_us`, `Offset (bytes)`, `size_kib`,
-//! `lba`. Without a unit, times must tell by their size (see `mod.rs`), addresses called `offset` are bytes, those called `lba`
-//! or `sector` count 512 bytes. A unit that is not known makes the column unknown: nothing is guessed.
+//! A header's name is a word that people use for the thing, perhaps with a unit: `time_us`, `Offset
+//! (bytes)`, `size_kib`, `lba`. Without a unit, times must tell by their size (see `mod.rs`),
+//! addresses called `offset` are bytes, those called `lba` or `sector` count 512 bytes. A unit that
+//! is not known makes the column unknown: nothing is guessed.
 //!
-//! The user's description is `ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1`, columns from 1, or the options of
-//! libCacheSim's CSV reader, `time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,delimiter=;,has-header=true`.
+//! The user's description is `ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1`, columns from 1,
+//! or the options of libCacheSim's CSV reader,
+//! `time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,delimiter=;,has-header=true`.
 //!
-//! Source: the tables of names in our own Parquet schema; libCacheSim, `doc/quickstart_cachesim.md`.
+//! Source: the tables of names in our own Parquet schema; libCacheSim,
+//! `doc/quickstart_cachesim.md`.
 
 use super::super::TraceError;
 use super::super::decode::TimeUnit;
@@ -203,7 +206,8 @@ fn rank(column: Column) -> u64 {
 }
 
 impl Columns {
-    /// What a header says; `None` if it does not name where requests begin and how long they are, and when or what.
+    /// What a header says; `None` if it does not name where requests begin and how long they are,
+    /// and when or what.
     pub(super) fn of_header(line: &[u8], time_unit: Option<TimeUnit>) -> Option<Columns> {
         let text = std::str::from_utf8(line).ok()?.trim_start_matches('#');
         let delimiter = Delimiter::of(text.as_bytes());

@@ -1,12 +1,13 @@
 //! Tables in text: any delimiter, columns named by a header or by the user.
 //!
-//! The files that scripts write, our own exports, and all formats that nobody has named yet. `columns.rs` says which
-//! column is what. `table.rs` reads rows.
+//! The files that scripts write, our own exports, and all formats that nobody has named yet.
+//! `columns.rs` says which column is what. `table.rs` reads rows.
 //!
-//! What a table does not say is not made up. Plain times without a unit must be absolute, so that their size tells the unit:
-//! from 1e9 seconds, 1e12 milliseconds, 1e15 microseconds, 1e18 nanoseconds, about 1.3e17 Windows ticks; else
-//! `--time-unit` is asked for. Operations are `R`, `read`, `0` and the like, or the letters of a tracepoint; a table
-//! without them holds reads, and says so. Without a device column the file is the device.
+//! What a table does not say is not made up. Plain times without a unit must be absolute, so that
+//! their size tells the unit: from 1e9 seconds, 1e12 milliseconds, 1e15 microseconds, 1e18
+//! nanoseconds, about 1.3e17 Windows ticks; else `--time-unit` is asked for. Operations are `R`,
+//! `read`, `0` and the like, or the letters of a tracepoint; a table without them holds reads, and
+//! says so. Without a device column the file is the device.
 
 mod columns;
 mod table;

@@ -1,4 +1,5 @@
-//! Reads rows of a table once it is known which column is what: numbers in place, without splitting the line first.
+//! Reads rows of a table once it is known which column is what: numbers in place, without splitting
+//! the line first.
 //!
 //! Cost: a nanosecond or two a column.
 
@@ -286,7 +287,8 @@ fn whole(cursor: &mut Cursor<'_>) -> Option<u64> {
     Some(value)
 }
 
-/// A time as floats are printed, `1.25e-05`; `start` is all from its sign on, `cursor` stands at the `e`.
+/// A time as floats are printed, `1.25e-05`; `start` is all from its sign on, `cursor` stands at
+/// the `e`.
 #[cold]
 fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
     let mantissa = &start[..start.len() - cursor.rest().len()];

@@ -8,9 +8,10 @@
 //! 2001 t.img sync 0 0              t.img read 1011712 4096
 //! ```
 //!
-//! Version 3 stamps every action in microseconds since the start of the job. Version 2 has times only where something
-//! waits, and what a wait means is disputed (see `wait.rs`). Version 1, `rw, offset, length` without a first line, has no
-//! times. Offsets and lengths are bytes; those of `sync` and `datasync` mean nothing. A file is a device.
+//! Version 3 stamps every action in microseconds since the start of the job. Version 2 has times
+//! only where something waits, and what a wait means is disputed (see `wait.rs`). Version 1, `rw,
+//! offset, length` without a first line, has no times. Offsets and lengths are bytes; those of
+//! `sync` and `datasync` mean nothing. A file is a device.
 //!
 //! Source: fio, `HOWTO`, "Trace file format", and `iolog.c`.
 
@@ -190,7 +191,8 @@ impl Fio {
 }
 
 impl Lines for Fio {
-    const SHAPE: &'static str = "`[microseconds] file add|open|close` or `[microseconds] file read|write|sync|datasync|trim offset length`";
+    const SHAPE: &'static str = "`[microseconds] file add|open|close` or \
+         `[microseconds] file read|write|sync|datasync|trim offset length`";
 
     fn line(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
         match self.version {

@@ -1,11 +1,13 @@
 //! What the waits of a fio iolog of version 2 mean.
 //!
-//! `file wait T 0` is, by the manual, T microseconds after the previous wait; fio's replay has long taken it as T
-//! milliseconds after the start. Logs of both kinds exist. Waits that never fall over the whole file, and are at least two, are
-//! taken as times since the start, others as relative; the user may decide.
+//! `file wait T 0` is, by the manual, T microseconds after the previous wait; fio's replay has long
+//! taken it as T milliseconds after the start. Logs of both kinds exist. Waits that never fall over
+//! the whole file, and are at least two, are taken as times since the start, others as relative;
+//! the user may decide.
 //!
-//! To know whether they never fall, records are held back until one falls or the file ends, at most [`HELD_MAX`] of
-//! them. If one falls after that, the file cannot be read without being told, and the error says how.
+//! To know whether they never fall, records are held back until one falls or the file ends, at most
+//! [`HELD_MAX`] of them. If one falls after that, the file cannot be read without being told, and
+//! the error says how.
 //!
 //! Source: fio, `HOWTO` and `iolog.c`; fio issue 756.
 

@@ -1,8 +1,11 @@
-//! Writes requests as a fio iolog of version 3, so that `fio --read_iolog` replays what was simulated.
+//! Writes requests as a fio iolog of version 3, so that `fio --read_iolog` replays what was
+//! simulated.
 //!
-//! Devices become files (fio's `replay_redirect` points them elsewhere), stamps are microseconds, cut. All stamps are one
-//! higher than the time: fio takes a stamp of 0 for none and would not wait for the request after it. What fio would read
-//! otherwise than it was meant is refused: blanks in names, lengths from 4 GiB, operations it does not have.
+//! Devices become files (fio's `replay_redirect` points them elsewhere), stamps are microseconds,
+//! cut. All stamps are one higher than the time: fio takes a stamp of 0 for none and would not wait
+//! for the request after it. What fio would read otherwise than it was meant is refused: blanks in
+//! names, lengths from 4 GiB, operations it does not have. fio 3.33 itself passes over `trim` (and
+//! says `bad ddir: 2`), later ones replay it.
 //!
 //! Source: fio 3.33, `iolog.c`, `read_iolog`.
 
