@@ -11,7 +11,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::units::Duration;
 
-use crate::support::{Ask, DISK, NULL, Rig, blueprint, oracle, scheduler};
+use crate::support::{Ask, DISK, NULL, Rig, blueprint, complete_disk, oracle, scheduler};
 
 /// Case, part, reason.
 const EXCUSED: &[(&str, &str, &str)] = &[
@@ -41,9 +41,10 @@ fn rig(part: &str, oracle_name: &str, drive: &str) -> Rig {
 
 /// Runs a case for every scheduler, oracle and drive; says which one failed.
 fn for_all(case: &dyn Fn(&dyn Fn() -> Rig)) {
+    let complete = complete_disk();
     for part in sched::TABLE {
         for sight in drive::oracle::TABLE {
-            for (kind, text) in [("disk", DISK), ("null", NULL)] {
+            for (kind, text) in [("disk", DISK), ("null", NULL), ("complete disk", &complete)] {
                 let fresh = || rig(part.name, sight.name, text);
                 let outcome = catch_unwind(AssertUnwindSafe(|| case(&fresh)));
                 assert!(

@@ -6,7 +6,7 @@ use nearslot_core::request::Op;
 use nearslot_core::units::{Duration, Instant};
 use proptest::prelude::*;
 
-use crate::support::{Ask, DISK, NULL, Rig, blueprint, oracle, scheduler};
+use crate::support::{Ask, DISK, NULL, Rig, blueprint, complete_disk, oracle, scheduler};
 
 /// What waits, in order of arrival: all that a twin keeps of its queue.
 pub(crate) type Queue = Vec<Io>;
@@ -103,7 +103,7 @@ pub(crate) fn compare<D: Definition + 'static>(
     steps: &[Step],
     definition: impl Fn() -> D,
 ) {
-    for text in [DISK, NULL] {
+    for text in [DISK, NULL, &complete_disk()] {
         let blueprint = blueprint(text);
         let pair = Pair {
             clever: scheduler(part, &*blueprint),

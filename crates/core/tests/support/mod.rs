@@ -30,6 +30,26 @@ pub(crate) const DISK: &str = "
     cylinder_skew_sectors = 4
 ";
 
+/// The same disk with a buffer, so that it reads ahead and writes behind by itself.
+pub(crate) fn complete_disk() -> String {
+    let buffer = "
+    [buffer]
+    segments = 3
+    segment_blocks = 64
+    write_segments_max = 1
+    read_ahead = 'blocks'
+    read_ahead_min_blocks = 2
+    read_ahead_max_blocks = 40
+    write_behind = 'any'
+    [overheads]
+    read_miss_after_read_ms = 0.21
+    read_miss_after_write_ms = 0.32
+    write_after_read_ms = 0.43
+    write_after_write_ms = 0.54
+    [[zones]]";
+    DISK.replacen("[[zones]]", buffer, 1)
+}
+
 /// A drive where every place is as good as every other.
 pub(crate) const NULL: &str = "kind = 'null'\ncapacity_blocks = 12_800\nservice_us = 5000.0";
 
@@ -135,6 +155,7 @@ impl Rig {
         let mut seeks = 0;
         loop {
             self.now += late;
+            self.oracle.advance(self.now);
             let view = View {
                 now: self.now,
                 oracle: &*self.oracle,

@@ -64,6 +64,8 @@ pub(super) struct CompleteOracle {
     freed: Controller,
     /// The instant that `freed` is about; none while the drive is at work.
     now: Option<Instant>,
+    /// The least time from then until the arm can begin to move, whatever it is for.
+    least_ready: Duration,
 }
 
 impl CompleteOracle {
@@ -73,6 +75,7 @@ impl CompleteOracle {
             freed: twin.clone(),
             twin,
             now: Some(Instant::ZERO),
+            least_ready: Duration::ZERO,
         }
     }
 
@@ -96,6 +99,8 @@ impl Oracle for CompleteOracle {
         self.twin.rest_until(now);
         self.freed.clone_from(&self.twin);
         self.freed.free_arm();
+        let ready = [Op::Read, Op::Write].map(|op| self.ready(now, op).since(now));
+        self.least_ready = ready[0].min(ready[1]);
     }
 
     fn head(&self) -> Head {
@@ -111,7 +116,7 @@ impl Oracle for CompleteOracle {
     }
 
     fn reach(&self, distance: u32) -> Duration {
-        self.twin.mechanics.reach(distance)
+        self.least_ready + self.twin.mechanics.reach(distance)
     }
 
     fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
@@ -137,6 +142,7 @@ impl Oracle for CompleteOracle {
     fn started(&mut self, now: Instant, command: &Command) {
         self.twin.carry_out(now.max(self.twin.now), command);
         self.now = None;
+        self.least_ready = Duration::ZERO;
     }
 
     fn observed(&mut self, now: Instant, _done: &DriveDone) {
