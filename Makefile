@@ -1,4 +1,6 @@
-# Every action by name, once. `make demo` and `make test` work on a fresh machine: what is missing is installed
+# Every action by name, once. Cargo always builds the whole workspace: with one package alone it would choose other
+# features of shared dependencies and compile them again.
+# `make demo` and `make test` work on a fresh machine: what is missing is installed
 # (Debian packages by apt-get as root, the rest by cargo, npm and pip from their registries).
 
 SHELL := /bin/bash
@@ -29,7 +31,7 @@ demo: $(NEARSLOT) ## Build, inspect and compare a real trace, write out/report.h
 build: $(NEARSLOT) ## Build the command
 
 $(NEARSLOT): rust $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock)
-	$(CARGO) build --release --locked -p nearslot
+	$(CARGO) build --release --locked --workspace
 	@touch $@
 
 check: fmt lint unit ## Format, lint, rules of the house, unit tests: under two minutes when warm
@@ -43,7 +45,7 @@ lint: rust
 
 unit: rust
 	$(CARGO) test --workspace --lib --locked -q
-	$(CARGO) test -p nearslot-core --test tidy --locked -q
+	$(CARGO) test --workspace --test tidy --locked -q
 
 test: fmt lint peers ## Everything that CI runs
 	$(CARGO) test --workspace --locked
@@ -56,7 +58,7 @@ examples: $(NEARSLOT)
 	test -s out/report.html
 
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
-	$(CARGO) test -p nearslot-lab --test fuzz_readers --locked -q
+	$(CARGO) test --workspace --test fuzz_readers --locked -q
 
 web: node $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
 	cd web && npm ci --no-audit --no-fund && npm test

@@ -99,7 +99,8 @@ def compare(
         load: A scenario, a scenario file (``*.toml``), or files of a trace.
         vary: Settings and the values each takes in turn, the last varying fastest:
             ``{"sched": ["look", "satf"], "depth": [1, 8]}``; knobs as
-            ``"sched.weight_ms_per_s"``. When left out, a trace is compared under `SCHEDULERS_DEFAULT`, and a scenario is run as it is.
+            ``"sched.weight_ms_per_s"``. When left out, a trace is compared under
+            `SCHEDULERS_DEFAULT`, and a scenario is run as it is.
         jobs: Runs at a time; one per core when left out. It changes nothing but the time.
         requests: Keep a row per request of every run (`Results.requests`).
         series: Keep what plots need.
