@@ -24,8 +24,9 @@ pub(crate) static FORMAT: Format = Format {
     summary: "biosnoop of bcc or libbpf-tools, with its header",
     source: "bcc, tools/biosnoop.py",
     probe: Probe::Magic(|bytes| {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
-        Columns::of(&bytes[..end]).is_some()
+        is_header(&bytes[..end])
     }),
     reads: Reads::Stream(|options| Ok(Text::boxed(Biosnoop::default(), options))),
 };
@@ -47,6 +48,11 @@ struct Columns {
     behind: usize,
     /// Where QUE is among them.
     wait: Option<usize>,
+}
+
+/// Whether this is the line that names biosnoop's columns.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    Columns::of(line).is_some()
 }
 
 impl Columns {

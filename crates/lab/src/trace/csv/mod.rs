@@ -12,6 +12,7 @@
 mod columns;
 mod table;
 
+use super::biosnoop;
 use super::decode::{
     Anomaly, Decoder, Format, Made, Naming, Options, Probe, Reads, Sink, TimeKind, TimeMeaning,
 };
@@ -43,8 +44,12 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
     Ok(Text::boxed(csv, options))
 }
 
-/// How much a first line names.
+/// How much a first line names. That of biosnoop names columns too, but its commands may hold blanks: it has a reader of
+/// its own.
 fn naming(line: &[u8]) -> Naming {
+    if biosnoop::is_header(line) {
+        return Naming::Nothing;
+    }
     match Columns::of_header(line, None) {
         None => Naming::Nothing,
         Some(columns) if columns.clock == Clock::Unknown => Naming::Columns,
