@@ -1,6 +1,9 @@
 //! The way from files to requests: several files, one device, limits, clocks, disorder, and everything that can be wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -46,10 +49,18 @@ fn plain() -> OpenOptions {
 
 /// Alibaba lines: device, read, place, 4 KiB, microseconds.
 fn alibaba(requests: &[(u32, u64)]) -> String {
-    requests.iter().fold(String::new(), |mut text, (device, microseconds)| {
-        writeln!(text, "{device},R,{},4096,{}", microseconds * 8192, 1_577_808_000_000_000 + microseconds).unwrap();
-        text
-    })
+    requests
+        .iter()
+        .fold(String::new(), |mut text, (device, microseconds)| {
+            writeln!(
+                text,
+                "{device},R,{},4096,{}",
+                microseconds * 8192,
+                1_577_808_000_000_000 + microseconds
+            )
+            .unwrap();
+            text
+        })
 }
 
 #[test]
@@ -58,10 +69,31 @@ fn files_are_merged_by_time_and_share_their_devices() {
     let one = folder.file("one.csv", alibaba(&[(7, 0), (8, 30), (7, 50)]));
     let two = folder.file("two.csv", alibaba(&[(9, 10), (7, 20), (8, 50)]));
     let (records, header) = read(&[one, two], &plain()).unwrap();
-    let order: Vec<(i64, &str)> =
-        records.iter().map(|record| (record.ts / 1000, header.devices[record.dev as usize].name.as_str())).collect();
-    assert_eq!(order, [(0, "7"), (10, "9"), (20, "7"), (30, "8"), (50, "7"), (50, "8")]);
-    let seven = header.devices.iter().find(|device| device.name == "7").unwrap();
+    let order: Vec<(i64, &str)> = records
+        .iter()
+        .map(|record| {
+            (
+                record.ts / 1000,
+                header.devices[record.dev as usize].name.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        order,
+        [
+            (0, "7"),
+            (10, "9"),
+            (20, "7"),
+            (30, "8"),
+            (50, "7"),
+            (50, "8")
+        ]
+    );
+    let seven = header
+        .devices
+        .iter()
+        .find(|device| device.name == "7")
+        .unwrap();
     assert_eq!((seven.requests, seven.end_byte), (3, 50 * 8192 + 4096));
     assert_eq!(header.epoch_unix_ns, Some(1_577_808_000_000_000_000));
     assert_eq!(header.files.len(), 2);
@@ -71,26 +103,45 @@ fn files_are_merged_by_time_and_share_their_devices() {
 fn one_device_may_be_chosen() {
     let folder = Folder::new();
     let path = folder.file("t.csv", alibaba(&[(7, 0), (8, 30), (7, 50)]));
-    let how = OpenOptions { device: Some("8".to_owned()), ..plain() };
+    let how = OpenOptions {
+        device: Some("8".to_owned()),
+        ..plain()
+    };
     let (records, header) = read(&[path.clone()], &how).unwrap();
     assert_eq!((records.len(), records[0].ts), (1, 0));
-    let counts: Vec<u64> = header.devices.iter().map(|device| device.requests).collect();
+    let counts: Vec<u64> = header
+        .devices
+        .iter()
+        .map(|device| device.requests)
+        .collect();
     assert_eq!(counts, [2, 1], "devices that were left out are counted too");
-    let how = OpenOptions { device: Some("sda".to_owned()), ..plain() };
+    let how = OpenOptions {
+        device: Some("sda".to_owned()),
+        ..plain()
+    };
     let error = refusal(&[path], &how);
-    assert!(error.contains("has no device `sda`; it has: 7 (2 requests), 8 (1 requests)"), "{error}");
+    assert!(
+        error.contains("has no device `sda`; it has: 7 (2 requests), 8 (1 requests)"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_limit_takes_the_first_in_time() {
     let folder = Folder::new();
     let path = folder.file("t.csv", alibaba(&[(1, 90), (1, 10), (1, 50), (1, 20)]));
-    let how = OpenOptions { limit: Some(2), ..plain() };
+    let how = OpenOptions {
+        limit: Some(2),
+        ..plain()
+    };
     let (records, header) = read(&[path.clone()], &how).unwrap();
     let places: Vec<u64> = records.iter().map(|record| record.offset / 8192).collect();
     assert_eq!(places, [10, 20]);
     assert!(header.limited);
-    let how = OpenOptions { limit: Some(0), ..plain() };
+    let how = OpenOptions {
+        limit: Some(0),
+        ..plain()
+    };
     assert!(refusal(&[path], &how).contains("at least 1"));
 }
 
@@ -98,7 +149,10 @@ fn a_limit_takes_the_first_in_time() {
 fn times_may_stay_absolute() {
     let folder = Folder::new();
     let path = folder.file("t.csv", alibaba(&[(1, 5), (1, 6)]));
-    let how = OpenOptions { absolute: true, ..plain() };
+    let how = OpenOptions {
+        absolute: true,
+        ..plain()
+    };
     let (records, header) = read(&[path], &how).unwrap();
     assert_eq!(records[0].ts, 1_577_808_000_000_005_000);
     assert_eq!(header.epoch_unix_ns, Some(0));
@@ -120,8 +174,20 @@ fn disorder_beyond_the_window_is_told_and_can_be_sorted() {
     };
     assert!(matches!(error, TraceError::OutOfOrder { .. }));
     let error = error.to_string();
-    assert!(error.contains("t.csv") && error.contains("2.000 s earlier") && error.contains("--sort"), "{error}");
-    for how in [OpenOptions { sort: true, ..plain() }, OpenOptions { reorder_window_ns: 3_000_000_000, ..plain() }] {
+    assert!(
+        error.contains("t.csv") && error.contains("2.000 s earlier") && error.contains("--sort"),
+        "{error}"
+    );
+    for how in [
+        OpenOptions {
+            sort: true,
+            ..plain()
+        },
+        OpenOptions {
+            reorder_window_ns: 3_000_000_000,
+            ..plain()
+        },
+    ] {
         let (records, header) = read(&[path.clone()], &how).unwrap();
         assert_eq!(records.len(), 200_000);
         assert_eq!(header.anomalies.of(Anomaly::Inversion), 1);
@@ -132,7 +198,10 @@ fn disorder_beyond_the_window_is_told_and_can_be_sorted() {
 #[test]
 fn a_short_trace_is_sorted_whatever_its_disorder() {
     let folder = Folder::new();
-    let path = folder.file("t.csv", alibaba(&[(1, 9_000_000_000), (1, 0), (1, 8_000_000)]));
+    let path = folder.file(
+        "t.csv",
+        alibaba(&[(1, 9_000_000_000), (1, 0), (1, 8_000_000)]),
+    );
     let (records, header) = read(&[path], &plain()).unwrap();
     assert_eq!(records.len(), 3);
     let steps = header.anomalies.of(Anomaly::ClockStep);
@@ -142,17 +211,31 @@ fn a_short_trace_is_sorted_whatever_its_disorder() {
 #[test]
 fn coarse_stamps_are_spread() {
     let folder = Folder::new();
-    let lines: String = [0, 0, 0, 0, 3].map(|second| format!("{},80,8,1,17\n", 1_538_323_200 + second)).concat();
+    let lines: String = [0, 0, 0, 0, 3]
+        .map(|second| format!("{},80,8,1,17\n", 1_538_323_200 + second))
+        .concat();
     let path = folder.file("t.csv", lines);
     let times = |how: &OpenOptions| -> (Vec<i64>, Option<Spread>) {
         let (records, header) = read(&[path.clone()], how).unwrap();
         assert!(records.iter().all(|record| record.flags.has(Flags::COARSE)));
-        (records.iter().map(|record| record.ts / 1_000_000).collect(), header.spread)
+        (
+            records.iter().map(|record| record.ts / 1_000_000).collect(),
+            header.spread,
+        )
     };
-    assert_eq!(times(&plain()), (vec![0, 250, 500, 750, 3000], Some(Spread::Even)));
-    let none = OpenOptions { spread: Spread::None, ..plain() };
+    assert_eq!(
+        times(&plain()),
+        (vec![0, 250, 500, 750, 3000], Some(Spread::Even))
+    );
+    let none = OpenOptions {
+        spread: Spread::None,
+        ..plain()
+    };
     assert_eq!(times(&none).0, [0, 0, 0, 0, 3000]);
-    let poisson = OpenOptions { spread: Spread::Poisson(4), ..plain() };
+    let poisson = OpenOptions {
+        spread: Spread::Poisson(4),
+        ..plain()
+    };
     let (drawn, said) = times(&poisson);
     assert_eq!((drawn[0], said), (0, Some(Spread::Poisson(4))));
     assert_eq!(times(&poisson).0, drawn);
@@ -162,7 +245,10 @@ fn coarse_stamps_are_spread() {
 fn marks_and_line_ends_of_other_systems_do_not_matter() {
     let folder = Folder::new();
     let text = alibaba(&[(1, 0), (1, 10)]).replace('\n', "\r\n");
-    let path = folder.file("t.csv", [b"\xef\xbb\xbf".as_slice(), text.as_bytes()].concat());
+    let path = folder.file(
+        "t.csv",
+        [b"\xef\xbb\xbf".as_slice(), text.as_bytes()].concat(),
+    );
     let (records, header) = read(&[path], &plain()).unwrap();
     assert_eq!((records.len(), header.anomalies.iter().count()), (2, 0));
 }
@@ -177,20 +263,41 @@ fn damage_inside_a_text_is_counted() {
     bytes.extend(alibaba(&[(1, 200)]).into_bytes());
     let path = folder.file("t.csv", bytes);
     let (records, header) = read(&[path.clone()], &plain()).unwrap();
-    assert_eq!((records.len(), header.anomalies.of(Anomaly::BadRecord)), (101, 2));
-    let strict = Options { strict: true, ..Options::default() };
-    let error = refusal(&[path], &OpenOptions { decode: strict, ..plain() });
-    assert!(error.contains("t.csv") && error.contains("line 101"), "{error}");
+    assert_eq!(
+        (records.len(), header.anomalies.of(Anomaly::BadRecord)),
+        (101, 2)
+    );
+    let strict = Options {
+        strict: true,
+        ..Options::default()
+    };
+    let error = refusal(
+        &[path],
+        &OpenOptions {
+            decode: strict,
+            ..plain()
+        },
+    );
+    assert!(
+        error.contains("t.csv") && error.contains("line 101"),
+        "{error}"
+    );
 }
 
 #[test]
 fn what_is_no_trace_says_why() {
     let folder = Folder::new();
-    let garbage: Vec<u8> = (0..5000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect();
+    let garbage: Vec<u8> = (0..5000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8)
+        .collect();
     for (name, bytes, word) in [
         ("empty", Vec::new(), "empty: is empty"),
         ("blank", b"\n\n# nothing\n".to_vec(), "only blank lines"),
-        ("prose", b"It was a dark\nand stormy night.\n".to_vec(), "no known format"),
+        (
+            "prose",
+            b"It was a dark\nand stormy night.\n".to_vec(),
+            "no known format",
+        ),
         ("noise", garbage, "binary, but of no known format"),
     ] {
         let path = folder.file(name, bytes);
@@ -210,10 +317,19 @@ fn what_is_no_trace_says_why() {
 fn a_forced_format_that_fits_nothing_shows_the_first_oddity() {
     let folder = Folder::new();
     let path = folder.file("t.csv", alibaba(&[(1, 0)]));
-    let how = OpenOptions { format: Some("blktrace".to_owned()), ..plain() };
+    let how = OpenOptions {
+        format: Some("blktrace".to_owned()),
+        ..plain()
+    };
     let error = refusal(&[path.clone()], &how);
-    assert!(error.contains("no request that blktrace can read") && error.contains("byte 0"), "{error}");
-    let how = OpenOptions { format: Some("blocktrace".to_owned()), ..plain() };
+    assert!(
+        error.contains("no request that blktrace can read") && error.contains("byte 0"),
+        "{error}"
+    );
+    let how = OpenOptions {
+        format: Some("blocktrace".to_owned()),
+        ..plain()
+    };
     let error = refusal(&[path], &how);
     assert!(error.contains("no trace format `blocktrace`"), "{error}");
 }
@@ -229,7 +345,11 @@ fn huge_and_empty_requests_follow_the_rules() {
     let (records, header) = read(&[path], &plain()).unwrap();
     assert_eq!(records.len(), 2);
     assert_eq!(records[0].op, TraceOp::Write);
-    for kind in [Anomaly::ZeroLength, Anomaly::Oversized, Anomaly::BeyondAddressSpace] {
+    for kind in [
+        Anomaly::ZeroLength,
+        Anomaly::Oversized,
+        Anomaly::BeyondAddressSpace,
+    ] {
         assert_eq!(header.anomalies.of(kind), 1, "{kind:?}");
     }
 }
