@@ -4,6 +4,11 @@
 //! not choosing. `satf by trying all` is the yardstick of the indexed search and makes the same choices: the sums
 //! of both runs are compared before anything is timed.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "criterion counts in std's durations"
+)]
+
 use std::hint::black_box;
 use std::time::Duration as WallTime;
 

@@ -4,6 +4,8 @@
 //! `cargo bench -p nearslot-lab --bench simulate [-- FILTER]`. Prints a row per scheduler, drive model and depth, with
 //! a digest of the outcome beside the time, so that a change of speed cannot hide a change of result.
 
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
 use std::sync::Arc;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};

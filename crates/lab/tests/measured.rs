@@ -10,12 +10,12 @@ fn measured(drive: &str) -> (Measured, Option<bool>, u64) {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/measured");
     let validation = validate::disksim(&data.join(drive)).unwrap();
     let checks = validation.checks.into_iter();
-    let found = checks.filter_map(|check| match check.finding {
+    let mut found = checks.filter_map(|check| match check.finding {
         Finding::Measured(found) => Some((found, check.pass, check.compared)),
         _ => None,
     });
     found
-        .last()
+        .next_back()
         .unwrap_or_else(|| panic!("{drive} has no measured.csv"))
 }
 

@@ -28,7 +28,7 @@ fn write(to: &mut dyn Write) {
     for i in 0..REQUESTS {
         let late = if i % 100 == 0 { 120 } else { 0 };
         let mut record = [0_u8; 40];
-        record[..4].copy_from_slice(&[0x28 + 2 * (i % 3 == 0) as u8, 0, 0, 2]);
+        record[..4].copy_from_slice(&[0x28 + 2 * u8::from(i % 3 == 0), 0, 0, 2]);
         record[8..12].copy_from_slice(&4096_u32.to_le_bytes());
         record[16..24]
             .copy_from_slice(&(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30).to_le_bytes());

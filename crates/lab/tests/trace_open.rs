@@ -107,7 +107,7 @@ fn one_device_may_be_chosen() {
         device: Some("8".to_owned()),
         ..plain()
     };
-    let (records, header) = read(&[path.clone()], &how).unwrap();
+    let (records, header) = read(std::slice::from_ref(&path), &how).unwrap();
     assert_eq!((records.len(), records[0].ts), (1, 0));
     let counts: Vec<u64> = header
         .devices
@@ -134,7 +134,7 @@ fn a_limit_takes_the_first_in_time() {
         limit: Some(2),
         ..plain()
     };
-    let (records, header) = read(&[path.clone()], &how).unwrap();
+    let (records, header) = read(std::slice::from_ref(&path), &how).unwrap();
     let places: Vec<u64> = records.iter().map(|record| record.offset / 8192).collect();
     assert_eq!(places, [10, 20]);
     assert!(header.limited);
@@ -169,7 +169,7 @@ fn disorder() -> String {
 fn disorder_beyond_the_window_is_told_and_can_be_sorted() {
     let folder = Folder::new();
     let path = folder.file("t.csv", disorder());
-    let Err(error) = read(&[path.clone()], &plain()) else {
+    let Err(error) = read(std::slice::from_ref(&path), &plain()) else {
         panic!("two seconds are beyond the window");
     };
     assert!(matches!(error, TraceError::OutOfOrder { .. }));
@@ -188,7 +188,7 @@ fn disorder_beyond_the_window_is_told_and_can_be_sorted() {
             ..plain()
         },
     ] {
-        let (records, header) = read(&[path.clone()], &how).unwrap();
+        let (records, header) = read(std::slice::from_ref(&path), &how).unwrap();
         assert_eq!(records.len(), 200_000);
         assert_eq!(header.anomalies.of(Anomaly::Inversion), 1);
         assert_eq!(header.anomalies.of(Anomaly::ClockStep), 1);
@@ -216,7 +216,7 @@ fn coarse_stamps_are_spread() {
         .concat();
     let path = folder.file("t.csv", lines);
     let times = |how: &OpenOptions| -> (Vec<i64>, Option<Spread>) {
-        let (records, header) = read(&[path.clone()], how).unwrap();
+        let (records, header) = read(std::slice::from_ref(&path), how).unwrap();
         assert!(records.iter().all(|record| record.flags.has(Flags::COARSE)));
         (
             records.iter().map(|record| record.ts / 1_000_000).collect(),
@@ -262,7 +262,7 @@ fn damage_inside_a_text_is_counted() {
     bytes.extend(b"\n");
     bytes.extend(alibaba(&[(1, 200)]).into_bytes());
     let path = folder.file("t.csv", bytes);
-    let (records, header) = read(&[path.clone()], &plain()).unwrap();
+    let (records, header) = read(std::slice::from_ref(&path), &plain()).unwrap();
     assert_eq!(
         (records.len(), header.anomalies.of(Anomaly::BadRecord)),
         (101, 2)
@@ -321,7 +321,7 @@ fn a_forced_format_that_fits_nothing_shows_the_first_oddity() {
         format: Some("blktrace".to_owned()),
         ..plain()
     };
-    let error = refusal(&[path.clone()], &how);
+    let error = refusal(std::slice::from_ref(&path), &how);
     assert!(
         error.contains("no request that blktrace can read") && error.contains("byte 0"),
         "{error}"

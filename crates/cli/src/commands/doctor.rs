@@ -59,7 +59,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     ];
     match args.format {
         TextFormat::Json => {
-            output::print_json(&Value::Array(trials.iter().map(as_json).collect()))?
+            output::print_json(&Value::Array(trials.iter().map(as_json).collect()))?;
         }
         TextFormat::Text => output::print(&trials.iter().map(as_text).collect::<String>())?,
     }

@@ -324,11 +324,7 @@ impl Rows {
                 .map(|column| column.value(row))
         };
         // A place beyond all addresses is refused, and counted, by the rules for every format.
-        let offset = self
-            .offset
-            .value(row)
-            .checked_mul(self.units.0)
-            .unwrap_or(u64::MAX);
+        let offset = self.offset.value(row).saturating_mul(self.units.0);
         let len = self.len.value(row).checked_mul(self.units.1)?;
         let mut record = Record::new(self.ts.value(row), op, offset, len, self.devs[row]?);
         record.client = self
