@@ -88,6 +88,12 @@ def test_the_page_is_written(results: nearslot.Results, tmp_path: Path) -> None:
         results.to_html(tmp_path / "nowhere" / "report.html")
 
 
+def test_the_page_describes_the_trace(scenario: Scenario, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    nearslot.run(scenario).to_html(page)
+    assert '"profile":{' in page.read_text()
+
+
 def test_results_print_as_the_table(results: nearslot.Results) -> None:
     assert "sched=satf" in str(results)
     assert nearslot.__version__ in str(results)

@@ -197,6 +197,7 @@ fn every_form_of_results_is_written() {
     assert!(output.status.success(), "{}", told(&output));
     let page = std::fs::read_to_string(&page).expect("the page");
     assert!(page.contains("sched=satf") && !page.contains("http://fonts"));
+    assert!(page.contains("\"profile\":{"), "the trace is described");
     assert!(std::fs::metadata(&rows).expect("written").len() > 1_000);
     let table = given(&output);
     for word in ["satf", "open", "seagate-cheetah-9lp", "seed"] {
@@ -258,4 +259,16 @@ fn synthetic_loads_run_without_a_trace() {
     ]);
     assert_eq!(results["trace"], Value::Null);
     assert_eq!(results["runs"].as_array().map(Vec::len), Some(4));
+    let warning = results["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("runs of depth 1, 8"), "{warning}");
+    assert_eq!(results["warnings"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_grid_over_fits_says_so() {
+    let desk = Desk::new();
+    let trace = desk.trace(100);
+    let words = ["compare", word(&trace), "--vary", "fit=wrap,scale"];
+    let results = json(&[&words[..], &["--format", "json"]].concat());
+    assert_eq!(results["trace"]["fit"], "varied");
 }

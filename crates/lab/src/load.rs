@@ -11,6 +11,7 @@ use std::sync::Arc;
 use nearslot_core::units::Blocks;
 use tempfile::NamedTempFile;
 
+use crate::inspect::{Against, Inspection, Inspector};
 use crate::survey::{Summary, Survey};
 use crate::trace::{self, Anomaly, Header, OpenOptions, Record, TraceError, TraceOp};
 use crate::workload::fit::Fit;
@@ -114,6 +115,19 @@ impl LoadedTrace {
     /// Its files cannot be opened again.
     pub fn intake(&self, fit: Fit) -> Result<Intake, TraceError> {
         Ok(Intake::new(self.source()?, fit))
+    }
+
+    /// Looks it over once more, held against a drive.
+    ///
+    /// # Errors
+    /// Its files cannot be read again.
+    pub fn inspect(&self, against: Against) -> Result<Inspection, TraceError> {
+        let (mut source, mut batch) = (self.source()?, Vec::new());
+        let mut inspector = Inspector::new(against);
+        while source.next_batch(&mut batch)? {
+            inspector.record(&batch);
+        }
+        Ok(inspector.finish(&self.header))
     }
 
     fn source(&self) -> Result<Box<dyn RecordSource>, TraceError> {

@@ -46,7 +46,7 @@ pub struct TraceInfo {
     pub device: String,
     /// First to last arrival in seconds.
     pub span_s: f64,
-    /// What was done to the addresses: `none`, `wrap`, `scale`, `truncate`.
+    /// What was done to the addresses: `none`, `wrap`, `scale`, `truncate`, or `varied` from run to run.
     pub fit: String,
     /// How time stamps coarser than 1 ms were spread: `none`, `even`, `poisson`.
     pub spread: String,

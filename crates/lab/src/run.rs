@@ -3,6 +3,7 @@
 //! Runs share nothing but the trace's records, and each is repeatable, so the number of threads changes nothing but the
 //! time. An interruption keeps the runs that were finished.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
@@ -16,6 +17,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use crate::grid::Point;
+use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window, differ};
 use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
@@ -107,12 +109,12 @@ pub fn compare(
         finished.extend(outcome?);
     }
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
-    warnings.extend(
-        finished
-            .iter()
-            .flat_map(|finished| finished.warnings.iter().cloned()),
-    );
-    warnings.dedup();
+    warnings.extend(several_depths(&finished));
+    for warning in finished.iter().flat_map(|finished| &finished.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
     let ranking = rank(&finished);
     let seed = points.first().map_or(1, |point| point.scenario.seed);
     let lanes = finished
@@ -135,10 +137,28 @@ pub fn compare(
     Ok(results)
 }
 
+/// Describes the trace of a grid for the report, held against the drive if all points have the same.
+///
+/// # Errors
+/// The trace cannot be read again.
+pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunError> {
+    let mut against = Against::default();
+    if let Some(first) = points.first() {
+        let drive = &first.scenario.drive;
+        if points.iter().all(|point| point.scenario.drive == *drive) {
+            let Assembly { blueprint, .. } = first.scenario.stack()?.build()?;
+            against.drive = Some((drive.name.clone(), blueprint.capacity()));
+        }
+    }
+    Ok(trace.inspect(against)?)
+}
+
 struct Finished {
     lane: Option<LaneFile>,
     run: Run,
     batches_ms: Option<[f64; BATCHES]>,
+    /// Requests in flight, in a closed loop.
+    depth: Option<u64>,
     warnings: Vec<String>,
 }
 
@@ -200,6 +220,7 @@ fn run(
         lane,
         run,
         batches_ms,
+        depth,
         warnings,
     }))
 }
@@ -331,10 +352,12 @@ fn prepare_synthetic(
 
 fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
     let summary = trace.summary();
-    let fit = |point: &Point| match &point.scenario.load {
+    let mut fits = points.iter().map(|point| match &point.scenario.load {
         Load::Trace(load) => load.fit.word(),
         Load::Workload(_) => "none",
-    };
+    });
+    let fit = fits.next().unwrap_or("none");
+    let one_fit = fits.all(|other| other == fit);
     TraceInfo {
         files: trace.header().files.clone(),
         format: trace.header().format.clone(),
@@ -342,7 +365,7 @@ fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
         requests: summary.requests,
         device: trace.device().to_owned(),
         span_s: (summary.last_ns - summary.first_ns) as f64 / 1e9,
-        fit: points.first().map_or("none", fit).to_owned(),
+        fit: if one_fit { fit } else { "varied" }.to_owned(),
         spread: match trace.header().spread {
             None | Some(Spread::None) => "none".to_owned(),
             Some(Spread::Even) => "even".to_owned(),
@@ -372,6 +395,19 @@ fn rank(finished: &[Finished]) -> Vec<Rank> {
 
 fn beyond_noise(one: &Finished, other: &Finished) -> Option<bool> {
     Some(differ(one.batches_ms.as_ref()?, other.batches_ms.as_ref()?))
+}
+
+/// In a closed loop the response time is the depth over the throughput (Little), so it ranks depths, not parts.
+fn several_depths(finished: &[Finished]) -> Option<String> {
+    let depths: BTreeSet<u64> = finished.iter().filter_map(|run| run.depth).collect();
+    (depths.len() > 1).then(|| {
+        let depths: Vec<String> = depths.iter().map(u64::to_string).collect();
+        format!(
+            "the ranking by mean response has runs of depth {}: with more requests in flight each waits longer, whatever \
+             serves them; compare throughput across depths, response times within one",
+            depths.join(", ")
+        )
+    })
 }
 
 /// A drive busier than this under given arrivals cannot keep up.

@@ -249,6 +249,36 @@ fn malformed_files_are_named_by_line_and_column() {
 }
 
 #[test]
+fn rows_that_serve_no_waiting_request_are_named() {
+    let file = "look_random4k_qd16_ideal.csv";
+    for (line, value, allowed) in [
+        (50, "123456", "one of the 64 requests that have arrived"),
+        (50, "64", "one of the 64 requests that have arrived"),
+        (1, "16", "one of the 16 requests that have arrived"),
+        (50, "0", "a request that no row above serves"),
+    ] {
+        let text = error(file, |text| with_cell(text, line, 0, value));
+        let expected = format!(
+            "{file}, line {}, column `seq`: `{value}` is not {allowed}",
+            line + 1
+        );
+        assert_eq!(text, expected);
+    }
+    let text = error("fcfs_mixed_real.csv", |text| with_cell(text, 7, 0, "5"));
+    assert!(
+        text.ends_with("a request that no row above serves"),
+        "{text}"
+    );
+    let text = error("fcfs_mixed_real.csv", |text| with_cell(text, 7, 5, "1"));
+    assert!(
+        text.contains("the trace's number of a write of 1 blocks at"),
+        "{text}"
+    );
+    let text = error(file, |text| text.lines().next().unwrap().to_owned() + "\n");
+    assert_eq!(text, format!("{file}: it has no rows"));
+}
+
+#[test]
 fn a_drive_that_cannot_be_is_refused() {
     let text = error("drive.csv", |text| {
         text.replace("sparing_scheme,9", "sparing_scheme,4")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::grid::{self, Vary};
+use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::report::{self, Format, OutputFile};
@@ -90,8 +91,15 @@ impl Job {
             ..Wanted::default()
         };
         let results = run::compare(&points, trace.as_ref(), &wanted, control)?;
-        let folder = folder.map(Arc::new);
-        Ok(Outcome { results, folder })
+        let inspection = match &trace {
+            Some(trace) if self.series => Some(run::inspect(&points, trace)?),
+            _ => None,
+        };
+        Ok(Outcome {
+            results,
+            inspection,
+            folder: folder.map(Arc::new),
+        })
     }
 
     fn load(&self) -> Result<Option<LoadedTrace>, Failure> {
@@ -112,6 +120,8 @@ impl Job {
 #[pyclass(frozen, module = "nearslot._native")]
 pub(crate) struct Outcome {
     results: Results,
+    /// What its trace is, if plots are wanted.
+    inspection: Option<Inspection>,
     /// Where the file of requests lies, if it was wanted.
     folder: Option<Arc<TempDir>>,
 }
@@ -135,7 +145,7 @@ impl Outcome {
 
     /// Writes the page.
     fn html(&self, path: PathBuf) -> PyResult<()> {
-        let page = report::html(&self.results, None).map_err(Failure::from)?;
+        let page = report::html(&self.results, self.inspection.as_ref()).map_err(Failure::from)?;
         OutputFile::save(&path, |out| Ok(out.write_all(page.as_bytes())?))
             .map_err(Failure::from)?;
         Ok(())

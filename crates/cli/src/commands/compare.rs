@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::grid::{self, Point, Vary};
+use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::report::{self, Format, OutputFile, ReportError};
@@ -94,7 +95,13 @@ fn simulate(
         run::compare(&points, trace.as_ref(), &wanted, &control)
     };
     let results = results.map_err(|error| blame_run(described, error))?;
-    write(&results, format, output)?;
+    let inspection = match (&trace, &output.html) {
+        (Some(trace), Some(_)) => {
+            Some(run::inspect(&points, trace).map_err(|error| blame_run(described, error))?)
+        }
+        _ => None,
+    };
+    write(&results, inspection.as_ref(), format, output)?;
     interrupted(&control, &points, &results)
 }
 
@@ -119,7 +126,12 @@ fn blame_run(described: &Described, error: RunError) -> Failure {
     }
 }
 
-fn write(results: &Results, format: Format, output: &OutputArgs) -> Result<(), Failure> {
+fn write(
+    results: &Results,
+    inspection: Option<&Inspection>,
+    format: Format,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
     match &output.output {
         Some(path) => report::save(results, format, path).map_err(unwritten)?,
         None => {
@@ -129,7 +141,7 @@ fn write(results: &Results, format: Format, output: &OutputArgs) -> Result<(), F
         }
     }
     if let Some(path) = &output.html {
-        let page = report::html(results, None).map_err(unwritten)?;
+        let page = report::html(results, inspection).map_err(unwritten)?;
         OutputFile::save(path, |out| Ok(out.write_all(page.as_bytes())?)).map_err(unwritten)?;
         output::note(&format!("report: {}", path.display()));
     }

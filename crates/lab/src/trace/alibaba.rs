@@ -33,11 +33,7 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
     let mut cursor = Cursor::new(line);
     let device = cursor.digits_text()?;
     cursor.byte(b',')?;
-    let op = match cursor.any()? {
-        b'R' => TraceOp::Read,
-        b'W' => TraceOp::Write,
-        _ => return None,
-    };
+    let op = cursor.op(b'R', b'W')?;
     cursor.byte(b',')?;
     let offset = cursor.number()?;
     cursor.byte(b',')?;

@@ -5,6 +5,8 @@
 //! without a float in between, because an f64 loses digits at today's Unix times. Nothing
 //! allocates. Cost: about a nanosecond a field.
 
+use super::record::TraceOp;
+
 /// Digits of a second in the decimals that [`Cursor::decimal`] keeps.
 const FRACTION_DIGITS: u32 = 9;
 
@@ -63,6 +65,16 @@ impl<'a> Cursor<'a> {
         let byte = self.peek()?;
         self.at += 1;
         Some(byte)
+    }
+
+    /// Uses up the letter of an operation.
+    #[inline]
+    pub(super) fn op(&mut self, read: u8, write: u8) -> Option<TraceOp> {
+        match self.any()? {
+            letter if letter == read => Some(TraceOp::Read),
+            letter if letter == write => Some(TraceOp::Write),
+            _ => None,
+        }
     }
 
     /// Uses up these bytes, or is `None` when others stand here.

@@ -35,11 +35,7 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
     cursor.byte(b',')?;
     let ts = cursor.decimal(SECOND_NS)?;
     cursor.byte(b',')?;
-    let op = match cursor.any()? {
-        b'R' => TraceOp::Read,
-        b'W' => TraceOp::Write,
-        _ => return None,
-    };
+    let op = cursor.op(b'R', b'W')?;
     cursor.byte(b',')?;
     let offset = cursor.number()?;
     cursor.byte(b',')?;

@@ -47,11 +47,7 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
     cursor.gap()?;
     let sectors = cursor.number()?;
     cursor.gap()?;
-    let op = match cursor.any()? {
-        b'0' => TraceOp::Write,
-        b'1' => TraceOp::Read,
-        _ => return None,
-    };
+    let op = cursor.op(b'1', b'0')?;
     cursor.end()?;
     Some(Row {
         time,

@@ -44,11 +44,7 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
     cursor.byte(b',')?;
     let sectors = cursor.number()?;
     cursor.byte(b',')?;
-    let op = match cursor.any()? {
-        b'0' => TraceOp::Read,
-        b'1' => TraceOp::Write,
-        _ => return None,
-    };
+    let op = cursor.op(b'0', b'1')?;
     cursor.byte(b',')?;
     let volume = cursor.digits_text()?;
     cursor.end()?;

@@ -60,6 +60,7 @@ pub(super) fn compare(
         let Some(served) = rows::read_served(&folder.path, file, drive.mechanics())? else {
             continue;
         };
+        rows::check_served(file, &served, &order, |row| DEPTH + row.max(1) - 1)?;
         let compared = (served.len() as u64).saturating_sub(1);
         let found = compare_choices(&served, &order, drive, scheduler);
         let needed = (equal_min * compared as f64).ceil() as u64;

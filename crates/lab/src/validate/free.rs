@@ -79,9 +79,10 @@ fn compare_open(
         checks.absent(&trace_file);
         return Ok(());
     };
+    rows::check_served(&file, &served, &trace, |_| trace.len())?;
     let responses = run_open(&trace, drive);
-    let ours = |sequence: u64| responses.get(sequence as usize).copied().unwrap_or(0);
-    let sum: u64 = served.iter().map(|row| ours(row.sequence)).sum();
+    let ours = |row: &Served| responses[row.sequence as usize];
+    let sum: u64 = served.iter().map(ours).sum();
     let reference: u64 = served.iter().map(rows::Served::response_ns).sum();
     let count = served.len() as f64;
     let mut found = FreeRunning::of(reference as f64 / count / 1e6, sum as f64 / count / 1e6);
@@ -162,7 +163,7 @@ fn compare_summary(
         checks.absent(file);
         return Ok(());
     };
-    let [layout, workload, scheduler, depth] =
+    let [layout_column, workload, scheduler, depth_column] =
         table.columns(["layout", "workload", "scheduler", "queue_depth"])?;
     let [requests, mean, note] = table.columns(["requests", "mean_ms", "note"])?;
     for row in table.rows() {
@@ -170,19 +171,26 @@ fn compare_summary(
         if row.text(workload) != "closed random4k" || !row.text(note).is_empty() {
             continue;
         }
-        let drive = drives.named(row.text(layout));
+        let layout = row.text(layout_column);
+        if !["ideal", "real"].contains(&layout) {
+            return Err(row.wrong(layout_column, &"ideal or real"));
+        }
+        let drive = drives.named(layout);
         let Some(trace) = rows::read_trace(&folder.path, "trace_random4k.csv", drive.capacity())?
         else {
             checks.absent("trace_random4k.csv");
             return Ok(());
         };
-        let (depth, count): (usize, usize) = (row.number(depth)?, row.number(requests)?);
+        let (depth, count): (usize, usize) = (row.number(depth_column)?, row.number(requests)?);
         let name = row.text(scheduler);
         let Some(part) = our_name(name) else {
             return Err(row.wrong(scheduler, &"FCFS, LOOK, C-LOOK, SSTF or SPTF"));
         };
-        if depth == 0 || count > trace.len() {
-            return Err(row.wrong(requests, &format!("at most {}", trace.len())));
+        if depth == 0 {
+            return Err(row.wrong(depth_column, &"at least 1"));
+        }
+        if count == 0 || count > trace.len() {
+            return Err(row.wrong(requests, &format!("1 to {}", trace.len())));
         }
         let ours = run_closed(&trace, depth, count, drive, part);
         let found = FreeRunning::of(row.real(mean)?, ours);
@@ -193,7 +201,7 @@ fn compare_summary(
         };
         checks.checks.push(Check {
             file: file.to_owned(),
-            what: format!("{part}, depth {depth}, {}", row.text(layout)),
+            what: format!("{part}, depth {depth}, {layout}"),
             compared: count as u64,
             pass: Some(found.within(limit)),
             finding: Finding::FreeRunning(found),

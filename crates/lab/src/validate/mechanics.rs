@@ -219,6 +219,7 @@ mod tests {
     fn row(rotation_ms: u64, transfer_ms: u64) -> Served {
         let ns = |ms: u64| ms * 1_000_000;
         Served {
+            line: 2,
             sequence: 0,
             ask: Ask {
                 arrival: Instant::ZERO,

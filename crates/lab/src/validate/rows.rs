@@ -23,6 +23,8 @@ pub(super) struct Ask {
 /// A served request: what the reference says it cost, and the state of the drive before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Served {
+    /// Line of its file, counted from 1.
+    pub(super) line: u64,
     /// Number in order of arrival.
     pub(super) sequence: u64,
     pub(super) ask: Ask,
@@ -159,6 +161,7 @@ pub(super) fn read_served(
     let capacity = mechanics.layout().capacity();
     let read = |row: Row<'_>| {
         let served = Served {
+            line: row.line(),
             sequence: row.number(sequence)?,
             ask: ask.read(&row, capacity)?,
             start: Instant(row.ns(start)?),
@@ -178,7 +181,54 @@ pub(super) fn read_served(
         }
         Ok(served)
     };
-    table.rows().map(read).collect::<Result<_, _>>().map(Some)
+    let served: Vec<Served> = table.rows().map(read).collect::<Result<_, _>>()?;
+    if served.is_empty() {
+        return Err(ValidateError::unreadable(file, &"it has no rows"));
+    }
+    Ok(Some(served))
+}
+
+/// Holds the rows of a result file against the requests that they serve: each one is a request of the trace, in order
+/// of arrival, and is served once, by the time that `arrived` says so of a row counted from 0.
+///
+/// # Errors
+/// A row that serves something else.
+pub(super) fn check_served(
+    file: &str,
+    served: &[Served],
+    trace: &[Ask],
+    arrived: impl Fn(usize) -> usize,
+) -> Result<(), ValidateError> {
+    let mut seen = vec![false; trace.len()];
+    for (index, row) in served.iter().enumerate() {
+        let wrong = |allowed: String| ValidateError::Cell {
+            file: file.to_owned(),
+            line: row.line,
+            column: "seq".to_owned(),
+            value: row.sequence.to_string(),
+            allowed,
+        };
+        let number = row.sequence as usize;
+        let waiting = arrived(index).min(trace.len());
+        if number >= waiting {
+            return Err(wrong(format!(
+                "one of the {waiting} requests that have arrived"
+            )));
+        }
+        if std::mem::replace(&mut seen[number], true) {
+            return Err(wrong("a request that no row above serves".to_owned()));
+        }
+        let asked = trace[number];
+        if (row.ask.op, row.ask.at, row.ask.len) != (asked.op, asked.at, asked.len) {
+            return Err(wrong(format!(
+                "the trace's number of a {} of {} blocks at {}",
+                row.ask.op.name(),
+                row.ask.len.0,
+                row.ask.at.0
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn below(row: &Row<'_>, column: Column, count: u32) -> Result<u32, ValidateError> {

@@ -146,11 +146,16 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Its line in the file, counted from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.record.position().map_or(0, csv::Position::line)
+    }
+
     /// The error that a cell is not what it must be.
     pub(super) fn wrong(&self, column: Column, allowed: &dyn Display) -> ValidateError {
         ValidateError::Cell {
             file: self.table.file.clone(),
-            line: self.record.position().map_or(0, csv::Position::line),
+            line: self.line(),
             column: column.name.to_owned(),
             value: self.text(column).to_owned(),
             allowed: allowed.to_string(),
