@@ -1,4 +1,5 @@
-//! What results look like outside: the schema of the JSON, the columns of CSV and Parquet, the table, the page, files.
+//! What results and inspections look like outside: the schemas of the JSON, the columns of CSV and Parquet, the
+//! table, the page, files.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,6 +7,7 @@
 )]
 
 mod files;
+mod inspection;
 mod page;
 mod sample;
 mod schema;

@@ -13,10 +13,24 @@ use crate::sample::{SMALL, results};
 
 const SCHEMA: &str = include_str!("../../schema/results.schema.json");
 
-fn validator() -> Validator {
-    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+/// The schema in this text, itself checked.
+pub(crate) fn compiled(schema: &str) -> Validator {
+    let schema: Value = serde_json::from_str(schema).unwrap();
     jsonschema::meta::validate(&schema).unwrap();
     jsonschema::validator_for(&schema).unwrap()
+}
+
+/// What a value breaks of a schema, the first few.
+pub(crate) fn breaches(validator: &Validator, instance: &Value) -> Vec<String> {
+    validator
+        .iter_errors(instance)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .take(5)
+        .collect()
+}
+
+fn validator() -> Validator {
+    compiled(SCHEMA)
 }
 
 fn with_series() -> Value {
@@ -24,11 +38,7 @@ fn with_series() -> Value {
 }
 
 fn assert_valid(instance: &Value) {
-    let errors: Vec<String> = validator()
-        .iter_errors(instance)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .take(5)
-        .collect();
+    let errors = breaches(&validator(), instance);
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
@@ -85,7 +95,7 @@ fn edge_cases_are_valid() {
 }
 
 /// Calls `visit` with every object of a value that the structs made, by its path.
-fn objects(path: &str, value: &Value, visit: &mut dyn FnMut(&str, &Map<String, Value>)) {
+pub(crate) fn objects(path: &str, value: &Value, visit: &mut dyn FnMut(&str, &Map<String, Value>)) {
     match value {
         Value::Object(map) => {
             visit(path, map);
