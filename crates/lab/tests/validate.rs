@@ -319,7 +319,7 @@ fn results_are_data_and_text() {
         "SEAGATE_ST39102LW",
         "fcfs_mixed_real.csv",
         "satf",
-        "verdict: pass",
+        "verdict: pass\n",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }

@@ -33,7 +33,7 @@ impl fmt::Display for Validation {
         if !self.absent.is_empty() {
             writeln!(f, "\nnot in the folder: {}", self.absent.join(", "))?;
         }
-        write!(f, "\nverdict: {}", if self.pass { "pass" } else { "FAIL" })
+        writeln!(f, "\nverdict: {}", if self.pass { "pass" } else { "FAIL" })
     }
 }
 
