@@ -16,7 +16,7 @@ NEARSLOT := target/release/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
 
-.PHONY: help demo build check test bench fmt lint unit web browser python fuzz clean
+.PHONY: help demo build check test bench fmt lint unit web browser python fuzz docs clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -77,6 +77,10 @@ $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.
 bench: rust ## Speed: decisions, the simulator, trace readers
 	$(CARGO) bench -p nearslot-core
 	$(CARGO) bench -p nearslot-lab
+
+docs: ## Build the book from docs/src into target/book (its text is checked by `make test`)
+	@command -v mdbook >/dev/null || { echo "mdbook is needed: $(CARGO) install mdbook"; exit 1; }
+	mdbook build docs
 
 clean: ## Remove what was built
 	rm -rf target out $(VENV) web/node_modules
