@@ -12,9 +12,14 @@ mod progress;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 pub use commands::{list_json, show_json};
+
+/// What can be said on the command line: for whatever describes or checks it.
+pub fn command() -> clap::Command {
+    args::Cli::command()
+}
 
 /// Runs the command with these arguments (the first is the program's name) and gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
