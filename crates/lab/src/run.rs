@@ -215,13 +215,12 @@ fn run(
     let mut run = recorder.finish(end, point.label.clone(), config);
     run.replay = replay;
     run.simulated_in_s = simulated_in_s;
-    let warnings = warnings(&run, workload.tally());
     Ok(Some(Finished {
+        warnings: warnings(&run, workload.tally()),
         lane,
         run,
         batches_ms,
         depth,
-        warnings,
     }))
 }
 
