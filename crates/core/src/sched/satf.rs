@@ -25,6 +25,10 @@ impl Scheduler for Satf {
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
+        if self.waiting.len() == 1 {
+            let only = self.waiting.seek(&Candidate::lowest_key(0));
+            return Next::Start(self.waiting.remove(only).id);
+        }
         match view.oracle.nearest(view.now, &self.waiting) {
             Some(choice) => Next::Start(self.waiting.remove(choice.cursor).id),
             None => Next::Empty,
