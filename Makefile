@@ -12,6 +12,8 @@ PYTHON ?= python3
 VENV := .venv
 APT := apt-get install -y --no-install-recommends
 BROWSER := /usr/bin/chromium
+# The page's tools need 20.19.
+NODE_IS_NEW_ENOUGH := const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major * 100 + minor >= 2019 ? 0 : 1)
 NEARSLOT := target/release/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
@@ -75,8 +77,7 @@ $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.
 	@touch $@
 
 bench: rust ## Speed: decisions, the simulator, trace readers
-	$(CARGO) bench -p nearslot-core
-	$(CARGO) bench -p nearslot-lab
+	$(CARGO) bench --workspace --bench hdd --bench decision --bench simulate --bench traces --bench records
 
 docs: ## Build the book from docs/src into target/book (its text is checked by `make test`)
 	@command -v mdbook >/dev/null || { echo "mdbook is needed: $(CARGO) install mdbook"; exit 1; }
@@ -93,6 +94,7 @@ rust:
 
 node:
 	@command -v npm >/dev/null || { apt-get update && $(APT) nodejs npm; }
+	@node -e '$(NODE_IS_NEW_ENOUGH)' || npm install --global --no-audit --no-fund node@22
 
 # Programs of others that tests drive for real.
 peers:
