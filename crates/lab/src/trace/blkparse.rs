@@ -19,7 +19,9 @@ use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
 use super::pairing::{Pairing, Step};
 use super::record::Record;
 use super::rwbs::Rwbs;
-use super::text::{Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text};
+use super::text::{
+    Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, right_aligned,
+};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -40,11 +42,39 @@ struct Blkparse {
 
 /// A line of an event.
 struct Event<'a> {
+    stamp: Stamp,
+    action: Action,
+    payload: Payload<'a>,
+}
+
+/// On which device and when.
+#[derive(Clone, Copy)]
+struct Stamp {
     major: u64,
     minor: u64,
     ts: i64,
-    action: &'a [u8],
-    payload: Payload<'a>,
+}
+
+/// What happened.
+#[derive(Clone, Copy)]
+enum Action {
+    Asked(Step),
+    /// Another action than those that are asked for.
+    Other,
+}
+
+impl Action {
+    #[inline]
+    fn of(letters: &[u8]) -> Option<Action> {
+        match letters {
+            b"Q" => Some(Action::Asked(Step::Queue)),
+            b"D" => Some(Action::Asked(Step::Issue)),
+            b"C" => Some(Action::Asked(Step::Complete)),
+            b"M" | b"F" | b"G" | b"S" | b"R" | b"P" | b"U" | b"T" | b"I" | b"X" | b"B" | b"A"
+            | b"m" | b"UT" | b"ZP" | b"ZU" => Some(Action::Other),
+            _ => None,
+        }
+    }
 }
 
 /// What an event says of its request, as far as it is asked for.
@@ -63,43 +93,39 @@ enum Payload<'a> {
 }
 
 impl<'a> Event<'a> {
+    #[inline]
     fn of(line: &'a [u8]) -> Option<Event<'a>> {
+        if let Some(stamp) = Stamp::in_columns(line) {
+            return Event::default_line(stamp, Cursor::at(line, Stamp::COLUMNS));
+        }
         let mut cursor = Cursor::new(line);
         cursor.blanks();
         let first = cursor.number()?;
         match cursor.any()? {
-            b',' => Event::default_line(first, cursor),
+            b',' => Event::default_line(Stamp::after_major(first, &mut cursor)?, cursor),
             b'.' => Event::export(line),
             _ => None,
         }
     }
 
-    /// What follows `major,` of a default line.
-    fn default_line(major: u64, mut cursor: Cursor<'a>) -> Option<Event<'a>> {
-        let minor = cursor.number()?;
-        cursor.gap()?;
-        let _cpu = cursor.number()?;
-        cursor.gap()?;
-        let _sequence = cursor.number()?;
-        cursor.gap()?;
-        let ts = cursor.decimal(SECOND_NS)?;
+    /// What follows the time of a default line.
+    #[inline]
+    fn default_line(stamp: Stamp, mut cursor: Cursor<'a>) -> Option<Event<'a>> {
         cursor.gap()?;
         let _pid = cursor.number()?;
         cursor.gap()?;
-        let action = cursor.token()?;
+        let action = Action::of(cursor.token()?)?;
         let payload = match action {
-            b"Q" | b"D" | b"C" => {
+            Action::Other => Payload::NotAsked,
+            Action::Asked(_) => {
                 cursor.gap()?;
                 let rwbs = Rwbs::parse(cursor.token()?)?;
                 cursor.blanks();
                 request(rwbs, cursor)?
             }
-            _ => known(action)?,
         };
         Some(Event {
-            major,
-            minor,
-            ts,
+            stamp,
             action,
             payload,
         })
@@ -124,34 +150,71 @@ impl<'a> Event<'a> {
         cursor.comma()?;
         let _pid = cursor.number()?;
         cursor.byte(b',')?;
+        let action = Action::of(action)?;
         let payload = match action {
+            Action::Other => Payload::NotAsked,
             // Data comes in whole sectors, the replies to passed commands rarely do.
-            b"Q" | b"D" | b"C" if bytes % SECTOR_BYTES != 0 => Payload::Command,
-            b"Q" | b"D" | b"C" => Payload::Request {
+            Action::Asked(_) if bytes % SECTOR_BYTES != 0 => Payload::Command,
+            Action::Asked(_) => Payload::Request {
                 rwbs: Rwbs::parse(rwbs)?,
                 sector,
                 bytes,
                 comm: cursor.rest(),
             },
-            _ => known(action)?,
         };
         Some(Event {
-            major,
-            minor,
-            ts,
+            stamp: Stamp { major, minor, ts },
             action,
             payload,
         })
     }
 }
 
-/// An action that exists but is not asked for.
-fn known(action: &[u8]) -> Option<Payload<'static>> {
-    const OTHERS: [&[u8]; 15] = [
-        b"M", b"F", b"G", b"S", b"R", b"P", b"U", b"UT", b"T", b"I", b"X", b"B", b"A", b"m", b"ZP",
-    ];
-    let known = OTHERS.contains(&action) || action == b"ZU";
-    known.then_some(Payload::NotAsked)
+impl Stamp {
+    /// Where the time ends when every field before it fits its column, as nearly all do.
+    const COLUMNS: usize = 35;
+
+    /// What stands in the columns `%3d,%-3d %2d %8d %5d.%09d`, and a blank behind them.
+    #[inline]
+    fn in_columns(line: &[u8]) -> Option<Stamp> {
+        let line = line.first_chunk::<{ Stamp::COLUMNS + 1 }>()?;
+        let blanks = [line[7], line[10], line[19], line[35]];
+        if line[3] != b',' || line[25] != b'.' || blanks != [b' '; 4] {
+            return None;
+        }
+        // This one is left-aligned.
+        let minor = match [line[4], line[5], line[6]] {
+            [b' ', ..] => return None,
+            [digit, b' ', b' '] => [b' ', b' ', digit],
+            [first, second, b' '] => [b' ', first, second],
+            digits => digits,
+        };
+        let _cpu = right_aligned(line, 10, 2)?;
+        let _sequence = right_aligned(line, 19, 8)?;
+        let seconds = right_aligned(line, 25, 5)?;
+        let (first, others) = (right_aligned(line, 27, 1)?, right_aligned(line, 35, 8)?);
+        if line[27] == b' ' {
+            return None;
+        }
+        let ns = seconds * SECOND_NS + first * 100_000_000 + others;
+        Some(Stamp {
+            major: right_aligned(line, 3, 3)?,
+            minor: right_aligned(&[0, 0, 0, 0, 0, minor[0], minor[1], minor[2]], 8, 3)?,
+            ts: ns as i64,
+        })
+    }
+
+    /// What stands behind the number of the major device and a comma, in columns of any width.
+    fn after_major(major: u64, cursor: &mut Cursor<'_>) -> Option<Stamp> {
+        let minor = cursor.number()?;
+        cursor.gap()?;
+        let _cpu = cursor.number()?;
+        cursor.gap()?;
+        let _sequence = cursor.number()?;
+        cursor.gap()?;
+        let ts = cursor.decimal(SECOND_NS)?;
+        Some(Stamp { major, minor, ts })
+    }
 }
 
 /// `sector + sectors [comm]`, `sector [error]`, `[comm]` of an empty flush, or a command with its
@@ -265,12 +328,15 @@ impl Lines for Blkparse {
             Some(event) if !self.summary => event,
             _ => return self.aside(line, out),
         };
-        let step = match event.action {
-            b"Q" => Step::Queue,
-            b"D" => Step::Issue,
-            _ => Step::Complete,
+        let Event {
+            stamp,
+            action,
+            payload,
+        } = event;
+        let Action::Asked(step) = action else {
+            return Ok(());
         };
-        let (rwbs, sector, bytes, comm) = match event.payload {
+        let (rwbs, sector, bytes, comm) = match payload {
             Payload::NotAsked => return Ok(()),
             Payload::Command if step == Step::Issue => {
                 return Err(Odd::Left(
@@ -288,8 +354,8 @@ impl Lines for Blkparse {
         };
         let sector = if bytes == 0 { 0 } else { sector };
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or(Odd::BEYOND)?;
-        let dev = self.devices.number(event.major, event.minor, out);
-        let mut record = Record::new(event.ts, rwbs.op(bytes), offset, bytes, dev);
+        let dev = self.devices.number(stamp.major, stamp.minor, out);
+        let mut record = Record::new(stamp.ts, rwbs.op(bytes), offset, bytes, dev);
         record.flags = rwbs.flags;
         if self.pairing.may_arrive(step) {
             record.client = out.clients.intern(comm);

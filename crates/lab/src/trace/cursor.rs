@@ -24,6 +24,12 @@ const TENS: [u64; FRACTION_DIGITS as usize + 1] = [
     1_000_000_000,
 ];
 
+/// Eight spaces.
+const SPACES: u64 = 0x2020_2020_2020_2020;
+
+/// The high bits of eight bytes.
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
 /// A place in a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
@@ -35,6 +41,15 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(super) fn new(line: &'a [u8]) -> Cursor<'a> {
         Cursor { line, at: 0 }
+    }
+
+    /// The same at a later place.
+    #[inline]
+    pub(super) fn at(line: &'a [u8], at: usize) -> Cursor<'a> {
+        Cursor {
+            line,
+            at: at.min(line.len()),
+        }
     }
 
     /// What is still to be read.
@@ -86,16 +101,31 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Uses up spaces and tabs, if any.
-    #[inline]
+    /// Uses up spaces and tabs, if any. Most often there is none or one; more of them fill a column.
+    #[inline(always)]
     pub(super) fn blanks(&mut self) {
-        while let Some(b' ' | b'\t') = self.peek() {
+        if let Some(b' ' | b'\t') = self.peek() {
             self.at += 1;
+            if let Some(b' ' | b'\t') = self.peek() {
+                self.many_blanks();
+            }
+        }
+    }
+
+    /// Uses up spaces eight at a time, and tabs.
+    #[inline]
+    fn many_blanks(&mut self) {
+        loop {
+            let spaces = (self.eight() ^ SPACES).trailing_zeros() / 8;
+            self.at += spaces as usize;
+            if spaces < 8 && self.byte(b'\t').is_none() {
+                return;
+            }
         }
     }
 
     /// Uses up spaces and tabs, at least one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn gap(&mut self) -> Option<()> {
         let before = self.at;
         self.blanks();
@@ -157,30 +187,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next eight bytes, the first one lowest; zeros behind the end of the line.
-    #[inline]
+    #[inline(always)]
     fn eight(&self) -> u64 {
-        let rest = self.rest();
-        if let Some(eight) = rest.first_chunk::<8>() {
-            return u64::from_le_bytes(*eight);
-        }
-        match self.line.last_chunk::<8>() {
-            // The last eight bytes of the line, less those before the cursor.
-            Some(_) if rest.is_empty() => 0,
-            Some(eight) => u64::from_le_bytes(*eight) >> (8 * (8 - rest.len())),
-            None => {
-                let mut eight = [0; 8];
-                eight[..rest.len()].copy_from_slice(rest);
-                u64::from_le_bytes(eight)
-            }
+        match self.rest().first_chunk::<8>() {
+            Some(eight) => u64::from_le_bytes(*eight),
+            None => last_eight(self.line, self.at),
         }
     }
 
     /// Uses up to eight digits; their value and how many there were.
-    #[inline]
+    #[inline(always)]
     fn digits(&mut self) -> (u64, u32) {
         const ZEROS: u64 = 0x3030_3030_3030_3030;
         const TEN_AND_MORE: u64 = 0x7676_7676_7676_7676;
-        const HIGH: u64 = 0x8080_8080_8080_8080;
         let digits = self.eight() ^ ZEROS;
         // The high bit of a byte that is no digit. Carries spoil only bytes behind the first of
         // these.
@@ -190,27 +209,23 @@ impl<'a> Cursor<'a> {
             return (0, 0);
         }
         self.at += count as usize;
-        // Zeros in front, then neighbours are joined: digits to pairs, to fours, to the number.
-        let mut value = digits << (8 * (8 - count));
-        value = (value.wrapping_mul(10) + (value >> 8)) & 0x00ff_00ff_00ff_00ff;
-        value = (value.wrapping_mul(100) + (value >> 16)) & 0x0000_ffff_0000_ffff;
-        value = (value.wrapping_mul(10_000) + (value >> 32)) & 0xffff_ffff;
-        (value, count)
+        // Zeros in front.
+        (joined(digits << (8 * (8 - count))), count)
     }
 
     /// Uses up a whole number; `None` without a digit or above `u64`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(&mut self) -> Option<u64> {
-        let (mut value, mut count) = self.digits();
-        if count == 0 {
-            return None;
+        let (value, count) = self.digits();
+        match count {
+            0 => None,
+            8 => {
+                let (value, at) = long_number(self.line, self.at, value)?;
+                self.at = at;
+                Some(value)
+            }
+            _ => Some(value),
         }
-        while count == 8 {
-            let more;
-            (more, count) = self.digits();
-            value = value.checked_mul(TENS[count as usize])?.checked_add(more)?;
-        }
-        Some(value)
     }
 
     /// Uses up a hexadecimal number without prefix; `None` without a digit or above `u64`.
@@ -236,7 +251,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The same, and how many digits stood behind the point, at most nine.
-    #[inline]
+    #[inline(always)]
     pub(super) fn decimal_and_digits(&mut self, unit_ns: u64) -> Option<(i64, u32)> {
         let whole = self.number()?;
         let (mut ns, mut digits) = (whole.checked_mul(unit_ns)?, 0);
@@ -250,7 +265,7 @@ impl<'a> Cursor<'a> {
 
     /// Uses up the digits behind a decimal point, at least one; gives billionths, further digits
     /// are cut.
-    #[inline]
+    #[inline(always)]
     fn billionths(&mut self) -> Option<u64> {
         let (value, count) = self.digits();
         if count == 0 {
@@ -268,6 +283,68 @@ impl<'a> Cursor<'a> {
         }
         Some(billionths)
     }
+}
+
+/// The number of eight digits, one a byte: neighbours are joined to pairs, to fours, to the number.
+#[inline]
+fn joined(digits: u64) -> u64 {
+    let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
+}
+
+/// The number that stands right-aligned in the column of at most eight bytes before `end`: spaces, then at least one digit.
+/// Costs no more for many digits than for few, and needs not know where the fields before it ended.
+#[inline(always)]
+pub(super) fn right_aligned(line: &[u8], end: usize, width: usize) -> Option<u64> {
+    let eight = match end.checked_sub(8) {
+        Some(start) => u64::from_le_bytes(*line.get(start..)?.first_chunk()?),
+        None => u64::from_le_bytes(*line.first_chunk()?) << (8 * (8 - end)),
+    };
+    // What stands before the column counts as spaces.
+    let before = (1_u64 << (8 * (8 - width))) - 1;
+    let eight = eight & !before | SPACES & before;
+    let digits = eight ^ 0x3030_3030_3030_3030;
+    // The high bits of the bytes that are no digit, and of those that are no space; no byte carries into the next.
+    let low = |bytes: u64| bytes & 0x7f7f_7f7f_7f7f_7f7f;
+    let others = (low(digits) + 0x7676_7676_7676_7676 | digits) & HIGH;
+    let spaces = eight ^ SPACES;
+    let marks = (low(spaces) + 0x7f7f_7f7f_7f7f_7f7f | spaces) & HIGH;
+    // Spaces only stand in front: their bits, all together with those of their bytes, are a run from the lowest.
+    let front = others | others - (others >> 7);
+    let in_front = others & marks == 0 && front & front.wrapping_add(1) == 0;
+    (in_front && others >> 63 == 0).then(|| joined(digits & !front))
+}
+
+// These two are apart, and get and give what they change by value, so that a cursor stays in registers.
+
+/// What is left behind `at`, when that is less than eight bytes, and zeros behind it.
+#[inline(never)]
+fn last_eight(line: &[u8], at: usize) -> u64 {
+    let rest = &line[at..];
+    match line.last_chunk::<8>() {
+        // The last eight bytes of the line, less those before the cursor.
+        Some(_) if rest.is_empty() => 0,
+        Some(eight) => u64::from_le_bytes(*eight) >> (8 * (8 - rest.len())),
+        None => {
+            let mut eight = [0; 8];
+            eight[..rest.len()].copy_from_slice(rest);
+            u64::from_le_bytes(eight)
+        }
+    }
+}
+
+/// The number that begins with the eight digits before `at`, and where it ends.
+#[inline(never)]
+fn long_number(line: &[u8], at: usize, eight: u64) -> Option<(u64, usize)> {
+    let (mut value, mut count) = (eight, 8);
+    let mut cursor = Cursor { line, at };
+    while count == 8 {
+        let more;
+        (more, count) = cursor.digits();
+        value = value.checked_mul(TENS[count as usize])?.checked_add(more)?;
+    }
+    Some((value, cursor.at))
 }
 
 #[cfg(test)]
@@ -294,6 +371,34 @@ mod tests {
         assert_eq!(
             [number(""), number("-1"), number(":"), number("/")],
             [None; 4]
+        );
+    }
+
+    #[test]
+    fn columns_hold_spaces_and_then_digits() {
+        let of = |text: &[u8; 8]| right_aligned(text, 8, 8);
+        for digits in 1..=8 {
+            let text = format!("{:>8}", &"97531086"[..digits]);
+            let column = text.as_bytes().first_chunk().unwrap();
+            assert_eq!(of(column), text.trim().parse().ok(), "{text}");
+            // Any other byte at any place, a space behind a digit among them.
+            for at in 0..8 {
+                for byte in 0..=255_u8 {
+                    let mut other = *column;
+                    other[at] = byte;
+                    let text = String::from_utf8_lossy(&other).into_owned();
+                    let digits = text.trim_start_matches(' ');
+                    let number = digits.bytes().all(|byte| byte.is_ascii_digit());
+                    let number = number.then(|| digits.parse().ok()).flatten();
+                    assert_eq!(of(&other), number, "{other:?}");
+                }
+            }
+        }
+        let of = |end, width| right_aligned(b"1  7,42 x", end, width);
+        assert_eq!([of(4, 3), of(4, 1), of(7, 2)], [7, 7, 42].map(Some));
+        assert_eq!(
+            [of(4, 4), of(3, 2), of(7, 3), of(8, 3), of(99, 3)],
+            [None; 5]
         );
     }
 

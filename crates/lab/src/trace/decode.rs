@@ -238,11 +238,21 @@ pub struct Names {
     ends: Vec<usize>,
     /// Open addressing: number + 1 of the name with this hash or one before it, 0 is free.
     slots: Vec<u32>,
+    /// The number last given: most often the same name comes again.
+    last: u32,
 }
 
 impl Names {
     /// The number of a name, new or known.
+    #[inline]
     pub fn intern(&mut self, name: &[u8]) -> u32 {
+        if self.names.is_empty() || self.raw(self.last) != name {
+            self.last = self.look_up(name);
+        }
+        self.last
+    }
+
+    fn look_up(&mut self, name: &[u8]) -> u32 {
         if self.names.len() * 2 >= self.slots.len() {
             self.grow();
         }

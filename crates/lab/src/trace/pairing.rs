@@ -18,7 +18,8 @@
 //! that complete without an issue (device mapper) have a response only.
 //!
 //! A record is held until it is complete, in the order of arrival, but no longer than [`HELD_NS`] on the trace's clock and no
-//! more than [`HELD_MAX`] of them: then the eldest goes without its times.
+//! more than [`HELD_MAX`] of them: then the eldest goes without its times. Nothing is looked up before an event follows that
+//! could find it, so that a trace of arrivals alone costs no look-up at all.
 //!
 //! Source: Linux `block/blk-core.c`, `block/blk-merge.c`; `blktrace` documentation. Cost: one hash look-up an event.
 
@@ -34,6 +35,9 @@ const HELD_MAX: usize = 1 << 16;
 /// Time that a request waits for its completion: kernels give up on a device after some tens of seconds, and few answer
 /// after ten.
 const HELD_NS: i64 = 10_000_000_000;
+
+/// Places before those are given up whose records went without their times.
+const OPEN_MAX: usize = 4 * HELD_MAX;
 
 /// Outstanding pieces that begin at the same place at most; the eldest is forgotten.
 const SAME_PLACE_MAX: usize = 64;
@@ -65,8 +69,11 @@ pub(super) struct Pairing {
     held: VecDeque<Held>,
     /// Number of the eldest; numbers count all that were ever held.
     eldest: u64,
-    /// Outstanding pieces by where they begin.
+    /// Outstanding pieces by where they begin, of the records before number `placed`.
     open: HashMap<Place, Pieces, BuildHasherDefault<PlaceHasher>>,
+    placed: u64,
+    /// Places that the last clearing of `open` left.
+    kept: usize,
     /// A better kind of arrival came after the decision.
     late: bool,
 }
@@ -181,6 +188,7 @@ impl Pairing {
 
     /// What begins where the range does was cut in two before it was issued; the second part begins at `behind`.
     pub(super) fn split(&mut self, range: &Record, behind: u64) {
+        self.place();
         let bytes = behind.saturating_sub(range.offset);
         let rest = self
             .piece(range, range.offset, false)
@@ -256,25 +264,44 @@ impl Pairing {
 
     fn arrive(&mut self, record: Record, step: Step) {
         let waits = step != Step::Complete && record.offset.checked_add(record.len).is_some();
-        let number = self.eldest + self.held.len() as u64;
-        let issued = step == Step::Issue;
         self.held.push_back(Held {
             record,
-            issued: issued.then_some(record.ts),
+            issued: (step == Step::Issue).then_some(record.ts),
             left: record.len,
             done: !waits,
         });
-        if waits {
-            let piece = Piece {
-                number,
-                bytes: record.len,
-                issued,
-            };
-            self.open
-                .entry(Place::of(&record, record.offset))
-                .or_default()
-                .push(piece);
+    }
+
+    /// Makes pieces of the records that came since the last time and wait; those that went meanwhile are met by nobody.
+    fn place(&mut self) {
+        self.placed = self.placed.max(self.eldest);
+        let new = (self.placed - self.eldest) as usize;
+        for held in self.held.range(new..) {
+            if !held.done {
+                let piece = Piece {
+                    number: self.placed,
+                    bytes: held.left,
+                    issued: held.issued.is_some(),
+                };
+                let place = Place::of(&held.record, held.record.offset);
+                self.open.entry(place).or_default().push(piece);
+            }
+            self.placed += 1;
         }
+        if self.open.len() > OPEN_MAX.max(2 * self.kept) {
+            self.clear();
+        }
+    }
+
+    /// Forgets the places where only records began that went without their times.
+    #[cold]
+    fn clear(&mut self) {
+        let eldest = self.eldest;
+        self.open.retain(|_, pieces| {
+            pieces.forget_before(eldest);
+            pieces.first.is_some()
+        });
+        self.kept = self.open.len();
     }
 
     /// The record of a piece, unless it went without its times.
@@ -292,6 +319,7 @@ impl Pairing {
 
     /// The driver got a range, or gave it back.
     fn mark(&mut self, range: &Record, issued: bool) {
+        self.place();
         let (mut at, mut left) = (range.offset, range.len);
         loop {
             let Some(piece) = self.piece(range, at, !issued) else {
@@ -318,6 +346,7 @@ impl Pairing {
     }
 
     fn complete(&mut self, range: &Record) {
+        self.place();
         let (mut at, mut left) = (range.offset, range.len);
         loop {
             let place = Place::of(range, at);
@@ -380,13 +409,6 @@ impl Pairing {
             out.records.push(held.record);
             self.held.pop_front();
             self.eldest += 1;
-        }
-        if self.open.len() > 4 * HELD_MAX {
-            let eldest = self.eldest;
-            self.open.retain(|_, pieces| {
-                pieces.forget_before(eldest);
-                pieces.first.is_some()
-            });
         }
     }
 }
@@ -612,11 +634,30 @@ mod tests {
     }
 
     #[test]
+    fn places_of_unfinished_requests_are_given_up() {
+        let (mut pairing, mut sink) = (Pairing::default(), Sink::default());
+        let mut most = 0;
+        for number in 0..10 * HELD_MAX as u64 {
+            let record = write(number as i64, number * 8, 8);
+            pairing.event(Step::Queue, record, &mut sink);
+            if number % 1_000 == 0 {
+                pairing.event(Step::Complete, write(0, 1 << 40, 8), &mut sink);
+                most = most.max(pairing.open.len());
+                assert!(most <= OPEN_MAX + 1_000);
+            }
+        }
+        assert!(most > OPEN_MAX - 1_000, "the table was never full: {most}");
+        assert!(sink.records.len() + HELD_MAX >= 10 * HELD_MAX);
+    }
+
+    #[test]
     fn many_requests_for_one_place_stay_few() {
         let (mut pairing, mut sink) = (Pairing::default(), Sink::default());
         for ts in 0..10_000 {
             pairing.event(Step::Queue, write(ts, 8, 8), &mut sink);
         }
+        assert!(pairing.open.is_empty(), "nobody has asked for them yet");
+        pairing.event(Step::Complete, write(10_000, 1_000, 8), &mut sink);
         let pieces: usize = pairing
             .open
             .values()

@@ -83,15 +83,12 @@ fn time(text: &[u8]) -> Option<(i64, u32)> {
         .rposition(|byte| !byte.is_ascii_digit() && *byte != b'.')
         .map_or(0, |at| at + 1);
     let stamp = &text[start..];
-    let point = memchr::memchr(b'.', stamp)?;
-    let digits = stamp.len() - point - 1;
-    if !(6..=9).contains(&digits) {
-        return None;
-    }
     let mut cursor = Cursor::new(stamp);
-    let ts = cursor.decimal(SECOND_NS)?;
+    let (ts, digits) = cursor.decimal_and_digits(SECOND_NS)?;
     cursor.end()?;
-    Some((ts, digits as u32))
+    // More than nine digits are told as nine, and no point stands before the last nine of them.
+    let pointed = stamp.len().checked_sub(digits as usize + 1)?;
+    (digits >= 6 && stamp[pointed] == b'.').then_some((ts, digits))
 }
 
 /// A line that these tools write and that is no block event: another event, a frame of a call
