@@ -93,7 +93,7 @@ enum Payload<'a> {
 }
 
 impl<'a> Event<'a> {
-    #[inline]
+    #[inline(always)]
     fn of(line: &'a [u8]) -> Option<Event<'a>> {
         if let Some(stamp) = Stamp::in_columns(line) {
             return Event::default_line(stamp, Cursor::at(line, Stamp::COLUMNS));
@@ -109,7 +109,7 @@ impl<'a> Event<'a> {
     }
 
     /// What follows the time of a default line.
-    #[inline]
+    #[inline(always)]
     fn default_line(stamp: Stamp, mut cursor: Cursor<'a>) -> Option<Event<'a>> {
         cursor.gap()?;
         let _pid = cursor.number()?;
@@ -175,7 +175,7 @@ impl Stamp {
     const COLUMNS: usize = 35;
 
     /// What stands in the columns `%3d,%-3d %2d %8d %5d.%09d`, and a blank behind them.
-    #[inline]
+    #[inline(always)]
     fn in_columns(line: &[u8]) -> Option<Stamp> {
         let line = line.first_chunk::<{ Stamp::COLUMNS + 1 }>()?;
         let blanks = [line[7], line[10], line[19], line[35]];
@@ -219,6 +219,7 @@ impl Stamp {
 
 /// `sector + sectors [comm]`, `sector [error]`, `[comm]` of an empty flush, or a command with its
 /// bytes in parentheses, alone or after its length.
+#[inline(always)]
 fn request(rwbs: Rwbs, mut cursor: Cursor<'_>) -> Option<Payload<'_>> {
     let (mut sector, mut bytes) = (0, 0);
     match cursor.peek()? {

@@ -24,6 +24,9 @@ const TENS: [u64; FRACTION_DIGITS as usize + 1] = [
     1_000_000_000,
 ];
 
+/// Eight times `0`.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
 /// Eight spaces.
 const SPACES: u64 = 0x2020_2020_2020_2020;
 
@@ -93,6 +96,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Uses up these bytes, or is `None` when others stand here.
+    #[inline]
     pub(super) fn word(&mut self, word: &[u8]) -> Option<()> {
         if !self.rest().starts_with(word) {
             return None;
@@ -198,7 +202,6 @@ impl<'a> Cursor<'a> {
     /// Uses up to eight digits; their value and how many there were.
     #[inline(always)]
     fn digits(&mut self) -> (u64, u32) {
-        const ZEROS: u64 = 0x3030_3030_3030_3030;
         const TEN_AND_MORE: u64 = 0x7676_7676_7676_7676;
         let digits = self.eight() ^ ZEROS;
         // The high bit of a byte that is no digit. Carries spoil only bytes behind the first of
@@ -293,6 +296,39 @@ fn joined(digits: u64) -> u64 {
     (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
 }
 
+/// The high bits of the bytes that are no digit, given as what they differ from `0`. No byte carries into the next.
+#[inline(always)]
+fn others(digits: u64) -> u64 {
+    ((digits & !HIGH) + 0x7676_7676_7676_7676 | digits) & HIGH
+}
+
+/// The high bits of the bytes that differ, given as how they do.
+#[inline(always)]
+fn differ(differences: u64) -> u64 {
+    ((differences & !HIGH) + !HIGH | differences) & HIGH
+}
+
+/// Where the digits and points begin that end a text.
+#[inline]
+pub(super) fn last_decimal(text: &[u8]) -> usize {
+    const POINTS: u64 = 0x2e2e_2e2e_2e2e_2e2e;
+    let mut start = text.len();
+    while let Some(eight) = text[..start].last_chunk::<8>() {
+        let eight = u64::from_le_bytes(*eight);
+        let others = others(eight ^ ZEROS) & differ(eight ^ POINTS);
+        if others != 0 {
+            return start - (others.leading_zeros() / 8) as usize;
+        }
+        start -= 8;
+    }
+    let of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let more = text[..start]
+        .iter()
+        .rev()
+        .take_while(|byte| of_number(byte));
+    start - more.count()
+}
+
 /// The number that stands right-aligned in the column of at most eight bytes before `end`: spaces, then at least one digit.
 /// Costs no more for many digits than for few, and needs not know where the fields before it ended.
 #[inline(always)]
@@ -304,15 +340,11 @@ pub(super) fn right_aligned(line: &[u8], end: usize, width: usize) -> Option<u64
     // What stands before the column counts as spaces.
     let before = (1_u64 << (8 * (8 - width))) - 1;
     let eight = eight & !before | SPACES & before;
-    let digits = eight ^ 0x3030_3030_3030_3030;
-    // The high bits of the bytes that are no digit, and of those that are no space; no byte carries into the next.
-    let low = |bytes: u64| bytes & 0x7f7f_7f7f_7f7f_7f7f;
-    let others = (low(digits) + 0x7676_7676_7676_7676 | digits) & HIGH;
-    let spaces = eight ^ SPACES;
-    let marks = (low(spaces) + 0x7f7f_7f7f_7f7f_7f7f | spaces) & HIGH;
+    let digits = eight ^ ZEROS;
+    let others = others(digits);
     // Spaces only stand in front: their bits, all together with those of their bytes, are a run from the lowest.
     let front = others | others - (others >> 7);
-    let in_front = others & marks == 0 && front & front.wrapping_add(1) == 0;
+    let in_front = others & differ(eight ^ SPACES) == 0 && front & front.wrapping_add(1) == 0;
     (in_front && others >> 63 == 0).then(|| joined(digits & !front))
 }
 
@@ -400,6 +432,20 @@ mod tests {
             [of(4, 4), of(3, 2), of(7, 3), of(8, 3), of(99, 3)],
             [None; 5]
         );
+    }
+
+    #[test]
+    fn the_last_decimal_begins_behind_any_other_byte() {
+        for digits in 0..20 {
+            let number = &"1234567.890123456789"[..digits];
+            for byte in (0..=255).filter(|byte: &u8| !byte.is_ascii_digit() && *byte != b'.') {
+                for before in 0..10 {
+                    let text = [&vec![b'7'; before], &[byte][..], number.as_bytes()].concat();
+                    assert_eq!(last_decimal(&text), before + 1, "{text:?}");
+                }
+            }
+            assert_eq!(last_decimal(number.as_bytes()), 0);
+        }
     }
 
     #[test]

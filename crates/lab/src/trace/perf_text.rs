@@ -17,7 +17,7 @@ use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
 use super::pairing::{Pairing, Step};
 use super::record::{Flags, Record};
 use super::rwbs::{Rwbs, priority_class};
-use super::text::{Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text};
+use super::text::{Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, last_decimal};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -40,14 +40,16 @@ const PREFIX: &[u8] = b"block_";
 
 /// A line of a block event, taken apart as far as all events are alike.
 struct BlockEvent<'a> {
-    name: &'a [u8],
+    /// None for events that are not asked for.
+    step: Option<Step>,
     ts: i64,
     /// Digits behind the point of the second.
     digits: u32,
-    text: &'a [u8],
+    payload: Cursor<'a>,
 }
 
 impl<'a> BlockEvent<'a> {
+    #[inline(always)]
     fn find(line: &'a [u8]) -> Option<BlockEvent<'a>> {
         // The last letter of the prefix is rare before the name, so that there is little to try.
         memchr::memchr_iter(b'_', line)
@@ -56,6 +58,7 @@ impl<'a> BlockEvent<'a> {
     }
 
     /// The event whose name stands here, if a time stands before it.
+    #[inline(always)]
     fn at(line: &'a [u8], at: usize) -> Option<BlockEvent<'a>> {
         let before = &line[..at];
         let before = before.strip_suffix(b"block:").unwrap_or(before);
@@ -63,39 +66,50 @@ impl<'a> BlockEvent<'a> {
         if stamp.len() == before.len() {
             return None;
         }
-        let (ts, digits) = time(stamp.strip_suffix(b":")?)?;
-        let mut cursor = Cursor::new(&line[at..]);
-        let name = cursor.field(b':')?;
-        cursor.gap()?;
+        let (ts, digits) = time(line, stamp.strip_suffix(b":")?.len())?;
+        let mut payload = Cursor::at(line, at + PREFIX.len());
+        let step = step(&mut payload)?;
+        payload.gap()?;
         Some(BlockEvent {
-            name,
+            step,
             ts,
             digits,
-            text: cursor.rest(),
+            payload,
         })
     }
 }
 
-/// The seconds that end a text, with six to nine decimals.
-fn time(text: &[u8]) -> Option<(i64, u32)> {
-    let start = text
-        .iter()
-        .rposition(|byte| !byte.is_ascii_digit() && *byte != b'.')
-        .map_or(0, |at| at + 1);
-    let stamp = &text[start..];
-    let mut cursor = Cursor::new(stamp);
+/// What the rest of an event's name says, up to the colon behind it.
+#[inline(always)]
+fn step(name: &mut Cursor<'_>) -> Option<Option<Step>> {
+    let step = match name.rest() {
+        [b'b', ..] if name.word(b"bio_queue:").is_some() => Step::Queue,
+        [b'i', ..] if name.word(b"io_start:").is_some() => Step::Start,
+        [b'r', ..] if name.word(b"rq_issue:").is_some() => Step::Issue,
+        [b'r', ..] if name.word(b"rq_complete:").is_some() => Step::Complete,
+        _ => {
+            name.field(b':')?;
+            return Some(None);
+        }
+    };
+    Some(Some(step))
+}
+
+/// The seconds that end at a place in a line, with six to nine decimals.
+#[inline]
+fn time(line: &[u8], end: usize) -> Option<(i64, u32)> {
+    let mut cursor = Cursor::at(line, last_decimal(&line[..end]));
     let (ts, digits) = cursor.decimal_and_digits(SECOND_NS)?;
-    cursor.end()?;
     // More than nine digits are told as nine, and no point stands before the last nine of them.
-    let pointed = stamp.len().checked_sub(digits as usize + 1)?;
-    (digits >= 6 && stamp[pointed] == b'.').then_some((ts, digits))
+    let point = end.checked_sub(digits as usize + 1)?;
+    let whole = cursor.rest().len() == line.len() - end;
+    (whole && digits >= 6 && line[point] == b'.').then_some((ts, digits))
 }
 
 /// A line that these tools write and that is no block event: another event, a frame of a call
 /// chain, a loss.
 fn is_other_event(line: &[u8]) -> bool {
-    let stamped =
-        |colon: usize| line.get(colon + 1) == Some(&b' ') && time(&line[..colon]).is_some();
+    let stamped = |colon: usize| line.get(colon + 1) == Some(&b' ') && time(line, colon).is_some();
     memchr::memchr_iter(b':', line).any(stamped) || is_call_frame(line) || lost(line).is_some()
 }
 
@@ -141,8 +155,8 @@ struct Payload<'a> {
 }
 
 /// `maj,min rwbs [bytes] [(cmd)] sector + sectors [class,hint,level] [comm]`
-fn payload(text: &[u8]) -> Option<Payload<'_>> {
-    let mut cursor = Cursor::new(text);
+#[inline(always)]
+fn payload(mut cursor: Cursor<'_>) -> Option<Payload<'_>> {
     let major = cursor.number()?;
     cursor.byte(b',')?;
     let minor = cursor.number()?;
@@ -188,6 +202,7 @@ fn payload(text: &[u8]) -> Option<Payload<'_>> {
 }
 
 /// `class,hint,level `
+#[inline]
 fn priority(cursor: &mut Cursor<'_>) -> Option<u16> {
     let class = priority_class(cursor.field(b',')?)?;
     let hint = cursor.number().filter(|hint| *hint < 1 << 10)?;
@@ -206,6 +221,7 @@ impl PerfText {
         }
     }
 
+    #[inline(always)]
     fn record(&mut self, ts: i64, payload: &Payload<'_>, out: &mut Sink) -> Result<Record, Odd> {
         let bytes = payload
             .sectors
@@ -238,14 +254,10 @@ impl Lines for PerfText {
             }
             return is_other_event(line).then_some(()).ok_or(Odd::Malformed);
         };
-        let step = match event.name {
-            b"block_bio_queue" => Step::Queue,
-            b"block_io_start" => Step::Start,
-            b"block_rq_issue" => Step::Issue,
-            b"block_rq_complete" => Step::Complete,
-            _ => return Ok(()),
+        let Some(step) = event.step else {
+            return Ok(());
         };
-        let payload = payload(event.text).ok_or(Odd::Malformed)?;
+        let payload = payload(event.payload).ok_or(Odd::Malformed)?;
         if !payload.command.is_empty() {
             return match step {
                 Step::Issue => Err(Odd::Left(
