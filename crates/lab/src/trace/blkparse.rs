@@ -16,12 +16,10 @@
 //! Source: `blktrace`, `blkparse_fmt.c` and `blkparse.c`, versions 1.0 to 1.3.
 
 use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
-use super::pairing::{Pairing, Step};
-use super::record::Record;
+use super::pairing::Step;
 use super::rwbs::Rwbs;
-use super::text::{
-    Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, right_aligned,
-};
+use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, right_aligned};
+use super::traced::{Traced, TracedRequests};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -34,10 +32,9 @@ pub(crate) static FORMAT: Format = Format {
 
 #[derive(Default)]
 struct Blkparse {
-    pairing: Pairing,
+    requests: TracedRequests,
     /// The summaries have begun.
     summary: bool,
-    devices: DeviceNumbers,
 }
 
 /// A line of an event.
@@ -337,43 +334,40 @@ impl Lines for Blkparse {
         let Action::Asked(step) = action else {
             return Ok(());
         };
-        let (rwbs, sector, bytes, comm) = match payload {
-            Payload::NotAsked => return Ok(()),
-            Payload::Command if step == Step::Issue => {
-                return Err(Odd::Left(
-                    Anomaly::NotData,
-                    "a command that is passed through",
-                ));
-            }
-            Payload::Command => return Ok(()),
+        match payload {
+            Payload::NotAsked => Ok(()),
+            Payload::Command => TracedRequests::passed_through(step),
             Payload::Request {
                 rwbs,
                 sector,
                 bytes,
                 comm,
-            } => (rwbs, sector, bytes, comm),
-        };
-        let sector = if bytes == 0 { 0 } else { sector };
-        let offset = sector.checked_mul(SECTOR_BYTES).ok_or(Odd::BEYOND)?;
-        let dev = self.devices.number(stamp.major, stamp.minor, out);
-        let mut record = Record::new(stamp.ts, rwbs.op(bytes), offset, bytes, dev);
-        record.flags = rwbs.flags;
-        if self.pairing.may_arrive(step) {
-            record.client = out.clients.intern(comm);
+            } => {
+                let traced = Traced {
+                    step,
+                    ts: stamp.ts,
+                    major: stamp.major,
+                    minor: stamp.minor,
+                    rwbs,
+                    sector,
+                    bytes,
+                    priority: None,
+                    comm,
+                };
+                self.requests.take(&traced, out)
+            }
         }
-        self.pairing.event(step, record, out);
-        Ok(())
     }
 
     fn finish(&mut self, out: &mut Sink) -> Result<(), Odd> {
-        self.pairing.finish(out);
+        self.requests.finish(out);
         Ok(())
     }
 
     fn time(&self) -> TimeMeaning {
         TimeMeaning {
             resolution_ns: 1,
-            kind: self.pairing.kind(),
+            kind: self.requests.kind(),
             epoch_unix_ns: None,
         }
     }
@@ -382,7 +376,7 @@ impl Lines for Blkparse {
 #[cfg(test)]
 mod tests {
     use super::super::decode::TimeKind;
-    use super::super::record::{Flags, TraceOp};
+    use super::super::record::{Flags, Record, TraceOp};
     use super::super::text::testing::{read, takes};
     use super::*;
 

@@ -17,11 +17,11 @@
 //!
 //! Source: tracepoint formats of Linux 4.x and later.
 
-use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
-use super::pairing::{Pairing, Step};
-use super::record::Record;
+use super::decode::{Format, Probe, Reads, Sink, TimeMeaning};
+use super::pairing::Step;
 use super::rwbs::Rwbs;
-use super::text::{Cursor, DeviceNumbers, Lines, Odd, SECTOR_BYTES, Text, arrivals};
+use super::text::{Cursor, Lines, Odd, SECTOR_BYTES, Text, arrivals};
+use super::traced::{Traced, TracedRequests};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -34,23 +34,10 @@ pub(crate) static FORMAT: Format = Format {
 
 #[derive(Default)]
 struct Bpftrace {
-    pairing: Pairing,
-    devices: DeviceNumbers,
+    requests: TracedRequests,
 }
 
-/// The fields of a line.
-struct Row<'a> {
-    step: Step,
-    ts: i64,
-    major: u64,
-    minor: u64,
-    sector: u64,
-    bytes: u64,
-    rwbs: Rwbs,
-    comm: &'a [u8],
-}
-
-fn row(line: &[u8]) -> Option<Row<'_>> {
+fn row(line: &[u8]) -> Option<Traced<'_>> {
     let mut cursor = Cursor::new(line);
     let step = match cursor.any()? {
         b'I' => Step::Issue,
@@ -75,15 +62,20 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
     }
     let _pid_or_error = cursor.number()?;
     cursor.byte(b',')?;
-    Some(Row {
+    let comm = match step {
+        Step::Issue => cursor.rest(),
+        _ => b"",
+    };
+    Some(Traced {
         step,
         ts,
         major,
         minor,
+        rwbs,
         sector,
         bytes,
-        rwbs,
-        comm: cursor.rest(),
+        priority: None,
+        comm,
     })
 }
 
@@ -93,35 +85,19 @@ impl Lines for Bpftrace {
     fn line(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
         let row = row(line).ok_or(Odd::Malformed)?;
         if row.bytes % SECTOR_BYTES != 0 {
-            return match row.step {
-                Step::Issue => Err(Odd::Left(
-                    Anomaly::NotData,
-                    "a command that is passed through",
-                )),
-                _ => Ok(()),
-            };
+            return TracedRequests::passed_through(row.step);
         }
-        // A flush has no address, whatever is printed there.
-        let sector = if row.bytes == 0 { 0 } else { row.sector };
-        let offset = sector.checked_mul(SECTOR_BYTES).ok_or(Odd::BEYOND)?;
-        let dev = self.devices.number(row.major, row.minor, out);
-        let mut record = Record::new(row.ts, row.rwbs.op(row.bytes), offset, row.bytes, dev);
-        record.flags = row.rwbs.flags;
-        if self.pairing.may_arrive(row.step) && row.step == Step::Issue {
-            record.client = out.clients.intern(row.comm);
-        }
-        self.pairing.event(row.step, record, out);
-        Ok(())
+        self.requests.take(&row, out)
     }
 
     fn finish(&mut self, out: &mut Sink) -> Result<(), Odd> {
-        self.pairing.finish(out);
+        self.requests.finish(out);
         Ok(())
     }
 
     fn time(&self) -> TimeMeaning {
         TimeMeaning {
-            kind: self.pairing.kind(),
+            kind: self.requests.kind(),
             ..arrivals(1)
         }
     }
@@ -129,7 +105,8 @@ impl Lines for Bpftrace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Flags, TraceOp};
+    use super::super::decode::Anomaly;
+    use super::super::record::{Flags, Record, TraceOp};
     use super::super::text::testing::{read, takes};
     use super::*;
 

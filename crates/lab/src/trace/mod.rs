@@ -44,6 +44,7 @@ mod spread;
 mod systor17;
 mod tencent;
 mod text;
+mod traced;
 mod vscsi;
 
 pub use decode::{

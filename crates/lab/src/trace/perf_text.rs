@@ -14,10 +14,10 @@
 //! Source: Linux `include/trace/events/block.h` (6.18, and 4.x for the older forms).
 
 use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
-use super::pairing::{Pairing, Step};
-use super::record::{Flags, Record};
+use super::pairing::Step;
 use super::rwbs::{Rwbs, priority_class};
-use super::text::{Cursor, DeviceNumbers, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, last_decimal};
+use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, last_decimal};
+use super::traced::{Traced, TracedRequests};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -29,10 +29,9 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 struct PerfText {
-    pairing: Pairing,
+    requests: TracedRequests,
     /// Least digits behind the point of a second.
     digits: u32,
-    devices: DeviceNumbers,
 }
 
 /// What all block events begin with.
@@ -215,30 +214,9 @@ fn priority(cursor: &mut Cursor<'_>) -> Option<u16> {
 impl PerfText {
     fn new() -> PerfText {
         PerfText {
-            pairing: Pairing::default(),
+            requests: TracedRequests::default(),
             digits: 9,
-            devices: DeviceNumbers::default(),
         }
-    }
-
-    #[inline(always)]
-    fn record(&mut self, ts: i64, payload: &Payload<'_>, out: &mut Sink) -> Result<Record, Odd> {
-        let bytes = payload
-            .sectors
-            .checked_mul(SECTOR_BYTES)
-            .ok_or(Odd::BEYOND)?;
-        // A flush has no address, whatever is printed there.
-        let sector = if bytes == 0 { 0 } else { payload.sector };
-        let offset = sector.checked_mul(SECTOR_BYTES).ok_or(Odd::BEYOND)?;
-        let op = payload.rwbs.op(bytes);
-        let dev = self.devices.number(payload.major, payload.minor, out);
-        let mut record = Record::new(ts, op, offset, bytes, dev);
-        record.flags = payload.rwbs.flags;
-        if let Some(priority) = payload.priority {
-            record.flags = record.flags.with(Flags::PRIORITY);
-            record.priority = priority;
-        }
-        Ok(record)
     }
 }
 
@@ -259,32 +237,35 @@ impl Lines for PerfText {
         };
         let payload = payload(event.payload).ok_or(Odd::Malformed)?;
         if !payload.command.is_empty() {
-            return match step {
-                Step::Issue => Err(Odd::Left(
-                    Anomaly::NotData,
-                    "a command that is passed through",
-                )),
-                _ => Ok(()),
-            };
+            return TracedRequests::passed_through(step);
         }
         self.digits = self.digits.min(event.digits);
-        let mut record = self.record(event.ts, &payload, out)?;
-        if self.pairing.may_arrive(step) {
-            record.client = out.clients.intern(payload.last);
-        }
-        self.pairing.event(step, record, out);
-        Ok(())
+        let traced = Traced {
+            step,
+            ts: event.ts,
+            major: payload.major,
+            minor: payload.minor,
+            rwbs: payload.rwbs,
+            sector: payload.sector,
+            bytes: payload
+                .sectors
+                .checked_mul(SECTOR_BYTES)
+                .ok_or(Odd::BEYOND)?,
+            priority: payload.priority,
+            comm: payload.last,
+        };
+        self.requests.take(&traced, out)
     }
 
     fn finish(&mut self, out: &mut Sink) -> Result<(), Odd> {
-        self.pairing.finish(out);
+        self.requests.finish(out);
         Ok(())
     }
 
     fn time(&self) -> TimeMeaning {
         TimeMeaning {
             resolution_ns: 10_u64.pow(9 - self.digits),
-            kind: self.pairing.kind(),
+            kind: self.requests.kind(),
             epoch_unix_ns: None,
         }
     }
@@ -293,7 +274,7 @@ impl Lines for PerfText {
 #[cfg(test)]
 mod tests {
     use super::super::decode::TimeKind;
-    use super::super::record::TraceOp;
+    use super::super::record::{Flags, Record, TraceOp};
     use super::super::text::testing::{read, takes};
     use super::*;
 
