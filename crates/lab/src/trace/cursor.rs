@@ -299,13 +299,13 @@ fn joined(digits: u64) -> u64 {
 /// The high bits of the bytes that are no digit, given as what they differ from `0`. No byte carries into the next.
 #[inline(always)]
 fn others(digits: u64) -> u64 {
-    ((digits & !HIGH) + 0x7676_7676_7676_7676 | digits) & HIGH
+    (((digits & !HIGH) + 0x7676_7676_7676_7676) | digits) & HIGH
 }
 
 /// The high bits of the bytes that differ, given as how they do.
 #[inline(always)]
 fn differ(differences: u64) -> u64 {
-    ((differences & !HIGH) + !HIGH | differences) & HIGH
+    (((differences & !HIGH) + !HIGH) | differences) & HIGH
 }
 
 /// Where the digits and points begin that end a text.
@@ -329,6 +329,29 @@ pub(super) fn last_decimal(text: &[u8]) -> usize {
     start - more.count()
 }
 
+/// The seconds with nine or six decimals that end a text, as nanoseconds, and how many decimals. `None` when they have a form
+/// that is seldom met; [`last_decimal`] finds any.
+#[inline(always)]
+pub(super) fn last_seconds(text: &[u8]) -> Option<(i64, u32)> {
+    let tail = text.last_chunk::<18>()?;
+    // Each column is full of digits when it begins with one.
+    let (point, full, ns, decimals) = if tail[8] == b'.' {
+        let (first, more) = (right_aligned(tail, 10, 1)?, right_aligned(tail, 18, 8)?);
+        (8, tail[10], first * TENS[8] + more, 9)
+    } else if tail[11] == b'.' {
+        (11, tail[12], right_aligned(tail, 18, 6)? * TENS[3], 6)
+    } else {
+        return None;
+    };
+    let whole = u64::from_le_bytes(*tail[..point].last_chunk()?) ^ ZEROS;
+    let digits = others(whole).leading_zeros() / 8;
+    if !(1..8).contains(&digits) || full == b' ' || tail[point - 1 - digits as usize] == b'.' {
+        return None;
+    }
+    let whole = joined(whole & (!0 << (64 - 8 * digits)));
+    Some(((whole * TENS[9] + ns) as i64, decimals))
+}
+
 /// The number that stands right-aligned in the column of at most eight bytes before `end`: spaces, then at least one digit.
 /// Costs no more for many digits than for few, and needs not know where the fields before it ended.
 #[inline(always)]
@@ -339,11 +362,11 @@ pub(super) fn right_aligned(line: &[u8], end: usize, width: usize) -> Option<u64
     };
     // What stands before the column counts as spaces.
     let before = (1_u64 << (8 * (8 - width))) - 1;
-    let eight = eight & !before | SPACES & before;
+    let eight = (eight & !before) | (SPACES & before);
     let digits = eight ^ ZEROS;
     let others = others(digits);
     // Spaces only stand in front: their bits, all together with those of their bytes, are a run from the lowest.
-    let front = others | others - (others >> 7);
+    let front = others | (others - (others >> 7));
     let in_front = others & differ(eight ^ SPACES) == 0 && front & front.wrapping_add(1) == 0;
     (in_front && others >> 63 == 0).then(|| joined(digits & !front))
 }
@@ -446,6 +469,39 @@ mod tests {
             }
             assert_eq!(last_decimal(number.as_bytes()), 0);
         }
+    }
+
+    #[test]
+    fn the_last_seconds_are_those_of_any_form_or_left_to_it() {
+        let before = b"a 1234567.9 x ";
+        for text in [
+            "2929.633882957",
+            "2929.633882",
+            "0.000001",
+            "1234567.000000000",
+        ] {
+            for at in 0..text.len() {
+                for byte in 0..=255_u8 {
+                    let mut text = [before, text.as_bytes()].concat();
+                    text[before.len() + at] = byte;
+                    let mut cursor = Cursor::at(&text, last_decimal(&text));
+                    let slow = cursor.decimal_and_digits(1_000_000_000);
+                    let slow = slow.filter(|_| cursor.end().is_some());
+                    let fast = last_seconds(&text);
+                    assert!(
+                        fast.is_none() || fast == slow,
+                        "{text:?}: {fast:?} {slow:?}"
+                    );
+                }
+            }
+            let text = [before, text.as_bytes()].concat();
+            assert!(last_seconds(&text).is_some());
+        }
+        assert_eq!(
+            last_seconds(b"     2929.633882957"),
+            Some((2_929_633_882_957, 9))
+        );
+        assert_eq!(last_seconds(b"12345678.633882957"), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@
 use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
 use super::pairing::Step;
 use super::rwbs::{Rwbs, priority_class};
-use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, last_decimal};
+use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, last_decimal, last_seconds};
 use super::traced::{Traced, TracedRequests};
 
 /// The card.
@@ -95,8 +95,11 @@ fn step(name: &mut Cursor<'_>) -> Option<Option<Step>> {
 }
 
 /// The seconds that end at a place in a line, with six to nine decimals.
-#[inline]
+#[inline(always)]
 fn time(line: &[u8], end: usize) -> Option<(i64, u32)> {
+    if let Some(found) = last_seconds(&line[..end]) {
+        return Some(found);
+    }
     let mut cursor = Cursor::at(line, last_decimal(&line[..end]));
     let (ts, digits) = cursor.decimal_and_digits(SECOND_NS)?;
     // More than nine digits are told as nine, and no point stands before the last nine of them.

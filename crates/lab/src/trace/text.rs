@@ -9,7 +9,7 @@
 use memchr::memchr;
 
 use super::TraceError;
-pub(super) use super::cursor::{Cursor, last_decimal, right_aligned};
+pub(super) use super::cursor::{Cursor, last_decimal, last_seconds, right_aligned};
 use super::decode::{Anomaly, Decoder, Options, Sink, TimeKind, TimeMeaning};
 
 /// Bytes of a sector, the unit of many formats whatever the device's own block is.
