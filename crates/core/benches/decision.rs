@@ -18,7 +18,7 @@ use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, Cost, DriveDone, Head, Io};
-use nearslot_core::registry::{Env, KnobValue};
+use nearslot_core::registry::{Env, Forgetful, KnobValue};
 use nearslot_core::request::{Op, Status};
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
@@ -48,6 +48,10 @@ impl Scheduler for TryAll {
         best.map(|(index, _)| index).map_or(Next::Empty, |index| {
             Next::Start(self.waiting.swap_remove(index).id)
         })
+    }
+
+    fn withdraw(&mut self, io: &Io) {
+        self.waiting.retain(|other| other.id != io.id);
     }
 
     fn len(&self) -> usize {
@@ -104,6 +108,7 @@ impl Load {
                 Op::Write
             },
             at,
+            open: false,
             len: Blocks(8),
             arrived: self.now,
             priority: 0,
@@ -118,6 +123,7 @@ impl Load {
                 now: self.now,
                 oracle: &*self.oracle,
                 capacity: self.capacity,
+                free: None,
             };
             match self.scheduler.next(&view) {
                 Next::Start(id) => break id,
@@ -175,6 +181,9 @@ fn scheduler(name: &str, blueprint: &dyn Blueprint) -> Box<dyn Scheduler> {
         seed: 1,
         label: "sched/0",
         blueprint,
+        capacity: blueprint.capacity(),
+        identity: "",
+        memo: &Forgetful,
     };
     let built = config::part("scheduler", sched::TABLE, &PartConfig::named(name), &env);
     built.expect("the table has it").0

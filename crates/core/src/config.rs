@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::{Blueprint, Drive};
 use crate::drive;
-use crate::registry::{self, ConfigError, Env, KnobValue, Knobs, Spec};
+use crate::registry::{self, ConfigError, Env, Forgetful, KnobValue, Knobs, Memo, Spec};
 use crate::stack::{Lane, Stack};
 use crate::{place, sched};
 
@@ -153,20 +153,49 @@ pub struct Assembly {
 }
 
 impl StackConfig {
+    /// Checks every name and every knob, without building anything that takes long.
+    ///
+    /// # Errors
+    /// The first mistake found. What contradicts each other or the drive, [`StackConfig::build`] finds.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let DriveConfig { part, text } = &self.drive;
+        drive::read(&part.name, text, &part.knobs)?;
+        known("scheduler", sched::TABLE, &self.sched)?;
+        known("placement", place::TABLE, &self.place)?;
+        known("oracle", drive::oracle::TABLE, &self.oracle)?;
+        Ok(())
+    }
+
     /// Checks everything and builds it.
     ///
     /// # Errors
     /// The first mistake found.
     pub fn build(&self) -> Result<Assembly, ConfigError> {
+        self.build_with(&Forgetful)
+    }
+
+    /// The same, with preparations that other builds made too.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn build_with(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
         let (blueprint, drive_knobs) = drive::read(
             &self.drive.part.name,
             &self.drive.text,
             &self.drive.part.knobs,
         )?;
+        let identity = format!(
+            "{:?} {}",
+            drive_knobs.iter().collect::<Vec<_>>(),
+            self.drive.text
+        );
         let env = |label| Env {
             seed: self.seed,
             label,
             blueprint: &*blueprint,
+            capacity: blueprint.capacity(),
+            identity: &identity,
+            memo,
         };
         let (scheduler, sched) = part("scheduler", sched::TABLE, &self.sched, &env("sched/0"))?;
         let (placement, place) = part("placement", place::TABLE, &self.place, &env("place"))?;
@@ -210,9 +239,19 @@ pub fn part<T: ?Sized>(
     config: &PartConfig,
     env: &Env<'_>,
 ) -> Result<(Box<T>, PartConfig), ConfigError> {
+    let (spec, knobs) = known(kind, table, config)?;
+    Ok(((spec.build)(&knobs, env)?, effective(spec.name, &knobs)))
+}
+
+/// A part's card, and its knobs in effect.
+fn known<T: ?Sized>(
+    kind: &str,
+    table: &'static [&'static Spec<T>],
+    config: &PartConfig,
+) -> Result<(&'static Spec<T>, Knobs), ConfigError> {
     let spec = registry::find(kind, table, &config.name)?;
     let knobs = Knobs::check(spec.name, spec.knobs, &config.knobs)?;
-    Ok(((spec.build)(&knobs, env), effective(spec.name, &knobs)))
+    Ok((spec, knobs))
 }
 
 fn effective(name: &str, knobs: &Knobs) -> PartConfig {

@@ -5,10 +5,11 @@
 //! [`View`] at dispatch. Parts get `now` and values, and return values: none owns a clock, a thread or a
 //! byte of data. Parts of a kind never know parts of another kind.
 
-use crate::ids::IoId;
-use crate::io::{Candidate, Command, DriveDone, Head, Io, Place, Plan};
+use crate::freemap::{FreeMap, Slot, Track, Tracks, Uncountable};
+use crate::ids::{DriveId, IoId};
+use crate::io::{Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan, Tag};
 use crate::request::{Op, Request};
-use crate::search::{self, Choice};
+use crate::search::{self, Choice, Landing, Search};
 use crate::sorted::Sorted;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
@@ -16,6 +17,9 @@ use crate::units::{Blocks, Duration, Instant, Pba};
 pub trait Scheduler: Send {
     /// An I/O joins the queue. Reads and writes only: flushes pass by.
     fn insert(&mut self, now: Instant, io: &Io);
+
+    /// An I/O that waits here is taken back: another drive has begun it.
+    fn withdraw(&mut self, io: &Io);
 
     /// The drive has room: what now? A started I/O has left the queue.
     fn next(&mut self, view: &View<'_>) -> Next;
@@ -38,13 +42,15 @@ pub trait Scheduler: Send {
 /// A scheduler's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Start this I/O.
+    /// Start this I/O; if it is open, in the free slot that the heads reach first.
     Start(IoId),
+    /// Start this open I/O in this free slot.
+    Place(IoId, Slot),
     /// Move the arm to this block and ask again then.
     Seek(Pba),
     /// Start nothing before this instant, which must lie in the future; a new input asks earlier.
     WaitUntil(Instant),
-    /// Nothing waits.
+    /// Nothing waits, or only open I/Os while no slot is free: asked again after the next input.
     Empty,
 }
 
@@ -56,18 +62,73 @@ pub struct View<'a> {
     pub oracle: &'a dyn Oracle,
     /// First block behind the drive's last one.
     pub capacity: Blocks,
+    /// Where open I/Os may land; none if the placement leaves no address open.
+    pub free: Option<&'a FreeMap>,
+}
+
+impl View<'_> {
+    /// The free slot that the heads reach first, of those that the search allows.
+    pub fn nearest_free(&self, search: &Search) -> Option<Landing> {
+        let free = self.free.filter(|free| free.free() > 0)?;
+        self.oracle.nearest_free(search, free)
+    }
 }
 
 /// Where data may live.
+///
+/// An address is bound when the heads are there, at dispatch: a plan may leave it open, [`Placement::free`] says what is
+/// legal at this instant, [`Placement::bind`] takes what was chosen, [`Placement::done`] maps it.
 pub trait Placement: Send {
     /// The I/Os that carry out `request`; none if it needs none (a discard on a drive that keeps no map).
-    fn plan(&mut self, now: Instant, request: &Request, out: &mut Plan);
+    fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan);
+
+    /// Where open I/Os to this drive may land, at this instant.
+    fn free(&self, _drive: DriveId) -> Option<&FreeMap> {
+        None
+    }
+
+    /// An open I/O starts in this slot, which is no longer free.
+    fn bind(&mut self, _now: Instant, _tag: Tag, drive: DriveId, _slot: Slot) {
+        panic!("a placement without open I/Os on {drive:?} was told where one goes");
+    }
+
+    /// An I/O ended. What it leaves to do goes to `out`.
+    fn done(
+        &mut self,
+        _now: Instant,
+        _tag: Tag,
+        _drive: DriveId,
+        _done: &DriveDone,
+        _out: &mut Plan,
+    ) {
+    }
+
+    /// A drive has nothing to do: what may be done in its spare time.
+    fn idle(&mut self, _now: Instant, _drive: DriveId, _out: &mut Plan) {}
 
     /// Blocks that clients may address.
     fn capacity(&self) -> Blocks;
 
+    /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
+    /// 1 leaves the order open, as drives do.
+    fn granule(&self) -> Blocks {
+        Blocks(1)
+    }
+
     /// Recounts everything from scratch and panics on a contradiction.
     fn audit(&self) {}
+}
+
+/// What a placement may ask of the drives below it.
+pub trait Drives {
+    /// Whether nothing runs or waits there.
+    fn idle(&self, drive: DriveId) -> bool;
+
+    /// I/Os that run or wait there.
+    fn waiting(&self, drive: DriveId) -> usize;
+
+    /// What is known of it.
+    fn oracle(&self, drive: DriveId) -> &dyn Oracle;
 }
 
 /// What may be known of a drive beforehand. The stack owns one per drive and feeds it with the commands
@@ -85,6 +146,11 @@ pub trait Oracle: Send {
 
     /// Where a block lies.
     fn locate(&self, at: Pba) -> Place;
+
+    /// The band of the drive's tracks that these heads stand on; for oracles that count bands in another way.
+    fn track_band(&self, _tracks: &Tracks, head: Head) -> u32 {
+        head.band
+    }
 
     /// The least time that moving over `distance` bands can take: never more than any `position` over that
     /// distance, and never less for a longer one. Searches prune by it.
@@ -104,6 +170,35 @@ pub trait Oracle: Send {
     /// an oracle's own prices are inlined into the search; the answer may not differ from trying all.
     fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
         search::nearest(self, now, waiting)
+    }
+
+    /// What an access by the heads from where they stand would come to, if it began at `now`.
+    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight;
+
+    /// The same as `position`, after another access: from its end until the first block of `place` is under the heads.
+    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration;
+
+    /// The same as `reach`, after another access: never more than any `position_after` over that distance or a longer one.
+    fn reach_after(&self, distance: u32) -> Duration;
+
+    /// The slot of a track that is under the heads when they get there for a write, or one before it, but for sectors
+    /// without a block; `late` nanoseconds later than now if the platter were as far behind. None if nothing turns, or
+    /// bands are not those of the tracks.
+    fn passing(
+        &self,
+        _now: Instant,
+        _late: i64,
+        _to: Head,
+        _track: &Track,
+        _slot: Blocks,
+    ) -> Option<u32> {
+        None
+    }
+
+    /// Of the free slots that `search` allows, the one whose write begins first, and of equals the lowest. Part of the
+    /// contract so that an oracle can search by track; the answer may not differ from trying all.
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+        search::nearest_free(self, search, free)
     }
 
     /// The stack sent this command.
@@ -139,4 +234,10 @@ pub trait Blueprint: Send + Sync {
 
     /// Time of one revolution; `None` if nothing turns.
     fn revolution(&self) -> Option<Duration>;
+
+    /// Where slots of so many blocks lie.
+    ///
+    /// # Errors
+    /// No track has room for one, or there are too many to number.
+    fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable>;
 }

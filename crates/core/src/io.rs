@@ -48,8 +48,10 @@ pub struct Io {
     pub stream: StreamId,
     /// Read or write.
     pub op: Op,
-    /// First block on the drive.
+    /// First block on the drive; of an open I/O, where its data lie now: a hint for schedulers that go by address.
     pub at: Pba,
+    /// Whether it may land in any free slot.
+    pub open: bool,
     /// Length.
     pub len: Blocks,
     /// When its request came to the stack.
@@ -102,6 +104,19 @@ impl Keyed for Candidate {
     }
 }
 
+/// A placement's own word for an I/O, which it gets back when that is bound and done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag(pub u64);
+
+/// Where an I/O goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To this block.
+    At(Pba),
+    /// To any free slot; schedulers that go by address take it for one to this block.
+    Open(Pba),
+}
+
 /// An I/O that a placement wants done, before the stack gives it a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedIo {
@@ -109,17 +124,51 @@ pub struct PlannedIo {
     pub drive: DriveId,
     /// What.
     pub op: Op,
-    /// First block there; ignored by a flush.
-    pub at: Pba,
+    /// Where; ignored by a flush.
+    pub target: Target,
     /// Length; 0 for a flush.
     pub len: Blocks,
+    /// The placement's word for it.
+    pub tag: Tag,
+    /// Index in the plan of an earlier I/O that must be done first.
+    pub after: Option<u16>,
+    /// One of several ways to do the same, with the I/O before it in the plan: only what starts first is done.
+    pub alternative: bool,
+    /// Whether the request is answered only when this is done.
+    pub awaited: bool,
 }
 
-/// The I/Os that carry out one request. The stack owns one and clears it for every request.
+impl PlannedIo {
+    /// An I/O that its request waits for, and that waits for no other.
+    pub const fn new(drive: DriveId, op: Op, target: Target, len: Blocks) -> PlannedIo {
+        PlannedIo {
+            drive,
+            op,
+            target,
+            len,
+            tag: Tag(0),
+            after: None,
+            alternative: false,
+            awaited: true,
+        }
+    }
+}
+
+/// I/Os that belong together: of one request, of the completion of another I/O, of spare time. The stack owns one and
+/// clears it each time.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// All may start at once; the request is answered when the last is done.
+    /// In no order, but for what each says itself; the request is answered when the last awaited one is done.
     pub ios: Vec<PlannedIo>,
+}
+
+/// What an access by the heads comes to, beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foresight {
+    /// When the heads have done it.
+    pub end: Instant,
+    /// Where it leaves them.
+    pub head: Head,
 }
 
 /// What a drive is told to do.

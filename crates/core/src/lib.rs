@@ -8,7 +8,7 @@
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
 //! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
 //! | F1 | [`contract`]: read this first; [`request`], [`io`]: what flows; [`search`], [`registry`], [`metrics`] |
-//! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`]: nothing of the domain |
+//! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ pub mod registry;
 pub mod config;
 pub mod contract;
 pub mod drive;
+pub mod freemap;
 pub mod ids;
 pub mod io;
 pub mod list;

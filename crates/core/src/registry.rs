@@ -2,14 +2,16 @@
 //!
 //! A part ends with its card (`SPEC`), its folder's table has its line (`registry!`). The card is the single
 //! source for command line help, documentation and validation: [`Knobs`] are parsed and range-checked before
-//! `build`, which therefore cannot fail.
+//! `build`, which fails only where they contradict each other or the drive.
 
+use std::any::Any;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::contract::Blueprint;
-use crate::units::Duration;
+use crate::units::{Blocks, Duration};
 
 /// The card of a part of kind `T`.
 pub struct Spec<T: ?Sized> {
@@ -23,8 +25,8 @@ pub struct Spec<T: ?Sized> {
     pub source: &'static str,
     /// What can be set.
     pub knobs: &'static [Knob],
-    /// Makes one, from checked knobs.
-    pub build: fn(&Knobs, &Env<'_>) -> Box<T>,
+    /// Makes one, from checked knobs. Those that are allowed one by one may still contradict each other or the drive.
+    pub build: fn(&Knobs, &Env<'_>) -> Result<Box<T>, ConfigError>,
 }
 
 /// What a part may know of its surroundings when it is built.
@@ -36,6 +38,31 @@ pub struct Env<'a> {
     pub label: &'a str,
     /// The drive below it, as its parameters describe it.
     pub blueprint: &'a dyn Blueprint,
+    /// Blocks that requests may address: the volume's for a workload, the drive's for parts below the volume.
+    pub capacity: Blocks,
+    /// Everything that the blueprint was made of, in words.
+    pub identity: &'a str,
+    /// What was prepared for an equal part before.
+    pub memo: &'a dyn Memo,
+}
+
+/// Costly preparations that parts of several runs share: pure functions of their key, which names all that they depend
+/// on. Whoever runs many keeps them; a part may not see whether it got an old one.
+pub trait Memo {
+    /// What was made for this key, or what `make` makes now.
+    fn get(&self, key: &str, make: &mut dyn FnMut() -> Prepared) -> Prepared;
+}
+
+/// Something prepared, never changed.
+pub type Prepared = Arc<dyn Any + Send + Sync>;
+
+/// Keeps nothing.
+pub struct Forgetful;
+
+impl Memo for Forgetful {
+    fn get(&self, _key: &str, make: &mut dyn FnMut() -> Prepared) -> Prepared {
+        make()
+    }
 }
 
 /// A thing that can be set.
@@ -441,13 +468,22 @@ pub fn canonical(name: &str) -> String {
     name.to_ascii_lowercase().replace('_', "-")
 }
 
-/// Declares the modules of a folder's parts and the table of their cards.
+/// Declares the modules of a folder's parts and the table of their cards. A part has a card `SPEC`, or several that are
+/// named in braces behind it.
 #[macro_export]
 macro_rules! registry {
-    ($kind:ty; $($part:ident),+ $(,)?) => {
+    (@table [$($card:expr),*]) => { &[$($card),*] };
+    (@table [$($card:expr),*] $part:ident { $($own:ident),+ }, $($rest:tt)*) => {
+        $crate::registry!(@table [$($card,)* $(&$part::$own),+] $($rest)*)
+    };
+    (@table [$($card:expr),*] $part:ident, $($rest:tt)*) => {
+        $crate::registry!(@table [$($card,)* &$part::SPEC] $($rest)*)
+    };
+    ($kind:ty; $($part:ident $({ $($own:ident),+ $(,)? })?),+ $(,)?) => {
         $(mod $part;)+
         /// Every part of this kind, in the order of presentation.
-        pub static TABLE: &[&$crate::registry::Spec<$kind>] = &[$(&$part::SPEC),+];
+        pub static TABLE: &[&$crate::registry::Spec<$kind>] =
+            $crate::registry!(@table [] $($part $({ $($own),+ })?,)+);
     };
 }
 

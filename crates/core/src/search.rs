@@ -11,9 +11,11 @@
 //! waiting. When many wait on every single band, the count grows with them again.
 
 use crate::contract::Oracle;
-use crate::io::Candidate;
+use crate::freemap::{FreeMap, Slot};
+use crate::io::{Candidate, Head, Place};
+use crate::request::Op;
 use crate::sorted::{Cursor, Sorted};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Pba};
 
 /// I/Os that are priced between two looks at the bound: a processor prices a few side by side in less time than it
 /// takes to find out that it need not have.
@@ -97,6 +99,287 @@ impl Best {
                     cursor: Some(start.plus(offset)),
                 };
             }
+        }
+    }
+}
+
+/// What is asked of a free slot, to be written from where the heads stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// When the access would begin.
+    pub now: Instant,
+    /// Lowest band of the drive's tracks that will do.
+    pub low: u32,
+    /// Highest band that will do.
+    pub high: u32,
+    /// The slot must come under the heads before this.
+    pub before: Instant,
+    /// What the access may not delay.
+    pub then: Option<Then>,
+}
+
+/// An access that follows, and must still find its place in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Then {
+    /// What it does.
+    pub op: Op,
+    /// Where.
+    pub place: Place,
+    /// Its first block must come under the heads no later than this.
+    pub by: Instant,
+}
+
+impl Search {
+    /// Any slot.
+    pub fn anywhere(now: Instant) -> Search {
+        Search {
+            now,
+            low: 0,
+            high: u32::MAX,
+            before: Instant::NEVER,
+            then: None,
+        }
+    }
+}
+
+/// A free slot that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Landing {
+    /// Which.
+    pub slot: Slot,
+    /// Its first block.
+    pub at: Pba,
+    /// When that comes under the heads.
+    pub start: Instant,
+}
+
+/// What [`Oracle::nearest_free`] gives unless an oracle knows better: tries every free slot. If the first of a track to come
+/// is not in time for what follows, no other of this track is tried: it would end later still.
+pub fn nearest_free<O: Oracle + ?Sized>(
+    oracle: &O,
+    search: &Search,
+    free: &FreeMap,
+) -> Option<Landing> {
+    let tracks = free.tracks();
+    let mut best = Nearest::new(oracle, search, free);
+    for track in 0..(tracks.bands() * tracks.surfaces()) as usize {
+        let slots = 0..u32::from(tracks.track(track).slots);
+        best.consider(
+            track,
+            slots.filter(|number| free.next_on_track(track, *number) == Some(*number)),
+        );
+    }
+    best.found
+}
+
+/// The same by track, for oracles that say which slot is [`Oracle::passing`].
+///
+/// Cylinders are visited outward from the arm while moving there alone could still win; of a track, only the next free
+/// slot matters. This is the order of hierarchical-range scheduling (Anand and others, Range writes, OSDI 2008). If an access
+/// follows that may not be delayed, cylinders that are nearer to it are visited outward from there: between the two, the
+/// ways to a slot and on from it are long together, and both walks end where they are too long for all that is left. Cost: a few
+/// prices for each surface of the cylinders within reach, mostly one or two.
+#[inline]
+pub fn by_track<O: Oracle + ?Sized>(
+    oracle: &O,
+    search: &Search,
+    free: &FreeMap,
+) -> Option<Landing> {
+    let mut best = Nearest::new(oracle, search, free);
+    let here = oracle.head().band;
+    match &search.then {
+        None => best.walk(here, |_| true, |distance| oracle.reach(distance), None),
+        Some(then) => {
+            let there = then.place.band;
+            let half = here.abs_diff(there).div_ceil(2);
+            let nearer_here = |band: u32| band.abs_diff(here) <= band.abs_diff(there);
+            // The least way to a band at this distance or beyond, and the least from there on to what follows.
+            let way = |distance: u32| oracle.reach(distance);
+            let on = |distance: u32| oracle.reach_after(distance.max(half));
+            best.walk(here, nearer_here, way, Some((&on, then.by)));
+            let way = |distance: u32| oracle.reach(distance.max(half));
+            let on = |distance: u32| oracle.reach_after(distance);
+            best.walk(there, |band| !nearer_here(band), way, Some((&on, then.by)));
+        }
+    }
+    best.found
+}
+
+/// The least way on from bands at some distance or beyond, and when it must be done.
+type Onward<'a> = Option<(&'a dyn Fn(u32) -> Duration, Instant)>;
+
+/// The earliest landing so far.
+struct Nearest<'a, O: ?Sized> {
+    oracle: &'a O,
+    search: &'a Search,
+    free: &'a FreeMap,
+    found: Option<Landing>,
+}
+
+impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
+    fn new(oracle: &'a O, search: &'a Search, free: &'a FreeMap) -> Nearest<'a, O> {
+        Nearest {
+            oracle,
+            search,
+            free,
+            found: None,
+        }
+    }
+
+    /// Whether what cannot begin before `soonest` is out of the question.
+    #[inline]
+    fn out_of_reach(&self, soonest: Instant) -> bool {
+        soonest >= self.search.before || self.found.is_some_and(|best| soonest > best.start)
+    }
+
+    /// Considers bands outward from one, as far as they belong to this walk and something there could win.
+    #[inline]
+    fn walk(
+        &mut self,
+        from: u32,
+        belongs: impl Fn(u32) -> bool,
+        way: impl Fn(u32) -> Duration,
+        onward: Onward<'_>,
+    ) {
+        let (low, high) = (
+            self.search.low,
+            self.search.high.min(self.free.tracks().bands() - 1),
+        );
+        let farthest = from.saturating_sub(low).max(high.saturating_sub(from));
+        for distance in 0..=farthest {
+            let soonest = self.search.now + way(distance);
+            let late = onward.is_some_and(|(onward, by)| soonest + onward(distance) > by);
+            if late || self.out_of_reach(soonest) {
+                return;
+            }
+            let below = from.checked_sub(distance);
+            let above = (distance > 0).then(|| from + distance);
+            for band in [below, above].into_iter().flatten() {
+                let within = (low..=high).contains(&band) && belongs(band);
+                if within && self.free.in_band(band) > 0 && !self.too_late(soonest, band) {
+                    self.consider_band(band);
+                }
+            }
+        }
+    }
+
+    /// Whether what follows would come too late after a write in this band that cannot begin before `soonest`.
+    #[inline]
+    fn too_late(&self, soonest: Instant, band: u32) -> bool {
+        self.search.then.as_ref().is_some_and(|then| {
+            let distance = band.abs_diff(then.place.band);
+            soonest + self.oracle.reach_after(distance) > then.by
+        })
+    }
+
+    #[inline]
+    fn consider_band(&mut self, band: u32) {
+        let tracks = self.free.tracks();
+        for surface in 0..tracks.surfaces() {
+            let number = tracks.number(band, surface);
+            if self.free.on_track(number) == 0 {
+                continue;
+            }
+            let place = Place {
+                band,
+                surface,
+                angle: tracks.track(number).angle,
+            };
+            let soonest = self.search.now + self.oracle.travel(Op::Write, &place);
+            if !self.out_of_reach(soonest) && !self.too_late(soonest, band) {
+                self.consider_track(number, place.head());
+            }
+        }
+    }
+
+    /// Considers the free slots of a track of which one must be the first to come under the heads.
+    #[inline]
+    fn consider_track(&mut self, track: usize, to: Head) {
+        let on = self.free.tracks().track(track);
+        let slot = self.free.tracks().slot_blocks();
+        let passing = self.oracle.passing(self.search.now, 0, to, on, slot);
+        let from = passing.expect("the oracle searches by track");
+        let next = self.free.next_on_track(track, from + 1);
+        // Sectors without a block move slots back, by no more than all of them together.
+        let slot = slot.0 as u32;
+        let loose = (u32::from(on.sectors) - u32::from(on.slots) * slot) / slot + 1;
+        let free = self.free;
+        let moved = (from.saturating_sub(loose)..=from)
+            .filter(|number| free.next_on_track(track, *number) == Some(*number));
+        self.consider(track, next.into_iter().chain(moved));
+    }
+
+    /// Considers the first to come of these slots of a track.
+    #[inline]
+    fn consider(&mut self, track: usize, numbers: impl Iterator<Item = u32>) {
+        let tracks = self.free.tracks();
+        let land = |number| {
+            let at = tracks.block(track, number);
+            let place = self.oracle.locate(at);
+            Landing {
+                slot: Slot(tracks.track(track).first_slot + number),
+                at,
+                start: self.search.now + self.oracle.position(self.search.now, Op::Write, &place),
+            }
+        };
+        let order = |landing: &Landing| (landing.start, landing.slot);
+        let Some(first) = numbers.map(land).min_by_key(order) else {
+            return;
+        };
+        let band = track as u32 / tracks.surfaces();
+        let within = (self.search.low..=self.search.high).contains(&band);
+        if !within || first.start >= self.search.before {
+            return;
+        }
+        if self.found.is_none_or(|best| order(&first) < order(&best)) && self.in_time(first.at) {
+            self.found = Some(first);
+        }
+    }
+
+    /// Whether what follows a write there still finds its place in time.
+    fn in_time(&self, at: Pba) -> bool {
+        let Some(then) = &self.search.then else {
+            return true;
+        };
+        let len = self.free.tracks().slot_blocks();
+        let write = self.oracle.foresee(self.search.now, Op::Write, at, len);
+        write.end + self.oracle.position_after(&write, then.op, &then.place) <= then.by
+    }
+}
+
+/// One direction for eager writes, until nothing is free farther on.
+///
+/// Alone they would keep the arm where it is until nothing is free there. So they look from the arm's band on in one
+/// direction only, and turn round where nothing lies ahead (Zhang and others, FAST 2002, section 4; the virtual-log disk of
+/// OSDI 1999 began again at the first cylinder).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    upward: bool,
+}
+
+impl Default for Sweep {
+    fn default() -> Sweep {
+        Sweep { upward: true }
+    }
+}
+
+impl Sweep {
+    /// The search for a free slot from `band` on.
+    pub fn search(&mut self, now: Instant, band: u32, free: &FreeMap) -> Search {
+        let last = free.tracks().bands() - 1;
+        let band = band.min(last);
+        let lies = |upward: bool| match upward {
+            true => band < last && free.any_in(band + 1..=last),
+            false => band > 0 && free.any_in(0..=band - 1),
+        };
+        if !lies(self.upward) && lies(!self.upward) {
+            self.upward = !self.upward;
+        }
+        let (low, high) = if self.upward { (band, last) } else { (0, band) };
+        Search {
+            low,
+            high,
+            ..Search::anywhere(now)
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Instant as Clock;
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::io::Cost;
-use nearslot_core::registry::Env;
+use nearslot_core::registry::{Env, Forgetful};
 use nearslot_core::request::{Reply, Status, Timeline};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant};
@@ -131,6 +131,9 @@ fn synthetic(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Workload> {
         seed: 1,
         label: "workload/0",
         blueprint,
+        capacity: blueprint.capacity(),
+        identity: "",
+        memo: &Forgetful,
     };
     let part = word.parse().expect("it is a part");
     nearslot_lab::workload::synthetic(&part, &env)

@@ -10,6 +10,7 @@ mod hash;
 pub mod inspect;
 pub mod load;
 pub mod measure;
+pub mod memo;
 pub mod outcome;
 pub mod report;
 pub mod run;

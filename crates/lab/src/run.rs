@@ -10,7 +10,7 @@ use std::time::Instant as Clock;
 
 use nearslot_core::config::{Assembly, PartConfig, StackConfig};
 use nearslot_core::contract::Blueprint;
-use nearslot_core::registry::{ConfigError, Env};
+use nearslot_core::registry::{ConfigError, Env, Forgetful};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Duration;
 use rayon::prelude::*;
@@ -20,6 +20,7 @@ use crate::grid::Point;
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window, differ};
+use crate::memo::Shared;
 use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
 use crate::report::{LaneFile, RequestsWriter};
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
@@ -97,11 +98,15 @@ pub fn compare(
         .as_deref()
         .map(RequestsWriter::create)
         .transpose()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(wanted.jobs.unwrap_or(0))
-        .build()
-        .map_err(|error| RunError::Beside(format!("threads: {error}")))?;
-    let one = |point: &Point| run(point, trace, wanted, requests.as_ref(), control);
+    let pool = threads(wanted.jobs)?;
+    let grid = Grid {
+        trace,
+        wanted,
+        requests: requests.as_ref(),
+        shared: &Shared::default(),
+        control,
+    };
+    let one = |point: &Point| run(point, &grid);
     let outcomes: Vec<Result<Option<Finished>, RunError>> =
         pool.install(|| points.par_iter().with_max_len(1).map(one).collect());
     let mut finished = Vec::new();
@@ -137,6 +142,13 @@ pub fn compare(
     Ok(results)
 }
 
+/// So many threads, or one per core.
+fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0));
+    let beside = |error| RunError::Beside(format!("threads: {error}"));
+    threads.build().map_err(beside)
+}
+
 /// Describes the trace of a grid for the report, held against the drive if all points have the same.
 ///
 /// # Errors
@@ -162,15 +174,18 @@ struct Finished {
     warnings: Vec<String>,
 }
 
+/// What all runs of a grid have in common.
+struct Grid<'a> {
+    trace: Option<&'a LoadedTrace>,
+    wanted: &'a Wanted,
+    requests: Option<&'a RequestsWriter>,
+    shared: &'a Shared,
+    control: &'a Control,
+}
+
 /// Runs one point; `None` if it was interrupted.
-fn run(
-    point: &Point,
-    trace: Option<&LoadedTrace>,
-    wanted: &Wanted,
-    requests: Option<&RequestsWriter>,
-    control: &Control,
-) -> Result<Option<Finished>, RunError> {
-    if control.stop.load(Ordering::Relaxed) {
+fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
+    if grid.control.stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
     let scenario = &point.scenario;
@@ -179,33 +194,34 @@ fn run(
         mut drives,
         blueprint,
         effective,
-    } = scenario.stack()?.build()?;
+    } = scenario.stack()?.build_with(grid.shared)?;
     let Prepared {
         mut workload,
         count,
         effective: load,
         replay,
         depth,
-    } = prepare(scenario, trace, &stack, &*blueprint)?;
+    } = prepare(scenario, grid.trace, &stack, &*blueprint)?;
     let warmup = scenario.warmup.requests(count.get(), depth)?;
     let window = Window {
         requests: count.get(),
         warmup,
     };
-    let series = wanted
-        .series
-        .then(|| Timeseries::new(blueprint.exact(), blueprint.capacity()));
-    let mut watch = Watch::new(Recorder::new(window, series), warmup)
-        .with_lane(requests, &point.label)?
-        .with_schedule(wanted.schedule.as_ref())?;
+    let mut watch = watch(point, grid, window, &*blueprint)?;
     let clock = Clock::now();
-    let end = sim::run(&mut stack, &mut drives, &mut *workload, &mut watch, control);
+    let end = sim::run(
+        &mut stack,
+        &mut drives,
+        &mut *workload,
+        &mut watch,
+        grid.control,
+    );
     let simulated_in_s = clock.elapsed().as_secs_f64();
     if let Some(failure) = workload.failure() {
         return Err(failure.into());
     }
     let unfinished = stack.pending() > 0 || workload.next_arrival().is_some();
-    if unfinished && control.stop.load(Ordering::Relaxed) {
+    if unfinished && grid.control.stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
     conserve(&point.label, &stack)?;
@@ -222,6 +238,22 @@ fn run(
         batches_ms,
         depth,
     }))
+}
+
+/// What a run is observed by.
+fn watch(
+    point: &Point,
+    grid: &Grid<'_>,
+    window: Window,
+    blueprint: &dyn Blueprint,
+) -> Result<Watch, RunError> {
+    let series = grid
+        .wanted
+        .series
+        .then(|| Timeseries::new(blueprint.exact(), blueprint.capacity()));
+    Watch::new(Recorder::new(window, series), window.warmup)
+        .with_lane(grid.requests, &point.label)?
+        .with_schedule(grid.wanted.schedule.as_ref())
 }
 
 /// Everything in effect, defaults spelled out.
@@ -278,7 +310,7 @@ fn prepare(
 ) -> Result<Prepared, RunError> {
     match (&scenario.load, trace) {
         (Load::Trace(load), Some(trace)) => prepare_trace(scenario, load, trace, stack),
-        (Load::Workload(part), None) => prepare_synthetic(scenario, part, blueprint),
+        (Load::Workload(part), None) => prepare_synthetic(scenario, part, stack, blueprint),
         _ => panic!("a trace is loaded exactly if the scenario names one"),
     }
 }
@@ -332,12 +364,16 @@ fn prepare_trace(
 fn prepare_synthetic(
     scenario: &Scenario,
     part: &PartConfig,
+    stack: &Stack,
     blueprint: &dyn Blueprint,
 ) -> Result<Prepared, RunError> {
     let env = Env {
         seed: scenario.seed,
         label: "workload/0",
         blueprint,
+        capacity: stack.capacity(),
+        identity: "",
+        memo: &Forgetful,
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
     Ok(Prepared {

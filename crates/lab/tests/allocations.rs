@@ -64,13 +64,13 @@ fn records(count: u64, blocks: u64) -> Arc<[Record]> {
 }
 
 /// Allocations while `count` requests are simulated, preparation excluded.
-fn allocations(drive: &str, sched: &str, count: u64) -> u64 {
+fn allocations(drive: &str, place: &str, sched: &str, count: u64) -> u64 {
     let part: PartConfig = drive.parse().unwrap();
     let text = catalog_text(&part.name).unwrap().to_owned();
     let config = StackConfig {
         drive: DriveConfig { part, text },
         sched: PartConfig::named(sched),
-        place: PartConfig::named("linear"),
+        place: place.parse().unwrap(),
         oracle: PartConfig::named("exact"),
         seed: 1,
     };
@@ -105,18 +105,19 @@ fn allocations(drive: &str, sched: &str, count: u64) -> u64 {
 /// One test, so that no other thread allocates meanwhile.
 #[test]
 fn a_request_allocates_nothing_in_steady_state() {
-    for drive in [
-        "seagate-cheetah-9lp:model=mechanical",
-        "seagate-cheetah-9lp:model=complete",
+    for (drive, place) in [
+        ("seagate-cheetah-9lp:model=mechanical", "linear"),
+        ("seagate-cheetah-9lp:model=complete", "linear"),
+        ("seagate-cheetah-9lp:model=mechanical", "eager"),
     ] {
         for spec in sched::TABLE {
             let (short, long) = (
-                allocations(drive, spec.name, 20_000),
-                allocations(drive, spec.name, 60_000),
+                allocations(drive, place, spec.name, 20_000),
+                allocations(drive, place, spec.name, 60_000),
             );
             assert!(
                 long <= short,
-                "{drive} {}: {short} then {long} allocations",
+                "{drive} {place} {}: {short} then {long} allocations",
                 spec.name
             );
         }

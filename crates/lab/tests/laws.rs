@@ -9,7 +9,7 @@ use nearslot_core::contract::{Blueprint, Drive};
 use nearslot_core::drive;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
-use nearslot_core::registry::Env;
+use nearslot_core::registry::{Env, Forgetful};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Duration, Instant};
@@ -130,6 +130,9 @@ fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch
         seed: 1,
         label: "workload/0",
         blueprint: &*assembly.blueprint,
+        capacity: assembly.stack.capacity(),
+        identity: "",
+        memo: &Forgetful,
     };
     let part = load.parse().expect("it is a part");
     let (mut made, _) = workload::synthetic(&part, &env).expect("its knobs are right");

@@ -78,7 +78,7 @@ impl Job {
         let points = grid::points(&self.scenario, &self.vary)?;
         // A wrong name is found before a long trace is read.
         for point in &points {
-            point.scenario.stack()?.build()?;
+            point.scenario.stack()?.check()?;
         }
         let trace = self.load()?;
         let folder = self.requests.then(TempDir::new).transpose();

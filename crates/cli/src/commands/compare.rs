@@ -77,8 +77,8 @@ fn simulate(
     let points = grid::points(&described.scenario, vary).map_err(Failure::usage)?;
     // A wrong name is found before a long trace is read.
     for point in &points {
-        let built = point.scenario.stack().and_then(|stack| stack.build());
-        built.map_err(|error| described.blame(&error))?;
+        let checked = point.scenario.stack().and_then(|stack| stack.check());
+        checked.map_err(|error| described.blame(&error))?;
     }
     let trace = load(described, read)?;
     let control = Arc::new(Control::default());

@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::io::{Command, Cost, DriveDone, Head, Place};
+use crate::freemap::{Tracks, Uncountable};
+use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
 use crate::registry::ConfigError;
 use crate::request::{Op, Status};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -69,13 +70,30 @@ impl Blueprint for NullBlueprint {
     }
 
     fn exact(&self) -> Box<dyn Oracle> {
-        Box::new(NullOracle)
+        Box::new(NullOracle {
+            service: self.service,
+        })
     }
 
     fn revolution(&self) -> Option<Duration> {
         None
     }
+
+    /// One band, one surface, cut into tracks of at most [`TRACK_SLOTS`] slots.
+    fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {
+        let track = slot.0 * TRACK_SLOTS;
+        let all = (0..self.capacity.0).step_by(track as usize).map(|first| {
+            let blocks = track.min(self.capacity.0 - first);
+            (Pba(first), Angle(0), Blocks(blocks), blocks as u32)
+        });
+        let surfaces = self.capacity.0.div_ceil(track);
+        let surfaces = u32::try_from(surfaces).map_err(|_| Uncountable::TooMany)?;
+        Tracks::new(slot, surfaces, all, |_| false)
+    }
 }
+
+/// Slots on what stands for a track.
+const TRACK_SLOTS: u64 = 64;
 
 struct NullDrive {
     service: Duration,
@@ -112,7 +130,9 @@ impl Drive for NullDrive {
 }
 
 /// Every place is one place.
-struct NullOracle;
+struct NullOracle {
+    service: Duration,
+}
 
 impl Oracle for NullOracle {
     fn head(&self) -> Head {
@@ -136,6 +156,21 @@ impl Oracle for NullOracle {
     }
 
     fn position(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
+        Duration::ZERO
+    }
+
+    fn foresee(&self, now: Instant, _op: Op, _at: Pba, _len: Blocks) -> Foresight {
+        Foresight {
+            end: now + self.service,
+            head: Head::default(),
+        }
+    }
+
+    fn reach_after(&self, _distance: u32) -> Duration {
+        Duration::ZERO
+    }
+
+    fn position_after(&self, _access: &Foresight, _op: Op, _place: &Place) -> Duration {
         Duration::ZERO
     }
 

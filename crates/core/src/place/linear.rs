@@ -2,9 +2,9 @@
 //!
 //! A discard needs no I/O, for a plain drive keeps no map of what is in use. O(1) per request.
 
-use crate::contract::Placement;
+use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
-use crate::io::{Plan, PlannedIo};
+use crate::io::{Plan, PlannedIo, Target};
 use crate::registry::Spec;
 use crate::request::{Op, Request};
 use crate::units::{Blocks, Instant, Pba};
@@ -14,17 +14,13 @@ struct Linear {
 }
 
 impl Placement for Linear {
-    fn plan(&mut self, _now: Instant, request: &Request, out: &mut Plan) {
+    fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         if request.op == Op::Discard {
             return;
         }
-        let at = Pba(request.extent.start.0);
-        out.ios.push(PlannedIo {
-            drive: DriveId(0),
-            op: request.op,
-            at,
-            len: request.extent.len,
-        });
+        let target = Target::At(Pba(request.extent.start.0));
+        let planned = PlannedIo::new(DriveId(0), request.op, target, request.extent.len);
+        out.ios.push(planned);
     }
 
     fn capacity(&self) -> Blocks {
@@ -39,8 +35,8 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     source: "what a plain disk does",
     knobs: &[],
     build: |_, env| {
-        Box::new(Linear {
+        Ok(Box::new(Linear {
             capacity: env.blueprint.capacity(),
-        })
+        }))
     },
 };

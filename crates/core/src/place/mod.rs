@@ -4,4 +4,5 @@ use crate::contract::Placement;
 
 registry! { dyn Placement;
     linear,
+    eager,
 }

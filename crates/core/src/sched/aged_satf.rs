@@ -68,6 +68,12 @@ impl AgedSatf {
         Duration((scaled / 1_000_000_000) as u64)
     }
 
+    fn remove(&mut self, aged: &Aged) {
+        let taken = self.by_place.take(&aged.key()).is_some()
+            && self.by_age.take(&Elder(*aged).key()).is_some();
+        assert!(taken, "an I/O stands in one order only");
+    }
+
     /// The I/O with the least price, and of equals the oldest.
     fn search(&self, view: &View<'_>) -> Option<Aged> {
         let head = view.oracle.head().band;
@@ -147,13 +153,19 @@ impl Scheduler for AgedSatf {
         self.by_age.insert(Elder(aged));
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        let aged = Aged {
+            candidate: Candidate::from(io),
+            handicap: self.handicap(io.arrived),
+        };
+        self.remove(&aged);
+    }
+
     fn next(&mut self, view: &View<'_>) -> Next {
         let Some(chosen) = self.search(view) else {
             return Next::Empty;
         };
-        let taken = self.by_place.take(&chosen.key()).is_some()
-            && self.by_age.take(&Elder(chosen).key()).is_some();
-        assert!(taken, "an I/O stands in one order only");
+        self.remove(&chosen);
         Next::Start(chosen.candidate.id)
     }
 
@@ -179,5 +191,5 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         0.0..=1_000.0,
         "milliseconds of positioning time that a second of waiting makes up for; 0 is satf",
     )],
-    build: |knobs, _| Box::new(AgedSatf::new(knobs)),
+    build: |knobs, _| Ok(Box::new(AgedSatf::new(knobs))),
 };

@@ -22,6 +22,10 @@ impl Scheduler for Clook {
         self.line.insert(io);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        self.line.withdraw(io);
+    }
+
     fn next(&mut self, _view: &View<'_>) -> Next {
         let above = self.line.not_below(self.from);
         let Some(found) = above.or_else(|| self.line.not_below(Pba(0))) else {
@@ -47,5 +51,5 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "rising block order, then again from the lowest that waits",
     source: "Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
     knobs: &[],
-    build: |_, _| Box::<Clook>::default(),
+    build: |_, _| Ok(Box::<Clook>::default()),
 };

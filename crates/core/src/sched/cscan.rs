@@ -32,6 +32,10 @@ impl Scheduler for Cscan {
         self.line.insert(io);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        self.line.withdraw(io);
+    }
+
     fn next(&mut self, view: &View<'_>) -> Next {
         if self.line.len() == 0 {
             return Next::Empty;
@@ -63,5 +67,5 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "rising block order to the last block, then again from the first",
     source: "Seaman, Lind and Wilson, On teleprocessing system design, IBM Systems Journal 5(3), 1966",
     knobs: &[],
-    build: |_, _| Box::<Cscan>::default(),
+    build: |_, _| Ok(Box::<Cscan>::default()),
 };

@@ -20,6 +20,12 @@ impl Scheduler for Fcfs {
         self.queue.push_back(io.id);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        let found = self.queue.iter().position(|id| *id == io.id);
+        let index = found.expect("what is withdrawn waits");
+        self.queue.remove(index);
+    }
+
     fn next(&mut self, _view: &View<'_>) -> Next {
         self.queue.pop_front().map_or(Next::Empty, Next::Start)
     }
@@ -35,5 +41,5 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "first come, first served",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS 1967",
     knobs: &[],
-    build: |_, _| Box::<Fcfs>::default(),
+    build: |_, _| Ok(Box::<Fcfs>::default()),
 };

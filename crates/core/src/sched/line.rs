@@ -51,6 +51,11 @@ impl Line {
         self.stops.insert(Stop::new(io));
     }
 
+    pub(super) fn withdraw(&mut self, io: &Io) {
+        let taken = self.stops.take(&Stop::new(io).key());
+        assert!(taken.is_some(), "{:?} does not wait", io.id);
+    }
+
     pub(super) fn remove(&mut self, found: Found) -> Stop {
         self.stops.remove(found.1)
     }

@@ -22,6 +22,10 @@ impl Scheduler for Look {
         self.line.insert(io);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        self.line.withdraw(io);
+    }
+
     fn next(&mut self, _view: &View<'_>) -> Next {
         if self.line.len() == 0 {
             return Next::Empty;
@@ -52,10 +56,10 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Merten, Some quantitative techniques for file organization, 1970",
     knobs: &[],
     build: |_, _| {
-        Box::new(Look {
+        Ok(Box::new(Look {
             line: Line::default(),
             from: Pba(0),
             upward: true,
-        })
+        }))
     },
 };

@@ -3,6 +3,7 @@
 use crate::contract::Scheduler;
 
 mod line;
+mod sweep;
 
 registry! { dyn Scheduler;
     fcfs,
@@ -15,4 +16,8 @@ registry! { dyn Scheduler;
     satf,
     aged_satf,
     mq_deadline,
+    read_first,
+    write_first,
+    satf_ew,
+    free_bw { FREEBW_SATF, FREEBW_SCAN, FREEBW_HYBRID },
 }

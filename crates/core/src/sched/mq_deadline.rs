@@ -61,6 +61,12 @@ enum Direction {
 
 use Direction::{Read, Write};
 
+impl Direction {
+    fn of(op: Op) -> Direction {
+        if op == Op::Read { Read } else { Write }
+    }
+}
+
 /// Requests of one level and direction.
 #[derive(Default)]
 struct Queue {
@@ -199,8 +205,7 @@ fn level_of(priority: u16) -> usize {
 
 impl Scheduler for MqDeadline {
     fn insert(&mut self, now: Instant, io: &Io) {
-        let direction = if io.op == Op::Read { Read } else { Write };
-        let queue = &mut self.queues[level_of(io.priority)][direction as usize];
+        let queue = &mut self.queues[level_of(io.priority)][Direction::of(io.op) as usize];
         let arrival = Arrival {
             inserted: now,
             stop: (io.at, io.sequence),
@@ -211,6 +216,13 @@ impl Scheduler for MqDeadline {
             id: io.id,
             arrival: self.pool.push_back(&mut queue.arrivals, arrival),
         });
+    }
+
+    fn withdraw(&mut self, io: &Io) {
+        let queue = &mut self.queues[level_of(io.priority)][Direction::of(io.op) as usize];
+        let stop = queue.stops.take(&(io.at, io.sequence));
+        let stop = stop.expect("what is withdrawn waits");
+        self.pool.remove(&mut queue.arrivals, stop.arrival);
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
@@ -281,5 +293,5 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
             "milliseconds after which a lower priority is served before higher ones",
         ),
     ],
-    build: |knobs, _| Box::new(MqDeadline::new(knobs)),
+    build: |knobs, _| Ok(Box::new(MqDeadline::new(knobs))),
 };

@@ -27,6 +27,10 @@ impl Scheduler for Scan {
         self.line.insert(io);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        self.line.withdraw(io);
+    }
+
     fn next(&mut self, view: &View<'_>) -> Next {
         if self.line.len() == 0 {
             return Next::Empty;
@@ -65,10 +69,10 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Denning, Effects of scheduling on file memory operations, AFIPS SJCC 1967",
     knobs: &[],
     build: |_, _| {
-        Box::new(Scan {
+        Ok(Box::new(Scan {
             line: Line::default(),
             from: Pba(0),
             upward: true,
-        })
+        }))
     },
 };

@@ -25,6 +25,10 @@ impl Scheduler for Sstf {
         self.line.insert(io);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        self.line.withdraw(io);
+    }
+
     fn next(&mut self, _view: &View<'_>) -> Next {
         let from = self.from;
         let far = |found: Found| (found, from.distance(found.0.at).0);
@@ -53,5 +57,5 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "smallest block distance from the end of the I/O before",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS SJCC 1967",
     knobs: &[],
-    build: |_, _| Box::<Sstf>::default(),
+    build: |_, _| Ok(Box::<Sstf>::default()),
 };

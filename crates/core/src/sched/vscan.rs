@@ -48,6 +48,10 @@ impl Scheduler for Vscan {
         self.line.insert(io);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        self.line.withdraw(io);
+    }
+
     fn next(&mut self, _view: &View<'_>) -> Next {
         let above = self.line.not_below(self.from);
         let below = self.line.below(self.from);
@@ -87,5 +91,5 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         0.0..=1.0,
         "price of turning round as a fraction of the drive's blocks: 0 is sstf, 1 is look",
     )],
-    build: |knobs, env| Box::new(Vscan::new(knobs, env)),
+    build: |knobs, env| Ok(Box::new(Vscan::new(knobs, env))),
 };

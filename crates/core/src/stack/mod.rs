@@ -5,8 +5,8 @@
 //! action is carried out before the next input, two runs with the same inputs have the same actions.
 //!
 //! ```text
-//! submit -> plan -> queue -> (drive has room) next -> Action::Start
-//! drive_done -> (last I/O of its request) Action::Reply, and the drive has room again
+//! submit -> (hazards) plan -> queue -> (drive has room) next -> [bind] -> Action::Start
+//! drive_done -> placement.done -> successors -> (last awaited I/O) Action::Reply, and the drive has room again
 //! ```
 //!
 //! Costs one slab entry per pending request and per pending I/O; nothing is allocated once they have grown.
@@ -15,14 +15,17 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
-use crate::contract::{Oracle, Placement, Scheduler};
-use crate::ids::{DriveId, IoId};
-use crate::io::{Command, Cost, DriveDone, Io, Plan, PlannedIo};
+use crate::contract::{Drives, Oracle, Placement, Scheduler};
+use crate::freemap::Slot;
+use crate::ids::{DriveId, IoId, StreamId};
+use crate::io::{Command, Cost, DriveDone, Io, Plan, PlannedIo, Tag, Target};
 use crate::request::{Reply, Request, Status, Timeline};
-use crate::units::{Blocks, Instant};
+use crate::units::{Blocks, Instant, Pba};
 
+mod hazard;
 mod queue;
 
+use hazard::Hazards;
 use queue::{Dispatch, Queue};
 
 /// What the loop has to carry out.
@@ -48,10 +51,14 @@ pub struct Lane {
 pub struct Stack {
     placement: Box<dyn Placement>,
     queues: Vec<Queue>,
+    hazards: Hazards,
     requests: Slab<Pending>,
     ios: Slab<InFlight>,
     actions: VecDeque<Action>,
-    plan: Plan,
+    /// Plans that are not in use, with their memory.
+    plans: Vec<Plan>,
+    /// Names of the I/Os of the plan that is being accepted, by their index in it.
+    names: Vec<IoId>,
     sequence: u64,
     submitted: u64,
     replied: u64,
@@ -61,6 +68,7 @@ pub struct Stack {
 struct Pending {
     request: Request,
     started: Option<Instant>,
+    /// Awaited I/Os that are not done; alternatives count once.
     remaining: usize,
     status: Status,
     cost: Cost,
@@ -68,9 +76,36 @@ struct Pending {
 
 /// An I/O that was not completed yet.
 struct InFlight {
-    request: usize,
+    /// Whose it is; none for what a placement does for itself.
+    request: Option<usize>,
+    awaited: bool,
     drive: DriveId,
-    command: Command,
+    tag: Tag,
+    io: Io,
+    /// The next of its alternatives, round in a ring; itself if it has none.
+    alternative: IoId,
+    /// The first of those that wait for this one.
+    successor: Option<IoId>,
+    /// The next of those that wait for the same.
+    sibling: Option<IoId>,
+}
+
+/// What a placement may see of the queues.
+struct Below<'a>(&'a [Queue]);
+
+impl Drives for Below<'_> {
+    fn idle(&self, drive: DriveId) -> bool {
+        self.waiting(drive) == 0
+    }
+
+    fn waiting(&self, drive: DriveId) -> usize {
+        let queue = &self.0[drive.index()];
+        queue.len() + usize::from(queue.busy())
+    }
+
+    fn oracle(&self, drive: DriveId) -> &dyn Oracle {
+        &*self.0[drive.index()].oracle
+    }
 }
 
 impl Stack {
@@ -79,12 +114,14 @@ impl Stack {
         assert!(!lanes.is_empty(), "a stack without drives");
         let queue = |lane: Lane| Queue::new(lane.scheduler, lane.oracle, lane.capacity);
         Stack {
+            hazards: Hazards::new(placement.granule()),
             placement,
             queues: lanes.into_iter().map(queue).collect(),
             requests: Slab::new(),
             ios: Slab::new(),
             actions: VecDeque::new(),
-            plan: Plan::default(),
+            plans: Vec::new(),
+            names: Vec::new(),
             sequence: 0,
             submitted: 0,
             replied: 0,
@@ -98,7 +135,7 @@ impl Stack {
 
     /// Requests that were submitted and not yet answered.
     pub fn pending(&self) -> usize {
-        self.requests.len()
+        self.requests.len() + self.hazards.held()
     }
 
     /// Requests submitted so far.
@@ -126,11 +163,9 @@ impl Stack {
             self.capacity()
         );
         self.submitted += 1;
-        let mut plan = std::mem::take(&mut self.plan);
-        self.placement.plan(now, &request, &mut plan);
-        self.accept(now, request, &plan.ios);
-        plan.ios.clear();
-        self.plan = plan;
+        if self.hazards.admit(&request) {
+            self.begin(now, request);
+        }
     }
 
     /// A drive completed a command.
@@ -166,15 +201,19 @@ impl Stack {
     pub fn audit(&self) {
         assert_eq!(
             self.submitted,
-            self.replied + self.requests.len() as u64,
+            self.replied + self.pending() as u64,
             "a request got lost"
         );
-        let remaining: usize = self
-            .requests
-            .iter()
-            .map(|(_, pending)| pending.remaining)
-            .sum();
-        assert_eq!(remaining, self.ios.len(), "an I/O got lost");
+        // The first of a ring of alternatives stands for all.
+        let counts = |(key, io): &(usize, &InFlight)| {
+            io.awaited
+                && self
+                    .ring(IoId(*key as u32))
+                    .all(|other| other.index() >= *key)
+        };
+        let remaining: usize = self.requests.iter().map(|(_, one)| one.remaining).sum();
+        let awaited = self.ios.iter().filter(counts).count();
+        assert_eq!(remaining, awaited, "an I/O got lost");
         assert!(
             self.waiting() <= self.ios.len(),
             "more I/Os wait than exist"
@@ -183,75 +222,182 @@ impl Stack {
         self.queues.iter().for_each(Queue::audit);
     }
 
-    fn accept(&mut self, now: Instant, request: Request, ios: &[PlannedIo]) {
-        let remaining = ios.len();
-        let pending = Pending {
-            request,
-            started: None,
-            remaining,
-            status: Status::Done,
-            cost: Cost::default(),
+    /// An I/O and its alternatives.
+    fn ring(&self, first: IoId) -> impl Iterator<Item = IoId> {
+        let next = move |id: &IoId| {
+            let next = self.ios[id.index()].alternative;
+            (next != first).then_some(next)
         };
-        let key = self.requests.insert(pending);
-        for planned in ios {
-            self.enqueue(now, key, &request, planned);
-        }
-        if ios.is_empty() {
-            self.reply(now, key);
-        }
-        for planned in ios {
-            self.pump(now, planned.drive);
-        }
+        std::iter::successors(Some(first), next)
     }
 
-    fn enqueue(&mut self, now: Instant, key: usize, request: &Request, planned: &PlannedIo) {
-        let PlannedIo { drive, op, at, len } = *planned;
-        let entry = self.ios.vacant_entry();
-        let id = IoId(u32::try_from(entry.key()).expect("fewer than 2^32 I/Os are pending"));
-        entry.insert(InFlight {
-            request: key,
-            drive,
-            command: Command {
-                io: id,
-                op,
-                at,
-                len,
-            },
+    /// Plans a request and queues what it needs.
+    fn begin(&mut self, now: Instant, request: Request) {
+        let mut plan = self.plans.pop().unwrap_or_default();
+        let drives = Below(&self.queues);
+        self.placement.plan(now, &request, &drives, &mut plan);
+        let key = self.requests.insert(Pending {
+            request,
+            started: None,
+            remaining: 0,
+            status: Status::Done,
+            cost: Cost::default(),
         });
-        let queue = &mut self.queues[drive.index()];
+        self.accept(now, Some(key), &plan);
+        if self.requests[key].remaining == 0 {
+            self.reply(now, key);
+        }
+        self.pump_all(now, plan);
+    }
+
+    /// Gives the I/Os of a plan their names, and queues those that wait for no other.
+    fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
+        let mut names = std::mem::take(&mut self.names);
+        names.clear();
+        for planned in &plan.ios {
+            let id = self.name(now, request, planned);
+            if planned.alternative {
+                let before = *names.last().expect("an alternative follows another");
+                let next = std::mem::replace(&mut self.ios[before.index()].alternative, id);
+                self.ios[id.index()].alternative = next;
+            } else if let Some(pending) = request.filter(|_| planned.awaited) {
+                self.requests[pending].remaining += 1;
+            }
+            match planned.after {
+                Some(index) => {
+                    let first = &mut self.ios[names[usize::from(index)].index()].successor;
+                    let sibling = first.replace(id);
+                    self.ios[id.index()].sibling = sibling;
+                }
+                None => self.enqueue(now, id),
+            }
+            names.push(id);
+        }
+        self.names = names;
+    }
+
+    fn name(&mut self, now: Instant, request: Option<usize>, planned: &PlannedIo) -> IoId {
+        let id = u32::try_from(self.ios.vacant_key()).expect("fewer than 2^32 I/Os are pending");
+        let (at, open) = match planned.target {
+            Target::At(at) => (at, false),
+            Target::Open(near) => (near, true),
+        };
+        let asked = request.map(|key| &self.requests[key].request);
         let io = Io {
-            id,
+            id: IoId(id),
             sequence: self.sequence,
-            stream: request.stream,
-            op,
+            stream: asked.map_or(StreamId(0), |request| request.stream),
+            op: planned.op,
             at,
-            len,
-            arrived: request.arrived,
-            priority: request.priority,
-            place: queue.oracle.locate(at),
+            open,
+            len: planned.len,
+            arrived: asked.map_or(now, |request| request.arrived),
+            priority: asked.map_or(0, |request| request.priority),
+            place: self.queues[planned.drive.index()].oracle.locate(at),
         };
         self.sequence += 1;
-        queue.insert(now, &io);
+        self.ios.insert(InFlight {
+            request,
+            awaited: planned.awaited && request.is_some(),
+            drive: planned.drive,
+            tag: planned.tag,
+            io,
+            alternative: IoId(id),
+            successor: None,
+            sibling: None,
+        });
+        IoId(id)
+    }
+
+    fn enqueue(&mut self, now: Instant, id: IoId) {
+        let InFlight { drive, io, .. } = &self.ios[id.index()];
+        self.queues[drive.index()].insert(now, io);
+    }
+
+    /// Lets the drives of a plan start something, and keeps the plan's memory.
+    fn pump_all(&mut self, now: Instant, mut plan: Plan) {
+        for planned in &plan.ios {
+            self.pump(now, planned.drive);
+        }
+        plan.ios.clear();
+        self.plans.push(plan);
     }
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        let queue = &mut self.queues[drive.index()];
-        let command = match queue.next(now) {
-            None => return,
+        if self.dispatch(now, drive) || !Below(&self.queues).idle(drive) {
+            return;
+        }
+        let mut plan = self.plans.pop().unwrap_or_default();
+        self.placement.idle(now, drive, &mut plan);
+        self.accept(now, None, &plan);
+        if !plan.ios.is_empty() {
+            self.dispatch(now, drive);
+        }
+        plan.ios.clear();
+        self.plans.push(plan);
+    }
+
+    /// Starts what a drive's scheduler wants started; whether that is something.
+    fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
+        let (queue, ios) = (&mut self.queues[drive.index()], &self.ios);
+        let free = self.placement.free(drive);
+        let command = match queue.next(now, free, |id| ios[id.index()].io.open) {
+            None => return false,
             Some(Dispatch::Arm(command)) => command,
-            Some(Dispatch::Io(id)) => {
-                let io = &self.ios[id.index()];
-                assert_eq!(
-                    io.drive, drive,
-                    "a scheduler started an I/O of another drive"
-                );
-                self.requests[io.request].started.get_or_insert(now);
-                io.command
-            }
+            Some(Dispatch::Io(id)) => self.command(now, drive, id, None),
+            Some(Dispatch::Place(id, slot)) => self.command(now, drive, id, Some(slot)),
         };
-        queue.started(now, &command);
+        self.queues[drive.index()].started(now, &command);
         self.actions.push_back(Action::Start(drive, command));
+        true
+    }
+
+    /// The command of an I/O that starts, its address bound and its alternatives withdrawn.
+    fn command(&mut self, now: Instant, drive: DriveId, id: IoId, slot: Option<Slot>) -> Command {
+        self.withdraw_alternatives(id);
+        let started = &self.ios[id.index()];
+        assert_eq!(
+            started.drive, drive,
+            "a scheduler started an I/O of another drive"
+        );
+        assert_eq!(
+            started.io.open,
+            slot.is_some(),
+            "an open I/O goes to a slot, others do not"
+        );
+        if let Some(request) = started.request {
+            self.requests[request].started.get_or_insert(now);
+        }
+        let at = slot.map_or(started.io.at, |slot| self.bind(now, id, slot));
+        let Io { op, len, .. } = self.ios[id.index()].io;
+        Command {
+            io: id,
+            op,
+            at,
+            len,
+        }
+    }
+
+    fn bind(&mut self, now: Instant, id: IoId, slot: Slot) -> Pba {
+        let InFlight { drive, tag, .. } = self.ios[id.index()];
+        let free = self
+            .placement
+            .free(drive)
+            .expect("the slot was found there");
+        let at = free.tracks().at(slot);
+        self.placement.bind(now, tag, drive, slot);
+        at
+    }
+
+    /// Only the first of several ways to do the same is gone.
+    fn withdraw_alternatives(&mut self, id: IoId) {
+        let mut other = std::mem::replace(&mut self.ios[id.index()].alternative, id);
+        while other != id {
+            let gone = self.ios.remove(other.index());
+            self.queues[gone.drive.index()].withdraw(&gone.io);
+            other = gone.alternative;
+        }
     }
 
     fn complete(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
@@ -260,14 +406,36 @@ impl Stack {
             io.drive, drive,
             "drive {drive:?} completed an I/O of another"
         );
-        let pending = &mut self.requests[io.request];
+        let mut plan = self.plans.pop().unwrap_or_default();
+        self.placement.done(now, io.tag, drive, done, &mut plan);
+        self.accept(now, io.request, &plan);
+        let mut successor = io.successor;
+        while let Some(id) = successor {
+            self.enqueue(now, id);
+            let InFlight { drive, sibling, .. } = self.ios[id.index()];
+            successor = sibling;
+            if drive != io.drive {
+                self.pump(now, drive);
+            }
+        }
+        if let Some(key) = io.request {
+            self.count(now, key, io.awaited, done);
+        }
+        self.pump_all(now, plan);
+    }
+
+    /// An I/O of a request is done.
+    fn count(&mut self, now: Instant, key: usize, awaited: bool, done: &DriveDone) {
+        let Some(pending) = self.requests.get_mut(key).filter(|_| awaited) else {
+            return;
+        };
         pending.cost.add(&done.cost);
         pending.remaining -= 1;
         if done.status == Status::Failed {
             pending.status = Status::Failed;
         }
         if pending.remaining == 0 {
-            self.reply(now, io.request);
+            self.reply(now, key);
         }
     }
 
@@ -292,5 +460,9 @@ impl Stack {
             status,
             timeline,
         }));
+        self.hazards.answered(&request);
+        while let Some(held) = self.hazards.release() {
+            self.begin(now, held);
+        }
     }
 }

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 
 use crate::contract::{Next, Oracle, Scheduler, View};
+use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
 use crate::request::Op;
+use crate::search::Search;
 use crate::units::{Blocks, Instant};
 
 /// The part of the stack above one drive.
@@ -15,6 +17,8 @@ pub(super) struct Queue {
     capacity: Blocks,
     /// Flushes pass the scheduler by: what they make safe has been answered already.
     flushes: VecDeque<IoId>,
+    /// Open I/Os that a scheduler started while no slot was free.
+    stalled: VecDeque<IoId>,
     busy: bool,
     /// When a scheduler that waits wants to be asked again.
     pub(super) timer: Option<Instant>,
@@ -23,6 +27,8 @@ pub(super) struct Queue {
 /// What the drive is to do now.
 pub(super) enum Dispatch {
     Io(IoId),
+    /// An open I/O in this slot.
+    Place(IoId, Slot),
     Arm(Command),
 }
 
@@ -37,6 +43,7 @@ impl Queue {
             oracle,
             capacity,
             flushes: VecDeque::new(),
+            stalled: VecDeque::new(),
             busy: false,
             timer: None,
         }
@@ -49,13 +56,29 @@ impl Queue {
         }
     }
 
-    /// I/Os that wait here.
-    pub(super) fn len(&self) -> usize {
-        self.scheduler.len() + self.flushes.len()
+    /// Another drive has begun what waits here too.
+    pub(super) fn withdraw(&mut self, io: &Io) {
+        self.scheduler.withdraw(io);
     }
 
-    /// Asks what goes next, if the drive has room.
-    pub(super) fn next(&mut self, now: Instant) -> Option<Dispatch> {
+    /// I/Os that wait here.
+    pub(super) fn len(&self) -> usize {
+        self.scheduler.len() + self.flushes.len() + self.stalled.len()
+    }
+
+    /// Whether a command runs here.
+    pub(super) fn busy(&self) -> bool {
+        self.busy
+    }
+
+    /// Asks what goes next, if the drive has room. `is_open` says of an I/O whether its address is open; `free` are the
+    /// slots where it may land.
+    pub(super) fn next(
+        &mut self,
+        now: Instant,
+        free: Option<&FreeMap>,
+        is_open: impl Fn(IoId) -> bool,
+    ) -> Option<Dispatch> {
         if self.busy {
             return None;
         }
@@ -64,29 +87,50 @@ impl Queue {
             return Some(Dispatch::Io(flush));
         }
         self.oracle.advance(now);
-        let view = View {
-            now,
-            oracle: &*self.oracle,
-            capacity: self.capacity,
-        };
-        match self.scheduler.next(&view) {
-            Next::Start(id) => Some(Dispatch::Io(id)),
-            Next::Seek(at) => Some(Dispatch::Arm(Command {
-                io: Command::ARM,
-                op: Op::Seek,
-                at,
-                len: Blocks(0),
-            })),
-            Next::WaitUntil(instant) => {
-                assert!(
-                    instant > now,
-                    "a scheduler waits until {instant}, which is past at {now}"
-                );
-                self.timer = Some(instant);
-                None
-            }
-            Next::Empty => None,
+        if let Some(slot) = self.stalled.front().and_then(|_| self.nearest(now, free)) {
+            let id = self.stalled.pop_front()?;
+            return Some(Dispatch::Place(id, slot));
         }
+        loop {
+            let view = View {
+                now,
+                oracle: &*self.oracle,
+                capacity: self.capacity,
+                free,
+            };
+            match self.scheduler.next(&view) {
+                Next::Start(id) if is_open(id) => match self.nearest(now, free) {
+                    Some(slot) => return Some(Dispatch::Place(id, slot)),
+                    None => self.stalled.push_back(id),
+                },
+                Next::Start(id) => return Some(Dispatch::Io(id)),
+                Next::Place(id, slot) => return Some(Dispatch::Place(id, slot)),
+                Next::Seek(at) => {
+                    return Some(Dispatch::Arm(Command {
+                        io: Command::ARM,
+                        op: Op::Seek,
+                        at,
+                        len: Blocks(0),
+                    }));
+                }
+                Next::WaitUntil(instant) => {
+                    assert!(
+                        instant > now,
+                        "a scheduler waits until {instant}, which is past at {now}"
+                    );
+                    self.timer = Some(instant);
+                    return None;
+                }
+                Next::Empty => return None,
+            }
+        }
+    }
+
+    /// The free slot that the heads reach first.
+    fn nearest(&self, now: Instant, free: Option<&FreeMap>) -> Option<Slot> {
+        let free = free.expect("who plans open I/Os says where they may land");
+        let landing = self.oracle.nearest_free(&Search::anywhere(now), free);
+        landing.map(|landing| landing.slot)
     }
 
     pub(super) fn started(&mut self, now: Instant, command: &Command) {

@@ -7,5 +7,6 @@ mod support;
 mod by_block;
 mod by_position;
 mod deadline;
+mod eager;
 mod hdd;
 mod twin;

@@ -13,11 +13,14 @@ pub(crate) type Queue = Vec<Io>;
 
 /// A definition of a scheduler: choose among what waits, which is never nothing.
 pub(crate) trait Definition: Send {
-    /// An index into the queue, or a block to move the arm to.
+    /// An index into the queue, or a slot for an open one, or a block to move the arm to.
     fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next>;
 
     /// For definitions that look at the instant of insertion.
     fn inserted(&mut self, _now: Instant, _io: &Io) {}
+
+    /// For definitions that have begun to serve it.
+    fn withdrawn(&mut self, _io: &Io) {}
 }
 
 struct Pair<D> {
@@ -33,12 +36,22 @@ impl<D: Definition> Scheduler for Pair<D> {
         self.queue.push(*io);
     }
 
+    fn withdraw(&mut self, io: &Io) {
+        self.clever.withdraw(io);
+        self.literal.withdrawn(io);
+        self.queue.retain(|other| other.id != io.id);
+    }
+
     fn next(&mut self, view: &View<'_>) -> Next {
         let clever = self.clever.next(view);
         let literal = match self.queue.is_empty() {
             true => Next::Empty,
             false => match self.literal.choose(&self.queue, view) {
                 Ok(index) => Next::Start(self.queue.remove(index).id),
+                Err(Next::Place(id, slot)) => {
+                    self.queue.retain(|io| io.id != id);
+                    Next::Place(id, slot)
+                }
                 Err(other) => other,
             },
         };
@@ -67,6 +80,8 @@ pub(crate) enum Step {
     Arrive(Vec<Ask>),
     /// So many are served.
     Serve(usize),
+    /// So many are taken back.
+    Withdraw(usize),
     /// Nothing happens for so many milliseconds.
     Pause(u64),
 }
@@ -91,6 +106,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => prop::collection::vec(ask(), 1..12).prop_map(Step::Arrive),
         1 => prop::collection::vec(ask(), 60..200).prop_map(Step::Arrive),
         5 => (1..20usize).prop_map(Step::Serve),
+        1 => (1..5usize).prop_map(Step::Withdraw),
         1 => (0..6_000u64).prop_map(Step::Pause),
     ];
     prop::collection::vec(step, 1..40)
@@ -101,6 +117,26 @@ pub(crate) fn compare<D: Definition + 'static>(
     part: &str,
     sight: &str,
     steps: &[Step],
+    definition: impl Fn() -> D,
+) {
+    compare_all(part, sight, steps, false, definition);
+}
+
+/// The same with every write open.
+pub(crate) fn compare_eager<D: Definition + 'static>(
+    part: &str,
+    sight: &str,
+    steps: &[Step],
+    definition: impl Fn() -> D,
+) {
+    compare_all(part, sight, steps, true, definition);
+}
+
+fn compare_all<D: Definition + 'static>(
+    part: &str,
+    sight: &str,
+    steps: &[Step],
+    eager: bool,
     definition: impl Fn() -> D,
 ) {
     for text in [DISK, NULL, &complete_disk()] {
@@ -115,10 +151,17 @@ pub(crate) fn compare<D: Definition + 'static>(
         for step in steps {
             match step {
                 Step::Arrive(asks) => asks.iter().for_each(|ask| {
-                    rig.insert(*ask, Duration::from_us(ask.at % 3));
+                    let late = Duration::from_us(ask.at % 3);
+                    match eager && ask.op == Op::Write {
+                        true => rig.insert_open(ask.at, late),
+                        false => rig.insert(*ask, late),
+                    };
                 }),
                 Step::Serve(count) => (0..*count).for_each(|_| {
                     rig.serve(Duration::ZERO);
+                }),
+                Step::Withdraw(count) => (0..*count).for_each(|_| {
+                    rig.withdraw();
                 }),
                 Step::Pause(ms) => rig.now += Duration::from_ms(*ms),
             }

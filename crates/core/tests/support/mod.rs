@@ -1,15 +1,19 @@
 //! What the suites share: a small disk, and a rig that runs one scheduler over one drive and watches it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use nearslot_core::config::{self, PartConfig};
 use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
+use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, Io};
-use nearslot_core::registry::Env;
+use nearslot_core::registry::{Env, Forgetful};
 use nearslot_core::request::Op;
+use nearslot_core::rng::Rng;
 use nearslot_core::sched;
+use nearslot_core::search::Search;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 /// 6,000 turns a minute, so a turn is 10 ms; 12,800 blocks in 160 cylinders of 4 tracks. Small, so that random
@@ -78,6 +82,9 @@ fn env(blueprint: &dyn Blueprint) -> Env<'_> {
         seed: 7,
         label: "test/0",
         blueprint,
+        capacity: blueprint.capacity(),
+        identity: "",
+        memo: &Forgetful,
     }
 }
 
@@ -100,6 +107,11 @@ pub(crate) struct Rig {
     drive: Box<dyn Drive>,
     capacity: Blocks,
     pub(crate) now: Instant,
+    /// Where open I/Os may land: half of the drive's slots.
+    slots: FreeMap,
+    /// Slots that are taken, to be freed again one for one.
+    taken: Vec<Slot>,
+    rng: Rng,
     waiting: BTreeMap<IoId, Io>,
     sequence: u64,
     /// Names of completed I/Os, to be used again.
@@ -114,11 +126,18 @@ impl Rig {
         oracle: Box<dyn Oracle>,
         blueprint: &dyn Blueprint,
     ) -> Rig {
+        let tracks = blueprint.tracks(Blocks(8)).expect("it has slots");
+        let mut slots = FreeMap::empty(Arc::new(tracks));
+        let taken: Vec<Slot> = slots.iter().step_by(2).collect();
+        taken.iter().for_each(|slot| slots.take(*slot));
         Rig {
             scheduler,
             oracle,
             drive: blueprint.drive(),
             capacity: blueprint.capacity(),
+            slots,
+            taken,
+            rng: Rng::stream(1, "rig"),
             now: Instant::ZERO,
             waiting: BTreeMap::new(),
             sequence: 0,
@@ -129,6 +148,21 @@ impl Rig {
 
     /// A request arrives; the scheduler hears of it `late`.
     pub(crate) fn insert(&mut self, ask: Ask, late: Duration) -> u64 {
+        self.admit(ask, false, late)
+    }
+
+    /// A write arrives that may go to any free slot, near the block that is asked for if the scheduler goes by address.
+    pub(crate) fn insert_open(&mut self, at: u64, late: Duration) -> u64 {
+        let ask = Ask {
+            op: Op::Write,
+            at,
+            len: 8,
+            priority: 0,
+        };
+        self.admit(ask, true, late)
+    }
+
+    fn admit(&mut self, ask: Ask, open: bool, late: Duration) -> u64 {
         let id = self.free.pop();
         let id = id.unwrap_or(IoId(self.waiting.len() as u32));
         let io = Io {
@@ -137,6 +171,7 @@ impl Rig {
             stream: StreamId(0),
             op: ask.op,
             at: Pba(ask.at),
+            open,
             len: Blocks(ask.len),
             arrived: self.now,
             priority: ask.priority,
@@ -160,9 +195,15 @@ impl Rig {
                 now: self.now,
                 oracle: &*self.oracle,
                 capacity: self.capacity,
+                free: Some(&self.slots),
             };
             match self.scheduler.next(&view) {
+                Next::Start(id) if self.waiting.get(&id).is_some_and(|io| io.open) => {
+                    let landing = view.nearest_free(&Search::anywhere(self.now));
+                    return Some(self.place(id, landing.expect("half are free").slot));
+                }
                 Next::Start(id) => return Some(self.start(id)),
+                Next::Place(id, slot) => return Some(self.place(id, slot)),
                 Next::Seek(at) => {
                     seeks += 1;
                     assert!(seeks <= SEEKS_MAX, "the arm swings to no end");
@@ -181,6 +222,33 @@ impl Rig {
             }
             self.check();
         }
+    }
+
+    /// Another drive has begun an I/O that waits at an address: it is taken back.
+    pub(crate) fn withdraw(&mut self) -> Option<u64> {
+        let fixed = self.waiting.values().filter(|io| !io.open);
+        let io = *fixed.min_by_key(|io| io.sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15))?;
+        self.scheduler.withdraw(&io);
+        self.waiting.remove(&io.id);
+        self.free.push(io.id);
+        self.check();
+        Some(io.sequence)
+    }
+
+    /// An open I/O starts in a slot; another slot becomes free for it.
+    fn place(&mut self, id: IoId, slot: Slot) -> u64 {
+        self.slots.take(slot);
+        let index = self.rng.below(self.taken.len() as u64) as usize;
+        let freed = std::mem::replace(&mut self.taken[index], slot);
+        let io = self
+            .waiting
+            .get_mut(&id)
+            .expect("it starts what does not wait");
+        assert!(io.open, "{:?} has an address", io.id);
+        io.at = self.slots.tracks().at(slot);
+        let sequence = self.start(id);
+        self.slots.release(freed);
+        sequence
     }
 
     fn start(&mut self, id: IoId) -> u64 {

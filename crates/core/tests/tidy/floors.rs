@@ -5,7 +5,7 @@ use syn::visit::{self, Visit};
 use crate::Source;
 
 /// Nothing of the domain.
-const GROUND: &[&str] = &["units", "ids", "rng", "sorted", "list", "blockset"];
+const GROUND: &[&str] = &["units", "ids", "rng", "sorted", "list", "freemap"];
 /// What flows.
 const FLOW: &[&str] = &["request", "io"];
 /// Contracts, and how parts present themselves.

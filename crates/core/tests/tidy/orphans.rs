@@ -65,8 +65,11 @@ impl<'ast> Visit<'ast> for Declared {
         {
             let tokens = item.mac.tokens.to_string();
             let lines = tokens.split_once(';').map_or("", |(_, lines)| lines);
-            self.0
-                .extend(lines.split(',').map(|line| line.trim().to_owned()));
+            // A part's several cards stand in braces behind it.
+            let parts = lines
+                .split(',')
+                .filter_map(|line| line.split_whitespace().next());
+            self.0.extend(parts.map(str::to_owned));
         }
     }
 }
@@ -93,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_part_missing_from_its_table_is_seen() {
-        let table = "mod line; registry! { dyn Scheduler; fcfs, look, }";
+        let table = "mod line; registry! { dyn Scheduler; fcfs, look { ONE, TWO }, }";
         let folder = "crates/core/src/sched";
         let parent = format!("{folder}/mod.rs");
         for (file, orphans) in [("fcfs", 0), ("look", 0), ("line", 0), ("scan", 1)] {

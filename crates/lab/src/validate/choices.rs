@@ -11,11 +11,11 @@ use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
 use nearslot_core::ids::{IoId, StreamId};
-use nearslot_core::io::{Command, Head, Io, Place};
-use nearslot_core::registry::{self, ConfigError, Env, Knobs};
+use nearslot_core::io::{Command, Foresight, Head, Io, Place};
+use nearslot_core::registry::{self, ConfigError, Env, Forgetful, Knobs};
 use nearslot_core::request::Op;
 use nearslot_core::sched;
-use nearslot_core::units::{Duration, Instant, Pba};
+use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 use serde::Serialize;
 
 use super::folder::Folder;
@@ -156,6 +156,7 @@ impl<'a> Desk<'a> {
             stream: StreamId(0),
             op: ask.op,
             at: ask.at,
+            open: false,
             len: ask.len,
             arrived: Instant::ZERO,
             priority: 0,
@@ -177,6 +178,7 @@ impl<'a> Desk<'a> {
             now: Instant::ZERO,
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
+            free: None,
         };
         let next = self.scheduler.next(&view);
         assert_eq!(next, Next::Start(io.id), "one waits");
@@ -190,6 +192,7 @@ impl<'a> Desk<'a> {
             now: row.start,
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
+            free: None,
         };
         match self.scheduler.next(&view) {
             Next::Start(id) => u64::from(id.0),
@@ -231,8 +234,11 @@ pub(super) fn scheduler(
         seed: 0,
         label: "sched/0",
         blueprint: drive,
+        capacity: drive.capacity(),
+        identity: "",
+        memo: &Forgetful,
     };
-    Ok((spec.build)(&knobs, &env))
+    (spec.build)(&knobs, &env)
 }
 
 /// An oracle that is told the state of the drive.
@@ -262,6 +268,24 @@ impl Oracle for Recorded {
     fn position(&self, _now: Instant, op: Op, place: &Place) -> Duration {
         self.mechanics
             .position_from(self.phase, self.head, op, place)
+    }
+
+    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
+        let media = self
+            .mechanics
+            .access_from(self.phase, self.head, op, at, len);
+        Foresight {
+            end: now + media.cost.total(),
+            head: media.head,
+        }
+    }
+
+    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
+        self.mechanics.position(access.end, access.head, op, place)
+    }
+
+    fn reach_after(&self, distance: u32) -> Duration {
+        self.mechanics.reach(distance)
     }
 
     fn started(&mut self, _now: Instant, _command: &Command) {}

@@ -287,6 +287,7 @@ impl Closed {
             stream: StreamId(0),
             op: ask.op,
             at: ask.at,
+            open: false,
             len: ask.len,
             arrived: now,
             priority: 0,
@@ -300,6 +301,7 @@ impl Closed {
             now,
             oracle: &*self.oracle,
             capacity: drive.capacity(),
+            free: None,
         };
         match self.scheduler.next(&view) {
             Next::Start(id) => id.index(),

@@ -124,7 +124,7 @@ impl Access {
     pub(super) fn new(knobs: &Knobs, env: &Env<'_>) -> Result<Access, ConfigError> {
         let mut rng = Rng::stream(env.seed, env.label);
         let sizes = parse_sizes(knobs.choice("size")).expect("the card accepted it");
-        let capacity = env.blueprint.capacity().0;
+        let capacity = env.capacity.0;
         let span = (libm::round(capacity as f64 * knobs.number("span")) as u64).min(capacity);
         let longest = sizes.iter().map(|size| size.blocks).max();
         let longest = longest.expect("the card accepts no empty list");
@@ -327,6 +327,7 @@ pub(super) mod tests {
     use nearslot_core::config::PartConfig;
     use nearslot_core::contract::Blueprint;
     use nearslot_core::drive;
+    use nearslot_core::registry::Forgetful;
 
     use super::*;
     use crate::workload::Synthetic;
@@ -344,6 +345,9 @@ pub(super) mod tests {
             seed: 1,
             label: "workload/0",
             blueprint: &*blueprint,
+            capacity: blueprint.capacity(),
+            identity: "",
+            memo: &Forgetful,
         };
         let part: PartConfig = word.parse().unwrap();
         Ok(crate::workload::synthetic(&part, &env)?.0)

@@ -9,7 +9,7 @@ use nearslot_core::units::Instant;
 
 use super::access::{self, Access};
 use super::closed::Loop;
-use super::{Built, Synthetic, Workload};
+use super::{Synthetic, Workload};
 
 struct Iometer {
     access: Access,
@@ -33,7 +33,7 @@ impl Workload for Iometer {
     }
 }
 
-pub(super) static SPEC: Spec<Built> = Spec {
+pub(super) static SPEC: Spec<Synthetic> = Spec {
     name: "iometer",
     aliases: &["closed-loop"],
     summary: "closed loop with a constant queue",
@@ -52,16 +52,15 @@ pub(super) static SPEC: Spec<Built> = Spec {
         access::REQUESTS,
     ],
     build: |knobs, env| {
-        Box::new(Access::new(knobs, env).map(|access| {
-            let depth = knobs.integer("depth");
-            Synthetic {
-                requests: access.left(),
-                depth: Some(depth),
-                workload: Box::new(Iometer {
-                    access,
-                    room: Loop::new(depth),
-                }),
-            }
+        let access = Access::new(knobs, env)?;
+        let depth = knobs.integer("depth");
+        Ok(Box::new(Synthetic {
+            requests: access.left(),
+            depth: Some(depth),
+            workload: Box::new(Iometer {
+                access,
+                room: Loop::new(depth),
+            }),
         }))
     },
 };

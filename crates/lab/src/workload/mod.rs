@@ -16,7 +16,7 @@ pub mod fit;
 pub mod intake;
 pub mod open;
 
-registry! { Built;
+registry! { Synthetic;
     iometer,
     poisson,
 }
@@ -31,16 +31,13 @@ pub struct Synthetic {
     pub depth: Option<u64>,
 }
 
-/// What a card of [`TABLE`] builds. Knobs that are allowed one by one may still contradict the drive.
-pub type Built = Result<Synthetic, ConfigError>;
-
 /// Finds, checks and builds a synthetic workload; also gives its configuration with every default spelled out.
 ///
 /// # Errors
 /// No such workload, a knob that is unknown or not allowed, a request that cannot fit the drive.
 pub fn synthetic(part: &PartConfig, env: &Env<'_>) -> Result<(Synthetic, PartConfig), ConfigError> {
     let (built, effective) = config::part("workload", TABLE, part, env)?;
-    Ok(((*built)?, effective))
+    Ok((*built, effective))
 }
 
 /// Something that makes requests in virtual time.

@@ -10,7 +10,7 @@ use nearslot_core::request::Request;
 use nearslot_core::units::Instant;
 
 use super::access::{self, Access};
-use super::{Built, Synthetic, Workload};
+use super::{Synthetic, Workload};
 
 struct Poisson {
     access: Access,
@@ -43,7 +43,7 @@ impl Workload for Poisson {
     }
 }
 
-pub(super) static SPEC: Spec<Built> = Spec {
+pub(super) static SPEC: Spec<Synthetic> = Spec {
     name: "poisson",
     aliases: &["open-loop"],
     summary: "independent arrivals at a mean rate, whatever the drive does",
@@ -62,11 +62,11 @@ pub(super) static SPEC: Spec<Built> = Spec {
         access::REQUESTS,
     ],
     build: |knobs, env| {
-        let rate_rps = knobs.number("rate_rps");
-        Box::new(Access::new(knobs, env).map(|access| Synthetic {
+        let access = Access::new(knobs, env)?;
+        Ok(Box::new(Synthetic {
             requests: access.left(),
             depth: None,
-            workload: Box::new(Poisson::new(access, rate_rps)),
+            workload: Box::new(Poisson::new(access, knobs.number("rate_rps"))),
         }))
     },
 };

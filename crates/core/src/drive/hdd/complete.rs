@@ -10,10 +10,13 @@ use std::sync::Arc;
 use super::controller::Controller;
 use super::firmware::Firmware;
 use super::mech::Mechanics;
+use super::slots;
 use crate::contract::{Drive, Oracle};
-use crate::io::{Command, DriveDone, Head, Place};
+use crate::freemap::{FreeMap, Track};
+use crate::io::{Command, DriveDone, Foresight, Head, Place};
 use crate::request::{Op, Status};
-use crate::units::{Duration, Instant, Pba};
+use crate::search::{self, Landing, Search};
+use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// A drive with buffer, bus and overheads.
 pub(super) struct CompleteDrive {
@@ -137,6 +140,61 @@ impl Oracle for CompleteOracle {
         // Asked about the instant of the last decision.
         let now = self.now.unwrap_or(self.twin.now);
         self.ready(now, op).since(now) + movement
+    }
+
+    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
+        let mut ahead = self.twin.clone();
+        let command = Command {
+            io: Command::ARM,
+            op,
+            at,
+            len,
+        };
+        let (end, _) = ahead.carry_out(now.max(ahead.now), &command);
+        ahead.rest_until(end);
+        ahead.free_arm();
+        // What is written behind keeps the arm after the command has ended.
+        Foresight {
+            end: end.max(ahead.now),
+            head: ahead.head,
+        }
+    }
+
+    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
+        let overhead = self.twin.arm_overhead(op);
+        let mechanics = &self.twin.mechanics;
+        overhead + mechanics.position(access.end + overhead, access.head, op, place)
+    }
+
+    fn reach_after(&self, distance: u32) -> Duration {
+        let overhead = [Op::Read, Op::Write].map(|op| self.twin.arm_overhead(op));
+        overhead[0].min(overhead[1]) + self.twin.mechanics.reach(distance)
+    }
+
+    fn passing(
+        &self,
+        now: Instant,
+        late: i64,
+        to: Head,
+        track: &Track,
+        slot: Blocks,
+    ) -> Option<u32> {
+        let mechanics = &self.twin.mechanics;
+        let phase = mechanics
+            .spindle()
+            .phase_late(self.ready(now, Op::Write), late);
+        Some(slots::passing(
+            mechanics,
+            phase,
+            self.freed.head,
+            to,
+            track,
+            slot,
+        ))
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+        search::by_track(self, search, free)
     }
 
     fn started(&mut self, now: Instant, command: &Command) {

@@ -11,6 +11,7 @@
 //! | `buffer` | which segment of the on-board buffer holds what |
 //! | `access` | where the arm is in an access, sector by sector |
 //! | `controller` | how a command runs between bus, buffer and arm |
+//! | `slots` | where slots for eager writes lie, and which one passes |
 //!
 //! Drive and oracles share one immutable [`Mechanics`]; each has its own idea of where the heads stand.
 //! Source: DiskSim 4.0's disk model as the reference tables state it. Costs about 30 ns a command.
@@ -21,9 +22,11 @@ use self::complete::{CompleteDrive, CompleteOracle};
 use self::firmware::Firmware;
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::io::{Command, Cost, DriveDone, Head, Place};
+use crate::freemap::{FreeMap, Track, Tracks, Uncountable};
+use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::{Op, Status};
+use crate::search::{self, Landing, Search};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 mod access;
@@ -36,6 +39,7 @@ pub mod mech;
 pub mod parameters;
 mod runs;
 pub mod seek;
+mod slots;
 pub mod spindle;
 
 pub use mech::Mechanics;
@@ -45,6 +49,8 @@ pub use parameters::Parameters;
 #[derive(Clone, Debug)]
 pub struct HddBlueprint {
     mechanics: Arc<Mechanics>,
+    /// Of every command of a mechanical drive, before it moves.
+    overhead: Duration,
     /// None if only the mechanics are modelled.
     firmware: Option<Arc<Firmware>>,
 }
@@ -70,6 +76,7 @@ impl HddBlueprint {
         parameters.check()?;
         Ok(HddBlueprint {
             mechanics: Arc::new(Mechanics::new(parameters)?),
+            overhead: Duration::ZERO,
             firmware: None,
         })
     }
@@ -78,6 +85,7 @@ impl HddBlueprint {
     pub fn complete(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> HddBlueprint {
         HddBlueprint {
             mechanics,
+            overhead: Duration::ZERO,
             firmware: Some(firmware),
         }
     }
@@ -87,14 +95,25 @@ impl HddBlueprint {
         if knobs.choice("layout") == "ideal" {
             parameters = parameters.ideal();
         }
-        match knobs.choice("model") {
+        let mut blueprint = match knobs.choice("model") {
             "mechanical" => HddBlueprint::mechanical(&parameters),
             "complete" if parameters.buffer.is_none() => {
                 let allowed = "mechanical, as the drive's file has no [buffer]";
                 Err(ConfigError::value("model", "complete", allowed))
             }
             _ => HddBlueprint::new(&parameters),
+        }?;
+        let overhead_ms = knobs.number("overhead_ms");
+        if overhead_ms > 0.0 && blueprint.firmware.is_some() {
+            let allowed = "0 with model = complete, whose overheads are in the drive's file";
+            return Err(ConfigError::value(
+                "overhead_ms",
+                &overhead_ms.to_string(),
+                allowed,
+            ));
         }
+        blueprint.overhead = Duration::from_ms_f64(overhead_ms);
+        Ok(blueprint)
     }
 
     /// What drive and oracles share.
@@ -115,6 +134,7 @@ impl Blueprint for HddBlueprint {
             None => Box::new(HddDrive {
                 head: self.mechanics.start(),
                 mechanics,
+                overhead: self.overhead,
                 running: None,
             }),
         }
@@ -127,6 +147,7 @@ impl Blueprint for HddBlueprint {
             None => Box::new(ExactOracle {
                 head: self.mechanics.start(),
                 mechanics,
+                overhead: self.overhead,
                 started: None,
             }),
         }
@@ -135,11 +156,16 @@ impl Blueprint for HddBlueprint {
     fn revolution(&self) -> Option<Duration> {
         Some(self.mechanics.spindle().revolution())
     }
+
+    fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {
+        slots::tracks(&self.mechanics, slot)
+    }
 }
 
-/// Pure mechanics: no buffer, no overheads. Rests where a command left it.
+/// Pure mechanics: no buffer, one overhead for all commands. Rests where a command left it.
 struct HddDrive {
     mechanics: Arc<Mechanics>,
+    overhead: Duration,
     head: Head,
     running: Option<(Instant, DriveDone)>,
 }
@@ -148,21 +174,26 @@ impl HddDrive {
     /// What a command costs and where it leaves the heads.
     fn carry_out(&self, now: Instant, command: &Command) -> (Cost, Head) {
         let Command { op, at, len, .. } = *command;
+        let overhead = self.overhead;
         match op {
             Op::Read | Op::Write => {
-                let media = self.mechanics.access(now, self.head, op, at, len);
-                (media.cost, media.head)
+                let media = self
+                    .mechanics
+                    .access(now + overhead, self.head, op, at, len);
+                let cost = Cost {
+                    overhead,
+                    ..media.cost
+                };
+                (cost, media.head)
             }
             Op::Seek => {
                 let to = self.mechanics.layout().spot(at).head();
-                let seek = self.mechanics.movement(self.head, to, op);
-                (
-                    Cost {
-                        seek,
-                        ..Cost::default()
-                    },
-                    to,
-                )
+                let cost = Cost {
+                    overhead,
+                    seek: self.mechanics.movement(self.head, to, op),
+                    ..Cost::default()
+                };
+                (cost, to)
             }
             // Nothing is buffered, and no map is kept.
             Op::Flush | Op::Discard => (Cost::default(), self.head),
@@ -201,6 +232,7 @@ impl Drive for HddDrive {
 /// Knows the drive's parameters and computes what the drive will do.
 struct ExactOracle {
     mechanics: Arc<Mechanics>,
+    overhead: Duration,
     head: Head,
     /// Last block of the command under way.
     started: Option<Pba>,
@@ -220,15 +252,60 @@ impl Oracle for ExactOracle {
     }
 
     fn reach(&self, distance: u32) -> Duration {
-        self.mechanics.reach(distance)
+        self.overhead + self.mechanics.reach(distance)
     }
 
     fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        self.mechanics.position(now, self.head, op, place)
+        let begin = now + self.overhead;
+        self.overhead + self.mechanics.position(begin, self.head, op, place)
     }
 
     fn travel(&self, op: Op, place: &Place) -> Duration {
-        self.mechanics.movement(self.head, place.head(), op)
+        self.overhead + self.mechanics.movement(self.head, place.head(), op)
+    }
+
+    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
+        let begin = now + self.overhead;
+        let media = self.mechanics.access(begin, self.head, op, at, len);
+        Foresight {
+            end: begin + media.cost.total(),
+            head: media.head,
+        }
+    }
+
+    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
+        let begin = access.end + self.overhead;
+        self.overhead + self.mechanics.position(begin, access.head, op, place)
+    }
+
+    fn reach_after(&self, distance: u32) -> Duration {
+        self.reach(distance)
+    }
+
+    fn passing(
+        &self,
+        now: Instant,
+        late: i64,
+        to: Head,
+        track: &Track,
+        slot: Blocks,
+    ) -> Option<u32> {
+        let phase = self
+            .mechanics
+            .spindle()
+            .phase_late(now + self.overhead, late);
+        Some(slots::passing(
+            &self.mechanics,
+            phase,
+            self.head,
+            to,
+            track,
+            slot,
+        ))
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+        search::by_track(self, search, free)
     }
 
     fn started(&mut self, _now: Instant, command: &Command) {
@@ -259,6 +336,12 @@ pub(super) static KIND: Kind = Kind {
             &["auto", "complete", "mechanical"],
             "complete: with buffer, bus and overheads; mechanical: arm and platters only; auto: complete if the \
              drive's file has a [buffer]",
+        ),
+        Knob::number(
+            "overhead_ms",
+            0.0,
+            0.0..=1_000.0,
+            "model = mechanical: what every command takes before it moves the arm",
         ),
         Knob::choice(
             "layout",

@@ -2,9 +2,9 @@
 //!
 //! Both are integers. A phase is a 64-bit fraction of a turn that wraps as turns do, so the phase at `t` is one
 //! multiplication, `t * rate`; it drifts by at most half of 2^-64 turn per nanosecond, about 15 nanoseconds a
-//! day. Arcs become times by a multiplication, rounded down, so that whoever arrives by such a time is never
-//! late. What was rounded away is at most a nanosecond: an arrival that misses its angle by no more than that is
-//! on time, or back-to-back requests would lose a turn to rounding.
+//! day. Arcs are divided by the rate and rounded down: since phases are exact, the instant at which an angle comes by does
+//! not depend on the instant from which one waits for it. What was rounded away is less than a nanosecond: an arrival
+//! that misses its angle by no more than that is on time, or back-to-back requests would lose a turn to rounding.
 
 use crate::units::{Angle, Duration, Instant};
 
@@ -38,10 +38,12 @@ pub struct Spindle {
     rate: u64,
     /// Nanoseconds per turn, times 2^16.
     turn: u64,
+    /// 2^64 over the rate: makes the division a multiplication.
+    reciprocal: u64,
     /// Phase at time 0.
     start: Phase,
-    /// An arc that counts as no arc: what a nanosecond turns, and two units for rounded angles.
-    slack: u32,
+    /// An arc that counts as no arc: what a nanosecond turns, and two units of an angle for rounded ones.
+    slack: u64,
     /// Revolutions in 10^6 minutes.
     micro_rpm: u64,
 }
@@ -58,8 +60,9 @@ impl Spindle {
         Spindle {
             rate,
             turn: ((MEGAMINUTE_NS << 16) / wide) as u64,
+            reciprocal: (((1_u128 << 64) - 1) / u128::from(rate)) as u64,
             start: Phase::at(start),
-            slack: (rate >> 32) as u32 + 2,
+            slack: rate + (2 << 32),
             micro_rpm,
         }
     }
@@ -68,6 +71,13 @@ impl Spindle {
     #[inline]
     pub fn phase(&self, now: Instant) -> Phase {
         self.after(self.start, Duration(now.0))
+    }
+
+    /// The same, if the platters were `late` nanoseconds behind.
+    #[inline]
+    pub fn phase_late(&self, now: Instant, late: i64) -> Phase {
+        let turned = now.0.wrapping_sub(late.cast_unsigned());
+        self.after(self.start, Duration(turned))
     }
 
     /// What is under the heads `span` after `phase` was.
@@ -79,10 +89,13 @@ impl Spindle {
     /// Time until `angle` comes under the heads; none if it does so within a nanosecond's rounding.
     #[inline]
     pub fn wait(&self, phase: Phase, angle: Angle) -> Duration {
-        let arc = phase.angle().until(angle).0;
+        let arc = Phase::at(angle).0.wrapping_sub(phase.0);
         let on_time = arc.wrapping_neg() <= self.slack;
         let arc = if on_time { 0 } else { arc };
-        Duration(((u128::from(arc) * u128::from(self.turn)) >> 48) as u64)
+        // A turn takes less than 2^32 ns, so the reciprocal's error makes the quotient too small by one at most.
+        let quotient = ((u128::from(arc) * u128::from(self.reciprocal)) >> 64) as u64;
+        let rest = arc - quotient * self.rate;
+        Duration(quotient + u64::from(rest >= self.rate))
     }
 
     /// Time of one turn, to the nanosecond.
@@ -112,7 +125,7 @@ mod tests {
         assert_eq!(spindle.revolution(), Duration::from_ms(10));
         let quarter = Angle(1 << 30);
         let from_rest = spindle.wait(spindle.phase(Instant::ZERO), quarter);
-        assert_eq!(from_rest, Duration(2_500_000));
+        assert!(from_rest.0.abs_diff(2_500_000) <= 1, "{from_rest}");
         let just_past = spindle.wait(spindle.phase(Instant(2_500_010)), quarter);
         assert!(just_past.0.abs_diff(9_999_990) <= 1, "{just_past}");
     }
@@ -128,6 +141,20 @@ mod tests {
             );
             let late = Instant(on_time.0 + 3);
             assert!(spindle.wait(spindle.phase(late), Angle(0)) > Duration::from_ms(9));
+        }
+    }
+
+    #[test]
+    fn an_angle_comes_by_at_an_instant_whoever_waits_for_it() {
+        for rpm in [5_400.0, 7_200.0, 10_045.0, 15_000.0] {
+            let spindle = Spindle::new(rpm, Angle(12_345));
+            let angle = Angle(0x1234_5678);
+            let start = Instant(987_654_321_987);
+            let due = start + spindle.wait(spindle.phase(start), angle);
+            for earlier in 1..3_000 {
+                let now = Instant(due.0 - earlier * 1_000 - earlier % 7);
+                assert_eq!(now + spindle.wait(spindle.phase(now), angle), due);
+            }
         }
     }
 

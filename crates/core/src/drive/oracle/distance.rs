@@ -5,7 +5,8 @@
 //! enough in number to be walked and large enough to be few; O(1) per price.
 
 use crate::contract::Oracle;
-use crate::io::{Command, Head, Place};
+use crate::freemap::Tracks;
+use crate::io::{Command, Foresight, Head, Place};
 use crate::registry::{Env, Spec};
 use crate::request::Op;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -35,6 +36,11 @@ impl Distance {
         }
     }
 
+    /// The block of this number in a band.
+    fn block(&self, band: u32, number: u32) -> Pba {
+        Pba(u64::from(band) * self.width + u64::from(number))
+    }
+
     fn build(env: &Env<'_>) -> Distance {
         Distance::new(env.blueprint.capacity())
     }
@@ -59,6 +65,10 @@ impl Oracle for Distance {
         }
     }
 
+    fn track_band(&self, tracks: &Tracks, head: Head) -> u32 {
+        tracks.band_at(self.block(head.band, head.surface))
+    }
+
     fn reach(&self, distance: u32) -> Duration {
         match distance {
             0 => Duration::ZERO,
@@ -67,12 +77,29 @@ impl Oracle for Distance {
     }
 
     fn position(&self, _now: Instant, _op: Op, place: &Place) -> Duration {
-        let at = Pba(u64::from(place.band) * self.width + u64::from(place.surface));
-        Duration(self.last.distance(at).0)
+        Duration(self.last.distance(self.block(place.band, place.surface)).0)
     }
 
     fn travel(&self, op: Op, place: &Place) -> Duration {
         self.position(Instant::ZERO, op, place)
+    }
+
+    /// A nanosecond a block, as all prices here; the way alone.
+    fn foresee(&self, now: Instant, _op: Op, at: Pba, len: Blocks) -> Foresight {
+        let Place { band, surface, .. } = self.locate(at + len);
+        Foresight {
+            end: now + Duration(self.last.distance(at).0),
+            head: Head { band, surface },
+        }
+    }
+
+    fn reach_after(&self, distance: u32) -> Duration {
+        self.reach(distance)
+    }
+
+    fn position_after(&self, access: &Foresight, _op: Op, place: &Place) -> Duration {
+        let from = self.block(access.head.band, access.head.surface);
+        Duration(from.distance(self.block(place.band, place.surface)).0)
     }
 
     fn started(&mut self, _now: Instant, command: &Command) {
@@ -88,7 +115,7 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     summary: "block distance from the end of the last command, nothing of the drive",
     source: "what an operating system's elevator assumes",
     knobs: &[],
-    build: |_, env| Box::new(Distance::build(env)),
+    build: |_, env| Ok(Box::new(Distance::build(env))),
 };
 
 #[cfg(test)]

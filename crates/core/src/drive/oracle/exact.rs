@@ -9,5 +9,5 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     summary: "true parameters and position, as firmware has them",
     source: "the drive model itself",
     knobs: &[],
-    build: |_, env| env.blueprint.exact(),
+    build: |_, env| Ok(env.blueprint.exact()),
 };

@@ -5,18 +5,20 @@
 //! wraps as turns do: what is believed to come by just in time may just have passed, and since the drive charges the
 //! truth, a miss costs a revolution. Movement of the arm is known exactly, so `reach` remains a lower bound.
 //!
-//! The error of a place is a function of seed, place and decision (how many commands were sent before), not of the
+//! The error is a function of seed, track and decision (how many commands were sent before), not of the
 //! order of questions, so a search that tries fewer places sees the same prices as one that tries all. On a drive
 //! where nothing turns there is no wait to misjudge. Source for the size of such errors: Yu, Gum, Chen, Wang, Li,
 //! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
 //! tracking in software). Cost: a normal deviate per price, some 40 ns.
 
 use crate::contract::Oracle;
-use crate::io::{Command, DriveDone, Head, Place};
+use crate::freemap::{FreeMap, Track};
+use crate::io::{Command, DriveDone, Foresight, Head, Place};
 use crate::registry::{Env, Knob, Knobs, Spec};
 use crate::request::Op;
 use crate::rng::{Rng, mix, normal_from_bits};
-use crate::units::{Duration, Instant, Pba};
+use crate::search::{self, Landing, Search};
+use crate::units::{Blocks, Duration, Instant, Pba};
 
 struct Noisy {
     /// Standard deviation of the error, in nanoseconds.
@@ -39,12 +41,19 @@ impl Noisy {
         }
     }
 
-    /// How much longer than in truth the wait for a place is believed to be at this decision.
-    fn error_ns(&self, place: &Place) -> i64 {
+    /// How much longer than in truth the waits on a track are believed to be at this decision.
+    fn error_ns(&self, track: Head) -> i64 {
         let decision = mix(self.key ^ self.epoch);
-        let where_to = u64::from(place.band) << 32 | u64::from(place.surface);
-        let first = mix(mix(decision ^ where_to) ^ u64::from(place.angle.0));
+        let first = mix(decision ^ (u64::from(track.band) << 32 | u64::from(track.surface)));
         libm::round(self.sigma_ns * normal_from_bits(first, mix(first))) as i64
+    }
+}
+
+impl Noisy {
+    /// What a true wait on a track is believed to be.
+    fn believed(&self, wait: Duration, turn: Duration, track: Head) -> Duration {
+        let wait = wait.0.cast_signed() + self.error_ns(track);
+        Duration(wait.rem_euclid(turn.0.cast_signed()).cast_unsigned())
     }
 }
 
@@ -75,8 +84,40 @@ impl Oracle for Noisy {
             return truth;
         };
         let travel = self.truth.travel(op, place);
-        let wait = (truth - travel).0.cast_signed() + self.error_ns(place);
-        travel + Duration(wait.rem_euclid(turn.0.cast_signed()).cast_unsigned())
+        travel + self.believed(truth - travel, turn, place.head())
+    }
+
+    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
+        self.truth.foresee(now, op, at, len)
+    }
+
+    /// As in truth: what follows on an access is judged when its own time comes.
+    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
+        self.truth.position_after(access, op, place)
+    }
+
+    fn reach_after(&self, distance: u32) -> Duration {
+        self.truth.reach_after(distance)
+    }
+
+    fn passing(
+        &self,
+        now: Instant,
+        late: i64,
+        to: Head,
+        track: &Track,
+        slot: Blocks,
+    ) -> Option<u32> {
+        // Two nanoseconds less, so that rounding cannot make it a slot too early.
+        let late = late + self.error_ns(to) - 2;
+        self.truth.passing(now, late, to, track, slot)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+        match self.revolution {
+            Some(_) => search::by_track(self, search, free),
+            None => search::nearest_free(self, search, free),
+        }
     }
 
     fn travel(&self, op: Op, place: &Place) -> Duration {
@@ -104,5 +145,5 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
         0.0..=1e6,
         "standard deviation of the error of a rotational wait, in microseconds; 0 is exact",
     )],
-    build: |knobs, env| Box::new(Noisy::new(knobs, env)),
+    build: |knobs, env| Ok(Box::new(Noisy::new(knobs, env))),
 };

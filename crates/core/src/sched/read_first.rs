@@ -1,0 +1,51 @@
+//! Reads first: an eager write goes only when no read waits.
+//!
+//! One of the two bounds that eager-writing schedulers are held against. Reads are served by SATF; cheap writes wait
+//! behind every one of them. Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
+
+use super::sweep::Waiting;
+use crate::contract::{Next, Scheduler, View};
+use crate::io::Io;
+use crate::registry::Spec;
+use crate::units::Instant;
+
+#[derive(Default)]
+struct ReadFirst {
+    waiting: Waiting,
+}
+
+impl Scheduler for ReadFirst {
+    fn insert(&mut self, _now: Instant, io: &Io) {
+        self.waiting.insert(io);
+    }
+
+    fn withdraw(&mut self, io: &Io) {
+        let taken = self.waiting.withdraw(io);
+        assert!(taken.is_some(), "{:?} does not wait at an address", io.id);
+    }
+
+    fn next(&mut self, view: &View<'_>) -> Next {
+        if let Some(read) = self.waiting.nearest(view) {
+            return Next::Start(self.waiting.fixed.remove(read.cursor).id);
+        }
+        let write = self.waiting.write(view, Instant::NEVER);
+        write.map_or(Next::Empty, |(id, slot)| Next::Place(id, slot))
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn audit(&self) {
+        self.waiting.audit();
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
+    name: "read_first",
+    aliases: &[],
+    summary: "reads by SATF, eager writes only when no read waits",
+    source: "Zhang, Yu, Krishnamurthy and Wang, Configuring and scheduling an eager-writing disk array, FAST 2002",
+    knobs: &[],
+    build: |_, _| Ok(Box::<ReadFirst>::default()),
+};

@@ -1,0 +1,78 @@
+//! What the eager-writing schedulers share: I/Os with an address by band, those without in order of arrival, and the
+//! one-way sweep.
+//!
+//! Only open writes are bound to the direction of the sweep, see [`Sweep`]; what has an address is not.
+
+use std::collections::VecDeque;
+
+use crate::contract::View;
+use crate::freemap::Slot;
+use crate::ids::IoId;
+use crate::io::{Candidate, Io};
+use crate::search::{Choice, Landing, Search, Sweep};
+use crate::sorted::{Keyed, Sorted};
+use crate::units::Instant;
+
+/// I/Os that wait, of both kinds.
+#[derive(Default)]
+pub(super) struct Waiting {
+    /// What has an address: reads, and writes that must go where they are told.
+    pub(super) fixed: Sorted<Candidate>,
+    /// Writes that may go to any free slot.
+    open: VecDeque<IoId>,
+    sweep: Sweep,
+}
+
+impl Waiting {
+    pub(super) fn insert(&mut self, io: &Io) {
+        if io.open {
+            self.open.push_back(io.id);
+        } else {
+            self.fixed.insert(Candidate::from(io));
+        }
+    }
+
+    /// Takes back what has an address.
+    pub(super) fn withdraw(&mut self, io: &Io) -> Option<Candidate> {
+        self.fixed.take(&Candidate::from(io).key())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.fixed.len() + self.open.len()
+    }
+
+    /// Whether an open write waits.
+    pub(super) fn has_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// What has an address and is reached soonest.
+    pub(super) fn nearest(&self, view: &View<'_>) -> Option<Choice> {
+        view.oracle.nearest(view.now, &self.fixed)
+    }
+
+    /// The oldest open write with the first free slot in the direction of the sweep, if that is reached before
+    /// `before`.
+    pub(super) fn write(&mut self, view: &View<'_>, before: Instant) -> Option<(IoId, Slot)> {
+        if self.open.is_empty() {
+            return None;
+        }
+        let free = view.free?;
+        let band = view.oracle.track_band(free.tracks(), view.oracle.head());
+        let search = Search {
+            before,
+            ..self.sweep.search(view.now, band, free)
+        };
+        self.put(view.nearest_free(&search)?)
+    }
+
+    /// The oldest open write goes to this slot.
+    pub(super) fn put(&mut self, landing: Landing) -> Option<(IoId, Slot)> {
+        let id = self.open.pop_front()?;
+        Some((id, landing.slot))
+    }
+
+    pub(super) fn audit(&self) {
+        self.fixed.audit();
+    }
+}

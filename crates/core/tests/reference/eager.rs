@@ -1,0 +1,375 @@
+//! Twins of the eager-writing schedulers: plain lists, every read priced and every free slot tried, after the pseudo-code
+//! of the reference notes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nearslot_core::contract::{Next, Scheduler, View};
+use nearslot_core::freemap::Slot;
+use nearslot_core::ids::IoId;
+use nearslot_core::io::Io;
+use nearslot_core::request::Op;
+use nearslot_core::rng::Rng;
+use nearslot_core::search::{Landing, Search, Then, nearest_free};
+use nearslot_core::units::{Duration, Instant};
+use proptest::prelude::*;
+
+use crate::support::{Ask, DISK, Rig, blueprint, oracle, scheduler};
+use crate::twin::{Definition, Queue, compare_eager, steps};
+
+/// Where the reads and the writes of a queue stand in it.
+fn parts(queue: &Queue) -> (Vec<usize>, Vec<usize>) {
+    (0..queue.len()).partition(|index| !queue[*index].open)
+}
+
+fn oldest(queue: &Queue, among: &[usize]) -> Option<usize> {
+    among
+        .iter()
+        .copied()
+        .min_by_key(|index| queue[*index].sequence)
+}
+
+/// Positioning time of the nearest and which it is.
+fn satf(queue: &Queue, reads: &[usize], view: &View<'_>) -> Option<(Duration, usize)> {
+    let price = |index: &usize| {
+        let io = &queue[*index];
+        let time = view.oracle.position(view.now, io.op, &io.place);
+        (time, io.sequence)
+    };
+    let best = reads.iter().copied().min_by_key(price)?;
+    Some((price(&best).0, best))
+}
+
+fn band(view: &View<'_>, head: nearslot_core::io::Head) -> u32 {
+    view.oracle
+        .track_band(view.free.expect("slots").tracks(), head)
+}
+
+/// Bands with something free.
+fn bands(view: &View<'_>) -> Vec<u32> {
+    let free = view.free.expect("slots");
+    let of = |slot: Slot| free.tracks().place(slot).0 as u32 / free.tracks().surfaces();
+    let mut bands: Vec<u32> = free.iter().map(of).collect();
+    bands.dedup();
+    bands
+}
+
+/// The nearest free slot in a direction that is kept as long as something is free farther on.
+fn sweep(upward: &mut bool, view: &View<'_>) -> Option<Landing> {
+    let here = band(view, view.oracle.head());
+    let bands = bands(view);
+    let above = bands.iter().any(|band| *band > here);
+    let below = bands.iter().any(|band| *band < here);
+    match *upward {
+        true if !above && below => *upward = false,
+        false if !below && above => *upward = true,
+        _ => {}
+    }
+    let search = Search {
+        low: if *upward { here } else { 0 },
+        high: if *upward { u32::MAX } else { here },
+        ..Search::anywhere(view.now)
+    };
+    nearest_free(view.oracle, &search, view.free?)
+}
+
+fn place(queue: &Queue, index: usize, landing: Landing) -> Result<usize, Next> {
+    Err(Next::Place(queue[index].id, landing.slot))
+}
+
+struct SatfEw {
+    upward: bool,
+}
+
+impl Definition for SatfEw {
+    fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
+        let (reads, writes) = parts(queue);
+        let read = satf(queue, &reads, view);
+        let Some(write) = oldest(queue, &writes) else {
+            return Ok(read.expect("something waits").1);
+        };
+        let landing = sweep(&mut self.upward, view).expect("half are free");
+        match read {
+            Some((time, index)) if view.now + time <= landing.start => Ok(index),
+            _ => place(queue, write, landing),
+        }
+    }
+}
+
+struct ReadFirst {
+    upward: bool,
+}
+
+impl Definition for ReadFirst {
+    fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
+        let (reads, writes) = parts(queue);
+        if let Some((_, read)) = satf(queue, &reads, view) {
+            return Ok(read);
+        }
+        let write = oldest(queue, &writes).expect("something waits");
+        place(
+            queue,
+            write,
+            sweep(&mut self.upward, view).expect("half are free"),
+        )
+    }
+}
+
+struct WriteFirst {
+    upward: bool,
+    age_limit: Option<Duration>,
+}
+
+impl Definition for WriteFirst {
+    fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
+        let (reads, writes) = parts(queue);
+        if let (Some(read), Some(limit)) = (oldest(queue, &reads), self.age_limit)
+            && queue[read].arrived + limit <= view.now
+        {
+            return Ok(read);
+        }
+        match oldest(queue, &writes) {
+            Some(write) => place(
+                queue,
+                write,
+                sweep(&mut self.upward, view).expect("half are free"),
+            ),
+            None => Ok(satf(queue, &reads, view).expect("something waits").1),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Satf,
+    Scan,
+    Hybrid,
+}
+
+struct FreeBw {
+    order: Order,
+    upward: bool,
+    scan_upward: bool,
+    /// The read that was chosen.
+    planned: Option<IoId>,
+}
+
+impl FreeBw {
+    fn new(order: Order) -> FreeBw {
+        FreeBw {
+            order,
+            upward: true,
+            scan_upward: true,
+            planned: None,
+        }
+    }
+
+    /// The read of the nearest cylinder in a direction that turns when nothing is ahead; of a cylinder, the oldest.
+    fn scan(&mut self, queue: &Queue, reads: &[usize], view: &View<'_>) -> usize {
+        let here = view.oracle.head().band;
+        let nearest = |upward: bool| {
+            let ahead = |index: &&usize| {
+                let there = queue[**index].place.band;
+                if upward { there >= here } else { there <= here }
+            };
+            let distance = |index: &&usize| {
+                let io: &Io = &queue[**index];
+                (io.place.band.abs_diff(here), io.sequence)
+            };
+            reads.iter().filter(ahead).min_by_key(distance).copied()
+        };
+        nearest(self.scan_upward).unwrap_or_else(|| {
+            self.scan_upward = !self.scan_upward;
+            nearest(self.scan_upward).expect("what is not ahead lies behind")
+        })
+    }
+}
+
+impl Definition for FreeBw {
+    fn withdrawn(&mut self, io: &Io) {
+        self.planned.take_if(|planned| *planned == io.id);
+    }
+
+    fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
+        let (reads, writes) = parts(queue);
+        let write = oldest(queue, &writes);
+        if reads.is_empty() {
+            let landing = sweep(&mut self.upward, view).expect("half are free");
+            return place(queue, write.expect("something waits"), landing);
+        }
+        let read = match self.planned {
+            Some(id) => {
+                let index = queue.iter().position(|io| io.id == id);
+                index.expect("it waits still")
+            }
+            None => {
+                let satf_goes =
+                    self.order == Order::Satf || self.order == Order::Hybrid && writes.is_empty();
+                let read = match satf_goes {
+                    true => satf(queue, &reads, view).expect("a read waits").1,
+                    false => self.scan(queue, &reads, view),
+                };
+                self.planned = Some(queue[read].id);
+                read
+            }
+        };
+        let io = &queue[read];
+        let start = view.now + view.oracle.position(view.now, io.op, &io.place);
+        let (from, to) = (band(view, view.oracle.head()), band(view, io.place.head()));
+        let search = Search {
+            now: view.now,
+            low: from.min(to),
+            high: from.max(to),
+            before: start,
+            then: Some(Then {
+                op: io.op,
+                place: io.place,
+                by: start,
+            }),
+        };
+        let landing = write.and_then(|_| nearest_free(view.oracle, &search, view.free?));
+        match (write, landing) {
+            (Some(write), Some(landing)) => place(queue, write, landing),
+            _ => {
+                self.planned = None;
+                Ok(read)
+            }
+        }
+    }
+}
+
+/// Watches that a read starts when it would have started had no write been inserted before it.
+struct Punctual {
+    inner: Box<dyn Scheduler>,
+    reads: Vec<Io>,
+    /// When each read that waits would start, at the end of the read before.
+    promised: Vec<(IoId, Instant)>,
+    inserted: u32,
+    gaps: Arc<AtomicU32>,
+}
+
+impl Scheduler for Punctual {
+    fn insert(&mut self, now: Instant, io: &Io) {
+        self.inner.insert(now, io);
+        if !io.open {
+            self.reads.push(*io);
+        }
+    }
+
+    fn withdraw(&mut self, io: &Io) {
+        self.inner.withdraw(io);
+    }
+
+    fn next(&mut self, view: &View<'_>) -> Next {
+        let start = |io: &Io| view.now + view.oracle.position(view.now, io.op, &io.place);
+        if self.promised.is_empty() {
+            self.promised = self.reads.iter().map(|io| (io.id, start(io))).collect();
+        }
+        let next = self.inner.next(view);
+        match next {
+            Next::Place(..) => self.inserted += 1,
+            Next::Start(id) => {
+                let index = self.reads.iter().position(|io| io.id == id);
+                let read = self.reads.remove(index.expect("it waits"));
+                let promise = self.promised.iter().find(|(other, _)| *other == id);
+                assert_eq!(
+                    Some(&(id, start(&read))),
+                    promise,
+                    "after {} writes",
+                    self.inserted
+                );
+                self.gaps.fetch_add(self.inserted.min(1), Ordering::Relaxed);
+                (self.inserted, self.promised) = (0, Vec::new());
+            }
+            _ => {}
+        }
+        next
+    }
+
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+}
+
+#[test]
+fn a_write_never_delays_the_read_that_it_precedes() {
+    for part in ["FreeBW-SATF", "FreeBW-SCAN", "FreeBW-Hybrid"] {
+        let blueprint = blueprint(DISK);
+        let gaps = Arc::new(AtomicU32::new(0));
+        let punctual = Punctual {
+            inner: scheduler(part, &*blueprint),
+            reads: Vec::new(),
+            promised: Vec::new(),
+            inserted: 0,
+            gaps: Arc::clone(&gaps),
+        };
+        let mut rig = Rig::new(
+            Box::new(punctual),
+            oracle("exact", &*blueprint),
+            &*blueprint,
+        );
+        let mut rng = Rng::stream(1, part);
+        for _ in 0..200 {
+            for _ in 0..20 {
+                let (at, read) = (rng.below(1_599) * 8, rng.chance(0.5));
+                let op = if read { Op::Read } else { Op::Write };
+                let ask = Ask {
+                    op,
+                    at,
+                    len: 8,
+                    priority: 0,
+                };
+                match read {
+                    true => rig.insert(ask, Duration::ZERO),
+                    false => rig.insert_open(at, Duration::ZERO),
+                };
+            }
+            while rig.serve(Duration::ZERO).is_some() {}
+        }
+        assert!(
+            gaps.load(Ordering::Relaxed) > 200,
+            "{part}: {gaps:?} gaps were used"
+        );
+    }
+}
+
+fn sight() -> impl Strategy<Value = &'static str> {
+    prop_oneof![3 => Just("exact"), 1 => Just("distance")]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn satf_ew(steps in steps(), sight in sight()) {
+        compare_eager("satf_ew", sight, &steps, || SatfEw { upward: true });
+    }
+
+    #[test]
+    fn satf_ew_over_noise(steps in steps()) {
+        compare_eager("satf_ew", "noisy:sigma_us=300", &steps, || SatfEw { upward: true });
+    }
+
+    #[test]
+    fn read_first(steps in steps(), sight in sight()) {
+        compare_eager("read_first", sight, &steps, || ReadFirst { upward: true });
+    }
+
+    #[test]
+    fn write_first(steps in steps(), sight in sight(), age_limit_ms in prop_oneof![Just(0u64), 1..2_000u64]) {
+        let limit = (age_limit_ms > 0).then(|| Duration::from_ms(age_limit_ms));
+        let part = format!("write_first:age_limit_ms={age_limit_ms}");
+        compare_eager(&part, sight, &steps, || WriteFirst { upward: true, age_limit: limit });
+    }
+
+    #[test]
+    fn free_bw(steps in steps()) {
+        for (part, order) in [
+            ("FreeBW-SATF", Order::Satf),
+            ("FreeBW-SCAN", Order::Scan),
+            ("FreeBW-Hybrid", Order::Hybrid),
+        ] {
+            compare_eager(part, "exact", &steps, || FreeBw::new(order));
+        }
+    }
+}
