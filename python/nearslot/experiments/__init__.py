@@ -1,0 +1,43 @@
+"""Published studies, repeated: each figure a module, each statement a claim that is decided.
+
+From the shell: ``python -m nearslot.experiments list``, ``run ew-fig4 --out figures``, ``run all``.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from ..errors import config_error
+from . import ew_fig1a, ew_fig4, ew_fig5
+from .frame import Claim, Experiment, Options, Outcome
+
+__all__ = ["EXPERIMENTS", "GROUPS", "Claim", "Experiment", "Options", "Outcome", "find"]
+
+EXPERIMENTS: dict[str, Experiment] = {
+    module.EXPERIMENT.name: module.EXPERIMENT for module in (ew_fig1a, ew_fig4, ew_fig5)
+}
+"""Every experiment by name."""
+
+GROUPS: dict[str, list[str]] = {
+    "eager-writing": [name for name in EXPERIMENTS if name.startswith("ew-")],
+    "all": list(EXPERIMENTS),
+}
+"""Names that stand for several."""
+
+
+def find(names: list[str]) -> list[Experiment]:
+    """The experiments and groups of these names, each once.
+
+    Raises:
+        ConfigError: There is no such experiment; it names the nearest.
+    """
+    chosen: dict[str, Experiment] = {}
+    for name in names:
+        if name not in EXPERIMENTS and name not in GROUPS:
+            known = [*EXPERIMENTS, *GROUPS]
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; {near[0]} is the nearest" if near else ""
+            raise config_error("experiment", name, f"one of {', '.join(known)}{hint}")
+        for one in GROUPS.get(name, [name]):
+            chosen[one] = EXPERIMENTS[one]
+    return list(chosen.values())

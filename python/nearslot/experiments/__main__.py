@@ -1,0 +1,114 @@
+"""``python -m nearslot.experiments``: lists and runs published experiments.
+
+Exit codes: 0 every claim was decided, whatever the verdict; 2 wrong usage; 3 input unfit;
+4 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from ..errors import ConfigError, InputError, Interrupted
+from . import EXPERIMENTS, find
+from .frame import Experiment, Options, Outcome
+
+_WORDS = {True: "holds", False: "does NOT hold", None: "not decided"}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command and gives its exit code."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        if parsed.command == "list":
+            for experiment in EXPERIMENTS.values():
+                print(f"{experiment.name:12} {experiment.question}\n{'':12} {experiment.source}")
+            return 0
+        return _run(parsed)
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 3
+    except (Interrupted, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return 4
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    few = {"requests": 8_000, "seeds": 2} if parsed.quick else {}
+    given = {
+        key: getattr(parsed, key)
+        for key in ("seed", "seeds", "drive", "overhead_ms", "dilution", "requests")
+        if getattr(parsed, key) is not None
+    }
+    options = Options(**{**few, **given, "quick": parsed.quick})
+    outcomes = []
+    for experiment in find(parsed.names):
+        print(f"{experiment.name}: {experiment.question}", file=sys.stderr, flush=True)
+        before = time.monotonic()
+        outcome = experiment.run(options)
+        print(f"  done in {time.monotonic() - before:.0f} s", file=sys.stderr, flush=True)
+        outcomes.append(outcome)
+        if parsed.format == "text":
+            _print(outcome)
+        if parsed.out is not None:
+            _save(experiment, outcome, parsed.out)
+    if parsed.format == "json":
+        found = [outcome.to_dict() for outcome in outcomes]
+        print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
+    return 0
+
+
+def _print(outcome: Outcome) -> None:
+    for claim in outcome.claims:
+        spread = "" if claim.ci is None else f"  (95 %: ± {claim.ci:.3g})"
+        print(f"{claim.id:4} {_WORDS[claim.holds]:13} {claim.statement}")
+        print(f"{'':18} published: {claim.published}")
+        print(f"{'':18} found: {claim.found}{spread}")
+        if claim.note:
+            print(f"{'':18} {claim.note}")
+
+
+def _save(experiment: Experiment, outcome: Outcome, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{experiment.name}.json"
+    path.write_text(json.dumps(outcome.to_dict(), indent=1) + "\n", encoding="utf-8")
+    written = [path]
+    if experiment.draw is not None:
+        figure = folder / f"{experiment.name}.svg"
+        experiment.draw(outcome, figure)
+        written.append(figure)
+    print("  wrote " + ", ".join(str(path) for path in written), file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m nearslot.experiments",
+        description="Repeats published studies and decides their claims.",
+        epilog="examples: run ew-fig4 --out figures; run all --quick; run ew-fig5 --seeds 5",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="every experiment, its question and its source")
+    run = commands.add_parser("run", help="run some and print their claims")
+    run.add_argument("names", nargs="+", metavar="NAME", help="experiments or groups; all for all")
+    run.add_argument("--quick", action="store_true", help="coarse grids and short runs")
+    run.add_argument("--format", choices=["text", "json"], default="text")
+    run.add_argument("--out", type=Path, metavar="DIR", help="write results and figures there")
+    run.add_argument("--seed", type=int, help="first seed [1]")
+    run.add_argument("--seeds", type=int, help="how many seeds [3]")
+    run.add_argument("--drive", help="drive of the catalog or TOML file [seagate-cheetah-9lp]")
+    run.add_argument(
+        "--overhead-ms", type=float, help="overhead a request, in place of the published sweep"
+    )
+    run.add_argument("--dilution", type=float, help="dilution in place of the published one")
+    run.add_argument("--requests", type=int, help="requests of each run [50000]")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Figures from outcomes: the axes of the paper, means over seeds, drawn by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .frame import Outcome
+
+
+def lines(
+    outcome: Outcome,
+    path: Path,
+    *,
+    axis: str,
+    label: str,
+    title: str,
+    names: Mapping[str, str],
+    logarithmic: bool = False,
+) -> None:
+    """Throughput of several schedulers, a panel for each overhead."""
+    from matplotlib.figure import Figure
+
+    overheads = sorted({row["overhead_ms"] for row in outcome.runs})
+    values = sorted({row[axis] for row in outcome.runs})
+    figure = Figure(figsize=(4.6 * len(overheads), 3.8), layout="constrained")
+    panels = figure.subplots(1, len(overheads), sharey=logarithmic, squeeze=False)[0]
+    for panel, overhead in zip(panels, overheads, strict=True):
+        for name, marker in zip(names, "osv^D*", strict=False):
+            points = _means(outcome.runs, names[name], overhead, axis)
+            if points:
+                panel.plot(list(points), list(points.values()), marker=marker, label=name)
+        panel.set_title(f"{title}; overhead {overhead:g} ms", fontsize=9)
+        panel.set_xlabel(label)
+        panel.grid(alpha=0.3)
+        panel.set_ylim(bottom=0)
+        if logarithmic:
+            panel.set_xscale("log", base=2)
+            panel.set_xticks(values, [f"{value:g}" for value in values])
+    panels[0].set_ylabel("throughput (requests/s)")
+    panels[-1].legend(fontsize=8)
+    figure.savefig(path)
+
+
+def _means(
+    rows: list[dict[str, Any]], sched: str, overhead: float, axis: str
+) -> dict[float, float]:
+    """Mean throughput over seeds by the value along the axis."""
+    values: dict[float, list[float]] = {}
+    for row in rows:
+        if row["sched"] == sched and row["overhead_ms"] == overhead:
+            values.setdefault(row[axis], []).append(row["throughput_rps"])
+    return {value: sum(found) / len(found) for value, found in sorted(values.items())}
+
+
+def stacked(
+    outcome: Outcome, path: Path, *, axis: str, label: str, keys: Mapping[str, str]
+) -> None:
+    """What a request's time goes into, one bar a value."""
+    from matplotlib.figure import Figure
+
+    values = sorted({row[axis] for row in outcome.runs})
+    figure = Figure(figsize=(6, 3.8), layout="constrained")
+    panel = figure.subplots()
+    floor = [0.0] * len(values)
+    for key, name in keys.items():
+        heights = []
+        for value in values:
+            chosen = [row[key] for row in outcome.runs if row[axis] == value]
+            heights.append(sum(chosen) / len(chosen))
+        panel.bar([f"{value:g}" for value in values], heights, bottom=floor, label=name)
+        floor = [low + height for low, height in zip(floor, heights, strict=True)]
+    panel.set_xlabel(label)
+    panel.set_ylabel("time per write (ms)")
+    panel.legend(fontsize=8)
+    figure.savefig(path)
