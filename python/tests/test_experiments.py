@@ -24,7 +24,7 @@ def test_every_experiment_is_listed_with_its_source(capsys: pytest.CaptureFixtur
 
 
 def test_a_group_stands_for_its_experiments() -> None:
-    assert {one.name for one in find(["eager-writing"])} == {"ew-fig1a", "ew-fig4", "ew-fig5"}
+    assert {one.name for one in find(["eager-writing"])} == set(EXPERIMENTS)
     assert [one.name for one in find(["ew-fig4", "ew-fig4"])] == ["ew-fig4"]
 
 
@@ -69,6 +69,16 @@ def test_figures_4_and_5_decide_every_claim(
     assert ids == {f"D{number}" for number in range(1, 16)}
     for name in names:
         assert "FreeBW-Hybrid" in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_our_own_scheduler_is_ahead_and_is_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "ew-own", *SMALL, "--format", "json", "--out", str(tmp_path)]) == 0
+    claims = {claim["id"]: claim for claim in json.loads(capsys.readouterr().out)["claims"]}
+    assert claims["OWN1"]["holds"]
+    assert set(claims) == {"OWN1", "OWN2", "OWN3"}
+    assert "<svg" in (tmp_path / "ew-own.svg").read_text()
 
 
 def test_the_same_seed_finds_the_same() -> None:

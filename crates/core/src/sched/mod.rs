@@ -19,5 +19,6 @@ registry! { dyn Scheduler;
     read_first,
     write_first,
     satf_ew,
+    gap_satf,
     free_bw { FREEBW_SATF, FREEBW_SCAN, FREEBW_HYBRID },
 }

@@ -41,6 +41,11 @@ impl Waiting {
         self.fixed.len() + self.open.len()
     }
 
+    /// Open writes that wait.
+    pub(super) fn open_len(&self) -> usize {
+        self.open.len()
+    }
+
     /// Whether an open write waits.
     pub(super) fn has_open(&self) -> bool {
         !self.open.is_empty()
@@ -54,6 +59,12 @@ impl Waiting {
     /// The oldest open write with the first free slot in the direction of the sweep, if that is reached before
     /// `before`.
     pub(super) fn write(&mut self, view: &View<'_>, before: Instant) -> Option<(IoId, Slot)> {
+        let landing = self.landing(view, before)?;
+        self.put(landing)
+    }
+
+    /// The first free slot in the direction of the sweep for a write that waits, if that is reached before `before`.
+    pub(super) fn landing(&mut self, view: &View<'_>, before: Instant) -> Option<Landing> {
         if self.open.is_empty() {
             return None;
         }
@@ -63,7 +74,7 @@ impl Waiting {
             before,
             ..self.sweep.search(view.now, band, free)
         };
-        self.put(view.nearest_free(&search)?)
+        view.nearest_free(&search)
     }
 
     /// The oldest open write goes to this slot.

@@ -11,7 +11,7 @@ use nearslot_core::io::Io;
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::search::{Landing, Search, Then, nearest_free};
-use nearslot_core::units::{Duration, Instant};
+use nearslot_core::units::{Blocks, Duration, Instant};
 use proptest::prelude::*;
 
 use crate::support::{Ask, DISK, Rig, blueprint, oracle, scheduler};
@@ -213,23 +213,131 @@ impl Definition for FreeBw {
                 read
             }
         };
-        let io = &queue[read];
-        let start = view.now + view.oracle.position(view.now, io.op, &io.place);
-        let (from, to) = (band(view, view.oracle.head()), band(view, io.place.head()));
-        let search = Search {
-            now: view.now,
-            low: from.min(to),
-            high: from.max(to),
-            before: start,
-            then: Some(Then {
-                op: io.op,
-                place: io.place,
-                by: start,
-            }),
-        };
-        let landing = write.and_then(|_| nearest_free(view.oracle, &search, view.free?));
+        let landing = write.and_then(|_| in_gap(view, &queue[read]));
         match (write, landing) {
             (Some(write), Some(landing)) => place(queue, write, landing),
+            _ => {
+                self.planned = None;
+                Ok(read)
+            }
+        }
+    }
+}
+
+/// The slot for a write before a read, between the two cylinders, that leaves the read's start as it is.
+fn in_gap(view: &View<'_>, read: &Io) -> Option<Landing> {
+    let start = view.now + view.oracle.position(view.now, read.op, &read.place);
+    let (from, to) = (
+        band(view, view.oracle.head()),
+        band(view, read.place.head()),
+    );
+    let search = Search {
+        now: view.now,
+        low: from.min(to),
+        high: from.max(to),
+        before: start,
+        then: Some(Then {
+            op: read.op,
+            place: read.place,
+            by: start,
+        }),
+    };
+    nearest_free(view.oracle, &search, view.free?)
+}
+
+struct GapSatf {
+    reads: usize,
+    backlog: usize,
+    age_limit: Duration,
+    upward: bool,
+    planned: Option<IoId>,
+}
+
+impl GapSatf {
+    /// Of the nearest reads, the one with the least price.
+    fn best(&self, queue: &Queue, reads: &[usize], writes: &[usize], view: &View<'_>) -> usize {
+        let time = |index: &usize| {
+            let io = &queue[*index];
+            view.oracle.position(view.now, io.op, &io.place)
+        };
+        let mut order = reads.to_vec();
+        order.sort_by_key(|index| (time(index), queue[*index].sequence));
+        order.truncate(self.reads);
+        let alone = nearest_free(
+            view.oracle,
+            &Search::anywhere(view.now),
+            view.free.expect("slots"),
+        );
+        let write = view.oracle.foresee(
+            view.now,
+            Op::Write,
+            alone.expect("half are free").at,
+            Blocks(8),
+        );
+        let alone = write.end.since(view.now);
+        // Access time, less what the writes that fit before it would take alone.
+        let price = |index: &usize| {
+            let io = &queue[*index];
+            let fit = in_gap(view, io).map_or(0, |landing| {
+                let write = view
+                    .oracle
+                    .foresee(view.now, Op::Write, landing.at, Blocks(8));
+                let distance = write.head.band.abs_diff(io.place.band);
+                let arrival = write.end + view.oracle.reach_after(distance);
+                let start = view.now + time(index);
+                1 + start.0.saturating_sub(arrival.0) / alone.0.max(1)
+            });
+            let fit = fit.min(8).min(writes.len() as u64);
+            time(index).0 as i64 - (alone.0 * fit) as i64
+        };
+        *order
+            .iter()
+            .min_by_key(|index| price(index))
+            .expect("a read waits")
+    }
+}
+
+impl Definition for GapSatf {
+    fn withdrawn(&mut self, io: &Io) {
+        self.planned.take_if(|planned| *planned == io.id);
+    }
+
+    fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
+        let (reads, writes) = parts(queue);
+        let write = oldest(queue, &writes);
+        let planned = self.planned.map(|id| {
+            let index = queue.iter().position(|io| io.id == id);
+            index.expect("it waits still")
+        });
+        let eldest = (0..queue.len()).min_by_key(|index| queue[*index].sequence);
+        let expired = eldest.filter(|index| queue[*index].arrived + self.age_limit <= view.now);
+        let read = match (planned, expired) {
+            (Some(read), _) => read,
+            (None, Some(eldest)) if !queue[eldest].open => eldest,
+            (None, Some(eldest)) => {
+                let landing = sweep(&mut self.upward, view).expect("half are free");
+                return place(queue, eldest, landing);
+            }
+            (None, None) => {
+                if writes.len() > self.backlog {
+                    let landing = sweep(&mut self.upward, view).expect("half are free");
+                    let nearest = satf(queue, &reads, view).map(|(time, _)| view.now + time);
+                    if nearest.is_none_or(|start| landing.start < start) {
+                        return place(queue, write.expect("one waits"), landing);
+                    }
+                }
+                if reads.is_empty() {
+                    let landing = sweep(&mut self.upward, view).expect("half are free");
+                    return place(queue, write.expect("something waits"), landing);
+                }
+                self.best(queue, &reads, &writes, view)
+            }
+        };
+        match (write, in_gap(view, &queue[read])) {
+            (Some(write), Some(landing)) => {
+                self.planned = Some(queue[read].id);
+                place(queue, write, landing)
+            }
             _ => {
                 self.planned = None;
                 Ok(read)
@@ -360,6 +468,13 @@ proptest! {
         let limit = (age_limit_ms > 0).then(|| Duration::from_ms(age_limit_ms));
         let part = format!("write_first:age_limit_ms={age_limit_ms}");
         compare_eager(&part, sight, &steps, || WriteFirst { upward: true, age_limit: limit });
+    }
+
+    #[test]
+    fn gap_satf(steps in steps(), reads in 1..12usize, backlog in 0..6usize, age_limit_ms in prop_oneof![Just(60_000u64), 1..2_000u64]) {
+        let part = format!("gap_satf:reads={reads}:backlog={backlog}:age_limit_ms={age_limit_ms}");
+        let age_limit = Duration::from_ms(age_limit_ms);
+        compare_eager(&part, "exact", &steps, || GapSatf { reads, backlog, age_limit, upward: true, planned: None });
     }
 
     #[test]
