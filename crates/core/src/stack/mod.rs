@@ -95,7 +95,8 @@ struct Below<'a>(&'a [Queue]);
 
 impl Drives for Below<'_> {
     fn idle(&self, drive: DriveId) -> bool {
-        self.waiting(drive) == 0
+        let queue = &self.0[drive.index()];
+        !queue.busy() && queue.len() == 0
     }
 
     fn waiting(&self, drive: DriveId) -> usize {
@@ -252,6 +253,14 @@ impl Stack {
 
     /// Gives the I/Os of a plan their names, and queues those that wait for no other.
     fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
+        // Mostly there is one, and nothing that it hangs together with.
+        if let [only] = plan.ios.as_slice() {
+            if let Some(pending) = request.filter(|_| only.awaited) {
+                self.requests[pending].remaining += 1;
+            }
+            let id = self.name(now, request, only);
+            return self.enqueue(now, id);
+        }
         let mut names = std::mem::take(&mut self.names);
         names.clear();
         for planned in &plan.ios {
@@ -325,16 +334,19 @@ impl Stack {
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.dispatch(now, drive) || !Below(&self.queues).idle(drive) {
+        if self.queues[drive.index()].busy()
+            || self.dispatch(now, drive)
+            || !Below(&self.queues).idle(drive)
+        {
             return;
         }
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.idle(now, drive, &mut plan);
-        self.accept(now, None, &plan);
         if !plan.ios.is_empty() {
+            self.accept(now, None, &plan);
             self.dispatch(now, drive);
+            plan.ios.clear();
         }
-        plan.ios.clear();
         self.plans.push(plan);
     }
 
@@ -408,7 +420,9 @@ impl Stack {
         );
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.done(now, io.tag, drive, done, &mut plan);
-        self.accept(now, io.request, &plan);
+        if !plan.ios.is_empty() {
+            self.accept(now, io.request, &plan);
+        }
         let mut successor = io.successor;
         while let Some(id) = successor {
             self.enqueue(now, id);
