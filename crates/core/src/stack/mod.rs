@@ -18,7 +18,7 @@ use slab::Slab;
 use crate::contract::{Drives, Oracle, Placement, Scheduler};
 use crate::freemap::Slot;
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, Cost, DriveDone, Io, Plan, PlannedIo, Tag, Target};
+use crate::io::{Command, Cost, Data, DriveDone, Io, Origin, Plan, PlannedIo, Tag, Target};
 use crate::request::{Reply, Request, Status, Timeline};
 use crate::units::{Blocks, Instant, Pba};
 
@@ -81,6 +81,7 @@ struct InFlight {
     awaited: bool,
     drive: DriveId,
     tag: Tag,
+    data: Option<Data>,
     io: Io,
     /// The next of its alternatives, round in a ring; itself if it has none.
     alternative: IoId,
@@ -152,6 +153,21 @@ impl Stack {
     /// I/Os that wait in front of drives.
     pub fn waiting(&self) -> usize {
         self.queues.iter().map(Queue::len).sum()
+    }
+
+    /// I/Os that run or wait on one drive.
+    pub fn waiting_on(&self, drive: DriveId) -> usize {
+        Below(&self.queues).waiting(drive)
+    }
+
+    /// Whose data a command moves, from its start until [`Stack::drive_done`] is called. None for a movement of the arm.
+    pub fn origin(&self, command: &Command) -> Option<Origin> {
+        let io = self.ios.get(command.io.index())?;
+        let request = io.request.map(|key| self.requests[key].request.id);
+        Some(Origin {
+            request,
+            data: io.data,
+        })
     }
 
     /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
@@ -274,7 +290,7 @@ impl Stack {
             }
             match planned.after {
                 Some(index) => {
-                    let first = &mut self.ios[names[usize::from(index)].index()].successor;
+                    let first = &mut self.ios[names[index as usize].index()].successor;
                     let sibling = first.replace(id);
                     self.ios[id.index()].sibling = sibling;
                 }
@@ -310,6 +326,7 @@ impl Stack {
             awaited: planned.awaited && request.is_some(),
             drive: planned.drive,
             tag: planned.tag,
+            data: planned.data,
             io,
             alternative: IoId(id),
             successor: None,
@@ -328,7 +345,10 @@ impl Stack {
         for planned in &plan.ios {
             self.pump(now, planned.drive);
         }
-        plan.ios.clear();
+        for drive in &plan.wake {
+            self.pump(now, *drive);
+        }
+        plan.clear();
         self.plans.push(plan);
     }
 
@@ -342,10 +362,12 @@ impl Stack {
         }
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.idle(now, drive, &mut plan);
-        if !plan.ios.is_empty() {
+        if !plan.is_empty() {
             self.accept(now, None, &plan);
-            self.dispatch(now, drive);
-            plan.ios.clear();
+            for planned in &plan.ios {
+                self.dispatch(now, planned.drive);
+            }
+            plan.clear();
         }
         self.plans.push(plan);
     }
@@ -408,6 +430,10 @@ impl Stack {
         while other != id {
             let gone = self.ios.remove(other.index());
             self.queues[gone.drive.index()].withdraw(&gone.io);
+            self.placement.withdrawn(gone.tag, gone.drive);
+            // Who waits for it waits for what is done in its stead.
+            let started = &mut self.ios[id.index()];
+            started.successor = started.successor.or(gone.successor);
             other = gone.alternative;
         }
     }
