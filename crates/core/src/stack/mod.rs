@@ -356,7 +356,7 @@ impl Stack {
     fn pump(&mut self, now: Instant, drive: DriveId) {
         if self.queues[drive.index()].busy()
             || self.dispatch(now, drive)
-            || !Below(&self.queues).idle(drive)
+            || !self.has_spare_time(drive)
         {
             return;
         }
@@ -370,6 +370,16 @@ impl Stack {
             plan.clear();
         }
         self.plans.push(plan);
+    }
+
+    /// Whether a drive without a command has nothing to do, or only what waits for a slot to become free.
+    fn has_spare_time(&self, drive: DriveId) -> bool {
+        let waits = self.queues[drive.index()].timer.is_some();
+        let full = || {
+            let free = self.placement.free(drive);
+            !waits && free.is_some_and(|free| free.free() == 0)
+        };
+        Below(&self.queues).idle(drive) || full()
     }
 
     /// Starts what a drive's scheduler wants started; whether that is something.
