@@ -370,6 +370,7 @@ mod tests {
             copy: 0,
             granule,
             slot: granule,
+            alone: false,
         }
     }
 

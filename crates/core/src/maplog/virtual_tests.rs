@@ -74,6 +74,7 @@ impl Array {
             copy,
             granule,
             slot,
+            alone: false,
         };
         let old = self.map.set(entry);
         let dirty = self.log.dirty(copy, granule);
@@ -115,6 +116,7 @@ impl Array {
                 copy,
                 granule,
                 slot,
+                alone: false,
             });
         }
         map

@@ -57,6 +57,8 @@ pub struct Stack {
     actions: VecDeque<Action>,
     /// Plans that are not in use, with their memory.
     plans: Vec<Plan>,
+    /// I/Os that ended but are not done for their requests, in that order.
+    held: Vec<(Tag, Option<usize>, DriveDone)>,
     /// Names of the I/Os of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
     sequence: u64,
@@ -122,6 +124,7 @@ impl Stack {
             ios: Slab::new(),
             actions: VecDeque::new(),
             plans: Vec::new(),
+            held: Vec::new(),
             names: Vec::new(),
             sequence: 0,
             submitted: 0,
@@ -167,6 +170,16 @@ impl Stack {
             request,
             data: io.data,
         })
+    }
+
+    /// What a write has to put on the drive that moves none of the volume's data: a placement's own.
+    pub fn content(&self, command: &Command) -> &[u8] {
+        self.placement.content(self.ios[command.io.index()].tag)
+    }
+
+    /// What has to survive a power cut besides the drives.
+    pub fn nvram(&self) -> Option<&[u8]> {
+        self.placement.nvram()
     }
 
     /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
@@ -228,7 +241,8 @@ impl Stack {
                     .all(|other| other.index() >= *key)
         };
         let remaining: usize = self.requests.iter().map(|(_, one)| one.remaining).sum();
-        let awaited = self.ios.iter().filter(counts).count();
+        let held = self.held.iter().filter(|(_, request, _)| request.is_some());
+        let awaited = self.ios.iter().filter(counts).count() + held.count();
         assert_eq!(remaining, awaited, "an I/O got lost");
         assert!(
             self.waiting() <= self.ios.len(),
@@ -469,10 +483,24 @@ impl Stack {
                 plan.wake.push(drive);
             }
         }
-        if let Some(key) = io.request {
+        if plan.hold {
+            self.held.push((io.tag, io.request, *done));
+        } else if let Some(key) = io.request {
             self.count(now, key, done);
         }
+        for tag in &plan.settled {
+            self.settle(now, *tag);
+        }
         self.pump_all(now, plan);
+    }
+
+    /// An I/O that was held is done.
+    fn settle(&mut self, now: Instant, tag: Tag) {
+        let held = self.held.iter().position(|(held, ..)| *held == tag);
+        let (_, request, done) = self.held.remove(held.expect("what settles was held"));
+        if let Some(key) = request {
+            self.count(now, key, &done);
+        }
     }
 
     /// An I/O that a request waits for is done.

@@ -196,6 +196,7 @@ fn watched(setup: &Setup, kind: &str, sched: &str) -> (Rig, Arc<Seen>) {
         capacity: blueprint.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     };
     let built = config::part("placement", place::TABLE, &config.place, &env);
     let inner = built.expect("the setup names one").0;
