@@ -269,6 +269,7 @@ impl World {
 
     /// The power goes: of each write under way, some sectors have arrived.
     pub(crate) fn cut(&self, seed: u64) -> Cut {
+        self.stack.audit();
         let mut rng = Rng::stream(seed, "cut");
         let mut images = self.images.clone();
         let mut tears = false;
