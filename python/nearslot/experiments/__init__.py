@@ -8,13 +8,14 @@ from __future__ import annotations
 import difflib
 
 from ..errors import config_error
-from . import ew_fig1a, ew_fig4, ew_fig5, ew_own
+from . import ew_fig1a, ew_fig4, ew_fig5, ew_models, ew_own
 from .frame import Claim, Experiment, Options, Outcome
 
 __all__ = ["EXPERIMENTS", "GROUPS", "Claim", "Experiment", "Options", "Outcome", "find"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT for module in (ew_fig1a, ew_fig4, ew_fig5, ew_own)
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (ew_fig1a, ew_fig4, ew_fig5, ew_models, ew_own)
 }
 """Every experiment by name."""
 
