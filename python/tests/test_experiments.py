@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from nearslot.errors import ConfigError
 from nearslot.experiments import EXPERIMENTS, Claim, Options, ew_models, find
 from nearslot.experiments.__main__ import main
+from nearslot.experiments.crossover import crossovers
 from nearslot.experiments.frame import Mean, ratios
 
 SMALL = ["--quick", "--requests", "1500", "--seeds", "2", "--overhead-ms", "0.6"]
@@ -72,6 +74,60 @@ def test_figures_4_and_5_decide_every_claim(
     assert ids == {f"D{number}" for number in range(1, 16)}
     for name in names:
         assert "FreeBW-Hybrid" in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_a_crossover_is_bisected_by_as_few_looks_as_it_takes() -> None:
+    rounds: list[list[float]] = []
+
+    def probe(overheads: list[float]) -> dict[float, float]:
+        rounds.append(overheads)
+        return {overhead: overhead for overhead in overheads}
+
+    def from_on(begin: float) -> Callable[[float], bool | None]:
+        return lambda overhead: overhead >= begin
+
+    holds: dict[str, Callable[[float], bool | None]] = {
+        "late": from_on(0.44),
+        "later": from_on(0.58),
+        "early": from_on(0.01),
+        "always": from_on(-1.0),
+        "never": from_on(1.0),
+        "backwards": lambda overhead: overhead < 0.3,
+        "twice": lambda overhead: 0.1 < overhead < 0.35 or overhead > 0.5,
+        "unknown": lambda overhead: True if overhead else None,
+    }
+    measured = {0.0: 0.0, 0.3: 0.3, 0.6: 0.6}
+    assert crossovers(holds, measured, probe, 0.05) == {
+        "late": (0.4, 0.45),
+        "later": (0.55, 0.6),
+        "early": (0.0, 0.05),
+        "twice": (0.1, 0.15),
+    }
+    assert len(rounds) == 3
+    looks = [overhead for several in rounds for overhead in several]
+    assert len(looks) == len(set(looks)), "nothing is looked at twice"
+    assert not {*looks} & {*measured}
+    del holds["late"], holds["later"], holds["early"], holds["twice"]
+    assert crossovers(holds, measured, probe, 0.05) == {}
+    assert len(rounds) == 3, "where nothing is open nothing is run"
+
+
+def test_figure_4_says_from_which_overhead_its_claims_hold(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # A small drive, whose slots are soon aged.
+    small = ["--quick", "--requests", "2000", "--seeds", "1", "--drive", "hp-c2247a"]
+    assert main(["run", "ew-fig4", *small, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["overhead_ms"] for row in found["runs"]} == {0.0, 0.3, 0.6}
+    notes = {claim["id"]: claim["note"] for claim in found["claims"]}
+    # FreeBW-SATF leads without overhead, and is far behind with 0.3 ms.
+    told = re.search(r"crossover: holds from ([\d.]+) ms, not yet at ([\d.]+) ms", notes["D2"])
+    assert told is not None, notes["D2"]
+    above, below = map(float, told.groups())
+    assert 0.0 <= below < above <= 0.3
+    assert above - below == pytest.approx(0.1)
+    assert "crossover" not in notes["D6"], "it holds without overhead"
 
 
 def test_our_own_scheduler_is_ahead_and_is_drawn(
