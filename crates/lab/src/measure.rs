@@ -114,8 +114,11 @@ pub struct Recorder {
     /// Requests in the system, integrated over the time of the measured part.
     request_ns: u128,
     integrated: Instant,
-    busy_since: Option<Instant>,
-    busy: Duration,
+    drives: u16,
+    /// Commands that run.
+    running: u32,
+    /// Their number, integrated over the time of the measured part.
+    busy_ns: u128,
     series: Option<Timeseries>,
     /// The batch of the last request, and the numbers of all its requests.
     batch: usize,
@@ -142,8 +145,8 @@ impl CostSum {
 }
 
 impl Recorder {
-    /// Measures the requests of `window`; `series` collects what plots need.
-    pub fn new(window: Window, series: Option<Timeseries>) -> Recorder {
+    /// Measures the requests of `window` over so many drives; `series` collects what plots need.
+    pub fn new(window: Window, drives: u16, series: Option<Timeseries>) -> Recorder {
         assert!(
             window.warmup <= window.requests,
             "more warm-up than requests"
@@ -161,8 +164,9 @@ impl Recorder {
             queue_max: 0,
             request_ns: 0,
             integrated: Instant::ZERO,
-            busy_since: None,
-            busy: Duration::ZERO,
+            drives,
+            running: 0,
+            busy_ns: 0,
             series,
             batch: 0,
             batch_numbers: 0..0,
@@ -229,7 +233,7 @@ impl Recorder {
             rotation_ms: per_request(self.cost.rotation_ns),
             transfer_ms: per_request(self.cost.transfer_ns),
             overhead_ms: per_request(self.cost.overhead_ns),
-            utilisation: share(self.busy.0 as f64),
+            utilisation: share(self.busy_ns as f64) / f64::from(self.drives),
             queue_mean: share(self.request_ns as f64),
             queue_max: self.queue_max,
             simulated_in_s: 0.0,
@@ -256,10 +260,7 @@ impl Recorder {
         if self.since.is_some() {
             let span = now.since(self.integrated);
             self.request_ns += u128::from(self.in_system) * u128::from(span.0);
-            if let Some(since) = self.busy_since {
-                self.busy += now.since(since);
-                self.busy_since = Some(now);
-            }
+            self.busy_ns += u128::from(self.running) * u128::from(span.0);
             if let Some(series) = &mut self.series {
                 series.integrate(now, self.in_system);
             }
@@ -269,7 +270,6 @@ impl Recorder {
 
     fn begin(&mut self, now: Instant) {
         self.since = Some(now);
-        self.busy_since = self.busy_since.map(|_| now);
         self.queue_max = self.in_system;
         if let Some(series) = &mut self.series {
             series.begin(now);
@@ -310,7 +310,8 @@ impl Observer for Recorder {
 
     #[inline]
     fn started(&mut self, now: Instant, _drive: DriveId, command: &Command) {
-        self.busy_since = Some(now);
+        self.integrate(now);
+        self.running += 1;
         if let Some(series) = &mut self.series
             && self.since.is_some()
         {
@@ -321,7 +322,7 @@ impl Observer for Recorder {
     #[inline]
     fn done(&mut self, now: Instant, _drive: DriveId, _done: &DriveDone) {
         self.integrate(now);
-        self.busy_since = None;
+        self.running -= 1;
     }
 
     #[inline]
@@ -400,7 +401,7 @@ mod tests {
             requests: 1_000,
             warmup: 100,
         };
-        let mut recorder = Recorder::new(window, None);
+        let mut recorder = Recorder::new(window, 1, None);
         let mut counts = [0_u64; BATCHES];
         for number in (100..1_000).rev() {
             let batch = recorder.batch(number);

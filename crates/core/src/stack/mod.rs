@@ -18,7 +18,7 @@ use slab::Slab;
 use crate::contract::{Drives, Oracle, Placement, Scheduler};
 use crate::freemap::Slot;
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, Cost, DriveDone, Io, Plan, PlannedIo, Tag, Target};
+use crate::io::{Command, Cost, Data, DriveDone, Io, Origin, Plan, PlannedIo, Tag, Target};
 use crate::request::{Reply, Request, Status, Timeline};
 use crate::units::{Blocks, Instant, Pba};
 
@@ -76,11 +76,11 @@ struct Pending {
 
 /// An I/O that was not completed yet.
 struct InFlight {
-    /// Whose it is; none for what a placement does for itself.
+    /// Who waits for it; none for what a placement does for itself, or may still do after the answer.
     request: Option<usize>,
-    awaited: bool,
     drive: DriveId,
     tag: Tag,
+    data: Option<Data>,
     io: Io,
     /// The next of its alternatives, round in a ring; itself if it has none.
     alternative: IoId,
@@ -95,7 +95,8 @@ struct Below<'a>(&'a [Queue]);
 
 impl Drives for Below<'_> {
     fn idle(&self, drive: DriveId) -> bool {
-        self.waiting(drive) == 0
+        let queue = &self.0[drive.index()];
+        !queue.busy() && queue.len() == 0
     }
 
     fn waiting(&self, drive: DriveId) -> usize {
@@ -153,6 +154,21 @@ impl Stack {
         self.queues.iter().map(Queue::len).sum()
     }
 
+    /// I/Os that run or wait on one drive.
+    pub fn waiting_on(&self, drive: DriveId) -> usize {
+        Below(&self.queues).waiting(drive)
+    }
+
+    /// Whose data a command moves, from its start until [`Stack::drive_done`] is called. None for a movement of the arm.
+    pub fn origin(&self, command: &Command) -> Option<Origin> {
+        let io = self.ios.get(command.io.index())?;
+        let request = io.request.map(|key| self.requests[key].request.id);
+        Some(Origin {
+            request,
+            data: io.data,
+        })
+    }
+
     /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
     /// user; here it is an assertion.
     pub fn submit(&mut self, now: Instant, request: Request) {
@@ -206,7 +222,7 @@ impl Stack {
         );
         // The first of a ring of alternatives stands for all.
         let counts = |(key, io): &(usize, &InFlight)| {
-            io.awaited
+            io.request.is_some()
                 && self
                     .ring(IoId(*key as u32))
                     .all(|other| other.index() >= *key)
@@ -252,6 +268,14 @@ impl Stack {
 
     /// Gives the I/Os of a plan their names, and queues those that wait for no other.
     fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
+        // Mostly there is one, and nothing that it hangs together with.
+        if let [only] = plan.ios.as_slice() {
+            if let Some(pending) = request.filter(|_| only.awaited) {
+                self.requests[pending].remaining += 1;
+            }
+            let id = self.name(now, request, only);
+            return self.enqueue(now, id);
+        }
         let mut names = std::mem::take(&mut self.names);
         names.clear();
         for planned in &plan.ios {
@@ -265,7 +289,7 @@ impl Stack {
             }
             match planned.after {
                 Some(index) => {
-                    let first = &mut self.ios[names[usize::from(index)].index()].successor;
+                    let first = &mut self.ios[names[index as usize].index()].successor;
                     let sibling = first.replace(id);
                     self.ios[id.index()].sibling = sibling;
                 }
@@ -296,11 +320,13 @@ impl Stack {
             place: self.queues[planned.drive.index()].oracle.locate(at),
         };
         self.sequence += 1;
+        // What is not awaited may outlive its request.
+        let request = request.filter(|_| planned.awaited);
         self.ios.insert(InFlight {
             request,
-            awaited: planned.awaited && request.is_some(),
             drive: planned.drive,
             tag: planned.tag,
+            data: planned.data,
             io,
             alternative: IoId(id),
             successor: None,
@@ -319,23 +345,41 @@ impl Stack {
         for planned in &plan.ios {
             self.pump(now, planned.drive);
         }
-        plan.ios.clear();
+        for drive in &plan.wake {
+            self.pump(now, *drive);
+        }
+        plan.clear();
         self.plans.push(plan);
     }
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.dispatch(now, drive) || !Below(&self.queues).idle(drive) {
+        if self.queues[drive.index()].busy()
+            || self.dispatch(now, drive)
+            || !self.has_spare_time(drive)
+        {
             return;
         }
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.idle(now, drive, &mut plan);
-        self.accept(now, None, &plan);
-        if !plan.ios.is_empty() {
-            self.dispatch(now, drive);
+        if !plan.is_empty() {
+            self.accept(now, None, &plan);
+            for planned in &plan.ios {
+                self.dispatch(now, planned.drive);
+            }
+            plan.clear();
         }
-        plan.ios.clear();
         self.plans.push(plan);
+    }
+
+    /// Whether a drive without a command has nothing to do, or only what waits for a slot to become free.
+    fn has_spare_time(&self, drive: DriveId) -> bool {
+        let waits = self.queues[drive.index()].timer.is_some();
+        let full = || {
+            let free = self.placement.free(drive);
+            !waits && free.is_some_and(|free| free.free() == 0)
+        };
+        Below(&self.queues).idle(drive) || full()
     }
 
     /// Starts what a drive's scheduler wants started; whether that is something.
@@ -396,6 +440,10 @@ impl Stack {
         while other != id {
             let gone = self.ios.remove(other.index());
             self.queues[gone.drive.index()].withdraw(&gone.io);
+            self.placement.withdrawn(gone.tag, gone.drive);
+            // Who waits for it waits for what is done in its stead.
+            let started = &mut self.ios[id.index()];
+            started.successor = started.successor.or(gone.successor);
             other = gone.alternative;
         }
     }
@@ -408,27 +456,28 @@ impl Stack {
         );
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.done(now, io.tag, drive, done, &mut plan);
-        self.accept(now, io.request, &plan);
+        if !plan.ios.is_empty() {
+            self.accept(now, io.request, &plan);
+        }
+        // All of them wait before one of them starts: they may be alternatives.
         let mut successor = io.successor;
         while let Some(id) = successor {
             self.enqueue(now, id);
             let InFlight { drive, sibling, .. } = self.ios[id.index()];
             successor = sibling;
             if drive != io.drive {
-                self.pump(now, drive);
+                plan.wake.push(drive);
             }
         }
         if let Some(key) = io.request {
-            self.count(now, key, io.awaited, done);
+            self.count(now, key, done);
         }
         self.pump_all(now, plan);
     }
 
-    /// An I/O of a request is done.
-    fn count(&mut self, now: Instant, key: usize, awaited: bool, done: &DriveDone) {
-        let Some(pending) = self.requests.get_mut(key).filter(|_| awaited) else {
-            return;
-        };
+    /// An I/O that a request waits for is done.
+    fn count(&mut self, now: Instant, key: usize, done: &DriveDone) {
+        let pending = &mut self.requests[key];
         pending.cost.add(&done.cost);
         pending.remaining -= 1;
         if done.status == Status::Failed {
