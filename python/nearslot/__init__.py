@@ -12,13 +12,14 @@ Times are virtual: a run repeats bit for bit. Names of arguments and results car
 """
 
 from ._native import __version__
-from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError
+from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError, WorkerError
 from .inspection import Inspection
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
 from .results import Outcome, Rank, Requests, Results, Run, Series, Times, TraceInfo
 from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
+from .sweeping import RayExecutor, Swept, sweep
 
 __all__ = [
     "CheckError",
@@ -31,14 +32,17 @@ __all__ = [
     "Outcome",
     "Part",
     "Rank",
+    "RayExecutor",
     "Reading",
     "Requests",
     "Results",
     "Run",
     "Scenario",
     "Series",
+    "Swept",
     "Times",
     "TraceInfo",
+    "WorkerError",
     "__version__",
     "compare",
     "inspect",
@@ -46,4 +50,5 @@ __all__ = [
     "part",
     "run",
     "show",
+    "sweep",
 ]
