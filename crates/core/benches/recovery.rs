@@ -81,6 +81,7 @@ impl Course {
                 copy: (self.granule % u32::from(copies)) as u8,
                 granule: self.granule,
                 slot: self.map.slot(self.granule),
+                alone: false,
             };
             self.log.record(entry);
         }

@@ -17,6 +17,10 @@ const DEPTH: usize = 6;
 
 /// What a sector holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "sectors are as large as sectors are"
+)]
 enum Sector {
     /// Of a client: which block, and which version of it.
     Client(u64, u64),
@@ -163,14 +167,9 @@ impl World {
     }
 
     fn event(&mut self) {
-        let due = |(index, drive): (usize, &Box<dyn Drive>)| Some((drive.next_event()?, index));
-        let (now, index) = self
-            .drives
-            .iter()
-            .enumerate()
-            .filter_map(due)
-            .min()
-            .unwrap();
+        let due = |index: usize| Some((self.drives[index].next_event()?, index));
+        let events = (0..self.drives.len()).filter_map(due);
+        let (now, index) = events.min().unwrap();
         self.now = now;
         let Some(done) = self.drives[index].advance(now) else {
             return;
