@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from nearslot.errors import ConfigError
-from nearslot.experiments import EXPERIMENTS, Claim, Options, ew_models, find
+from nearslot.experiments import EXPERIMENTS, Claim, Options, ew_fig8, ew_models, find
 from nearslot.experiments.__main__ import main
+from nearslot.experiments.arrays import Grid
 from nearslot.experiments.crossover import crossovers
 from nearslot.experiments.frame import Mean, ratios
 
@@ -136,7 +137,7 @@ def test_our_own_scheduler_is_ahead_and_is_drawn(
     assert main(["run", "ew-own", *SMALL, "--format", "json", "--out", str(tmp_path)]) == 0
     claims = {claim["id"]: claim for claim in json.loads(capsys.readouterr().out)["claims"]}
     assert claims["OWN1"]["holds"]
-    assert set(claims) == {"OWN1", "OWN2", "OWN3"}
+    assert set(claims) == {"OWN1", "OWN2", "OWN3", "D16"}
     assert "<svg" in (tmp_path / "ew-own.svg").read_text()
 
 
@@ -221,3 +222,63 @@ def test_differences_are_taken_seed_by_seed() -> None:
     assert ratios({1: 2.0, 2: 4.0}, {1: 1.0, 2: 2.0}) == Mean(1.0, 0.0)
     assert Mean.of([1.0]).ci is None
     assert Mean.of([1.0, 2.0, 3.0]).ci == pytest.approx(4.303 / 3**0.5)
+
+
+def test_array_figures_decide_their_claims_and_are_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A small drive, and one seed: what is tested is that they run, decide and report.
+    names = ["ew-fig1b", "ew-fig1c", "ew-fig2", "ew-fig8", "ew-fig9"]
+    small = ["--quick", "--requests", "1500", "--seeds", "1", "--drive", "hp-c2247a"]
+    assert main(["run", *names, *small, "--format", "json", "--out", str(tmp_path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    claims = {claim["id"]: claim for outcome in found for claim in outcome["claims"]}
+    assert set(claims) == {"C3", "C4", "C5", *(f"E{number}" for number in range(1, 10))}
+    assert claims["C5"]["holds"]
+    assert claims["E1"]["holds"]
+    assert claims["E8"]["holds"] is None
+    for name in names:
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_transactions_on_36_drives_decide_their_claims(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["ew-fig11", "ew-fig12", "ew-fig13"]
+    small = ["--quick", "--requests", "1500", "--seeds", "1", "--drive", "hp-c2247a"]
+    assert main(["run", *names, *small, "--format", "json", "--out", str(tmp_path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    claims = {claim["id"]: claim for outcome in found for claim in outcome["claims"]}
+    assert set(claims) == {f"F{number}" for number in range(1, 12)}
+    assert claims["F1"]["holds"]
+    for name in names:
+        assert "RAID-10" in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_a_claim_about_arrays_can_fail() -> None:
+    grid = Grid()
+    grid.rows = [
+        {"array": array.label, "queue": queue, "seed": 1, "throughput_rps": rate}
+        for queue, rates in ((1, (100.0, 110.0, 105.0)), (32, (300.0, 200.0, 210.0)))
+        for array, rate in zip((ew_fig8.ONE, ew_fig8.TWO, ew_fig8.MORE), rates, strict=True)
+    ]
+    assert ew_fig8.overtakes(grid, (1, 32)).holds
+    for row in grid.rows:
+        if row["array"] == ew_fig8.ONE.label:
+            row["throughput_rps"] = 90.0
+    assert ew_fig8.overtakes(grid, (1, 32)).holds is False
+
+
+def test_every_claim_of_the_list_is_printed_by_some_experiment() -> None:
+    # Ids as the list of claims has them; which experiment decides each is in its own text.
+    listed = {
+        *(f"A{number}" for number in range(1, 14)),
+        *(f"B{number}" for number in range(1, 8)),
+        *(f"C{number}" for number in range(1, 7)),
+        *(f"D{number}" for number in range(1, 17)),
+        *(f"E{number}" for number in range(1, 10)),
+        *(f"F{number}" for number in range(1, 16)),
+    }
+    folder = Path(ew_fig8.__file__).parent
+    text = "".join(path.read_text() for path in folder.glob("ew_*.py"))
+    assert {claim for claim in listed if f'"{claim}"' not in text} == set()
