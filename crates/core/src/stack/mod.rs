@@ -57,6 +57,8 @@ pub struct Stack {
     actions: VecDeque<Action>,
     /// Plans that are not in use, with their memory.
     plans: Vec<Plan>,
+    /// Drives that started nothing, to be asked for spare time when the input is dealt with.
+    spare: Vec<DriveId>,
     /// Names of the I/Os of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
     sequence: u64,
@@ -122,6 +124,7 @@ impl Stack {
             ios: Slab::new(),
             actions: VecDeque::new(),
             plans: Vec::new(),
+            spare: Vec::new(),
             names: Vec::new(),
             sequence: 0,
             submitted: 0,
@@ -182,6 +185,7 @@ impl Stack {
         if self.hazards.admit(&request) {
             self.begin(now, request);
         }
+        self.spend_spare_time(now);
     }
 
     /// A drive completed a command.
@@ -191,6 +195,7 @@ impl Stack {
             self.complete(now, drive, done);
         }
         self.pump(now, drive);
+        self.spend_spare_time(now);
     }
 
     /// When the stack wants [`Stack::timer`] called at the latest.
@@ -205,6 +210,7 @@ impl Stack {
                 self.pump(now, DriveId(index as u16));
             }
         }
+        self.spend_spare_time(now);
     }
 
     /// The next thing to carry out.
@@ -354,15 +360,20 @@ impl Stack {
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.queues[drive.index()].busy()
-            || self.dispatch(now, drive)
-            || !self.has_spare_time(drive)
-        {
-            return;
+        if !self.queues[drive.index()].busy() && !self.dispatch(now, drive) {
+            self.spare.push(drive);
         }
+    }
+
+    /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
+    fn spend_spare_time(&mut self, now: Instant) {
+        let mut drives = std::mem::take(&mut self.spare);
         let mut plan = self.plans.pop().unwrap_or_default();
-        self.placement.idle(now, drive, &mut plan);
-        if !plan.is_empty() {
+        for drive in drives.drain(..) {
+            if !self.has_spare_time(drive) {
+                continue;
+            }
+            self.placement.idle(now, drive, &mut plan);
             self.accept(now, None, &plan);
             for planned in &plan.ios {
                 self.dispatch(now, planned.drive);
@@ -370,16 +381,17 @@ impl Stack {
             plan.clear();
         }
         self.plans.push(plan);
+        self.spare = drives;
     }
 
-    /// Whether a drive without a command has nothing to do, or only what waits for a slot to become free.
+    /// Whether a drive has no command and nothing to do, or only what waits for a slot to become free.
     fn has_spare_time(&self, drive: DriveId) -> bool {
-        let waits = self.queues[drive.index()].timer.is_some();
+        let queue = &self.queues[drive.index()];
         let full = || {
             let free = self.placement.free(drive);
-            !waits && free.is_some_and(|free| free.free() == 0)
+            queue.timer.is_none() && free.is_some_and(|free| free.free() == 0)
         };
-        Below(&self.queues).idle(drive) || full()
+        !queue.busy() && (queue.len() == 0 || full())
     }
 
     /// Starts what a drive's scheduler wants started; whether that is something.
