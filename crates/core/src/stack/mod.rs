@@ -59,6 +59,8 @@ pub struct Stack {
     plans: Vec<Plan>,
     /// I/Os that ended but are not done for their requests, in that order.
     held: Vec<(Tag, Option<usize>, DriveDone)>,
+    /// Drives that started nothing, to be asked for spare time when the input is dealt with.
+    spare: Vec<DriveId>,
     /// Names of the I/Os of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
     sequence: u64,
@@ -125,6 +127,7 @@ impl Stack {
             actions: VecDeque::new(),
             plans: Vec::new(),
             held: Vec::new(),
+            spare: Vec::new(),
             names: Vec::new(),
             sequence: 0,
             submitted: 0,
@@ -195,6 +198,7 @@ impl Stack {
         if self.hazards.admit(&request) {
             self.begin(now, request);
         }
+        self.spend_spare_time(now);
     }
 
     /// A drive completed a command.
@@ -204,6 +208,7 @@ impl Stack {
             self.complete(now, drive, done);
         }
         self.pump(now, drive);
+        self.spend_spare_time(now);
     }
 
     /// When the stack wants [`Stack::timer`] called at the latest.
@@ -218,6 +223,7 @@ impl Stack {
                 self.pump(now, DriveId(index as u16));
             }
         }
+        self.spend_spare_time(now);
     }
 
     /// The next thing to carry out.
@@ -368,15 +374,26 @@ impl Stack {
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.queues[drive.index()].busy()
-            || self.dispatch(now, drive)
-            || !self.has_spare_time(drive)
-        {
+        if !self.queues[drive.index()].busy() && !self.dispatch(now, drive) {
+            self.spare.push(drive);
+        }
+    }
+
+    /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
+    fn spend_spare_time(&mut self, now: Instant) {
+        if self.spare.is_empty() {
             return;
         }
+        let mut drives = std::mem::take(&mut self.spare);
         let mut plan = self.plans.pop().unwrap_or_default();
-        self.placement.idle(now, drive, &mut plan);
-        if !plan.is_empty() {
+        for drive in drives.drain(..) {
+            if !self.has_spare_time(drive) {
+                continue;
+            }
+            self.placement.idle(now, drive, &mut plan);
+            if plan.is_empty() {
+                continue;
+            }
             self.accept(now, None, &plan);
             for planned in &plan.ios {
                 self.dispatch(now, planned.drive);
@@ -384,16 +401,17 @@ impl Stack {
             plan.clear();
         }
         self.plans.push(plan);
+        self.spare = drives;
     }
 
-    /// Whether a drive without a command has nothing to do, or only what waits for a slot to become free.
+    /// Whether a drive has no command and nothing to do, or only what waits for a slot to become free.
     fn has_spare_time(&self, drive: DriveId) -> bool {
-        let waits = self.queues[drive.index()].timer.is_some();
+        let queue = &self.queues[drive.index()];
         let full = || {
             let free = self.placement.free(drive);
-            !waits && free.is_some_and(|free| free.free() == 0)
+            queue.timer.is_none() && free.is_some_and(|free| free.free() == 0)
         };
-        Below(&self.queues).idle(drive) || full()
+        !queue.busy() && (queue.len() == 0 || full())
     }
 
     /// Starts what a drive's scheduler wants started; whether that is something.
