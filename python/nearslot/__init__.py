@@ -16,13 +16,27 @@ from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotEr
 from .inspection import Inspection
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
-from .results import Outcome, Rank, Requests, Results, Run, Series, Times, TraceInfo
+from .results import (
+    FreeSpace,
+    Gaps,
+    Outcome,
+    Rank,
+    Requests,
+    Results,
+    Run,
+    Series,
+    Stretch,
+    Times,
+    TraceInfo,
+)
 from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
 
 __all__ = [
     "CheckError",
     "ConfigError",
+    "FreeSpace",
+    "Gaps",
     "InputError",
     "Inspection",
     "Interrupted",
@@ -37,6 +51,7 @@ __all__ = [
     "Run",
     "Scenario",
     "Series",
+    "Stretch",
     "Times",
     "TraceInfo",
     "__version__",
