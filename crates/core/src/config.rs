@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::contract::{Blueprint, Drive};
 use crate::drive;
 use crate::registry::{self, ConfigError, Env, Forgetful, KnobValue, Knobs, Memo, Spec};
+use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
+use crate::units::Angle;
 use crate::{place, sched};
 
 /// A part by name, with settings of its knobs.
@@ -128,7 +130,7 @@ pub struct DriveConfig {
 /// Everything a stack is made of, as plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackConfig {
-    /// The drive below.
+    /// The drive below; all drives of an array are of this kind.
     pub drive: DriveConfig,
     /// Which I/O goes next.
     pub sched: PartConfig,
@@ -189,43 +191,58 @@ impl StackConfig {
             drive_knobs.iter().collect::<Vec<_>>(),
             self.drive.text
         );
-        let env = |label| Env {
+        let capacity = blueprint.capacity();
+        let env = Env {
             seed: self.seed,
-            label,
+            label: "place",
             blueprint: &*blueprint,
-            capacity: blueprint.capacity(),
+            capacity,
             identity: &identity,
             memo,
         };
-        let (scheduler, sched) = part("scheduler", sched::TABLE, &self.sched, &env("sched/0"))?;
-        let (placement, place) = part("placement", place::TABLE, &self.place, &env("place"))?;
-        let (oracle, oracle_part) = part(
-            "oracle",
-            drive::oracle::TABLE,
-            &self.oracle,
-            &env("oracle/0"),
-        )?;
-        let lane = Lane {
-            scheduler,
-            oracle,
-            capacity: blueprint.capacity(),
-        };
-        let drive_part = effective(&self.drive.part.name, &drive_knobs);
-        Ok(Assembly {
-            stack: Stack::new(placement, vec![lane]),
-            drives: vec![blueprint.drive()],
-            effective: StackConfig {
-                drive: DriveConfig {
-                    part: drive_part,
-                    text: self.drive.text.clone(),
-                },
-                sched,
-                place,
-                oracle: oracle_part,
-                seed: self.seed,
+        let (placement, place) = part("placement", place::TABLE, &self.place, &env)?;
+        let mut effective = StackConfig {
+            drive: DriveConfig {
+                part: effective(&self.drive.part.name, &drive_knobs),
+                text: self.drive.text.clone(),
             },
+            place,
+            ..self.clone()
+        };
+        let (mut lanes, mut drives) = (Vec::new(), Vec::new());
+        for index in 0..placement.drives() {
+            let turned = blueprint.turned(self.phase(index));
+            let of_drive = Env {
+                blueprint: &*turned,
+                ..env
+            };
+            let label = &format!("sched/{index}");
+            let env = Env { label, ..of_drive };
+            let (scheduler, sched) = part("scheduler", sched::TABLE, &self.sched, &env)?;
+            let label = &format!("oracle/{index}");
+            let env = Env { label, ..of_drive };
+            let table = drive::oracle::TABLE;
+            let (oracle, oracle_part) = part("oracle", table, &self.oracle, &env)?;
+            (effective.sched, effective.oracle) = (sched, oracle_part);
+            lanes.push(Lane {
+                scheduler,
+                oracle,
+                capacity,
+            });
+            drives.push(turned.drive());
+        }
+        Ok(Assembly {
+            stack: Stack::new(placement, lanes),
+            drives,
+            effective,
             blueprint,
         })
+    }
+
+    /// How far a drive's platters are turned at the beginning. The first one's stand as its file says.
+    fn phase(&self, drive: u16) -> Angle {
+        let random = || Rng::stream(self.seed, &format!("drive/{drive}")).bits() >> 32;
+        Angle(if drive == 0 { 0 } else { random() as u32 })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::io::{Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan,
 use crate::request::{Op, Request};
 use crate::search::{self, Choice, Landing, Search};
 use crate::sorted::Sorted;
-use crate::units::{Blocks, Duration, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Which I/O goes next on one drive.
 pub trait Scheduler: Send {
@@ -103,11 +103,19 @@ pub trait Placement: Send {
     ) {
     }
 
+    /// An alternative is taken back, as another of its kind has begun.
+    fn withdrawn(&mut self, _tag: Tag, _drive: DriveId) {}
+
     /// A drive has nothing to do: what may be done in its spare time.
     fn idle(&mut self, _now: Instant, _drive: DriveId, _out: &mut Plan) {}
 
     /// Blocks that clients may address.
     fn capacity(&self) -> Blocks;
+
+    /// Drives that it places on, all of one kind.
+    fn drives(&self) -> u16 {
+        1
+    }
 
     /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
     /// 1 leaves the order open, as drives do.
@@ -231,6 +239,9 @@ pub trait Blueprint: Send + Sync {
 
     /// An oracle with the drive's true parameters.
     fn exact(&self) -> Box<dyn Oracle>;
+
+    /// The same drive, its platters turned by this at the beginning: spindles of an array do not turn as one.
+    fn turned(&self, by: Angle) -> Box<dyn Blueprint>;
 
     /// Time of one revolution; `None` if nothing turns.
     fn revolution(&self) -> Option<Duration>;

@@ -1,9 +1,9 @@
 //! What the stack and its drives exchange: I/Os with a place on one drive, commands, completions.
 
-use crate::ids::{DriveId, IoId, StreamId};
+use crate::ids::{DriveId, IoId, RequestId, StreamId};
 use crate::request::{Op, Status};
 use crate::sorted::Keyed;
-use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Instant, Lba, Pba};
 
 /// Where a block lies, as far as an oracle knows: computed once when an I/O is queued, so that a
 /// decision among hundreds costs no address translation.
@@ -128,10 +128,12 @@ pub struct PlannedIo {
     pub target: Target,
     /// Length; 0 for a flush.
     pub len: Blocks,
+    /// Which of the volume's blocks it moves; none if none (a flush, a map).
+    pub data: Option<Data>,
     /// The placement's word for it.
     pub tag: Tag,
     /// Index in the plan of an earlier I/O that must be done first.
-    pub after: Option<u16>,
+    pub after: Option<u32>,
     /// One of several ways to do the same, with the I/O before it in the plan: only what starts first is done.
     pub alternative: bool,
     /// Whether the request is answered only when this is done.
@@ -146,11 +148,66 @@ impl PlannedIo {
             op,
             target,
             len,
+            data: None,
             tag: Tag(0),
             after: None,
             alternative: false,
             awaited: true,
         }
+    }
+}
+
+/// Whose data an I/O moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The request it belongs to; none for what a placement does for itself.
+    pub request: Option<RequestId>,
+    /// Which of the volume's blocks it moves, if any.
+    pub data: Option<Data>,
+}
+
+/// Which of the volume's blocks an I/O moves: consecutive ones, or those of every so many that a stripe puts on one drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    first: Lba,
+    /// Blocks of the first run.
+    head: Blocks,
+    /// Blocks of the other runs.
+    run: Blocks,
+    /// Blocks between two runs.
+    skip: Blocks,
+}
+
+impl Data {
+    /// Consecutive blocks from this one on.
+    pub const fn from(first: Lba) -> Data {
+        Data {
+            first,
+            head: Blocks(u64::MAX),
+            run: Blocks(1),
+            skip: Blocks(0),
+        }
+    }
+
+    /// The rest of a stripe's unit from this block on, then whole units with so much of the others between them.
+    pub const fn striped(first: Lba, unit: Blocks, skip: Blocks) -> Data {
+        Data {
+            first,
+            head: Blocks(unit.0 - first.0 % unit.0),
+            run: unit,
+            skip,
+        }
+    }
+
+    /// The volume's block that a block of the I/O holds, counted from 0.
+    pub const fn block(&self, index: u64) -> Lba {
+        if index < self.head.0 {
+            return Lba(self.first.0 + index);
+        }
+        let rest = index - self.head.0;
+        let (runs, within) = (rest / self.run.0, rest % self.run.0);
+        let first = self.first.0 + self.head.0 + self.skip.0;
+        Lba(first + runs * (self.run.0 + self.skip.0) + within)
     }
 }
 
@@ -160,6 +217,21 @@ impl PlannedIo {
 pub struct Plan {
     /// In no order, but for what each says itself; the request is answered when the last awaited one is done.
     pub ios: Vec<PlannedIo>,
+    /// Drives for which there is something new to do in their spare time.
+    pub wake: Vec<DriveId>,
+}
+
+impl Plan {
+    /// Whether nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.ios.is_empty() && self.wake.is_empty()
+    }
+
+    /// Forgets all, but keeps the memory.
+    pub fn clear(&mut self) {
+        self.ios.clear();
+        self.wake.clear();
+    }
 }
 
 /// What an access by the heads comes to, beforehand.

@@ -6,6 +6,8 @@
     reason = "what fails in a helper of a test fails the test"
 )]
 
+use std::collections::BTreeSet;
+
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
@@ -247,4 +249,39 @@ fn the_stretch_begins_at_the_same_request_whatever_the_scheduler() {
         let share = middle / run.duration_s;
         assert!((0.45..0.55).contains(&share), "{}: {share}", run.label);
     }
+}
+
+/// Each drive of an array has its own commands, one after the other, and its own map.
+#[test]
+fn the_drives_of_an_array_are_told_apart() {
+    let series = series("satf_ew", "ew_array:dm=2:ds=1:dd=2");
+    let drives: BTreeSet<u16> = series.arm_drive.iter().copied().collect();
+    assert_eq!(drives, BTreeSet::from([0, 1, 2, 3]));
+    let maps: Vec<u16> = series.free.iter().map(|free| free.drive).collect();
+    assert_eq!(maps, [0, 1, 2, 3]);
+    for drive in drives {
+        let mut before = (0, None);
+        for index in 0..series.arm_s.len() {
+            if series.arm_drive[index] != drive {
+                continue;
+            }
+            let start_ns = (series.arm_s[index] * 1e9).round() as u64;
+            let parts_ms = [
+                series.arm_overhead_ms[index],
+                series.arm_seek_ms[index],
+                series.arm_rotation_ms[index],
+                series.arm_transfer_ms[index],
+            ];
+            let (end, arm) = before;
+            assert!(start_ns >= end, "drive {drive}, command {index}");
+            assert!(arm.is_none_or(|band| band == series.arm_from[index]));
+            let length_ns = parts_ms.map(|ms| (ms * 1e6).round() as u64);
+            let length_ns: u64 = length_ns.iter().sum();
+            before = (start_ns + length_ns, Some(series.arm_band[index]));
+        }
+    }
+    let stretch = series.stretch.unwrap();
+    let gaps = stretch.gaps.unwrap();
+    // One gap less than reads on each drive.
+    assert_eq!(gaps.by_writes.iter().sum::<u64>(), stretch.reads - 4);
 }

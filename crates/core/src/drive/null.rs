@@ -75,6 +75,10 @@ impl Blueprint for NullBlueprint {
         })
     }
 
+    fn turned(&self, _by: Angle) -> Box<dyn Blueprint> {
+        Box::new(*self)
+    }
+
     fn revolution(&self) -> Option<Duration> {
         None
     }

@@ -4,7 +4,7 @@
 
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
-use crate::io::{Plan, PlannedIo, Target};
+use crate::io::{Data, Plan, PlannedIo, Target};
 use crate::registry::Spec;
 use crate::request::{Op, Request};
 use crate::units::{Blocks, Instant, Pba};
@@ -19,7 +19,8 @@ impl Placement for Linear {
             return;
         }
         let target = Target::At(Pba(request.extent.start.0));
-        let planned = PlannedIo::new(DriveId(0), request.op, target, request.extent.len);
+        let mut planned = PlannedIo::new(DriveId(0), request.op, target, request.extent.len);
+        planned.data = Some(Data::from(request.extent.start));
         out.ios.push(planned);
     }
 

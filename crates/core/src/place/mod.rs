@@ -2,7 +2,19 @@
 
 use crate::contract::Placement;
 
+mod choice;
+mod delayed;
+mod eager_copies;
+mod eager_state;
+mod fixed_copies;
+mod striping;
+
 registry! { dyn Placement;
     linear,
+    stripe,
+    mirror,
+    sr_array,
     eager,
+    ew_array,
+    distorted_mirror,
 }

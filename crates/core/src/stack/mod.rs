@@ -18,7 +18,7 @@ use slab::Slab;
 use crate::contract::{Drives, Oracle, Placement, Scheduler};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, Cost, DriveDone, Io, Plan, PlannedIo, Tag, Target};
+use crate::io::{Command, Cost, Data, DriveDone, Io, Origin, Plan, PlannedIo, Tag, Target};
 use crate::request::{Reply, Request, Status, Timeline};
 use crate::units::{Blocks, Instant, Pba};
 
@@ -81,6 +81,7 @@ struct InFlight {
     awaited: bool,
     drive: DriveId,
     tag: Tag,
+    data: Option<Data>,
     io: Io,
     /// The next of its alternatives, round in a ring; itself if it has none.
     alternative: IoId,
@@ -95,7 +96,8 @@ struct Below<'a>(&'a [Queue]);
 
 impl Drives for Below<'_> {
     fn idle(&self, drive: DriveId) -> bool {
-        self.waiting(drive) == 0
+        let queue = &self.0[drive.index()];
+        !queue.busy() && queue.len() == 0
     }
 
     fn waiting(&self, drive: DriveId) -> usize {
@@ -166,6 +168,21 @@ impl Stack {
     /// I/Os that wait in front of drives.
     pub fn waiting(&self) -> usize {
         self.queues.iter().map(Queue::len).sum()
+    }
+
+    /// I/Os that run or wait on one drive.
+    pub fn waiting_on(&self, drive: DriveId) -> usize {
+        Below(&self.queues).waiting(drive)
+    }
+
+    /// Whose data a command moves, from its start until [`Stack::drive_done`] is called. None for a movement of the arm.
+    pub fn origin(&self, command: &Command) -> Option<Origin> {
+        let io = self.ios.get(command.io.index())?;
+        let request = io.request.map(|key| self.requests[key].request.id);
+        Some(Origin {
+            request,
+            data: io.data,
+        })
     }
 
     /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
@@ -267,6 +284,14 @@ impl Stack {
 
     /// Gives the I/Os of a plan their names, and queues those that wait for no other.
     fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
+        // Mostly there is one, and nothing that it hangs together with.
+        if let [only] = plan.ios.as_slice() {
+            if let Some(pending) = request.filter(|_| only.awaited) {
+                self.requests[pending].remaining += 1;
+            }
+            let id = self.name(now, request, only);
+            return self.enqueue(now, id);
+        }
         let mut names = std::mem::take(&mut self.names);
         names.clear();
         for planned in &plan.ios {
@@ -280,7 +305,7 @@ impl Stack {
             }
             match planned.after {
                 Some(index) => {
-                    let first = &mut self.ios[names[usize::from(index)].index()].successor;
+                    let first = &mut self.ios[names[index as usize].index()].successor;
                     let sibling = first.replace(id);
                     self.ios[id.index()].sibling = sibling;
                 }
@@ -316,6 +341,7 @@ impl Stack {
             awaited: planned.awaited && request.is_some(),
             drive: planned.drive,
             tag: planned.tag,
+            data: planned.data,
             io,
             alternative: IoId(id),
             successor: None,
@@ -334,22 +360,30 @@ impl Stack {
         for planned in &plan.ios {
             self.pump(now, planned.drive);
         }
-        plan.ios.clear();
+        for drive in &plan.wake {
+            self.pump(now, *drive);
+        }
+        plan.clear();
         self.plans.push(plan);
     }
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.dispatch(now, drive) || !Below(&self.queues).idle(drive) {
+        if self.queues[drive.index()].busy()
+            || self.dispatch(now, drive)
+            || !Below(&self.queues).idle(drive)
+        {
             return;
         }
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.idle(now, drive, &mut plan);
-        self.accept(now, None, &plan);
-        if !plan.ios.is_empty() {
-            self.dispatch(now, drive);
+        if !plan.is_empty() {
+            self.accept(now, None, &plan);
+            for planned in &plan.ios {
+                self.dispatch(now, planned.drive);
+            }
+            plan.clear();
         }
-        plan.ios.clear();
         self.plans.push(plan);
     }
 
@@ -411,6 +445,10 @@ impl Stack {
         while other != id {
             let gone = self.ios.remove(other.index());
             self.queues[gone.drive.index()].withdraw(&gone.io);
+            self.placement.withdrawn(gone.tag, gone.drive);
+            // Who waits for it waits for what is done in its stead.
+            let started = &mut self.ios[id.index()];
+            started.successor = started.successor.or(gone.successor);
             other = gone.alternative;
         }
     }
@@ -423,7 +461,9 @@ impl Stack {
         );
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.done(now, io.tag, drive, done, &mut plan);
-        self.accept(now, io.request, &plan);
+        if !plan.ios.is_empty() {
+            self.accept(now, io.request, &plan);
+        }
         let mut successor = io.successor;
         while let Some(id) = successor {
             self.enqueue(now, id);

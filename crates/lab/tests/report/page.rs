@@ -89,7 +89,11 @@ fn bare() -> Results {
 /// The sample without eager writes.
 fn in_place() -> Results {
     let mut results = results(SMALL);
-    for series in results.runs.iter_mut().filter_map(|run| run.series.as_mut()) {
+    for series in results
+        .runs
+        .iter_mut()
+        .filter_map(|run| run.series.as_mut())
+    {
         series.arm_open.fill(false);
     }
     results

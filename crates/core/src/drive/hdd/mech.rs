@@ -13,6 +13,8 @@
 //!
 //! Costs a table look-up, a multiplication and [`Layout::spot`] per stretch; nothing is allocated.
 
+use std::sync::Arc;
+
 use super::layout::{Layout, Spot};
 use super::parameters::Parameters;
 use super::seek::SeekCurve;
@@ -25,7 +27,7 @@ use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 /// A drive's layout, arm and spindle: immutable, shared by a drive and the oracles about it.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
-    layout: Layout,
+    layout: Arc<Layout>,
     spindle: Spindle,
     curve: SeekCurve,
     head_switch: Duration,
@@ -78,7 +80,7 @@ impl Mechanics {
             ConfigError::value(&key, &format!("{ms} ms"), "0 to 4000 ms")
         })?;
         let mechanics = Mechanics {
-            layout: Layout::new(drive, &spindle)?,
+            layout: Arc::new(Layout::new(drive, &spindle)?),
             spindle,
             curve,
             head_switch: Duration::from_ms_f64(drive.head_switch_ms),
@@ -91,6 +93,14 @@ impl Mechanics {
         };
         mechanics.check_settle(drive.write_settle_ms)?;
         Ok(mechanics)
+    }
+
+    /// The same, with the platters turned by this at time 0.
+    pub fn turned(&self, by: Angle) -> Mechanics {
+        Mechanics {
+            spindle: self.spindle.turned(by),
+            ..self.clone()
+        }
     }
 
     /// Refuses a negative settle that would end a move before it began.

@@ -27,7 +27,7 @@ use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::{Op, Status};
 use crate::search::{self, Landing, Search};
-use crate::units::{Blocks, Duration, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 mod access;
 mod buffer;
@@ -151,6 +151,12 @@ impl Blueprint for HddBlueprint {
                 started: None,
             }),
         }
+    }
+
+    fn turned(&self, by: Angle) -> Box<dyn Blueprint> {
+        let mut turned = self.clone();
+        turned.mechanics = Arc::new(self.mechanics.turned(by));
+        Box::new(turned)
     }
 
     fn revolution(&self) -> Option<Duration> {

@@ -67,6 +67,12 @@ impl Spindle {
         }
     }
 
+    /// The same, further on by this at any instant.
+    pub(super) fn turned(&self, by: Angle) -> Spindle {
+        let start = Phase(self.start.0.wrapping_add(Phase::at(by).0));
+        Spindle { start, ..*self }
+    }
+
     /// What is under the heads at `now`.
     #[inline]
     pub fn phase(&self, now: Instant) -> Phase {

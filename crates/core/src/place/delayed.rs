@@ -1,0 +1,147 @@
+//! Copies that are still to be written: a queue per drive, worked off in its spare time.
+//!
+//! What waits is a granule and which copy of it, never a position: a copy that is queued again waits once, so propagation of
+//! data that were overwritten in the meantime is dropped by itself. The buffer that holds the data is limited; what it
+//! has no room for goes to the front of the stage, to the drive's ordinary queue.
+//!
+//! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4 (a table of 10,000
+//! entries); Zhang and others, FAST 2002, section 4. O(log n) per entry.
+
+use std::collections::VecDeque;
+
+use crate::ids::DriveId;
+use crate::registry::Knob;
+use crate::sorted::{Keyed, Sorted};
+
+/// A copy of a granule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CopyOf {
+    pub(super) granule: u32,
+    pub(super) copy: u8,
+}
+
+impl Keyed for CopyOf {
+    type Key = CopyOf;
+
+    #[inline]
+    fn key(&self) -> CopyOf {
+        *self
+    }
+}
+
+/// Copies to write in spare time.
+pub(super) struct Delayed {
+    queues: Vec<VecDeque<CopyOf>>,
+    waiting: Sorted<CopyOf>,
+    limit: usize,
+}
+
+/// What became of a copy that is to be written later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pushed {
+    /// It waits now.
+    Queued,
+    /// It waited already.
+    Already,
+    /// There is no room: it must be written in the foreground.
+    Full,
+}
+
+/// Size of the buffer.
+pub(super) const BUFFER: Knob = Knob::integer(
+    "buffer_granules",
+    10_000,
+    0..=100_000_000,
+    "granules that may wait for delayed copies; beyond, copies are written in the foreground",
+);
+
+/// How many copies a write waits for.
+pub(super) const FOREGROUND: Knob = Knob::integer(
+    "foreground",
+    1,
+    1..=32,
+    "copies on the platter before a write is answered; the others follow in spare time",
+);
+
+impl Delayed {
+    pub(super) fn new(drives: u16, limit: u64) -> Delayed {
+        Delayed {
+            queues: vec![VecDeque::new(); drives.into()],
+            waiting: Sorted::default(),
+            limit: limit as usize,
+        }
+    }
+
+    /// Copies that wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// A copy is to be written to a drive when that has time.
+    pub(super) fn push(&mut self, drive: DriveId, copy: CopyOf) -> Pushed {
+        if self.waits(copy) {
+            return Pushed::Already;
+        }
+        if self.len() >= self.limit {
+            return Pushed::Full;
+        }
+        self.waiting.insert(copy);
+        self.queues[drive.index()].push_back(copy);
+        Pushed::Queued
+    }
+
+    fn waits(&self, copy: CopyOf) -> bool {
+        let found = self.waiting.at(self.waiting.seek(&copy));
+        found == Some(&copy)
+    }
+
+    /// The copy that a drive may write next.
+    pub(super) fn first(&self, drive: DriveId) -> Option<CopyOf> {
+        self.queues[drive.index()].front().copied()
+    }
+
+    /// Takes it from the queue.
+    pub(super) fn pop(&mut self, drive: DriveId) -> Option<CopyOf> {
+        let copy = self.queues[drive.index()].pop_front()?;
+        self.waiting.take(&copy).expect("what is queued waits");
+        Some(copy)
+    }
+
+    /// Recounts everything and panics on a contradiction.
+    pub(super) fn audit(&self) {
+        let queued: usize = self.queues.iter().map(VecDeque::len).sum();
+        assert_eq!(queued, self.waiting.len(), "a delayed copy got lost");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: DriveId = DriveId(1);
+
+    fn copy(granule: u32) -> CopyOf {
+        CopyOf { granule, copy: 1 }
+    }
+
+    #[test]
+    fn a_copy_waits_once() {
+        let mut delayed = Delayed::new(2, 10);
+        assert_eq!(delayed.push(DRIVE, copy(5)), Pushed::Queued);
+        assert_eq!(delayed.push(DRIVE, copy(5)), Pushed::Already);
+        assert_eq!(delayed.pop(DRIVE), Some(copy(5)));
+        assert_eq!(delayed.pop(DRIVE), None);
+        assert_eq!(delayed.push(DRIVE, copy(5)), Pushed::Queued);
+        delayed.audit();
+    }
+
+    #[test]
+    fn the_buffer_is_limited() {
+        let mut delayed = Delayed::new(2, 2);
+        delayed.push(DRIVE, copy(1));
+        delayed.push(DRIVE, copy(2));
+        assert_eq!(delayed.push(DRIVE, copy(3)), Pushed::Full);
+        delayed.pop(DRIVE);
+        assert_eq!(delayed.push(DRIVE, copy(3)), Pushed::Queued);
+    }
+}

@@ -1,0 +1,681 @@
+//! Eager writing: a write goes to whatever slot is free where the heads are, on one drive or on several.
+//!
+//! A map in memory says for every granule of the volume and each of its copies in which slot of a drive it lies: four bytes
+//! each. A write is planned without an address; the scheduler binds it at dispatch, and when it is done the map points to
+//! the new slot and the old one becomes free. Writes are whole granules; where a request covers only a part of one, the rest
+//! is read first.
+//!
+//! Of several copies, `foreground` are on the platter before a write is answered, each on the idle owner nearest to a free
+//! slot, else on the one with the shortest queue. The first that lands makes the others stale: they leave the map and their
+//! slots, so that no read can find them, and are written again, eagerly too, in the spare time of their drives. What was
+//! overwritten while it flew is dropped. A granule may have a home: a fixed slot of its own to which a copy is moved later.
+//!
+//! A slot that is read from when its block moves becomes free only when that read is done, or the read could find another
+//! block there.
+//!
+//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
+//! processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per granule and copy; four bytes a granule and copy,
+//! and a bit and 26 bytes a track for what is free.
+
+use std::sync::Arc;
+
+use slab::Slab;
+
+use super::choice;
+use super::delayed::{CopyOf, Delayed, Pushed};
+use super::eager_state::Disk;
+use super::stripe::flush;
+use crate::contract::{Drives, Placement};
+use crate::freemap::{FreeMap, Slot};
+use crate::ids::DriveId;
+use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
+use crate::registry::ConfigError;
+use crate::request::{Op, Request, Status};
+use crate::sorted::{Keyed, Sorted};
+use crate::units::{Blocks, Instant, Lba, Pba};
+
+/// No slot: the copy was never written, is stale, or is no longer needed.
+const NOWHERE: Slot = Slot(u32::MAX);
+
+/// Which drives a granule's copies are on.
+pub(super) trait Shape: Send {
+    /// Copies of each granule.
+    fn copies(&self) -> u8;
+
+    /// Drives.
+    fn drives(&self) -> u16;
+
+    /// Granules of the volume.
+    fn granules(&self) -> u32;
+
+    /// The drive of a copy, and its number among the drive's own granules.
+    fn place(&self, of: CopyOf) -> (DriveId, usize);
+}
+
+/// Where everything lies: what the beginning of a run prepares.
+#[derive(Clone)]
+pub(super) struct Map {
+    /// By copy, then by granule.
+    slots: Vec<Slot>,
+    /// By drive.
+    free: Vec<FreeMap>,
+    /// Slots in use, by drive: free or not.
+    slots_of: Vec<u64>,
+    /// Fixed places by drive and its own count of granules; none have one, or the first of each drive.
+    homes: Arc<Vec<Vec<Slot>>>,
+}
+
+impl Map {
+    /// The map of a volume on drives that were prepared.
+    pub(super) fn new(shape: &impl Shape, disks: Vec<Disk>) -> Map {
+        let granules = shape.granules();
+        let of_copy = |copy| (0..granules).map(move |granule| CopyOf { granule, copy });
+        let slot = |of| {
+            let (drive, local) = shape.place(of);
+            disks[drive.index()].slots[local]
+        };
+        let slots = (0..shape.copies()).flat_map(of_copy).map(slot).collect();
+        let homes = disks.iter().map(|disk| disk.slots[..disk.homes].to_vec());
+        let homes = Arc::new(homes.collect());
+        let used = |disk: &Disk| disk.free.free() + disk.slots.len() as u64;
+        Map {
+            slots,
+            slots_of: disks.iter().map(used).collect(),
+            free: disks.into_iter().map(|disk| disk.free).collect(),
+            homes,
+        }
+    }
+}
+
+/// A foreground write of a granule.
+struct Writing {
+    granule: u32,
+    /// Copies that are not done.
+    left: u32,
+    /// Copies that are.
+    done: u32,
+}
+
+/// An I/O under way.
+#[derive(Clone, Copy, Debug)]
+struct Underway {
+    of: CopyOf,
+    drive: DriveId,
+    /// What is read, or where the write goes once that is known.
+    slot: Slot,
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Read,
+    /// Of the foreground write with this key.
+    Foreground(usize),
+    Delayed,
+    /// A delayed write of what was overwritten or discarded meanwhile.
+    Dropped,
+}
+
+/// A delayed write in flight.
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    of: CopyOf,
+    key: usize,
+}
+
+impl Keyed for Flying {
+    type Key = CopyOf;
+
+    #[inline]
+    fn key(&self) -> CopyOf {
+        self.of
+    }
+}
+
+/// Reads under way from a slot.
+#[derive(Clone, Copy, Debug)]
+struct Readers {
+    place: (u16, Slot),
+    count: u32,
+    /// The block has moved: the slot becomes free with the last of them.
+    left: bool,
+}
+
+impl Keyed for Readers {
+    type Key = (u16, Slot);
+
+    #[inline]
+    fn key(&self) -> (u16, Slot) {
+        self.place
+    }
+}
+
+/// A placement that writes eagerly.
+pub(super) struct EagerCopies<S> {
+    shape: S,
+    granule: Blocks,
+    foreground: u32,
+    map: Map,
+    underway: Slab<Underway>,
+    writes: Slab<Writing>,
+    flying: Sorted<Flying>,
+    readers: Sorted<Readers>,
+    delayed: Delayed,
+}
+
+impl<S: Shape> EagerCopies<S> {
+    /// Over drives that were prepared. A write is answered when `foreground` of the copies are on the platter; so many
+    /// granules may wait for the others.
+    ///
+    /// # Errors
+    /// There are not so many copies.
+    pub(super) fn new(
+        shape: S,
+        granule: Blocks,
+        map: Map,
+        foreground: u64,
+        buffer: u64,
+    ) -> Result<EagerCopies<S>, ConfigError> {
+        if foreground > shape.copies().into() {
+            let allowed = format!("at most {}, the copies there are", shape.copies());
+            let value = foreground.to_string();
+            return Err(ConfigError::value("foreground", &value, &allowed));
+        }
+        Ok(EagerCopies {
+            granule,
+            foreground: foreground as u32,
+            map,
+            underway: Slab::new(),
+            writes: Slab::new(),
+            flying: Sorted::default(),
+            readers: Sorted::default(),
+            delayed: Delayed::new(shape.drives(), buffer),
+            shape,
+        })
+    }
+
+    fn index(&self, of: CopyOf) -> usize {
+        of.copy as usize * self.shape.granules() as usize + of.granule as usize
+    }
+
+    fn slot(&self, of: CopyOf) -> Slot {
+        self.map.slots[self.index(of)]
+    }
+
+    fn drive(&self, of: CopyOf) -> DriveId {
+        self.shape.place(of).0
+    }
+
+    fn at(&self, drive: DriveId, slot: Slot) -> Pba {
+        self.map.free[drive.index()].tracks().at(slot)
+    }
+
+    /// The fixed place of a copy, if it has one.
+    fn home(&self, of: CopyOf) -> Option<Slot> {
+        let (drive, local) = self.shape.place(of);
+        self.map.homes[drive.index()].get(local).copied()
+    }
+
+    fn copies(&self, granule: u32) -> impl Iterator<Item = CopyOf> + use<S> {
+        (0..self.shape.copies()).map(move |copy| CopyOf { granule, copy })
+    }
+
+    /// The copies of a granule that can be read, with their places.
+    fn current(&self, granule: u32) -> impl Iterator<Item = (CopyOf, DriveId, Slot)> {
+        let placed = move |of| (of, self.drive(of), self.slot(of));
+        let somewhere = |(_, _, slot): &(CopyOf, DriveId, Slot)| *slot != NOWHERE;
+        self.copies(granule).map(placed).filter(somewhere)
+    }
+
+    /// The part of a request in one of its granules: granule, first block within it, blocks.
+    fn parts(&self, request: &Request) -> impl Iterator<Item = (u32, Blocks, Blocks)> + use<S> {
+        let (start, end) = (request.extent.start.0, request.extent.end().0);
+        let size = self.granule.0;
+        (start / size..end.div_ceil(size)).map(move |granule| {
+            let (from, to) = (start.max(granule * size), end.min((granule + 1) * size));
+            let within = Blocks(from - granule * size);
+            (granule as u32, within, Blocks(to - from))
+        })
+    }
+
+    /// An I/O of a granule's copy from one of its blocks on.
+    fn planned(
+        &mut self,
+        underway: Underway,
+        op: Op,
+        target: Target,
+        (from, len): (Blocks, Blocks),
+    ) -> PlannedIo {
+        let mut planned = PlannedIo::new(underway.drive, op, target, len);
+        let block = u64::from(underway.of.granule) * self.granule.0 + from.0;
+        planned.data = Some(Data::from(Lba(block)));
+        planned.tag = Tag(self.underway.insert(underway) as u64);
+        planned
+    }
+
+    /// Reads a part of a granule, unless it lies nowhere: the nearest copy on an idle drive, else whichever can begin first.
+    /// Whether anything is read.
+    fn read(
+        &mut self,
+        now: Instant,
+        (granule, from, len): (u32, Blocks, Blocks),
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) -> bool {
+        let nearest = self.nearest_copy(now, granule, from, drives);
+        let mut planned = false;
+        let mut index = 0;
+        for of in self.copies(granule) {
+            let (drive, slot) = (self.drive(of), self.slot(of));
+            if slot == NOWHERE {
+                continue;
+            }
+            if nearest.is_none_or(|nearest| nearest == index) {
+                let mut read = self.read_copy(of, drive, slot, from, len);
+                read.alternative = std::mem::replace(&mut planned, true);
+                out.ios.push(read);
+            }
+            index += 1;
+        }
+        planned
+    }
+
+    /// Of the copies that can be read, the nearest on an idle drive, by number.
+    fn nearest_copy(
+        &self,
+        now: Instant,
+        granule: u32,
+        from: Blocks,
+        drives: &dyn Drives,
+    ) -> Option<usize> {
+        if self.shape.copies() == 1 {
+            return None;
+        }
+        let places = self.current(granule);
+        let places = places.map(|(_, drive, slot)| (drive, self.at(drive, slot) + from));
+        choice::nearest_idle(now, Op::Read, drives, places)
+    }
+
+    fn read_copy(
+        &mut self,
+        of: CopyOf,
+        drive: DriveId,
+        slot: Slot,
+        from: Blocks,
+        len: Blocks,
+    ) -> PlannedIo {
+        let place = (drive.0, slot);
+        let mut readers = self.readers.take(&place).unwrap_or(Readers {
+            place,
+            count: 0,
+            left: false,
+        });
+        readers.count += 1;
+        self.readers.insert(readers);
+        let part = Part::Read;
+        let underway = Underway {
+            of,
+            drive,
+            slot,
+            part,
+        };
+        let target = Target::At(self.at(drive, slot) + from);
+        self.planned(underway, Op::Read, target, (from, len))
+    }
+
+    /// The foreground writes of a granule.
+    fn write(
+        &mut self,
+        now: Instant,
+        granule: u32,
+        after: Option<u32>,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        let part = Part::Foreground(self.writes.insert(Writing {
+            granule,
+            left: self.foreground,
+            done: 0,
+        }));
+        let mut used = 0_u32;
+        for _ in 0..self.foreground {
+            let of = self.owner(now, granule, used, drives);
+            used |= 1 << of.copy;
+            let mut write = self.write_copy(of, part);
+            write.after = after;
+            out.ios.push(write);
+        }
+    }
+
+    /// The owner that a foreground write goes to: the idle one nearest to a free slot, else the one with the shortest queue.
+    fn owner(&self, now: Instant, granule: u32, used: u32, drives: &dyn Drives) -> CopyOf {
+        let unused = || {
+            let unused = self.copies(granule).filter(|of| used >> of.copy & 1 == 0);
+            unused.map(|of| (of, self.drive(of)))
+        };
+        if self.shape.copies() == 1 {
+            return CopyOf { granule, copy: 0 };
+        }
+        let free = unused().map(|(_, drive)| (drive, &self.map.free[drive.index()]));
+        let nearest = choice::nearest_free(now, drives, free);
+        let shortest = || choice::shortest(drives, unused().map(|(_, drive)| drive));
+        let drive = nearest.or_else(shortest);
+        let mut found = unused().filter(|(_, owner)| Some(*owner) == drive);
+        found
+            .next()
+            .expect("there are more copies than foreground writes")
+            .0
+    }
+
+    /// An open write of a copy. Schedulers that go by address take it for a write in place.
+    fn write_copy(&mut self, of: CopyOf, part: Part) -> PlannedIo {
+        let drive = self.drive(of);
+        let near = match self.slot(of) {
+            NOWHERE => Pba(0),
+            slot => self.at(drive, slot),
+        };
+        let underway = Underway {
+            of,
+            drive,
+            slot: NOWHERE,
+            part,
+        };
+        let whole = (Blocks(0), self.granule);
+        self.planned(underway, Op::Write, Target::Open(near), whole)
+    }
+
+    fn discard(&mut self, granule: u32) {
+        for of in self.copies(granule) {
+            self.unmap(of);
+            self.drop_flying(of);
+        }
+    }
+
+    /// A copy leaves its slot.
+    fn unmap(&mut self, of: CopyOf) {
+        let index = self.index(of);
+        let old = std::mem::replace(&mut self.map.slots[index], NOWHERE);
+        self.vacate(of, old);
+    }
+
+    /// A slot that no copy is in any more becomes free with the last read from it.
+    fn vacate(&mut self, of: CopyOf, slot: Slot) {
+        if slot == NOWHERE {
+            return;
+        }
+        let drive = self.drive(of);
+        match self.readers.take(&(drive.0, slot)) {
+            Some(readers) => self.readers.insert(Readers {
+                left: true,
+                ..readers
+            }),
+            None => self.release(of, drive, slot),
+        }
+    }
+
+    /// A slot becomes free, unless it is some copy's home: that waits for its own.
+    fn release(&mut self, of: CopyOf, drive: DriveId, slot: Slot) {
+        if self.home(of) != Some(slot) {
+            self.map.free[drive.index()].release(slot);
+        }
+    }
+
+    /// A delayed write in flight carries what is no longer wanted.
+    fn drop_flying(&mut self, of: CopyOf) {
+        if let Some(flying) = self.flying.take(&of) {
+            self.underway[flying.key].part = Part::Dropped;
+        }
+    }
+
+    fn read_ended(&mut self, read: &Underway) {
+        let place = (read.drive.0, read.slot);
+        let mut readers = self
+            .readers
+            .take(&place)
+            .expect("a read is under way there");
+        readers.count -= 1;
+        if readers.count > 0 {
+            self.readers.insert(readers);
+        } else if readers.left {
+            self.release(read.of, read.drive, read.slot);
+        }
+    }
+
+    fn foreground_done(&mut self, key: usize, write: &Underway, status: Status, out: &mut Plan) {
+        let writing = &mut self.writes[key];
+        writing.left -= 1;
+        if status == Status::Done {
+            let first = writing.done == 0;
+            writing.done |= 1 << write.of.copy;
+            // With the first, what the other copies hold is stale.
+            for of in self.copies(write.of.granule) {
+                if first || of == write.of {
+                    self.unmap(of);
+                    self.drop_flying(of);
+                }
+            }
+            let index = self.index(write.of);
+            self.map.slots[index] = write.slot;
+        } else {
+            self.release(write.of, write.drive, write.slot);
+        }
+        if self.writes[key].left == 0 {
+            let Writing { granule, done, .. } = self.writes.remove(key);
+            if done != 0 {
+                self.delay_others(granule, out);
+            }
+        }
+    }
+
+    /// Copies that are not where they belong are to be written in spare time.
+    fn delay_others(&mut self, granule: u32, out: &mut Plan) {
+        for of in self.copies(granule) {
+            if !self.is_due(of) {
+                continue;
+            }
+            let drive = self.drive(of);
+            match self.delayed.push(drive, of) {
+                Pushed::Queued => out.wake.push(drive),
+                Pushed::Already => {}
+                Pushed::Full => self.propagate(of, out),
+            }
+        }
+    }
+
+    /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.
+    fn is_due(&self, of: CopyOf) -> bool {
+        let missing = match self.home(of) {
+            Some(home) => self.slot(of) != home,
+            None => self.slot(of) == NOWHERE,
+        };
+        let flies = self
+            .flying
+            .at(self.flying.seek(&of))
+            .is_some_and(|flying| flying.of == of);
+        missing && !flies && self.current(of.granule).next().is_some()
+    }
+
+    /// A delayed write, to the copy's home or to any free slot.
+    fn propagate(&mut self, of: CopyOf, out: &mut Plan) {
+        let mut write = match self.home(of) {
+            None => self.write_copy(of, Part::Delayed),
+            Some(slot) => {
+                let drive = self.drive(of);
+                let part = Part::Delayed;
+                let underway = Underway {
+                    of,
+                    drive,
+                    slot,
+                    part,
+                };
+                let target = Target::At(self.at(drive, slot));
+                let whole = (Blocks(0), self.granule);
+                self.planned(underway, Op::Write, target, whole)
+            }
+        };
+        write.awaited = false;
+        let key = write.tag.0 as usize;
+        self.flying.insert(Flying { of, key });
+        out.ios.push(write);
+    }
+
+    fn delayed_done(&mut self, write: &Underway, status: Status) {
+        let Underway {
+            of, drive, slot, ..
+        } = *write;
+        self.flying.take(&of).expect("it flew");
+        if status == Status::Done {
+            self.unmap(of);
+            let index = self.index(of);
+            self.map.slots[index] = slot;
+        } else {
+            self.release(of, drive, slot);
+        }
+    }
+
+    /// Whether somebody reads what was at a copy's home before.
+    fn home_is_read(&self, of: CopyOf) -> bool {
+        self.home(of).is_some_and(|home| {
+            let place = (self.drive(of).0, home);
+            let found = self.readers.at(self.readers.seek(&place));
+            found.is_some_and(|readers| readers.place == place)
+        })
+    }
+}
+
+impl<S: Shape> Placement for EagerCopies<S> {
+    fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
+        match request.op {
+            Op::Flush => flush(self.shape.drives(), out),
+            Op::Read => {
+                for part in self.parts(request) {
+                    self.read(now, part, drives, out);
+                }
+            }
+            Op::Write => {
+                for (granule, _, len) in self.parts(request) {
+                    // What the request does not cover is read first.
+                    let whole = (granule, Blocks(0), self.granule);
+                    let before = out.ios.len() as u32;
+                    let partial = len < self.granule && self.read(now, whole, drives, out);
+                    self.write(now, granule, partial.then_some(before), drives, out);
+                }
+            }
+            Op::Discard => {
+                for (granule, _, len) in self.parts(request) {
+                    if len == self.granule {
+                        self.discard(granule);
+                    }
+                }
+            }
+            Op::Seek => panic!("no client moves the arm"),
+        }
+    }
+
+    fn free(&self, drive: DriveId) -> Option<&FreeMap> {
+        Some(&self.map.free[drive.index()])
+    }
+
+    fn bind(&mut self, _now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
+        self.map.free[drive.index()].take(slot);
+        self.underway[tag.0 as usize].slot = slot;
+    }
+
+    fn withdrawn(&mut self, tag: Tag, _drive: DriveId) {
+        let read = self.underway.remove(tag.0 as usize);
+        self.read_ended(&read);
+    }
+
+    fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
+        if done.op == Op::Flush {
+            return;
+        }
+        let ended = self.underway.remove(tag.0 as usize);
+        match ended.part {
+            Part::Read => self.read_ended(&ended),
+            Part::Foreground(key) => self.foreground_done(key, &ended, done.status, out),
+            Part::Delayed => {
+                self.delayed_done(&ended, done.status);
+                if done.status == Status::Done {
+                    self.delay_others(ended.of.granule, out);
+                }
+            }
+            Part::Dropped => self.release(ended.of, ended.drive, ended.slot),
+        }
+    }
+
+    fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
+        // A home that is still read from is left for the next idle moment, which comes when the read is done.
+        while let Some(of) = self.delayed.first(drive)
+            && !self.home_is_read(of)
+        {
+            self.delayed.pop(drive);
+            if self.is_due(of) {
+                return self.propagate(of, out);
+            }
+        }
+    }
+
+    fn capacity(&self) -> Blocks {
+        Blocks(u64::from(self.shape.granules()) * self.granule.0)
+    }
+
+    fn drives(&self) -> u16 {
+        self.shape.drives()
+    }
+
+    fn granule(&self) -> Blocks {
+        self.granule
+    }
+
+    /// Every slot is free, or holds a copy, or is being written, or is still read from, or is a home.
+    fn audit(&self) {
+        self.delayed.audit();
+        for drive in 0..self.shape.drives() {
+            self.audit_drive(DriveId(drive));
+        }
+    }
+}
+
+impl<S: Shape> EagerCopies<S> {
+    fn audit_drive(&self, drive: DriveId) {
+        let free = &self.map.free[drive.index()];
+        free.audit();
+        let homes = &self.map.homes[drive.index()];
+        let all = (0..self.shape.copies()).flat_map(|copy| {
+            (0..self.shape.granules()).map(move |granule| CopyOf { granule, copy })
+        });
+        let here = all.filter(|of| self.drive(*of) == drive);
+        let mapped = here.map(|of| self.slot(of)).filter(|slot| *slot != NOWHERE);
+        let underway = self.underway.iter().map(|(_, underway)| underway);
+        let writes = underway.filter(|one| one.drive == drive && one.part != Part::Read);
+        let written = writes
+            .map(|write| write.slot)
+            .filter(|slot| *slot != NOWHERE);
+        let left = self
+            .readers
+            .iter()
+            .filter(|readers| readers.left && readers.place.0 == drive.0);
+        let left = left.map(|readers| readers.place.1);
+        let is_home = |slot: &Slot| homes.binary_search(slot).is_ok();
+        let mut taken: Vec<Slot> = mapped.chain(written).chain(left).collect();
+        if !homes.is_empty() {
+            taken.retain(|slot| !is_home(slot));
+            taken.extend(homes);
+        }
+        taken.sort_unstable();
+        assert!(
+            taken.windows(2).all(|pair| pair[0] < pair[1]),
+            "a slot of {drive:?} is used twice"
+        );
+        assert!(
+            taken.iter().all(|slot| !free.has(*slot)),
+            "a free slot of {drive:?} is used"
+        );
+        assert_eq!(
+            taken.len() as u64 + free.free(),
+            self.map.slots_of[drive.index()],
+            "a slot of {drive:?} got lost"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Where the blocks of eagerly written drives lie when a run begins.
+//!
+//! Blocks begin at random slots of the cylinders in use. Aging overwrites the whole drive so many times before the run, since
+//! sweeping writers leave free slots in other patterns than chance does (Wang, Anderson and Patterson, OSDI 1999, section
+//! 2.3). It is the costly part, so one drive is aged and the others of an array begin with its pattern of free slots; which
+//! block lies where is shuffled anew for each.
+
+use std::sync::Arc;
+
+use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
+use crate::io::{Command, Cost, DriveDone};
+use crate::registry::{ConfigError, Env, Knob};
+use crate::request::{Op, Status};
+use crate::rng::Rng;
+use crate::search::Sweep;
+use crate::units::{Blocks, Instant};
+
+/// Times that blocks were overwritten before.
+pub(super) const AGING: Knob = Knob::number(
+    "aging",
+    0.0,
+    0.0..=1_000.0,
+    "times that the volume was overwritten before the run begins",
+);
+
+/// What is written as a whole.
+pub(super) const GRANULE: Knob = Knob::integer(
+    "granule_kib",
+    4,
+    1..=1_024,
+    "KiB that are written as a whole",
+);
+
+/// One drive: where its blocks lie, and what is free.
+#[derive(Clone)]
+pub(super) struct Disk {
+    /// By the drive's own count of its granules. Those with a home come first.
+    pub(super) slots: Vec<Slot>,
+    pub(super) free: FreeMap,
+    /// Granules that have a fixed place of their own, where they lie.
+    pub(super) homes: usize,
+}
+
+/// What a volume asks of each of its drives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup {
+    pub(super) granule: Blocks,
+    /// A so-manieth of the cylinders is used.
+    pub(super) striping: f64,
+    /// Slots in use for each granule.
+    pub(super) dilution: f64,
+    pub(super) aging: f64,
+    /// Granules of a drive come in multiples of this.
+    pub(super) unit: u64,
+    /// Of each unit, granules that have a fixed place of their own.
+    pub(super) homes: u64,
+    pub(super) drives: u16,
+}
+
+/// Drives as they are when a run begins.
+///
+/// # Errors
+/// There is no room for a single unit, or none left to write to.
+pub(super) fn disks(setup: &Setup, env: &Env<'_>) -> Result<Vec<Disk>, ConfigError> {
+    let key = format!("eager disk {setup:?} {} {}", env.seed, env.identity);
+    let prepared = env
+        .memo
+        .get(&key, &mut || Arc::new(Disk::prepare(setup, env)));
+    let prepared = prepared.downcast_ref::<Result<Disk, ConfigError>>();
+    let first = prepared.expect("the key names the kind").clone()?;
+    let other = |drive| first.shuffled(&mut Rng::stream(env.seed, &format!("place/{drive}")));
+    let others: Vec<Disk> = (1..setup.drives).map(other).collect();
+    Ok(std::iter::once(first).chain(others).collect())
+}
+
+/// How many drives a product of factors asks for.
+///
+/// # Errors
+/// It is no whole number, or too large.
+pub(super) fn drives_of(factors: &[(&str, f64)]) -> Result<u16, ConfigError> {
+    let product: f64 = factors.iter().map(|(_, factor)| factor).product();
+    let whole = libm::round(product);
+    if (product - whole).abs() < 1e-6 && (1.0..=1_024.0).contains(&whole) {
+        return Ok(whole as u16);
+    }
+    let names: Vec<&str> = factors.iter().map(|(name, _)| *name).collect();
+    Err(ConfigError::value(
+        &names.join(" x "),
+        &product.to_string(),
+        "a whole number of drives from 1 to 1024",
+    ))
+}
+
+/// Bands in use if a `striping`-th of the tracks is.
+pub(super) fn used_bands(tracks: &Tracks, striping: f64) -> u32 {
+    (libm::ceil(f64::from(tracks.bands()) / striping) as u32).max(1)
+}
+
+/// The free map of a drive of which only the first bands are used.
+fn empty(tracks: &Arc<Tracks>, bands: u32) -> FreeMap {
+    let mut free = FreeMap::empty(Arc::clone(tracks));
+    let first_unused = (bands * tracks.surfaces()) as usize;
+    let beyond: Vec<Slot> = free
+        .iter()
+        .filter(|slot| tracks.place(*slot).0 >= first_unused)
+        .collect();
+    beyond.iter().for_each(|slot| free.take(*slot));
+    free
+}
+
+impl Disk {
+    fn prepare(setup: &Setup, env: &Env<'_>) -> Result<Disk, ConfigError> {
+        let tracks = env.blueprint.tracks(setup.granule);
+        let tracks = Arc::new(tracks.map_err(|why| uncountable(setup.granule, why))?);
+        let free = empty(&tracks, used_bands(&tracks, setup.striping));
+        let units = (free.free() as f64 / setup.dilution) as u64 / setup.unit;
+        let live = units * setup.unit;
+        if live == 0 || live == free.free() {
+            let allowed = format!(
+                "what gives some of a drive's {} slots to the volume and leaves some free",
+                free.free()
+            );
+            let dilution = setup.dilution.to_string();
+            return Err(ConfigError::value("dilution", &dilution, &allowed));
+        }
+        let mut rng = Rng::stream(env.seed, env.label);
+        let homes = units * setup.homes;
+        let mut disk = Disk::scatter(free, live as usize, homes as usize, &mut rng);
+        disk.age(setup.aging, env, &mut rng);
+        Ok(disk)
+    }
+
+    /// So many granules, `homes` of them at fixed places that are spread evenly, the rest at random slots.
+    fn scatter(mut free: FreeMap, live: usize, homes: usize, rng: &mut Rng) -> Disk {
+        let mut slots: Vec<Slot> = free.iter().collect();
+        let all = slots.len();
+        for home in 0..homes {
+            // Taken from the front, the places that follow remain in order.
+            let place = home * all / homes;
+            slots.swap(home, place);
+        }
+        for index in homes..live {
+            let other = index as u64 + rng.below((slots.len() - index) as u64);
+            slots.swap(index, other as usize);
+        }
+        slots.truncate(live);
+        slots.shrink_to_fit();
+        slots.iter().for_each(|slot| free.take(*slot));
+        Disk { slots, free, homes }
+    }
+
+    /// Overwrites random granules without a home one after the other, each in the first free slot of a sweep.
+    fn age(&mut self, times: f64, env: &Env<'_>, rng: &mut Rng) {
+        let moving = self.slots.len() - self.homes;
+        let mut oracle = env.blueprint.exact();
+        let (mut sweep, mut now) = (Sweep::default(), Instant::ZERO);
+        let len = self.free.tracks().slot_blocks();
+        for _ in 0..libm::round(times * moving as f64) as u64 {
+            oracle.advance(now);
+            let band = oracle.track_band(self.free.tracks(), oracle.head());
+            let search = sweep.search(now, band, &self.free);
+            let Some(landing) = oracle.nearest_free(&search, &self.free) else {
+                return;
+            };
+            let foresight = oracle.foresee(now, Op::Write, landing.at, len);
+            let command = Command {
+                io: Command::ARM,
+                op: Op::Write,
+                at: landing.at,
+                len,
+            };
+            oracle.started(now, &command);
+            now = foresight.end;
+            oracle.observed(now, &done(&command));
+            self.free.take(landing.slot);
+            let granule = self.homes + rng.below(moving as u64) as usize;
+            let old = std::mem::replace(&mut self.slots[granule], landing.slot);
+            self.free.release(old);
+        }
+    }
+
+    /// The same pattern of slots with other blocks in them.
+    fn shuffled(&self, rng: &mut Rng) -> Disk {
+        let mut shuffled = self.clone();
+        let moving = &mut shuffled.slots[self.homes..];
+        for index in 1..moving.len() {
+            moving.swap(index, rng.below(index as u64 + 1) as usize);
+        }
+        shuffled
+    }
+}
+
+/// A completion that tells nothing but that.
+fn done(command: &Command) -> DriveDone {
+    let Command { io, op, at, len } = *command;
+    DriveDone {
+        io,
+        op,
+        at,
+        len,
+        status: Status::Done,
+        cost: Cost::default(),
+        head: None,
+    }
+}
+
+/// Why a drive has no slots of this size, as a mistake of the configuration.
+pub(super) fn uncountable(granule: Blocks, why: Uncountable) -> ConfigError {
+    let kib = (granule.bytes() / 1024).to_string();
+    let allowed = match why {
+        Uncountable::None => "no more than a track of the drive holds",
+        Uncountable::TooMany => "so many that 32 bits number the drive's slots",
+    };
+    ConfigError::value("granule_kib", &kib, allowed)
+}

@@ -1,0 +1,498 @@
+//! Copies at fixed places: what mirrors and rotational replicas have in common.
+//!
+//! A read goes to the idle drive whose head is nearest to a current copy, else to all that have one, and the first that begins
+//! takes it from the others. A write is answered when `foreground` copies are on the platter; of a single one, whichever
+//! can begin first. The other copies follow in spare time; until then they are stale and serve no read.
+//!
+//! Only granules that something is under way for have a record, so memory is bounded by the buffer of delayed copies and
+//! what is in flight. A copy whose delayed write is in flight takes no foreground write: the two could pass each other.
+//! A write that covers only a part of a granule whose other copies are delayed reads the rest first.
+//!
+//! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per granule.
+
+use slab::Slab;
+
+use super::choice;
+use super::delayed::{CopyOf, Delayed, Pushed};
+use super::stripe::flush;
+use crate::contract::{Drives, Placement};
+use crate::ids::DriveId;
+use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
+use crate::registry::{ConfigError, Knobs};
+use crate::request::{Op, Request, Status};
+use crate::sorted::{Keyed, Sorted};
+use crate::units::{Blocks, Instant, Lba, Pba};
+
+/// Where the copies of a granule lie.
+pub(super) trait Layout: Send {
+    /// Copies of each granule.
+    fn copies(&self) -> u8;
+
+    /// Drives.
+    fn drives(&self) -> u16;
+
+    /// Granules of the volume.
+    fn granules(&self) -> u32;
+
+    /// Blocks of a granule.
+    fn granule(&self) -> Blocks;
+
+    /// Where a copy of a granule lies.
+    fn place(&self, copy: CopyOf) -> (DriveId, Pba);
+}
+
+/// A set of copies, by number.
+type Copies = u32;
+
+/// What is known of a granule that something is under way for.
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    granule: u32,
+    /// Have the newest data.
+    current: Copies,
+    /// Are being written in the background.
+    flying: Copies,
+    /// Of those, with data that were overwritten since.
+    spoiled: Copies,
+    /// A foreground write is under way.
+    writing: bool,
+}
+
+impl Keyed for Unsettled {
+    type Key = u32;
+
+    #[inline]
+    fn key(&self) -> u32 {
+        self.granule
+    }
+}
+
+/// An I/O under way, of consecutive granules.
+#[derive(Clone, Copy, Debug)]
+struct Underway {
+    first: CopyOf,
+    granules: u32,
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Read,
+    /// Of the foreground write with this key.
+    Foreground(usize),
+    Delayed,
+}
+
+/// A foreground write of consecutive granules.
+struct Writing {
+    first: u32,
+    granules: u32,
+    /// Copies that are not done.
+    left: u32,
+    done: Copies,
+}
+
+/// Consecutive granules with what is asked of the first and last one, and the copies that will do.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    first: u32,
+    granules: u32,
+    /// First block within the first granule.
+    from: Blocks,
+    len: Blocks,
+    copies: Copies,
+}
+
+/// A placement with copies at fixed places.
+pub(super) struct FixedCopies<L> {
+    layout: L,
+    foreground: u32,
+    all: Copies,
+    unsettled: Sorted<Unsettled>,
+    underway: Slab<Underway>,
+    writes: Slab<Writing>,
+    delayed: Delayed,
+    /// Memory for the pieces of a request.
+    pieces: Vec<Piece>,
+}
+
+/// Granules that a delayed write may have: 256 KiB of 4 KiB ones.
+const RUN_MAX: u32 = 64;
+
+impl<L: Layout> FixedCopies<L> {
+    /// Over a layout, with the knobs `FOREGROUND` and `BUFFER`.
+    pub(super) fn new(layout: L, knobs: &Knobs) -> Result<FixedCopies<L>, ConfigError> {
+        let foreground = knobs.integer("foreground") as u32;
+        let copies = u32::from(layout.copies());
+        if foreground > copies {
+            let allowed = format!("at most {copies}, the copies there are");
+            let value = foreground.to_string();
+            return Err(ConfigError::value("foreground", &value, &allowed));
+        }
+        Ok(FixedCopies {
+            foreground,
+            all: u32::MAX >> (32 - copies),
+            unsettled: Sorted::default(),
+            underway: Slab::new(),
+            writes: Slab::new(),
+            delayed: Delayed::new(layout.drives(), knobs.integer("buffer_granules")),
+            pieces: Vec::new(),
+            layout,
+        })
+    }
+
+    fn state(&self, granule: u32) -> Unsettled {
+        let known = self.unsettled.at(self.unsettled.seek(&granule));
+        let known = known.filter(|known| known.granule == granule).copied();
+        known.unwrap_or(Unsettled {
+            granule,
+            current: self.all,
+            flying: 0,
+            spoiled: 0,
+            writing: false,
+        })
+    }
+
+    fn change(&mut self, granule: u32, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
+        let mut state = self.state(granule);
+        self.unsettled.take(&granule);
+        change(&mut state);
+        let settled = state.current == self.all && state.flying == 0 && !state.writing;
+        if !settled {
+            self.unsettled.insert(state);
+        }
+        state
+    }
+
+    /// Whether a granule's copies all follow those of the one before it.
+    fn follows(&self, granule: u32) -> bool {
+        let place = |granule, copy| self.layout.place(CopyOf { granule, copy });
+        (0..self.layout.copies()).all(|copy| {
+            let (drive, at) = place(granule - 1, copy);
+            place(granule, copy) == (drive, at + self.layout.granule())
+        })
+    }
+
+    /// Cuts a request into pieces whose granules follow each other everywhere, have the same copies to choose from, and are
+    /// covered as a whole if `whole`.
+    fn cut(
+        &mut self,
+        request: &Request,
+        whole: bool,
+        copies: impl Fn(&Unsettled) -> Copies,
+    ) -> Vec<Piece> {
+        let size = self.layout.granule().0;
+        let (start, end) = (request.extent.start.0, request.extent.end().0);
+        let mut cut = std::mem::take(&mut self.pieces);
+        cut.clear();
+        for granule in (start / size) as u32..end.div_ceil(size) as u32 {
+            let first = u64::from(granule) * size;
+            let (from, to) = (start.max(first), end.min(first + size));
+            let piece = Piece {
+                first: granule,
+                granules: 1,
+                from: Blocks(from - first),
+                len: Blocks(to - from),
+                copies: copies(&self.state(granule)),
+            };
+            let partial = |piece: &Piece| piece.len.0 < u64::from(piece.granules) * size;
+            match cut.last_mut() {
+                Some(last)
+                    if last.copies == piece.copies
+                        && self.follows(granule)
+                        && !(whole && (partial(last) || partial(&piece))) =>
+                {
+                    last.granules += 1;
+                    last.len = Blocks(last.len.0 + piece.len.0);
+                }
+                _ => cut.push(piece),
+            }
+        }
+        cut
+    }
+
+    fn planned(&mut self, piece: &Piece, copy: u8, op: Op, part: Part) -> PlannedIo {
+        let first = CopyOf {
+            granule: piece.first,
+            copy,
+        };
+        let (drive, at) = self.layout.place(first);
+        let mut planned = PlannedIo::new(drive, op, Target::At(at + piece.from), piece.len);
+        let block = u64::from(piece.first) * self.layout.granule().0 + piece.from.0;
+        planned.data = Some(Data::from(Lba(block)));
+        planned.tag = Tag(self.underway.insert(Underway {
+            first,
+            granules: piece.granules,
+            part,
+        }) as u64);
+        planned
+    }
+
+    /// The copies in a set with their places.
+    fn places(&self, first: u32, copies: Copies) -> impl Iterator<Item = (u8, DriveId, Pba)> {
+        let in_set = move |copy: &u8| copies >> copy & 1 == 1;
+        (0..self.layout.copies()).filter(in_set).map(move |copy| {
+            let (drive, at) = self.layout.place(CopyOf {
+                granule: first,
+                copy,
+            });
+            (copy, drive, at)
+        })
+    }
+
+    /// One copy, or all of them as alternatives: the nearest on an idle drive, else whichever can begin first.
+    fn either(
+        &mut self,
+        now: Instant,
+        piece: &Piece,
+        op: Op,
+        part: Part,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        let places = self.places(piece.first, piece.copies);
+        let places = places.map(|(_, drive, at)| (drive, at + piece.from));
+        let nearest = choice::nearest_idle(now, op, drives, places);
+        let chosen = match nearest {
+            None => piece.copies,
+            Some(index) => {
+                let mut places = self.places(piece.first, piece.copies);
+                let (copy, ..) = places.nth(index).expect("it is one of them");
+                1 << copy
+            }
+        };
+        let mut alternative = false;
+        for copy in (0..self.layout.copies()).filter(|copy| chosen >> copy & 1 == 1) {
+            let mut planned = self.planned(piece, copy, op, part);
+            planned.alternative = std::mem::replace(&mut alternative, true);
+            out.ios.push(planned);
+        }
+    }
+
+    fn plan_read(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
+        let cut = self.cut(request, false, |state| state.current);
+        for piece in &cut {
+            self.either(now, piece, Op::Read, Part::Read, drives, out);
+        }
+        self.pieces = cut;
+    }
+
+    fn plan_write(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
+        let delays = self.foreground < u32::from(self.layout.copies());
+        let all = self.all;
+        let size = self.layout.granule();
+        let cut = self.cut(request, delays, |state| all & !state.flying);
+        for piece in &cut {
+            let mut piece = *piece;
+            let mut after = None;
+            if delays && piece.len < size {
+                (piece.from, piece.len) = (Blocks(0), size);
+                let copies = self.state(piece.first).current;
+                let rest = Piece { copies, ..piece };
+                after = Some(out.ios.len() as u32);
+                self.either(now, &rest, Op::Read, Part::Read, drives, out);
+            }
+            let planned = out.ios.len();
+            self.write(now, &piece, drives, out);
+            out.ios[planned..]
+                .iter_mut()
+                .for_each(|io| io.after = after);
+        }
+        self.pieces = cut;
+    }
+
+    /// The foreground writes of a piece.
+    fn write(&mut self, now: Instant, piece: &Piece, drives: &dyn Drives, out: &mut Plan) {
+        let part = Part::Foreground(self.writes.insert(Writing {
+            first: piece.first,
+            granules: piece.granules,
+            left: self.foreground,
+            done: 0,
+        }));
+        for granule in piece.first..piece.first + piece.granules {
+            self.change(granule, |state| state.writing = true);
+        }
+        if self.foreground == 1 {
+            return self.either(now, piece, Op::Write, part, drives, out);
+        }
+        let mut left = *piece;
+        for _ in 0..self.foreground {
+            let places = |copies| self.places(piece.first, copies);
+            let idle = places(left.copies).map(|(_, drive, at)| (drive, at));
+            let index = choice::nearest_idle(now, Op::Write, drives, idle);
+            let shortest = || {
+                let waiting = places(left.copies).map(|(_, drive, _)| drives.waiting(drive));
+                waiting.enumerate().min_by_key(|(_, waiting)| *waiting)
+            };
+            let index = index.or_else(|| shortest().map(|(index, _)| index));
+            let index = index.expect("no more copies fly than are delayed");
+            let (copy, ..) = places(left.copies).nth(index).expect("it is one of them");
+            left.copies &= !(1 << copy);
+            let planned = self.planned(piece, copy, Op::Write, part);
+            out.ios.push(planned);
+        }
+    }
+
+    fn foreground_done(&mut self, key: usize, copy: u8, status: Status, out: &mut Plan) {
+        let writing = &mut self.writes[key];
+        writing.left -= 1;
+        writing.done |= u32::from(status == Status::Done) << copy;
+        if writing.left > 0 {
+            return;
+        }
+        let Writing {
+            first,
+            granules,
+            done,
+            ..
+        } = self.writes.remove(key);
+        for granule in first..first + granules {
+            let state = self.change(granule, |state| {
+                state.writing = false;
+                if done != 0 {
+                    state.current = done;
+                    state.spoiled = state.flying;
+                }
+            });
+            self.delay(granule, self.all & !state.current & !state.flying, out);
+        }
+    }
+
+    fn delayed_done(&mut self, granule: u32, copy: u8, status: Status, out: &mut Plan) {
+        let bit = 1 << copy;
+        let spoiled = self.state(granule).spoiled & bit != 0;
+        let state = self.change(granule, |state| {
+            state.flying &= !bit;
+            state.spoiled &= !bit;
+            if !spoiled && status == Status::Done {
+                state.current |= bit;
+            }
+        });
+        // A copy that could not be written stays stale.
+        if spoiled && !state.writing {
+            self.delay(granule, bit, out);
+        }
+    }
+
+    /// These copies are to be written in spare time.
+    fn delay(&mut self, granule: u32, copies: Copies, out: &mut Plan) {
+        for copy in (0..self.layout.copies()).filter(|copy| copies >> copy & 1 == 1) {
+            let of = CopyOf { granule, copy };
+            let (drive, _) = self.layout.place(of);
+            match self.delayed.push(drive, of) {
+                Pushed::Queued => out.wake.push(drive),
+                Pushed::Already => {}
+                Pushed::Full => self.propagate(of, 1, out),
+            }
+        }
+    }
+
+    /// Whether a delayed copy still has to be written.
+    fn is_due(&self, of: CopyOf) -> bool {
+        let state = self.state(of.granule);
+        !state.writing && (state.current | state.flying) >> of.copy & 1 == 0
+    }
+
+    fn propagate(&mut self, first: CopyOf, granules: u32, out: &mut Plan) {
+        for granule in first.granule..first.granule + granules {
+            self.change(granule, |state| state.flying |= 1 << first.copy);
+        }
+        let piece = Piece {
+            first: first.granule,
+            granules,
+            from: Blocks(0),
+            len: Blocks(u64::from(granules) * self.layout.granule().0),
+            copies: 0,
+        };
+        let mut planned = self.planned(&piece, first.copy, Op::Write, Part::Delayed);
+        planned.awaited = false;
+        out.ios.push(planned);
+    }
+}
+
+impl<L: Layout> Placement for FixedCopies<L> {
+    fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
+        match request.op {
+            Op::Flush => flush(self.layout.drives(), out),
+            Op::Read => self.plan_read(now, request, drives, out),
+            Op::Write => self.plan_write(now, request, drives, out),
+            // No map is kept of what is in use.
+            Op::Discard => {}
+            Op::Seek => panic!("no client moves the arm"),
+        }
+    }
+
+    fn withdrawn(&mut self, tag: Tag, _drive: DriveId) {
+        self.underway.remove(tag.0 as usize);
+    }
+
+    fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
+        if done.op == Op::Flush {
+            return;
+        }
+        let Underway {
+            first,
+            granules,
+            part,
+        } = self.underway.remove(tag.0 as usize);
+        match part {
+            Part::Read => {}
+            Part::Foreground(key) => self.foreground_done(key, first.copy, done.status, out),
+            Part::Delayed => {
+                for granule in first.granule..first.granule + granules {
+                    self.delayed_done(granule, first.copy, done.status, out);
+                }
+            }
+        }
+    }
+
+    fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
+        while let Some(first) = self.delayed.pop(drive) {
+            if !self.is_due(first) {
+                continue;
+            }
+            let mut granules = 1;
+            while let Some(next) = self.delayed.first(drive)
+                && granules < RUN_MAX
+                && next.copy == first.copy
+                && next.granule == first.granule + granules
+                && self.follows(next.granule)
+                && self.is_due(next)
+            {
+                self.delayed.pop(drive);
+                granules += 1;
+            }
+            return self.propagate(first, granules, out);
+        }
+    }
+
+    fn capacity(&self) -> Blocks {
+        Blocks(u64::from(self.layout.granules()) * self.layout.granule().0)
+    }
+
+    fn drives(&self) -> u16 {
+        self.layout.drives()
+    }
+
+    fn granule(&self) -> Blocks {
+        self.layout.granule()
+    }
+
+    /// A copy is current, or being written, or waits to be; some copy of a granule is current.
+    fn audit(&self) {
+        self.delayed.audit();
+        for state in self.unsettled.iter() {
+            assert_ne!(
+                state.current, 0,
+                "no copy of granule {} is current",
+                state.granule
+            );
+            assert_eq!(state.spoiled & !state.flying, 0, "what is spoiled flies");
+            assert_eq!(
+                state.current & state.flying,
+                0,
+                "a current copy is written again"
+            );
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Mirrored stripes (RAID-10): units go round over columns, each drive of a column holds the same blocks.
+//!
+//! Copies let a read choose the nearer of several heads, and cost every write as many accesses in place. How reads and writes
+//! choose, and what is delayed, is told in `fixed_copies`.
+//!
+//! Source: Patterson, Gibson and Katz, SIGMOD 1988; the scheduling: Yu and others, "Trading capacity for performance in a disk
+//! array", OSDI 2000, section 3.4. O(copies) per granule.
+
+use super::delayed::{BUFFER, CopyOf, FOREGROUND};
+use super::fixed_copies::{FixedCopies, Layout};
+use super::striping::{Striping, UNIT};
+use crate::contract::Placement;
+use crate::ids::DriveId;
+use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::units::{Blocks, Pba};
+
+/// What is written as a whole: 4 KiB.
+pub(super) const GRANULE: Blocks = Blocks(8);
+
+struct Mirror {
+    striping: Striping,
+    copies: u8,
+    granules: u32,
+}
+
+impl Mirror {
+    fn new(knobs: &Knobs, env: &Env<'_>) -> Result<Mirror, ConfigError> {
+        let (disks, copies) = (knobs.integer("disks"), knobs.integer("copies"));
+        if !disks.is_multiple_of(copies) {
+            let allowed = format!("a multiple of {copies}, the copies");
+            return Err(ConfigError::value("disks", &disks.to_string(), &allowed));
+        }
+        let striping = Striping::new(disks / copies, knobs.integer("stripe_kib"));
+        check_unit(&striping)?;
+        let capacity = striping.capacity(env.blueprint.capacity())?;
+        Ok(Mirror {
+            granules: count(capacity.0 / GRANULE.0)?,
+            striping,
+            copies: copies as u8,
+        })
+    }
+}
+
+/// Refuses units that cut granules.
+pub(super) fn check_unit(striping: &Striping) -> Result<(), ConfigError> {
+    if striping.unit.is_multiple_of(GRANULE.0) {
+        return Ok(());
+    }
+    let kib = (Blocks(striping.unit).bytes() / 1024).to_string();
+    Err(ConfigError::value(
+        "stripe_kib",
+        &kib,
+        "a multiple of 4, what is written as a whole",
+    ))
+}
+
+/// So many granules, if 32 bits can number them.
+pub(super) fn count(granules: u64) -> Result<u32, ConfigError> {
+    u32::try_from(granules).map_err(|_| {
+        let bytes = u128::from(granules) * u128::from(GRANULE.bytes());
+        ConfigError::value(
+            "capacity of the volume",
+            &format!("{bytes} bytes"),
+            "at most 2^32 granules of 4 KiB, 16 TiB",
+        )
+    })
+}
+
+impl Layout for Mirror {
+    fn copies(&self) -> u8 {
+        self.copies
+    }
+
+    fn drives(&self) -> u16 {
+        self.striping.columns as u16 * u16::from(self.copies)
+    }
+
+    fn granules(&self) -> u32 {
+        self.granules
+    }
+
+    fn granule(&self) -> Blocks {
+        GRANULE
+    }
+
+    fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
+        let (column, at) = self.striping.place(u64::from(copy.granule) * GRANULE.0);
+        let drive = column * u64::from(self.copies) + u64::from(copy.copy);
+        (DriveId(drive as u16), Pba(at))
+    }
+}
+
+fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+    Ok(Box::new(FixedCopies::new(Mirror::new(knobs, env)?, knobs)?))
+}
+
+pub(super) static SPEC: Spec<dyn Placement> = Spec {
+    name: "mirror",
+    aliases: &["raid10", "raid-10", "raid1", "raid-1"],
+    summary: "mirrored stripes: every block on several drives, reads take the nearest",
+    source: "Patterson, Gibson and Katz, SIGMOD 1988; scheduling: Yu and others, Trading capacity for performance, OSDI 2000",
+    knobs: &[
+        Knob::integer("disks", 2, 1..=1_024, "drives, a multiple of the copies"),
+        Knob::integer("copies", 2, 1..=16, "drives that hold the same blocks"),
+        FOREGROUND,
+        BUFFER,
+        UNIT,
+    ],
+    build,
+};

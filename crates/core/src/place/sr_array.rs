@@ -1,0 +1,127 @@
+//! Striping with rotational replicas (SR-Array): copies of a block evenly spaced round one track.
+//!
+//! Ds x Dr drives hold one drive's worth of data. Each uses 1/Ds of its cylinders, which shortens seeks, and holds every block
+//! Dr times on one track, which shortens the wait for it. A read takes whichever replica comes first (under `satf` this is
+//! RSATF, under `look` RLOOK but for the choice among replicas); a write is answered with one replica and the others
+//! follow in spare time: see `fixed_copies`. Copies on one drive add speed, not safety.
+//!
+//! Source: Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000.
+//! O(Dr) per granule; four bytes for every granule of a drive.
+
+use std::sync::Arc;
+
+use super::delayed::{BUFFER, CopyOf, FOREGROUND};
+use super::eager_state::{drives_of, uncountable, used_bands};
+use super::fixed_copies::{FixedCopies, Layout};
+use super::mirror::{GRANULE, check_unit, count};
+use super::striping::{Striping, UNIT};
+use crate::contract::Placement;
+use crate::freemap::{FreeMap, Slot, Tracks};
+use crate::ids::DriveId;
+use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::units::{Blocks, Pba};
+
+struct SrArray {
+    striping: Striping,
+    replicas: u32,
+    tracks: Arc<Tracks>,
+    /// Slot of the first replica, by granule of a drive.
+    first: Vec<Slot>,
+    granules: u32,
+}
+
+impl SrArray {
+    fn new(knobs: &Knobs, env: &Env<'_>) -> Result<SrArray, ConfigError> {
+        let (ds, dr) = (knobs.number("ds"), knobs.integer("dr") as u32);
+        let disks = drives_of(&[("ds", ds), ("dr", dr.into())])?;
+        let tracks = env.blueprint.tracks(GRANULE);
+        let tracks = Arc::new(tracks.map_err(|why| uncountable(GRANULE, why))?);
+        let striping = Striping::new(disks.into(), knobs.integer("stripe_kib"));
+        check_unit(&striping)?;
+        let first = first_replicas(&tracks, used_bands(&tracks, ds), dr);
+        let capacity = striping.capacity(Blocks(first.len() as u64 * GRANULE.0))?;
+        Ok(SrArray {
+            striping,
+            replicas: dr,
+            tracks,
+            first,
+            granules: count(capacity.0 / GRANULE.0)?,
+        })
+    }
+
+    /// Slots between two replicas on a track.
+    fn spacing(&self, slot: Slot) -> u32 {
+        let (track, _) = self.tracks.place(slot);
+        u32::from(self.tracks.track(track).slots) / self.replicas
+    }
+}
+
+/// Slots of a track's first part whose replicas in the other parts can be written too.
+fn first_replicas(tracks: &Arc<Tracks>, bands: u32, replicas: u32) -> Vec<Slot> {
+    let usable = FreeMap::empty(Arc::clone(tracks));
+    let of_track = |number: usize| {
+        let track = tracks.track(number);
+        let spacing = u32::from(track.slots) / replicas;
+        let whole =
+            |slot: &u32| (0..replicas).all(|replica| usable.has(Slot(slot + replica * spacing)));
+        (track.first_slot..track.first_slot + spacing)
+            .filter(whole)
+            .map(Slot)
+            .collect::<Vec<Slot>>()
+    };
+    (0..(bands * tracks.surfaces()) as usize)
+        .flat_map(of_track)
+        .collect()
+}
+
+impl Layout for SrArray {
+    fn copies(&self) -> u8 {
+        self.replicas as u8
+    }
+
+    fn drives(&self) -> u16 {
+        self.striping.columns as u16
+    }
+
+    fn granules(&self) -> u32 {
+        self.granules
+    }
+
+    fn granule(&self) -> Blocks {
+        GRANULE
+    }
+
+    fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
+        let (drive, at) = self.striping.place(u64::from(copy.granule) * GRANULE.0);
+        let first = self.first[(at / GRANULE.0) as usize];
+        let slot = Slot(first.0 + u32::from(copy.copy) * self.spacing(first));
+        (DriveId(drive as u16), self.tracks.at(slot))
+    }
+}
+
+fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+    Ok(Box::new(FixedCopies::new(
+        SrArray::new(knobs, env)?,
+        knobs,
+    )?))
+}
+
+pub(super) static SPEC: Spec<dyn Placement> = Spec {
+    name: "sr_array",
+    aliases: &["sr-array"],
+    summary: "Ds x Dr drives: 1/Ds of the cylinders in use, every block Dr times round its track",
+    source: "Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, Trading capacity for performance in a disk array, OSDI 2000",
+    knobs: &[
+        Knob::number(
+            "ds",
+            1.0,
+            1.0..=1_024.0,
+            "Ds, striping: 1/Ds of the cylinders are used",
+        ),
+        Knob::integer("dr", 2, 1..=16, "Dr, replicas of a block on its track"),
+        FOREGROUND,
+        BUFFER,
+        UNIT,
+    ],
+    build,
+};

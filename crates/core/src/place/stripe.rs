@@ -1,0 +1,69 @@
+//! Striping over drives without copies (RAID-0).
+//!
+//! Consecutive units go to consecutive drives. Random requests are served by as many arms as there are drives; long ones move
+//! many drives at once. O(drives touched) per request.
+//!
+//! Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
+
+use super::striping::{Piece, Striping, UNIT};
+use crate::contract::{Drives, Placement};
+use crate::ids::DriveId;
+use crate::io::{Plan, PlannedIo, Target};
+use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::request::{Op, Request};
+use crate::units::{Blocks, Instant, Pba};
+
+struct Stripe {
+    striping: Striping,
+    capacity: Blocks,
+}
+
+impl Stripe {
+    fn new(knobs: &Knobs, env: &Env<'_>) -> Result<Stripe, ConfigError> {
+        let striping = Striping::new(knobs.integer("disks"), knobs.integer("stripe_kib"));
+        let capacity = striping.capacity(env.blueprint.capacity())?;
+        Ok(Stripe { striping, capacity })
+    }
+}
+
+impl Placement for Stripe {
+    fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
+        match request.op {
+            Op::Flush => flush(self.drives(), out),
+            Op::Discard => {}
+            op => {
+                let one = |piece: Piece| {
+                    let (drive, target) = (DriveId(piece.column as u16), Target::At(piece.at));
+                    let mut planned = PlannedIo::new(drive, op, target, piece.len);
+                    planned.data = Some(self.striping.data(&piece));
+                    planned
+                };
+                out.ios
+                    .extend(self.striping.pieces(&request.extent).map(one));
+            }
+        }
+    }
+
+    fn capacity(&self) -> Blocks {
+        self.capacity
+    }
+
+    fn drives(&self) -> u16 {
+        self.striping.columns as u16
+    }
+}
+
+/// A flush of every drive.
+pub(super) fn flush(drives: u16, out: &mut Plan) {
+    let one = |drive| PlannedIo::new(DriveId(drive), Op::Flush, Target::At(Pba(0)), Blocks(0));
+    out.ios.extend((0..drives).map(one));
+}
+
+pub(super) static SPEC: Spec<dyn Placement> = Spec {
+    name: "stripe",
+    aliases: &["raid0", "raid-0"],
+    summary: "several drives, consecutive units on consecutive ones",
+    source: "Patterson, Gibson and Katz, A case for redundant arrays of inexpensive disks, SIGMOD 1988",
+    knobs: &[Knob::integer("disks", 2, 1..=1_024, "drives"), UNIT],
+    build: |knobs, env| Ok(Box::new(Stripe::new(knobs, env)?)),
+};
