@@ -178,6 +178,9 @@ pub(crate) struct ScenarioArgs {
     /// The drive: a name of the catalog or the path of a drive's TOML file [default: seagate-cheetah-9lp]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<String>,
+    /// Where data lives: linear, stripe, mirror, eager, ew_array, ... (see `nearslot list placements`) [default: linear]
+    #[arg(long, value_name = "PLACEMENT")]
+    pub(crate) place: Option<String>,
     /// What the scheduler knows of the drive: exact, noisy, distance [default: exact]
     #[arg(long, value_name = "ORACLE")]
     pub(crate) oracle: Option<String>,

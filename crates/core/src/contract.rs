@@ -106,7 +106,8 @@ pub trait Placement: Send {
     /// An alternative is taken back, as another of its kind has begun.
     fn withdrawn(&mut self, _tag: Tag, _drive: DriveId) {}
 
-    /// A drive has nothing to do: what may be done in its spare time.
+    /// A drive has nothing to do, or nothing that it can do while none of its slots is free: what may be done in its
+    /// spare time.
     fn idle(&mut self, _now: Instant, _drive: DriveId, _out: &mut Plan) {}
 
     /// Blocks that clients may address.

@@ -273,6 +273,11 @@ impl FreeMap {
         &self.tracks
     }
 
+    /// Memory that it takes, without the tracks.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.bits) + size_of_val(&*self.by_track) + size_of_val(&*self.by_band)
+    }
+
     /// How many slots are free.
     #[inline]
     pub fn free(&self) -> u64 {

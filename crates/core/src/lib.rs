@@ -1,6 +1,6 @@
 //! # nearslot-core
 //!
-//! Everything nearslot *decides*: no clock, no I/O, no threads, no bytes, no unsafe code. Two loops drive it,
+//! Everything nearslot *decides*: no clock, no I/O, no threads, no bytes of clients, no unsafe code. Two loops drive it,
 //! one in virtual time (`nearslot-lab`), one behind a socket.
 //!
 //! | Floor | Modules |
@@ -8,7 +8,7 @@
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
 //! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
 //! | F1 | [`contract`]: read this first; [`request`], [`io`]: what flows; [`search`], [`registry`], [`metrics`] |
-//! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`]: nothing of the domain |
+//! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ pub mod freemap;
 pub mod ids;
 pub mod io;
 pub mod list;
+pub mod maplog;
 pub mod metrics;
 pub mod place;
 pub mod request;

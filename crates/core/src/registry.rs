@@ -54,7 +54,13 @@ pub trait Memo {
 }
 
 /// Something prepared, never changed.
-pub type Prepared = Arc<dyn Any + Send + Sync>;
+#[derive(Clone)]
+pub struct Prepared {
+    /// What.
+    pub value: Arc<dyn Any + Send + Sync>,
+    /// About how much memory it takes.
+    pub bytes: usize,
+}
 
 /// Keeps nothing.
 pub struct Forgetful;

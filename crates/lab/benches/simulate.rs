@@ -70,6 +70,7 @@ fn measure(drive: &str, sched: &str, depth: u64) -> (f64, f64) {
                 requests: REQUESTS,
                 warmup: 0,
             },
+            1,
             None,
         );
         let before = processor_seconds();

@@ -117,8 +117,11 @@ pub struct Recorder {
     /// Requests in the system, integrated over the time of the measured part.
     request_ns: u128,
     integrated: Instant,
-    busy_since: Option<Instant>,
-    busy: Duration,
+    drives: u16,
+    /// Commands that run.
+    running: u32,
+    /// Their number, integrated over the time of the measured part.
+    busy_ns: u128,
     series: Option<Timeseries>,
     /// The batch of the last request, and the numbers of all its requests.
     batch: usize,
@@ -145,8 +148,8 @@ impl CostSum {
 }
 
 impl Recorder {
-    /// Measures the requests of `window`; `series` collects what plots need.
-    pub fn new(window: Window, series: Option<Timeseries>) -> Recorder {
+    /// Measures the requests of `window` over so many drives; `series` collects what plots need.
+    pub fn new(window: Window, drives: u16, series: Option<Timeseries>) -> Recorder {
         assert!(
             window.warmup <= window.requests,
             "more warm-up than requests"
@@ -165,8 +168,9 @@ impl Recorder {
             queue_max: 0,
             request_ns: 0,
             integrated: Instant::ZERO,
-            busy_since: None,
-            busy: Duration::ZERO,
+            drives,
+            running: 0,
+            busy_ns: 0,
             series,
             batch: 0,
             batch_numbers: 0..0,
@@ -233,7 +237,7 @@ impl Recorder {
             rotation_ms: per_request(self.cost.rotation_ns),
             transfer_ms: per_request(self.cost.transfer_ns),
             overhead_ms: per_request(self.cost.overhead_ns),
-            utilisation: share(self.busy.0 as f64),
+            utilisation: share(self.busy_ns as f64) / f64::from(self.drives),
             queue_mean: share(self.request_ns as f64),
             queue_max: self.queue_max,
             simulated_in_s: 0.0,
@@ -260,10 +264,7 @@ impl Recorder {
         if self.since.is_some() {
             let span = now.since(self.integrated);
             self.request_ns += u128::from(self.in_system) * u128::from(span.0);
-            if let Some(since) = self.busy_since {
-                self.busy += now.since(since);
-                self.busy_since = Some(now);
-            }
+            self.busy_ns += u128::from(self.running) * u128::from(span.0);
             if let Some(series) = &mut self.series {
                 series.integrate(now, &self.present);
             }
@@ -273,7 +274,6 @@ impl Recorder {
 
     fn begin(&mut self, now: Instant) {
         self.since = Some(now);
-        self.busy_since = self.busy_since.map(|_| now);
         self.queue_max = self.in_system;
         if let Some(series) = &mut self.series {
             series.begin(now);
@@ -318,7 +318,8 @@ impl Observer for Recorder {
 
     #[inline]
     fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
-        self.busy_since = Some(now);
+        self.integrate(now);
+        self.running += 1;
         if let Some(series) = &mut self.series {
             series.started(now, drive, command, stack);
         }
@@ -327,7 +328,7 @@ impl Observer for Recorder {
     #[inline]
     fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.integrate(now);
-        self.busy_since = None;
+        self.running -= 1;
         if let Some(series) = &mut self.series {
             series.done(drive, done);
         }
@@ -417,7 +418,7 @@ mod tests {
             requests: 1_000,
             warmup: 100,
         };
-        let mut recorder = Recorder::new(window, None);
+        let mut recorder = Recorder::new(window, 1, None);
         let mut counts = [0_u64; BATCHES];
         for number in (100..1_000).rev() {
             let batch = recorder.batch(number);

@@ -1,26 +1,70 @@
-//! What the runs of a grid prepare once for all of them.
+//! What runs prepare once for all of them, in this grid and in later ones.
 //!
 //! Runs share nothing that changes; this holds what never does, by everything that it depends on, so a run cannot see
-//! whether another one made it. Two runs that ask for the same at once: one makes it, the other waits.
+//! whether another one made it. Two runs that ask for the same at once: one makes it, the other waits. What was longest not
+//! asked for goes first when all together take more than a gibibyte.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use nearslot_core::registry::{Memo, Prepared};
 
-/// Preparations by key.
-#[derive(Default)]
+/// Bytes of preparations that are kept.
+const BYTES_MAX: usize = 1 << 30;
+
+/// One for the whole process.
+pub static SHARED: Shared = Shared::new(BYTES_MAX);
+
+/// Preparations by key, the last asked for at the end.
 pub struct Shared {
-    made: Mutex<BTreeMap<String, Arc<OnceLock<Prepared>>>>,
+    made: Mutex<Vec<(String, Cell)>>,
+    bytes_max: usize,
+}
+
+/// Filled by the first who asks.
+type Cell = Arc<OnceLock<Prepared>>;
+
+impl Shared {
+    const fn new(bytes_max: usize) -> Shared {
+        Shared {
+            made: Mutex::new(Vec::new()),
+            bytes_max,
+        }
+    }
+
+    /// The cell of a key, which becomes the last.
+    fn cell(&self, key: &str) -> Cell {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = made.iter().position(|(known, _)| known == key);
+        let entry = match known {
+            Some(index) => made.remove(index),
+            None => (key.to_owned(), Cell::default()),
+        };
+        let cell = Arc::clone(&entry.1);
+        made.push(entry);
+        cell
+    }
+
+    /// Forgets the first ones while there is too much, but never the last.
+    fn trim(&self) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = |(_, cell): &(String, Cell)| cell.get().map_or(0, |made| made.bytes);
+        let mut all: usize = made.iter().map(bytes).sum();
+        let mut behind = 0;
+        while all > self.bytes_max && behind + 1 < made.len() {
+            all -= bytes(&made[behind]);
+            behind += 1;
+        }
+        made.drain(..behind);
+    }
 }
 
 impl Memo for Shared {
     fn get(&self, key: &str, make: &mut dyn FnMut() -> Prepared) -> Prepared {
         // A run that panicked left a cell that is empty, which the next one fills.
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let cell = Arc::clone(made.entry(key.to_owned()).or_default());
-        drop(made);
-        Arc::clone(cell.get_or_init(make))
+        let cell = self.cell(key);
+        let prepared = cell.get_or_init(make).clone();
+        self.trim();
+        prepared
     }
 }
 
@@ -28,20 +72,33 @@ impl Memo for Shared {
 mod tests {
     use super::*;
 
+    fn ask(shared: &Shared, made: &mut Vec<&'static str>, key: &'static str) {
+        let prepared = shared.get(key, &mut || {
+            made.push(key);
+            Prepared {
+                value: Arc::new(key.to_owned()),
+                bytes: 10,
+            }
+        });
+        let found = prepared.value.downcast_ref::<String>();
+        assert_eq!(found.map(String::as_str), Some(key));
+    }
+
     #[test]
     fn each_key_is_made_once() {
-        let shared = Shared::default();
-        let mut made = 0;
+        let (shared, mut made) = (Shared::new(100), Vec::new());
         for key in ["a", "b", "a", "a"] {
-            let prepared = shared.get(key, &mut || {
-                made += 1;
-                Arc::new(key.to_owned())
-            });
-            assert_eq!(
-                prepared.downcast_ref::<String>().map(String::as_str),
-                Some(key)
-            );
+            ask(&shared, &mut made, key);
         }
-        assert_eq!(made, 2);
+        assert_eq!(made, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_was_longest_not_asked_for_goes_first() {
+        let (shared, mut made) = (Shared::new(20), Vec::new());
+        for key in ["a", "b", "a", "c", "a", "b"] {
+            ask(&shared, &mut made, key);
+        }
+        assert_eq!(made, ["a", "b", "c", "b"]);
     }
 }

@@ -102,7 +102,7 @@ pub struct Run {
     pub transfer_ms: f64,
     /// Mean command, bus and buffer time per request.
     pub overhead_ms: f64,
-    /// Share of the time that the drive was busy, in `0..=1`.
+    /// Share of the time that the drive was busy, in `0..=1`; of several drives the mean.
     pub utilisation: f64,
     /// Mean number of requests in the system, waiting or in service (time average).
     pub queue_mean: f64,

@@ -20,7 +20,7 @@ use crate::grid::Point;
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window, differ};
-use crate::memo::Shared;
+use crate::memo::SHARED;
 use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
 use crate::report::{LaneFile, RequestsWriter};
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
@@ -103,7 +103,6 @@ pub fn compare(
         trace,
         wanted,
         requests: requests.as_ref(),
-        shared: &Shared::default(),
         control,
     };
     let one = |point: &Point| run(point, &grid);
@@ -179,7 +178,6 @@ struct Grid<'a> {
     trace: Option<&'a LoadedTrace>,
     wanted: &'a Wanted,
     requests: Option<&'a RequestsWriter>,
-    shared: &'a Shared,
     control: &'a Control,
 }
 
@@ -194,7 +192,7 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
         mut drives,
         blueprint,
         effective,
-    } = scenario.stack()?.build_with(grid.shared)?;
+    } = scenario.stack()?.build_with(&SHARED)?;
     let Prepared {
         mut workload,
         count,
@@ -207,7 +205,7 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
         requests: count.get(),
         warmup,
     };
-    let mut watch = watch(point, grid, window, &*blueprint)?;
+    let mut watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
     let clock = Clock::now();
     let end = sim::run(
         &mut stack,
@@ -226,7 +224,7 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     }
     conserve(&point.label, &stack)?;
     let (recorder, lane) = watch.finish()?;
-    let config = configuration(&effective, &load, scenario.warmup);
+    let config = configuration(&effective, drives.len(), &load, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
     let mut run = recorder.finish(end, point.label.clone(), config);
     run.replay = replay;
@@ -244,14 +242,14 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
 fn watch(
     point: &Point,
     grid: &Grid<'_>,
-    window: Window,
+    (window, drives): (Window, usize),
     blueprint: &dyn Blueprint,
 ) -> Result<Watch, RunError> {
     let series = grid
         .wanted
         .series
         .then(|| Timeseries::new(window, blueprint.exact(), blueprint.capacity()));
-    Watch::new(Recorder::new(window, series), window.warmup)
+    Watch::new(Recorder::new(window, drives as u16, series), window.warmup)
         .with_lane(grid.requests, &point.label)?
         .with_schedule(grid.wanted.schedule.as_ref())
 }
@@ -259,11 +257,13 @@ fn watch(
 /// Everything in effect, defaults spelled out.
 fn configuration(
     stack: &StackConfig,
+    drives: usize,
     load: &serde_json::Value,
     warmup: Warmup,
 ) -> serde_json::Value {
     json!({
         "drive": stack.drive.part,
+        "drives": drives,
         "sched": stack.sched,
         "oracle": stack.oracle,
         "place": stack.place,

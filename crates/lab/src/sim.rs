@@ -72,8 +72,8 @@ enum Source {
     Arrival,
 }
 
-/// Runs until the workload has ended and everything is answered, or until `control` says stop. Gives the instant of
-/// the last event.
+/// Runs until the workload has ended and everything is answered, or until `control` says stop. What drives and placements
+/// still have to do for themselves then is left undone: it belongs to no request. Gives the instant of the last event.
 pub fn run(
     stack: &mut Stack,
     drives: &mut [Box<dyn Drive>],
@@ -128,7 +128,11 @@ fn earliest(
         offer(*due, Source::Drive(index));
     }
     offer(stack.next_timer(), Source::Timer);
-    offer(workload.next_arrival(), Source::Arrival);
+    let arrival = workload.next_arrival();
+    if arrival.is_none() && stack.pending() == 0 {
+        return None;
+    }
+    offer(arrival, Source::Arrival);
     best
 }
 

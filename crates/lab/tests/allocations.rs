@@ -88,6 +88,7 @@ fn allocations(drive: &str, place: &str, sched: &str, count: u64) -> u64 {
             requests: count,
             warmup: 0,
         },
+        1,
         None,
     );
     let control = Control::default();

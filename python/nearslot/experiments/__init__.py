@@ -8,13 +8,38 @@ from __future__ import annotations
 import difflib
 
 from ..errors import config_error
-from . import ew_fig1a, ew_fig4, ew_fig5, ew_own
+from . import (
+    ew_fig1a,
+    ew_fig1b,
+    ew_fig2,
+    ew_fig4,
+    ew_fig5,
+    ew_fig8,
+    ew_fig11,
+    ew_mechanisms,
+    ew_own,
+)
 from .frame import Claim, Experiment, Options, Outcome
 
 __all__ = ["EXPERIMENTS", "GROUPS", "Claim", "Experiment", "Options", "Outcome", "find"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT for module in (ew_fig1a, ew_fig4, ew_fig5, ew_own)
+    one.name: one
+    for one in (
+        ew_mechanisms.EXPERIMENT,
+        ew_fig1a.EXPERIMENT,
+        ew_fig1b.MIRRORS,
+        ew_fig1b.STRIPED,
+        ew_fig2.EXPERIMENT,
+        ew_fig4.EXPERIMENT,
+        ew_fig5.EXPERIMENT,
+        ew_fig8.MIX,
+        ew_fig8.QUEUE,
+        ew_fig11.SMALL_BUFFER,
+        ew_fig11.SYNCHRONOUS,
+        ew_fig11.BIG_BUFFER,
+        ew_own.EXPERIMENT,
+    )
 }
 """Every experiment by name."""
 

@@ -75,3 +75,40 @@ def stacked(
     panel.set_ylabel("time per write (ms)")
     panel.legend(fontsize=8)
     figure.savefig(path)
+
+
+def curves(
+    outcome: Outcome,
+    path: Path,
+    *,
+    axis: str,
+    label: str,
+    key: str,
+    unit: str,
+    logarithmic: bool = False,
+    ceiling: float | None = None,
+) -> None:
+    """One number of every array along an axis, means over seeds."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    panel = figure.subplots()
+    arrays = list(dict.fromkeys(row["array"] for row in outcome.runs))
+    for index, name in enumerate(arrays):
+        found: dict[float, list[float]] = {}
+        for row in outcome.runs:
+            if row["array"] == name and row[key] is not None:
+                found.setdefault(row[axis], []).append(row[key])
+        points = {at: sum(values) / len(values) for at, values in sorted(found.items())}
+        marker, dashes = "osv^D*Px"[index % 8], ("-", "--", ":")[index // 8 % 3]
+        panel.plot(list(points), list(points.values()), label=name, marker=marker, linestyle=dashes)
+    if logarithmic:
+        panel.set_xscale("log", base=2)
+    if ceiling is not None:
+        panel.set_ylim(top=ceiling)
+    panel.set_ylim(bottom=0)
+    panel.set_xlabel(label)
+    panel.set_ylabel(unit)
+    panel.grid(alpha=0.3)
+    panel.legend(fontsize=7)
+    figure.savefig(path)

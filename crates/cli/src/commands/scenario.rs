@@ -40,6 +40,7 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
     let mut described = base(args)?;
     let settings = [
         ("drive", &args.drive),
+        ("place", &args.place),
         ("oracle", &args.oracle),
         ("replay", &args.replay),
         ("depth", &args.depth),

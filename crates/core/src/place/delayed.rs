@@ -107,6 +107,17 @@ impl Delayed {
         Some(copy)
     }
 
+    /// The copies that wait for a drive, the oldest first.
+    pub(super) fn iter(&self, drive: DriveId) -> impl Iterator<Item = CopyOf> {
+        self.queues[drive.index()].iter().copied()
+    }
+
+    /// Takes one that waits out of turn. O(copies that wait for the drive).
+    pub(super) fn take(&mut self, drive: DriveId, copy: CopyOf) {
+        self.waiting.take(&copy).expect("what is taken waits");
+        self.queues[drive.index()].retain(|other| *other != copy);
+    }
+
     /// Recounts everything and panics on a contradiction.
     pub(super) fn audit(&self) {
         let queued: usize = self.queues.iter().map(VecDeque::len).sum();

@@ -464,21 +464,40 @@ impl<S: Shape> EagerCopies<S> {
             if done != 0 {
                 self.delay_others(granule, out);
             }
+        } else if self.home(write.of).is_some() {
+            // The other copy may wait for a slot that only a move home makes free.
+            self.delay(write.of, out);
         }
     }
 
     /// Copies that are not where they belong are to be written in spare time.
     fn delay_others(&mut self, granule: u32, out: &mut Plan) {
         for of in self.copies(granule) {
-            if !self.is_due(of) {
-                continue;
-            }
-            let drive = self.drive(of);
-            match self.delayed.push(drive, of) {
-                Pushed::Queued => out.wake.push(drive),
-                Pushed::Already => {}
-                Pushed::Full => self.propagate(of, out),
-            }
+            self.delay(of, out);
+        }
+    }
+
+    /// A copy is to be written in spare time if it is not where it belongs.
+    fn delay(&mut self, of: CopyOf, out: &mut Plan) {
+        if !self.is_due(of) {
+            return;
+        }
+        let drive = self.drive(of);
+        match self.delayed.push(drive, of) {
+            Pushed::Queued => out.wake.push(drive),
+            Pushed::Already => {}
+            Pushed::Full => self.propagate(of, out),
+        }
+    }
+
+    /// Moves a copy home that holds one of the slots of a drive that has no other: writes that wait there wait for that.
+    fn make_room(&mut self, drive: DriveId, out: &mut Plan) {
+        let holds_one = |of: &CopyOf| self.home(*of).is_some() && self.slot(*of) != NOWHERE;
+        let due = |of: &CopyOf| holds_one(of) && self.is_due(*of);
+        let found = self.delayed.iter(drive).find(due);
+        if let Some(of) = found {
+            self.delayed.take(drive, of);
+            self.propagate(of, out);
         }
     }
 
@@ -605,6 +624,9 @@ impl<S: Shape> Placement for EagerCopies<S> {
     }
 
     fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
+        if self.map.free[drive.index()].free() == 0 {
+            return self.make_room(drive, out);
+        }
         // A home that is still read from is left for the next idle moment, which comes when the read is done.
         while let Some(of) = self.delayed.first(drive)
             && !self.home_is_read(of)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
 use crate::io::{Command, Cost, DriveDone};
-use crate::registry::{ConfigError, Env, Knob};
+use crate::registry::{ConfigError, Env, Knob, Prepared};
 use crate::request::{Op, Status};
 use crate::rng::Rng;
 use crate::search::Sweep;
@@ -63,10 +63,14 @@ pub(super) struct Setup {
 /// There is no room for a single unit, or none left to write to.
 pub(super) fn disks(setup: &Setup, env: &Env<'_>) -> Result<Vec<Disk>, ConfigError> {
     let key = format!("eager disk {setup:?} {} {}", env.seed, env.identity);
-    let prepared = env
-        .memo
-        .get(&key, &mut || Arc::new(Disk::prepare(setup, env)));
-    let prepared = prepared.downcast_ref::<Result<Disk, ConfigError>>();
+    let prepared = env.memo.get(&key, &mut || {
+        let disk = Disk::prepare(setup, env);
+        Prepared {
+            bytes: disk.as_ref().map_or(0, Disk::bytes),
+            value: Arc::new(disk),
+        }
+    });
+    let prepared = prepared.value.downcast_ref::<Result<Disk, ConfigError>>();
     let first = prepared.expect("the key names the kind").clone()?;
     let other = |drive| first.shuffled(&mut Rng::stream(env.seed, &format!("place/{drive}")));
     let others: Vec<Disk> = (1..setup.drives).map(other).collect();
@@ -177,6 +181,11 @@ impl Disk {
             let old = std::mem::replace(&mut self.slots[granule], landing.slot);
             self.free.release(old);
         }
+    }
+
+    /// Memory it takes, about.
+    fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<Slot>() + self.free.bytes()
     }
 
     /// The same pattern of slots with other blocks in them.

@@ -76,9 +76,8 @@ struct Pending {
 
 /// An I/O that was not completed yet.
 struct InFlight {
-    /// Whose it is; none for what a placement does for itself.
+    /// Who waits for it; none for what a placement does for itself, or may still do after the answer.
     request: Option<usize>,
-    awaited: bool,
     drive: DriveId,
     tag: Tag,
     data: Option<Data>,
@@ -238,7 +237,7 @@ impl Stack {
         );
         // The first of a ring of alternatives stands for all.
         let counts = |(key, io): &(usize, &InFlight)| {
-            io.awaited
+            io.request.is_some()
                 && self
                     .ring(IoId(*key as u32))
                     .all(|other| other.index() >= *key)
@@ -336,9 +335,10 @@ impl Stack {
             place: self.queues[planned.drive.index()].oracle.locate(at),
         };
         self.sequence += 1;
+        // What is not awaited may outlive its request.
+        let request = request.filter(|_| planned.awaited);
         self.ios.insert(InFlight {
             request,
-            awaited: planned.awaited && request.is_some(),
             drive: planned.drive,
             tag: planned.tag,
             data: planned.data,
@@ -371,7 +371,7 @@ impl Stack {
     fn pump(&mut self, now: Instant, drive: DriveId) {
         if self.queues[drive.index()].busy()
             || self.dispatch(now, drive)
-            || !Below(&self.queues).idle(drive)
+            || !self.has_spare_time(drive)
         {
             return;
         }
@@ -385,6 +385,16 @@ impl Stack {
             plan.clear();
         }
         self.plans.push(plan);
+    }
+
+    /// Whether a drive without a command has nothing to do, or only what waits for a slot to become free.
+    fn has_spare_time(&self, drive: DriveId) -> bool {
+        let waits = self.queues[drive.index()].timer.is_some();
+        let full = || {
+            let free = self.placement.free(drive);
+            !waits && free.is_some_and(|free| free.free() == 0)
+        };
+        Below(&self.queues).idle(drive) || full()
     }
 
     /// Starts what a drive's scheduler wants started; whether that is something.
@@ -464,26 +474,25 @@ impl Stack {
         if !plan.ios.is_empty() {
             self.accept(now, io.request, &plan);
         }
+        // All of them wait before one of them starts: they may be alternatives.
         let mut successor = io.successor;
         while let Some(id) = successor {
             self.enqueue(now, id);
             let InFlight { drive, sibling, .. } = self.ios[id.index()];
             successor = sibling;
             if drive != io.drive {
-                self.pump(now, drive);
+                plan.wake.push(drive);
             }
         }
         if let Some(key) = io.request {
-            self.count(now, key, io.awaited, done);
+            self.count(now, key, done);
         }
         self.pump_all(now, plan);
     }
 
-    /// An I/O of a request is done.
-    fn count(&mut self, now: Instant, key: usize, awaited: bool, done: &DriveDone) {
-        let Some(pending) = self.requests.get_mut(key).filter(|_| awaited) else {
-            return;
-        };
+    /// An I/O that a request waits for is done.
+    fn count(&mut self, now: Instant, key: usize, done: &DriveDone) {
+        let pending = &mut self.requests[key];
         pending.cost.add(&done.cost);
         pending.remaining -= 1;
         if done.status == Status::Failed {

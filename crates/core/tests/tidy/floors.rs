@@ -5,7 +5,7 @@ use syn::visit::{self, Visit};
 use crate::Source;
 
 /// Nothing of the domain.
-const GROUND: &[&str] = &["units", "ids", "rng", "sorted", "list", "freemap"];
+const GROUND: &[&str] = &["units", "ids", "rng", "sorted", "list", "freemap", "maplog"];
 /// What flows.
 const FLOW: &[&str] = &["request", "io"];
 /// Contracts, and how parts present themselves.
@@ -29,6 +29,7 @@ fn allowed(module: &str) -> Option<Option<Vec<&'static str>>> {
 
 /// Crates that are pure and portable.
 const PURE: &[&str] = &[
+    "crc32c",
     "hashbrown",
     "libm",
     "rand_core",

@@ -171,15 +171,27 @@ impl Access {
         libm::round(self.rng.exponential(mean_ns)) as u64
     }
 
+    /// Yes with this chance, from the same stream.
+    #[inline]
+    pub(super) fn chance(&mut self, chance: f64) -> bool {
+        self.rng.chance(chance)
+    }
+
     /// The next request.
     #[inline]
     pub(super) fn next(&mut self, arrived: Instant) -> Request {
-        assert!(self.left > 0, "all requests have been made");
         let op = if self.rng.chance(self.read_share) {
             Op::Read
         } else {
             Op::Write
         };
+        self.next_of(op, arrived)
+    }
+
+    /// The next request, of this kind.
+    #[inline]
+    pub(super) fn next_of(&mut self, op: Op, arrived: Instant) -> Request {
+        assert!(self.left > 0, "all requests have been made");
         let len = self.size();
         let start = if self.sequential_share > 0.0 && self.rng.chance(self.sequential_share) {
             if self.end + len > self.span {

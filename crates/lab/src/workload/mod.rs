@@ -19,6 +19,7 @@ pub mod open;
 registry! { Synthetic;
     iometer,
     poisson,
+    oltp,
 }
 
 /// A synthetic workload, ready to run.

@@ -1,0 +1,280 @@
+//! The map of an eager-writing volume, kept safe: what has to be on a drive or in NVRAM so that no crash loses it.
+//!
+//! Eager writing finds a block by its map alone, so the map must survive whatever the drives survive. Two ways are here,
+//! both from the literature, both pure: they say which bytes go where and take bytes back, and somebody else does the I/O.
+//!
+//! | Way | Files | Needs |
+//! |---|---|---|
+//! | log and rotating checkpoints | [`layout`], [`nvram`], [`log`], [`recovery`] | a few KiB of NVRAM, a region of a drive |
+//! | virtual log | [`virtual_log`], [`virtual_recovery`] | a slot for every thousand granules, one write per update |
+//!
+//! With a log an update costs a few nanoseconds, and one write for some hundred of them. The virtual log writes one map
+//! sector before each acknowledgement, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
+//! last check of both: no two blocks of a drive lie in one slot.
+//!
+//! The caller keeps this order, or a crash shows one block's data under another's address: data on the platter, then the
+//! entry recorded, then the acknowledgement, and only then is the old slot free.
+//!
+//! Sources: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
+//! processing workload", FAST 2002, section 5; Wang, Anderson and Patterson, "Virtual log based file systems for a
+//! programmable disk", OSDI 1999, section 3.
+
+use crate::ids::DriveId;
+
+mod cursor;
+pub mod format;
+pub mod layout;
+pub mod log;
+pub mod nvram;
+pub mod recovery;
+pub mod unique;
+pub mod virtual_log;
+pub mod virtual_recovery;
+
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
+mod virtual_tests;
+#[cfg(test)]
+mod world;
+
+pub use format::{Damage, Fault, Place};
+pub use layout::{Refused, Settings};
+pub use log::{LogWrite, MapLog};
+pub use nvram::Nvram;
+pub use recovery::{Recovered, Recovery};
+pub use virtual_log::{Placed, SectorWrite, Spot, Tail, VirtualLog};
+pub use virtual_recovery::{VirtualRecovered, VirtualRecovery};
+
+/// The slot of a copy that lies nowhere: never written, discarded, or stale because a newer one has not reached it yet.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// What a map is of. A copy of the volume is striped over `columns` drives, and each copy has drives of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Who the volume is: a log of another one is not taken for its own.
+    pub volume: u64,
+    /// Granules of the volume.
+    pub granules: u32,
+    /// Copies of each (Dm).
+    pub copies: u8,
+    /// Drives that a copy is striped over (Ds times Dd).
+    pub columns: u16,
+    /// Granules side by side on one drive before the next drive follows.
+    pub unit: u32,
+    /// Slots of a drive; of unlike drives, of the one that has most.
+    pub slots: u32,
+}
+
+impl Geometry {
+    /// The drive on which a copy of a granule lies, in an order of ours: copy by copy. It is for telling drives apart and
+    /// for reports.
+    pub fn drive(&self, copy: u8, granule: u32) -> DriveId {
+        let column = granule / self.unit % u32::from(self.columns);
+        DriveId(u16::from(copy) * self.columns + column as u16)
+    }
+
+    /// Drives of the array.
+    pub fn drives(&self) -> u16 {
+        u16::from(self.copies) * self.columns
+    }
+
+    /// Entries of the map: copies times granules.
+    pub fn entries(&self) -> u64 {
+        u64::from(self.copies) * u64::from(self.granules)
+    }
+
+    /// Says what cannot be.
+    fn check(&self) -> Result<(), Refused> {
+        let at_least_one = |what, value: u64| match value {
+            0 => Err(Refused::new(what, 0, "at least 1")),
+            _ => Ok(()),
+        };
+        at_least_one("granules", self.granules.into())?;
+        at_least_one("copies", self.copies.into())?;
+        at_least_one("columns", self.columns.into())?;
+        at_least_one("granules in a unit", self.unit.into())?;
+        at_least_one("slots", self.slots.into())?;
+        if self.slots == NOWHERE {
+            return Err(Refused::new("slots", NOWHERE.into(), "fewer than 2^32 - 1"));
+        }
+        let drives = u64::from(self.copies) * u64::from(self.columns);
+        match u16::try_from(drives) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Refused::new("drives", drives, "at most 65535")),
+        }
+    }
+}
+
+/// A copy of a granule has moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Which copy.
+    pub copy: u8,
+    /// Which granule.
+    pub granule: u32,
+    /// Where it lies now; [`NOWHERE`] if it was discarded or has become stale.
+    pub slot: u32,
+}
+
+/// The map in memory, as the logs read it. It has to hold every entry that was recorded, and nothing else.
+pub trait MapView {
+    /// The slots of consecutive granules of a copy.
+    fn read(&self, copy: u8, first: u32, out: &mut [u32]);
+}
+
+/// A map: where each copy of each granule lies. Four bytes an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Map {
+    /// By copy, then by granule.
+    pub copies: Vec<Vec<u32>>,
+}
+
+impl Map {
+    /// A map in which everything lies at this slot. Of all slots 0 is the cheapest: the system's memory has it already.
+    fn all(geometry: &Geometry, slot: u32) -> Map {
+        let copy = || vec![slot; geometry.granules as usize];
+        Map {
+            copies: (0..geometry.copies).map(|_| copy()).collect(),
+        }
+    }
+
+    /// A map in which nothing lies anywhere.
+    pub fn empty(geometry: &Geometry) -> Map {
+        Map::all(geometry, NOWHERE)
+    }
+
+    /// Where a copy of a granule lies.
+    #[inline]
+    pub fn slot(&self, copy: u8, granule: u32) -> u32 {
+        self.copies[usize::from(copy)][granule as usize]
+    }
+
+    /// Enters where it lies, and says where it lay.
+    #[inline]
+    pub fn set(&mut self, entry: Entry) -> u32 {
+        let slot = &mut self.copies[usize::from(entry.copy)][entry.granule as usize];
+        std::mem::replace(slot, entry.slot)
+    }
+
+    /// The entries from this one on, counted copy by copy, as far as they lie side by side.
+    fn run_mut(&mut self, first: u64) -> &mut [u32] {
+        let granules = self.copies[0].len() as u64;
+        let (copy, granule) = (first / granules, first % granules);
+        &mut self.copies[copy as usize][granule as usize..]
+    }
+}
+
+impl MapView for Map {
+    fn read(&self, copy: u8, first: u32, out: &mut [u32]) {
+        let from = &self.copies[usize::from(copy)][first as usize..];
+        out.copy_from_slice(&from[..out.len()]);
+    }
+}
+
+/// Writes entries of the map, counted copy by copy from `first` on, as little-endian bytes.
+fn put_entries(geometry: &Geometry, map: &dyn MapView, first: u64, bytes: &mut [u8]) {
+    const AT_ONCE: usize = 512;
+    let mut slots = [0; AT_ONCE];
+    let granules = u64::from(geometry.granules);
+    let (mut at, mut rest) = (first, bytes);
+    while !rest.is_empty() {
+        let (copy, granule) = (at / granules, at % granules);
+        let of_copy = (granules - granule).min(AT_ONCE as u64);
+        let count = (rest.len() / 4).min(of_copy as usize);
+        let slots = &mut slots[..count];
+        map.read(copy as u8, granule as u32, slots);
+        let (now, later) = rest.split_at_mut(count * 4);
+        for (bytes, slot) in now.chunks_exact_mut(4).zip(slots) {
+            bytes.copy_from_slice(&slot.to_le_bytes());
+        }
+        (at, rest) = (at + count as u64, later);
+    }
+}
+
+/// Takes entries of the map from bytes; if one is impossible, which.
+fn take_entries(geometry: &Geometry, map: &mut Map, first: u64, bytes: &[u8]) -> Result<(), u64> {
+    let (mut at, mut rest) = (first, bytes);
+    while !rest.is_empty() {
+        let run = map.run_mut(at);
+        let count = run.len().min(rest.len() / 4);
+        let (now, later) = rest.split_at(count * 4);
+        let mut impossible = false;
+        for (entry, bytes) in run.iter_mut().zip(now.chunks_exact(4)) {
+            let slot = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+            *entry = slot;
+            // NOWHERE becomes 0.
+            impossible |= slot.wrapping_add(1) > geometry.slots;
+        }
+        if impossible {
+            let bad = |slot: &u32| slot.wrapping_add(1) > geometry.slots;
+            let index = run[..count].iter().position(bad).expect("one is");
+            return Err(at + index as u64);
+        }
+        (at, rest) = (at + count as u64, later);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GEOMETRY: Geometry = Geometry {
+        volume: 1,
+        granules: 10,
+        copies: 3,
+        columns: 2,
+        unit: 4,
+        slots: 100,
+    };
+
+    #[test]
+    fn stripes_go_round_the_columns_of_a_copy() {
+        let drives = |copy| (0..10).map(move |granule| GEOMETRY.drive(copy, granule).0);
+        assert!(drives(0).eq([0, 0, 0, 0, 1, 1, 1, 1, 0, 0]));
+        assert!(drives(2).eq([4, 4, 4, 4, 5, 5, 5, 5, 4, 4]));
+        assert_eq!(GEOMETRY.drives(), 6);
+    }
+
+    #[test]
+    fn entries_go_to_bytes_and_back_across_copies() {
+        let mut map = Map::empty(&GEOMETRY);
+        for index in 0..30 {
+            let slot = if index % 7 == 0 { NOWHERE } else { index };
+            map.copies[index as usize / 10][index as usize % 10] = slot;
+        }
+        let mut bytes = [0; 22 * 4];
+        put_entries(&GEOMETRY, &map, 5, &mut bytes);
+        let mut back = Map::all(&GEOMETRY, 99);
+        assert_eq!(take_entries(&GEOMETRY, &mut back, 5, &bytes), Ok(()));
+        let flat = |map: &Map| map.copies.concat();
+        assert_eq!(flat(&back)[5..27], flat(&map)[5..27]);
+        assert_eq!(flat(&back)[..5], [99; 5]);
+        assert_eq!(flat(&back)[27..], [99; 3]);
+    }
+
+    #[test]
+    fn an_entry_beyond_the_slots_is_named() {
+        let mut map = Map::empty(&GEOMETRY);
+        let bytes: Vec<u8> = [99u32, NOWHERE, 100].map(u32::to_le_bytes).concat();
+        assert_eq!(take_entries(&GEOMETRY, &mut map, 9, &bytes), Err(11));
+    }
+
+    #[test]
+    fn a_geometry_that_cannot_be_is_refused() {
+        let refused = |geometry: Geometry| geometry.check().unwrap_err().to_string();
+        let none = Geometry {
+            copies: 0,
+            ..GEOMETRY
+        };
+        assert_eq!(refused(none), "copies is 0, allowed is at least 1");
+        let many = Geometry {
+            columns: 40_000,
+            ..GEOMETRY
+        };
+        assert_eq!(refused(many), "drives is 120000, allowed is at most 65535");
+    }
+}

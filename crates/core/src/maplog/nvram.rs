@@ -1,0 +1,350 @@
+//! What lies in NVRAM: the updates that are not in the log yet, and how far the log has come.
+//!
+//! ```text
+//! 0            control block, even    } the younger sound one counts; the other is overwritten next
+//! 656          control block, odd     }
+//! 1312         half 0: a word, then entries of 9 bytes      even batches
+//! ...          half 1: the same                             odd batches
+//! control      prelude (sequence = how manieth control block) | geometry | settings | cursor, see `Control::write`
+//! word         entries 24 bits | batch, its low 8 bits | checksum 32 bits of volume, batch and the entries
+//! ```
+//!
+//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not at all. An entry is
+//! there when the word counts it; the checksum runs on from entry to entry, so that recording costs the sum of nine bytes.
+//! A half is given to its next batch by one word too. A control block may tear: the other one still holds, and the record
+//! that the torn one would have told of is found behind the log's end.
+//!
+//! Source: FAST 2002, section 5: a small NVRAM gathers map updates, and records where the youngest checkpoint is. Two
+//! halves are ours, so that updates go on while the log is written.
+
+use super::cursor::{Cursor, Start};
+use super::format::{
+    self, CONTROL, Damage, ENTRY_BYTES, Fault, PRELUDE_BYTES, Place, put, u16_at, u32_at, u64_at,
+};
+use super::layout::{Layout, PORTIONS_MAX, Settings};
+use super::{Entry, Geometry};
+use crate::units::Blocks;
+
+const STARTS_AT: usize = 128;
+const STARTS_MAX: usize = 2 * PORTIONS_MAX as usize + 1;
+/// A control block.
+pub(super) const CONTROL_BYTES: usize = STARTS_AT + 16 * STARTS_MAX;
+const WORD_BYTES: usize = 8;
+
+/// The bytes that survive a power cut at any instant.
+#[derive(Clone, Debug)]
+pub struct Nvram {
+    bytes: Vec<u8>,
+    /// Everything that was stored, in order: for power cuts between two words.
+    #[cfg(test)]
+    pub(super) journal: Vec<(usize, Vec<u8>)>,
+}
+
+impl Nvram {
+    /// What was found after a power cut.
+    pub fn from_bytes(bytes: Vec<u8>) -> Nvram {
+        Nvram {
+            bytes,
+            #[cfg(test)]
+            journal: Vec::new(),
+        }
+    }
+
+    /// As it would be found now.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    #[inline]
+    fn store(&mut self, at: usize, bytes: &[u8]) {
+        put(&mut self.bytes, at, bytes);
+        #[cfg(test)]
+        self.journal.push((at, bytes.to_vec()));
+    }
+
+    /// For a new log.
+    pub(super) fn blank(layout: &Layout) -> Nvram {
+        Nvram::from_bytes(vec![0; length(layout)])
+    }
+
+    /// Writes the control block of this number over the older one.
+    pub(super) fn set_control(&mut self, number: u64, layout: &Layout, cursor: &Cursor) {
+        let mut block = [0; CONTROL_BYTES];
+        write_control(layout, cursor, &mut block);
+        format::seal(&mut block, CONTROL, layout.geometry.volume, number);
+        self.store((number % 2) as usize * CONTROL_BYTES, &block);
+    }
+
+    /// Gives a half to a batch, of which nothing is there yet; the checksum of nothing.
+    pub(super) fn reset(&mut self, layout: &Layout, batch: u64) -> u32 {
+        let sum = seed(layout, batch);
+        self.set_word(layout, batch, 0, sum);
+        sum
+    }
+
+    /// Adds an entry behind `count` others whose checksum is `sum`; the new checksum.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        layout: &Layout,
+        batch: u64,
+        count: u32,
+        sum: u32,
+        entry: &Entry,
+    ) -> u32 {
+        let bytes = format::put_entry(entry);
+        let at = word_at(layout, batch) + WORD_BYTES + count as usize * ENTRY_BYTES;
+        self.store(at, &bytes);
+        let sum = crc32c::crc32c_append(sum, &bytes);
+        self.set_word(layout, batch, count + 1, sum);
+        sum
+    }
+
+    /// The step that commits.
+    #[inline]
+    fn set_word(&mut self, layout: &Layout, batch: u64, count: u32, sum: u32) {
+        let word = u64::from(count) | (batch & 0xFF) << 24 | u64::from(sum) << 32;
+        self.store(word_at(layout, batch), &word.to_le_bytes());
+    }
+
+    /// The bytes of a batch's first entries.
+    pub(super) fn entries(&self, layout: &Layout, batch: u64, count: u32) -> &[u8] {
+        let at = word_at(layout, batch) + WORD_BYTES;
+        &self.bytes[at..at + count as usize * ENTRY_BYTES]
+    }
+}
+
+fn half_bytes(layout: &Layout) -> usize {
+    WORD_BYTES + (layout.half as usize * ENTRY_BYTES).next_multiple_of(WORD_BYTES)
+}
+
+fn length(layout: &Layout) -> usize {
+    2 * CONTROL_BYTES + 2 * half_bytes(layout)
+}
+
+/// Where the word of a batch's half lies.
+#[inline]
+pub(super) fn word_at(layout: &Layout, batch: u64) -> usize {
+    2 * CONTROL_BYTES + (batch % 2) as usize * half_bytes(layout)
+}
+
+/// Checksum of a batch without entries: never that of another.
+fn seed(layout: &Layout, batch: u64) -> u32 {
+    let volume = crc32c::crc32c(&layout.geometry.volume.to_le_bytes());
+    crc32c::crc32c_append(volume, &batch.to_le_bytes())
+}
+
+/// What NVRAM says of one half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Half {
+    pub(super) batch: u64,
+    pub(super) count: u32,
+    pub(super) sum: u32,
+}
+
+impl Half {
+    /// Reads the half of the even or the odd batches, when `batches` are in the log.
+    fn read(nvram: &Nvram, layout: &Layout, parity: u64, batches: u64) -> Result<Half, Damage> {
+        let at = word_at(layout, parity);
+        let place = Place::Nvram(at);
+        let word = u64_at(&nvram.bytes, at);
+        let (count, low) = ((word & 0xFF_FFFF) as u32, word >> 24 & 0xFF);
+        let near = batches.saturating_sub(1)..batches + 4;
+        let mut near = near.filter(|batch| batch % 2 == parity && batch & 0xFF == low);
+        let Some(batch) = near.next() else {
+            // Numbers are known by their low eight bits here.
+            let (first, last) = (batches & 0xFF, (batches + 2) & 0xFF);
+            let fault = Fault::outside("batch (its low 8 bits)", low, first, last);
+            return Err(fault.at(place));
+        };
+        if count > layout.half {
+            let fault = Fault::outside("entries", count.into(), 0, layout.half.into());
+            return Err(fault.at(place));
+        }
+        let entries = nvram.entries(layout, batch, count);
+        let sum = crc32c::crc32c_append(seed(layout, batch), entries);
+        format::check_sum((word >> 32) as u32, sum).map_err(|fault| fault.at(place))?;
+        Ok(Half { batch, count, sum })
+    }
+
+    /// Reads both halves, the older batch first. They are consecutive, and none is missing behind those in the log.
+    pub(super) fn read_both(
+        nvram: &Nvram,
+        layout: &Layout,
+        batches: u64,
+    ) -> Result<[Half; 2], Damage> {
+        let mut halves = [
+            Half::read(nvram, layout, 0, batches)?,
+            Half::read(nvram, layout, 1, batches)?,
+        ];
+        halves.sort_by_key(|half| half.batch);
+        let [old, young] = &halves;
+        let place = |half: &Half| Place::Nvram(word_at(layout, half.batch));
+        if young.batch != old.batch + 1 {
+            let fault = Fault::outside("batch", young.batch, old.batch + 1, old.batch + 1);
+            return Err(fault.at(place(young)));
+        }
+        if !(batches..=batches + 1).contains(&old.batch) {
+            let fault = Fault::outside("batch", old.batch, batches, batches + 1);
+            return Err(fault.at(place(old)));
+        }
+        // The younger one is begun, and the older one appended, when the older one is full.
+        if (young.count > 0 || old.batch <= batches) && old.count < layout.half {
+            let fault = Fault::outside(
+                "entries",
+                old.count.into(),
+                layout.half.into(),
+                layout.half.into(),
+            );
+            return Err(fault.at(place(old)));
+        }
+        Ok(halves)
+    }
+}
+
+/// Geometry, settings and cursor, as the newest sound control block has them.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) number: u64,
+    pub(super) layout: Layout,
+    pub(super) cursor: Cursor,
+}
+
+fn write_control(layout: &Layout, cursor: &Cursor, block: &mut [u8]) {
+    let Geometry {
+        granules,
+        copies,
+        columns,
+        unit,
+        slots,
+        ..
+    } = layout.geometry;
+    let settings = layout.settings;
+    put(block, 32, &granules.to_le_bytes());
+    put(block, 36, &slots.to_le_bytes());
+    put(block, 40, &unit.to_le_bytes());
+    put(block, 44, &columns.to_le_bytes());
+    put(block, 46, &[copies, settings.portions]);
+    put(block, 48, &settings.nvram_entries.to_le_bytes());
+    put(block, 52, &(cursor.starts.len() as u16).to_le_bytes());
+    put(block, 54, &[cursor.from_empty.into()]);
+    let words = [
+        settings.interval.0,
+        settings.write_max.0,
+        settings.region.0,
+        cursor.head,
+        cursor.sequence,
+        cursor.batches,
+        cursor.begun,
+        cursor.pieces,
+        cursor.since,
+    ];
+    for (index, word) in words.iter().enumerate() {
+        put(block, 56 + 8 * index, &word.to_le_bytes());
+    }
+    for (index, start) in cursor.starts.iter().enumerate() {
+        put(block, STARTS_AT + 16 * index, &start.at.to_le_bytes());
+        let at = STARTS_AT + 16 * index + 8;
+        put(block, at, &start.sequence.to_le_bytes());
+    }
+}
+
+impl Control {
+    /// What the younger of the two sound control blocks says, which has to fit the volume.
+    pub(super) fn read(nvram: &Nvram, geometry: &Geometry) -> Result<Control, Damage> {
+        let bytes = &nvram.bytes;
+        if bytes.len() < 2 * CONTROL_BYTES {
+            let least = 2 * CONTROL_BYTES as u64;
+            let fault = Fault::outside("bytes of NVRAM", bytes.len() as u64, least, u64::MAX);
+            return Err(fault.at(Place::Nvram(0)));
+        }
+        let read = |index: usize| {
+            let at = index * CONTROL_BYTES;
+            let block = &bytes[at..at + CONTROL_BYTES];
+            Control::parse(block, geometry).map_err(|fault| fault.at(Place::Nvram(at)))
+        };
+        let control = match (read(0), read(1)) {
+            // A newer release has been here, whatever an older one left in the other block.
+            (Err(damage), _) | (_, Err(damage)) if matches!(damage.fault, Fault::Newer { .. }) => {
+                return Err(damage);
+            }
+            (Ok(even), Ok(odd)) if even.number > odd.number => even,
+            (_, Ok(odd)) => odd,
+            (Ok(even), Err(_)) => even,
+            // A log that is young has one block of zeros.
+            (Err(even), Err(odd)) => {
+                let magic = matches!(even.fault, Fault::Magic { .. });
+                return Err(if magic { odd } else { even });
+            }
+        };
+        let (found, needed) = (bytes.len(), length(&control.layout));
+        if found != needed {
+            let fault =
+                Fault::outside("bytes of NVRAM", found as u64, needed as u64, needed as u64);
+            return Err(fault.at(Place::Nvram(0)));
+        }
+        Ok(control)
+    }
+
+    fn parse(block: &[u8], geometry: &Geometry) -> Result<Control, Fault> {
+        let number = format::unseal(block, CONTROL, geometry.volume)?;
+        check_geometry(block, geometry)?;
+        let word = |index: usize| u64_at(block, PRELUDE_BYTES + 24 + 8 * index);
+        let settings = Settings {
+            nvram_entries: u32_at(block, 48),
+            portions: block[47],
+            interval: Blocks(word(0)),
+            write_max: Blocks(word(1)),
+            region: Blocks(word(2)),
+        };
+        // The checksum is right, so this was written so: by no release of this format.
+        let layout = Layout::new(geometry, &settings)
+            .map_err(|refused| Fault::outside(refused.what, refused.found, 0, 0))?;
+        let kept = Cursor::starts_max(settings.portions) as u64;
+        let starts = u64::from(u16_at(block, 52));
+        if starts != word(6).min(kept) {
+            let allowed = word(6).min(kept);
+            return Err(Fault::outside("portions known", starts, allowed, allowed));
+        }
+        let start = |index: usize| Start {
+            at: u64_at(block, STARTS_AT + 16 * index),
+            sequence: u64_at(block, STARTS_AT + 16 * index + 8),
+        };
+        let cursor = Cursor {
+            head: word(3),
+            sequence: word(4),
+            batches: word(5),
+            begun: word(6),
+            pieces: word(7),
+            since: word(8),
+            starts: (0..starts as usize).map(start).collect(),
+            from_empty: block[54] == 1,
+        };
+        Ok(Control {
+            number,
+            layout,
+            cursor,
+        })
+    }
+}
+
+/// What NVRAM was made for has to be what the volume is.
+fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
+    let values = [
+        ("granules", u32_at(block, 32), geometry.granules),
+        ("slots", u32_at(block, 36), geometry.slots),
+        ("granules in a unit", u32_at(block, 40), geometry.unit),
+        ("columns", u16_at(block, 44).into(), geometry.columns.into()),
+        ("copies", block[46].into(), geometry.copies.into()),
+    ];
+    for (what, found, allowed) in values {
+        if found != allowed {
+            return Err(Fault::Geometry {
+                what,
+                found: found.into(),
+                allowed: allowed.into(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,394 @@
+//! The way back: from NVRAM and the log region to the map as it was when the power went.
+//!
+//! ```text
+//! Walking   reads records from the tail on, in order of their numbers, up to the last that NVRAM knows of
+//! Ahead     looks whether the next record is whole: the write that was under way, or one that a torn control block told of
+//! Done      all of the map is known; `finish` replays NVRAM and checks the whole
+//! Walking -> Ahead -> Done, or -> Walking again from an older portion, or an error
+//! ```
+//!
+//! A sound piece makes its entries *known*; a sound batch updates them. A damaged piece leaves known what an older one has
+//! made known, because all updates since are replayed over that. A damaged batch makes everything unknown until pieces that
+//! were written later. So an older checkpoint is used exactly where that is safe. Where entries stay unknown at the end, the
+//! walk begins anew at an older portion as long as no write has reached it; then the first damage is the error. A record
+//! whose header is damaged hides where the next one begins, and ends a walk too.
+//!
+//! The record behind the last one that NVRAM knows of may be torn, and is then no damage: its entries are in NVRAM.
+//!
+//! Recovery does no I/O. Who owns it asks `next_read`, gives what was read to `feed` until there is none, and calls
+//! `finish`. Memory: the map, a byte a piece, and the bits of [`unique`] at the end.
+//!
+//! Source: FAST 2002, section 5: "scan the log region from the youngest checkpoint, replay NVRAM"; that records are taken
+//! oldest first is inferred. Cost: a checksum and a copy of what is read, a random access an update.
+
+use crate::units::{BLOCK_BYTES, Blocks};
+
+use super::cursor::{Cursor, Start};
+use super::format::{Damage, ENTRY_BYTES, Fault, HEADER_BYTES, Header, Kind, Place};
+use super::layout::Layout;
+use super::log::MapLog;
+use super::nvram::{Control, Half, Nvram};
+use super::{Geometry, Map, NOWHERE, format, nvram, take_entries, unique};
+
+/// Largest records in a read: the last one that is cut is read again.
+const RECORDS_READ: u64 = 8;
+/// Damages that recovery remembers.
+const NOTES_MAX: usize = 16;
+
+/// A map on its way back.
+#[derive(Debug)]
+pub struct Recovery {
+    layout: Layout,
+    nvram: Nvram,
+    control: u64,
+    /// As NVRAM has it, moved on by what is found behind.
+    cursor: Cursor,
+    map: Map,
+    /// By piece, through all portions.
+    known: Vec<bool>,
+    state: State,
+    /// The next record.
+    next: Start,
+    /// Block at which the read that was asked for begins, counted through all laps.
+    asked: u64,
+    /// Where else a walk can begin, the oldest first.
+    older: Vec<Start>,
+    notes: Vec<Damage>,
+    /// Why the first walk came to nothing.
+    failed: Option<Damage>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Walking,
+    Ahead,
+    Done,
+}
+
+/// What recovery comes to.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The map, with every entry that was recorded.
+    pub map: Map,
+    /// The log, ready to go on.
+    pub log: MapLog,
+    /// Damage that did no harm, because what it hit was known from elsewhere. The first sixteen.
+    pub notes: Vec<Damage>,
+}
+
+/// How a record ended the look at what was read.
+enum Step {
+    /// It was taken; the next one follows.
+    Next,
+    /// It is not in the bytes as a whole.
+    More,
+}
+
+impl Recovery {
+    /// Begins with what was found in NVRAM.
+    ///
+    /// # Errors
+    /// NVRAM is damaged, newer, or of another volume or geometry.
+    pub fn new(geometry: &Geometry, nvram: Nvram) -> Result<Recovery, Damage> {
+        let Control {
+            number,
+            layout,
+            cursor,
+        } = Control::read(&nvram, geometry)?;
+        let pieces = layout.first_piece(layout.settings.portions.into());
+        let mut older = cursor.older(&layout);
+        older.reverse();
+        let mut recovery = Recovery {
+            nvram,
+            control: number,
+            next: cursor.tail(&layout),
+            cursor,
+            map: Map::all(geometry, 0),
+            known: vec![false; pieces as usize],
+            state: State::Walking,
+            asked: 0,
+            older,
+            notes: Vec::new(),
+            failed: None,
+            layout,
+        };
+        recovery.begin(recovery.next);
+        Ok(recovery)
+    }
+
+    /// Blocks of the log region, as NVRAM has it.
+    pub fn region(&self) -> Blocks {
+        self.layout.settings.region
+    }
+
+    /// Begins a walk.
+    fn begin(&mut self, from: Start) {
+        let empty = self.cursor.begins_empty(from);
+        if empty {
+            let copies = self.map.copies.iter_mut();
+            copies.for_each(|copy| copy.fill(NOWHERE));
+        }
+        self.known.fill(empty);
+        self.next = from;
+        self.state = State::Walking;
+        self.turn();
+    }
+
+    /// Looks ahead when all is read that NVRAM knows of.
+    fn turn(&mut self) {
+        if self.state == State::Walking && self.next.sequence == self.cursor.sequence {
+            self.state = State::Ahead;
+        }
+    }
+
+    /// What to read from the region now: from where, and how much. Nothing when all was read.
+    pub fn next_read(&mut self) -> Option<(Blocks, Blocks)> {
+        if self.state == State::Done {
+            return None;
+        }
+        let layout = &self.layout;
+        let region = layout.settings.region.0;
+        let at = layout.place(self.next.at);
+        let lap_ends = at - at % region + region;
+        let last = layout.place(self.cursor.head) + layout.record_max;
+        let end = (at + RECORDS_READ * layout.record_max)
+            .min(lap_ends)
+            .min(last);
+        self.asked = at;
+        Some((layout.offset(at), Blocks(end - at)))
+    }
+
+    /// Takes what was read.
+    ///
+    /// # Errors
+    /// It is damaged, and no older checkpoint can do without it.
+    ///
+    /// # Panics
+    /// It is not as long as asked for.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Damage> {
+        let Some((_, asked)) = self.next_read() else {
+            panic!("nothing was to read");
+        };
+        assert_eq!(bytes.len() as u64, asked.bytes(), "bytes of the read");
+        loop {
+            let at = self.layout.place(self.next.at);
+            let from = at.checked_sub(self.asked);
+            let rest = from.and_then(|from| bytes.get((from * BLOCK_BYTES) as usize..));
+            let rest = rest.filter(|rest| !rest.is_empty());
+            // A walk that begins anew reads anew.
+            let Some(rest) = rest else { return Ok(()) };
+            let step = match self.state {
+                State::Walking => self.walk(at, rest),
+                State::Ahead => self.look(at, rest),
+                State::Done => return Ok(()),
+            };
+            match step {
+                Ok(Step::Next) => self.turn(),
+                Ok(Step::More) => return Ok(()),
+                Err(damage) => return self.fall_back(damage),
+            }
+        }
+    }
+
+    /// Takes the record that begins here, damaged or not.
+    fn walk(&mut self, at: u64, bytes: &[u8]) -> Result<Step, Damage> {
+        let place = Place::Log(self.layout.offset(at));
+        let header = self.header(bytes).map_err(|fault| fault.at(place))?;
+        let Some(record) = bytes.get(..header.blocks as usize * BLOCK_BYTES as usize) else {
+            return Ok(Step::More);
+        };
+        match header.check_payload(record) {
+            Ok(()) => self.apply(&header, record).map_err(|f| f.at(place))?,
+            Err(fault) => {
+                self.note(fault.at(place));
+                if header.kind == Kind::Batch {
+                    self.known.fill(false);
+                }
+            }
+        }
+        self.pass(at, &header);
+        Ok(Step::Next)
+    }
+
+    /// Takes the record that begins here if it is whole: NVRAM does not know of it.
+    fn look(&mut self, at: u64, bytes: &[u8]) -> Result<Step, Damage> {
+        let header = self.header(bytes);
+        let whole = |header: &Header| bytes.get(..header.blocks as usize * BLOCK_BYTES as usize);
+        let found = header
+            .ok()
+            .and_then(|header| Some((header, whole(&header)?)));
+        let sound = found.filter(|(header, record)| header.check_payload(record).is_ok());
+        let Some((header, record)) = sound else {
+            let (left, needed) = (bytes.len() as u64, self.layout.record_max * BLOCK_BYTES);
+            return match left < needed {
+                true => Ok(Step::More),
+                false => self.conclude(),
+            };
+        };
+        let place = Place::Log(self.layout.offset(at));
+        self.apply(&header, record).map_err(|f| f.at(place))?;
+        self.pass(at, &header);
+        match header.kind {
+            Kind::Batch => self.cursor.add_batch(&self.layout, at),
+            Kind::Piece => {
+                let blocks = header.blocks.into();
+                self.cursor.add_piece(&self.layout, at, blocks);
+            }
+        }
+        Ok(Step::Next)
+    }
+
+    fn pass(&mut self, at: u64, header: &Header) {
+        self.next = Start {
+            at: at + u64::from(header.blocks),
+            sequence: header.sequence + 1,
+        };
+    }
+
+    fn note(&mut self, damage: Damage) {
+        if self.notes.len() < NOTES_MAX && !self.notes.contains(&damage) {
+            self.notes.push(damage);
+        }
+    }
+
+    /// Reads a header, which has to be that of the record whose turn it is, and fit the layout.
+    fn header(&self, bytes: &[u8]) -> Result<Header, Fault> {
+        let layout = &self.layout;
+        let header = Header::read(bytes, layout.geometry.volume)?;
+        if header.sequence != self.next.sequence {
+            return Err(Fault::Sequence {
+                found: header.sequence,
+                allowed: self.next.sequence,
+            });
+        }
+        let (blocks, count) = match header.kind {
+            Kind::Batch => (layout.batch_blocks, layout.half.into()),
+            Kind::Piece => {
+                let (_, entries) = self.piece(&header)?;
+                let count = entries.end - entries.start;
+                (layout.piece_blocks(count), count)
+            }
+        };
+        for (what, found, allowed) in [
+            ("blocks of a record", header.blocks, blocks),
+            ("entries of a record", header.count, count),
+        ] {
+            if u64::from(found) != allowed {
+                return Err(Fault::outside(what, found.into(), allowed, allowed));
+            }
+        }
+        Ok(header)
+    }
+
+    /// The piece that a header is of, by its number through all portions, and its entries.
+    fn piece(&self, header: &Header) -> Result<(u64, std::ops::Range<u64>), Fault> {
+        let (layout, portion) = (&self.layout, u64::from(header.portion));
+        let portions = u64::from(layout.settings.portions);
+        if portion >= portions {
+            return Err(Fault::outside("portion", portion, 0, portions - 1));
+        }
+        let first = layout.piece(portion, 0);
+        let of_piece = first.end - first.start;
+        let piece = header.number.wrapping_sub(first.start) / of_piece;
+        let entries = layout.piece(portion, piece.min(layout.pieces(portion) - 1));
+        if entries.start != header.number {
+            let (start, number) = (entries.start, header.number);
+            return Err(Fault::outside("first entry", number, start, start));
+        }
+        Ok((layout.first_piece(portion) + piece, entries))
+    }
+
+    /// Takes the entries of a sound record.
+    fn apply(&mut self, header: &Header, record: &[u8]) -> Result<(), Fault> {
+        let payload = &record[HEADER_BYTES..];
+        let geometry = &self.layout.geometry;
+        if header.kind == Kind::Batch {
+            let entries = &payload[..header.count as usize * ENTRY_BYTES];
+            return replay(geometry, &mut self.map, entries);
+        }
+        let (number, entries) = self.piece(header)?;
+        let slots = &payload[..header.count as usize * 4];
+        let taken = take_entries(geometry, &mut self.map, entries.start, slots);
+        taken.map_err(|entry| {
+            let bytes = &slots[(entry - entries.start) as usize * 4..];
+            format::slot_fault(geometry, format::u32_at(bytes, 0))
+        })?;
+        self.known[number as usize] = true;
+        Ok(())
+    }
+
+    /// All that there is was read.
+    fn conclude(&mut self) -> Result<Step, Damage> {
+        let Some(number) = self.known.iter().position(|known| !known) else {
+            self.state = State::Done;
+            return Ok(Step::More);
+        };
+        let mut portion = 0;
+        while self.layout.first_piece(portion + 1) <= number as u64 {
+            portion += 1;
+        }
+        let piece = number as u64 - self.layout.first_piece(portion);
+        let entries = self.layout.piece(portion, piece);
+        let lost = Fault::Lost {
+            first: entries.start,
+            last: entries.end - 1,
+        };
+        Err(lost.at(Place::Map))
+    }
+
+    /// A walk came to nothing: the next one begins at an older portion, if there is one.
+    fn fall_back(&mut self, damage: Damage) -> Result<(), Damage> {
+        // What is lost matters less than where the damage is by which it was lost.
+        let lost = matches!(damage.fault, Fault::Lost { .. });
+        let cause = self.notes.first().filter(|_| lost).cloned();
+        if !lost {
+            self.note(damage.clone());
+        }
+        let failed = self.failed.get_or_insert(cause.unwrap_or(damage)).clone();
+        match self.older.pop() {
+            Some(start) => {
+                self.begin(start);
+                Ok(())
+            }
+            None => {
+                self.state = State::Done;
+                Err(failed)
+            }
+        }
+    }
+
+    /// Replays NVRAM over what was read; the map, and the log to go on with.
+    ///
+    /// # Errors
+    /// NVRAM is damaged, or two blocks lie in one slot.
+    ///
+    /// # Panics
+    /// There is something left to read, or recovery has failed.
+    pub fn finish(mut self) -> Result<Recovered, Damage> {
+        assert_eq!(self.state, State::Done, "something is left to read");
+        assert!(self.known.iter().all(|known| *known), "recovery has failed");
+        let (layout, batches) = (&self.layout, self.cursor.batches);
+        let halves = Half::read_both(&self.nvram, layout, batches)?;
+        for half in halves.iter().filter(|half| half.batch > batches) {
+            let entries = self.nvram.entries(layout, half.batch, half.count);
+            let replayed = replay(&layout.geometry, &mut self.map, entries);
+            let place = Place::Nvram(nvram::word_at(layout, half.batch));
+            replayed.map_err(|fault| fault.at(place))?;
+        }
+        unique::check(&layout.geometry, &self.map, &[])?;
+        let log = MapLog::resume(self.layout, self.nvram, self.cursor, self.control, halves);
+        Ok(Recovered {
+            map: self.map,
+            log,
+            notes: self.notes,
+        })
+    }
+}
+
+/// Enters updates, in order.
+fn replay(geometry: &Geometry, map: &mut Map, entries: &[u8]) -> Result<(), Fault> {
+    for bytes in entries.chunks_exact(ENTRY_BYTES) {
+        map.set(format::take_entry(geometry, bytes)?);
+    }
+    Ok(())
+}

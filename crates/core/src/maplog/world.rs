@@ -1,0 +1,173 @@
+//! A volume for tests: a map log, its region, a model of what must survive, and slots that are given out once.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::rng::Rng;
+use crate::units::{BLOCK_BYTES, Blocks};
+
+pub(super) const BLOCK: usize = BLOCK_BYTES as usize;
+
+/// A log at work.
+pub(super) struct World {
+    pub(super) geometry: Geometry,
+    pub(super) log: MapLog,
+    pub(super) region: Vec<u8>,
+    /// The caller's map.
+    pub(super) map: Map,
+    /// What was recorded.
+    pub(super) model: BTreeMap<(u8, u32), u32>,
+    /// By drive.
+    pub(super) free: Vec<Vec<u32>>,
+    pub(super) rng: Rng,
+}
+
+/// Slots of all drives, in a random order.
+pub(super) fn free_slots(geometry: &Geometry, rng: &mut Rng) -> Vec<Vec<u32>> {
+    let shuffled = |rng: &mut Rng| {
+        let mut slots: Vec<u32> = (0..geometry.slots).collect();
+        for index in (1..slots.len()).rev() {
+            slots.swap(index, rng.below(index as u64 + 1) as usize);
+        }
+        slots
+    };
+    (0..geometry.drives()).map(|_| shuffled(rng)).collect()
+}
+
+/// A small volume, different for each seed.
+pub(super) fn small_geometry(rng: &mut Rng) -> Geometry {
+    let granules = 20 + rng.below(280) as u32;
+    Geometry {
+        volume: rng.bits(),
+        granules,
+        copies: 1 + rng.below(3) as u8,
+        columns: 1 + rng.below(3) as u16,
+        unit: 1 + rng.below(9) as u32,
+        slots: granules + 1 + rng.below(60) as u32,
+    }
+}
+
+/// Small settings, different for each seed, in the smallest region or one somewhat larger.
+pub(super) fn small_settings(geometry: &Geometry, rng: &mut Rng) -> Settings {
+    let mut settings = Settings {
+        nvram_entries: 2 + rng.below(60) as u32,
+        portions: 1 + rng.below(4) as u8,
+        interval: Blocks(1 + rng.below(6)),
+        write_max: Blocks(1 + rng.below(3)),
+        region: Blocks(0),
+    };
+    let least = settings.region_min(geometry).unwrap();
+    settings.region = Blocks(least.0 + rng.below(2) * rng.below(40));
+    settings
+}
+
+impl World {
+    pub(super) fn new(geometry: Geometry, settings: Settings, mut rng: Rng) -> World {
+        World {
+            log: MapLog::new(&geometry, &settings).unwrap(),
+            region: vec![0xA5; settings.region.bytes() as usize],
+            map: Map::empty(&geometry),
+            model: BTreeMap::new(),
+            free: free_slots(&geometry, &mut rng),
+            geometry,
+            rng,
+        }
+    }
+
+    pub(super) fn small(seed: u64) -> World {
+        let mut rng = Rng::stream(seed, "maplog/world");
+        let geometry = small_geometry(&mut rng);
+        let settings = small_settings(&geometry, &mut rng);
+        World::new(geometry, settings, rng)
+    }
+
+    /// Moves or discards a random block.
+    pub(super) fn record_any(&mut self) {
+        let copy = self.rng.below(self.geometry.copies.into()) as u8;
+        let granule = self.rng.below(self.geometry.granules.into()) as u32;
+        let discard = self.rng.below(8) == 0;
+        self.record(copy, granule, discard);
+    }
+
+    pub(super) fn record(&mut self, copy: u8, granule: u32, discard: bool) {
+        let free = &mut self.free[self.geometry.drive(copy, granule).index()];
+        let slot = match discard {
+            true => NOWHERE,
+            false => free.pop().unwrap(),
+        };
+        let entry = Entry {
+            copy,
+            granule,
+            slot,
+        };
+        let old = self.map.set(entry);
+        if old != NOWHERE {
+            // The next write goes there at once.
+            free.push(old);
+        }
+        self.log.record(entry);
+        self.model.insert((copy, granule), slot);
+    }
+
+    /// The write that the log wants, as its owner would keep it.
+    pub(super) fn begin_write(&mut self) -> Option<(usize, Vec<u8>)> {
+        let write = self.log.next_write(&self.map)?;
+        let begin = write.offset.bytes() as usize;
+        assert!(begin + write.bytes.len() <= self.region.len());
+        Some((begin, write.bytes.to_vec()))
+    }
+
+    pub(super) fn land(&mut self, write: &(usize, Vec<u8>)) {
+        let (begin, bytes) = write;
+        self.region[*begin..][..bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Writes until the log wants no more.
+    pub(super) fn write_all(&mut self) {
+        while let Some(write) = self.begin_write() {
+            self.land(&write);
+            self.log.written();
+        }
+    }
+
+    /// Records and writes for a while.
+    pub(super) fn run(&mut self, records: usize) {
+        for _ in 0..records {
+            self.record_any();
+            self.write_all();
+        }
+    }
+
+    pub(super) fn recover(&self) -> Result<Recovered, Damage> {
+        recover(&self.geometry, self.log.nvram().bytes(), &self.region)
+    }
+
+    /// Whether a map is what the model says.
+    pub(super) fn is_right(&self, map: &Map) -> bool {
+        is_map(&self.geometry, &self.model, map)
+    }
+}
+
+pub(super) fn is_map(geometry: &Geometry, model: &BTreeMap<(u8, u32), u32>, map: &Map) -> bool {
+    let slot = |place: &(u8, u32)| model.get(place).copied().unwrap_or(NOWHERE);
+    let all = (0..geometry.copies).flat_map(|c| (0..geometry.granules).map(move |g| (c, g)));
+    let mut all = all.collect::<Vec<_>>().into_iter();
+    all.all(|(copy, granule)| map.slot(copy, granule) == slot(&(copy, granule)))
+}
+
+/// Recovers from what is left.
+pub(super) fn recover(
+    geometry: &Geometry,
+    nvram: &[u8],
+    region: &[u8],
+) -> Result<Recovered, Damage> {
+    let mut recovery = Recovery::new(geometry, Nvram::from_bytes(nvram.to_vec()))?;
+    let mut reads = 0;
+    while let Some((offset, blocks)) = recovery.next_read() {
+        let bytes = &region[offset.bytes() as usize..][..blocks.bytes() as usize];
+        recovery.feed(bytes)?;
+        reads += 1;
+        assert!(reads < 10_000, "recovery does not end");
+    }
+    recovery.finish()
+}

@@ -1,0 +1,330 @@
+//! Which drive gets what: a placement behind a watch that sees what it plans and what it could have planned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nearslot_core::config::{self, Assembly};
+use nearslot_core::contract::{Drives, Placement};
+use nearslot_core::drive;
+use nearslot_core::freemap::{FreeMap, Slot};
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{DriveDone, Plan, PlannedIo, Tag, Target};
+use nearslot_core::place;
+use nearslot_core::registry::{Env, Forgetful};
+use nearslot_core::request::{Op, Request};
+use nearslot_core::rng::Rng;
+use nearslot_core::sched;
+use nearslot_core::search::{self, Search};
+use nearslot_core::stack::{Lane, Stack};
+use nearslot_core::units::{Blocks, Duration, Instant};
+
+use crate::load;
+use crate::rig::Rig;
+use crate::setups::{SETUPS, Setup};
+
+/// What a watch has seen.
+#[derive(Default)]
+struct Seen {
+    /// Writes that went to an idle drive, and to a busy one.
+    writes: [AtomicU64; 2],
+    /// Reads that went to an idle drive, and to all that have the block.
+    reads: [AtomicU64; 2],
+    /// Slots that are free on all drives.
+    free: AtomicU64,
+}
+
+impl Seen {
+    fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn both(counters: &[AtomicU64; 2]) -> [u64; 2] {
+        [0, 1].map(|index| counters[index].load(Ordering::Relaxed))
+    }
+}
+
+/// A placement that is watched.
+struct Watched {
+    inner: Box<dyn Placement>,
+    setup: Setup,
+    /// Drives that a granule was ever written to.
+    owners: BTreeMap<u64, BTreeSet<DriveId>>,
+    /// Where a granule's home is.
+    homes: BTreeMap<u64, Target>,
+    seen: Arc<Seen>,
+}
+
+impl Watched {
+    /// Learns from what is written where.
+    fn learn(&mut self, ios: &[PlannedIo]) {
+        for io in ios.iter().filter(|io| io.op == Op::Write) {
+            // Nothing but a move home has an address beforehand.
+            let open = matches!(io.target, Target::Open(_));
+            let moves_home = self.setup.name() == "distorted_mirror" && !io.awaited;
+            assert!(open || moves_home, "{io:?} is not eager");
+            let data = io.data.expect("a write carries blocks");
+            if !open {
+                let granule = data.block(0).0 / self.setup.granule;
+                let home = self.homes.entry(granule).or_insert(io.target);
+                assert_eq!(*home, io.target, "granule {granule} moves to another home");
+            }
+            for block in 0..io.len.0 {
+                let granule = data.block(block).0 / self.setup.granule;
+                self.owners.entry(granule).or_default().insert(io.drive);
+            }
+        }
+    }
+
+    /// The granule that a request is for, if it is exactly one and all of its owners are known.
+    fn one_granule(&self, request: &Request) -> Option<&BTreeSet<DriveId>> {
+        let (start, size) = (request.extent.start.0, self.setup.granule);
+        let whole = start.is_multiple_of(size) && request.extent.len.0 == size;
+        let owners = self.owners.get(&(start / size)).filter(|_| whole)?;
+        (owners.len() == self.setup.copies).then_some(owners)
+    }
+
+    /// A write goes to the idle owner that is nearest to a free slot, else to the shortest queue; so does each further copy.
+    fn check_write(
+        &self,
+        now: Instant,
+        owners: &BTreeSet<DriveId>,
+        drives: &dyn Drives,
+        ios: &[PlannedIo],
+    ) {
+        let mut left: Vec<DriveId> = owners.iter().copied().collect();
+        assert_eq!(ios.len(), self.setup.foreground, "foreground copies");
+        let start = |drive: DriveId| {
+            let free = self.inner.free(drive).expect("writes are eager");
+            search::nearest_free(drives.oracle(drive), &Search::anywhere(now), free)
+                .map_or(Instant::NEVER, |landing| landing.start)
+        };
+        for io in ios {
+            assert!(left.contains(&io.drive), "{io:?} goes to no other owner");
+            let idle = left.iter().filter(|drive| drives.idle(**drive));
+            let nearest = idle.map(|drive| start(*drive)).min();
+            match nearest.filter(|nearest| *nearest != Instant::NEVER) {
+                Some(nearest) => {
+                    assert!(drives.idle(io.drive), "an owner is idle, not {io:?}'s");
+                    assert_eq!(start(io.drive), nearest, "another idle owner is nearer");
+                    Seen::count(&self.seen.writes[0]);
+                }
+                None => {
+                    let shortest = left.iter().map(|drive| drives.waiting(*drive)).min();
+                    assert_eq!(Some(drives.waiting(io.drive)), shortest, "shortest queue");
+                    Seen::count(&self.seen.writes[1]);
+                }
+            }
+            left.retain(|drive| *drive != io.drive);
+        }
+    }
+
+    /// A read goes to the idle drive whose heads are nearest to its copy, else to all as alternatives.
+    fn check_read(&self, drives: &dyn Drives, ios: &[PlannedIo]) {
+        let alternatives = ios.iter().filter(|io| io.alternative).count();
+        assert_eq!(alternatives + 1, ios.len(), "ways to do the same");
+        let idle = ios.iter().any(|io| drives.idle(io.drive));
+        assert!(!idle || ios.len() == 1, "an idle drive would do");
+        Seen::count(&self.seen.reads[usize::from(!idle)]);
+    }
+}
+
+impl Placement for Watched {
+    fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
+        self.inner.plan(now, request, drives, out);
+        if let Some(owners) = self.one_granule(request) {
+            match request.op {
+                Op::Write => self.check_write(now, owners, drives, &out.ios),
+                Op::Read if !out.ios.is_empty() => self.check_read(drives, &out.ios),
+                _ => {}
+            }
+        }
+        self.learn(&out.ios);
+    }
+
+    fn free(&self, drive: DriveId) -> Option<&FreeMap> {
+        self.inner.free(drive)
+    }
+
+    fn bind(&mut self, now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
+        self.inner.bind(now, tag, drive, slot);
+    }
+
+    fn done(&mut self, now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
+        self.inner.done(now, tag, drive, done, out);
+        self.learn(&out.ios);
+    }
+
+    fn withdrawn(&mut self, tag: Tag, drive: DriveId) {
+        self.inner.withdrawn(tag, drive);
+    }
+
+    fn idle(&mut self, now: Instant, drive: DriveId, out: &mut Plan) {
+        self.inner.idle(now, drive, out);
+        self.learn(&out.ios);
+    }
+
+    fn capacity(&self) -> Blocks {
+        self.inner.capacity()
+    }
+
+    fn drives(&self) -> u16 {
+        self.inner.drives()
+    }
+
+    fn granule(&self) -> Blocks {
+        self.inner.granule()
+    }
+
+    /// Counts what is free, too.
+    fn audit(&self) {
+        self.inner.audit();
+        let free = (0..self.drives()).filter_map(|drive| self.inner.free(DriveId(drive)));
+        let sum = free.map(FreeMap::free).sum();
+        self.seen.free.store(sum, Ordering::Relaxed);
+    }
+}
+
+/// A stack over a watched placement, with its volume written.
+fn watched(setup: &Setup, kind: &str, sched: &str) -> (Rig, Arc<Seen>) {
+    let config = setup.config(kind, sched, 5);
+    let (blueprint, _) = drive::read("of the test", &config.drive.text, &[]).expect("it is valid");
+    let env = Env {
+        seed: config.seed,
+        label: "place",
+        blueprint: &*blueprint,
+        capacity: blueprint.capacity(),
+        identity: "",
+        memo: &Forgetful,
+    };
+    let built = config::part("placement", place::TABLE, &config.place, &env);
+    let inner = built.expect("the setup names one").0;
+    let seen = Arc::<Seen>::default();
+    let lane = |_| Lane {
+        scheduler: config::part("scheduler", sched::TABLE, &config.sched, &env)
+            .expect("it is one")
+            .0,
+        oracle: blueprint.exact(),
+        capacity: blueprint.capacity(),
+    };
+    let lanes: Vec<Lane> = (0..inner.drives()).map(lane).collect();
+    let drives = lanes.iter().map(|_| blueprint.drive()).collect();
+    let watch = Watched {
+        inner,
+        setup: *setup,
+        owners: BTreeMap::new(),
+        homes: BTreeMap::new(),
+        seen: Arc::clone(&seen),
+    };
+    let stack = Stack::new(Box::new(watch), lanes);
+    let mut rig = Rig::over(
+        setup,
+        Assembly {
+            stack,
+            drives,
+            effective: config.clone(),
+            blueprint: drive::read("of the test", &config.drive.text, &[])
+                .expect("it is valid")
+                .0,
+        },
+    );
+    rig.fill();
+    rig.settle();
+    (rig, seen)
+}
+
+/// Setups of eager writing in several copies.
+fn eager_copies() -> impl Iterator<Item = &'static Setup> {
+    SETUPS
+        .iter()
+        .filter(|setup| setup.maps() && setup.copies > 1)
+}
+
+#[test]
+fn reads_and_writes_go_to_the_nearest_idle_drive_or_the_shortest_queue() {
+    let (mut writes, mut reads) = ([0; 2], [0; 2]);
+    for setup in eager_copies() {
+        let (mut rig, seen) = watched(setup, "disk", "satf_ew");
+        load::churn(&mut rig, setup, 20, &mut Rng::stream(2, "choices"));
+        rig.settle();
+        let add = |sum: &mut [u64; 2], seen: [u64; 2]| {
+            (sum[0], sum[1]) = (sum[0] + seen[0], sum[1] + seen[1]);
+        };
+        add(&mut writes, Seen::both(&seen.writes));
+        add(&mut reads, Seen::both(&seen.reads));
+    }
+    let seen = [writes, reads].concat();
+    assert!(seen.iter().all(|count| *count > 200), "too few: {seen:?}");
+}
+
+#[test]
+fn overwriting_takes_no_space() {
+    for setup in SETUPS.iter().filter(|setup| setup.maps()) {
+        let (mut rig, seen) = watched(setup, "disk", "satf_ew");
+        let mut rng = Rng::stream(2, "space");
+        let free = seen.free.load(Ordering::Relaxed);
+        assert!(free > 0, "nothing is free");
+        for _ in 0..3 {
+            load::storm(&mut rig, setup, &mut rng);
+            rig.settle();
+            assert_eq!(seen.free.load(Ordering::Relaxed), free, "{setup:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lone_write_is_copied_once() {
+    for setup in SETUPS.iter().filter(|one| one.copies > 1) {
+        let mut rig = Rig::new(setup, "disk", "satf_ew", 1);
+        let mut rng = Rng::stream(1, "lone");
+        rig.fill();
+        rig.settle();
+        for _ in 0..20 {
+            let (foreground, background) = (rig.rules.foreground, rig.rules.background);
+            let granule = rng.below(rig.blocks() / setup.granule);
+            rig.submit(Op::Write, granule * setup.granule, setup.granule, 0);
+            rig.settle();
+            let written = rig.rules.foreground - foreground;
+            assert_eq!(written, setup.foreground as u64, "{setup:?}");
+            let copied = rig.rules.background - background;
+            let others = (setup.copies - setup.foreground) as u64;
+            // The master's copy goes home: once more, if it was written elsewhere first.
+            let most = match setup.name() {
+                "distorted_mirror" => others + 1,
+                _ => others,
+            };
+            let fewest = others.max(most.min(1));
+            assert!((fewest..=most).contains(&copied), "{copied}: {setup:?}");
+        }
+    }
+}
+
+/// A scheduler that serves these first.
+const URGENT: u16 = 1 << 13;
+
+#[test]
+fn copies_that_are_overwritten_are_dropped_unless_they_have_no_room() {
+    for setup in SETUPS.iter().filter(|one| one.copies > one.foreground) {
+        let mut rig = Rig::new(setup, "disk", "mq-deadline", 1);
+        let mut rng = Rng::stream(1, "overwritten");
+        rig.fill();
+        rig.settle();
+        let (before, pushed, rounds) = (rig.rules.background, rig.rules.pushed, 40);
+        for _ in 0..rounds {
+            load::busy(&mut rig, setup, &mut rng);
+            rig.submit(Op::Write, 0, setup.granule, URGENT);
+            rig.run_until(rig.now + Duration::from_ms(60));
+        }
+        rig.settle();
+        let all = rounds * (setup.copies - setup.foreground) as u64;
+        let done = rig.rules.background - before;
+        let dropped = done < all / 4;
+        assert_eq!(dropped, setup.buffer > 0, "{done} of {all}: {setup:?}");
+        let pushed = rig.rules.pushed - pushed;
+        assert_eq!(
+            pushed > 0,
+            setup.buffer == 0,
+            "{pushed} go first: {setup:?}"
+        );
+    }
+}

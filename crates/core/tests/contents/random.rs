@@ -1,0 +1,92 @@
+//! All placements under random loads: every read finds what was written, and at last every copy is the newest.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use nearslot_core::rng::Rng;
+use nearslot_core::{place, sched};
+
+use crate::load;
+use crate::rig::Rig;
+use crate::setups::{DRIVES, SETUPS, Setup};
+
+/// A whole life: the volume is written, used, and read.
+fn live(setup: &Setup, kind: &str, sched: &str, rounds: u64, seed: u64) -> Rig {
+    let mut rig = Rig::new(setup, kind, sched, seed);
+    let mut rng = Rng::stream(seed, "load");
+    rig.fill();
+    if rng.chance(0.5) {
+        rig.settle();
+    }
+    load::churn(&mut rig, setup, rounds, &mut rng);
+    rig.settle();
+    load::scan(&mut rig, setup, &mut rng);
+    rig.settle();
+    rig
+}
+
+fn named(setup: &Setup, kind: &str, sched: &str, case: impl FnOnce()) {
+    let outcome = catch_unwind(AssertUnwindSafe(case));
+    assert!(outcome.is_ok(), "{sched} over {setup:?} on {kind}");
+}
+
+#[test]
+fn every_placement_is_among_the_setups() {
+    for spec in place::TABLE {
+        let mut setups = SETUPS.iter();
+        assert!(setups.any(|one| one.name() == spec.name), "{}", spec.name);
+    }
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    let mut compared = 0;
+    let mut scheds = sched::TABLE.iter().cycle();
+    for (number, setup) in SETUPS.iter().enumerate() {
+        for kind in DRIVES {
+            let spec = scheds.next().expect("it goes round");
+            named(setup, kind, spec.name, || {
+                let rig = live(setup, kind, spec.name, 30, number as u64);
+                compared += rig.contents.compared;
+            });
+        }
+    }
+    assert!(compared > 100_000, "only {compared} blocks were compared");
+}
+
+#[test]
+fn every_scheduler_finds_what_was_written() {
+    for (number, spec) in sched::TABLE.iter().enumerate() {
+        for setup in SETUPS.iter().filter(|setup| setup.copies > 1).step_by(5) {
+            named(setup, "disk", spec.name, || {
+                live(setup, "disk", spec.name, 15, number as u64);
+            });
+        }
+    }
+}
+
+#[test]
+fn equal_inputs_have_equal_actions() {
+    for (setup, spec) in SETUPS.iter().zip(sched::TABLE.iter().cycle()) {
+        named(setup, "disk", spec.name, || {
+            let twice = [(); 2].map(|()| live(setup, "disk", spec.name, 6, 3).trace);
+            assert!(twice[0] == twice[1], "two runs differ");
+        });
+    }
+}
+
+#[test]
+fn a_storm_of_writes_passes() {
+    for setup in SETUPS {
+        named(setup, "disk", "satf", || {
+            let mut rig = Rig::new(setup, "disk", "satf", 1);
+            let mut rng = Rng::stream(1, "storm");
+            rig.fill();
+            for _ in 0..3 {
+                load::storm(&mut rig, setup, &mut rng);
+            }
+            rig.settle();
+            load::scan(&mut rig, setup, &mut rng);
+            rig.settle();
+        });
+    }
+}

@@ -1,0 +1,191 @@
+//! What is tested: drives, placements with what they promise, schedulers.
+
+use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
+
+/// 6,000 turns a minute; 2,400 blocks on 48 tracks, six granules of 4 KiB each.
+const DISK: &str = "
+    kind = 'hdd'
+    rpm = 6000
+    heads = 2
+    cylinders = 24
+    head_switch_ms = 0.8
+    write_settle_ms = 0.4
+    seek_ms = [[1, 1.0], [6, 2.0], [23, 5.0]]
+    [[zones]]
+    cylinders = [0, 23]
+    sectors_per_track = 50
+    track_skew_sectors = 6
+    cylinder_skew_sectors = 8
+";
+
+/// The same disk with a buffer, so that it reads ahead and writes behind by itself.
+fn complete_disk() -> String {
+    let buffer = "
+    [buffer]
+    segments = 3
+    segment_blocks = 64
+    write_segments_max = 1
+    read_ahead = 'blocks'
+    read_ahead_min_blocks = 2
+    read_ahead_max_blocks = 40
+    write_behind = 'any'
+    [overheads]
+    read_miss_after_read_ms = 0.21
+    read_miss_after_write_ms = 0.32
+    write_after_read_ms = 0.43
+    write_after_write_ms = 0.54
+    [[zones]]";
+    DISK.replacen("[[zones]]", buffer, 1)
+}
+
+/// A drive where every place is as good as every other.
+const NULL: &str = "kind = 'null'\ncapacity_blocks = 2_400\nservice_us = 5000.0";
+
+/// Kinds of drives.
+pub(crate) const DRIVES: [&str; 3] = ["disk", "complete disk", "null"];
+
+/// A placement, and what of it the model has to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) place: &'static str,
+    /// Copies of a block once nothing is left to do.
+    pub(crate) copies: usize,
+    /// Of those, on the platter before a write is answered.
+    pub(crate) foreground: usize,
+    /// Blocks that are written as a whole.
+    pub(crate) granule: u64,
+    /// Granules that may wait for delayed copies.
+    pub(crate) buffer: usize,
+}
+
+impl Setup {
+    const fn new(place: &'static str, copies: usize, foreground: usize) -> Setup {
+        Setup {
+            place,
+            copies,
+            foreground,
+            granule: 8,
+            buffer: 10_000,
+        }
+    }
+
+    const fn granule(self, granule: u64) -> Setup {
+        Setup { granule, ..self }
+    }
+
+    const fn buffer(self, buffer: usize) -> Setup {
+        Setup { buffer, ..self }
+    }
+
+    /// The placement's name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.place.split(':').next().unwrap_or_default()
+    }
+
+    /// Whether a map says where blocks lie: writes go anywhere, and what was discarded lies nowhere.
+    pub(crate) fn maps(&self) -> bool {
+        matches!(self.name(), "eager" | "ew_array" | "distorted_mirror")
+    }
+
+    /// Whether writes to the same granule follow each other.
+    pub(crate) fn ordered(&self) -> bool {
+        self.granule > 1
+    }
+
+    /// Whether all free slots may be taken by copies that are away from home, so that moves home cannot wait.
+    pub(crate) fn tight(&self) -> bool {
+        self.name() == "distorted_mirror" && self.place.contains("dd=1.")
+    }
+
+    /// Whether each copy is on a drive of its own.
+    pub(crate) fn spread(&self) -> bool {
+        self.name() != "sr_array"
+    }
+
+    /// The whole stack over drives of a kind.
+    pub(crate) fn build(&self, kind: &str, sched: &str, seed: u64) -> Assembly {
+        let config = self.config(kind, sched, seed);
+        let built = config.build();
+        built.unwrap_or_else(|error| panic!("{} over {kind}: {error}", self.place))
+    }
+
+    pub(crate) fn config(&self, kind: &str, sched: &str, seed: u64) -> StackConfig {
+        let text = match kind {
+            "disk" => DISK.to_owned(),
+            "complete disk" => complete_disk(),
+            "null" => NULL.to_owned(),
+            _ => panic!("no drive is called {kind}"),
+        };
+        let mut place: PartConfig = self.place.parse().expect("a part's name");
+        if self.copies > 1 {
+            let knobs = [
+                ("foreground", self.foreground),
+                ("buffer_granules", self.buffer),
+            ];
+            let knobs = knobs.map(|(key, value)| format!("x:{key}={value}"));
+            for knob in knobs {
+                let knob: PartConfig = knob.parse().expect("a knob");
+                place.knobs.extend(knob.knobs);
+            }
+        }
+        StackConfig {
+            drive: DriveConfig {
+                part: PartConfig::named("of the test"),
+                text,
+            },
+            sched: sched.parse().expect("a part's name"),
+            place,
+            oracle: PartConfig::named("exact"),
+            seed,
+        }
+    }
+}
+
+/// All placements, in many settings.
+pub(crate) const SETUPS: &[Setup] = &[
+    Setup::new("linear", 1, 1).granule(1),
+    Setup::new("stripe:disks=2:stripe_kib=4", 1, 1).granule(1),
+    Setup::new("stripe:disks=3:stripe_kib=3", 1, 1).granule(1),
+    Setup::new("mirror:disks=2:copies=1:stripe_kib=8", 1, 1),
+    Setup::new("mirror:disks=2", 2, 1),
+    Setup::new("mirror:disks=2", 2, 2),
+    Setup::new("mirror:disks=4:stripe_kib=8", 2, 1).buffer(3),
+    Setup::new("mirror:disks=3:copies=3", 3, 1),
+    Setup::new("mirror:disks=3:copies=3", 3, 2).buffer(0),
+    Setup::new("mirror:disks=3:copies=3", 3, 3),
+    Setup::new("sr_array:ds=1:dr=2:stripe_kib=8", 2, 1),
+    Setup::new("sr_array:ds=1.5:dr=2:stripe_kib=4", 2, 1).buffer(3),
+    Setup::new("sr_array:ds=1:dr=2", 2, 2),
+    Setup::new("sr_array:ds=1:dr=3", 3, 1),
+    Setup::new("sr_array:ds=1:dr=3", 3, 2).buffer(0),
+    Setup::new("eager:dilution=2", 1, 1),
+    Setup::new("eager:dilution=1.004:aging=1", 1, 1),
+    Setup::new("eager:dilution=1.3:granule_kib=2", 1, 1).granule(4),
+    Setup::new("eager:dilution=1.5:granule_kib=6", 1, 1).granule(12),
+    Setup::new("ew_array:dm=1:ds=1.5:stripe_kib=8", 1, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8", 2, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8", 2, 2),
+    Setup::new("ew_array:dm=2:stripe_kib=8", 2, 1).buffer(0),
+    Setup::new("ew_array:dm=2:stripe_kib=8", 2, 1).buffer(3),
+    Setup::new("ew_array:dm=2:ds=1.98:dd=1.0101010101:stripe_kib=4", 2, 1),
+    Setup::new(
+        "ew_array:dm=2:ds=1.6:dd=1.25:stripe_kib=4:granule_kib=2",
+        2,
+        1,
+    )
+    .granule(4),
+    Setup::new("ew_array:dm=3:stripe_kib=8", 3, 1),
+    Setup::new("ew_array:dm=3:stripe_kib=8", 3, 2),
+    Setup::new("ew_array:dm=3:stripe_kib=8", 3, 2).buffer(3),
+    Setup::new("ew_array:dm=3:ds=1.98:dd=1.0101010101:stripe_kib=4", 3, 2).buffer(0),
+    Setup::new("ew_array:dm=3:stripe_kib=8", 3, 3),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 1),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 2),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 1).buffer(0),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 2).buffer(3),
+    Setup::new("distorted_mirror:ds=1.6:dd=1.25:stripe_kib=4", 2, 1),
+    Setup::new("distorted_mirror:ds=1.6:dd=1.25:stripe_kib=4", 2, 2),
+    Setup::new("distorted_mirror:ds=1.6:dd=1.25:stripe_kib=4", 2, 2).buffer(20),
+    Setup::new("distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4", 2, 2),
+    Setup::new("distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4", 2, 1).buffer(3),
+];
