@@ -298,6 +298,7 @@ fn config(policy: &str) -> serde_json::Value {
     }
     serde_json::json!({
         "drive": {"name": "seagate-cheetah-9lp", "buffer": "off", "cylinders": CYLINDERS, "rpm": 10_025},
+        "drives": 1,
         "oracle": {"name": "exact"},
         "place": {"name": "linear"},
         "sched": sched,
