@@ -72,13 +72,16 @@ describe("figures", () => {
   const content = read("figures");
   const figure = "figures" in content ? content.figures.figures[0]! : undefined;
 
-  test("have axes that hold every panel and start at nothing", () => {
-    const [x, y] = extents(figure!);
+  test("have axes that hold every line of a panel and start at nothing", () => {
+    const [x, y] = extents(figure!, 1);
     expect(x[0]).toBeLessThan(2);
     expect(x[1]).toBeGreaterThan(128);
     expect(y[0]).toBe(0);
-    const tops = figure!.panels.flatMap((panel) => panel.lines.flatMap((line) => [...line.y, ...line.high]));
-    expect(y[1]).toBeGreaterThan(Math.max(...tops.map((top) => top ?? 0)));
+    const tops = figure!.panels.map((panel) => {
+      return Math.max(...panel.lines.flatMap((line) => [...line.y, ...line.high].map((top) => top ?? 0)));
+    });
+    expect(y[1]).toBeCloseTo(tops[1]! * 1.05);
+    expect(extents(figure!, 0)).toEqual([x, [0, expect.closeTo(tops[0]! * 1.05)]]);
   });
 
   test("are read at the place that looks nearest", () => {

@@ -25,10 +25,10 @@ export function figure(element: HTMLElement, { name, x, y }: Figure): Chart {
   });
 }
 
-/** Both axes hold all panels, so that choosing another moves only the lines. */
-export function extents({ panels, x }: Figure): [Extent, Extent] {
-  const lines = panels.flatMap((panel) => panel.lines);
-  const places = lines.flatMap((line) => line.x);
+/** Across, all panels; upwards, one, with all its lines: panels differ by far, and hiding a line moves nothing. */
+export function extents({ panels, x }: Figure, chosen: number): [Extent, Extent] {
+  const places = panels.flatMap((panel) => panel.lines.flatMap((line) => line.x));
+  const lines = panels[chosen]?.lines ?? [];
   const heights = lines.flatMap((line) => [...line.y, ...line.high.filter((end) => end !== null)]);
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const margin = (high - low) * 0.03 || 1;
@@ -36,8 +36,8 @@ export function extents({ panels, x }: Figure): [Extent, Extent] {
   return [across, [0, Math.max(...heights, 1e-9) * 1.05]];
 }
 
-export function scene(curves: readonly Curve[], of: Figure, ground: string): Scene {
-  const [x, y] = extents(of);
+export function scene(curves: readonly Curve[], of: Figure, chosen: number, ground: string): Scene {
+  const [x, y] = extents(of, chosen);
   const [log, unit] = [of.x.log, of.y.unit];
   const draw = (pen: Pen) =>
     inside(pen, () => {
