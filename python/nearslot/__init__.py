@@ -16,7 +16,19 @@ from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotEr
 from .inspection import Inspection
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
-from .results import Outcome, Rank, Requests, Results, Run, Series, Times, TraceInfo
+from .results import (
+    FreeSpace,
+    Gaps,
+    Outcome,
+    Rank,
+    Requests,
+    Results,
+    Run,
+    Series,
+    Stretch,
+    Times,
+    TraceInfo,
+)
 from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
 from .sweeping import RayExecutor, Swept, sweep
@@ -24,6 +36,8 @@ from .sweeping import RayExecutor, Swept, sweep
 __all__ = [
     "CheckError",
     "ConfigError",
+    "FreeSpace",
+    "Gaps",
     "InputError",
     "Inspection",
     "Interrupted",
@@ -39,6 +53,7 @@ __all__ = [
     "Run",
     "Scenario",
     "Series",
+    "Stretch",
     "Swept",
     "Times",
     "TraceInfo",

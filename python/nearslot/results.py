@@ -57,15 +57,68 @@ class Times:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gaps:
+    """What lies between two reads that follow each other on a drive, over a stretch of commands.
+
+    Attributes:
+        by_writes: How many gaps there are with 0, 1, 2 ... writes; the last has those with more.
+        ms_mean: From the end of a read to where the first sector of the next comes by;
+            `seek_ms_mean` of it the arm moved, `rotation_ms_mean` the heads only waited for the
+            platter.
+    """
+
+    by_writes: list[int]
+    writes_mean: float
+    ms_mean: float
+    seek_ms_mean: float
+    rotation_ms_mean: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """What a stretch of consecutive commands comes to, over all its drives.
+
+    Attributes:
+        open_writes: Writes whose address was open until they started.
+        gaps: None if no two reads follow each other.
+    """
+
+    span_s: float
+    reads: int
+    writes: int
+    open_writes: int
+    gaps: Gaps | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreeSpace:
+    """Free slots of a drive over time, by groups of neighbouring cylinders.
+
+    Attributes:
+        bands: First cylinder of each group, and behind the last one.
+        free_per_10k: Ten thousandths of the slots that were free, by time, then by group.
+    """
+
+    drive: int
+    bands: list[int]
+    time_s: list[float]
+    free_per_10k: list[list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Series:
     """What plots need.
 
     Attributes:
         cdf_ms: Response times, rising; `cdf_share` of requests (0..=1) took no longer.
         time_s: Start of each interval of the run; `rate_rps`, `response_ms` (None if none was
-            answered) and `queue` are of the same intervals.
-        arm_s: Starts on the drive, some thousands in a row; `arm_share` is where, as a share of the
-            drive's blocks, `arm_band` on which cylinder, `arm_write` whether to write.
+            answered), `queue` and of it `queue_read` and `queue_write` are of the same intervals.
+        arm_s: Commands of the drives, some thousands in a row from the middle of the run;
+            `arm_drive` is on which, `arm_share` where, as a share of the drive's blocks, `arm_from`
+            and `arm_band` the cylinders before and after the seek, `arm_write` whether to write,
+            `arm_open` whether the address was open until then; the rest what the time went into.
+        stretch: What these commands come to; None if there are none.
+        free: Free slots over time, for the first few drives that a placement keeps a map of.
     """
 
     cdf_ms: list[float]
@@ -74,10 +127,21 @@ class Series:
     rate_rps: list[float]
     response_ms: list[float | None]
     queue: list[float]
+    queue_read: list[float]
+    queue_write: list[float]
     arm_s: list[float]
+    arm_drive: list[int]
     arm_share: list[float]
+    arm_from: list[int]
     arm_band: list[int]
     arm_write: list[bool]
+    arm_open: list[bool]
+    arm_overhead_ms: list[float]
+    arm_seek_ms: list[float]
+    arm_rotation_ms: list[float]
+    arm_transfer_ms: list[float]
+    stretch: Stretch | None
+    free: list[FreeSpace]
 
 
 @dataclass(frozen=True, kw_only=True)

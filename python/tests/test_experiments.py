@@ -11,14 +11,22 @@ from typing import Any
 
 import pytest
 
-from nearslot.errors import ConfigError
-from nearslot.experiments import EXPERIMENTS, Claim, Options, ew_fig8, ew_models, find
+from nearslot.errors import ConfigError, InputError
+from nearslot.experiments import EXPERIMENTS, Claim, Options, ew_fig8, ew_models, find, page
 from nearslot.experiments.__main__ import main
 from nearslot.experiments.arrays import Grid
 from nearslot.experiments.crossover import crossovers
 from nearslot.experiments.frame import Mean, ratios
 
 SMALL = ["--quick", "--requests", "1500", "--seeds", "2", "--overhead-ms", "0.6"]
+
+
+def drawn(path: Path) -> list[dict[str, Any]]:
+    """The figures that a page holds."""
+    data = re.search(r'type="application/json">(.*?)</script>', path.read_text(), re.DOTALL)
+    assert data is not None
+    figures: list[dict[str, Any]] = json.loads(data[1])["figures"]["figures"]
+    return figures
 
 
 def test_every_experiment_is_listed_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,6 +71,7 @@ def test_figure_1a_decides_its_claims_and_is_drawn(
     assert found["seeds"] == [1, 2]
     assert json.loads((tmp_path / "ew-fig1a.json").read_text()) == found
     assert "<svg" in (tmp_path / "ew-fig1a.svg").read_text()
+    assert not (tmp_path / "figures.html").exists(), "it has no lines to show"
 
 
 def test_figures_4_and_5_decide_every_claim(
@@ -75,6 +84,44 @@ def test_figures_4_and_5_decide_every_claim(
     assert ids == {f"D{number}" for number in range(1, 16)}
     for name in names:
         assert "FreeBW-Hybrid" in (tmp_path / f"{name}.svg").read_text()
+    figures = drawn(tmp_path / "figures.html")
+    assert [figure["name"] for figure in figures] == names
+    for figure, outcome in zip(figures, found, strict=True):
+        assert [claim["id"] for claim in figure["claims"]] == [
+            claim["id"] for claim in outcome["claims"]
+        ]
+    lines = {line["label"]: line for line in figures[0]["panels"][0]["lines"]}
+    assert set(lines) == {"SATF-EW", "FreeBW-SATF", "FreeBW-SCAN", "FreeBW-Hybrid"}
+    assert figures[0]["panels"][0]["name"] == "0.6 ms"
+    hybrid = lines["FreeBW-Hybrid"]
+    runs = [row for row in found[0]["runs"] if row["sched"] == "freebw_hybrid"]
+    for depth, mean, low, high in zip(
+        hybrid["x"], hybrid["y"], hybrid["low"], hybrid["high"], strict=True
+    ):
+        values = [row["throughput_rps"] for row in runs if row["depth"] == depth]
+        assert mean == pytest.approx(sum(values) / len(values))
+        assert low < mean < high
+    # One point: plain SATF where there are only reads.
+    (satf,) = (line for line in figures[1]["panels"][0]["lines"] if line["label"] == "SATF")
+    assert satf["x"] == [1.0]
+
+
+def test_a_single_seed_has_no_bands(tmp_path: Path) -> None:
+    options = Options(requests=1_000, seeds=1, overhead_ms=0.0, quick=True)
+    experiment = EXPERIMENTS["ew-fig4"]
+    assert page.save([(experiment, experiment.run(options))], options, tmp_path / "one.html")
+    (figure,) = drawn(tmp_path / "one.html")
+    assert "1000 requests" in figure["setup"]
+    for line in figure["panels"][0]["lines"]:
+        assert set(line["low"]) == set(line["high"]) == {None}
+
+
+def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    options = Options(requests=1_000, seeds=1, overhead_ms=0.0, quick=True)
+    experiment = EXPERIMENTS["ew-fig4"]
+    found = [(experiment, experiment.run(options))]
+    with pytest.raises(InputError, match=r"nowhere/x\.html"):
+        page.save(found, options, tmp_path / "nowhere" / "x.html")
 
 
 def test_a_crossover_is_bisected_by_as_few_looks_as_it_takes() -> None:

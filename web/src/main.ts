@@ -5,18 +5,20 @@ import { mount } from "svelte";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import App from "./App.svelte";
+import FiguresApp from "./FiguresApp.svelte";
 import Refusal from "./Refusal.svelte";
-import { parse, type Payload } from "./wire";
+import { type Content, parse } from "./wire";
 
 const target = document.getElementById("page")!;
 const source = document.getElementById("data")?.textContent ?? "";
 
-let payload: Payload | null = null;
+let content: Content | null = null;
 let reason = "";
 try {
-  payload = parse(source);
+  content = parse(source);
 } catch (error) {
   reason = error instanceof Error ? error.message : String(error);
 }
-if (payload === null) mount(Refusal, { target, props: { reason } });
-else mount(App, { target, props: { payload } });
+if (content === null) mount(Refusal, { target, props: { reason } });
+else if ("report" in content) mount(App, { target, props: { payload: content.report } });
+else mount(FiguresApp, { target, props: { figures: content.figures } });

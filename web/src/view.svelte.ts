@@ -20,6 +20,28 @@ const INKS = {
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 5], [5, 2, 1, 2], [1, 5], [12, 3, 5, 3]];
 export const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "plus", "star", "ring"] as const;
 
+export type Rgb = readonly [number, number, number];
+
+// One hue, lightness in even steps, so that equal differences look equal; the ground of the page is never among them.
+const RAMPS: Record<"light" | "dark", readonly Rgb[]> = {
+  light: [[236, 242, 249], [170, 203, 230], [96, 156, 206], [33, 102, 166], [8, 48, 107]],
+  dark: [[24, 38, 56], [26, 74, 120], [42, 122, 184], [110, 178, 232], [214, 236, 255]],
+};
+
+const TWO_SIDED: Record<"light" | "dark", readonly Rgb[]> = {
+  light: [[179, 88, 6], [241, 182, 119], [247, 247, 247], [146, 197, 222], [33, 102, 172]],
+  dark: [[244, 150, 74], [134, 77, 34], [38, 44, 52], [36, 96, 148], [110, 190, 245]],
+};
+
+/** Inks of the arm's way. */
+export interface ArmInks {
+  read: string;
+  write: string;
+  path: string;
+  wait: string;
+  ground: string;
+}
+
 /** How a run looks in every chart. */
 export interface Look {
   ink: string;
@@ -27,9 +49,8 @@ export interface Look {
   shape: (typeof SHAPES)[number];
 }
 
-export class View {
-  /** Whether each run is drawn, by its index. */
-  drawn: boolean[] = $state([]);
+/** Light or dark, and the inks of everything that is drawn. */
+export class Appearance {
   theme: Theme = $state("auto");
   /** What the system prefers. */
   #systemDark = $state(false);
@@ -38,16 +59,8 @@ export class View {
   readonly dark: boolean = $derived(
     !this.#printing && (this.theme === "dark" || (this.theme === "auto" && this.#systemDark)),
   );
-  /** Indexes of all runs, best first, those without a rank last. */
-  readonly order: number[];
-  /** Indexes of the runs that are drawn, best first. */
-  readonly shown: number[] = $derived.by(() => this.order.filter((index) => this.drawn[index]));
 
-  constructor(results: Results) {
-    const ranked = results.ranking.map((rank) => rank.run);
-    const others = results.runs.map((_, index) => index).filter((index) => !ranked.includes(index));
-    this.order = [...ranked, ...others];
-    this.best();
+  constructor() {
     this.theme = kept();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     this.#systemDark = dark.matches;
@@ -66,11 +79,21 @@ export class View {
     return this.dark ? "#e9edf2" : "#15181d";
   }
 
-  /** Reads, writes, and the way between them. */
-  get arm(): { read: string; write: string; path: string } {
+  /** Reads, writes, the arm's way between them, and where it waits for the platter. */
+  get arm(): ArmInks {
     return this.dark
-      ? { read: "#5aaef0", write: "#ff8a47", path: "rgb(233 237 242 / 16%)" }
-      : { read: "#0072b2", write: "#d55e00", path: "rgb(21 24 29 / 14%)" };
+      ? { read: "#5aaef0", write: "#ff8a47", path: "#6f7884", wait: "#414b58", ground: this.ground }
+      : { read: "#0072b2", write: "#d55e00", path: "#9aa2ad", wait: "#ccd3dc", ground: this.ground };
+  }
+
+  /** From least to most, as red, green and blue. */
+  get ramp(): readonly Rgb[] {
+    return RAMPS[this.dark ? "dark" : "light"];
+  }
+
+  /** From less over none to more. */
+  get twoSided(): readonly Rgb[] {
+    return TWO_SIDED[this.dark ? "dark" : "light"];
   }
 
   /** Paper does not wait: the page changes before the event returns. */
@@ -89,6 +112,34 @@ export class View {
     }
   }
 
+  look(index: number): Look {
+    const inks = INKS[this.dark ? "dark" : "light"];
+    const round = Math.floor(index / inks.length);
+    return {
+      ink: inks[index % inks.length]!,
+      dash: DASHES[round % DASHES.length]!,
+      shape: SHAPES[(index + round) % SHAPES.length]!,
+    };
+  }
+}
+
+/** What a reader of a report chose. */
+export class View extends Appearance {
+  /** Whether each run is drawn, by its index. */
+  drawn: boolean[] = $state([]);
+  /** Indexes of all runs, best first, those without a rank last. */
+  readonly order: number[];
+  /** Indexes of the runs that are drawn, best first. */
+  readonly shown: number[] = $derived.by(() => this.order.filter((index) => this.drawn[index]));
+
+  constructor(results: Results) {
+    super();
+    const ranked = results.ranking.map((rank) => rank.run);
+    const others = results.runs.map((_, index) => index).filter((index) => !ranked.includes(index));
+    this.order = [...ranked, ...others];
+    this.best();
+  }
+
   toggle(index: number): void {
     this.drawn[index] = !this.drawn[index];
   }
@@ -104,16 +155,6 @@ export class View {
   best(): void {
     const best = new Set(this.order.slice(0, DRAWN_FIRST));
     this.drawn = this.order.map((_, index) => best.has(index));
-  }
-
-  look(index: number): Look {
-    const inks = INKS[this.dark ? "dark" : "light"];
-    const round = Math.floor(index / inks.length);
-    return {
-      ink: inks[index % inks.length]!,
-      dash: DASHES[round % DASHES.length]!,
-      shape: SHAPES[(index + round) % SHAPES.length]!,
-    };
   }
 }
 

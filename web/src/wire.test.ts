@@ -2,15 +2,29 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { parse, WireError } from "./wire";
+import { parse as parseAny, type Figures, type Payload, WireError } from "./wire";
 
-const source = readFileSync(new URL("../fixtures/results.json", import.meta.url), "utf8");
+const fixture = (name: string) => readFileSync(new URL(`../fixtures/${name}.json`, import.meta.url), "utf8");
+const source = fixture("results");
 const sample = () => JSON.parse(source);
 
-function changed(change: (value: any) => void): string {
-  const value = sample();
+/** The same data with a change. */
+function changed(change: (value: any) => void, from = source): string {
+  const value = JSON.parse(from);
   change(value);
   return JSON.stringify(value);
+}
+
+function parse(text: string): Payload {
+  const content = parseAny(text);
+  if ("figures" in content) throw new Error("a report was expected");
+  return content.report;
+}
+
+function parseFigures(text: string): Figures {
+  const content = parseAny(text);
+  if ("report" in content) throw new Error("figures were expected");
+  return content.figures;
 }
 
 describe("the sample that Rust wrote", () => {
@@ -64,6 +78,9 @@ describe("what the page does not know is refused by name", () => {
     ["half an interval", (v) => (v.results.runs[0].response_ms.ci95 = [1]), "ci95: expected two numbers"],
     ["a negative count", (v) => (v.results.runs[0].requests = -1), "requests: expected a count"],
     ["half a profile", (v) => delete v.profile.gap_cv, "profile.gap_cv is missing"],
+    ["uneven commands", (v) => v.results.runs[0].series.arm_open.pop(), "differ in length"],
+    ["uneven maps", (v) => v.results.runs[4].series.free[0].free_per_10k[2].pop(), "differ in length"],
+    ["half a stretch", (v) => delete v.results.runs[0].series.stretch.gaps, "series.stretch.gaps is missing"],
     ["uneven series", (v) => v.results.runs[0].series.queue.pop(), "differ in length"],
     ["a rank without run", (v) => (v.results.ranking[0].run = 99), "names run 99"],
     ["no results", (v) => delete v.results, "results is missing"],
@@ -75,5 +92,28 @@ describe("what the page does not know is refused by name", () => {
 
   test("no JSON", () => {
     expect(() => parse("NEARSLOT_DATA")).toThrow("not JSON");
+  });
+});
+
+describe("figures", () => {
+  const drawn = fixture("figures");
+
+  test("are read whole and lose nothing", () => {
+    const figures = parseFigures(drawn);
+    expect(figures.figures.map((figure) => figure.name)).toEqual(["ew-fig4", "ew-fig5"]);
+    expect(figures.figures[0]?.panels.map((panel) => panel.name)).toEqual(["0 ms", "0.6 ms"]);
+    const raw = JSON.parse(drawn).figures;
+    for (const figure of raw.figures) figure.seeds = figure.seeds.map(String);
+    expect(figures).toEqual(raw);
+  });
+
+  const wrong: [string, (value: any) => void, string][] = [
+    ["a newer layout", (v) => (v.figures.schema = 2), "layout 2"],
+    ["an unknown key", (v) => (v.figures.figures[1].colour = "red"), "figures.figures[1]: unknown key colour"],
+    ["an uneven band", (v) => v.figures.figures[0].panels[1].lines[2].low.pop(), "lines[2]: lists that belong together"],
+    ["a verdict in words", (v) => (v.figures.figures[0].claims[0].holds = "yes"), "holds: expected true or false"],
+  ];
+  test.each(wrong)("with %s are refused by name", (_name, change, message) => {
+    expect(() => parseFigures(changed(change, drawn))).toThrow(message);
   });
 });

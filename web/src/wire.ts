@@ -1,10 +1,12 @@
 // What the report's data are. One parser checks them key by key and rejects what it does not know: a page that shows
 // half of a newer file as if it were all would be worse than one that says so.
 //
-// The shapes mirror `crates/lab/src/outcome.rs`; `fixtures/results.json` is written there and read here by a test.
+// The shapes mirror `crates/lab/src/outcome.rs`; the samples in `fixtures/` are written by a Rust test and read by one here.
 
 /** Version of the layout that this page reads. */
 export const SCHEMA = 1;
+/** The same of published figures. */
+export const FIGURES_SCHEMA = 1;
 
 /** Data that are not what this page knows; says where. */
 export class WireError extends Error {
@@ -97,6 +99,29 @@ const times = object({
   ci95: nullable(interval),
 });
 
+const gaps = object({
+  by_writes: list(count),
+  writes_mean: number,
+  ms_mean: number,
+  seek_ms_mean: number,
+  rotation_ms_mean: number,
+});
+
+const stretch = object({
+  span_s: number,
+  reads: count,
+  writes: count,
+  open_writes: count,
+  gaps: nullable(gaps),
+});
+
+const freeSpace = object({
+  drive: count,
+  bands: list(count),
+  time_s: list(number),
+  free_per_10k: list(list(count)),
+});
+
 const anySeries = object({
   cdf_ms: list(number),
   cdf_share: list(number),
@@ -104,25 +129,41 @@ const anySeries = object({
   rate_rps: list(number),
   response_ms: list(nullable(number)),
   queue: list(number),
+  queue_read: list(number),
+  queue_write: list(number),
   arm_s: list(number),
+  arm_drive: list(count),
   arm_share: list(number),
+  arm_from: list(count),
   arm_band: list(count),
   arm_write: list(flag),
+  arm_open: list(flag),
+  arm_overhead_ms: list(number),
+  arm_seek_ms: list(number),
+  arm_rotation_ms: list(number),
+  arm_transfer_ms: list(number),
+  stretch: nullable(stretch),
+  free: list(freeSpace),
 });
+
+function even(group: readonly (readonly unknown[])[], path: string): void {
+  if (new Set(group.map((one) => one.length)).size > 1) {
+    throw new WireError(`${path}: lists that belong together differ in length`);
+  }
+}
 
 /** Series whose lists that belong together are equally long. */
 const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
   const lists = anySeries(value, path);
   const groups = [
     [lists.cdf_ms, lists.cdf_share],
-    [lists.time_s, lists.rate_rps, lists.response_ms, lists.queue],
-    [lists.arm_s, lists.arm_share, lists.arm_band, lists.arm_write],
+    [lists.time_s, lists.rate_rps, lists.response_ms, lists.queue, lists.queue_read, lists.queue_write],
+    [lists.arm_s, lists.arm_drive, lists.arm_share, lists.arm_from, lists.arm_band, lists.arm_write, lists.arm_open],
+    [lists.arm_s, lists.arm_overhead_ms, lists.arm_seek_ms, lists.arm_rotation_ms, lists.arm_transfer_ms],
+    ...lists.free.map((free) => [free.time_s, free.free_per_10k]),
+    ...lists.free.map((free) => [free.bands.slice(1), ...free.free_per_10k]),
   ];
-  for (const group of groups) {
-    if (new Set(group.map((one) => one.length)).size > 1) {
-      throw new WireError(`${path}: lists that belong together differ in length`);
-    }
-  }
+  for (const group of groups) even(group, path);
   return lists;
 };
 
@@ -214,6 +255,54 @@ const profile = object({
 
 const payload = object({ results, profile: nullable(profile) });
 
+const axis = object({ label: text, unit: text, log: flag, ticks: list(number) });
+
+const anyLine = object({
+  label: text,
+  x: list(number),
+  y: list(number),
+  low: list(nullable(number)),
+  high: list(nullable(number)),
+});
+
+const figureLine: Parser<Parsed<typeof anyLine>> = (value, path) => {
+  const line = anyLine(value, path);
+  even([line.x, line.y, line.low, line.high], path);
+  return line;
+};
+
+const claim = object({
+  id: text,
+  statement: text,
+  published: text,
+  found: text,
+  ci: nullable(number),
+  holds: nullable(flag),
+  note: text,
+});
+
+/** Published figures, repeated; mirrors `crates/lab/src/report/figures.rs`. */
+const figures = object({
+  schema: count,
+  version: text,
+  figures: list(
+    object({
+      name: text,
+      question: text,
+      source: text,
+      setup: text,
+      seeds: list(digits),
+      x: axis,
+      y: axis,
+      panels_by: text,
+      panels: list(object({ name: text, lines: list(figureLine) })),
+      claims: list(claim),
+    }),
+  ),
+});
+
+const figuresPayload = object({ figures });
+
 export type Times = Parsed<typeof times>;
 export type Series = Parsed<typeof anySeries>;
 export type Run = Parsed<typeof run>;
@@ -222,22 +311,45 @@ export type Trace = Parsed<typeof trace>;
 export type Results = Parsed<typeof results>;
 export type Profile = Parsed<typeof profile>;
 export type Payload = Parsed<typeof payload>;
+export type FreeSpace = Parsed<typeof freeSpace>;
+export type Stretch = Parsed<typeof stretch>;
+export type Figures = Parsed<typeof figures>;
+export type Figure = Figures["figures"][number];
+export type FigureLine = Parsed<typeof figureLine>;
+export type Claim = Parsed<typeof claim>;
 
-/** Reads the data of a report. Throws a [WireError] that names the first place that is wrong. */
-export function parse(source: string): Payload {
+/** What a page may hold. */
+export type Content = { report: Payload } | { figures: Figures };
+
+/** Reads the data of a page. Throws a [WireError] that names the first place that is wrong. */
+export function parse(source: string): Content {
   let value: unknown;
   try {
     value = JSON.parse(source);
   } catch {
     throw new WireError("the file holds no report: its data are not JSON");
   }
-  const schema = isObject(value) && isObject(value["results"]) ? value["results"]["schema"] : undefined;
-  if (typeof schema === "number" && schema !== SCHEMA) {
-    throw new WireError(`the data have layout ${schema}, this page reads layout ${SCHEMA}`);
+  return isObject(value) && Object.hasOwn(value, "figures") ? { figures: ofFigures(value) } : { report: ofReport(value) };
+}
+
+/** Refuses another layout before its first unknown key would be complained about. */
+function layout(part: unknown, known: number): void {
+  const schema = isObject(part) ? part["schema"] : undefined;
+  if (typeof schema === "number" && schema !== known) {
+    throw new WireError(`the data have layout ${schema}, this page reads layout ${known}`);
   }
+}
+
+function ofReport(value: unknown): Payload {
+  layout(isObject(value) ? value["results"] : undefined, SCHEMA);
   const parsed = payload(value, "");
   for (const { run: index } of parsed.results.ranking) {
     if (index >= parsed.results.runs.length) throw new WireError(`the ranking names run ${index}, which is not there`);
   }
   return parsed;
+}
+
+function ofFigures(value: Record<string, unknown>): Figures {
+  layout(value["figures"], FIGURES_SCHEMA);
+  return figuresPayload(value, "").figures;
 }

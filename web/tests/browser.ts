@@ -93,8 +93,13 @@ export async function inked(page: Page): Promise<number[]> {
 }
 
 /** How many pixels of the first chart in a section are close to an ink, given as `#rrggbb`. */
-export async function pixelsOf(page: Page, section: string, ink: string): Promise<number> {
-  const [chart = []] = await pixels(page, `#${section} canvas`);
+export function pixelsOf(page: Page, section: string, ink: string): Promise<number> {
+  return pixelsIn(page, `#${section} canvas`, ink);
+}
+
+/** The same of the first chart that a selector finds. */
+export async function pixelsIn(page: Page, selector: string, ink: string): Promise<number> {
+  const [chart = []] = await pixels(page, selector);
   const wanted = Number.parseInt(ink.slice(1), 16);
   const close = (found: number) =>
     [16, 8, 0].every((shift) => Math.abs(((found >> shift) & 255) - ((wanted >> shift) & 255)) < 12);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { inked, open, pixelsOf, report, settle, start } from "./browser";
+import { inked, open, pixelsIn, pixelsOf, report, settle, start } from "./browser";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -45,9 +45,9 @@ describe("charts", () => {
   test("are drawn", async () => {
     const { page } = await open(browser, report("sample"));
     const pixels = await inked(page);
-    // Two for the trace, one each for distribution and throughput, three over time, two arms.
-    expect(pixels).toHaveLength(9);
-    for (const count of pixels) expect(count).toBeGreaterThan(3_000);
+    // Two for the trace, one each for distribution and throughput, three over time, six arms with their queues, two maps.
+    expect(pixels).toHaveLength(21);
+    for (const count of pixels) expect(count).toBeGreaterThan(2_000);
     for (const ink of ["#0072b2", "#d55e00", "#00836a"]) {
       expect(await pixelsOf(page, "response", ink)).toBeGreaterThan(200);
     }
@@ -101,19 +101,162 @@ describe("charts", () => {
     await page.context().close();
   });
 
-  test("page through the arm's way", async () => {
+});
+
+const READ = "#0072b2";
+const WRITE = "#d55e00";
+
+describe("the arm's way", () => {
+  const arm = (label: string) => `#arm article[aria-label="The arm under sched=${label}"]`;
+  const inks = async (page: Page, label: string) => [
+    await pixelsIn(page, `${arm(label)} canvas`, READ),
+    await pixelsIn(page, `${arm(label)} canvas`, WRITE),
+  ];
+
+  test("has marks of reads, eager writes and writes in place, the path and the waits", async () => {
     const { page, trouble } = await open(browser, report("sample"));
-    const later = page.getByRole("button", { name: "Later starts" }).first();
-    const before = await inked(page);
-    await later.click();
-    await settle(page);
-    const after = await inked(page);
-    expect(after[5]).not.toBe(before[5]);
-    expect(after.slice(0, 5)).toEqual(before.slice(0, 5));
-    await page.getByRole("button", { name: "all 320" }).first().click();
-    await settle(page);
-    expect((await inked(page))[5]).not.toBe(after[5]);
+    const [reads = 0, eager = 0] = await inks(page, "satf");
+    for (const many of [reads, eager]) expect(many).toBeGreaterThan(200);
+    expect(await pixelsIn(page, `${arm("satf")} canvas`, "#9aa2ad")).toBeGreaterThan(200);
+    expect(await pixelsIn(page, `${arm("satf")} canvas`, "#ccd3dc")).toBeGreaterThan(200);
     expect(trouble).toEqual([]);
+    await page.context().close();
+    // The same run, said to write in place: its diamonds are open ones.
+    const other = await open(browser, report("in-place"));
+    const [same, inPlace = 0] = await inks(other.page, "satf");
+    expect(same).toBe(reads);
+    expect(inPlace).toBeGreaterThan(100);
+    expect(inPlace).not.toBe(eager);
+    await other.page.context().close();
+  });
+
+  test("is paged through and zoomed, all runs together", async () => {
+    const { page, trouble } = await open(browser, report("sample"));
+    const both = async () => [...(await inks(page, "satf")), ...(await inks(page, "look"))];
+    const moved = async (button: string) => {
+      const before = await both();
+      await page.getByRole("button", { name: button }).click();
+      await settle(page);
+      const after = await both();
+      expect(after[0]).not.toBe(before[0]);
+      expect(after[2]).not.toBe(before[2]);
+    };
+    for (const button of ["Later commands", "Earlier commands", "Zoom in", "Zoom out", "whole stretch"]) await moved(button);
+    expect(await page.getByRole("button", { name: "Later commands" }).isDisabled()).toBe(true);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("tells the times of the command under the pointer", async () => {
+    const { page } = await open(browser, report("sample"));
+    const plot = page.locator(`${arm("satf")} .plot`).first();
+    await plot.scrollIntoViewIfNeeded();
+    const box = (await plot.locator(".u-over").boundingBox())!;
+    const readout = plot.locator(".readout");
+    // Somewhere along the middle there is a mark.
+    for (let step = 0; step < 60 && !(await readout.isVisible()); step++) {
+      await page.mouse.move(box.x + (box.width * step) / 60, box.y + box.height / 2);
+    }
+    const words = await readout.innerText();
+    expect(words).toMatch(/^(read|eager write), started at [0-9.]+\u2009(ms|s)/);
+    for (const part of ["cylinder", "overhead", "seek", "rotation", "transfer"]) expect(words).toContain(part);
+    await page.context().close();
+  });
+
+  test("comes with its counts, its gaps and its queue", async () => {
+    const { page } = await open(browser, report("sample"));
+    const facts = await page.locator(`${arm("satf")} .stretch`).innerText();
+    expect(facts).toMatch(/Reads\s+[0-9]+\s+Writes\s+[0-9]+\s/);
+    expect(facts).toMatch(/Writes per gap\s+0\.650/);
+    expect(await page.locator(`${arm("satf")} .gaps li`).allInnerTexts()).toEqual([..."01234567", "8+"]);
+    const tall = await page.locator(`${arm("satf")} .gaps i`).evaluateAll((bars) => bars.map((bar) => bar.clientHeight));
+    expect(tall[0]).toBeGreaterThan(tall[1]! * 2);
+    expect(tall[8]).toBeLessThan(5);
+    const queue = `${arm("satf")} .beneath canvas`;
+    for (const ink of [READ, WRITE]) expect(await pixelsIn(page, queue, ink)).toBeGreaterThan(50);
+    await page.context().close();
+  });
+});
+
+describe("the map of free space", () => {
+  test("is drawn for the runs that have one, as it is and as it changes", async () => {
+    const { page, trouble } = await open(browser, report("sample"));
+    expect(await page.locator("#space .plot").count()).toBe(2);
+    // The fullest group of the sample has 35 % free, the emptiest 66 %.
+    const ends = page.locator("#space .ramp span");
+    expect(await ends.allInnerTexts()).toEqual(["35.0\u2009%", "66.0\u2009%"]);
+    const dark = await pixelsOf(page, "space", "#08306b");
+    expect(dark).toBeGreaterThan(500);
+    await page.getByRole("button", { name: "Change" }).click();
+    await settle(page);
+    expect(await pixelsOf(page, "space", "#08306b")).toBe(0);
+    expect((await ends.allInnerTexts())[0]).toMatch(/^\u2212/);
+    await page.locator("#space .plot").first().hover();
+    const words = await page.locator("#space .readout").first().innerText();
+    expect(words).toMatch(/^cylinders [0-9]+ to [0-9]+, at [0-9.]+ s/);
+    expect(words).toContain("since the start");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("is left out where nothing is placed eagerly", async () => {
+    const { page } = await open(browser, report("bare"));
+    expect(await page.locator("#space").count()).toBe(0);
+    await page.context().close();
+  });
+});
+
+describe("published figures", () => {
+  const views = [
+    { width: 1400, height: 900, colorScheme: "light" },
+    { width: 420, height: 800, colorScheme: "dark" },
+  ] as const;
+  const cases = ["figures", "odd-figures"].flatMap((name) => views.map((view) => ({ name, ...view })));
+  test.each(cases)("$name, $width px, $colorScheme: no complaint, no request, no overflow", async (one) => {
+    const { name, width, height, colorScheme } = one;
+    const { page, trouble } = await open(browser, report(name), { viewport: { width, height }, colorScheme });
+    expect(await page.locator("h1").innerText()).toBe("2 of 6 claims hold.");
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(await page.title()).not.toBe("owned");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("have a line with its band for each scheduler, at the overhead that is chosen", async () => {
+    const { page, trouble } = await open(browser, report("figures"));
+    const line = (ink: string) => pixelsOf(page, "ew-fig4", ink);
+    for (const ink of ["#0072b2", "#d55e00", "#00836a", "#b3548c"]) expect(await line(ink)).toBeGreaterThan(300);
+    // SCAN has a band, Hybrid has none.
+    expect(await line("#00836a")).toBeGreaterThan(3 * (await line("#b3548c")));
+    const plot = page.locator("#ew-fig4 .plot");
+    const value = async () => {
+      await page.mouse.move(0, 0);
+      await plot.hover();
+      return plot.locator(".readout").innerText();
+    };
+    const before = await value();
+    expect(before).toMatch(/^at 16\s/);
+    expect(before).toMatch(/FreeBW-SCAN\s+[0-9.]+ \u00b1\u2009[0-9.]+ requests\/s/);
+    expect(before).toMatch(/FreeBW-Hybrid\s+[0-9.]+ requests\/s/);
+    await page.locator("#ew-fig4").getByRole("button", { name: "0 ms", exact: true }).click();
+    await settle(page);
+    expect(await value()).not.toBe(before);
+    await page.locator("#ew-fig4 .chip", { hasText: "FreeBW-SCAN" }).click();
+    await settle(page);
+    expect(await line("#00836a")).toBe(0);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("have their claims beside them", async () => {
+    const { page } = await open(browser, report("figures"));
+    const claims = page.locator("#ew-fig5 .claims li");
+    expect(await claims.locator(".verdict-word").allInnerTexts()).toEqual(["holds", "does not", "not told"]);
+    await claims.nth(1).locator("summary").click();
+    const words = await claims.nth(1).innerText();
+    for (const part of ["D2", "no number (section 4)", "-9.9 \u00b1 0.5 % at 64", "at 0 ms it does not hold"]) {
+      expect(words).toContain(part);
+    }
     await page.context().close();
   });
 });

@@ -17,6 +17,8 @@ pub mod run;
 pub mod scenario;
 pub mod series;
 pub mod sim;
+mod space;
+mod stretch;
 pub mod survey;
 pub mod trace;
 pub mod validate;

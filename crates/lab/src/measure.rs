@@ -12,6 +12,7 @@ use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, Cost, DriveDone};
 use nearslot_core::metrics::Histogram;
 use nearslot_core::request::{Op, Reply, Request};
+use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 
 use crate::outcome::{Run, Times};
@@ -110,6 +111,8 @@ pub struct Recorder {
     replied: u64,
     bytes: u64,
     in_system: u64,
+    /// Of these, by `Op` code.
+    present: [u64; Op::ALL.len()],
     queue_max: u64,
     /// Requests in the system, integrated over the time of the measured part.
     request_ns: u128,
@@ -161,6 +164,7 @@ impl Recorder {
             replied: 0,
             bytes: 0,
             in_system: 0,
+            present: [0; Op::ALL.len()],
             queue_max: 0,
             request_ns: 0,
             integrated: Instant::ZERO,
@@ -262,7 +266,7 @@ impl Recorder {
             self.request_ns += u128::from(self.in_system) * u128::from(span.0);
             self.busy_ns += u128::from(self.running) * u128::from(span.0);
             if let Some(series) = &mut self.series {
-                series.integrate(now, self.in_system);
+                series.integrate(now, &self.present);
             }
         }
         self.integrated = now;
@@ -302,35 +306,41 @@ impl Observer for Recorder {
     fn arrived(&mut self, now: Instant, request: &Request) {
         self.integrate(now);
         self.in_system += 1;
+        self.present[request.op as usize] += 1;
         self.queue_max = self.queue_max.max(self.in_system);
         if self.since.is_none() && request.id.0 >= self.window.warmup {
             self.begin(now);
         }
-    }
-
-    #[inline]
-    fn started(&mut self, now: Instant, _drive: DriveId, command: &Command) {
-        self.integrate(now);
-        self.running += 1;
-        if let Some(series) = &mut self.series
-            && self.since.is_some()
-        {
-            series.started(now, command);
+        if let Some(series) = &mut self.series {
+            series.arrived(request);
         }
     }
 
     #[inline]
-    fn done(&mut self, now: Instant, _drive: DriveId, _done: &DriveDone) {
+    fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
+        self.integrate(now);
+        self.running += 1;
+        if let Some(series) = &mut self.series {
+            series.started(now, drive, command, stack);
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.integrate(now);
         self.running -= 1;
+        if let Some(series) = &mut self.series {
+            series.done(drive, done);
+        }
     }
 
     #[inline]
     fn replied(&mut self, now: Instant, reply: &Reply) {
         self.integrate(now);
-        self.in_system -= 1;
-        self.replied += 1;
         let request = &reply.request;
+        self.in_system -= 1;
+        self.present[request.op as usize] -= 1;
+        self.replied += 1;
         self.operations[request.op as usize] += 1;
         if request.id.0 < self.window.warmup {
             return;
@@ -350,6 +360,13 @@ impl Observer for Recorder {
         self.bytes += request.extent.len.bytes();
         if let Some(series) = &mut self.series {
             series.replied(now, response);
+        }
+    }
+
+    #[inline]
+    fn settled(&mut self, now: Instant, stack: &Stack) {
+        if let Some(series) = &mut self.series {
+            series.settled(now, stack);
         }
     }
 }

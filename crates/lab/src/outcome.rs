@@ -166,12 +166,77 @@ pub struct Series {
     pub response_ms: Vec<Option<f64>>,
     /// Mean number in the system in each interval.
     pub queue: Vec<f64>,
-    /// Starts on the drive, some thousands in a row: when, in seconds.
+    /// Of these, reads.
+    pub queue_read: Vec<f64>,
+    /// Of these, writes.
+    pub queue_write: Vec<f64>,
+    /// Commands of the drives, some thousands in a row from the middle of the run: when each started, in seconds.
     pub arm_s: Vec<f64>,
-    /// Where, as a share of the drive's blocks in `0..=1`.
+    /// On which drive.
+    pub arm_drive: Vec<u16>,
+    /// Where its first block lies, as a share of the drive's blocks in `0..=1`.
     pub arm_share: Vec<f64>,
-    /// Cylinder (or the oracle's band) for the same starts.
+    /// Cylinder (or the oracle's band) where the arm was.
+    pub arm_from: Vec<u32>,
+    /// Cylinder of its first block.
     pub arm_band: Vec<u32>,
     /// Whether it was a write.
     pub arm_write: Vec<bool>,
+    /// Whether its address was open until it started, as eager writes have it.
+    pub arm_open: Vec<bool>,
+    /// Command processing, bus and buffer, in milliseconds.
+    pub arm_overhead_ms: Vec<f64>,
+    /// Seek, head switch and settle.
+    pub arm_seek_ms: Vec<f64>,
+    /// Wait for the first sector.
+    pub arm_rotation_ms: Vec<f64>,
+    /// Reading or writing.
+    pub arm_transfer_ms: Vec<f64>,
+    /// What these commands come to; `None` if there are none.
+    pub stretch: Option<Stretch>,
+    /// Where drives were free over time, for the first few that a placement keeps a map of.
+    pub free: Vec<FreeSpace>,
+}
+
+/// What a stretch of consecutive commands comes to, over all its drives.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stretch {
+    /// First start to last end, in seconds.
+    pub span_s: f64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Writes whose address was open until they started.
+    pub open_writes: u64,
+    /// What lies between two reads that follow each other on a drive; `None` if none do.
+    pub gaps: Option<Gaps>,
+}
+
+/// Gaps between reads that follow each other on a drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Gaps {
+    /// How many there are, by the writes in them: 0, 1, 2 and so on; the last counts those with more, too.
+    pub by_writes: Vec<u64>,
+    /// Mean writes in one.
+    pub writes_mean: f64,
+    /// Mean time from the end of a read to where the next one's first sector comes by, in milliseconds.
+    pub ms_mean: f64,
+    /// Of it, mean time in which the arm moved.
+    pub seek_ms_mean: f64,
+    /// Of it, mean time in which the heads only waited for the platter.
+    pub rotation_ms_mean: f64,
+}
+
+/// Free slots of a drive over time, by groups of neighbouring cylinders.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FreeSpace {
+    /// Which drive.
+    pub drive: u16,
+    /// First cylinder of each group, and behind the last one.
+    pub bands: Vec<u32>,
+    /// When, in seconds since the start of the measured part.
+    pub time_s: Vec<f64>,
+    /// Ten thousandths of the slots that were free, by time, then by group.
+    pub free_per_10k: Vec<Vec<u16>>,
 }

@@ -248,7 +248,7 @@ fn watch(
     let series = grid
         .wanted
         .series
-        .then(|| Timeseries::new(blueprint.exact(), blueprint.capacity()));
+        .then(|| Timeseries::new(window, blueprint.exact(), blueprint.capacity()));
     Watch::new(Recorder::new(window, drives as u16, series), window.warmup)
         .with_lane(grid.requests, &point.label)?
         .with_schedule(grid.wanted.schedule.as_ref())

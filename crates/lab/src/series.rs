@@ -1,20 +1,23 @@
-//! What plots need of a run, in bounded memory: a time series whose intervals double when it grows too long, and a
-//! stretch of consecutive arm positions.
+//! What plots need of a run, in bounded memory: a time series whose intervals double when it grows too long, a stretch
+//! of consecutive drive commands (`stretch.rs`), and where the drive was free (`space.rs`).
 
 use nearslot_core::contract::Oracle;
-use nearslot_core::io::Command;
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::metrics::Histogram;
-use nearslot_core::request::Op;
+use nearslot_core::request::{Op, Request};
+use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Duration, Instant};
 
+use crate::measure::Window;
 use crate::outcome::Series;
+use crate::space::Space;
+use crate::stretch::Recording;
 
 /// Intervals of the time series at most; folded to half when reached.
 const INTERVALS_MAX: usize = 512;
 /// Width of an interval at first.
 const WIDTH_FIRST: Duration = Duration::from_ms(1);
-/// Consecutive starts on the drive that are kept.
-const STARTS_MAX: usize = 3_000;
 /// Points of a distribution at most.
 const POINTS_MAX: usize = 800;
 
@@ -24,9 +27,8 @@ pub struct Timeseries {
     integrated: Instant,
     width: Duration,
     intervals: Vec<Interval>,
-    locator: Box<dyn Oracle>,
-    capacity: Blocks,
-    arm: Series,
+    commands: Recording,
+    space: Space,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -34,6 +36,8 @@ struct Interval {
     replies: u64,
     response_ns: u128,
     request_ns: u128,
+    read_ns: u128,
+    write_ns: u128,
 }
 
 impl Interval {
@@ -41,35 +45,47 @@ impl Interval {
         self.replies += other.replies;
         self.response_ns += other.response_ns;
         self.request_ns += other.request_ns;
+        self.read_ns += other.read_ns;
+        self.write_ns += other.write_ns;
     }
 }
 
 impl Timeseries {
-    /// An empty series; `locator` tells the cylinder of a block.
-    pub fn new(locator: Box<dyn Oracle>, capacity: Blocks) -> Timeseries {
+    /// An empty series of a run that measures `window`; `locator` tells the cylinder of a block.
+    pub fn new(window: Window, locator: Box<dyn Oracle>, capacity: Blocks) -> Timeseries {
         Timeseries {
             begin: Instant::ZERO,
             integrated: Instant::ZERO,
             width: WIDTH_FIRST,
             intervals: Vec::with_capacity(INTERVALS_MAX),
-            locator,
-            capacity,
-            arm: Series::default(),
+            commands: Recording::new(window, locator, capacity),
+            space: Space::default(),
         }
     }
 
     pub(crate) fn begin(&mut self, now: Instant) {
         (self.begin, self.integrated) = (now, now);
+        self.space.begin(now);
     }
 
-    /// `in_system` requests were there since the last call.
-    pub(crate) fn integrate(&mut self, now: Instant, in_system: u64) {
+    #[inline]
+    pub(crate) fn arrived(&mut self, request: &Request) {
+        self.commands.arrived(request);
+    }
+
+    /// So many requests of each `Op` code were there since the last call.
+    pub(crate) fn integrate(&mut self, now: Instant, present: &[u64; Op::ALL.len()]) {
+        let all = u128::from(present.iter().sum::<u64>());
+        let of = |op: Op| u128::from(present[op as usize]);
         while self.integrated < now {
             let index = self.index(self.integrated);
             let end = self.begin + Duration((index as u64 + 1) * self.width.0);
             let until = end.min(now);
-            let span = until.since(self.integrated);
-            self.intervals[index].request_ns += u128::from(in_system) * u128::from(span.0);
+            let span = u128::from(until.since(self.integrated).0);
+            let interval = &mut self.intervals[index];
+            interval.request_ns += all * span;
+            interval.read_ns += of(Op::Read) * span;
+            interval.write_ns += of(Op::Write) * span;
             self.integrated = until;
         }
     }
@@ -80,15 +96,26 @@ impl Timeseries {
         self.intervals[index].response_ns += u128::from(response.0);
     }
 
-    pub(crate) fn started(&mut self, now: Instant, command: &Command) {
-        if self.arm.arm_s.len() < STARTS_MAX && command.op != Op::Flush {
-            self.arm.arm_s.push(seconds(now.since(self.begin)));
-            self.arm
-                .arm_share
-                .push(command.at.0 as f64 / self.capacity.0 as f64);
-            self.arm.arm_band.push(self.locator.locate(command.at).band);
-            self.arm.arm_write.push(command.op == Op::Write);
-        }
+    #[inline]
+    pub(crate) fn started(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        command: &Command,
+        stack: &Stack,
+    ) {
+        self.commands
+            .started(now, drive, command, || stack.was_open(command.io));
+    }
+
+    #[inline]
+    pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone) {
+        self.commands.done(drive, done);
+    }
+
+    #[inline]
+    pub(crate) fn settled(&mut self, now: Instant, stack: &Stack) {
+        self.space.settled(now, stack);
     }
 
     /// The interval of `now`, made if it is new; intervals double when there would be too many.
@@ -113,8 +140,10 @@ impl Timeseries {
         self.width = Duration(self.width.0 * 2);
     }
 
-    pub(crate) fn finish(mut self, end: Instant, response: &Histogram) -> Series {
-        let mut series = std::mem::take(&mut self.arm);
+    pub(crate) fn finish(self, end: Instant, response: &Histogram) -> Series {
+        let mut series = Series::default();
+        self.commands.finish(self.begin, &mut series);
+        series.free = self.space.finish();
         for (index, interval) in self.intervals.iter().enumerate() {
             let start = self.begin + Duration(index as u64 * self.width.0);
             if start >= end {
@@ -123,7 +152,10 @@ impl Timeseries {
             let span = seconds((start + self.width).min(end).since(start));
             series.time_s.push(seconds(start.since(self.begin)));
             series.rate_rps.push(interval.replies as f64 / span);
-            series.queue.push(interval.request_ns as f64 / 1e9 / span);
+            let present = |ns: u128| ns as f64 / 1e9 / span;
+            series.queue.push(present(interval.request_ns));
+            series.queue_read.push(present(interval.read_ns));
+            series.queue_write.push(present(interval.write_ns));
             let mean = interval.response_ns as f64 / 1e6 / interval.replies.max(1) as f64;
             series
                 .response_ms
@@ -152,6 +184,6 @@ fn distribution(response: &Histogram, series: &mut Series) {
     }
 }
 
-fn seconds(span: Duration) -> f64 {
+pub(crate) fn seconds(span: Duration) -> f64 {
     span.0 as f64 / 1e9
 }

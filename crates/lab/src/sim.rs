@@ -20,12 +20,14 @@ use crate::workload::Workload;
 pub trait Observer {
     /// A request came.
     fn arrived(&mut self, _now: Instant, _request: &Request) {}
-    /// A drive began a command.
-    fn started(&mut self, _now: Instant, _drive: DriveId, _command: &Command) {}
+    /// A drive began a command of this stack.
+    fn started(&mut self, _now: Instant, _drive: DriveId, _command: &Command, _stack: &Stack) {}
     /// A drive ended a command.
     fn done(&mut self, _now: Instant, _drive: DriveId, _done: &DriveDone) {}
     /// A request was answered.
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}
+    /// Everything that an event led to has been carried out.
+    fn settled(&mut self, _now: Instant, _stack: &Stack) {}
 }
 
 /// Sees nothing.
@@ -90,6 +92,7 @@ pub fn run(
         now = due;
         deliver(now, source, stack, &mut drives, workload, observer);
         drain(now, stack, &mut drives, workload, observer);
+        observer.settled(now, stack);
         events += 1;
         if events.is_multiple_of(LOOK_EVERY) {
             control
@@ -171,7 +174,7 @@ fn drain(
     while let Some(action) = stack.poll() {
         match action {
             Action::Start(drive, command) => {
-                observer.started(now, drive, &command);
+                observer.started(now, drive, &command, stack);
                 drives.submit(now, drive, &command);
             }
             Action::Reply(reply) => {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::request::{Op, Reply, Request};
+use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
 use crate::measure::Recorder;
@@ -80,8 +81,8 @@ impl Observer for Watch {
     }
 
     #[inline]
-    fn started(&mut self, now: Instant, drive: DriveId, command: &Command) {
-        self.recorder.started(now, drive, command);
+    fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
+        self.recorder.started(now, drive, command, stack);
     }
 
     #[inline]
@@ -102,6 +103,11 @@ impl Observer for Watch {
         {
             self.fail(error.into());
         }
+    }
+
+    #[inline]
+    fn settled(&mut self, now: Instant, stack: &Stack) {
+        self.recorder.settled(now, stack);
     }
 }
 

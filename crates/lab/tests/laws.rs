@@ -12,6 +12,7 @@ use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::registry::{Env, Forgetful};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
+use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 use nearslot_lab::sim::{self, Control, Observer};
 use nearslot_lab::workload;
@@ -49,7 +50,7 @@ impl Observer for Watch {
         self.present += 1;
     }
 
-    fn started(&mut self, now: Instant, _drive: DriveId, _command: &Command) {
+    fn started(&mut self, now: Instant, _drive: DriveId, _command: &Command, _stack: &Stack) {
         assert!(
             self.started.replace(now).is_none(),
             "the drive does one thing at a time"

@@ -14,6 +14,7 @@ mod stream;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use nearslot_lab::report::{self, Figures, OutputFile};
 use nearslot_lab::scenario::Scenario;
 use pyo3::prelude::*;
 
@@ -29,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::stream::Requests;
     #[pymodule_export]
-    use crate::{list_json, main, scenario_json, show_json};
+    use crate::{figures_html, list_json, main, scenario_json, show_json};
 
     #[pymodule_export]
     #[expect(
@@ -56,6 +57,16 @@ fn list_json(kind: Option<&str>) -> PyResult<String> {
 #[pyfunction]
 fn show_json(name: &str) -> PyResult<String> {
     encode(&nearslot_cli::show_json(name).map_err(Failure::from)?)
+}
+
+/// Writes figures, given as JSON, as a self-contained page.
+#[pyfunction]
+fn figures_html(json: &str, path: PathBuf) -> PyResult<()> {
+    let figures: Figures = serde_json::from_str(json)
+        .map_err(|error| Failure::Input(format!("the figures cannot be read: {error}")))?;
+    let page = report::figures_html(&figures).map_err(Failure::from)?;
+    OutputFile::save(&path, |out| Ok(out.write_all(page.as_bytes())?)).map_err(Failure::from)?;
+    Ok(())
 }
 
 /// The command; gives its exit code. Signals are the command's own business.

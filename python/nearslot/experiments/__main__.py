@@ -10,10 +10,11 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ConfigError, InputError, Interrupted
-from . import EXPERIMENTS, find
+from . import EXPERIMENTS, find, page
 from .frame import Experiment, Options, Outcome
 
 _WORDS = {True: "holds", False: "does NOT hold", None: "not decided"}
@@ -62,6 +63,8 @@ def _run(parsed: argparse.Namespace) -> int:
             _print(outcome)
         if parsed.out is not None:
             _save(experiment, outcome, parsed.out)
+    if parsed.out is not None:
+        _save_page(zip(find(parsed.names), outcomes, strict=True), options, parsed.out)
     if parsed.format == "json":
         found = [outcome.to_dict() for outcome in outcomes]
         print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
@@ -88,6 +91,12 @@ def _save(experiment: Experiment, outcome: Outcome, folder: Path) -> None:
         experiment.draw(outcome, figure)
         written.append(figure)
     print("  wrote " + ", ".join(str(path) for path in written), file=sys.stderr)
+
+
+def _save_page(found: Iterable[tuple[Experiment, Outcome]], options: Options, folder: Path) -> None:
+    path = folder / "figures.html"
+    if page.save(found, options, path):
+        print(f"wrote {path}: all figures as one interactive page", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,6 +13,7 @@ from .crossover import crossovers
 from .eager import PUBLISHED, Sweep, overheads, sweeps
 from .figures import lines
 from .frame import Claim, Experiment, Mean, Options, Outcome, percent, ratios
+from .page import Chart
 
 DEPTHS = (2, 4, 8, 16, 32, 64, 128)
 LONG = 64.0
@@ -220,4 +221,11 @@ EXPERIMENT = Experiment(
     source=f"{eager.SOURCE}, figure 4",
     run=run,
     draw=draw,
+    chart=Chart(
+        axis="depth",
+        label="queue length",
+        setup="reads and writes half and half",
+        names=PUBLISHED,
+        logarithmic=True,
+    ),
 )

@@ -12,6 +12,7 @@ from .eager import PUBLISHED, Sweep, overheads, sweeps
 from .ew_fig4 import Verdict, decide
 from .figures import lines
 from .frame import Claim, Experiment, Options, Outcome, percent, ratios
+from .page import Chart
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 QUICK = (0.0, 0.1, 0.4, 0.5, 0.9, 0.95, 1.0)
@@ -201,4 +202,10 @@ EXPERIMENT = Experiment(
     source=f"{eager.SOURCE}, figure 5",
     run=run,
     draw=draw,
+    chart=Chart(
+        axis="read_share",
+        label="share of reads",
+        setup="a queue of 64",
+        names={**PUBLISHED, "SATF": "satf"},
+    ),
 )

@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import config_error
+
+if TYPE_CHECKING:
+    from .page import Chart
 
 # Two-sided 95 % points of Student's t by degrees of freedom.
 _STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
@@ -111,6 +114,7 @@ class Experiment:
         source: Where it was published.
         run: Does it.
         draw: Draws it from the outcome into a file, as the paper does; None if it has no figure.
+        chart: What the interactive page draws of it; None if that shows nothing.
     """
 
     name: str
@@ -118,6 +122,7 @@ class Experiment:
     source: str
     run: Callable[[Options], Outcome]
     draw: Callable[[Outcome, Path], None] | None = None
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True)

@@ -1,110 +1,195 @@
-// Where the arm was: every start on the drive, in order, reads and writes apart in ink and in shape.
+// The arm's way over the cylinders, command by command: sloped while it seeks, level while it waits for the platter. Reads
+// are discs, eager writes filled diamonds, writes in place open ones.
 
-import { count, percent, span, tick } from "../format";
-import type { Run } from "../wire";
+import { count, duration, tick } from "../format";
+import type { ArmInks } from "../view.svelte";
+import type { Run, Series } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
-import { inside, lastAtMost, seen } from "./marks";
+import { inside, lastAtMost } from "./marks";
 
-export interface Inks {
-  read: string;
-  write: string;
-  path: string;
+/** Commands of one drive, with times in milliseconds since the stretch began. */
+export interface Way {
+  start: number[];
+  /** The arm begins to move. */
+  moves: number[];
+  /** It has arrived. */
+  there: number[];
+  /** The first sector comes by. */
+  begins: number[];
+  end: number[];
+  from: number[];
+  to: number[];
+  kind: Kind[];
 }
+
+export type Kind = "read" | "eager" | "write";
+const WORDS: Record<Kind, string> = { read: "read", eager: "eager write", write: "write in place" };
+
+/** How far from a mark the cursor still means it, in CSS pixels. */
+const REACH = 28;
 
 export function arm(element: HTMLElement, label: string): Chart {
   return chart(element, {
-    title: `Arm position over time, ${label}`,
-    x: { label: "seconds since the start of the measured part", ticks: tick },
-    y: { label: "place on the drive, %", ticks: (share) => tick(share * 100) },
-    height: 340,
+    title: `The arm's way over time, ${label}`,
+    x: { label: "milliseconds since the stretch began", ticks: tick },
+    y: { label: "cylinder", ticks: tick },
+    height: 300,
+    key: "arm",
   });
 }
 
-/** The part of the drive that the starts of some runs are in, with a margin. */
+/** Drives that a run's commands went to. */
+export function drives(runs: readonly Run[]): number[] {
+  const all = new Set(runs.flatMap((run) => run.series?.arm_drive ?? []));
+  return [...all].sort((one, other) => one - other);
+}
+
+export function way(series: Series, drive: number): Way {
+  const found: Way = { start: [], moves: [], there: [], begins: [], end: [], from: [], to: [], kind: [] };
+  const zero = series.arm_s[0] ?? 0;
+  series.arm_s.forEach((second, index) => {
+    if (series.arm_drive[index] !== drive) return;
+    const start = (second - zero) * 1e3;
+    const moves = start + series.arm_overhead_ms[index]!;
+    const there = moves + series.arm_seek_ms[index]!;
+    const begins = there + series.arm_rotation_ms[index]!;
+    found.start.push(start);
+    found.moves.push(moves);
+    found.there.push(there);
+    found.begins.push(begins);
+    found.end.push(begins + series.arm_transfer_ms[index]!);
+    found.from.push(series.arm_from[index]!);
+    found.to.push(series.arm_band[index]!);
+    found.kind.push(!series.arm_write[index] ? "read" : series.arm_open[index] ? "eager" : "write");
+  });
+  return found;
+}
+
+/** The cylinders that some runs use, with a margin. */
 export function used(runs: readonly Run[]): Extent {
-  let [low, high] = [1, 0];
+  let [low, high] = [Infinity, -Infinity];
   for (const run of runs) {
-    for (const share of run.series?.arm_share ?? []) {
-      low = Math.min(low, share);
-      high = Math.max(high, share);
+    for (const band of [...(run.series?.arm_band ?? []), ...(run.series?.arm_from ?? [])]) {
+      low = Math.min(low, band);
+      high = Math.max(high, band);
     }
   }
-  // A single track still needs an axis.
-  const margin = Math.max((high - low) * 0.04, 1e-6);
+  if (low > high) return [0, 1];
+  // A single cylinder still needs an axis.
+  const margin = Math.max((high - low) * 0.03, 1);
   return [low - margin, high + margin];
 }
 
-export function scene(run: Run, y: Extent, inks: Inks): Scene {
-  const { arm_s, arm_share, arm_band, arm_write } = run.series!;
-  const draw = (pen: Pen) =>
-    inside(pen, () => {
-      const [from, to] = seen(arm_s, pen.seen);
-      path(pen, run, from, to, inks.path);
-      for (const write of [false, true]) dots(pen, run, from, to, write, write ? inks.write : inks.read);
-    });
-  const read = (seconds: number, _y: number, near: (x: number, y: number) => number) => {
-    const middle = lastAtMost(arm_s, seconds);
-    let best = { index: -1, distance: 24 };
-    for (let index = Math.max(0, middle - 60); index < Math.min(arm_s.length, middle + 60); index++) {
-      const distance = near(arm_s[index]!, arm_share[index]!);
-      if (distance < best.distance) best = { index, distance };
-    }
-    if (best.index < 0) return null;
-    const { index } = best;
-    const ink = arm_write[index] ? inks.write : inks.read;
-    const at: [number, number] = [arm_s[index]!, arm_share[index]!];
-    return {
-      title: `${arm_write[index] ? "write" : "read"} at ${span(arm_s[index]!)}`,
-      readings: [
-        { ink, label: "cylinder", value: count(arm_band[index]!), at },
-        { ink, label: "of the blocks", value: percent(arm_share[index]!, 2) },
-      ],
-    };
-  };
-  const last = arm_s.at(-1)!;
-  const first = arm_s[0]!;
-  return { x: [first, last > first ? last : first + 1], y, draw, read };
+/** How long the longest of some stretches is. */
+export function longest(runs: readonly Run[]): number {
+  return Math.max(...runs.map((run) => (run.series?.stretch?.span_s ?? 0) * 1e3), 1e-3);
 }
 
-/** The way from start to start, faint. */
-function path(pen: Pen, run: Run, from: number, to: number, ink: string): void {
-  const { arm_s, arm_share } = run.series!;
+export function scene(way: Way, x: Extent, y: Extent, inks: ArmInks): Scene {
+  const draw = (pen: Pen) =>
+    inside(pen, () => {
+      const from = Math.max(0, lastAtMost(way.start, pen.seen[0]) - 1);
+      const to = Math.min(way.start.length - 1, lastAtMost(way.start, pen.seen[1]) + 1);
+      waits(pen, way, from, to, inks.wait);
+      path(pen, way, from, to, inks.path);
+      for (const kind of ["write", "read", "eager"] as const) {
+        marks(pen, way, from, to, kind, kind === "read" ? inks.read : inks.write, inks.ground);
+      }
+    });
+  const read = (ms: number, _y: number, near: (x: number, y: number) => number) => {
+    const middle = lastAtMost(way.begins, ms);
+    let best = { index: -1, distance: REACH };
+    for (let index = Math.max(0, middle - 60); index < Math.min(way.start.length, middle + 60); index++) {
+      const distance = near(way.begins[index]!, way.to[index]!);
+      if (distance < best.distance) best = { index, distance };
+    }
+    return best.index < 0 ? null : told(way, best.index, inks);
+  };
+  return { x, y, draw, read };
+}
+
+function told(way: Way, index: number, inks: ArmInks): ReturnType<Scene["read"]> {
+  const kind = way.kind[index]!;
+  const ink = kind === "read" ? inks.read : inks.write;
+  const at: [number, number] = [way.begins[index]!, way.to[index]!];
+  const [from, to] = [way.from[index]!, way.to[index]!];
+  const row = (label: string, value: string) => ({ ink, label, value });
+  return {
+    title: `${WORDS[kind]}, started at ${duration(way.start[index]!)}`,
+    readings: [
+      { ...row("cylinder", from === to ? count(to) : `${count(from)} \u2192 ${count(to)}`), at },
+      row("overhead", duration(way.moves[index]! - way.start[index]!)),
+      row("seek", duration(way.there[index]! - way.moves[index]!)),
+      row("rotation", duration(way.begins[index]! - way.there[index]!)),
+      row("transfer", duration(way.end[index]! - way.begins[index]!)),
+    ],
+  };
+}
+
+/** Bars where the heads only wait for the platter: time that a write could have used. */
+function waits(pen: Pen, way: Way, from: number, to: number, ink: string): void {
+  const { ctx, scale } = pen;
+  ctx.beginPath();
+  for (let index = from; index <= to; index++) {
+    const y = pen.y(way.to[index]!);
+    ctx.moveTo(pen.x(way.there[index]!), y);
+    ctx.lineTo(pen.x(way.begins[index]!), y);
+  }
+  ctx.strokeStyle = ink;
+  ctx.lineWidth = 7 * scale;
+  ctx.stroke();
+}
+
+function path(pen: Pen, way: Way, from: number, to: number, ink: string): void {
   const { ctx } = pen;
   ctx.beginPath();
-  for (let index = from; index <= to; index++) ctx.lineTo(pen.x(arm_s[index]!), pen.y(arm_share[index]!));
+  for (let index = from; index <= to; index++) {
+    const [before, after] = [pen.y(way.from[index]!), pen.y(way.to[index]!)];
+    ctx.lineTo(pen.x(way.start[index]!), before);
+    ctx.lineTo(pen.x(way.moves[index]!), before);
+    ctx.lineTo(pen.x(way.there[index]!), after);
+    ctx.lineTo(pen.x(way.end[index]!), after);
+  }
   ctx.strokeStyle = ink;
-  ctx.lineWidth = pen.scale;
+  ctx.lineWidth = 1.1 * pen.scale;
   ctx.lineJoin = "round";
   ctx.stroke();
 }
 
-/** Reads are discs, writes are open diamonds; both shrink when there are many. */
-function dots(pen: Pen, run: Run, from: number, to: number, write: boolean, ink: string): void {
-  const { arm_s, arm_share, arm_write } = run.series!;
+/** Marks where the transfer begins; smaller when there are many. */
+function marks(pen: Pen, way: Way, from: number, to: number, kind: Kind, ink: string, ground: string): void {
   const { ctx, scale } = pen;
   const room = (pen.right - pen.left) / scale / Math.max(to - from, 1);
-  const r = Math.min(3.2, Math.max(1.3, 0.9 + room)) * scale;
+  const r = Math.min(4, Math.max(1.4, 0.9 + room * 0.45)) * scale;
   ctx.beginPath();
   for (let index = from; index <= to; index++) {
-    if (arm_write[index] !== write) continue;
-    const [x, y] = [pen.x(arm_s[index]!), pen.y(arm_share[index]!)];
-    if (write) {
-      ctx.moveTo(x, y - 1.3 * r);
-      ctx.lineTo(x + 1.3 * r, y);
-      ctx.lineTo(x, y + 1.3 * r);
-      ctx.lineTo(x - 1.3 * r, y);
-      ctx.closePath();
-    } else {
+    if (way.kind[index] !== kind) continue;
+    const [x, y] = [pen.x(way.begins[index]!), pen.y(way.to[index]!)];
+    if (kind === "read") {
       ctx.moveTo(x + r, y);
       ctx.arc(x, y, r, 0, 2 * Math.PI);
+    } else {
+      diamond(ctx, x, y, 1.3 * r);
     }
   }
-  if (write) {
+  if (kind === "write") {
     ctx.strokeStyle = ink;
-    ctx.lineWidth = 1.2 * scale;
+    ctx.lineWidth = 1.3 * scale;
     ctx.stroke();
-  } else {
-    ctx.fillStyle = ink;
-    ctx.fill();
+    return;
   }
+  // A thin halo keeps marks apart that touch.
+  ctx.strokeStyle = ground;
+  ctx.lineWidth = 1.2 * scale;
+  if (r > 2 * scale) ctx.stroke();
+  ctx.fillStyle = ink;
+  ctx.fill();
+}
+
+function diamond(ctx: CanvasRenderingContext2D, x: number, y: number, r: number): void {
+  ctx.moveTo(x, y - r);
+  ctx.lineTo(x + r, y);
+  ctx.lineTo(x, y + r);
+  ctx.lineTo(x - r, y);
+  ctx.closePath();
 }

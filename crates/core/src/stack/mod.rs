@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use slab::Slab;
 
 use crate::contract::{Drives, Oracle, Placement, Scheduler};
-use crate::freemap::Slot;
+use crate::freemap::{FreeMap, Slot};
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Cost, Data, DriveDone, Io, Origin, Plan, PlannedIo, Tag, Target};
 use crate::request::{Reply, Request, Status, Timeline};
@@ -153,6 +153,21 @@ impl Stack {
     /// Requests answered so far.
     pub fn replied(&self) -> u64 {
         self.replied
+    }
+
+    /// Drives below it.
+    pub fn drives(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Where open I/Os to this drive may land, at this instant; none if the placement leaves no address open.
+    pub fn free(&self, drive: DriveId) -> Option<&FreeMap> {
+        self.placement.free(drive)
+    }
+
+    /// Whether the address of an I/O that is under way was open until it was dispatched.
+    pub fn was_open(&self, io: IoId) -> bool {
+        io != Command::ARM && self.ios[io.index()].io.open
     }
 
     /// I/Os that wait in front of drives.

@@ -40,12 +40,16 @@ struct Payload<'a> {
 pub fn html(results: &Results, inspection: Option<&Inspection>) -> Result<String, ReportError> {
     check(results)?;
     check_series(results)?;
+    let profile = inspection.map(Profile::of);
+    page(&Payload { results, profile })
+}
+
+/// The page with data in it.
+pub(super) fn page(payload: &impl Serialize) -> Result<String, ReportError> {
     let (before, after) = PAGE
         .split_once(CUT_MARK)
         .expect("a test finds the mark in the page");
     let mut json = Vec::new();
-    let profile = inspection.map(Profile::of);
-    let payload = Payload { results, profile };
     payload.serialize(&mut Serializer::with_formatter(&mut json, PageFormatter))?;
     let json = String::from_utf8(json).expect("JSON is UTF-8");
     let mut page = String::with_capacity(PAGE.len() + json.len());
@@ -60,16 +64,7 @@ fn check_series(results: &Results) -> Result<(), ReportError> {
     for run in &results.runs {
         let Some(series) = &run.series else { continue };
         let known = series.response_ms.iter().flatten();
-        let lists = [
-            ("cdf_ms", &series.cdf_ms),
-            ("cdf_share", &series.cdf_share),
-            ("time_s", &series.time_s),
-            ("rate_rps", &series.rate_rps),
-            ("queue", &series.queue),
-            ("arm_s", &series.arm_s),
-            ("arm_share", &series.arm_share),
-        ];
-        let named = lists
+        let named = doubles(series)
             .into_iter()
             .flat_map(|(key, list)| list.iter().map(move |one| (key, one)));
         let mut all = named.chain(known.map(|value| ("response_ms", value)));
@@ -85,26 +80,63 @@ fn check_series(results: &Results) -> Result<(), ReportError> {
     Ok(())
 }
 
+/// The lists of doubles without holes.
+fn doubles(series: &Series) -> Vec<(&'static str, &Vec<f64>)> {
+    let mut lists = vec![
+        ("cdf_ms", &series.cdf_ms),
+        ("cdf_share", &series.cdf_share),
+        ("time_s", &series.time_s),
+        ("rate_rps", &series.rate_rps),
+        ("queue", &series.queue),
+        ("queue_read", &series.queue_read),
+        ("queue_write", &series.queue_write),
+        ("arm_s", &series.arm_s),
+        ("arm_share", &series.arm_share),
+        ("arm_overhead_ms", &series.arm_overhead_ms),
+        ("arm_seek_ms", &series.arm_seek_ms),
+        ("arm_rotation_ms", &series.arm_rotation_ms),
+        ("arm_transfer_ms", &series.arm_transfer_ms),
+    ];
+    lists.extend(series.free.iter().map(|free| ("free.time_s", &free.time_s)));
+    lists
+}
+
 fn check_lengths(label: &str, series: &Series) -> Result<(), ReportError> {
+    let points = [series.cdf_ms.len(), series.cdf_share.len()];
     let intervals = [
+        series.time_s.len(),
         series.rate_rps.len(),
         series.response_ms.len(),
         series.queue.len(),
+        series.queue_read.len(),
+        series.queue_write.len(),
     ];
-    let starts = [
+    let commands = [
+        series.arm_s.len(),
+        series.arm_drive.len(),
         series.arm_share.len(),
+        series.arm_from.len(),
         series.arm_band.len(),
         series.arm_write.len(),
+        series.arm_open.len(),
+        series.arm_overhead_ms.len(),
+        series.arm_seek_ms.len(),
+        series.arm_rotation_ms.len(),
+        series.arm_transfer_ms.len(),
     ];
-    let uneven = [
-        ("cdf_ms", series.cdf_ms.len() != series.cdf_share.len()),
-        (
-            "time_s",
-            intervals.iter().any(|len| *len != series.time_s.len()),
-        ),
-        ("arm_s", starts.iter().any(|len| *len != series.arm_s.len())),
+    let mut groups: Vec<(&str, Vec<usize>)> = vec![
+        ("cdf_ms", points.to_vec()),
+        ("time_s", intervals.to_vec()),
+        ("arm_s", commands.to_vec()),
     ];
-    match uneven.iter().find(|(_, uneven)| *uneven) {
+    for free in &series.free {
+        let snapshots = vec![free.time_s.len(), free.free_per_10k.len()];
+        let shares = free.free_per_10k.iter().map(|shares| shares.len() + 1);
+        groups.push(("free.time_s", snapshots));
+        groups.push(("free.bands", shares.chain([free.bands.len()]).collect()));
+    }
+    let uneven = |(_, lengths): &&(&str, Vec<usize>)| lengths.iter().any(|len| *len != lengths[0]);
+    match groups.iter().find(uneven) {
         None => Ok(()),
         Some((key, _)) => Err(ReportError::Encode(format!(
             "series.{key} of run {label:?} and the lists beside it differ in length"

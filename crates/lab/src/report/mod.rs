@@ -14,6 +14,7 @@ use crate::outcome::Results;
 
 mod columns;
 mod csv;
+pub mod figures;
 mod file;
 mod html;
 mod parquet;
@@ -21,6 +22,7 @@ mod profile;
 mod requests;
 mod table;
 
+pub use figures::{Figures, figures_html};
 pub use file::{OutputFile, SharedOutput};
 pub use html::{CUT_MARK, html};
 pub use parquet::record_batch;

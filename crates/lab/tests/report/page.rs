@@ -4,16 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nearslot_lab::outcome::Results;
-use nearslot_lab::report::html;
+use nearslot_lab::report::{Figures, figures_html, html};
 use serde_json::Value;
 
+use crate::figures::figures;
 use crate::sample::{FULL, SMALL, inspection, ranking, results};
 
 const HOSTILE: &str = "</script><script>document.title='owned'</script>\
     <img src=x onerror=\"document.title='owned'\">\u{2028}\u{202e}'\"`&amp;.blktrace";
 
-fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/fixtures/results.json")
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../web/fixtures")
+        .join(name)
 }
 
 /// What stands in the page's data element.
@@ -83,6 +86,19 @@ fn bare() -> Results {
     results
 }
 
+/// The sample without eager writes.
+fn in_place() -> Results {
+    let mut results = results(SMALL);
+    for series in results
+        .runs
+        .iter_mut()
+        .filter_map(|run| run.series.as_mut())
+    {
+        series.arm_open.fill(false);
+    }
+    results
+}
+
 #[test]
 fn data_are_inlined_whole_and_inert() {
     let page = html(&hostile(), None).unwrap();
@@ -126,6 +142,14 @@ fn series_that_cannot_be_drawn_are_refused() {
             .to_string()
             .contains("series.time_s")
     );
+    let mut short = results(SMALL);
+    short.runs[4].series.as_mut().unwrap().free[0].free_per_10k[3].pop();
+    assert!(
+        html(&short, None)
+            .unwrap_err()
+            .to_string()
+            .contains("series.free.bands")
+    );
     let mut infinite = results(SMALL);
     infinite.runs[1].series.as_mut().unwrap().response_ms[3] = Some(f64::INFINITY);
     let words = html(&infinite, None).unwrap_err().to_string();
@@ -135,20 +159,58 @@ fn series_that_cannot_be_drawn_are_refused() {
     );
 }
 
-/// The page's tests read this file; `UPDATE_FIXTURES=1` writes it anew.
+/// The page's tests read these files; `UPDATE_FIXTURES=1` writes them anew.
 #[test]
-fn the_sample_of_the_page_is_current() {
-    let page = html(&results(SMALL), Some(&inspection(SMALL))).unwrap();
-    let current = payload(&page).to_owned() + "\n";
-    if std::env::var_os("UPDATE_FIXTURES").is_some() {
-        fs::create_dir_all(fixture().parent().unwrap()).unwrap();
-        fs::write(fixture(), &current).unwrap();
+fn the_samples_of_the_page_are_current() {
+    let report = html(&results(SMALL), Some(&inspection(SMALL))).unwrap();
+    let pages = [
+        ("results.json", report),
+        ("figures.json", figures_html(&figures()).unwrap()),
+    ];
+    for (name, page) in pages {
+        let (current, path) = (payload(&page).to_owned() + "\n", fixture(name));
+        if std::env::var_os("UPDATE_FIXTURES").is_some() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &current).unwrap();
+        }
+        let kept = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == current,
+            "{} differs; UPDATE_FIXTURES=1 writes it anew",
+            path.display()
+        );
     }
-    let kept = fs::read_to_string(fixture()).unwrap_or_default();
+}
+
+/// What experiments hand over is read strictly and checked.
+#[test]
+fn figures_that_cannot_be_drawn_are_refused() {
+    let text = serde_json::to_value(figures()).unwrap();
+    let read = |change: &dyn Fn(&mut Value)| {
+        let mut changed = text.clone();
+        change(&mut changed);
+        serde_json::from_value::<Figures>(changed)
+            .map_err(|error| error.to_string())
+            .and_then(|figures| figures_html(&figures).map_err(|error| error.to_string()))
+    };
+    assert!(read(&|_| ()).is_ok());
+    let unknown = read(&|value| value["figures"][0]["colour"] = Value::from("red"));
+    assert!(unknown.unwrap_err().contains("unknown field `colour`"));
+    let newer = read(&|value| value["schema"] = Value::from(2));
+    assert!(newer.unwrap_err().contains("layout 2"));
+    let line = "/figures/0/panels/1/lines/2";
+    let short = read(&|value| value.pointer_mut(line).unwrap()["y"] = Value::from(vec![1.0]));
+    let words = short.unwrap_err();
     assert!(
-        kept == current,
-        "{} differs; UPDATE_FIXTURES=1 writes it anew",
-        fixture().display()
+        words.contains("FreeBW-SCAN") && words.contains("ew-fig4"),
+        "{words}"
+    );
+    let mut infinite = figures();
+    infinite.figures[0].panels[0].lines[0].high[1] = Some(f64::INFINITY);
+    let words = figures_html(&infinite).unwrap_err().to_string();
+    assert!(
+        words.contains("figure ew-fig4") && words.contains("SATF-EW"),
+        "{words}"
     );
 }
 
@@ -163,6 +225,7 @@ fn reports_for_the_browser_test() {
         ("hostile", hostile(), None),
         ("many", many(), None),
         ("bare", bare(), None),
+        ("in-place", in_place(), None),
     ];
     for (name, results, inspection) in reports {
         fs::write(
@@ -170,5 +233,12 @@ fn reports_for_the_browser_test() {
             html(&results, inspection.as_ref()).unwrap(),
         )
         .unwrap();
+    }
+    let mut odd = figures();
+    odd.figures[0].question = HOSTILE.to_owned();
+    odd.figures[1].claims[0].found = HOSTILE.to_owned();
+    for (name, figures) in [("figures", figures()), ("odd-figures", odd)] {
+        let page = figures_html(&figures).unwrap();
+        fs::write(folder.join(name).with_extension("html"), page).unwrap();
     }
 }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use nearslot_core::rng::Rng;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
-use nearslot_lab::outcome::{Rank, Results, Run, SCHEMA, Series, Times, TraceInfo};
+use nearslot_lab::outcome::{
+    FreeSpace, Gaps, Rank, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
+};
 use nearslot_lab::trace::{Header, Record, TraceOp};
 
 const CYLINDERS: u64 = 6_962;
@@ -51,6 +53,7 @@ struct Ask {
 #[derive(Clone, Copy)]
 struct Done {
     ask: Ask,
+    from: u64,
     started: u64,
     seek: u64,
     rotation: u64,
@@ -188,6 +191,7 @@ fn serve(policy: &str, asks: &[Ask]) -> Vec<Done> {
         let end = now + OVERHEAD_NS + seek + rotation + transfer;
         done.push(Done {
             ask,
+            from: at,
             started: now,
             seek,
             rotation,
@@ -283,7 +287,7 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
         queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
         simulated_in_s: 0.018,
-        series: Some(series(kept, begin, size)),
+        series: Some(series(kept, begin, size, policy)),
     }
 }
 
@@ -294,6 +298,7 @@ fn config(policy: &str) -> serde_json::Value {
     }
     serde_json::json!({
         "drive": {"name": "seagate-cheetah-9lp", "buffer": "off", "cylinders": CYLINDERS, "rpm": 10_025},
+        "drives": 1,
         "oracle": {"name": "exact"},
         "place": {"name": "linear"},
         "sched": sched,
@@ -334,8 +339,23 @@ fn times(all: &[u64]) -> Option<Times> {
     })
 }
 
-fn series(kept: &[Done], begin: u64, size: Size) -> Series {
+/// Policies whose writes are said to go wherever the arm is.
+fn is_eager(policy: &str) -> bool {
+    policy.ends_with("satf")
+}
+
+fn series(kept: &[Done], begin: u64, size: Size, policy: &str) -> Series {
     let mut series = Series::default();
+    distribution(kept, size, &mut series);
+    intervals(kept, begin, size, &mut series);
+    commands(&kept[..size.starts], begin, is_eager(policy), &mut series);
+    if is_eager(policy) {
+        series.free.push(free_space(*series.time_s.last().unwrap()));
+    }
+    series
+}
+
+fn distribution(kept: &[Done], size: Size, series: &mut Series) {
     let mut sorted: Vec<u64> = kept
         .iter()
         .map(|done| done.end - done.ask.arrived)
@@ -355,14 +375,20 @@ fn series(kept: &[Done], begin: u64, size: Size) -> Series {
             .cdf_share
             .push((index + 1) as f64 / sorted.len() as f64);
     }
+}
+
+fn intervals(kept: &[Done], begin: u64, size: Size, series: &mut Series) {
     let width = (kept[kept.len() - 1].end - begin) / size.intervals as u64 + 1;
     for interval in 0..size.intervals as u64 {
         let (from, to) = (begin + interval * width, begin + (interval + 1) * width);
         let inside = kept.iter().filter(|done| (from..to).contains(&done.end));
         let responses: Vec<u64> = inside.map(|done| done.end - done.ask.arrived).collect();
-        let present = kept
-            .iter()
-            .map(|done| done.end.min(to).saturating_sub(done.ask.arrived.max(from)));
+        let present = |writes: bool| {
+            let chosen = kept.iter().filter(|done| done.ask.write == writes);
+            let spans =
+                chosen.map(|done| done.end.min(to).saturating_sub(done.ask.arrived.max(from)));
+            spans.sum::<u64>() as f64 / width as f64
+        };
         series.time_s.push(seconds(from - begin));
         series
             .rate_rps
@@ -370,19 +396,62 @@ fn series(kept: &[Done], begin: u64, size: Size) -> Series {
         series
             .response_ms
             .push(times(&responses).map(|times| times.mean));
-        series
-            .queue
-            .push(present.sum::<u64>() as f64 / width as f64);
+        series.queue.push(present(false) + present(true));
+        series.queue_read.push(present(false));
+        series.queue_write.push(present(true));
     }
-    for done in kept.iter().take(size.starts) {
+}
+
+fn commands(done: &[Done], begin: u64, eager: bool, series: &mut Series) {
+    for done in done {
         series.arm_s.push(seconds(done.started - begin));
+        series.arm_drive.push(0);
         series
             .arm_share
             .push(done.ask.cylinder as f64 / CYLINDERS as f64);
+        series.arm_from.push(done.from as u32);
         series.arm_band.push(done.ask.cylinder as u32);
         series.arm_write.push(done.ask.write);
+        series.arm_open.push(done.ask.write && eager);
+        series.arm_overhead_ms.push(ms(OVERHEAD_NS));
+        series.arm_seek_ms.push(ms(done.seek));
+        series.arm_rotation_ms.push(ms(done.rotation));
+        series.arm_transfer_ms.push(ms(done.transfer));
     }
-    series
+    let writes = done.iter().filter(|done| done.ask.write).count() as u64;
+    series.stretch = Some(Stretch {
+        span_s: seconds(done[done.len() - 1].end - done[0].started),
+        reads: done.len() as u64 - writes,
+        writes,
+        open_writes: if eager { writes } else { 0 },
+        gaps: Some(Gaps {
+            by_writes: vec![130, 48, 20, 9, 3, 1, 0, 0, 1],
+            writes_mean: 0.65,
+            ms_mean: 12.25,
+            seek_ms_mean: 6.5,
+            rotation_ms_mean: 3.5,
+        }),
+    });
+}
+
+/// A hollow that a sweeping writer leaves, wandering over the drive.
+fn free_space(last_s: f64) -> FreeSpace {
+    let (groups, snapshots) = (32, 40);
+    let share = |time: u64, group: u64| {
+        let distance = (group + groups - time * 3 / 4 % groups) % groups;
+        (3_500 + 100 * distance) as u16
+    };
+    let bands = (0..=groups).map(|group| (group * CYLINDERS / groups) as u32);
+    FreeSpace {
+        drive: 0,
+        bands: bands.collect(),
+        time_s: (0..snapshots)
+            .map(|time| last_s * time as f64 / snapshots as f64)
+            .collect(),
+        free_per_10k: (0..snapshots)
+            .map(|time| (0..groups).map(|group| share(time, group)).collect())
+            .collect(),
+    }
 }
 
 fn ms(ns: u64) -> f64 {

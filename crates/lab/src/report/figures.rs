@@ -1,0 +1,154 @@
+//! Published figures, repeated: lines with their confidence bands on the page, beside the claims that were decided on them.
+//!
+//! The experiments are written in Python; this is the form in which they hand over what is to be shown. The page is the
+//! one of [`html`](super::html()), with these data in place of results. `web/fixtures/figures.json` is a sample.
+
+use serde::{Deserialize, Serialize};
+
+use super::ReportError;
+use super::html::page;
+
+/// Version of the layout; grows when a key changes its meaning or goes away.
+pub const FIGURES_SCHEMA: u32 = 1;
+
+/// What one page shows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figures {
+    /// [`FIGURES_SCHEMA`].
+    pub schema: u32,
+    /// Version of nearslot.
+    pub version: String,
+    /// In the order of the page.
+    pub figures: Vec<Figure>,
+}
+
+/// One figure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Of the experiment, on the command line.
+    pub name: String,
+    /// What it asks.
+    pub question: String,
+    /// Where it was published.
+    pub source: String,
+    /// What all of its runs have in common, in words.
+    pub setup: String,
+    /// Seeds of the runs.
+    pub seeds: Vec<u64>,
+    /// What is drawn to the right.
+    pub x: Axis,
+    /// What is drawn upwards, from 0.
+    pub y: Axis,
+    /// What tells the panels apart, such as `overhead of a request`.
+    pub panels_by: String,
+    /// One is seen at a time; the last at first.
+    pub panels: Vec<Panel>,
+    /// What was published and whether it holds.
+    pub claims: Vec<Claim>,
+}
+
+/// An axis of a figure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// What it measures.
+    pub label: String,
+    /// In what; empty for a plain number.
+    pub unit: String,
+    /// Whether it is logarithmic.
+    pub log: bool,
+    /// Where it has ticks; empty for round numbers.
+    pub ticks: Vec<f64>,
+}
+
+/// Lines that are seen together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// As the reader chooses it.
+    pub name: String,
+    /// One a scheduler.
+    pub lines: Vec<Line>,
+}
+
+/// A line through means, with the band in which they lie.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// What it is of.
+    pub label: String,
+    /// Rising.
+    pub x: Vec<f64>,
+    /// Mean over seeds.
+    pub y: Vec<f64>,
+    /// Lower end of its 95 % interval; `None` if there is none.
+    pub low: Vec<Option<f64>>,
+    /// Upper end.
+    pub high: Vec<Option<f64>>,
+}
+
+/// A published statement and its verdict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its name in the list of claims.
+    pub id: String,
+    /// What is claimed.
+    pub statement: String,
+    /// The published number, or where it stands.
+    pub published: String,
+    /// What was found.
+    pub found: String,
+    /// Half width of the 95 % interval of what was found.
+    pub ci: Option<f64>,
+    /// Whether it does; `None` if that cannot be told.
+    pub holds: Option<bool>,
+    /// Under which conditions.
+    pub note: String,
+}
+
+#[derive(Serialize)]
+struct Payload<'a> {
+    figures: &'a Figures,
+}
+
+/// The figures as a self-contained HTML file.
+///
+/// # Errors
+/// Another layout, or lines that are not finite or whose lists differ in length.
+pub fn figures_html(figures: &Figures) -> Result<String, ReportError> {
+    if figures.schema != FIGURES_SCHEMA {
+        return Err(ReportError::Encode(format!(
+            "the figures have layout {}, this version writes layout {FIGURES_SCHEMA}",
+            figures.schema
+        )));
+    }
+    for figure in &figures.figures {
+        for line in figure.panels.iter().flat_map(|panel| &panel.lines) {
+            check(&figure.name, line)?;
+        }
+    }
+    page(&Payload { figures })
+}
+
+fn check(figure: &str, line: &Line) -> Result<(), ReportError> {
+    let lengths = [line.y.len(), line.low.len(), line.high.len()];
+    if lengths.iter().any(|len| *len != line.x.len()) {
+        return Err(ReportError::Encode(format!(
+            "the lists of line {:?} of figure {figure} differ in length",
+            line.label
+        )));
+    }
+    let ends = line.low.iter().chain(&line.high).flatten();
+    let mut all = line.x.iter().chain(&line.y).chain(ends);
+    match all.find(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(value) => Err(ReportError::NotFinite {
+            label: line.label.clone(),
+            key: format!("figure {figure}"),
+            value: *value,
+        }),
+    }
+}

@@ -1,0 +1,118 @@
+"""Figures of outcomes as one interactive page: lines, their intervals, the claims beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _native
+from .frame import Experiment, Mean, Options, Outcome
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """What the page draws of an outcome: throughput along an axis, a panel for each overhead.
+
+    Attributes:
+        axis: Key of the rows along which lines run.
+        label: What that is, in words.
+        setup: What all runs have in common besides dilution, length and drive, in words.
+        dilution: The published one.
+        names: Schedulers of the rows by the names that the lines have.
+        logarithmic: Whether values double from one to the next.
+    """
+
+    axis: str
+    label: str
+    setup: str
+    names: Mapping[str, str]
+    dilution: float = 2.0
+    logarithmic: bool = False
+
+    def figure(self, experiment: Experiment, outcome: Outcome, options: Options) -> dict[str, Any]:
+        """The figure as the page reads it."""
+        dilution = self.dilution if options.dilution is None else options.dilution
+        setup = (
+            f"{self.setup}, dilution {dilution:g}, {options.requests} requests a run, "
+            f"{options.drive}"
+        )
+        overheads = sorted({row["overhead_ms"] for row in outcome.runs})
+        values = sorted({row[self.axis] for row in outcome.runs})
+        return {
+            "name": outcome.experiment,
+            "question": experiment.question,
+            "source": experiment.source,
+            "setup": setup,
+            "seeds": outcome.seeds,
+            "x": _axis(self.label, "", values if self.logarithmic else None),
+            "y": _axis("throughput", "requests/s", None),
+            "panels_by": "overhead of a request",
+            "panels": [
+                {"name": f"{overhead:g} ms", "lines": self._lines(outcome.runs, overhead)}
+                for overhead in overheads
+            ],
+            "claims": [
+                {
+                    "id": claim.id,
+                    "statement": claim.statement,
+                    "published": claim.published,
+                    "found": claim.found,
+                    "ci": claim.ci,
+                    "holds": claim.holds,
+                    "note": claim.note,
+                }
+                for claim in outcome.claims
+            ],
+        }
+
+    def _lines(self, rows: Iterable[Mapping[str, Any]], overhead: float) -> list[dict[str, Any]]:
+        found: dict[str, dict[float, list[float]]] = {name: {} for name in self.names}
+        schedulers = {sched: name for name, sched in self.names.items()}
+        for row in rows:
+            if row["overhead_ms"] == overhead and row["sched"] in schedulers:
+                points = found[schedulers[row["sched"]]]
+                points.setdefault(row[self.axis], []).append(row["throughput_rps"])
+        return [_line(name, points) for name, points in found.items() if points]
+
+
+def _line(name: str, points: Mapping[float, list[float]]) -> dict[str, Any]:
+    means = {at: Mean.of(values) for at, values in sorted(points.items())}
+
+    def end(mean: Mean, sign: int) -> float | None:
+        return None if mean.ci is None else mean.value + sign * mean.ci
+
+    return {
+        "label": name,
+        "x": list(means),
+        "y": [mean.value for mean in means.values()],
+        "low": [end(mean, -1) for mean in means.values()],
+        "high": [end(mean, 1) for mean in means.values()],
+    }
+
+
+def _axis(label: str, unit: str, doubling: list[float] | None) -> dict[str, Any]:
+    return {"label": label, "unit": unit, "log": doubling is not None, "ticks": doubling or []}
+
+
+def save(
+    found: Iterable[tuple[Experiment, Outcome]], options: Options, path: str | os.PathLike[str]
+) -> bool:
+    """Writes one self-contained page of all that have a chart; whether any has.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    figures = [
+        experiment.chart.figure(experiment, outcome, options)
+        for experiment, outcome in found
+        if experiment.chart is not None
+    ]
+    if figures:
+        page = {"schema": _SCHEMA, "version": _native.__version__, "figures": figures}
+        _native.figures_html(json.dumps(page, allow_nan=False), os.fspath(path))
+    return bool(figures)

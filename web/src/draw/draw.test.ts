@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, test } from "vitest";
+
+import { type FreeSpace, parse, type Payload, type Run } from "../wire";
+import { drives, longest, used, way } from "./arm";
+import { closest, extents } from "./figure";
+import { deepest } from "./queue";
+import { range, shade, value } from "./space";
+
+const read = (name: string) => parse(readFileSync(new URL(`../../fixtures/${name}.json`, import.meta.url), "utf8"));
+const runs: Run[] = (read("results") as { report: Payload }).report.results.runs;
+const [linear, eager] = [runs[2]!, runs[4]!];
+
+describe("the arm's way", () => {
+  test("has the instants of a command in their order, in milliseconds since the first", () => {
+    const found = way(eager.series!, 0);
+    expect(found.start[0]).toBe(0);
+    expect(found.start).toHaveLength(320);
+    for (let index = 0; index < found.start.length; index++) {
+      const [start, moves, there] = [found.start[index]!, found.moves[index]!, found.there[index]!];
+      const [begins, end] = [found.begins[index]!, found.end[index]!];
+      expect([start, moves, there, begins, end]).toEqual([start, moves, there, begins, end].sort((a, b) => a - b));
+      // What a command ends with the next does not begin with: times are rounded, hence the little slack.
+      if (index > 0) expect(start).toBeGreaterThan(found.end[index - 1]! - 0.01);
+      if (index > 0) expect(found.from[index]).toBe(found.to[index - 1]);
+    }
+  });
+
+  test("tells eager writes from writes in place", () => {
+    expect(new Set(way(eager.series!, 0).kind)).toEqual(new Set(["read", "eager"]));
+    expect(new Set(way(linear.series!, 0).kind)).toEqual(new Set(["read", "write"]));
+  });
+
+  test("is that of one drive", () => {
+    const series = { ...eager.series!, arm_drive: eager.series!.arm_drive.map((_, index) => index % 3) };
+    expect(drives([{ ...eager, series }])).toEqual([0, 1, 2]);
+    expect(way(series, 2).start).toHaveLength(106);
+    expect(way(series, 7).start).toEqual([]);
+  });
+
+  test("has one pair of axes for all runs", () => {
+    const [low, high] = used(runs);
+    for (const { series } of runs) {
+      for (const band of series!.arm_band) expect(band > low && band < high).toBe(true);
+    }
+    expect(longest(runs)).toBe(Math.max(...runs.map((run) => run.series!.stretch!.span_s * 1e3)));
+    expect(used([])).toEqual([0, 1]);
+    expect(deepest(runs)[1]).toBeGreaterThan(5);
+  });
+});
+
+describe("the map of free space", () => {
+  const map: FreeSpace = { drive: 0, bands: [0, 10, 20], time_s: [0, 1], free_per_10k: [[5000, 2000], [4000, 2500]] };
+
+  test("has one scale for shares, and an even-handed one for changes", () => {
+    expect(range([map], "share")).toEqual([0.2, 0.5]);
+    expect(range([map], "change")).toEqual([-0.1, 0.1]);
+    expect(value(map, "change", 1, 1)).toBeCloseTo(0.05);
+    expect(range([], "share")).toEqual([0, 1]);
+    expect(range([{ ...map, free_per_10k: [[5000, 5000]] }], "share")).toEqual([0.495, 0.505]);
+  });
+
+  test("is shaded along the whole ramp and no further", () => {
+    const ramp = [[0, 0, 0], [100, 0, 0], [100, 200, 0]] as const;
+    expect([0, 0.25, 0.5, 0.75, 1, 2, -1].map((part) => shade(ramp, part)[0])).toEqual([0, 50, 100, 100, 100, 100, 0]);
+    expect(shade(ramp, 0.75)).toEqual([100, 100, 0]);
+  });
+});
+
+describe("figures", () => {
+  const content = read("figures");
+  const figure = "figures" in content ? content.figures.figures[0]! : undefined;
+
+  test("have axes that hold every line of a panel and start at nothing", () => {
+    const [x, y] = extents(figure!, 1);
+    expect(x[0]).toBeLessThan(2);
+    expect(x[1]).toBeGreaterThan(128);
+    expect(y[0]).toBe(0);
+    const tops = figure!.panels.map((panel) => {
+      return Math.max(...panel.lines.flatMap((line) => [...line.y, ...line.high].map((top) => top ?? 0)));
+    });
+    expect(y[1]).toBeCloseTo(tops[1]! * 1.05);
+    expect(extents(figure!, 0)).toEqual([x, [0, expect.closeTo(tops[0]! * 1.05)]]);
+  });
+
+  test("are read at the place that looks nearest", () => {
+    expect(closest([2, 8, 32], 15, true)).toBe(8);
+    expect(closest([2, 8, 32], 17, true)).toBe(32);
+    expect(closest([2, 8, 32], 17, false)).toBe(8);
+    expect(closest([], 17, false)).toBeUndefined();
+  });
+});
