@@ -272,3 +272,31 @@ fn a_grid_over_fits_says_so() {
     let results = json(&[&words[..], &["--format", "json"]].concat());
     assert_eq!(results["trace"]["fit"], "varied");
 }
+
+#[test]
+fn every_row_has_its_own_seed() {
+    let load = [
+        "compare",
+        "--workload",
+        "iometer:requests=300",
+        "--sched",
+        "fcfs",
+    ];
+    let grid = ["--drive", "null", "--vary", "seed=3,9"];
+    let table = nearslot(&[&load[..], &grid].concat());
+    assert!(
+        given(&table).contains("seed      3, 9"),
+        "{}",
+        given(&table)
+    );
+    let csv = nearslot(&[&load[..], &grid, &["--format", "csv"]].concat());
+    let text = given(&csv);
+    let mut lines = text.lines();
+    let header = lines.next().unwrap();
+    let column = header.split(',').position(|name| name == "seed").unwrap();
+    let seed = |line: &str| line.split(',').nth(column).unwrap().to_owned();
+    // No field before it has a comma.
+    let mut seeds: Vec<String> = lines.map(seed).collect();
+    seeds.sort();
+    assert_eq!(seeds, ["3", "9"], "{text}");
+}

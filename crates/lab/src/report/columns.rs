@@ -125,12 +125,18 @@ pub(super) fn all() -> Vec<Column> {
     columns
 }
 
-/// Where all runs come from: the same in every row, so that a row can leave its file.
+/// The seed of a run; what a grid of several seeds has in common is that of its first.
+pub(super) fn seed(results: &Results, run: &Run) -> u64 {
+    let own = run.config.get("seed").and_then(serde_json::Value::as_u64);
+    own.unwrap_or(results.seed)
+}
+
+/// Where runs come from: mostly the same in every row, so that a row can leave its file.
 fn provenance() -> [Column; 13] {
     [
         count("schema", |results, _| Some(results.schema.into())),
         text("version", |results, _| Some(results.version.clone())),
-        count("seed", |results, _| Some(results.seed)),
+        count("seed", |results, run| Some(seed(results, run))),
         text("trace_hash", |results, _| {
             Some(results.trace.as_ref()?.hash.clone())
         }),

@@ -10,7 +10,7 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-use super::columns::part;
+use super::columns::{part, seed};
 use crate::outcome::{Rank, Results, Run, Times, TraceInfo};
 
 /// Narrowest table that is tried; below it lines wrap.
@@ -204,7 +204,10 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
             "drive",
             distinct(runs.iter().filter_map(|run| part(run, "drive"))),
         ),
-        ("seed", results.seed.to_string()),
+        (
+            "seed",
+            distinct(runs.iter().map(|run| seed(results, run).to_string())),
+        ),
         ("version", format!("nearslot {}", results.version)),
     ];
     facts.extend(trace_facts(results.trace.as_ref()));
