@@ -12,7 +12,7 @@ Times are virtual: a run repeats bit for bit. Names of arguments and results car
 """
 
 from ._native import __version__
-from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError
+from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError, WorkerError
 from .inspection import Inspection
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
@@ -31,6 +31,7 @@ from .results import (
 )
 from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
+from .sweeping import RayExecutor, Swept, sweep
 
 __all__ = [
     "CheckError",
@@ -45,6 +46,7 @@ __all__ = [
     "Outcome",
     "Part",
     "Rank",
+    "RayExecutor",
     "Reading",
     "Requests",
     "Results",
@@ -52,8 +54,10 @@ __all__ = [
     "Scenario",
     "Series",
     "Stretch",
+    "Swept",
     "Times",
     "TraceInfo",
+    "WorkerError",
     "__version__",
     "compare",
     "inspect",
@@ -61,4 +65,5 @@ __all__ = [
     "part",
     "run",
     "show",
+    "sweep",
 ]

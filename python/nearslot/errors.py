@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .results import Results
+    from .sweeping import Swept
 
 
 class NearslotError(Exception):
@@ -54,17 +55,25 @@ class CheckError(NearslotError):
     """A check came out wrong, such as requests that were never answered."""
 
 
+class WorkerError(NearslotError):
+    """A worker of a sweep was lost, or never began; finished runs are kept."""
+
+
 class Interrupted(NearslotError, KeyboardInterrupt):  # noqa: N818 (it is no error)
     """Ctrl-C ended the call; it is a ``KeyboardInterrupt`` too.
 
     Attributes:
         results: The runs that were finished by then; None if there was no time to hand them over.
+        swept: The same of a sweep.
     """
 
-    def __init__(self, message: str, results: Results | None = None) -> None:
+    def __init__(
+        self, message: str, results: Results | None = None, swept: Swept | None = None
+    ) -> None:
         """Keeps what was finished."""
         super().__init__(message)
         self.results = results
+        self.swept = swept
 
 
 def config_error(key: str, value: object, allowed: str) -> ConfigError:

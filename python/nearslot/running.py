@@ -112,13 +112,25 @@ def compare(
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; it has the runs that were finished.
     """
-    if vary is None:
-        bare = not isinstance(load, Scenario) and scenario_file(load) is None
-        vary = {"sched": SCHEDULERS_DEFAULT} if bare else {}
     native = _simulate(
-        scenario_of(load), vary, reading=reading, jobs=jobs, series=series, requests=requests
+        scenario_of(load),
+        vary_of(load, vary),
+        reading=reading,
+        jobs=jobs,
+        series=series,
+        requests=requests,
     )
     return Results(native)
+
+
+def vary_of(
+    load: Scenario | Files, vary: Mapping[str, Iterable[object]] | None
+) -> Mapping[str, Iterable[object]]:
+    """What was asked to be varied: schedulers when a bare trace was given and nothing asked."""
+    if vary is not None:
+        return vary
+    bare = not isinstance(load, Scenario) and scenario_file(load) is None
+    return {"sched": SCHEDULERS_DEFAULT} if bare else {}
 
 
 def scenario_of(load: Scenario | Files) -> Scenario:
@@ -148,7 +160,7 @@ def _simulate(
     outcome, raised = _native.simulate(
         scenario.to_toml(),
         directory="",
-        vary=[(key, _words(key, values)) for key, values in vary.items()],
+        vary=[(key, vary_words(key, values)) for key, values in vary.items()],
         reading=reading or Reading(),
         jobs=jobs,
         series=series,
@@ -166,7 +178,8 @@ def _simulate(
     return outcome
 
 
-def _words(key: str, values: Iterable[object]) -> list[str]:
+def vary_words(key: str, values: Iterable[object]) -> list[str]:
+    """Values of a setting as the engine spells them."""
     if isinstance(values, str):
         raise config_error(f"vary {key}", repr(values), "a list of values")
     words = [word(f"vary {key}", value) for value in values]

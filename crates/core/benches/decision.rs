@@ -184,6 +184,7 @@ fn scheduler(name: &str, blueprint: &dyn Blueprint) -> Box<dyn Scheduler> {
         capacity: blueprint.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     };
     let built = config::part("scheduler", sched::TABLE, &PartConfig::named(name), &env);
     built.expect("the table has it").0

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::{Blueprint, Drive};
 use crate::drive;
-use crate::registry::{self, ConfigError, Env, Forgetful, KnobValue, Knobs, Memo, Spec};
+use crate::registry::{self, ConfigError, Env, Forgetful, KnobValue, Knobs, Memo, Spec, Survivors};
 use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
 use crate::units::Angle;
@@ -181,16 +181,25 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found.
     pub fn build_with(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
-        let (blueprint, drive_knobs) = drive::read(
-            &self.drive.part.name,
-            &self.drive.text,
-            &self.drive.part.knobs,
-        )?;
-        let identity = format!(
-            "{:?} {}",
-            drive_knobs.iter().collect::<Vec<_>>(),
-            self.drive.text
-        );
+        self.assemble(memo, None)
+    }
+
+    /// A stack that goes on where an earlier one of the same configuration ended.
+    ///
+    /// # Errors
+    /// The first mistake found; what survived is damaged, newer, or another volume's.
+    pub fn recover(&self, survivors: &dyn Survivors) -> Result<Assembly, ConfigError> {
+        self.assemble(&Forgetful, Some(survivors))
+    }
+
+    fn assemble(
+        &self,
+        memo: &dyn Memo,
+        survivors: Option<&dyn Survivors>,
+    ) -> Result<Assembly, ConfigError> {
+        let DriveConfig { part: named, text } = &self.drive;
+        let (blueprint, drive_knobs) = drive::read(&named.name, text, &named.knobs)?;
+        let identity = format!("{:?} {text}", drive_knobs.iter().collect::<Vec<_>>());
         let capacity = blueprint.capacity();
         let env = Env {
             seed: self.seed,
@@ -199,12 +208,13 @@ impl StackConfig {
             capacity,
             identity: &identity,
             memo,
+            survivors,
         };
         let (placement, place) = part("placement", place::TABLE, &self.place, &env)?;
         let mut effective = StackConfig {
             drive: DriveConfig {
-                part: effective(&self.drive.part.name, &drive_knobs),
-                text: self.drive.text.clone(),
+                part: effective(&named.name, &drive_knobs),
+                text: text.clone(),
             },
             place,
             ..self.clone()

@@ -92,7 +92,8 @@ pub trait Placement: Send {
         panic!("a placement without open I/Os on {drive:?} was told where one goes");
     }
 
-    /// An I/O ended. What it leaves to do goes to `out`.
+    /// An I/O ended. What it leaves to do goes to `out`; if that says `hold`, it counts as done only when a later `out`
+    /// says that it is `settled`.
     fn done(
         &mut self,
         _now: Instant,
@@ -109,6 +110,16 @@ pub trait Placement: Send {
     /// A drive has nothing to do, or nothing that it can do while none of its slots is free: what may be done in its
     /// spare time.
     fn idle(&mut self, _now: Instant, _drive: DriveId, _out: &mut Plan) {}
+
+    /// What a write of its own, without the volume's data, has to put on the drive.
+    fn content(&self, tag: Tag) -> &[u8] {
+        panic!("a placement without writes of its own was asked what {tag:?} writes");
+    }
+
+    /// What has to survive a power cut besides the drives; none if nothing does, and the volume does not either.
+    fn nvram(&self) -> Option<&[u8]> {
+        None
+    }
 
     /// Blocks that clients may address.
     fn capacity(&self) -> Blocks;

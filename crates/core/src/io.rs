@@ -219,18 +219,24 @@ pub struct Plan {
     pub ios: Vec<PlannedIo>,
     /// Drives for which there is something new to do in their spare time.
     pub wake: Vec<DriveId>,
+    /// The I/O that just ended is not done yet for its request.
+    pub hold: bool,
+    /// I/Os that were held and are done now.
+    pub settled: Vec<Tag>,
 }
 
 impl Plan {
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.ios.is_empty() && self.wake.is_empty()
+        self.ios.is_empty() && self.wake.is_empty() && self.settled.is_empty() && !self.hold
     }
 
     /// Forgets all, but keeps the memory.
     pub fn clear(&mut self) {
         self.ios.clear();
         self.wake.clear();
+        self.settled.clear();
+        self.hold = false;
     }
 }
 

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::contract::Blueprint;
-use crate::units::{Blocks, Duration};
+use crate::ids::DriveId;
+use crate::units::{Blocks, Duration, Pba};
 
 /// The card of a part of kind `T`.
 pub struct Spec<T: ?Sized> {
@@ -44,6 +45,8 @@ pub struct Env<'a> {
     pub identity: &'a str,
     /// What was prepared for an equal part before.
     pub memo: &'a dyn Memo,
+    /// What a placement goes on with, instead of beginning anew.
+    pub survivors: Option<&'a dyn Survivors>,
 }
 
 /// Costly preparations that parts of several runs share: pure functions of their key, which names all that they depend
@@ -60,6 +63,15 @@ pub struct Prepared {
     pub value: Arc<dyn Any + Send + Sync>,
     /// About how much memory it takes.
     pub bytes: usize,
+}
+
+/// What survived of an earlier life of a volume: the bytes of its NVRAM and of its drives.
+pub trait Survivors {
+    /// The bytes of its NVRAM.
+    fn nvram(&self) -> &[u8];
+
+    /// Whole blocks of a drive. What cannot be read is given as zeroes, which no checksum takes for good.
+    fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]);
 }
 
 /// Keeps nothing.

@@ -134,6 +134,7 @@ fn synthetic(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Workload> {
         capacity: blueprint.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     };
     let part = word.parse().expect("it is a part");
     nearslot_lab::workload::synthetic(&part, &env)

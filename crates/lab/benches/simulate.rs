@@ -13,6 +13,7 @@ use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Blocks;
 use nearslot_lab::measure::{Recorder, Window};
+use nearslot_lab::memo::SHARED;
 use nearslot_lab::sim::{self, Control};
 use nearslot_lab::survey::Survey;
 use nearslot_lab::trace::{Record, TraceOp};
@@ -39,7 +40,7 @@ fn records(capacity: Blocks) -> Arc<[Record]> {
 }
 
 /// Requests per second, best of some rounds, and the mean response time.
-fn measure(drive: &str, sched: &str, depth: u64) -> (f64, f64) {
+fn measure(drive: &str, place: &str, sched: &str, depth: u64) -> (f64, f64) {
     let part: PartConfig = drive.parse().expect("the bench names its drives right");
     let config = StackConfig {
         drive: DriveConfig {
@@ -49,14 +50,14 @@ fn measure(drive: &str, sched: &str, depth: u64) -> (f64, f64) {
             part,
         },
         sched: sched.parse().expect("the bench names its schedulers right"),
-        place: PartConfig::named("linear"),
+        place: place.parse().expect("the bench names its placements right"),
         oracle: PartConfig::named("exact"),
         seed: 1,
     };
     let (mut best, mut digest) = (0.0_f64, 0.0);
     for _ in 0..ROUNDS {
         let mut built = config
-            .build()
+            .build_with(&SHARED)
             .expect("the bench configures its stack right");
         let records = records(built.stack.capacity());
         let mut survey = Survey::new();
@@ -100,6 +101,40 @@ fn main() {
         .skip(1)
         .find(|word| !word.starts_with('-'))
         .unwrap_or_default();
+    on_one_drive(&filter);
+    with_open_writes(&filter);
+}
+
+/// Writes that go wherever a slot is free: what a request costs as a whole bounds what its decision costs.
+fn with_open_writes(filter: &str) {
+    let drive = "seagate-cheetah-9lp:model=mechanical:overhead_ms=0.6";
+    println!(
+        "{:34} {:>14} {:>7} {:>14} {:>14} {:>14}",
+        "place", "sched", "depth", "requests/s", "us/request", "mean ms"
+    );
+    for dilution in ["1.05", "2"] {
+        let place = format!("eager:dilution={dilution}:aging=1");
+        for sched in [
+            "satf_ew",
+            "freebw_satf",
+            "freebw_scan",
+            "freebw_hybrid",
+            "gap_satf",
+        ] {
+            for depth in [64, 1_024] {
+                if format!("{place} {sched} {depth}").contains(filter) {
+                    let (rate, mean) = measure(drive, &place, sched, depth);
+                    let us = 1e6 / rate;
+                    println!(
+                        "{place:34} {sched:>14} {depth:>7} {rate:>14.0} {us:>14.2} {mean:>14.6}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn on_one_drive(filter: &str) {
     println!(
         "{:34} {:>10} {:>7} {:>14} {:>14}",
         "drive", "sched", "depth", "requests/s", "mean ms"
@@ -110,10 +145,10 @@ fn main() {
     ] {
         for sched in ["fcfs", "look", "sstf", "clook", "mq-deadline", "satf"] {
             for depth in [1, 8, 64, 512, 4_096] {
-                if !format!("{drive} {sched} {depth}").contains(&filter) {
+                if !format!("{drive} {sched} {depth}").contains(filter) {
                     continue;
                 }
-                let (rate, mean) = measure(drive, sched, depth);
+                let (rate, mean) = measure(drive, "linear", sched, depth);
                 println!("{drive:34} {sched:>10} {depth:>7} {rate:>14.0} {mean:>14.6}");
             }
         }

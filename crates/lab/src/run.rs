@@ -374,6 +374,7 @@ fn prepare_synthetic(
         capacity: stack.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
     Ok(Prepared {

@@ -134,6 +134,7 @@ fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch
         capacity: assembly.stack.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     };
     let part = load.parse().expect("it is a part");
     let (mut made, _) = workload::synthetic(&part, &env).expect("its knobs are right");

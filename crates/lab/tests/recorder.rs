@@ -90,6 +90,7 @@ fn seen(sched: &str, place: &str, warmup: u64) -> Seen {
         capacity: built.stack.capacity(),
         identity: "",
         memo: &nearslot_core::registry::Forgetful,
+        survivors: None,
     };
     let Load::Workload(part) = &scenario.load else {
         panic!("the load is synthetic")

@@ -17,6 +17,7 @@ from . import (
     ew_fig8,
     ew_fig11,
     ew_mechanisms,
+    ew_models,
     ew_own,
 )
 from .frame import Claim, Experiment, Options, Outcome
@@ -27,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     one.name: one
     for one in (
         ew_mechanisms.EXPERIMENT,
+        ew_models.EXPERIMENT,
         ew_fig1a.EXPERIMENT,
         ew_fig1b.MIRRORS,
         ew_fig1b.STRIPED,

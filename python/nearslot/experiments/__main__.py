@@ -32,6 +32,10 @@ def main(arguments: list[str] | None = None) -> int:
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        # Figures and models need what the package does not bring by itself.
+        print(f"error: {error}: pip install 'nearslot[plot]'", file=sys.stderr)
+        return 2
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 3

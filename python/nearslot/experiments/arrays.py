@@ -117,6 +117,8 @@ class Grid:
         arrays: Iterable[Array],
         workload: str,
         loads: Loads,
+        *,
+        warmup: str = "auto",
         **marks: object,
     ) -> None:
         """Runs every array under every combination of a workload's knobs.
@@ -132,6 +134,7 @@ class Grid:
                 drive=str(marks.get("drive", drive(options))),
                 place=array.place,
                 sched=array.sched,
+                warmup=warmup,
                 seed=options.seed,
             )
             vary: dict[str, Iterable[object]] = {f"workload.{key}": loads[key] for key in keys}

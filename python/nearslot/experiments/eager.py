@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ..results import Run
 from ..running import compare
 from ..scenario import Scenario, part
 from .frame import Mean, Options
@@ -45,6 +47,16 @@ def overheads(options: Options) -> tuple[float, ...]:
     return OVERHEADS_MS if options.overhead_ms is None else (options.overhead_ms,)
 
 
+def probing(options: Options) -> Options:
+    """The same for a look between measured overheads."""
+    return replace(options, seeds=1, requests=max(1_000, options.requests // 2))
+
+
+def crossover_step_ms(options: Options) -> float:
+    """How closely to look for a crossover."""
+    return 0.1 if options.quick else 0.05
+
+
 class Sweep:
     """Runs of several schedulers along one axis, for some seeds, at one overhead."""
 
@@ -54,39 +66,27 @@ class Sweep:
         self.overhead_ms = overhead_ms
         self.rows: dict[Point, dict[str, Any]] = {}
 
-    def run(
-        self,
-        base: Scenario,
-        options: Options,
-        schedulers: Iterable[str],
-        values: Iterable[float],
-        **fixed: object,
-    ) -> None:
-        """Runs a grid and keeps what it found."""
-        fixed_values = {f"workload.{key}": [value] for key, value in fixed.items()}
-        vary: dict[str, Iterable[object]] = {
-            **fixed_values,
-            "sched": list(schedulers),
-            f"workload.{self.axis}": list(values),
-            "seed": options.all_seeds,
+    def keep(self, run: Run) -> None:
+        """Adds what a run found."""
+        point = (
+            run.config["sched"]["name"],
+            float(run.config["load"][self.axis]),
+            int(run.config["seed"]),
+        )
+        self.rows[point] = {
+            "sched": point[0],
+            self.axis: point[1],
+            "seed": point[2],
+            "overhead_ms": self.overhead_ms,
+            "throughput_rps": run.throughput_rps,
+            "seek_ms": run.seek_ms,
+            "rotation_ms": run.rotation_ms,
+            "transfer_ms": run.transfer_ms,
+            "read_wait_ms_mean": run.read_wait_ms.mean if run.read_wait_ms else None,
+            "read_wait_ms_max": run.read_wait_ms.max if run.read_wait_ms else None,
+            "write_wait_ms_mean": run.write_wait_ms.mean if run.write_wait_ms else None,
+            "write_wait_ms_max": run.write_wait_ms.max if run.write_wait_ms else None,
         }
-        for run in compare(base, vary=vary, series=False).runs:
-            load, seed = run.config["load"], run.config["seed"]
-            point = (run.config["sched"]["name"], float(load[self.axis]), int(seed))
-            self.rows[point] = {
-                "sched": point[0],
-                self.axis: point[1],
-                "seed": point[2],
-                "overhead_ms": self.overhead_ms,
-                "throughput_rps": run.throughput_rps,
-                "seek_ms": run.seek_ms,
-                "rotation_ms": run.rotation_ms,
-                "transfer_ms": run.transfer_ms,
-                "read_wait_ms_mean": run.read_wait_ms.mean if run.read_wait_ms else None,
-                "read_wait_ms_max": run.read_wait_ms.max if run.read_wait_ms else None,
-                "write_wait_ms_mean": run.write_wait_ms.mean if run.write_wait_ms else None,
-                "write_wait_ms_max": run.write_wait_ms.max if run.write_wait_ms else None,
-            }
 
     def values(self) -> list[float]:
         """The values along the axis."""
@@ -107,3 +107,40 @@ class Sweep:
     def best(self, value: float) -> str:
         """The published scheduler with the highest throughput at a value."""
         return max(PUBLISHED.values(), key=lambda name: self.mean(name, value).value)
+
+
+def sweeps(
+    axis: str,
+    options: Options,
+    overheads_ms: Sequence[float],
+    schedulers: Iterable[str],
+    values: Iterable[float],
+    *,
+    dilution: float = 2.0,
+    **fixed: object,
+) -> dict[float, Sweep]:
+    """Runs schedulers along an axis, a sweep for each overhead; one grid, so that cores are busy.
+
+    Args:
+        axis: Knob of the workload that is swept.
+        options: What was asked.
+        overheads_ms: Overheads of a request.
+        schedulers: What is compared.
+        values: Along the axis.
+        dilution: Slots per block, unless the options say otherwise.
+        fixed: Other knobs of the workload.
+    """
+    if not overheads_ms:
+        return {}
+    vary: dict[str, Iterable[object]] = {
+        "drive.overhead_ms": overheads_ms,
+        **{f"workload.{key}": [value] for key, value in fixed.items()},
+        "sched": list(schedulers),
+        f"workload.{axis}": list(values),
+        "seed": options.all_seeds,
+    }
+    base = scenario(options, overhead_ms=overheads_ms[0], dilution=dilution)
+    found = {overhead: Sweep(axis, overhead) for overhead in overheads_ms}
+    for run in compare(base, vary=vary, series=False).runs:
+        found[float(run.config["drive"]["overhead_ms"])].keep(run)
+    return found

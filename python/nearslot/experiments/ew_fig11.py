@@ -169,7 +169,7 @@ def _rates(options: Options) -> Sequence[float]:
 
 def _run_systems(options: Options, systems: Sequence[Array], rates: Sequence[float]) -> Grid:
     grid = Grid()
-    grid.run(options, systems, "oltp", {"rate_rps": rates})
+    grid.run(options, systems, "oltp", {"rate_rps": rates}, warmup="30%")
     return grid
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 from .. import _native
 from . import eager
-from .eager import PUBLISHED, Sweep, overheads, scenario
+from .crossover import crossovers
+from .eager import PUBLISHED, Sweep, overheads, sweeps
 from .figures import lines
 from .frame import Claim, Experiment, Mean, Options, Outcome, percent, ratios
 from .page import Chart
@@ -116,9 +118,23 @@ CLAIMS: list[tuple[str, str, str, Verdict]] = [
 ]
 
 
-def decide(claims: list[tuple[str, str, str, Verdict]], sweeps: dict[float, Sweep]) -> list[Claim]:
-    """Every claim at the highest overhead, with what it would be at the others."""
+def decide(
+    claims: list[tuple[str, str, str, Verdict]],
+    sweeps: dict[float, Sweep],
+    options: Options,
+    probe: Callable[[list[float]], Mapping[float, Sweep]],
+) -> list[Claim]:
+    """Every claim at the highest overhead, with what it would be at the others.
+
+    For those that do not hold at the lowest, `probe` looks between overheads for the crossover.
+    """
     main = max(sweeps)
+    step = eager.crossover_step_ms(options)
+    begins = crossovers(
+        {name: _held(verdict) for name, _, _, verdict in claims}, sweeps, probe, step
+    )
+    cheap = eager.probing(options)
+    how = f"bisected with one seed of {cheap.requests:,} requests"
     decided = []
     for name, statement, published, verdict in claims:
         at = {overhead: verdict(sweep) for overhead, sweep in sorted(sweeps.items())}
@@ -129,6 +145,9 @@ def decide(claims: list[tuple[str, str, str, Verdict]], sweeps: dict[float, Swee
             for overhead, other in at.items()
             if overhead != main
         ]
+        if name in begins:
+            below, above = begins[name]
+            others.append(f"crossover: holds from {above:g} ms, not yet at {below:g} ms ({how})")
         note = "; ".join([f"decided at {main:g} ms of overhead a request", *others])
         decided.append(
             Claim(
@@ -142,6 +161,10 @@ def decide(claims: list[tuple[str, str, str, Verdict]], sweeps: dict[float, Swee
             )
         )
     return decided
+
+
+def _held(verdict: Verdict) -> Callable[[Sweep], bool | None]:
+    return lambda sweep: verdict(sweep)[2]
 
 
 def _leader_without_overhead(sweeps: dict[float, Sweep]) -> Claim:
@@ -164,16 +187,16 @@ def _leader_without_overhead(sweeps: dict[float, Sweep]) -> Claim:
 def run(options: Options) -> Outcome:
     """Runs the grid at every overhead and decides the claims."""
     depths = (2, 8, 32, 64) if options.quick else DEPTHS
-    sweeps = {}
-    for overhead in overheads(options):
-        sweep = Sweep("depth", overhead)
-        base = scenario(options, overhead_ms=overhead, dilution=2.0)
-        sweep.run(base, options, PUBLISHED.values(), depths, read_share=0.5)
-        sweeps[overhead] = sweep
+
+    def measure(options: Options, overheads_ms: Sequence[float]) -> dict[float, Sweep]:
+        return sweeps("depth", options, overheads_ms, PUBLISHED.values(), depths, read_share=0.5)
+
+    found = measure(options, overheads(options))
+    probe = partial(measure, eager.probing(options))
     return Outcome(
         experiment="ew-fig4",
-        claims=[*decide(CLAIMS, sweeps), _leader_without_overhead(sweeps)],
-        runs=[row for sweep in sweeps.values() for row in sweep.rows.values()],
+        claims=[*decide(CLAIMS, found, options, probe), _leader_without_overhead(found)],
+        runs=[row for sweep in found.values() for row in sweep.rows.values()],
         seeds=options.all_seeds,
         version=_native.__version__,
     )

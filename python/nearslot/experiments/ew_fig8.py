@@ -12,6 +12,8 @@ from .frame import Claim, Experiment, Options, Outcome, percent, ratios
 
 READ_SHARES = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
 QUEUES = (1, 2, 4, 8, 16, 32)
+# While the buffer of delayed copies fills, copies cost nothing: that part is not measured.
+FILLED = "50%"
 ONE, TWO, MORE = ew(1, 3, 2), ew(2, 1.5, 2), ew(2, 1, 3)
 
 
@@ -86,7 +88,9 @@ def run_mix(options: Options) -> Outcome:
     )
 
 
-def _overtakes(grid: Grid, queues: tuple[int, ...]) -> Claim:
+def overtakes(grid: Grid, queues: tuple[int, ...]) -> Claim:
+    """Whether the array without copies gains on the others."""
+
     def lead(other: str, queue: int) -> float:
         one = grid.by_seed("throughput_rps", array=ONE.label, queue=queue)
         return ratios(one, grid.by_seed("throughput_rps", array=other, queue=queue)).value
@@ -113,10 +117,10 @@ def run_queue(options: Options) -> Outcome:
     grid = Grid()
     for queue in queues:
         loads: Loads = {"depth": [6 * queue], "read_share": [0.5]}
-        grid.run(options, [ONE, TWO, MORE], "iometer", loads, queue=queue)
+        grid.run(options, [ONE, TWO, MORE], "iometer", loads, warmup=FILLED, queue=queue)
     return Outcome(
         experiment="ew-fig9",
-        claims=[_overtakes(grid, queues)],
+        claims=[overtakes(grid, queues)],
         runs=grid.rows,
         seeds=options.all_seeds,
         version=_native.__version__,

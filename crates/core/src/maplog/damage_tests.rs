@@ -309,6 +309,7 @@ fn two_blocks_in_one_slot_are_found() {
         copy: 0,
         granule,
         slot,
+        alone: false,
     });
     let damage = world.recover().unwrap_err();
     assert!(

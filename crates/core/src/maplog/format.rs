@@ -355,13 +355,16 @@ impl Header {
     }
 }
 
+/// The bit of an entry's copy that makes the others stale.
+const ALONE_BIT: u32 = 7;
+
 /// An entry as a batch has it.
 #[inline]
 pub(super) fn put_entry(entry: &Entry) -> [u8; ENTRY_BYTES] {
     let mut bytes = [0; ENTRY_BYTES];
     bytes[..4].copy_from_slice(&entry.granule.to_le_bytes());
     bytes[4..8].copy_from_slice(&entry.slot.to_le_bytes());
-    bytes[8] = entry.copy;
+    bytes[8] = entry.copy | u8::from(entry.alone) << ALONE_BIT;
     bytes
 }
 
@@ -371,7 +374,8 @@ pub(super) fn take_entry(geometry: &Geometry, bytes: &[u8]) -> Result<Entry, Fau
     let entry = Entry {
         granule: u32_at(bytes, 0),
         slot: u32_at(bytes, 4),
-        copy: bytes[8],
+        copy: bytes[8] & !(1 << ALONE_BIT),
+        alone: bytes[8] >> ALONE_BIT == 1,
     };
     check_entry(geometry, &entry)?;
     Ok(entry)
@@ -487,6 +491,7 @@ mod tests {
                 copy,
                 granule,
                 slot,
+                alone: false,
             });
             take_entry(&geometry, &bytes).map_err(|fault| fault.to_string())
         };
@@ -495,7 +500,8 @@ mod tests {
             Ok(Entry {
                 copy: 1,
                 granule: 9,
-                slot: 29
+                slot: 29,
+                alone: false
             })
         );
         assert!(taken(0, 0, NOWHERE).is_ok());

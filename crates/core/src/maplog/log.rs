@@ -236,7 +236,7 @@ impl MapLog {
                 self.cursor.add_piece(&self.layout, at, blocks);
             }
         }
-        // The control block first: a half that is given away must be known to be in the log.
+        // The control block first. Else recovery would have to look ahead for a half that is given away, and could.
         self.keep_control();
         if kind == Kind::Batch {
             self.reset(self.cursor.batches + 2);
@@ -370,6 +370,7 @@ mod tests {
             copy: 0,
             granule,
             slot: granule,
+            alone: false,
         }
     }
 

@@ -51,6 +51,9 @@ pub use virtual_recovery::{VirtualRecovered, VirtualRecovery};
 /// The slot of a copy that lies nowhere: never written, discarded, or stale because a newer one has not reached it yet.
 pub const NOWHERE: u32 = u32::MAX;
 
+/// Copies that an entry can tell apart.
+const COPIES_MAX: u8 = 127;
+
 /// What a map is of. A copy of the volume is striped over `columns` drives, and each copy has drives of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -100,6 +103,10 @@ impl Geometry {
         if self.slots == NOWHERE {
             return Err(Refused::new("slots", NOWHERE.into(), "fewer than 2^32 - 1"));
         }
+        if self.copies > COPIES_MAX {
+            let allowed = format!("at most {COPIES_MAX}");
+            return Err(Refused::new("copies", self.copies.into(), allowed));
+        }
         let drives = u64::from(self.copies) * u64::from(self.columns);
         match u16::try_from(drives) {
             Ok(_) => Ok(()),
@@ -117,6 +124,8 @@ pub struct Entry {
     pub granule: u32,
     /// Where it lies now; [`NOWHERE`] if it was discarded or has become stale.
     pub slot: u32,
+    /// Whether all other copies lie nowhere from now on: they are stale. In one entry, so that no power cut comes between.
+    pub alone: bool,
 }
 
 /// The map in memory, as the logs read it. It has to hold every entry that was recorded, and nothing else.
@@ -155,6 +164,11 @@ impl Map {
     /// Enters where it lies, and says where it lay.
     #[inline]
     pub fn set(&mut self, entry: Entry) -> u32 {
+        if entry.alone {
+            let copies = self.copies.iter_mut().enumerate();
+            let others = copies.filter(|(copy, _)| *copy != usize::from(entry.copy));
+            others.for_each(|(_, slots)| slots[entry.granule as usize] = NOWHERE);
+        }
         let slot = &mut self.copies[usize::from(entry.copy)][entry.granule as usize];
         std::mem::replace(slot, entry.slot)
     }

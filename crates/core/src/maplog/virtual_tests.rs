@@ -74,6 +74,7 @@ impl Array {
             copy,
             granule,
             slot,
+            alone: false,
         };
         let old = self.map.set(entry);
         let dirty = self.log.dirty(copy, granule);
@@ -115,6 +116,7 @@ impl Array {
                 copy,
                 granule,
                 slot,
+                alone: false,
             });
         }
         map
@@ -150,7 +152,7 @@ impl Array {
             .map(|(recovered, _)| recovered)
     }
 
-    fn from_tail(&self) -> Result<(VirtualRecovered, usize), Damage> {
+    fn by_tail(&self) -> Result<(VirtualRecovered, usize), Damage> {
         let tail = self.log.tail().unwrap().to_bytes(&self.geometry);
         let tail = Tail::from_bytes(&self.geometry, &tail)?;
         let recovery = VirtualRecovery::from_tail(&self.geometry, self.blocks(), tail);
@@ -188,7 +190,7 @@ impl Array {
         assert_eq!(&recovered.map, scanned, "by scan");
         recovered.log.audit();
         if self.log.tail().is_some() {
-            let (recovered, reads) = self.from_tail().unwrap_or_else(|damage| panic!("{damage}"));
+            let (recovered, reads) = self.by_tail().unwrap_or_else(|damage| panic!("{damage}"));
             assert_eq!(recovered.map, self.written, "from the tail");
             assert_eq!(reads, self.log.spots().count(), "live sectors, each once");
             recovered.log.audit();
@@ -279,7 +281,7 @@ fn a_walk_reaches_every_live_sector_after_any_order_of_updates() {
         let sector = if step % 2 == 0 { busiest } else { step % 93 };
         array.update(0, (sector * 76).min(6_999));
         array.settle();
-        let (recovered, reads) = array.from_tail().unwrap();
+        let (recovered, reads) = array.by_tail().unwrap();
         assert_eq!(recovered.map, array.map);
         assert_eq!(reads, 93);
     }
@@ -338,7 +340,7 @@ fn damage_is_an_error_or_does_no_harm() {
     for spot in spots {
         for bit in 0..BLOCK * 8 {
             array.at(spot)[bit / 8] ^= 1 << (bit % 8);
-            let damage = array.from_tail().unwrap_err();
+            let damage = array.by_tail().unwrap_err();
             assert_eq!(damage.place, Place::Slot(spot.drive, spot.slot));
             // The youngest is the one that nothing vouches for.
             if spot != tail {

@@ -90,20 +90,29 @@ impl World {
     }
 
     pub(super) fn record(&mut self, copy: u8, granule: u32, discard: bool) {
-        let free = &mut self.free[self.geometry.drive(copy, granule).index()];
+        let drive = self.geometry.drive(copy, granule).index();
         let slot = match discard {
             true => NOWHERE,
-            false => free.pop().unwrap(),
+            false => self.free[drive].pop().unwrap(),
         };
+        let alone = self.rng.below(3) == 0;
         let entry = Entry {
             copy,
             granule,
             slot,
+            alone,
         };
+        for other in (0..self.geometry.copies).filter(|other| alone && *other != copy) {
+            let stale = self.map.slot(other, granule);
+            if stale != NOWHERE {
+                self.free[self.geometry.drive(other, granule).index()].push(stale);
+            }
+            self.model.insert((other, granule), NOWHERE);
+        }
         let old = self.map.set(entry);
         if old != NOWHERE {
             // The next write goes there at once.
-            free.push(old);
+            self.free[drive].push(old);
         }
         self.log.record(entry);
         self.model.insert((copy, granule), slot);

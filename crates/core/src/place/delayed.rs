@@ -90,6 +90,12 @@ impl Delayed {
         Pushed::Queued
     }
 
+    /// A copy that waited when the power went waits again. It is in no buffer, so there is always room.
+    pub(super) fn resume(&mut self, drive: DriveId, copy: CopyOf) {
+        self.waiting.insert(copy);
+        self.queues[drive.index()].push_back(copy);
+    }
+
     fn waits(&self, copy: CopyOf) -> bool {
         let found = self.waiting.at(self.waiting.seek(&copy));
         found == Some(&copy)

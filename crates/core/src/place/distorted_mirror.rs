@@ -9,7 +9,8 @@
 //! Source: Orji and Solworth, "Doubly distorted mirrors", SIGMOD 1993; Zhang and others, FAST 2002, section 6.3.
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::eager_copies::{EagerCopies, Map, Shape};
+use super::eager_copies::EagerCopies;
+use super::eager_map::{Map, Shape};
 use super::eager_state::{GRANULE, Setup, disks, drives_of};
 use super::ew_array::{count, unit_in_granules};
 use super::striping::{Striping, UNIT};
@@ -73,24 +74,22 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         unit: 2 * striping.unit,
         homes: striping.unit,
         drives,
+        log: Blocks(0),
     };
     let disks = disks(&setup, env)?;
     let shape = Pairs {
-        granules: count(disks[0].slots.len(), pairs)?,
+        granules: count(disks[0].slots.len() as u64, pairs)?,
         homes: disks[0].homes,
         striping,
     };
     let map = Map::new(&shape, disks);
-    let (foreground, buffer) = (
+    let limits = (
         knobs.integer("foreground"),
         knobs.integer("buffer_granules"),
     );
+    let granule = setup.granule;
     Ok(Box::new(EagerCopies::new(
-        shape,
-        setup.granule,
-        map,
-        foreground,
-        buffer,
+        shape, granule, map, limits, None,
     )?))
 }
 

@@ -6,9 +6,9 @@
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
 //! processing workload", FAST 2002, section 2.
 
-use super::eager_copies::{EagerCopies, Map};
-use super::eager_state::{AGING, GRANULE, Setup, disks};
-use super::ew_array::{Columns, count};
+use super::eager_log::{MAP, NVRAM, PORTIONS, REGION};
+use super::eager_state::{AGING, GRANULE, Setup};
+use super::ew_array::placement;
 use super::striping::Striping;
 use crate::contract::Placement;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
@@ -23,18 +23,13 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         unit: 1,
         homes: 0,
         drives: 1,
+        log: Blocks(0),
     };
-    let disks = disks(&setup, env)?;
-    let shape = Columns {
-        copies: 1,
-        granules: count(disks[0].slots.len(), 1)?,
-        striping: Striping {
-            columns: 1,
-            unit: 1,
-        },
+    let striping = Striping {
+        columns: 1,
+        unit: 1,
     };
-    let map = Map::new(&shape, disks);
-    Ok(Box::new(EagerCopies::new(shape, setup.granule, map, 1, 0)?))
+    placement(setup, (1, striping), (1, 0), knobs, env)
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {
@@ -51,6 +46,10 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         ),
         GRANULE,
         AGING,
+        MAP,
+        NVRAM,
+        PORTIONS,
+        REGION,
     ],
     build,
 };

@@ -17,13 +17,12 @@
 //! processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per granule and copy; four bytes a granule and copy,
 //! and a bit and 26 bytes a track for what is free.
 
-use std::sync::Arc;
-
 use slab::Slab;
 
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed};
-use super::eager_state::Disk;
+use super::eager_log::{Change, Keeper};
+use super::eager_map::{Map, NOWHERE, Shape};
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
@@ -33,59 +32,6 @@ use crate::registry::ConfigError;
 use crate::request::{Op, Request, Status};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
-
-/// No slot: the copy was never written, is stale, or is no longer needed.
-const NOWHERE: Slot = Slot(u32::MAX);
-
-/// Which drives a granule's copies are on.
-pub(super) trait Shape: Send {
-    /// Copies of each granule.
-    fn copies(&self) -> u8;
-
-    /// Drives.
-    fn drives(&self) -> u16;
-
-    /// Granules of the volume.
-    fn granules(&self) -> u32;
-
-    /// The drive of a copy, and its number among the drive's own granules.
-    fn place(&self, of: CopyOf) -> (DriveId, usize);
-}
-
-/// Where everything lies: what the beginning of a run prepares.
-#[derive(Clone)]
-pub(super) struct Map {
-    /// By copy, then by granule.
-    slots: Vec<Slot>,
-    /// By drive.
-    free: Vec<FreeMap>,
-    /// Slots in use, by drive: free or not.
-    slots_of: Vec<u64>,
-    /// Fixed places by drive and its own count of granules; none have one, or the first of each drive.
-    homes: Arc<Vec<Vec<Slot>>>,
-}
-
-impl Map {
-    /// The map of a volume on drives that were prepared.
-    pub(super) fn new(shape: &impl Shape, disks: Vec<Disk>) -> Map {
-        let granules = shape.granules();
-        let of_copy = |copy| (0..granules).map(move |granule| CopyOf { granule, copy });
-        let slot = |of| {
-            let (drive, local) = shape.place(of);
-            disks[drive.index()].slots[local]
-        };
-        let slots = (0..shape.copies()).flat_map(of_copy).map(slot).collect();
-        let homes = disks.iter().map(|disk| disk.slots[..disk.homes].to_vec());
-        let homes = Arc::new(homes.collect());
-        let used = |disk: &Disk| disk.free.free() + disk.slots.len() as u64;
-        Map {
-            slots,
-            slots_of: disks.iter().map(used).collect(),
-            free: disks.into_iter().map(|disk| disk.free).collect(),
-            homes,
-        }
-    }
-}
 
 /// A foreground write of a granule.
 struct Writing {
@@ -114,6 +60,8 @@ enum Part {
     Delayed,
     /// A delayed write of what was overwritten or discarded meanwhile.
     Dropped,
+    /// A write of the map's log.
+    Log,
 }
 
 /// A delayed write in flight.
@@ -161,6 +109,10 @@ pub(super) struct EagerCopies<S> {
     flying: Sorted<Flying>,
     readers: Sorted<Readers>,
     delayed: Delayed,
+    /// Copies that are delayed but in no buffer, since a power cut: another copy is read first.
+    unbuffered: Sorted<CopyOf>,
+    /// Keeps the map safe; none if it is lost with the power.
+    keeper: Option<Keeper>,
 }
 
 impl<S: Shape> EagerCopies<S> {
@@ -173,8 +125,8 @@ impl<S: Shape> EagerCopies<S> {
         shape: S,
         granule: Blocks,
         map: Map,
-        foreground: u64,
-        buffer: u64,
+        (foreground, buffer): (u64, u64),
+        keeper: Option<Keeper>,
     ) -> Result<EagerCopies<S>, ConfigError> {
         if foreground > shape.copies().into() {
             let allowed = format!("at most {}, the copies there are", shape.copies());
@@ -190,8 +142,22 @@ impl<S: Shape> EagerCopies<S> {
             flying: Sorted::default(),
             readers: Sorted::default(),
             delayed: Delayed::new(shape.drives(), buffer),
+            unbuffered: Sorted::default(),
+            keeper,
             shape,
         })
+    }
+
+    /// Copies that were not written when the power went are to be written now.
+    pub(super) fn delay_missing(&mut self) {
+        for granule in 0..self.shape.granules() {
+            for of in self.copies(granule) {
+                if self.slot(of) == NOWHERE && self.is_due(of) {
+                    self.delayed.resume(self.drive(of), of);
+                    self.unbuffered.insert(of);
+                }
+            }
+        }
     }
 
     fn index(&self, of: CopyOf) -> usize {
@@ -385,17 +351,28 @@ impl<S: Shape> EagerCopies<S> {
     }
 
     fn discard(&mut self, granule: u32) {
-        for of in self.copies(granule) {
-            self.unmap(of);
-            self.drop_flying(of);
+        let mapped = self.copies(granule).any(|of| self.slot(of) != NOWHERE);
+        if mapped {
+            self.move_to(CopyOf { granule, copy: 0 }, NOWHERE, true);
         }
     }
 
-    /// A copy leaves its slot.
-    fn unmap(&mut self, of: CopyOf) {
-        let index = self.index(of);
-        let old = std::mem::replace(&mut self.map.slots[index], NOWHERE);
-        self.vacate(of, old);
+    /// A copy lies in another slot from now on. If `alone`, the other copies of its granule are stale: they leave the map,
+    /// and what of them is in flight is dropped. Their slots become free when the map is safe.
+    fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.record(of, slot, alone);
+        }
+        for other in self.copies(of.granule) {
+            if alone || other == of {
+                self.drop_flying(other);
+                self.unbuffered.take(&other);
+                let to = if other == of { slot } else { NOWHERE };
+                let index = self.index(other);
+                let old = std::mem::replace(&mut self.map.slots[index], to);
+                self.vacate(other, old);
+            }
+        }
     }
 
     /// A slot that no copy is in any more becomes free with the last read from it.
@@ -427,6 +404,91 @@ impl<S: Shape> EagerCopies<S> {
         }
     }
 
+    /// A read or write ended. While the map cannot be kept safe, what it changes waits.
+    fn ended(&mut self, tag: Tag, status: Status, out: &mut Plan) {
+        let key = tag.0 as usize;
+        match (self.underway[key].part, &mut self.keeper) {
+            (Part::Read, _) => {
+                let read = self.underway.remove(key);
+                self.read_ended(&read);
+            }
+            (Part::Log, _) => {
+                let write = self.underway.remove(key);
+                self.log_ended(write.drive, status, out);
+            }
+            (_, Some(keeper)) if keeper.must_wait() => {
+                keeper.wait(Change::Landed(tag, status));
+                out.hold = true;
+            }
+            _ => self.landed(tag, status, out),
+        }
+    }
+
+    /// A write ended, and the map may change.
+    fn landed(&mut self, tag: Tag, status: Status, out: &mut Plan) {
+        let write = self.underway.remove(tag.0 as usize);
+        match write.part {
+            Part::Foreground(key) => self.foreground_done(key, &write, status, out),
+            Part::Delayed => {
+                self.delayed_done(&write, status);
+                if status == Status::Done {
+                    self.delay_others(write.of.granule, out);
+                }
+            }
+            _ => self.release(write.of, write.drive, write.slot),
+        }
+    }
+
+    /// A drive has done its part of a log write, or tries again; then what waited for room goes on.
+    fn log_ended(&mut self, drive: DriveId, status: Status, out: &mut Plan) {
+        let keeper = self.keeper.as_mut().expect("it has a log");
+        if status == Status::Failed {
+            let again = keeper.under_way();
+            return self.plan_log(drive, again, out);
+        }
+        keeper.written();
+        while let Some(change) = self.keeper.as_mut().and_then(Keeper::next) {
+            match change {
+                Change::Discarded(granule) => self.discard(granule),
+                Change::Landed(tag, status) => {
+                    self.landed(tag, status, out);
+                    out.settled.push(tag);
+                }
+            }
+        }
+    }
+
+    /// What the log has to write now.
+    fn write_log(&mut self, out: &mut Plan) {
+        let Some(keeper) = &mut self.keeper else {
+            return;
+        };
+        let Some(write) = keeper.next_write(&self.map) else {
+            return;
+        };
+        for index in 0..keeper.drives().len() {
+            let keeper = self.keeper.as_ref().expect("it was there");
+            let drive = keeper.drives()[index];
+            self.plan_log(drive, write, out);
+        }
+    }
+
+    fn plan_log(&mut self, drive: DriveId, write: (Pba, Blocks), out: &mut Plan) {
+        let key = self.underway.insert(Underway {
+            of: CopyOf {
+                granule: 0,
+                copy: 0,
+            },
+            drive,
+            slot: NOWHERE,
+            part: Part::Log,
+        });
+        let mut planned = PlannedIo::new(drive, Op::Write, Target::At(write.0), write.1);
+        planned.tag = Tag(key as u64);
+        planned.awaited = false;
+        out.ios.push(planned);
+    }
+
     fn read_ended(&mut self, read: &Underway) {
         let place = (read.drive.0, read.slot);
         let mut readers = self
@@ -445,17 +507,10 @@ impl<S: Shape> EagerCopies<S> {
         let writing = &mut self.writes[key];
         writing.left -= 1;
         if status == Status::Done {
+            // With the first, what the other copies hold is stale.
             let first = writing.done == 0;
             writing.done |= 1 << write.of.copy;
-            // With the first, what the other copies hold is stale.
-            for of in self.copies(write.of.granule) {
-                if first || of == write.of {
-                    self.unmap(of);
-                    self.drop_flying(of);
-                }
-            }
-            let index = self.index(write.of);
-            self.map.slots[index] = write.slot;
+            self.move_to(write.of, write.slot, first);
         } else {
             self.release(write.of, write.drive, write.slot);
         }
@@ -533,9 +588,21 @@ impl<S: Shape> EagerCopies<S> {
             }
         };
         write.awaited = false;
+        if self.unbuffered.take(&of).is_some() {
+            write.after = Some(self.read_again(of.granule, out));
+        }
         let key = write.tag.0 as usize;
         self.flying.insert(Flying { of, key });
         out.ios.push(write);
+    }
+
+    /// Reads a granule that is in no buffer, for another copy of it; where in the plan.
+    fn read_again(&mut self, granule: u32, out: &mut Plan) -> u32 {
+        let (of, drive, slot) = self.current(granule).next().expect("some copy is");
+        let mut read = self.read_copy(of, drive, slot, Blocks(0), self.granule);
+        read.awaited = false;
+        out.ios.push(read);
+        out.ios.len() as u32 - 1
     }
 
     fn delayed_done(&mut self, write: &Underway, status: Status) {
@@ -544,9 +611,7 @@ impl<S: Shape> EagerCopies<S> {
         } = *write;
         self.flying.take(&of).expect("it flew");
         if status == Status::Done {
-            self.unmap(of);
-            let index = self.index(of);
-            self.map.slots[index] = slot;
+            self.move_to(of, slot, false);
         } else {
             self.release(of, drive, slot);
         }
@@ -582,10 +647,15 @@ impl<S: Shape> Placement for EagerCopies<S> {
             }
             Op::Discard => {
                 for (granule, _, len) in self.parts(request) {
-                    if len == self.granule {
-                        self.discard(granule);
+                    match &mut self.keeper {
+                        _ if len < self.granule => {}
+                        Some(keeper) if keeper.must_wait() => {
+                            keeper.wait(Change::Discarded(granule));
+                        }
+                        _ => self.discard(granule),
                     }
                 }
+                self.write_log(out);
             }
             Op::Seek => panic!("no client moves the arm"),
         }
@@ -606,21 +676,11 @@ impl<S: Shape> Placement for EagerCopies<S> {
     }
 
     fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
-        if done.op == Op::Flush {
-            return;
+        match done.op {
+            Op::Flush => {}
+            _ => self.ended(tag, done.status, out),
         }
-        let ended = self.underway.remove(tag.0 as usize);
-        match ended.part {
-            Part::Read => self.read_ended(&ended),
-            Part::Foreground(key) => self.foreground_done(key, &ended, done.status, out),
-            Part::Delayed => {
-                self.delayed_done(&ended, done.status);
-                if done.status == Status::Done {
-                    self.delay_others(ended.of.granule, out);
-                }
-            }
-            Part::Dropped => self.release(ended.of, ended.drive, ended.slot),
-        }
+        self.write_log(out);
     }
 
     fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
@@ -638,6 +698,18 @@ impl<S: Shape> Placement for EagerCopies<S> {
         }
     }
 
+    fn content(&self, _tag: Tag) -> &[u8] {
+        let keeper = self
+            .keeper
+            .as_ref()
+            .expect("only a log is written besides data");
+        keeper.content()
+    }
+
+    fn nvram(&self) -> Option<&[u8]> {
+        self.keeper.as_ref().map(Keeper::nvram)
+    }
+
     fn capacity(&self) -> Blocks {
         Blocks(u64::from(self.shape.granules()) * self.granule.0)
     }
@@ -653,6 +725,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
     /// Every slot is free, or holds a copy, or is being written, or is still read from, or is a home.
     fn audit(&self) {
         self.delayed.audit();
+        self.keeper.iter().for_each(Keeper::audit);
         for drive in 0..self.shape.drives() {
             self.audit_drive(DriveId(drive));
         }

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::eager_log::{Region, reserve};
 use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
 use crate::io::{Command, Cost, DriveDone};
 use crate::registry::{ConfigError, Env, Knob, Prepared};
@@ -39,6 +40,8 @@ pub(super) struct Disk {
     pub(super) free: FreeMap,
     /// Granules that have a fixed place of their own, where they lie.
     pub(super) homes: usize,
+    /// Blocks that belong to the map's log.
+    pub(super) region: Option<Region>,
 }
 
 /// What a volume asks of each of its drives.
@@ -55,6 +58,8 @@ pub(super) struct Setup {
     /// Of each unit, granules that have a fixed place of their own.
     pub(super) homes: u64,
     pub(super) drives: u16,
+    /// Blocks of every drive that are kept for the map's log.
+    pub(super) log: Blocks,
 }
 
 /// Drives as they are when a run begins.
@@ -112,14 +117,26 @@ fn empty(tracks: &Arc<Tracks>, bands: u32) -> FreeMap {
     free
 }
 
-impl Disk {
-    fn prepare(setup: &Setup, env: &Env<'_>) -> Result<Disk, ConfigError> {
+/// A drive before anything lies on it.
+pub(super) struct Empty {
+    pub(super) free: FreeMap,
+    pub(super) region: Option<Region>,
+    /// Units of the volume that it has room for.
+    pub(super) units: u64,
+}
+
+impl Empty {
+    pub(super) fn new(setup: &Setup, env: &Env<'_>) -> Result<Empty, ConfigError> {
         let tracks = env.blueprint.tracks(setup.granule);
         let tracks = Arc::new(tracks.map_err(|why| uncountable(setup.granule, why))?);
-        let free = empty(&tracks, used_bands(&tracks, setup.striping));
+        let bands = used_bands(&tracks, setup.striping);
+        let mut free = empty(&tracks, bands);
+        let region = match setup.log {
+            Blocks(0) => None,
+            len => Some(reserve(&mut free, bands, len)?),
+        };
         let units = (free.free() as f64 / setup.dilution) as u64 / setup.unit;
-        let live = units * setup.unit;
-        if live == 0 || live == free.free() {
+        if units == 0 || units * setup.unit == free.free() {
             let allowed = format!(
                 "what gives some of a drive's {} slots to the volume and leaves some free",
                 free.free()
@@ -127,9 +144,22 @@ impl Disk {
             let dilution = setup.dilution.to_string();
             return Err(ConfigError::value("dilution", &dilution, &allowed));
         }
+        Ok(Empty {
+            free,
+            region,
+            units,
+        })
+    }
+}
+
+impl Disk {
+    fn prepare(setup: &Setup, env: &Env<'_>) -> Result<Disk, ConfigError> {
+        let empty = Empty::new(setup, env)?;
         let mut rng = Rng::stream(env.seed, env.label);
-        let homes = units * setup.homes;
-        let mut disk = Disk::scatter(free, live as usize, homes as usize, &mut rng);
+        let homes = empty.units * setup.homes;
+        let live = empty.units * setup.unit;
+        let mut disk = Disk::scatter(empty.free, live as usize, homes as usize, &mut rng);
+        disk.region = empty.region;
         disk.age(setup.aging, env, &mut rng);
         Ok(disk)
     }
@@ -150,7 +180,12 @@ impl Disk {
         slots.truncate(live);
         slots.shrink_to_fit();
         slots.iter().for_each(|slot| free.take(*slot));
-        Disk { slots, free, homes }
+        Disk {
+            slots,
+            free,
+            homes,
+            region: None,
+        }
     }
 
     /// Overwrites random granules without a home one after the other, each in the first free slot of a sweep.

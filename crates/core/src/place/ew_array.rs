@@ -9,12 +9,16 @@
 //! processing workload", FAST 2002, sections 2 and 4.
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::eager_copies::{EagerCopies, Map, Shape};
-use super::eager_state::{AGING, GRANULE, Setup, disks, drives_of};
+use super::eager_copies::EagerCopies;
+use super::eager_log::{self, Keeper, MAP, NVRAM, PORTIONS, REGION};
+use super::eager_map::{Map, Shape};
+use super::eager_state::{AGING, Empty, GRANULE, Setup, disks, drives_of};
 use super::striping::{Striping, UNIT};
 use crate::contract::Placement;
 use crate::ids::DriveId;
+use crate::maplog::Geometry;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::rng::Rng;
 use crate::units::{BLOCK_BYTES, Blocks};
 
 /// Copies on drives of their own, each striped over as many.
@@ -23,6 +27,20 @@ pub(super) struct Columns {
     pub(super) granules: u32,
     /// In granules.
     pub(super) striping: Striping,
+}
+
+impl Columns {
+    /// The map's geometry; `slots` of each drive.
+    fn geometry(&self, seed: u64, slots: u32) -> Geometry {
+        Geometry {
+            volume: Rng::stream(seed, "volume").bits(),
+            granules: self.granules,
+            copies: self.copies,
+            columns: self.striping.columns as u16,
+            unit: self.striping.unit as u32,
+            slots,
+        }
+    }
 }
 
 impl Shape for Columns {
@@ -62,8 +80,8 @@ pub(super) fn unit_in_granules(stripe_kib: u64, granule_kib: u64) -> Result<u64,
 }
 
 /// So many granules on each of some drives, if 32 bits can number them all.
-pub(super) fn count(of_drive: usize, drives: u64) -> Result<u32, ConfigError> {
-    let all = of_drive as u64 * drives;
+pub(super) fn count(of_drive: u64, drives: u64) -> Result<u32, ConfigError> {
+    let all = of_drive * drives;
     u32::try_from(all).map_err(|_| {
         ConfigError::value(
             "granules of the volume",
@@ -71,6 +89,69 @@ pub(super) fn count(of_drive: usize, drives: u64) -> Result<u32, ConfigError> {
             "at most 2^32 - 1",
         )
     })
+}
+
+/// Eager copies on columns, as knobs and drives have them: prepared, or found where an earlier life left them.
+///
+/// # Errors
+/// The log has no room, or what survived of it is damaged.
+pub(super) fn placement(
+    mut setup: Setup,
+    (copies, striping): (u8, Striping),
+    limits: (u64, u64),
+    knobs: &Knobs,
+    env: &Env<'_>,
+) -> Result<Box<dyn Placement>, ConfigError> {
+    let shape = |of_drive: u64| {
+        let granules = count(of_drive, striping.columns)?;
+        Ok::<_, ConfigError>(Columns {
+            copies,
+            granules,
+            striping,
+        })
+    };
+    if knobs.choice("map") == "memory" {
+        if env.survivors.is_some() {
+            let allowed = "log, or nothing of the map survives";
+            return Err(ConfigError::value("map", "memory", allowed));
+        }
+        let disks = disks(&setup, env)?;
+        let shape = shape(disks[0].slots.len() as u64)?;
+        let map = Map::new(&shape, disks);
+        return Ok(Box::new(EagerCopies::new(
+            shape,
+            setup.granule,
+            map,
+            limits,
+            None,
+        )?));
+    }
+    // The log takes room from the volume, so its map is at most as large as that of a volume without one.
+    let largest = Empty::new(&setup, env)?;
+    let slots = largest.free.tracks().slots();
+    let geometry = |shape: &Columns| shape.geometry(env.seed, slots);
+    let settings = eager_log::settings(&geometry(&shape(largest.units * setup.unit)?), knobs)?;
+    setup.log = settings.region;
+    let empty = Empty::new(&setup, env)?;
+    let shape = shape(empty.units * setup.unit)?;
+    let geometry = geometry(&shape);
+    let region = empty.region.expect("it was asked for");
+    let (map, keeper) = match env.survivors {
+        None => {
+            let map = Map::new(&shape, disks(&setup, env)?);
+            (map, Keeper::new(&geometry, &settings, region)?)
+        }
+        Some(survivors) => {
+            let (slots, keeper) = Keeper::recover(&geometry, region, survivors)?;
+            let empty = vec![empty.free; setup.drives.into()];
+            (Map::found(&shape, empty, slots)?, keeper)
+        }
+    };
+    let mut copies = EagerCopies::new(shape, setup.granule, map, limits, Some(keeper))?;
+    if env.survivors.is_some() {
+        copies.delay_missing();
+    }
+    Ok(Box::new(copies))
 }
 
 fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
@@ -90,25 +171,13 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         unit: striping.unit,
         homes: 0,
         drives,
+        log: Blocks(0),
     };
-    let disks = disks(&setup, env)?;
-    let shape = Columns {
-        copies: copies as u8,
-        granules: count(disks[0].slots.len(), columns)?,
-        striping,
-    };
-    let map = Map::new(&shape, disks);
-    let (foreground, buffer) = (
+    let limits = (
         knobs.integer("foreground"),
         knobs.integer("buffer_granules"),
     );
-    Ok(Box::new(EagerCopies::new(
-        shape,
-        setup.granule,
-        map,
-        foreground,
-        buffer,
-    )?))
+    placement(setup, (copies as u8, striping), limits, knobs, env)
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {
@@ -140,6 +209,10 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         UNIT,
         GRANULE,
         AGING,
+        MAP,
+        NVRAM,
+        PORTIONS,
+        REGION,
     ],
     build,
 };

@@ -5,6 +5,8 @@ use crate::contract::Placement;
 mod choice;
 mod delayed;
 mod eager_copies;
+mod eager_log;
+mod eager_map;
 mod eager_state;
 mod fixed_copies;
 mod striping;

@@ -57,6 +57,10 @@ pub struct Stack {
     actions: VecDeque<Action>,
     /// Plans that are not in use, with their memory.
     plans: Vec<Plan>,
+    /// I/Os that ended but are not done for their requests, in that order.
+    held: Vec<(Tag, Option<usize>, DriveDone)>,
+    /// Drives that started nothing, to be asked for spare time when the input is dealt with.
+    spare: Vec<DriveId>,
     /// Names of the I/Os of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
     sequence: u64,
@@ -122,6 +126,8 @@ impl Stack {
             ios: Slab::new(),
             actions: VecDeque::new(),
             plans: Vec::new(),
+            held: Vec::new(),
+            spare: Vec::new(),
             names: Vec::new(),
             sequence: 0,
             submitted: 0,
@@ -184,6 +190,16 @@ impl Stack {
         })
     }
 
+    /// What a write has to put on the drive that moves none of the volume's data: a placement's own.
+    pub fn content(&self, command: &Command) -> &[u8] {
+        self.placement.content(self.ios[command.io.index()].tag)
+    }
+
+    /// What has to survive a power cut besides the drives.
+    pub fn nvram(&self) -> Option<&[u8]> {
+        self.placement.nvram()
+    }
+
     /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
     /// user; here it is an assertion.
     pub fn submit(&mut self, now: Instant, request: Request) {
@@ -197,6 +213,7 @@ impl Stack {
         if self.hazards.admit(&request) {
             self.begin(now, request);
         }
+        self.spend_spare_time(now);
     }
 
     /// A drive completed a command.
@@ -206,6 +223,7 @@ impl Stack {
             self.complete(now, drive, done);
         }
         self.pump(now, drive);
+        self.spend_spare_time(now);
     }
 
     /// When the stack wants [`Stack::timer`] called at the latest.
@@ -220,6 +238,7 @@ impl Stack {
                 self.pump(now, DriveId(index as u16));
             }
         }
+        self.spend_spare_time(now);
     }
 
     /// The next thing to carry out.
@@ -243,7 +262,8 @@ impl Stack {
                     .all(|other| other.index() >= *key)
         };
         let remaining: usize = self.requests.iter().map(|(_, one)| one.remaining).sum();
-        let awaited = self.ios.iter().filter(counts).count();
+        let held = self.held.iter().filter(|(_, request, _)| request.is_some());
+        let awaited = self.ios.iter().filter(counts).count() + held.count();
         assert_eq!(remaining, awaited, "an I/O got lost");
         assert!(
             self.waiting() <= self.ios.len(),
@@ -369,15 +389,26 @@ impl Stack {
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.queues[drive.index()].busy()
-            || self.dispatch(now, drive)
-            || !self.has_spare_time(drive)
-        {
+        if !self.queues[drive.index()].busy() && !self.dispatch(now, drive) {
+            self.spare.push(drive);
+        }
+    }
+
+    /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
+    fn spend_spare_time(&mut self, now: Instant) {
+        if self.spare.is_empty() {
             return;
         }
+        let mut drives = std::mem::take(&mut self.spare);
         let mut plan = self.plans.pop().unwrap_or_default();
-        self.placement.idle(now, drive, &mut plan);
-        if !plan.is_empty() {
+        for drive in drives.drain(..) {
+            if !self.has_spare_time(drive) {
+                continue;
+            }
+            self.placement.idle(now, drive, &mut plan);
+            if plan.is_empty() {
+                continue;
+            }
             self.accept(now, None, &plan);
             for planned in &plan.ios {
                 self.dispatch(now, planned.drive);
@@ -385,16 +416,17 @@ impl Stack {
             plan.clear();
         }
         self.plans.push(plan);
+        self.spare = drives;
     }
 
-    /// Whether a drive without a command has nothing to do, or only what waits for a slot to become free.
+    /// Whether a drive has no command and nothing to do, or only what waits for a slot to become free.
     fn has_spare_time(&self, drive: DriveId) -> bool {
-        let waits = self.queues[drive.index()].timer.is_some();
+        let queue = &self.queues[drive.index()];
         let full = || {
             let free = self.placement.free(drive);
-            !waits && free.is_some_and(|free| free.free() == 0)
+            queue.timer.is_none() && free.is_some_and(|free| free.free() == 0)
         };
-        Below(&self.queues).idle(drive) || full()
+        !queue.busy() && (queue.len() == 0 || full())
     }
 
     /// Starts what a drive's scheduler wants started; whether that is something.
@@ -484,10 +516,24 @@ impl Stack {
                 plan.wake.push(drive);
             }
         }
-        if let Some(key) = io.request {
+        if plan.hold {
+            self.held.push((io.tag, io.request, *done));
+        } else if let Some(key) = io.request {
             self.count(now, key, done);
         }
+        for tag in &plan.settled {
+            self.settle(now, *tag);
+        }
         self.pump_all(now, plan);
+    }
+
+    /// An I/O that was held is done.
+    fn settle(&mut self, now: Instant, tag: Tag) {
+        let held = self.held.iter().position(|(held, ..)| *held == tag);
+        let (_, request, done) = self.held.remove(held.expect("what settles was held"));
+        if let Some(key) = request {
+            self.count(now, key, &done);
+        }
     }
 
     /// An I/O that a request waits for is done.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nearslot_core::config::{self, Assembly};
 use nearslot_core::contract::{Drives, Placement};
@@ -17,7 +17,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::search::{self, Search};
 use nearslot_core::stack::{Lane, Stack};
-use nearslot_core::units::{Blocks, Duration, Instant};
+use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::load;
 use crate::rig::Rig;
@@ -32,6 +32,8 @@ struct Seen {
     reads: [AtomicU64; 2],
     /// Slots that are free on all drives.
     free: AtomicU64,
+    /// Whether the test lets everything come to rest before each request.
+    calm: AtomicBool,
 }
 
 impl Seen {
@@ -50,6 +52,10 @@ struct Watched {
     setup: Setup,
     /// Drives that a granule was ever written to.
     owners: BTreeMap<u64, BTreeSet<DriveId>>,
+    /// Where a granule was last written to on a drive.
+    places: BTreeMap<(u64, DriveId), Pba>,
+    /// Granules of open writes.
+    open: BTreeMap<(DriveId, u64), u64>,
     /// Where a granule's home is.
     homes: BTreeMap<u64, Target>,
     seen: Arc<Seen>,
@@ -62,16 +68,26 @@ impl Watched {
             // Nothing but a move home has an address beforehand.
             let open = matches!(io.target, Target::Open(_));
             let moves_home = self.setup.name() == "distorted_mirror" && !io.awaited;
-            assert!(open || moves_home, "{io:?} is not eager");
+            assert!(
+                open || moves_home || !self.setup.maps(),
+                "{io:?} is not eager"
+            );
             let data = io.data.expect("a write carries blocks");
-            if !open {
+            if moves_home && !open {
                 let granule = data.block(0).0 / self.setup.granule;
                 let home = self.homes.entry(granule).or_insert(io.target);
                 assert_eq!(*home, io.target, "granule {granule} moves to another home");
             }
-            for block in 0..io.len.0 {
+            for block in (0..io.len.0).step_by(self.setup.granule as usize) {
                 let granule = data.block(block).0 / self.setup.granule;
                 self.owners.entry(granule).or_default().insert(io.drive);
+                match io.target {
+                    Target::Open(_) => self.open.insert((io.drive, io.tag.0), granule),
+                    Target::At(at) => {
+                        self.places.insert((granule, io.drive), at + Blocks(block));
+                        None
+                    }
+                };
             }
         }
     }
@@ -120,12 +136,26 @@ impl Watched {
     }
 
     /// A read goes to the idle drive whose heads are nearest to its copy, else to all as alternatives.
-    fn check_read(&self, drives: &dyn Drives, ios: &[PlannedIo]) {
+    fn check_read(&self, now: Instant, granule: u64, drives: &dyn Drives, ios: &[PlannedIo]) {
         let alternatives = ios.iter().filter(|io| io.alternative).count();
         assert_eq!(alternatives + 1, ios.len(), "ways to do the same");
         let idle = ios.iter().any(|io| drives.idle(io.drive));
         assert!(!idle || ios.len() == 1, "an idle drive would do");
         Seen::count(&self.seen.reads[usize::from(!idle)]);
+        if self.seen.calm.load(Ordering::Relaxed) {
+            let position = |drive: DriveId, at: Pba| {
+                let oracle = drives.oracle(drive);
+                oracle.position(now, Op::Read, &oracle.locate(at))
+            };
+            let owners = self
+                .places
+                .range((granule, DriveId(0))..(granule + 1, DriveId(0)));
+            let all = owners.map(|((_, drive), at)| position(*drive, *at));
+            let Target::At(at) = ios[0].target else {
+                panic!("a read has an address");
+            };
+            assert_eq!(Some(position(ios[0].drive, at)), all.min(), "nearest");
+        }
     }
 }
 
@@ -134,8 +164,11 @@ impl Placement for Watched {
         self.inner.plan(now, request, drives, out);
         if let Some(owners) = self.one_granule(request) {
             match request.op {
-                Op::Write => self.check_write(now, owners, drives, &out.ios),
-                Op::Read if !out.ios.is_empty() => self.check_read(drives, &out.ios),
+                Op::Write if self.setup.maps() => self.check_write(now, owners, drives, &out.ios),
+                Op::Read if !out.ios.is_empty() => {
+                    let granule = request.extent.start.0 / self.setup.granule;
+                    self.check_read(now, granule, drives, &out.ios);
+                }
                 _ => {}
             }
         }
@@ -147,6 +180,9 @@ impl Placement for Watched {
     }
 
     fn bind(&mut self, now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
+        let free = self.inner.free(drive).expect("the slot was found there");
+        let granule = self.open.remove(&(drive, tag.0)).expect("it is open");
+        self.places.insert((granule, drive), free.tracks().at(slot));
         self.inner.bind(now, tag, drive, slot);
     }
 
@@ -196,6 +232,7 @@ fn watched(setup: &Setup, kind: &str, sched: &str) -> (Rig, Arc<Seen>) {
         capacity: blueprint.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     };
     let built = config::part("placement", place::TABLE, &config.place, &env);
     let inner = built.expect("the setup names one").0;
@@ -213,6 +250,8 @@ fn watched(setup: &Setup, kind: &str, sched: &str) -> (Rig, Arc<Seen>) {
         inner,
         setup: *setup,
         owners: BTreeMap::new(),
+        places: BTreeMap::new(),
+        open: BTreeMap::new(),
         homes: BTreeMap::new(),
         seen: Arc::clone(&seen),
     };
@@ -255,6 +294,25 @@ fn reads_and_writes_go_to_the_nearest_idle_drive_or_the_shortest_queue() {
     }
     let seen = [writes, reads].concat();
     assert!(seen.iter().all(|count| *count > 200), "too few: {seen:?}");
+}
+
+#[test]
+fn a_lone_read_goes_to_the_nearest_copy() {
+    let roomy = |one: &&Setup| one.spread() && one.copies > 1 && one.buffer > 100;
+    for setup in SETUPS.iter().filter(roomy) {
+        let (mut rig, seen) = watched(setup, "disk", "satf_ew");
+        let mut rng = Rng::stream(2, "lone reads");
+        load::storm(&mut rig, setup, &mut rng);
+        rig.settle();
+        seen.calm.store(true, Ordering::Relaxed);
+        for _ in 0..60 {
+            let granule = rng.below(rig.blocks() / setup.granule);
+            rig.submit(Op::Read, granule * setup.granule, setup.granule, 0);
+            rig.settle();
+            rig.run_until(rig.now + Duration(rng.below(20_000_000)));
+        }
+        assert!(Seen::both(&seen.reads)[0] >= 60, "{setup:?}");
+    }
 }
 
 #[test]

@@ -85,6 +85,7 @@ fn env(blueprint: &dyn Blueprint) -> Env<'_> {
         capacity: blueprint.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     }
 }
 

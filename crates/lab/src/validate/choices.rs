@@ -237,6 +237,7 @@ pub(super) fn scheduler(
         capacity: drive.capacity(),
         identity: "",
         memo: &Forgetful,
+        survivors: None,
     };
     (spec.build)(&knobs, &env)
 }

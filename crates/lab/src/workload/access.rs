@@ -360,6 +360,7 @@ pub(super) mod tests {
             capacity: blueprint.capacity(),
             identity: "",
             memo: &Forgetful,
+            survivors: None,
         };
         let part: PartConfig = word.parse().unwrap();
         Ok(crate::workload::synthetic(&part, &env)?.0)

@@ -1,0 +1,166 @@
+//! Power cuts: whatever the instant, what was answered is found again, whole, and nothing else is found in its place.
+//!
+//! A long random run over small drives keeps an image of every drive, sector by sector. At every I/O boundary the power goes in
+//! a copy of that world: writes under way have reached any part of their sectors. The volume is recovered from the
+//! images and NVRAM, audited (no slot has two granules), and read: each block must have the version that was answered last or
+//! one that was on its way, and a granule must not mix them. Now and then the run goes on from what was recovered.
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "each suite uses a part")]
+mod support;
+mod world;
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+
+use world::World;
+
+fn config(place: &str, sched: &str) -> StackConfig {
+    StackConfig {
+        drive: DriveConfig {
+            part: PartConfig::named("of the test"),
+            text: support::DISK.to_owned(),
+        },
+        sched: sched.parse().unwrap(),
+        place: place.parse().unwrap(),
+        oracle: PartConfig::named("exact"),
+        seed: 5,
+    }
+}
+
+/// Runs so many events, with a power cut at each; every so many, it is not only in a copy.
+fn suffer(place: &str, sched: &str, events: u64) {
+    let mut world = World::new(config(place, sched));
+    let (mut cuts, mut torn) = (0, 0);
+    for event in 0..events {
+        world.step();
+        let cut = world.cut(event);
+        torn += u64::from(cut.tears());
+        cuts += 1;
+        let recovered = cut.recover();
+        let mut recovered =
+            recovered.unwrap_or_else(|error| panic!("{place}, event {event}: {error}"));
+        let all = event.is_multiple_of(40);
+        recovered.check(all);
+        if event % 251 == 250 {
+            world = recovered.go_on();
+        }
+    }
+    assert!(torn > cuts / 3, "{torn} of {cuts} cuts were inside a write");
+    assert!(world.log_writes() > 20, "the log was hardly written");
+}
+
+#[test]
+fn one_drive() {
+    suffer(
+        "eager:dilution=1.3:map=log:nvram_entries=6:portions=3",
+        "satf_ew",
+        1_500,
+    );
+    suffer(
+        "eager:dilution=2:map=log:nvram_entries=2:portions=1",
+        "freebw_hybrid",
+        800,
+    );
+}
+
+#[test]
+fn striped() {
+    suffer(
+        "ew_array:ds=1.5:dd=2:map=log:nvram_entries=8:stripe_kib=8",
+        "look",
+        1_000,
+    );
+}
+
+#[test]
+fn copies_in_spare_time() {
+    suffer(
+        "ew_array:dm=2:dd=2:map=log:nvram_entries=6",
+        "satf_ew",
+        1_200,
+    );
+    suffer(
+        "ew_array:dm=3:ds=1:dd=2:map=log:nvram_entries=4:buffer_granules=3",
+        "gap_satf",
+        600,
+    );
+}
+
+#[test]
+fn copies_in_the_foreground() {
+    suffer(
+        "ew_array:dm=2:dd=2:foreground=2:map=log:nvram_entries=6",
+        "freebw_satf",
+        1_200,
+    );
+}
+
+#[test]
+fn one_of_two_logs_may_be_lost() {
+    let mut world = World::new(config(
+        "ew_array:dm=2:dd=2:map=log:nvram_entries=6",
+        "satf_ew",
+    ));
+    for event in 0..300 {
+        world.step();
+        if event % 20 == 19 {
+            world
+                .cut(event)
+                .without_log_of(0)
+                .recover()
+                .unwrap()
+                .check(true);
+            world
+                .cut(event)
+                .without_log_of(2)
+                .recover()
+                .unwrap()
+                .check(true);
+            let both = world.cut(event).without_log_of(0).without_log_of(2);
+            let error = both.recover().err().expect("no log is left").to_string();
+            assert!(error.contains("map log of drive 0"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn damage_is_told_and_never_guessed_at() {
+    let mut world = World::new(config(
+        "eager:dilution=2:map=log:nvram_entries=6",
+        "satf_ew",
+    ));
+    let mut refused = 0;
+    for event in 0..400 {
+        world.step();
+        match world.cut(event).with_a_flipped_bit(event).recover() {
+            Ok(mut recovered) => recovered.check(true),
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 20, "{refused} refused");
+}
+
+#[test]
+fn a_map_in_memory_is_not_recovered() {
+    let config = config("eager:dilution=2", "satf_ew");
+    let built = config.build().unwrap();
+    assert!(built.stack.nvram().is_none());
+    let error = config.recover(&world::Nothing).err().unwrap().to_string();
+    assert!(error.starts_with("map = memory"), "{error}");
+}
+
+#[test]
+fn a_log_region_that_is_too_small_is_named_with_what_it_needs() {
+    let error = config("eager:map=log:log_region_kib=1", "satf_ew")
+        .build()
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.starts_with("log_region_kib = 1 (allowed: 0, or at least "),
+        "{error}"
+    );
+    let error = config("eager:dilution=1.01:map=log:log_region_kib=6000", "satf_ew").build();
+    let error = error.err().unwrap().to_string();
+    assert!(error.starts_with("KiB of the map's log = 6000"), "{error}");
+}

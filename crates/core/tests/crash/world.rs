@@ -1,0 +1,458 @@
+//! A stack over drives whose sectors are known, and what is left of it when the power goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::contract::Drive;
+use nearslot_core::ids::{DriveId, RequestId};
+use nearslot_core::io::{Command, Data};
+use nearslot_core::registry::{ConfigError, Survivors};
+use nearslot_core::request::{Op, Request};
+use nearslot_core::rng::Rng;
+use nearslot_core::stack::{Action, Stack};
+use nearslot_core::units::{Instant, Pba};
+
+const GRANULE: u64 = 8;
+const DEPTH: usize = 6;
+
+/// What a sector holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "sectors are as large as sectors are"
+)]
+enum Sector {
+    /// Of a client: which block, and which version of it.
+    Client(u64, u64),
+    /// Of the map's log.
+    Own([u8; 512]),
+}
+
+type Image = BTreeMap<u64, Sector>;
+
+/// Writes that were not answered yet, by request.
+type Pending = BTreeMap<u64, (u64, std::ops::Range<u64>)>;
+
+pub(crate) struct World {
+    config: StackConfig,
+    stack: Stack,
+    drives: Vec<Box<dyn Drive>>,
+    images: Vec<Image>,
+    /// By drive: the command under way with what it writes.
+    running: Vec<Option<(Command, Vec<Sector>)>>,
+    now: Instant,
+    rng: Rng,
+    /// Of each block of the volume, the version that was answered last.
+    answered: Vec<u64>,
+    /// The version that reached a drive last: what a buffer holds.
+    landed: Vec<u64>,
+    pending: Pending,
+    reads: BTreeSet<u64>,
+    /// What reads of requests under way found, by request and block.
+    rest: BTreeMap<(u64, u64), u64>,
+    /// What the last answered read found.
+    found: Vec<u64>,
+    number: u64,
+    version: u64,
+    log_writes: u64,
+    /// Events in which no request comes, so that there is spare time.
+    pause: u64,
+}
+
+impl World {
+    /// A volume that was formatted and written once as a whole.
+    pub(crate) fn new(config: StackConfig) -> World {
+        let built = config.build().unwrap();
+        let drives = built.drives.len();
+        let mut world = World::of(config, built, vec![Image::new(); drives]);
+        world.submit(Op::Flush, 0..0);
+        while world
+            .drives
+            .iter()
+            .any(|drive| drive.next_event().is_some())
+        {
+            world.event();
+        }
+        for granule in 0..world.answered.len() as u64 / GRANULE {
+            world.submit(Op::Write, granule * GRANULE..(granule + 1) * GRANULE);
+            while world.stack.pending() >= DEPTH {
+                world.event();
+            }
+        }
+        while world.stack.pending() > 0 {
+            world.event();
+        }
+        world
+    }
+
+    fn of(config: StackConfig, built: Assembly, images: Vec<Image>) -> World {
+        let Assembly { stack, drives, .. } = built;
+        let blocks = stack.capacity().0 as usize;
+        World {
+            config,
+            running: drives.iter().map(|_| None).collect(),
+            stack,
+            drives,
+            images,
+            now: Instant::ZERO,
+            rng: Rng::stream(9, "crash"),
+            answered: vec![0; blocks],
+            landed: vec![0; blocks],
+            pending: Pending::new(),
+            reads: BTreeSet::new(),
+            rest: BTreeMap::new(),
+            found: Vec::new(),
+            number: 0,
+            version: 0,
+            log_writes: 0,
+            pause: 0,
+        }
+    }
+
+    pub(crate) fn log_writes(&self) -> u64 {
+        self.log_writes
+    }
+
+    /// Requests come, and one I/O ends.
+    pub(crate) fn step(&mut self) {
+        if self.pause == 0 && self.rng.chance(0.02) {
+            self.pause = 60;
+        }
+        self.pause = self.pause.saturating_sub(1);
+        while self.pause == 0 && self.stack.pending() < DEPTH {
+            self.ask();
+        }
+        if self.drives.iter().all(|drive| drive.next_event().is_none()) {
+            self.pause = 0;
+            self.ask();
+        }
+        self.event();
+    }
+
+    fn ask(&mut self) {
+        let blocks = self.answered.len() as u64;
+        let granules = blocks / GRANULE;
+        // Few enough that they are overwritten while older copies are still delayed.
+        let first = self.rng.below(granules.min(60)) * GRANULE;
+        let until = (first + (1 + self.rng.below(3)) * GRANULE).min(blocks);
+        match self.rng.below(20) {
+            0..10 => self.submit(Op::Write, first..until),
+            10..14 => self.submit(Op::Write, first + 2..first + 5),
+            14..19 => self.submit(Op::Read, first..until),
+            _ => self.submit(Op::Flush, 0..0),
+        }
+    }
+
+    fn submit(&mut self, op: Op, blocks: std::ops::Range<u64>) {
+        let number = self.number;
+        self.number += 1;
+        match op {
+            Op::Write => {
+                self.version += 1;
+                self.pending.insert(number, (self.version, blocks.clone()));
+            }
+            _ => {
+                self.reads.insert(number);
+            }
+        }
+        let request = Request::new(
+            number,
+            op,
+            blocks.start,
+            blocks.end - blocks.start,
+            self.now,
+        );
+        self.stack.submit(self.now, request);
+        self.drain();
+    }
+
+    fn event(&mut self) {
+        let due = |index: usize| Some((self.drives[index].next_event()?, index));
+        let events = (0..self.drives.len()).filter_map(due);
+        let (now, index) = events.min().unwrap();
+        self.now = now;
+        let Some(done) = self.drives[index].advance(now) else {
+            return;
+        };
+        let (command, sectors) = self.running[index].take().unwrap();
+        if command.op == Op::Write {
+            for (at, sector) in (command.at.0..).zip(&sectors) {
+                self.images[index].insert(at, *sector);
+                if let Sector::Client(block, version) = *sector {
+                    let landed = &mut self.landed[block as usize];
+                    *landed = version.max(*landed);
+                }
+            }
+        } else {
+            self.remember(index, &command);
+        }
+        self.stack.drive_done(now, DriveId(index as u16), &done);
+        self.drain();
+    }
+
+    /// What a read found.
+    fn remember(&mut self, drive: usize, command: &Command) {
+        let origin = self.stack.origin(command).unwrap();
+        let Some(data) = origin.data else {
+            return;
+        };
+        for index in 0..command.len.0 {
+            let found = self.images[drive].get(&(command.at.0 + index));
+            if let Some(Sector::Client(block, version)) = found {
+                assert_eq!(*block, data.block(index).0, "another block was read");
+                match origin.request {
+                    Some(RequestId(request)) => {
+                        self.rest.insert((request, *block), *version);
+                    }
+                    // For a copy of which the power left no buffer.
+                    None => self.landed[*block as usize] = *version,
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        while let Some(action) = self.stack.poll() {
+            match action {
+                Action::Start(drive, command) => {
+                    let sectors = match command.op {
+                        Op::Write => self.sectors(&command),
+                        _ => Vec::new(),
+                    };
+                    self.drives[drive.index()].submit(self.now, &command);
+                    self.running[drive.index()] = Some((command, sectors));
+                }
+                Action::Reply(reply) => self.replied(reply.request.id.0),
+            }
+        }
+    }
+
+    fn replied(&mut self, request: u64) {
+        if let Some((version, blocks)) = self.pending.remove(&request) {
+            for block in blocks {
+                self.answered[block as usize] = version;
+            }
+        }
+        if self.reads.remove(&request) {
+            let of_read = self.rest.range((request, 0)..=(request, u64::MAX));
+            self.found = of_read.map(|(_, version)| *version).collect();
+        }
+        self.rest.retain(|(of, _), _| *of != request);
+    }
+
+    /// What a write puts on the drive.
+    fn sectors(&mut self, command: &Command) -> Vec<Sector> {
+        let origin = self.stack.origin(command).unwrap();
+        let Some(data) = origin.data else {
+            self.log_writes += 1;
+            let bytes = self.stack.content(command).chunks_exact(512);
+            return bytes
+                .map(|bytes| Sector::Own(bytes.try_into().unwrap()))
+                .collect();
+        };
+        let of = |index| self.client(origin.request, &data, index);
+        (0..command.len.0).map(of).collect()
+    }
+
+    fn client(&self, request: Option<RequestId>, data: &Data, index: u64) -> Sector {
+        let block = data.block(index).0;
+        let version = match request {
+            None => self.landed[block as usize],
+            Some(RequestId(request)) => match &self.pending[&request] {
+                (version, blocks) if blocks.contains(&block) => *version,
+                _ => self.rest[&(request, block)],
+            },
+        };
+        Sector::Client(block, version)
+    }
+
+    /// The power goes: of each write under way, some sectors have arrived.
+    pub(crate) fn cut(&self, seed: u64) -> Cut {
+        self.stack.audit();
+        let mut rng = Rng::stream(seed, "cut");
+        let mut images = self.images.clone();
+        let mut tears = false;
+        for (image, running) in images.iter_mut().zip(&self.running) {
+            let Some((command, sectors)) = running else {
+                continue;
+            };
+            tears |= sectors.len() > 1;
+            let (in_order, first) = (rng.chance(0.5), rng.below(sectors.len() as u64 + 1));
+            for (index, sector) in (0..).zip(sectors) {
+                if if in_order {
+                    index < first
+                } else {
+                    rng.chance(0.5)
+                } {
+                    image.insert(command.at.0 + index, *sector);
+                }
+            }
+        }
+        Cut {
+            config: self.config.clone(),
+            images,
+            nvram: self.stack.nvram().unwrap().to_vec(),
+            answered: self.answered.clone(),
+            pending: self.pending.clone(),
+            version: self.version,
+            tears,
+        }
+    }
+}
+
+/// What is left when the power is gone, and what its owner remembers.
+pub(crate) struct Cut {
+    config: StackConfig,
+    images: Vec<Image>,
+    nvram: Vec<u8>,
+    answered: Vec<u64>,
+    pending: Pending,
+    version: u64,
+    tears: bool,
+}
+
+impl Survivors for Cut {
+    fn nvram(&self) -> &[u8] {
+        &self.nvram
+    }
+
+    fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
+        for (at, out) in (at.0..).zip(out.chunks_exact_mut(512)) {
+            match self.images[drive.index()].get(&at) {
+                Some(Sector::Own(bytes)) => out.copy_from_slice(bytes),
+                _ => out.fill(0),
+            }
+        }
+    }
+}
+
+impl Cut {
+    /// Whether a write of several sectors was under way.
+    pub(crate) fn tears(&self) -> bool {
+        self.tears
+    }
+
+    /// The log of a drive cannot be read.
+    pub(crate) fn without_log_of(mut self, drive: usize) -> Cut {
+        self.images[drive].retain(|_, sector| matches!(sector, Sector::Client(..)));
+        self
+    }
+
+    /// A bit of the log or of NVRAM is wrong.
+    pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
+        let mut rng = Rng::stream(seed, "flip");
+        let own = |sector: &&mut Sector| matches!(sector, Sector::Own(_));
+        let mut logged: Vec<&mut Sector> = self.images[0].values_mut().filter(own).collect();
+        let bit = 1 << rng.below(8);
+        if rng.chance(0.3) {
+            let at = rng.below(self.nvram.len() as u64) as usize;
+            self.nvram[at] ^= bit;
+        } else {
+            let which = rng.below(logged.len() as u64) as usize;
+            if let Sector::Own(bytes) = &mut *logged[which] {
+                bytes[rng.below(512) as usize] ^= bit;
+            }
+        }
+        self
+    }
+
+    pub(crate) fn recover(self) -> Result<Recovered, ConfigError> {
+        let built = self.config.recover(&self)?;
+        built.stack.audit();
+        let Cut {
+            config,
+            images,
+            answered,
+            pending,
+            version,
+            ..
+        } = self;
+        let mut world = World::of(config, built, images);
+        world.version = version;
+        Ok(Recovered {
+            world,
+            answered,
+            pending,
+        })
+    }
+}
+
+/// A volume that was recovered, and what may be found in it.
+pub(crate) struct Recovered {
+    world: World,
+    answered: Vec<u64>,
+    pending: Pending,
+}
+
+impl Recovered {
+    /// The versions of a granule's blocks that are found now, through the map.
+    fn find(&mut self, granule: u64) -> Vec<u64> {
+        let world = &mut self.world;
+        world.submit(Op::Read, granule * GRANULE..(granule + 1) * GRANULE);
+        while world.stack.pending() > 0 {
+            world.event();
+        }
+        std::mem::take(&mut world.found)
+    }
+
+    fn check_granule(&mut self, granule: u64) {
+        let found = self.find(granule);
+        let blocks = granule * GRANULE..(granule + 1) * GRANULE;
+        assert_eq!(found.len() as u64, GRANULE, "granule {granule} is nowhere");
+        for (block, version) in blocks.clone().zip(&found) {
+            let on_its_way =
+                |(of, range): &(u64, std::ops::Range<u64>)| of == version && range.contains(&block);
+            let answered = self.answered[block as usize];
+            assert!(
+                *version == answered || self.pending.values().any(on_its_way),
+                "block {block}: version {version} found, {answered} answered, {:?} on their way",
+                self.pending
+            );
+        }
+        for (version, range) in self.pending.values() {
+            let of_write = blocks
+                .clone()
+                .zip(&found)
+                .filter(|(block, _)| range.contains(block));
+            let arrived: Vec<bool> = of_write.map(|(_, found)| found == version).collect();
+            let torn = arrived.windows(2).any(|pair| pair[0] != pair[1]);
+            assert!(!torn, "granule {granule} has a part of version {version}");
+        }
+    }
+
+    /// Reads the granules that matter, or all.
+    pub(crate) fn check(&mut self, all: bool) {
+        let granules = self.answered.len() as u64 / GRANULE;
+        let until = if all { granules } else { granules.min(63) };
+        for granule in 0..until {
+            self.check_granule(granule);
+        }
+        self.world.stack.audit();
+    }
+
+    /// The run goes on from here: what was found is what there is.
+    pub(crate) fn go_on(mut self) -> World {
+        for granule in 0..self.answered.len() as u64 / GRANULE {
+            self.check_granule(granule);
+            let found = self.find(granule);
+            for (block, version) in (granule * GRANULE..).zip(found) {
+                self.world.answered[block as usize] = version;
+                self.world.landed[block as usize] = version;
+            }
+        }
+        self.world
+    }
+}
+
+/// Nothing survived.
+pub(crate) struct Nothing;
+
+impl Survivors for Nothing {
+    fn nvram(&self) -> &[u8] {
+        &[]
+    }
+
+    fn read(&self, _drive: DriveId, _at: Pba, out: &mut [u8]) {
+        out.fill(0);
+    }
+}
