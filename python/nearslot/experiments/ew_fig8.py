@@ -35,7 +35,8 @@ def _similar(grid: Grid, shares: tuple[float, ...]) -> Claim:
         found=f"2x1.5x2 against 1x3x2: {told}",
         ci=apart[worst].ci,
         holds=abs(apart[worst].value) <= 0.15,
-        note="similar: within 15 % at each share",
+        note="similar: within 15 % at each share; where nearly all are writes that is a tenth of a "
+        "millisecond",
     )
 
 

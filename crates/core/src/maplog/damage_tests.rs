@@ -298,6 +298,53 @@ fn nvram_of_another_volume_or_shape_is_refused() {
 }
 
 #[test]
+fn a_batch_that_is_neither_in_nvram_nor_in_the_log_is_missed() {
+    let mut world = pieces(1);
+    world.run(100);
+    // Until a batch is what was written last.
+    let last = loop {
+        world.run(1);
+        let last = *records(&world).last().unwrap();
+        if last.1.kind == Kind::Batch {
+            break last;
+        }
+    };
+    let young = (0..2).max_by_key(|block| {
+        let at = block * 656 + 24;
+        u64::from_le_bytes(world.log.nvram().bytes()[at..at + 8].try_into().unwrap())
+    });
+    // The older control block tells of a log that ends before the batch, and the batch is not found behind it.
+    let mut nvram = world.log.nvram().bytes().to_vec();
+    nvram[young.unwrap() * 656 + 100] ^= 1;
+    let right = recover(&world.geometry, &nvram, &world.region).unwrap();
+    assert!(
+        world.is_right(&right.map),
+        "the batch is behind the log's end"
+    );
+    damage(&mut world, last.0);
+    let damage = recover(&world.geometry, &nvram, &world.region).unwrap_err();
+    assert!(matches!(damage.place, Place::Nvram(_)), "{damage}");
+    assert!(damage.to_string().contains("batch"), "{damage}");
+}
+
+#[test]
+fn a_half_that_is_older_than_the_other_is_found() {
+    let mut world = pieces(1);
+    world.run(305);
+    let old = world.log.nvram().bytes().to_vec();
+    (0..9).for_each(|_| world.record_any());
+    let mut nvram = world.log.nvram().bytes().to_vec();
+    // Ten entries a half: the one that was half full then is full now, and the other has begun.
+    let words = [1_312, 1_312 + 8 + 96];
+    let filling = words.iter().find(|at| old[**at] == 5).unwrap();
+    assert_eq!(nvram[*filling], 10);
+    nvram[*filling..][..104].copy_from_slice(&old[*filling..][..104]);
+    let damage = recover(&world.geometry, &nvram, &world.region).unwrap_err();
+    let text = "entries 5, allowed is 10";
+    assert!(damage.to_string().ends_with(text), "{damage}");
+}
+
+#[test]
 fn two_blocks_in_one_slot_are_found() {
     let mut world = pieces(1);
     world.run(300);

@@ -45,7 +45,7 @@ pub use layout::{Refused, Settings};
 pub use log::{LogWrite, MapLog};
 pub use nvram::Nvram;
 pub use recovery::{Recovered, Recovery};
-pub use virtual_log::{Placed, SectorWrite, Spot, Tail, VirtualLog};
+pub use virtual_log::{Dirty, Placed, SectorWrite, Spot, Tail, VirtualLog};
 pub use virtual_recovery::{VirtualRecovered, VirtualRecovery};
 
 /// The slot of a copy that lies nowhere: never written, discarded, or stale because a newer one has not reached it yet.

@@ -19,7 +19,7 @@ struct Array {
     map: Map,
     written: Map,
     /// Slots that become free when their block's move is safe.
-    leaving: VecDeque<(virtual_log::Dirty, Spot)>,
+    leaving: VecDeque<(Dirty, Spot)>,
     rng: Rng,
     writes: usize,
     updates: usize,

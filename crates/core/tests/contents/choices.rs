@@ -64,7 +64,9 @@ struct Watched {
 impl Watched {
     /// Learns from what is written where.
     fn learn(&mut self, ios: &[PlannedIo]) {
-        for io in ios.iter().filter(|io| io.op == Op::Write) {
+        // What carries no data is the log of the map.
+        let writes = ios.iter().filter(|io| io.op == Op::Write);
+        for io in writes.filter(|io| io.data.is_some()) {
             // Nothing but a move home has an address beforehand.
             let open = matches!(io.target, Target::Open(_));
             let moves_home = self.setup.name() == "distorted_mirror" && !io.awaited;
@@ -212,6 +214,14 @@ impl Placement for Watched {
         self.inner.granule()
     }
 
+    fn content(&self, tag: Tag) -> &[u8] {
+        self.inner.content(tag)
+    }
+
+    fn nvram(&self) -> Option<&[u8]> {
+        self.inner.nvram()
+    }
+
     /// Counts what is free, too.
     fn audit(&self) {
         self.inner.audit();
@@ -298,7 +308,8 @@ fn reads_and_writes_go_to_the_nearest_idle_drive_or_the_shortest_queue() {
 
 #[test]
 fn a_lone_read_goes_to_the_nearest_copy() {
-    let roomy = |one: &&Setup| one.spread() && one.copies > 1 && one.buffer > 100;
+    // What waits for the log may leave its slot again, so that the last one written to is not the place.
+    let roomy = |one: &&Setup| one.spread() && one.copies > 1 && one.buffer > 100 && !one.logs();
     for setup in SETUPS.iter().filter(roomy) {
         let (mut rig, seen) = watched(setup, "disk", "satf_ew");
         let mut rng = Rng::stream(2, "lone reads");
@@ -362,7 +373,9 @@ const URGENT: u16 = 1 << 13;
 
 #[test]
 fn copies_that_are_overwritten_are_dropped_unless_they_have_no_room() {
-    for setup in SETUPS.iter().filter(|one| one.copies > one.foreground) {
+    // Writes that wait for the log are served when the drives are no longer busy.
+    let delays = |one: &&Setup| one.copies > one.foreground && !one.logs();
+    for setup in SETUPS.iter().filter(delays) {
         let mut rig = Rig::new(setup, "disk", "mq-deadline", 1);
         let mut rng = Rng::stream(1, "overwritten");
         rig.fill();

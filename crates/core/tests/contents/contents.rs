@@ -19,7 +19,7 @@ use crate::setups::Setup;
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stamp {
-    /// Nothing was ever written here.
+    /// None of the volume's data were ever written here, or the log of the map was.
     Blank,
     /// What was discarded, or the part of a granule that lay nowhere when the rest was written.
     Nothing,
@@ -151,7 +151,10 @@ impl Contents {
     /// What a write carries.
     fn data(&self, command: &Command, origin: Option<Origin>) -> Vec<Stamp> {
         let origin = origin.expect("a write belongs to something");
-        let data = origin.data.expect("a write carries the volume's blocks");
+        let Some(data) = origin.data else {
+            assert!(self.setup.logs() && origin.request.is_none(), "no data");
+            return vec![Stamp::Blank; command.len.0 as usize];
+        };
         let stamp = |index| {
             let block = data.block(index).0;
             let Some(write) = origin.request else {
@@ -178,8 +181,12 @@ impl Contents {
             return;
         };
         for index in 0..ended.command.len.0 as usize {
-            let block = data.expect("it moves blocks").block(index as u64).0;
             let held = &mut self.drives[drive.index()][at + index];
+            let Some(data) = data else {
+                *held = ended.data[index];
+                continue;
+            };
+            let block = data.block(index as u64).0;
             let asked = request.map(|id| self.asked.get_mut(&id).expect("it is not answered"));
             match (ended.command.op, asked) {
                 (Op::Write, asked) => {
@@ -248,7 +255,10 @@ impl Contents {
     /// What a read that was submitted then and is answered now may find.
     fn allowed(&self, block: u64, submitted: u64) -> Vec<Stamp> {
         let history = &self.history[block as usize];
+        // That a block was discarded may wait for room in the log.
+        let passed = |one: &&Written| one.stamp != Stamp::Nothing || !self.setup.logs();
         let before = history.iter().filter(|one| one.answered < submitted);
+        let before = before.filter(passed);
         // The volume is written as a whole first, but that may be under way.
         let Some(last) = before.map(|one| one.submitted).max() else {
             let all = history.iter().map(|one| one.stamp);

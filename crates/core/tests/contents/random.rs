@@ -90,3 +90,15 @@ fn a_storm_of_writes_passes() {
         });
     }
 }
+
+#[test]
+fn delayed_copies_wait_for_what_an_answer_lets_begin() {
+    let mirror = |one: &&Setup| one.place == "mirror:disks=2" && one.foreground == 1;
+    let setup = SETUPS.iter().find(mirror).expect("it is among the setups");
+    // Several held writes begin at one answer, and that now and then.
+    for seed in 0..20 {
+        named(setup, "disk", "satf", || {
+            live(setup, "disk", "satf", 20, seed);
+        });
+    }
+}

@@ -39,6 +39,9 @@ impl Rules {
         let Some(origin) = origin.filter(|_| command.op == Op::Write) else {
             return;
         };
+        if origin.data.is_none() {
+            return;
+        }
         if origin.request.is_some() {
             self.foreground += 1;
             return;

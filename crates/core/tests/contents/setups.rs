@@ -92,6 +92,11 @@ impl Setup {
         self.granule > 1
     }
 
+    /// Whether the map is kept in a log, for whose room changes of the map may wait.
+    pub(crate) fn logs(&self) -> bool {
+        self.place.contains("map=log")
+    }
+
     /// Whether all free slots may be taken by copies that are away from home, so that moves home cannot wait.
     pub(crate) fn tight(&self) -> bool {
         self.name() == "distorted_mirror" && self.place.contains("dd=1.")
@@ -179,6 +184,10 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("ew_array:dm=3:stripe_kib=8", 3, 2).buffer(3),
     Setup::new("ew_array:dm=3:ds=1.98:dd=1.0101010101:stripe_kib=4", 3, 2).buffer(0),
     Setup::new("ew_array:dm=3:stripe_kib=8", 3, 3),
+    Setup::new("eager:map=log:nvram_entries=8", 1, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=4", 2, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=40", 2, 2),
+    Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2).buffer(3),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 1),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 2),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 1).buffer(0),
