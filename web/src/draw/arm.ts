@@ -80,6 +80,12 @@ export function used(runs: readonly Run[]): Extent {
   return [low - margin, high + margin];
 }
 
+/** Milliseconds from a drive's command to its next, on average; null without commands. */
+export function pace(run: Run): number | null {
+  const { series } = run;
+  return series?.stretch ? (series.stretch.span_s * 1e3 * drives([run]).length) / series.arm_s.length : null;
+}
+
 /** How long the longest of some stretches is. */
 export function longest(runs: readonly Run[]): number {
   return Math.max(...runs.map((run) => (run.series?.stretch?.span_s ?? 0) * 1e3), 1e-3);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
-import { drives, longest, used, way } from "./arm";
+import { drives, longest, pace, used, way } from "./arm";
 import { closest, extents } from "./figure";
 import { deepest } from "./queue";
 import { range, shade, value } from "./space";
@@ -37,6 +37,9 @@ describe("the arm's way", () => {
     expect(drives([{ ...eager, series }])).toEqual([0, 1, 2]);
     expect(way(series, 2).start).toHaveLength(106);
     expect(way(series, 7).start).toEqual([]);
+    // Three drives share the commands, so each has a third of them in the same time.
+    expect(pace({ ...eager, series })).toBeCloseTo(3 * pace(eager)!);
+    expect(pace({ ...eager, series: null })).toBeNull();
   });
 
   test("has one pair of axes for all runs", () => {
