@@ -39,6 +39,12 @@ impl SrArray {
         let striping = Striping::new(disks.into(), knobs.integer("stripe_kib"));
         check_unit(&striping)?;
         let first = first_replicas(&tracks, used_bands(&tracks, ds), dr);
+        if first.is_empty() {
+            let all = 0..(tracks.bands() * tracks.surfaces()) as usize;
+            let most = all.map(|number| tracks.track(number).slots).max();
+            let allowed = format!("at most the {} slots of a track", most.unwrap_or(0));
+            return Err(ConfigError::value("dr", &dr.to_string(), &allowed));
+        }
         let capacity = striping.capacity(Blocks(first.len() as u64 * GRANULE.0))?;
         Ok(SrArray {
             striping,

@@ -6,4 +6,5 @@
 mod support;
 
 mod oracles;
+mod placements;
 mod schedulers;

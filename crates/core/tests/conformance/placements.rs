@@ -1,0 +1,87 @@
+//! Configurations that cannot be: each is refused with the thing, the value and what is allowed.
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+
+use crate::support::DISK;
+
+fn refusal(place: &str) -> String {
+    let config = StackConfig {
+        drive: DriveConfig {
+            part: PartConfig::named("of the test"),
+            text: DISK.to_owned(),
+        },
+        sched: PartConfig::named("satf"),
+        place: place.parse().unwrap(),
+        oracle: PartConfig::named("exact"),
+        seed: 1,
+    };
+    let built = config.build();
+    built
+        .err()
+        .unwrap_or_else(|| panic!("{place} was built"))
+        .to_string()
+}
+
+#[test]
+fn impossible_arrays_are_named() {
+    for (place, told) in [
+        (
+            "ew_array:ds=1.5:dd=1.5",
+            "ds x dd = 2.25 (allowed: a whole number of drives",
+        ),
+        (
+            "ew_array:dm=2:ds=600:dd=1.5",
+            "dm x ds x dd = 1800 (allowed: a whole number of drives from 1 to 1024)",
+        ),
+        ("ew_array:dd=0.9:ds=1", "ew_array.dd = 0.9 (allowed: "),
+        (
+            "ew_array:dm=2:foreground=3",
+            "foreground = 3 (allowed: at most 2, the copies there are)",
+        ),
+        (
+            "ew_array:stripe_kib=6",
+            "stripe_kib = 6 (allowed: a multiple of granule_kib = 4)",
+        ),
+        (
+            "eager:dilution=5000",
+            "dilution = 5000 (allowed: what gives some of a drive's",
+        ),
+        (
+            "eager:granule_kib=1024",
+            "granule_kib = 1024 (allowed: no more than a track",
+        ),
+        (
+            "mirror:disks=3",
+            "disks = 3 (allowed: a multiple of 2, the copies)",
+        ),
+        (
+            "mirror:copies=4:disks=2",
+            "disks = 2 (allowed: a multiple of 4, the copies)",
+        ),
+        (
+            "mirror:foreground=3",
+            "foreground = 3 (allowed: at most 2, the copies there are)",
+        ),
+        (
+            "mirror:stripe_kib=6",
+            "stripe_kib = 6 (allowed: a multiple of 4",
+        ),
+        ("sr_array:ds=1.3:dr=3", "ds x dr = 3.9"),
+        ("sr_array:dr=4", "dr = 4 (allowed: "),
+        (
+            "stripe:stripe_kib=1000000",
+            "stripe_kib = 1000000 (allowed: no more than the 6400 KiB of a drive)",
+        ),
+        ("distorted_mirror:ds=1.2", "ds x dd = 2.4"),
+    ] {
+        let refusal = refusal(place);
+        assert!(refusal.starts_with(told), "{place}: {refusal}");
+    }
+}
+
+#[test]
+fn a_nearly_full_drive_is_still_written() {
+    // One slot in a hundred is free.
+    let refused = refusal("eager:dilution=1.0001");
+    assert!(refused.starts_with("eager.dilution = 1.0001"), "{refused}");
+}
