@@ -503,6 +503,13 @@ impl Stack {
         );
         let mut plan = self.plans.pop().unwrap_or_default();
         self.placement.done(now, io.tag, drive, done, &mut plan);
+        if plan.is_empty() && io.successor.is_none() {
+            self.plans.push(plan);
+            if let Some(key) = io.request {
+                self.count(now, key, done);
+            }
+            return;
+        }
         if !plan.ios.is_empty() {
             self.accept(now, io.request, &plan);
         }
