@@ -170,12 +170,10 @@ pub struct Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     first: Lba,
-    /// Blocks of the first run.
-    head: Blocks,
-    /// Blocks of the other runs.
-    run: Blocks,
-    /// Blocks between two runs.
-    skip: Blocks,
+    /// Blocks of a stripe's unit; 0 if all are consecutive.
+    unit: u32,
+    /// Blocks of the others' units between two of the drive's own.
+    skip: u32,
 }
 
 impl Data {
@@ -183,31 +181,34 @@ impl Data {
     pub const fn from(first: Lba) -> Data {
         Data {
             first,
-            head: Blocks(u64::MAX),
-            run: Blocks(1),
-            skip: Blocks(0),
+            unit: 0,
+            skip: 0,
         }
     }
 
     /// The rest of a stripe's unit from this block on, then whole units with so much of the others between them.
-    pub const fn striped(first: Lba, unit: Blocks, skip: Blocks) -> Data {
+    ///
+    /// # Panics
+    /// A unit or what lies between two has 2^32 blocks or more.
+    pub fn striped(first: Lba, unit: Blocks, skip: Blocks) -> Data {
+        let short =
+            |blocks: Blocks| u32::try_from(blocks.0).expect("stripes are shorter than 2 TiB");
         Data {
             first,
-            head: Blocks(unit.0 - first.0 % unit.0),
-            run: unit,
-            skip,
+            unit: short(unit),
+            skip: short(skip),
         }
     }
 
     /// The volume's block that a block of the I/O holds, counted from 0.
-    pub const fn block(&self, index: u64) -> Lba {
-        if index < self.head.0 {
+    pub fn block(&self, index: u64) -> Lba {
+        if self.unit == 0 {
             return Lba(self.first.0 + index);
         }
-        let rest = index - self.head.0;
-        let (runs, within) = (rest / self.run.0, rest % self.run.0);
-        let first = self.first.0 + self.head.0 + self.skip.0;
-        Lba(first + runs * (self.run.0 + self.skip.0) + within)
+        // Counted from the begin of the unit that it begins in.
+        let unit = u64::from(self.unit);
+        let within = self.first.0 % unit + index;
+        Lba(self.first.0 + index + within / unit * u64::from(self.skip))
     }
 }
 
