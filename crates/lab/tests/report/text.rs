@@ -137,6 +137,7 @@ fn csv_has_a_row_a_run_under_stable_names() {
 fn parquet_reads_back_with_types_and_provenance() {
     let mut results = results(SMALL);
     results.seed = u64::MAX;
+    results.runs[0].config["seed"] = u64::MAX.into();
     results.runs[3].write_wait_ms = None;
     let mut file = tempfile::tempfile().unwrap();
     write(&results, Format::Parquet, &mut file).unwrap();
