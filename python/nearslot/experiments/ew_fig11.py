@@ -8,10 +8,10 @@ rates are given in requests per second.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from .. import _native
 from . import arrays
 from .arrays import Array, Grid, distorted, ew, mirror, sr, stripe
 from .figures import curves
@@ -192,7 +192,8 @@ def run_small_buffer(options: Options) -> Outcome:
     rates = _rates(options)
     systems = [*replicas().values(), mirror(DRIVES), *eager_arrays().values()]
     grid = _run_systems(options, systems, rates)
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig11",
         claims=[
             _lowest(grid, rates),
@@ -202,8 +203,6 @@ def run_small_buffer(options: Options) -> Outcome:
             _original(grid, rates),
         ],
         runs=grid.rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 
@@ -345,12 +344,11 @@ def run_synchronous(options: Options) -> Outcome:
     grid = _run_systems(options, systems, rates)
     worst, foreground = _worst(options)
     grid_rows = [*grid.rows, *foreground.rows]
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig12",
         claims=[_second_copy(grid, rates), _between(grid, rates), worst, _narrows(options)],
         runs=grid_rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 
@@ -412,23 +410,16 @@ def run_large_buffer(options: Options) -> Outcome:
     claims_of.rows = [
         {**row, "array": row["array"].removesuffix(", large buffer")} for row in large.rows
     ]
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig13",
         claims=[_raises(small, claims_of, rates), _remains(claims_of, rates)],
         runs=large.rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 
 def _draw(outcome: Outcome, path: Path) -> None:
-    timed = Outcome(
-        experiment=outcome.experiment,
-        claims=outcome.claims,
-        runs=[row for row in outcome.runs if "rate_rps" in row],
-        seeds=outcome.seeds,
-        version=outcome.version,
-    )
+    timed = replace(outcome, runs=[row for row in outcome.runs if "rate_rps" in row])
     curves(
         timed,
         path,

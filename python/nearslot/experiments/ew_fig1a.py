@@ -6,7 +6,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .. import _native
 from ..running import compare
 from . import eager
 from .eager import scenario
@@ -135,12 +134,11 @@ def run(options: Options) -> Outcome:
     claims = [_falls(rows, dilutions)]
     if options.dilution is None:
         claims += [_diminishing(rows, overhead), _in_place(rows), _model(rows, dilutions)]
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig1a",
         claims=claims,
         runs=rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from .. import _native
 from . import arrays
 from .arrays import Array, Grid, Loads, mirror, stripe
 from .figures import stacked
@@ -85,12 +84,11 @@ def run_mirrors(options: Options) -> Outcome:
     copies = (1, 2, 4) if options.quick else COPIES
     grid = _grid(options, {count: mirror(count, copies=count) for count in copies})
     writes = _grid(options, {1: mirror(1, copies=1)}, read_share=0.0)
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig1b",
         claims=[_mirroring(grid), _settling(grid, writes)],
         runs=grid.rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 
@@ -115,12 +113,11 @@ def run_stripes(options: Options) -> Outcome:
     """Reads of stripes."""
     factors = (1, 4, 18) if options.quick else STRIPES
     grid = _grid(options, {factor: stripe(factor) for factor in factors})
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig1c",
         claims=[_striping(grid)],
         runs=grid.rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import tomli_w
 
-from .. import _native
 from ..parts import list_parts
 from . import arrays
 from .arrays import Array, Grid, Loads, ew, stripe
@@ -206,7 +205,8 @@ def _refuses(array: Array) -> bool:
 def run(options: Options) -> Outcome:
     """Runs every configuration of a few budgets and decides the claims."""
     grid = _run(options)
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig2",
         claims=[
             _budget(),
@@ -216,8 +216,6 @@ def run(options: Options) -> Outcome:
             _long_queue(grid, options),
         ],
         runs=grid.rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from .. import _native
 from . import eager
 from .crossover import crossovers
 from .eager import PUBLISHED, Sweep, overheads, sweeps
@@ -193,12 +192,11 @@ def run(options: Options) -> Outcome:
 
     found = measure(options, overheads(options))
     probe = partial(measure, eager.probing(options))
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig4",
         claims=[*decide(CLAIMS, found, options, probe), _leader_without_overhead(found)],
         runs=[row for sweep in found.values() for row in sweep.rows.values()],
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

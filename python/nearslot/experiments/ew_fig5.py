@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from .. import _native
 from . import eager
 from .eager import PUBLISHED, Sweep, overheads, sweeps
 from .ew_fig4 import Verdict, decide
@@ -171,7 +170,8 @@ def run(options: Options) -> Outcome:
     found = _measure(options, overheads(options))
     probe = partial(_measure, eager.probing(options))
     most = max(found)
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig5",
         claims=[
             *decide(CLAIMS, found, options, probe),
@@ -179,8 +179,6 @@ def run(options: Options) -> Outcome:
             _leans_to_writes(options, most),
         ],
         runs=[row for sweep in found.values() for row in sweep.rows.values()],
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .. import _native
 from . import arrays
 from .arrays import Grid, Loads, ew
 from .figures import curves
@@ -80,12 +79,11 @@ def run_mix(options: Options) -> Outcome:
     shares = (0.0, 0.5, 1.0) if options.quick else READ_SHARES
     grid = Grid()
     grid.run(options, [ONE, TWO], "iometer", {"depth": [1], "read_share": shares})
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig8",
         claims=[_similar(grid, shares), _falls(grid, shares), _emulated()],
         runs=grid.rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 
@@ -119,12 +117,11 @@ def run_queue(options: Options) -> Outcome:
     for queue in queues:
         loads: Loads = {"depth": [6 * queue], "read_share": [0.5]}
         grid.run(options, [ONE, TWO, MORE], "iometer", loads, warmup=FILLED, queue=queue)
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-fig9",
         claims=[overtakes(grid, queues)],
         runs=grid.rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

@@ -6,7 +6,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .. import _native
 from ..running import compare
 from ..scenario import Scenario, part
 from . import eager
@@ -144,12 +143,11 @@ def _decide(rows: list[dict[str, Any]]) -> list[Claim]:
 def run(options: Options) -> Outcome:
     """Names the mechanisms' tests and measures eager writing against writing in place."""
     rows = _rows(options)
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-mechanisms",
         claims=[*_mechanisms(), *_decide(rows)],
         runs=rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

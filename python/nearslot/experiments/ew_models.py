@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
 from .frame import Claim, Experiment, Mean, Options, Outcome, percent
 
 if TYPE_CHECKING:
@@ -428,12 +427,11 @@ DECISIONS = (
 def run(options: Options) -> Outcome:
     """Draws everything and decides the claims."""
     rows = _rows(options)
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-models",
         claims=[decide(rows) for decide in DECISIONS],
         runs=rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

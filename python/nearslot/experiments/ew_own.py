@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .. import _native
 from ..running import compare
 from .eager import PUBLISHED, scenario
 from .frame import Claim, Experiment, Mean, Options, Outcome, percent, ratios
@@ -141,12 +140,11 @@ def run(options: Options) -> Outcome:
         ),
         _lead_and_dilution(rows),
     ]
-    return Outcome(
+    return Outcome.of(
+        options,
         experiment="ew-own",
         claims=claims,
         runs=rows,
-        seeds=options.all_seeds,
-        version=_native.__version__,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import _native
 from ..errors import config_error
 
 if TYPE_CHECKING:
@@ -98,6 +99,24 @@ class Outcome:
     seeds: list[int]
     version: str
     options: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        options: Options,
+        *,
+        experiment: str,
+        claims: list[Claim],
+        runs: list[dict[str, Any]],
+    ) -> Outcome:
+        """What an experiment came to that was asked for with these options."""
+        return cls(
+            experiment=experiment,
+            claims=claims,
+            runs=runs,
+            seeds=options.all_seeds,
+            version=_native.__version__,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use crate::ids::DriveId;
-use crate::registry::Knob;
+use crate::registry::{ConfigError, Knob};
 use crate::sorted::{Keyed, Sorted};
 
 /// A copy of a granule.
@@ -62,6 +62,16 @@ pub(super) const FOREGROUND: Knob = Knob::integer(
     1..=32,
     "copies on the platter before a write is answered; the others follow in spare time",
 );
+
+/// Refuses a write that waits for more copies than there are.
+pub(super) fn check_foreground(foreground: u64, copies: u8) -> Result<u32, ConfigError> {
+    if foreground <= copies.into() {
+        return Ok(foreground as u32);
+    }
+    let allowed = format!("at most {copies}, the copies there are");
+    let value = foreground.to_string();
+    Err(ConfigError::value("foreground", &value, &allowed))
+}
 
 impl Delayed {
     pub(super) fn new(drives: u16, limit: u64) -> Delayed {

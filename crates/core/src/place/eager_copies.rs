@@ -20,7 +20,7 @@
 use slab::Slab;
 
 use super::choice;
-use super::delayed::{CopyOf, Delayed, Pushed};
+use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
 use super::eager_log::{Change, Keeper};
 use super::eager_map::{Map, NOWHERE, Shape};
 use super::stripe::flush;
@@ -128,14 +128,9 @@ impl<S: Shape> EagerCopies<S> {
         (foreground, buffer): (u64, u64),
         keeper: Option<Keeper>,
     ) -> Result<EagerCopies<S>, ConfigError> {
-        if foreground > shape.copies().into() {
-            let allowed = format!("at most {}, the copies there are", shape.copies());
-            let value = foreground.to_string();
-            return Err(ConfigError::value("foreground", &value, &allowed));
-        }
         Ok(EagerCopies {
             granule,
-            foreground: foreground as u32,
+            foreground: check_foreground(foreground, shape.copies())?,
             map,
             underway: Slab::new(),
             writes: Slab::new(),

@@ -144,6 +144,11 @@ fn first_block(tracks: &Tracks, band: u32) -> Pba {
     (band..tracks.bands()).find_map(of).unwrap_or(Pba(u64::MAX))
 }
 
+/// Drives that have the log: the first of each of the first two copies.
+fn log_drives(geometry: &Geometry) -> impl Iterator<Item = DriveId> {
+    (0..geometry.copies.min(2)).map(|copy| geometry.drive(copy, 0))
+}
+
 impl Keeper {
     /// The log of a volume that begins full.
     pub(super) fn new(
@@ -156,13 +161,10 @@ impl Keeper {
     }
 
     fn of(log: MapLog, geometry: &Geometry, region: Region) -> Keeper {
-        let copies = u16::from(geometry.copies).min(2);
         Keeper {
             log,
             region,
-            drives: (0..copies)
-                .map(|copy| DriveId(copy * geometry.columns))
-                .collect(),
+            drives: log_drives(geometry).collect(),
             left: 0,
             waiting: VecDeque::new(),
         }
@@ -176,13 +178,8 @@ impl Keeper {
         survivors: &dyn Survivors,
     ) -> Result<(Vec<Slot>, Keeper), ConfigError> {
         let mut failure = None;
-        for copy in 0..u16::from(geometry.copies).min(2) {
-            match read_log(
-                geometry,
-                region,
-                DriveId(copy * geometry.columns),
-                survivors,
-            ) {
+        for drive in log_drives(geometry) {
+            match read_log(geometry, region, drive, survivors) {
                 Ok(Recovered { map, log, .. }) => {
                     let slots = map.copies.concat().into_iter().map(Slot).collect();
                     return Ok((slots, Keeper::of(log, geometry, region)));

@@ -6,11 +6,11 @@ use super::delayed::CopyOf;
 use super::eager_state::Disk;
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
-use crate::maplog::MapView;
+use crate::maplog::{self, MapView};
 use crate::registry::ConfigError;
 
 /// No slot: the copy was never written, is stale, or is no longer needed.
-pub(super) const NOWHERE: Slot = Slot(u32::MAX);
+pub(super) const NOWHERE: Slot = Slot(maplog::NOWHERE);
 
 /// Which drives a granule's copies are on.
 pub(super) trait Shape: Send {

@@ -40,15 +40,13 @@ pub(super) struct Disk {
     pub(super) free: FreeMap,
     /// Granules that have a fixed place of their own, where they lie.
     pub(super) homes: usize,
-    /// Blocks that belong to the map's log.
-    pub(super) region: Option<Region>,
 }
 
 /// What a volume asks of each of its drives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup {
     pub(super) granule: Blocks,
-    /// A so-manieth of the cylinders is used.
+    /// One in so many of the cylinders is used.
     pub(super) striping: f64,
     /// Slots in use for each granule.
     pub(super) dilution: f64,
@@ -159,7 +157,6 @@ impl Disk {
         let homes = empty.units * setup.homes;
         let live = empty.units * setup.unit;
         let mut disk = Disk::scatter(empty.free, live as usize, homes as usize, &mut rng);
-        disk.region = empty.region;
         disk.age(setup.aging, env, &mut rng);
         Ok(disk)
     }
@@ -180,12 +177,7 @@ impl Disk {
         slots.truncate(live);
         slots.shrink_to_fit();
         slots.iter().for_each(|slot| free.take(*slot));
-        Disk {
-            slots,
-            free,
-            homes,
-            region: None,
-        }
+        Disk { slots, free, homes }
     }
 
     /// Overwrites random granules without a home one after the other, each in the first free slot of a sweep.

@@ -13,7 +13,7 @@
 use slab::Slab;
 
 use super::choice;
-use super::delayed::{CopyOf, Delayed, Pushed};
+use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
@@ -122,16 +122,9 @@ const RUN_MAX: u32 = 64;
 impl<L: Layout> FixedCopies<L> {
     /// Over a layout, with the knobs `FOREGROUND` and `BUFFER`.
     pub(super) fn new(layout: L, knobs: &Knobs) -> Result<FixedCopies<L>, ConfigError> {
-        let foreground = knobs.integer("foreground") as u32;
-        let copies = u32::from(layout.copies());
-        if foreground > copies {
-            let allowed = format!("at most {copies}, the copies there are");
-            let value = foreground.to_string();
-            return Err(ConfigError::value("foreground", &value, &allowed));
-        }
         Ok(FixedCopies {
-            foreground,
-            all: u32::MAX >> (32 - copies),
+            foreground: check_foreground(knobs.integer("foreground"), layout.copies())?,
+            all: u32::MAX >> (32 - u32::from(layout.copies())),
             unsettled: Sorted::default(),
             underway: Slab::new(),
             writes: Slab::new(),

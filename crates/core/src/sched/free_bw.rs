@@ -16,11 +16,10 @@
 //! the writes wait; without reads, writes follow the sweep of `satf_ew`. Cost: one search for a read, and per write one for
 //! a slot with the read's start as its bound.
 
-use super::sweep::Waiting;
+use super::sweep::{self, Waiting};
 use crate::contract::{Next, Scheduler, View};
 use crate::io::{Candidate, Io};
 use crate::registry::Spec;
-use crate::search::{Search, Then};
 use crate::sorted::Cursor;
 use crate::units::Instant;
 
@@ -86,28 +85,12 @@ impl FreeBw {
         ahead.or(behind)
     }
 
-    /// A write that fits before the planned read. Writes that were inserted have not moved its start, so it is computed
-    /// afresh: if the drive was asked late, the gap is another one.
+    /// A write that fits before the planned read.
     fn insert_write(&mut self, view: &View<'_>, read: &Candidate) -> Option<Next> {
         if !self.waiting.has_open() {
             return None;
         }
-        let start = view.now + view.oracle.position(view.now, read.op, &read.place);
-        let tracks = view.free?.tracks();
-        let heads = [view.oracle.head(), read.place.head()];
-        let [from, to] = heads.map(|head| view.oracle.track_band(tracks, head));
-        let search = Search {
-            now: view.now,
-            low: from.min(to),
-            high: from.max(to),
-            before: start,
-            then: Some(Then {
-                op: read.op,
-                place: read.place,
-                by: start,
-            }),
-        };
-        let landing = view.nearest_free(&search)?;
+        let landing = sweep::in_gap(view, read)?;
         let (id, slot) = self.waiting.put(landing)?;
         Some(Next::Place(id, slot))
     }
@@ -120,8 +103,9 @@ impl Scheduler for FreeBw {
 
     fn withdraw(&mut self, io: &Io) {
         let planned = self.planned.take_if(|read| read.id == io.id);
-        let taken = planned.is_some() || self.waiting.withdraw(io).is_some();
-        assert!(taken, "{:?} does not wait at an address", io.id);
+        if planned.is_none() {
+            self.waiting.withdraw(io);
+        }
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {

@@ -18,12 +18,12 @@
 //! gaps are those of Lumb and others, OSDI 2000. Cost: one search for a slot per read that is weighed, so some times that of
 //! `satf_ew`.
 
-use super::sweep::Waiting;
+use super::sweep::{self, Waiting};
 use crate::contract::{Next, Scheduler, View};
 use crate::io::{Candidate, Io};
 use crate::registry::{Knob, Knobs, Spec};
 use crate::request::Op;
-use crate::search::{Landing, Search, Then};
+use crate::search::{Landing, Search};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Duration, Instant};
 
@@ -131,25 +131,6 @@ impl GapSatf {
         }
     }
 
-    /// A free slot on the way to a read that leaves the read's start as it is.
-    fn in_gap(view: &View<'_>, read: &Candidate) -> Option<Landing> {
-        let start = view.now + view.oracle.position(view.now, read.op, &read.place);
-        let tracks = view.free?.tracks();
-        let heads = [view.oracle.head(), read.place.head()];
-        let [from, to] = heads.map(|head| view.oracle.track_band(tracks, head));
-        view.nearest_free(&Search {
-            now: view.now,
-            low: from.min(to),
-            high: from.max(to),
-            before: start,
-            then: Some(Then {
-                op: read.op,
-                place: read.place,
-                by: start,
-            }),
-        })
-    }
-
     /// What a write by itself would take now.
     fn alone(view: &View<'_>) -> Option<Duration> {
         let landing = view.nearest_free(&Search::anywhere(view.now))?;
@@ -185,7 +166,7 @@ impl GapSatf {
 
     /// About how many writes fit before a read: one if there is a slot for it, and more by the time that it leaves.
     fn fitting(view: &View<'_>, read: &Candidate, alone: Duration) -> u64 {
-        let (Some(landing), Some(free)) = (Self::in_gap(view, read), view.free) else {
+        let (Some(landing), Some(free)) = (sweep::in_gap(view, read), view.free) else {
             return 0;
         };
         let start = view.now + view.oracle.position(view.now, read.op, &read.place);
@@ -205,7 +186,7 @@ impl GapSatf {
     /// The planned read, or a write before it.
     fn go_on(&mut self, view: &View<'_>, read: Candidate) -> Next {
         if self.waiting.has_open()
-            && let Some(landing) = Self::in_gap(view, &read)
+            && let Some(landing) = sweep::in_gap(view, &read)
         {
             self.planned = Some(read);
             return self.place(landing);
@@ -246,8 +227,9 @@ impl Scheduler for GapSatf {
 
     fn withdraw(&mut self, io: &Io) {
         let planned = self.planned.take_if(|read| read.id == io.id);
-        let taken = planned.is_some() || self.waiting.withdraw(io).is_some();
-        assert!(taken, "{:?} does not wait at an address", io.id);
+        if planned.is_none() {
+            self.waiting.withdraw(io);
+        }
         self.by_age.take(&io.sequence);
     }
 

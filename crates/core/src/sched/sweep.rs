@@ -9,9 +9,29 @@ use crate::contract::View;
 use crate::freemap::Slot;
 use crate::ids::IoId;
 use crate::io::{Candidate, Io};
-use crate::search::{Choice, Landing, Search, Sweep};
+use crate::search::{Choice, Landing, Search, Sweep, Then};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Instant;
+
+/// A free slot on the way to a read that leaves the read's start as it is. Writes that went before have not moved that
+/// start, so it is computed afresh: if the drive was asked late, the gap is another one.
+pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<Landing> {
+    let start = view.now + view.oracle.position(view.now, read.op, &read.place);
+    let tracks = view.free?.tracks();
+    let heads = [view.oracle.head(), read.place.head()];
+    let [from, to] = heads.map(|head| view.oracle.track_band(tracks, head));
+    view.nearest_free(&Search {
+        now: view.now,
+        low: from.min(to),
+        high: from.max(to),
+        before: start,
+        then: Some(Then {
+            op: read.op,
+            place: read.place,
+            by: start,
+        }),
+    })
+}
 
 /// I/Os that wait, of both kinds.
 #[derive(Default)]
@@ -33,8 +53,12 @@ impl Waiting {
     }
 
     /// Takes back what has an address.
-    pub(super) fn withdraw(&mut self, io: &Io) -> Option<Candidate> {
-        self.fixed.take(&Candidate::from(io).key())
+    ///
+    /// # Panics
+    /// It does not wait.
+    pub(super) fn withdraw(&mut self, io: &Io) {
+        let taken = self.fixed.take(&Candidate::from(io).key());
+        assert!(taken.is_some(), "{:?} does not wait at an address", io.id);
     }
 
     pub(super) fn len(&self) -> usize {

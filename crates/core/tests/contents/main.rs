@@ -1,6 +1,10 @@
 //! Whole stacks against a model of what every block holds: all placements, on drives that are small enough to be full of
 //! meetings. Drives move no data here, so nothing else could tell whether a read finds what was written.
 
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "each suite uses a part")]
+mod support;
+
 mod choices;
 mod contents;
 mod load;

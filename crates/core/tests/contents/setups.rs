@@ -2,6 +2,8 @@
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
 
+use crate::support::with_buffer;
+
 /// 6,000 turns a minute; 2,400 blocks on 48 tracks, six granules of 4 KiB each.
 const DISK: &str = "
     kind = 'hdd'
@@ -17,26 +19,6 @@ const DISK: &str = "
     track_skew_sectors = 6
     cylinder_skew_sectors = 8
 ";
-
-/// The same disk with a buffer, so that it reads ahead and writes behind by itself.
-fn complete_disk() -> String {
-    let buffer = "
-    [buffer]
-    segments = 3
-    segment_blocks = 64
-    write_segments_max = 1
-    read_ahead = 'blocks'
-    read_ahead_min_blocks = 2
-    read_ahead_max_blocks = 40
-    write_behind = 'any'
-    [overheads]
-    read_miss_after_read_ms = 0.21
-    read_miss_after_write_ms = 0.32
-    write_after_read_ms = 0.43
-    write_after_write_ms = 0.54
-    [[zones]]";
-    DISK.replacen("[[zones]]", buffer, 1)
-}
 
 /// A drive where every place is as good as every other.
 const NULL: &str = "kind = 'null'\ncapacity_blocks = 2_400\nservice_us = 5000.0";
@@ -117,7 +99,7 @@ impl Setup {
     pub(crate) fn config(&self, kind: &str, sched: &str, seed: u64) -> StackConfig {
         let text = match kind {
             "disk" => DISK.to_owned(),
-            "complete disk" => complete_disk(),
+            "complete disk" => with_buffer(DISK),
             "null" => NULL.to_owned(),
             _ => panic!("no drive is called {kind}"),
         };

@@ -36,6 +36,11 @@ pub(crate) const DISK: &str = "
 
 /// The same disk with a buffer, so that it reads ahead and writes behind by itself.
 pub(crate) fn complete_disk() -> String {
+    with_buffer(DISK)
+}
+
+/// A disk with a buffer.
+pub(crate) fn with_buffer(disk: &str) -> String {
     let buffer = "
     [buffer]
     segments = 3
@@ -51,7 +56,7 @@ pub(crate) fn complete_disk() -> String {
     write_after_read_ms = 0.43
     write_after_write_ms = 0.54
     [[zones]]";
-    DISK.replacen("[[zones]]", buffer, 1)
+    disk.replacen("[[zones]]", buffer, 1)
 }
 
 /// A drive where every place is as good as every other.
