@@ -5,9 +5,9 @@
 //! [`View`] at dispatch. Parts get `now` and values, and return values: none owns a clock, a thread or a
 //! byte of data. Parts of a kind never know parts of another kind.
 
-use crate::freemap::{FreeMap, Slot, Track, Tracks, Uncountable};
+use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
-use crate::io::{Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan, Tag};
+use crate::io::{Arrival, Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan, Tag};
 use crate::request::{Op, Request};
 use crate::search::{self, Choice, Landing, Search};
 use crate::sorted::Sorted;
@@ -107,8 +107,13 @@ pub trait Placement: Send {
     /// An alternative is taken back, as another of its kind has begun.
     fn withdrawn(&mut self, _tag: Tag, _drive: DriveId) {}
 
+    /// Whether anything is ever done in spare time. Asked once: most have nothing, and need not be asked after every input.
+    fn uses_spare_time(&self) -> bool {
+        false
+    }
+
     /// A drive has nothing to do, or nothing that it can do while none of its slots is free: what may be done in its
-    /// spare time.
+    /// spare time. Never called if none is used.
     fn idle(&mut self, _now: Instant, _drive: DriveId, _out: &mut Plan) {}
 
     /// What a write of its own, without the volume's data, has to put on the drive.
@@ -201,17 +206,10 @@ pub trait Oracle: Send {
     /// The same as `reach`, after another access: never more than any `position_after` over that distance or a longer one.
     fn reach_after(&self, distance: u32) -> Duration;
 
-    /// The slot of a track that is under the heads when they get there for a write, or one before it, but for sectors
-    /// without a block; `late` nanoseconds later than now if the platter were as far behind. None if nothing turns, or
-    /// bands are not those of the tracks.
-    fn passing(
-        &self,
-        _now: Instant,
-        _late: i64,
-        _to: Head,
-        _track: &Track,
-        _slot: Blocks,
-    ) -> Option<u32> {
+    /// When the heads get to a track for a write that begins at `now`, and the angle that passes under them then or
+    /// within 16 nanoseconds before; the angle as if the platters were `late` nanoseconds behind. None if nothing turns, or bands
+    /// are not those of the drive's tracks.
+    fn arrival(&self, _now: Instant, _late: i64, _to: Head) -> Option<Arrival> {
         None
     }
 

@@ -33,6 +33,23 @@ pub struct Track {
     pub slots: u16,
     /// Sectors on it, those without a block counted: how far apart slots begin.
     pub sectors: u16,
+    /// Whether its slots follow each other without a skipped sector.
+    pub straight: bool,
+}
+
+/// What a drive says of a track.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// Its first block.
+    pub first: Pba,
+    /// Angle at which that begins.
+    pub angle: Angle,
+    /// Its blocks.
+    pub blocks: Blocks,
+    /// Its sectors, those without a block counted.
+    pub sectors: u32,
+    /// How many of its blocks follow each other from the first one on without a skipped sector.
+    pub contiguous: Blocks,
 }
 
 /// Where the slots of a drive lie.
@@ -63,15 +80,15 @@ pub enum Uncountable {
 }
 
 impl Tracks {
-    /// Slots of `slot` blocks on tracks that are given by band, then by surface. Each has its first block, the angle
-    /// where that begins, its blocks and its sectors; `broken` says of a slot's first block that it is no place to write.
+    /// Slots of `slot` blocks on tracks that are given by band, then by surface; `broken` says of a slot's first block that
+    /// it is no place to write.
     ///
     /// # Errors
     /// There is no slot, or there are too many.
     pub fn new(
         slot: Blocks,
         surfaces: u32,
-        of_drive: impl Iterator<Item = (Pba, Angle, Blocks, u32)>,
+        of_drive: impl Iterator<Item = Span>,
         broken: impl Fn(Pba) -> bool,
     ) -> Result<Tracks, Uncountable> {
         let mut found = Tracks {
@@ -84,8 +101,8 @@ impl Tracks {
             nearby: Vec::new(),
             broken: Vec::new(),
         };
-        for (first, angle, blocks, sectors) in of_drive {
-            found.push(first, angle, blocks, sectors, &broken)?;
+        for span in of_drive {
+            found.push(&span, &broken)?;
         }
         if u64::from(found.slots) == found.broken.len() as u64 {
             return Err(Uncountable::None);
@@ -96,30 +113,25 @@ impl Tracks {
         Ok(found)
     }
 
-    fn push(
-        &mut self,
-        first: Pba,
-        angle: Angle,
-        blocks: Blocks,
-        sectors: u32,
-        broken: &impl Fn(Pba) -> bool,
-    ) -> Result<(), Uncountable> {
-        let slots = u16::try_from(blocks.0 / self.slot.0).map_err(|_| Uncountable::TooMany)?;
-        let sectors = u16::try_from(sectors).map_err(|_| Uncountable::TooMany)?;
+    fn push(&mut self, span: &Span, broken: &impl Fn(Pba) -> bool) -> Result<(), Uncountable> {
+        let slots = u16::try_from(span.blocks.0 / self.slot.0);
+        let slots = slots.map_err(|_| Uncountable::TooMany)?;
+        let sectors = u16::try_from(span.sectors).map_err(|_| Uncountable::TooMany)?;
         let first_slot = self.slots;
         let end = first_slot.checked_add(slots.into());
         self.slots = end.ok_or(Uncountable::TooMany)?;
         for number in 0..u32::from(slots) {
-            if broken(first + self.begin(number)) {
+            if broken(span.first + self.begin(number)) {
                 self.broken.push(Slot(first_slot + number));
             }
         }
         self.tracks.push(Track {
-            first,
+            first: span.first,
             first_slot,
-            angle,
+            angle: span.angle,
             slots,
             sectors,
+            straight: self.begin(slots.into()) <= span.contiguous,
         });
         self.words = self.words.max(usize::from(slots).div_ceil(64));
         Ok(())
@@ -155,6 +167,14 @@ impl Tracks {
     #[inline]
     pub fn slot_blocks(&self) -> Blocks {
         self.slot
+    }
+
+    /// Memory that it takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.tracks)
+            + size_of_val(&*self.lowest)
+            + size_of_val(&*self.nearby)
+            + size_of_val(&*self.broken)
     }
 
     /// Slots of the drive, broken ones counted.
@@ -401,11 +421,21 @@ mod tests {
     use crate::rng::Rng;
     use std::collections::BTreeSet;
 
+    fn span(first: u64, blocks: u64, sectors: u64) -> Span {
+        Span {
+            first: Pba(first),
+            angle: Angle(0),
+            blocks: Blocks(blocks),
+            sectors: sectors as u32,
+            contiguous: Blocks(blocks),
+        }
+    }
+
     /// 3 bands of 2 tracks of `blocks` blocks; the second track of the first band has none.
     fn tracks(blocks: u64, slot: u64) -> Arc<Tracks> {
         let one = |number: u64| {
             let len = if number == 1 { 0 } else { blocks };
-            (Pba(number * blocks), Angle(0), Blocks(len), blocks as u32)
+            span(number * blocks, len, blocks)
         };
         let broken = |at: Pba| at == Pba(2 * blocks + slot);
         Arc::new(Tracks::new(Blocks(slot), 2, (0..6).map(one), broken).unwrap())
@@ -425,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_drive_without_room_has_no_slots() {
-        let one = std::iter::once((Pba(0), Angle(0), Blocks(7), 7));
+        let one = std::iter::once(span(0, 7, 7));
         let error = Tracks::new(Blocks(8), 1, one, |_| false).unwrap_err();
         assert_eq!(error, Uncountable::None);
     }

@@ -37,6 +37,17 @@ pub struct Head {
     pub surface: u32,
 }
 
+/// When the heads get to a track, and what passes under them then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Time until they are there.
+    pub travel: Duration,
+    /// The angle that is under them.
+    pub angle: Angle,
+    /// Time of a revolution.
+    pub turn: Duration,
+}
+
 /// One I/O to one drive, waiting in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {

@@ -49,6 +49,30 @@ pub struct Env<'a> {
     pub survivors: Option<&'a dyn Survivors>,
 }
 
+impl Env<'_> {
+    /// What `make` makes of `what` and of this environment (but for the survivors), once for all parts that ask for the same;
+    /// `bytes` is about how much memory it takes.
+    pub fn prepared<T: Any + Send + Sync>(
+        &self,
+        what: &str,
+        bytes: impl Fn(&T) -> usize,
+        make: impl Fn() -> T,
+    ) -> Arc<T> {
+        let key = format!("{what} {} {} {}", self.label, self.seed, self.identity);
+        let prepared = self.memo.get(&key, &mut || {
+            let made = make();
+            Prepared {
+                bytes: bytes(&made),
+                value: Arc::new(made),
+            }
+        });
+        prepared
+            .value
+            .downcast()
+            .unwrap_or_else(|_| panic!("two kinds of things are called {what}"))
+    }
+}
+
 /// Costly preparations that parts of several runs share: pure functions of their key, which names all that they depend
 /// on. Whoever runs many keeps them; a part may not see whether it got an old one.
 pub trait Memo {

@@ -11,11 +11,11 @@
 //! waiting. When many wait on every single band, the count grows with them again.
 
 use crate::contract::Oracle;
-use crate::freemap::{FreeMap, Slot};
-use crate::io::{Candidate, Head, Place};
+use crate::freemap::{FreeMap, Slot, Track};
+use crate::io::{Arrival, Candidate, Head, Place};
 use crate::request::Op;
 use crate::sorted::{Cursor, Sorted};
-use crate::units::{Duration, Instant, Pba};
+use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// I/Os that are priced between two looks at the bound: a processor prices a few side by side in less time than it
 /// takes to find out that it need not have.
@@ -172,7 +172,7 @@ pub fn nearest_free<O: Oracle + ?Sized>(
     best.found
 }
 
-/// The same by track, for oracles that say which slot is [`Oracle::passing`].
+/// The same by track, for oracles that know the [`Oracle::arrival`].
 ///
 /// Cylinders are visited outward from the arm while moving there alone could still win; of a track, only the next free
 /// slot matters. This is the order of hierarchical-range scheduling (Anand and others, Range writes, OSDI 2008). If an access
@@ -280,33 +280,39 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
             if self.free.on_track(number) == 0 {
                 continue;
             }
-            let place = Place {
-                band,
-                surface,
-                angle: tracks.track(number).angle,
-            };
-            let soonest = self.search.now + self.oracle.travel(Op::Write, &place);
+            let to = Head { band, surface };
+            let arrival = self.oracle.arrival(self.search.now, 0, to);
+            let arrival = arrival.expect("the oracle searches by track");
+            let soonest = self.search.now + arrival.travel;
             if !self.out_of_reach(soonest) && !self.too_late(soonest, band) {
-                self.consider_track(number, place.head());
+                self.consider_track(number, band, &arrival);
             }
         }
     }
 
     /// Considers the free slots of a track of which one must be the first to come under the heads.
     #[inline]
-    fn consider_track(&mut self, track: usize, to: Head) {
-        let on = self.free.tracks().track(track);
-        let slot = self.free.tracks().slot_blocks();
-        let passing = self.oracle.passing(self.search.now, 0, to, on, slot);
-        let from = passing.expect("the oracle searches by track");
-        let next = self.free.next_on_track(track, from + 1);
+    fn consider_track(&mut self, track: usize, band: u32, arrival: &Arrival) {
+        let (free, on) = (self.free, self.free.tracks().track(track));
+        let passing = Passing::new(on, free.tracks().slot_blocks(), arrival);
+        let from = passing.slot;
+        let Some(next) = free.next_on_track(track, from + 1) else {
+            return;
+        };
+        let is_free = |number: &u32| free.next_on_track(track, *number) == Some(*number);
         // Sectors without a block move slots back, by no more than all of them together.
-        let slot = slot.0 as u32;
-        let loose = (u32::from(on.sectors) - u32::from(on.slots) * slot) / slot + 1;
-        let free = self.free;
-        let moved = (from.saturating_sub(loose)..=from)
-            .filter(|number| free.next_on_track(track, *number) == Some(*number));
-        self.consider(track, next.into_iter().chain(moved));
+        let moved = if on.straight {
+            from + u32::from(!passing.just_begun())..from + 1
+        } else {
+            from.saturating_sub(passing.loose)..from + 1
+        };
+        if on.straight && moved.is_empty() {
+            let soonest = self.search.now + arrival.travel + passing.least_wait(next);
+            if self.out_of_reach(soonest) || self.too_late(soonest, band) {
+                return;
+            }
+        }
+        self.consider(track, std::iter::once(next).chain(moved.filter(is_free)));
     }
 
     /// Considers the first to come of these slots of a track.
@@ -344,6 +350,67 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         let len = self.free.tracks().slot_blocks();
         let write = self.oracle.foresee(self.search.now, Op::Write, at, len);
         write.end + self.oracle.position_after(&write, then.op, &then.place) <= then.by
+    }
+}
+
+/// Nanoseconds by which the arithmetic of angles may be wrong, and more.
+const TOLERANCE_NS: u64 = 16;
+
+/// What of a track passes under the heads when they get there, as if no sector of it were skipped.
+struct Passing {
+    /// The slot, or the last one if none is left before the first comes round.
+    slot: u32,
+    /// Sectors that have passed since the first slot began, in 2^-32.
+    passed: u64,
+    slot_sectors: u64,
+    sectors: u64,
+    /// More than slots can be moved back by, in slots.
+    loose: u32,
+    turn_ns: u64,
+}
+
+impl Passing {
+    #[inline]
+    fn new(on: &Track, slot: Blocks, arrival: &Arrival) -> Passing {
+        let (slots, sectors) = (u32::from(on.slots), u32::from(on.sectors));
+        let slot_sectors = slot.0 as u32;
+        let turned = u64::from(on.angle.until(arrival.angle).0);
+        let passed = turned * u64::from(sectors);
+        let number = (passed >> 32) as u32 / slot_sectors;
+        Passing {
+            slot: number.min(slots - 1),
+            passed,
+            slot_sectors: slot.0,
+            sectors: sectors.into(),
+            loose: (sectors - slots * slot_sectors) / slot_sectors + 1,
+            turn_ns: arrival.turn.0,
+        }
+    }
+
+    /// Where a slot begins, in 2^-32 sectors behind the first.
+    #[inline]
+    fn begin(&self, slot: u32) -> u64 {
+        (u64::from(slot) * self.slot_sectors) << 32
+    }
+
+    /// Whether the slot may be on time, by rounding.
+    #[inline]
+    fn just_begun(&self) -> bool {
+        let since = self.passed - self.begin(self.slot);
+        (since >> 16) * self.turn_ns <= TOLERANCE_NS * (self.sectors << 16)
+    }
+
+    /// The least time until another slot comes, or this one again.
+    #[inline]
+    fn least_wait(&self, next: u32) -> Duration {
+        let round = if next <= self.slot {
+            self.sectors << 32
+        } else {
+            0
+        };
+        let arc = self.begin(next) + round - self.passed;
+        let wait_ns = (arc >> 16) * self.turn_ns / (self.sectors << 16);
+        Duration(wait_ns.saturating_sub(TOLERANCE_NS))
     }
 }
 

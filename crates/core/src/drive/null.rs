@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::freemap::{Tracks, Uncountable};
+use crate::freemap::{Span, Tracks, Uncountable};
 use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
 use crate::registry::ConfigError;
 use crate::request::{Op, Status};
@@ -87,8 +87,14 @@ impl Blueprint for NullBlueprint {
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {
         let track = slot.0 * TRACK_SLOTS;
         let all = (0..self.capacity.0).step_by(track as usize).map(|first| {
-            let blocks = track.min(self.capacity.0 - first);
-            (Pba(first), Angle(0), Blocks(blocks), blocks as u32)
+            let blocks = Blocks(track.min(self.capacity.0 - first));
+            Span {
+                first: Pba(first),
+                angle: Angle(0),
+                blocks,
+                sectors: blocks.0 as u32,
+                contiguous: blocks,
+            }
         });
         let surfaces = self.capacity.0.div_ceil(track);
         let surfaces = u32::try_from(surfaces).map_err(|_| Uncountable::TooMany)?;

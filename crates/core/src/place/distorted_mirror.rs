@@ -11,7 +11,7 @@
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
 use super::eager_copies::EagerCopies;
 use super::eager_map::{Map, Shape};
-use super::eager_state::{GRANULE, Setup, disks, drives_of};
+use super::eager_state::{Empty, GRANULE, Setup, drives_of};
 use super::ew_array::{count, unit_in_granules};
 use super::striping::{Striping, UNIT};
 use crate::contract::Placement;
@@ -20,6 +20,7 @@ use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{BLOCK_BYTES, Blocks};
 
 /// Pairs of drives: copy 0 of a block is on its master.
+#[derive(Clone, Copy, Debug)]
 struct Pairs {
     granules: u32,
     /// Over pairs, in granules.
@@ -76,13 +77,13 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         drives,
         log: Blocks(0),
     };
-    let disks = disks(&setup, env)?;
+    let units = Empty::prepared(&setup, env)?.units;
     let shape = Pairs {
-        granules: count(disks[0].slots.len() as u64, pairs)?,
-        homes: disks[0].homes,
+        granules: count(units * setup.unit, pairs)?,
+        homes: (units * setup.homes) as usize,
         striping,
     };
-    let map = Map::new(&shape, disks);
+    let map = Map::prepared(&shape, &setup, env)?;
     let limits = (
         knobs.integer("foreground"),
         knobs.integer("buffer_granules"),

@@ -22,7 +22,7 @@ use slab::Slab;
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
 use super::eager_log::{Change, Keeper};
-use super::eager_map::{Map, NOWHERE, Shape};
+use super::eager_map::{Map, NOWHERE, Shape, Uses};
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
@@ -678,6 +678,10 @@ impl<S: Shape> Placement for EagerCopies<S> {
         self.write_log(out);
     }
 
+    fn uses_spare_time(&self) -> bool {
+        true
+    }
+
     fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
         if self.map.free[drive.index()].free() == 0 {
             return self.make_room(drive, out);
@@ -721,51 +725,25 @@ impl<S: Shape> Placement for EagerCopies<S> {
     fn audit(&self) {
         self.delayed.audit();
         self.keeper.iter().for_each(Keeper::audit);
-        for drive in 0..self.shape.drives() {
-            self.audit_drive(DriveId(drive));
+        let drives = (0..self.shape.drives()).map(DriveId);
+        let mut uses: Vec<Uses> = drives.map(|drive| Uses::new(&self.map, drive)).collect();
+        let mut take = |drive: DriveId, slot: Slot| {
+            if slot != NOWHERE {
+                uses[drive.index()].take(slot);
+            }
+        };
+        for granule in 0..self.shape.granules() {
+            for of in self.copies(granule) {
+                take(self.drive(of), self.slot(of));
+            }
         }
-    }
-}
-
-impl<S: Shape> EagerCopies<S> {
-    fn audit_drive(&self, drive: DriveId) {
-        let free = &self.map.free[drive.index()];
-        free.audit();
-        let homes = &self.map.homes[drive.index()];
-        let all = (0..self.shape.copies()).flat_map(|copy| {
-            (0..self.shape.granules()).map(move |granule| CopyOf { granule, copy })
-        });
-        let here = all.filter(|of| self.drive(*of) == drive);
-        let mapped = here.map(|of| self.slot(of)).filter(|slot| *slot != NOWHERE);
         let underway = self.underway.iter().map(|(_, underway)| underway);
-        let writes = underway.filter(|one| one.drive == drive && one.part != Part::Read);
-        let written = writes
-            .map(|write| write.slot)
-            .filter(|slot| *slot != NOWHERE);
-        let left = self
-            .readers
-            .iter()
-            .filter(|readers| readers.left && readers.place.0 == drive.0);
-        let left = left.map(|readers| readers.place.1);
-        let is_home = |slot: &Slot| homes.binary_search(slot).is_ok();
-        let mut taken: Vec<Slot> = mapped.chain(written).chain(left).collect();
-        if !homes.is_empty() {
-            taken.retain(|slot| !is_home(slot));
-            taken.extend(homes);
+        let writes = underway.filter(|one| one.part != Part::Read);
+        writes.for_each(|write| take(write.drive, write.slot));
+        let left = self.readers.iter().filter(|readers| readers.left);
+        left.for_each(|Readers { place, .. }| take(DriveId(place.0), place.1));
+        for (uses, all) in uses.into_iter().zip(&self.map.slots_of) {
+            uses.finish(*all);
         }
-        taken.sort_unstable();
-        assert!(
-            taken.windows(2).all(|pair| pair[0] < pair[1]),
-            "a slot of {drive:?} is used twice"
-        );
-        assert!(
-            taken.iter().all(|slot| !free.has(*slot)),
-            "a free slot of {drive:?} is used"
-        );
-        assert_eq!(
-            taken.len() as u64 + free.free(),
-            self.map.slots_of[drive.index()],
-            "a slot of {drive:?} got lost"
-        );
     }
 }

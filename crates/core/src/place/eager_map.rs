@@ -1,19 +1,20 @@
 //! Where the copies of granules lie on the drives of an array, and which slots are free.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::delayed::CopyOf;
-use super::eager_state::Disk;
+use super::eager_state::{Disk, Setup, disks};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::{self, MapView};
-use crate::registry::ConfigError;
+use crate::registry::{ConfigError, Env};
 
 /// No slot: the copy was never written, is stale, or is no longer needed.
 pub(super) const NOWHERE: Slot = Slot(maplog::NOWHERE);
 
 /// Which drives a granule's copies are on.
-pub(super) trait Shape: Send {
+pub(super) trait Shape: Debug + Send {
     /// Copies of each granule.
     fn copies(&self) -> u8;
 
@@ -42,8 +43,31 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// The map of a volume on drives that were prepared.
-    pub(super) fn new(shape: &impl Shape, disks: Vec<Disk>) -> Map {
+    /// The map of a volume that begins, made once for all that ask for the same.
+    ///
+    /// # Errors
+    /// There is no room for a single unit, or none left to write to.
+    pub(super) fn prepared(
+        shape: &impl Shape,
+        setup: &Setup,
+        env: &Env<'_>,
+    ) -> Result<Map, ConfigError> {
+        type Made = Result<Map, ConfigError>;
+        let bytes = |map: &Made| map.as_ref().map_or(0, Map::bytes);
+        let what = format!("eager map {shape:?} {setup:?}");
+        let make = || Ok(Map::new(shape, disks(setup, env)?));
+        Made::clone(&env.prepared(&what, bytes, make))
+    }
+
+    /// Memory it takes, about.
+    fn bytes(&self) -> usize {
+        let homes = self.homes.iter().map(Vec::len).sum::<usize>();
+        let free: usize = self.free.iter().map(FreeMap::bytes).sum();
+        (self.slots.len() + homes) * size_of::<Slot>() + free
+    }
+
+    /// The map of a volume on these drives.
+    fn new(shape: &impl Shape, disks: Vec<Disk>) -> Map {
         let granules = shape.granules();
         let of_copy = |copy| (0..granules).map(move |granule| CopyOf { granule, copy });
         let slot = |of| {
@@ -104,6 +128,59 @@ impl Map {
             homes: Arc::new(vec![Vec::new(); free.len()]),
             free,
         })
+    }
+}
+
+/// What every slot of a drive is used for, counted anew.
+pub(super) struct Uses {
+    drive: DriveId,
+    uses: Vec<Use>,
+    counted: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Unknown,
+    Free,
+    /// Some copy's fixed place, whether that lies there or not.
+    Home,
+    Taken,
+}
+
+impl Uses {
+    pub(super) fn new(map: &Map, drive: DriveId) -> Uses {
+        let free = &map.free[drive.index()];
+        free.audit();
+        let mut uses = vec![Use::Unknown; free.tracks().slots() as usize];
+        free.iter()
+            .for_each(|slot| uses[slot.0 as usize] = Use::Free);
+        let mut counted = free.free();
+        for home in &map.homes[drive.index()] {
+            let was = std::mem::replace(&mut uses[home.0 as usize], Use::Home);
+            assert!(was == Use::Unknown, "a home on {drive:?} is free");
+            counted += 1;
+        }
+        Uses {
+            drive,
+            uses,
+            counted,
+        }
+    }
+
+    /// This slot holds something, or is kept for it.
+    pub(super) fn take(&mut self, slot: Slot) {
+        let before = std::mem::replace(&mut self.uses[slot.0 as usize], Use::Taken);
+        match before {
+            Use::Unknown => self.counted += 1,
+            Use::Home => self.uses[slot.0 as usize] = Use::Home,
+            Use::Free => panic!("a free slot of {:?} is used", self.drive),
+            Use::Taken => panic!("a slot of {:?} is used twice", self.drive),
+        }
+    }
+
+    /// All slots in use were found.
+    pub(super) fn finish(self, all: u64) {
+        assert_eq!(self.counted, all, "a slot of {:?} got lost", self.drive);
     }
 }
 

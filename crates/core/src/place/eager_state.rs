@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::eager_log::{Region, reserve};
 use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
 use crate::io::{Command, Cost, DriveDone};
-use crate::registry::{ConfigError, Env, Knob, Prepared};
+use crate::registry::{ConfigError, Env, Knob};
 use crate::request::{Op, Status};
 use crate::rng::Rng;
 use crate::search::Sweep;
@@ -60,24 +60,27 @@ pub(super) struct Setup {
     pub(super) log: Blocks,
 }
 
-/// Drives as they are when a run begins.
+/// The first drive as it is when a run begins.
 ///
 /// # Errors
 /// There is no room for a single unit, or none left to write to.
+pub(super) fn first_disk(setup: &Setup, env: &Env<'_>) -> Result<Arc<Disk>, ConfigError> {
+    type Made = Result<Arc<Disk>, ConfigError>;
+    let bytes = |disk: &Made| disk.as_ref().map_or(0, |disk| disk.bytes());
+    let what = format!("eager disk {setup:?}");
+    let made = env.prepared(&what, bytes, || Disk::prepare(setup, env).map(Arc::new));
+    Made::clone(&made)
+}
+
+/// All drives as they are when a run begins, after the first one.
+///
+/// # Errors
+/// As of the first.
 pub(super) fn disks(setup: &Setup, env: &Env<'_>) -> Result<Vec<Disk>, ConfigError> {
-    let key = format!("eager disk {setup:?} {} {}", env.seed, env.identity);
-    let prepared = env.memo.get(&key, &mut || {
-        let disk = Disk::prepare(setup, env);
-        Prepared {
-            bytes: disk.as_ref().map_or(0, Disk::bytes),
-            value: Arc::new(disk),
-        }
-    });
-    let prepared = prepared.value.downcast_ref::<Result<Disk, ConfigError>>();
-    let first = prepared.expect("the key names the kind").clone()?;
+    let first = first_disk(setup, env)?;
     let other = |drive| first.shuffled(&mut Rng::stream(env.seed, &format!("place/{drive}")));
     let others: Vec<Disk> = (1..setup.drives).map(other).collect();
-    Ok(std::iter::once(first).chain(others).collect())
+    Ok(std::iter::once(Disk::clone(&first)).chain(others).collect())
 }
 
 /// How many drives a product of factors asks for.
@@ -103,6 +106,17 @@ pub(super) fn used_bands(tracks: &Tracks, striping: f64) -> u32 {
     (libm::ceil(f64::from(tracks.bands()) / striping) as u32).max(1)
 }
 
+/// Where slots lie on a drive, the same for all who ask.
+fn shared_tracks(granule: Blocks, env: &Env<'_>) -> Result<Arc<Tracks>, ConfigError> {
+    type Made = Result<Arc<Tracks>, ConfigError>;
+    let bytes = |tracks: &Made| tracks.as_ref().map_or(0, |tracks| tracks.bytes());
+    let make = || match env.blueprint.tracks(granule) {
+        Ok(tracks) => Ok(Arc::new(tracks)),
+        Err(why) => Err(uncountable(granule, why)),
+    };
+    Made::clone(&env.prepared(&format!("tracks in slots of {granule:?}"), bytes, make))
+}
+
 /// The free map of a drive of which only the first bands are used.
 fn empty(tracks: &Arc<Tracks>, bands: u32) -> FreeMap {
     let mut free = FreeMap::empty(Arc::clone(tracks));
@@ -116,6 +130,7 @@ fn empty(tracks: &Arc<Tracks>, bands: u32) -> FreeMap {
 }
 
 /// A drive before anything lies on it.
+#[derive(Clone)]
 pub(super) struct Empty {
     pub(super) free: FreeMap,
     pub(super) region: Option<Region>,
@@ -124,9 +139,20 @@ pub(super) struct Empty {
 }
 
 impl Empty {
-    pub(super) fn new(setup: &Setup, env: &Env<'_>) -> Result<Empty, ConfigError> {
-        let tracks = env.blueprint.tracks(setup.granule);
-        let tracks = Arc::new(tracks.map_err(|why| uncountable(setup.granule, why))?);
+    /// Made once for all that ask for the same.
+    ///
+    /// # Errors
+    /// There is no room for a single unit, or none left to write to.
+    pub(super) fn prepared(setup: &Setup, env: &Env<'_>) -> Result<Empty, ConfigError> {
+        type Made = Result<Empty, ConfigError>;
+        let bytes = |empty: &Made| empty.as_ref().map_or(0, |empty| empty.free.bytes());
+        let what = format!("empty eager disk {setup:?}");
+        let made = env.prepared(&what, bytes, || Empty::new(setup, env));
+        Made::clone(&made)
+    }
+
+    fn new(setup: &Setup, env: &Env<'_>) -> Result<Empty, ConfigError> {
+        let tracks = shared_tracks(setup.granule, env)?;
         let bands = used_bands(&tracks, setup.striping);
         let mut free = empty(&tracks, bands);
         let region = match setup.log {
@@ -152,7 +178,7 @@ impl Empty {
 
 impl Disk {
     fn prepare(setup: &Setup, env: &Env<'_>) -> Result<Disk, ConfigError> {
-        let empty = Empty::new(setup, env)?;
+        let empty = Empty::prepared(setup, env)?;
         let mut rng = Rng::stream(env.seed, env.label);
         let homes = empty.units * setup.homes;
         let live = empty.units * setup.unit;

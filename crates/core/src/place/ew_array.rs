@@ -12,7 +12,7 @@ use super::delayed::{BUFFER, CopyOf, FOREGROUND};
 use super::eager_copies::EagerCopies;
 use super::eager_log::{self, Keeper, MAP, NVRAM, PORTIONS, REGION};
 use super::eager_map::{Map, Shape};
-use super::eager_state::{AGING, Empty, GRANULE, Setup, disks, drives_of};
+use super::eager_state::{AGING, Empty, GRANULE, Setup, drives_of};
 use super::striping::{Striping, UNIT};
 use crate::contract::Placement;
 use crate::ids::DriveId;
@@ -22,6 +22,7 @@ use crate::rng::Rng;
 use crate::units::{BLOCK_BYTES, Blocks};
 
 /// Copies on drives of their own, each striped over as many.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
     pub(super) copies: u8,
     pub(super) granules: u32,
@@ -115,9 +116,8 @@ pub(super) fn placement(
             let allowed = "log, or nothing of the map survives";
             return Err(ConfigError::value("map", "memory", allowed));
         }
-        let disks = disks(&setup, env)?;
-        let shape = shape(disks[0].slots.len() as u64)?;
-        let map = Map::new(&shape, disks);
+        let shape = shape(Empty::prepared(&setup, env)?.units * setup.unit)?;
+        let map = Map::prepared(&shape, &setup, env)?;
         return Ok(Box::new(EagerCopies::new(
             shape,
             setup.granule,
@@ -127,18 +127,18 @@ pub(super) fn placement(
         )?));
     }
     // The log takes room from the volume, so its map is at most as large as that of a volume without one.
-    let largest = Empty::new(&setup, env)?;
+    let largest = Empty::prepared(&setup, env)?;
     let slots = largest.free.tracks().slots();
     let geometry = |shape: &Columns| shape.geometry(env.seed, slots);
     let settings = eager_log::settings(&geometry(&shape(largest.units * setup.unit)?), knobs)?;
     setup.log = settings.region;
-    let empty = Empty::new(&setup, env)?;
+    let empty = Empty::prepared(&setup, env)?;
     let shape = shape(empty.units * setup.unit)?;
     let geometry = geometry(&shape);
     let region = empty.region.expect("it was asked for");
     let (map, keeper) = match env.survivors {
         None => {
-            let map = Map::new(&shape, disks(&setup, env)?);
+            let map = Map::prepared(&shape, &setup, env)?;
             (map, Keeper::new(&geometry, &settings, region)?)
         }
         Some(survivors) => {

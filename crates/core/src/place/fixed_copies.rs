@@ -439,6 +439,10 @@ impl<L: Layout> Placement for FixedCopies<L> {
         }
     }
 
+    fn uses_spare_time(&self) -> bool {
+        true
+    }
+
     fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
         while let Some(first) = self.delayed.pop(drive) {
             if !self.is_due(first) {

@@ -47,6 +47,7 @@ impl Hazards {
     }
 
     /// The granules that a request changes.
+    #[inline]
     fn run(&self, request: &Request) -> Option<Run> {
         let changes = matches!(request.op, Op::Write | Op::Discard) && request.extent.len.0 > 0;
         (self.granule.0 > 1 && changes).then(|| Run {
@@ -67,6 +68,7 @@ impl Hazards {
     }
 
     /// Whether a request may begin; if not, it is held.
+    #[inline]
     pub(super) fn admit(&mut self, request: &Request) -> bool {
         let Some(run) = self.run(request) else {
             return true;
@@ -84,6 +86,7 @@ impl Hazards {
     }
 
     /// A request was answered. What it held up and may begin now is given by [`Hazards::release`].
+    #[inline]
     pub(super) fn answered(&mut self, request: &Request) {
         if let Some(run) = self.run(request) {
             let taken = self.running.take(&run.first);
@@ -92,6 +95,7 @@ impl Hazards {
     }
 
     /// A held request that may begin now.
+    #[inline]
     pub(super) fn release(&mut self) -> Option<Request> {
         if self.held.is_empty() {
             return None;

@@ -55,12 +55,15 @@ pub struct Stack {
     requests: Slab<Pending>,
     ios: Slab<InFlight>,
     actions: VecDeque<Action>,
-    /// Plans that are not in use, with their memory.
-    plans: Vec<Plan>,
+    /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it back.
+    #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
+    plans: Vec<Box<Plan>>,
     /// I/Os that ended but are not done for their requests, in that order.
     held: Vec<(Tag, Option<usize>, DriveDone)>,
-    /// Drives that started nothing, to be asked for spare time when the input is dealt with.
+    /// Drives that started nothing, to be asked for spare time when the input is dealt with; none if the placement
+    /// has nothing to do then.
     spare: Vec<DriveId>,
+    uses_spare_time: bool,
     /// Names of the I/Os of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
     sequence: u64,
@@ -120,6 +123,7 @@ impl Stack {
         let queue = |lane: Lane| Queue::new(lane.scheduler, lane.oracle, lane.capacity);
         Stack {
             hazards: Hazards::new(placement.granule()),
+            uses_spare_time: placement.uses_spare_time(),
             placement,
             queues: lanes.into_iter().map(queue).collect(),
             requests: Slab::new(),
@@ -376,7 +380,7 @@ impl Stack {
     }
 
     /// Lets the drives of a plan start something, and keeps the plan's memory.
-    fn pump_all(&mut self, now: Instant, mut plan: Plan) {
+    fn pump_all(&mut self, now: Instant, mut plan: Box<Plan>) {
         for planned in &plan.ios {
             self.pump(now, planned.drive);
         }
@@ -389,16 +393,21 @@ impl Stack {
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        if !self.queues[drive.index()].busy() && !self.dispatch(now, drive) {
+        let idle = !self.queues[drive.index()].busy() && !self.dispatch(now, drive);
+        if idle && self.uses_spare_time {
             self.spare.push(drive);
         }
     }
 
     /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
+    #[inline]
     fn spend_spare_time(&mut self, now: Instant) {
-        if self.spare.is_empty() {
-            return;
+        if !self.spare.is_empty() {
+            self.ask_spare(now);
         }
+    }
+
+    fn ask_spare(&mut self, now: Instant) {
         let mut drives = std::mem::take(&mut self.spare);
         let mut plan = self.plans.pop().unwrap_or_default();
         for drive in drives.drain(..) {
@@ -446,7 +455,9 @@ impl Stack {
 
     /// The command of an I/O that starts, its address bound and its alternatives withdrawn.
     fn command(&mut self, now: Instant, drive: DriveId, id: IoId, slot: Option<Slot>) -> Command {
-        self.withdraw_alternatives(id);
+        if self.ios[id.index()].alternative != id {
+            self.withdraw_alternatives(id);
+        }
         let started = &self.ios[id.index()];
         assert_eq!(
             started.drive, drive,
@@ -460,8 +471,8 @@ impl Stack {
         if let Some(request) = started.request {
             self.requests[request].started.get_or_insert(now);
         }
-        let at = slot.map_or(started.io.at, |slot| self.bind(now, id, slot));
-        let Io { op, len, .. } = self.ios[id.index()].io;
+        let Io { op, len, at, .. } = started.io;
+        let at = slot.map_or(at, |slot| self.bind(now, id, slot));
         Command {
             io: id,
             op,

@@ -197,6 +197,10 @@ impl Placement for Watched {
         self.inner.withdrawn(tag, drive);
     }
 
+    fn uses_spare_time(&self) -> bool {
+        self.inner.uses_spare_time()
+    }
+
     fn idle(&mut self, now: Instant, drive: DriveId, out: &mut Plan) {
         self.inner.idle(now, drive, out);
         self.learn(&out.ios);

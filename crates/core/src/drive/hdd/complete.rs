@@ -10,10 +10,9 @@ use std::sync::Arc;
 use super::controller::Controller;
 use super::firmware::Firmware;
 use super::mech::Mechanics;
-use super::slots;
 use crate::contract::{Drive, Oracle};
-use crate::freemap::{FreeMap, Track};
-use crate::io::{Command, DriveDone, Foresight, Head, Place};
+use crate::freemap::FreeMap;
+use crate::io::{Arrival, Command, DriveDone, Foresight, Head, Place};
 use crate::request::{Op, Status};
 use crate::search::{self, Landing, Search};
 use crate::units::{Blocks, Duration, Instant, Pba};
@@ -171,26 +170,15 @@ impl Oracle for CompleteOracle {
         overhead[0].min(overhead[1]) + self.twin.mechanics.reach(distance)
     }
 
-    fn passing(
-        &self,
-        now: Instant,
-        late: i64,
-        to: Head,
-        track: &Track,
-        slot: Blocks,
-    ) -> Option<u32> {
+    fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
         let mechanics = &self.twin.mechanics;
-        let phase = mechanics
-            .spindle()
-            .phase_late(self.ready(now, Op::Write), late);
-        Some(slots::passing(
-            mechanics,
-            phase,
-            self.freed.head,
-            to,
-            track,
-            slot,
-        ))
+        let ready = self.ready(now, Op::Write);
+        let phase = mechanics.spindle().phase_late(ready, late);
+        let arrival = mechanics.arrival(phase, self.freed.head, to);
+        Some(Arrival {
+            travel: ready.since(now) + arrival.travel,
+            ..arrival
+        })
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {

@@ -19,7 +19,7 @@ use super::layout::{Layout, Spot};
 use super::parameters::Parameters;
 use super::seek::SeekCurve;
 use super::spindle::{Phase, Spindle};
-use crate::io::{Cost, Head, Place};
+use crate::io::{Arrival, Cost, Head, Place};
 use crate::registry::ConfigError;
 use crate::request::Op;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -163,6 +163,17 @@ impl Mechanics {
             Duration(moved.0.wrapping_add_signed(self.write_settle_ns))
         } else {
             moved
+        }
+    }
+
+    /// When heads that leave `from` when `phase` is under them arrive for a write, and at which angle.
+    #[inline]
+    pub fn arrival(&self, phase: Phase, from: Head, to: Head) -> Arrival {
+        let travel = self.movement(from, to, Op::Write);
+        Arrival {
+            travel,
+            angle: self.spindle.after(phase, travel).angle(),
+            turn: self.spindle.revolution(),
         }
     }
 

@@ -22,8 +22,8 @@ use self::complete::{CompleteDrive, CompleteOracle};
 use self::firmware::Firmware;
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::freemap::{FreeMap, Track, Tracks, Uncountable};
-use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
+use crate::freemap::{FreeMap, Tracks, Uncountable};
+use crate::io::{Arrival, Command, Cost, DriveDone, Foresight, Head, Place};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::{Op, Status};
 use crate::search::{self, Landing, Search};
@@ -288,26 +288,14 @@ impl Oracle for ExactOracle {
         self.reach(distance)
     }
 
-    fn passing(
-        &self,
-        now: Instant,
-        late: i64,
-        to: Head,
-        track: &Track,
-        slot: Blocks,
-    ) -> Option<u32> {
-        let phase = self
-            .mechanics
-            .spindle()
-            .phase_late(now + self.overhead, late);
-        Some(slots::passing(
-            &self.mechanics,
-            phase,
-            self.head,
-            to,
-            track,
-            slot,
-        ))
+    fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
+        let begin = now + self.overhead;
+        let phase = self.mechanics.spindle().phase_late(begin, late);
+        let arrival = self.mechanics.arrival(phase, self.head, to);
+        Some(Arrival {
+            travel: self.overhead + arrival.travel,
+            ..arrival
+        })
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {

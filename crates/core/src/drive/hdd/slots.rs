@@ -1,13 +1,10 @@
-//! Slots for eager writes: where they lie on the tracks of a disk, and which one passes under the heads.
+//! Slots for eager writes: where they lie on the tracks of a disk.
 //!
 //! Slots follow each other along a track from its first block on, as far as blocks do; one that reaches into a remapped
 //! sector is no place to write. Slipped sectors only move the slots behind them a little farther round.
 
 use super::mech::Mechanics;
-use super::spindle::Phase;
-use crate::freemap::{Track, Tracks, Uncountable};
-use crate::io::Head;
-use crate::request::Op;
+use crate::freemap::{Span, Tracks, Uncountable};
 use crate::units::{Angle, Blocks, Pba};
 
 /// All tracks, by cylinder and head; those that hold spare sectors only have no slots.
@@ -17,7 +14,13 @@ use crate::units::{Angle, Blocks, Pba};
 pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Uncountable> {
     let layout = mechanics.layout();
     let heads = layout.heads();
-    let nothing = (Pba(0), Angle(0), Blocks(0), 0);
+    let nothing = Span {
+        first: Pba(0),
+        angle: Angle(0),
+        blocks: Blocks(0),
+        sectors: 0,
+        contiguous: Blocks(0),
+    };
     let mut all = vec![nothing; (mechanics.cylinders() * heads) as usize];
     let mut next = Pba(0);
     while next.0 < layout.capacity().0 {
@@ -29,10 +32,18 @@ pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Unco
         } else {
             next + Blocks(1)
         };
-        let blocks = Blocks(behind.0 - next.0);
         let place = home.place;
-        all[(place.band * heads + place.surface) as usize] =
-            (next, place.angle, blocks, home.sectors);
+        all[(place.band * heads + place.surface) as usize] = Span {
+            first: next,
+            angle: place.angle,
+            blocks: Blocks(behind.0 - next.0),
+            sectors: home.sectors,
+            // A remapped block lies elsewhere: what is contiguous there does not count.
+            contiguous: match layout.spot(next) {
+                spot if spot.place == place => spot.contiguous,
+                _ => Blocks(0),
+            },
+        };
         next = behind;
     }
     let broken = |first: Pba| {
@@ -46,23 +57,4 @@ pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Unco
         })
     };
     Tracks::new(slot, heads, all.into_iter(), broken)
-}
-
-/// The slot of a track that passes when heads that leave `from` when `phase` is under them arrive, as if no sector of the
-/// track were skipped.
-#[inline]
-pub(super) fn passing(
-    mechanics: &Mechanics,
-    phase: Phase,
-    from: Head,
-    to: Head,
-    track: &Track,
-    slot: Blocks,
-) -> u32 {
-    let movement = mechanics.movement(from, to, Op::Write);
-    let arrived = mechanics.spindle().after(phase, movement).angle();
-    let turned = u64::from(track.angle.until(arrived).0);
-    let sector = (turned * u64::from(track.sectors)) >> 32;
-    let number = sector / slot.0;
-    number.min(u64::from(track.slots) - 1) as u32
 }

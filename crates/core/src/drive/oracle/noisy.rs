@@ -12,8 +12,8 @@
 //! tracking in software). Cost: a normal deviate per price, some 40 ns.
 
 use crate::contract::Oracle;
-use crate::freemap::{FreeMap, Track};
-use crate::io::{Command, DriveDone, Foresight, Head, Place};
+use crate::freemap::FreeMap;
+use crate::io::{Arrival, Command, DriveDone, Foresight, Head, Place};
 use crate::registry::{Env, Knob, Knobs, Spec};
 use crate::request::Op;
 use crate::rng::{Rng, mix, normal_from_bits};
@@ -100,17 +100,10 @@ impl Oracle for Noisy {
         self.truth.reach_after(distance)
     }
 
-    fn passing(
-        &self,
-        now: Instant,
-        late: i64,
-        to: Head,
-        track: &Track,
-        slot: Blocks,
-    ) -> Option<u32> {
+    fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
         // Two nanoseconds less, so that rounding cannot make it a slot too early.
         let late = late + self.error_ns(to) - 2;
-        self.truth.passing(now, late, to, track, slot)
+        self.truth.arrival(now, late, to)
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
