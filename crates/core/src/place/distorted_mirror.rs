@@ -75,6 +75,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         homes: striping.unit,
         drives,
         log: Blocks(0),
+        spares: 0,
     };
     let disks = disks(&setup, env)?;
     let shape = Pairs {
