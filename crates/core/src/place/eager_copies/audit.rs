@@ -17,7 +17,8 @@ impl<S: Shape> EagerCopies<S> {
         let here = all.filter(|of| self.drive(*of) == drive);
         let mapped = here.map(|of| self.slot(of)).filter(|slot| *slot != NOWHERE);
         let underway = self.underway.iter().map(|(_, underway)| underway);
-        let writes = underway.filter(|one| one.drive == drive && one.part != Part::Read);
+        let writes = underway
+            .filter(|one| one.drive == drive && !matches!(one.part, Part::Read | Part::MoveRead));
         let written = writes
             .map(|write| write.slot)
             .filter(|slot| *slot != NOWHERE);

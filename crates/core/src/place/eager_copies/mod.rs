@@ -35,7 +35,10 @@ use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
 
 mod audit;
+mod compact;
 mod safe;
+
+use compact::Compactor;
 
 /// A foreground write of a granule.
 struct Writing {
@@ -61,10 +64,14 @@ struct Underway {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Read,
+    /// Of a block that compaction is to move.
+    MoveRead,
     /// Of the foreground write with this key.
     Foreground(usize),
     Delayed,
-    /// A delayed write of what was overwritten or discarded meanwhile.
+    /// Of a block that compaction has read.
+    Move,
+    /// A delayed write or a move of what was overwritten or discarded meanwhile.
     Dropped,
     /// A write that keeps the map safe.
     Map,
@@ -121,6 +128,8 @@ pub(super) struct EagerCopies<S> {
     unbuffered: Sorted<CopyOf>,
     /// Keeps the map safe; none if it is lost with the power.
     keeper: Option<Box<dyn Keeper>>,
+    /// Empties tracks; none if nobody asked for it.
+    compactor: Option<Compactor>,
     /// The keeper's write whose address is open yet.
     open_map_write: Option<Tag>,
     /// Kept for its memory.
@@ -151,6 +160,7 @@ impl<S: Shape> EagerCopies<S> {
             delayed: Delayed::new(shape.drives(), buffer),
             unbuffered: Sorted::default(),
             keeper,
+            compactor: None,
             open_map_write: None,
             map_writes: Vec::new(),
             shape,
@@ -378,6 +388,7 @@ impl<S: Shape> EagerCopies<S> {
                 let to = if other == of { slot } else { NOWHERE };
                 let index = self.index(other);
                 let old = std::mem::replace(&mut self.map.slots[index], to);
+                self.compact_moved(other, old, to);
                 self.vacate(other, old);
             }
         }
@@ -604,7 +615,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
         self.pin_map_write(out);
     }
 
-    fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
+    fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         if self.map.free[drive.index()].free() == 0 {
             return self.make_room(drive, out);
         }
@@ -617,6 +628,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
                 return self.propagate(of, out);
             }
         }
+        self.spend_on_compaction(now, drive, drives.oracle(drive), out);
     }
 
     fn content(&self, _tag: Tag) -> &[u8] {
@@ -646,6 +658,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
     /// Every slot is free, or holds a copy, or is being written, or is still read from, or is a home.
     fn audit(&self) {
         self.delayed.audit();
+        self.audit_compactor();
         self.keeper.iter().for_each(|keeper| keeper.audit());
         for drive in 0..self.shape.drives() {
             self.audit_drive(DriveId(drive));
