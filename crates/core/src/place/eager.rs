@@ -6,8 +6,9 @@
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
 //! processing workload", FAST 2002, section 2.
 
-use super::eager_log::{MAP, NVRAM, PORTIONS, REGION};
-use super::eager_state::{AGING, GRANULE, Setup};
+use super::eager_keeper::MAP;
+use super::eager_log::{NVRAM, PORTIONS, REGION};
+use super::eager_state::{AGING, COMPACT, GRANULE, Setup};
 use super::ew_array::placement;
 use super::striping::Striping;
 use crate::contract::Placement;
@@ -24,6 +25,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         homes: 0,
         drives: 1,
         log: Blocks(0),
+        spares: 0,
     };
     let striping = Striping {
         columns: 1,
@@ -50,6 +52,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         NVRAM,
         PORTIONS,
         REGION,
+        COMPACT,
     ],
     build,
 };
