@@ -659,7 +659,6 @@ impl<S: Shape> Placement for EagerCopies<S> {
         self.granule
     }
 
-    /// Every slot is free, or holds a copy, or is being written, or is still read from, or is a home.
     fn audit(&self) {
         self.delayed.audit();
         self.audit_compactor();
