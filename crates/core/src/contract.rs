@@ -18,7 +18,7 @@ pub trait Scheduler: Send {
     /// An I/O joins the queue. Reads and writes only: flushes pass by.
     fn insert(&mut self, now: Instant, io: &Io);
 
-    /// An I/O that waits here is taken back: another drive has begun it.
+    /// An I/O that waits here is taken back: another drive has begun it, or it is open and now gets an address.
     fn withdraw(&mut self, io: &Io);
 
     /// The drive has room: what now? A started I/O has left the queue.
@@ -79,7 +79,8 @@ impl View<'_> {
 /// An address is bound when the heads are there, at dispatch: a plan may leave it open, [`Placement::free`] says what is
 /// legal at this instant, [`Placement::bind`] takes what was chosen, [`Placement::done`] maps it.
 pub trait Placement: Send {
-    /// The I/Os that carry out `request`; none if it needs none (a discard on a drive that keeps no map).
+    /// The I/Os that carry out `request`; none if it needs none (a discard on a drive that keeps no map). What it waits for
+    /// besides, `out` says in `waits`, and a later `out` in `settled` that this is done.
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan);
 
     /// Where open I/Os to this drive may land, at this instant.
@@ -92,8 +93,7 @@ pub trait Placement: Send {
         panic!("a placement without open I/Os on {drive:?} was told where one goes");
     }
 
-    /// An I/O ended. What it leaves to do goes to `out`; if that says `hold`, it counts as done only when a later `out`
-    /// says that it is `settled`.
+    /// An I/O ended. What it leaves to do goes to `out`; what its request waits for besides, as in `plan`.
     fn done(
         &mut self,
         _now: Instant,
@@ -121,7 +121,8 @@ pub trait Placement: Send {
         panic!("a placement without writes of its own was asked what {tag:?} writes");
     }
 
-    /// What has to survive a power cut besides the drives; none if nothing does, and the volume does not either.
+    /// What has to survive a power cut besides the drives, or if the drives are enough, what makes recovery short. None if
+    /// nothing does, and the volume does not either.
     fn nvram(&self) -> Option<&[u8]> {
         None
     }

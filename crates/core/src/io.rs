@@ -231,24 +231,35 @@ pub struct Plan {
     pub ios: Vec<PlannedIo>,
     /// Drives for which there is something new to do in their spare time.
     pub wake: Vec<DriveId>,
-    /// The I/O that just ended is not done yet for its request.
-    pub hold: bool,
-    /// I/Os that were held and are done now.
+    /// What the request waits for besides I/Os, by the placement's own words.
+    pub waits: Vec<Tag>,
+    /// What was waited for and is done now.
     pub settled: Vec<Tag>,
+    /// An open I/O that waits is to go to this block of its drive, which is not free.
+    pub pinned: Option<(Tag, Pba)>,
 }
 
 impl Plan {
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.ios.is_empty() && self.wake.is_empty() && self.settled.is_empty() && !self.hold
+        let Plan {
+            ios,
+            wake,
+            waits,
+            settled,
+            pinned,
+        } = self;
+        let nothing = ios.is_empty() && wake.is_empty() && pinned.is_none();
+        nothing && waits.is_empty() && settled.is_empty()
     }
 
     /// Forgets all, but keeps the memory.
     pub fn clear(&mut self) {
         self.ios.clear();
         self.wake.clear();
+        self.waits.clear();
         self.settled.clear();
-        self.hold = false;
+        self.pinned = None;
     }
 }
 

@@ -174,6 +174,16 @@ pub enum Fault {
         /// The last one.
         last: u64,
     },
+    /// Where these granules lie is said nowhere in a virtual log.
+    #[error(
+        "the map sector of granules {first} to {last} is nowhere, allowed is a log that has all"
+    )]
+    Unmapped {
+        /// The first granule.
+        first: u32,
+        /// The last one.
+        last: u32,
+    },
 }
 
 /// The numbers that are allowed: from the first to the last.

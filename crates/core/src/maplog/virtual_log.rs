@@ -1,7 +1,8 @@
 //! The virtual log: a map that is safe without NVRAM, because its own sectors are written eagerly, wherever the heads are.
 //!
-//! The map is cut into *map sectors* of one slot each, nearly a thousand entries in 4 KiB. An update writes the sector that
-//! holds it into a free slot. Where the next sector will lie is not known, so links point backward: every sector links to
+//! The map is cut into *map sectors* of one slot each, nearly a thousand entries in 4 KiB. A sector has the entries of all copies
+//! of its granules: a new copy and the end of the old ones are one write, and no power cut comes between. An update writes the
+//! sector that holds it into a free slot. Where the next sector will lie is not known, so links point backward: every sector links to
 //! the youngest one before it, and recovery walks from the *tail*, the youngest of all. The sector that a new one replaces
 //! is free at once, though older links led through it: the new one links past it, to what it linked to. So the log is a
 //! tree with the tail as its root, in which every live sector has one parent, younger than itself.
@@ -15,7 +16,7 @@
 //! the walk has met the new one before it comes to the link to the old one.
 //!
 //! ```text
-//! sector   prelude | 32 sector 4 | 36 live sectors 4 | 40 links 4 | 44 zero 4 | 48 eight links of 20 bytes | 208 entries
+//! sector   prelude | 32 sector 4 | 36 live sectors 4 | 40 links 4 | 44 zero 4 | 48 eight links of 20 bytes | 208 entries, copy by copy
 //! link     number 8 | sector 4 | slot 4 | drive 2 | zero 2
 //! ```
 //!
@@ -26,6 +27,9 @@
 //!
 //! One sector is written at a time, since the next one links to it; updates meanwhile gather, a sector for many of them.
 //! Cost: a write is O(its size); 60 bytes a map sector of memory.
+
+use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::format::{self, PRELUDE_BYTES, Place, SECTOR, TAIL, put, u16_at, u32_at, u64_at};
 use super::format::{Damage, Fault};
@@ -134,7 +138,8 @@ pub(super) struct SectorLayout {
     pub(super) geometry: Geometry,
     pub(super) bytes: usize,
     pub(super) sectors: u32,
-    entries: u64,
+    /// Granules of a sector; the last may have fewer.
+    granules: u32,
 }
 
 impl SectorLayout {
@@ -144,44 +149,48 @@ impl SectorLayout {
             return Err(Refused::new("blocks of a map sector", slot.0, "1 to 2048"));
         }
         let bytes = slot.bytes() as usize;
-        let entries = ((bytes - ENTRIES_AT) / 4) as u64;
-        let sectors = geometry.entries().div_ceil(entries);
-        let sectors = u32::try_from(sectors).ok().filter(|count| *count < NONE);
-        let Some(sectors) = sectors else {
-            let (what, found) = ("entries of the map", geometry.entries());
-            return Err(Refused::new(what, found, "fewer sectors of them than 2^32"));
-        };
+        let entries = ((bytes - ENTRIES_AT) / 4) as u32;
+        let granules = entries / u32::from(geometry.copies);
+        if granules == 0 {
+            let allowed = format!("at most {entries}, so that a map sector has all of a granule");
+            return Err(Refused::new("copies", geometry.copies.into(), allowed));
+        }
         Ok(SectorLayout {
             geometry: *geometry,
             bytes,
-            sectors,
-            entries,
+            sectors: geometry.granules.div_ceil(granules),
+            granules,
         })
     }
 
-    /// The first entry of a sector, counted copy by copy.
-    fn first(&self, sector: u32) -> u64 {
-        u64::from(sector) * self.entries
+    /// The granules of a sector: the first, and how many.
+    fn granules(&self, sector: u32) -> (u32, u32) {
+        let first = sector * self.granules;
+        (first, self.granules.min(self.geometry.granules - first))
     }
 
-    fn count(&self, sector: u32) -> usize {
-        let left = self.geometry.entries() - self.first(sector);
-        left.min(self.entries) as usize
+    /// By copy, its first entry, counted copy by copy, and the bytes of its entries in a sector.
+    fn runs(&self, sector: u32) -> impl Iterator<Item = (u64, Range<usize>)> + use<> {
+        let (first, count) = self.granules(sector);
+        let (granules, len) = (u64::from(self.geometry.granules), count as usize * 4);
+        (0..self.geometry.copies).map(move |copy| {
+            let begin = ENTRIES_AT + usize::from(copy) * len;
+            let entry = u64::from(copy) * granules + u64::from(first);
+            (entry, begin..begin + len)
+        })
     }
 
     /// The entries of a sector are nowhere.
     pub(super) fn lost(&self, sector: u32) -> Fault {
-        let (first, sectors) = (self.first(sector), self.sectors);
-        if sector >= sectors {
-            return Fault::outside("map sector", sector.into(), 0, u64::from(sectors) - 1);
+        if sector >= self.sectors {
+            let last = u64::from(self.sectors) - 1;
+            return Fault::outside("map sector", sector.into(), 0, last);
         }
-        let last = first + self.count(sector) as u64 - 1;
-        Fault::Lost { first, last }
-    }
-
-    fn sector_of(&self, copy: u8, granule: u32) -> u32 {
-        let entry = u64::from(copy) * u64::from(self.geometry.granules) + u64::from(granule);
-        (entry / self.entries) as u32
+        let (first, count) = self.granules(sector);
+        Fault::Unmapped {
+            first,
+            last: first + count - 1,
+        }
     }
 }
 
@@ -228,12 +237,14 @@ impl Read {
         bytes: &[u8],
         map: &mut Map,
     ) -> Result<(), Fault> {
-        let (first, count) = (layout.first(sector), layout.count(sector));
-        let entries = &bytes[ENTRIES_AT..][..count * 4];
-        take_entries(&layout.geometry, map, first, entries).map_err(|entry| {
-            let slot = u32_at(entries, (entry - first) as usize * 4);
-            format::slot_fault(&layout.geometry, slot)
-        })
+        for (first, range) in layout.runs(sector) {
+            let entries = &bytes[range];
+            take_entries(&layout.geometry, map, first, entries).map_err(|entry| {
+                let slot = u32_at(entries, (entry - first) as usize * 4);
+                format::slot_fault(&layout.geometry, slot)
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -295,7 +306,9 @@ pub struct VirtualLog {
     number: u64,
     /// Bits by sector: which are to be written. The queue has each once, in order.
     dirty: Vec<u64>,
-    queue: std::collections::VecDeque<u32>,
+    queue: VecDeque<u32>,
+    /// Sectors that are to be written when no other is, unless they were before.
+    unwritten: Range<u32>,
     writing: Option<Writing>,
     buffer: Vec<u8>,
 }
@@ -356,7 +369,8 @@ impl VirtualLog {
             live: 0,
             number: 0,
             dirty: vec![0; sectors.div_ceil(64)],
-            queue: std::collections::VecDeque::new(),
+            queue: VecDeque::new(),
+            unwritten: 0..0,
             writing: None,
             buffer: Vec::new(),
             layout,
@@ -388,12 +402,10 @@ impl VirtualLog {
         self.layout.sectors
     }
 
-    /// An entry of the map has changed, in memory already.
-    pub fn dirty(&mut self, copy: u8, granule: u32) -> Dirty {
-        let geometry = &self.layout.geometry;
-        assert!(copy < geometry.copies, "copy {copy}");
-        assert!(granule < geometry.granules, "granule {granule}");
-        let sector = self.layout.sector_of(copy, granule);
+    /// Entries of a granule have changed, in the map that is given when they are written.
+    pub fn dirty(&mut self, granule: u32) -> Dirty {
+        assert!(granule < self.layout.geometry.granules, "granule {granule}");
+        let sector = granule / self.layout.granules;
         self.enqueue(sector);
         Dirty {
             sector,
@@ -401,9 +413,9 @@ impl VirtualLog {
         }
     }
 
-    /// All of the map has to be written: of a volume that begins with something mapped.
+    /// All of the map has to be written: of a volume that begins with something mapped. Changes go first.
     pub fn dirty_all(&mut self) {
-        (0..self.layout.sectors).for_each(|sector| self.enqueue(sector));
+        self.unwritten = 0..self.layout.sectors;
     }
 
     fn enqueue(&mut self, sector: u32) {
@@ -423,6 +435,11 @@ impl VirtualLog {
     pub fn next_write(&mut self, map: &dyn MapView) -> Option<SectorWrite<'_>> {
         if self.writing.is_some() {
             return None;
+        }
+        if self.queue.is_empty() {
+            let nodes = &self.nodes;
+            let unwritten = self.unwritten.find(|at| nodes[*at as usize].number == 0)?;
+            self.enqueue(unwritten);
         }
         let first = *self.queue.front()?;
         let sector = match self.helper(first) {
@@ -497,9 +514,9 @@ impl VirtualLog {
             };
             link.write(&mut bytes[LINKS_AT + index * LINK_BYTES..]);
         }
-        let (first, entries) = (self.layout.first(sector), self.layout.count(sector));
-        let payload = &mut bytes[ENTRIES_AT..][..entries * 4];
-        put_entries(&self.layout.geometry, map, first, payload);
+        for (first, range) in self.layout.runs(sector) {
+            put_entries(&self.layout.geometry, map, first, &mut bytes[range]);
+        }
         let volume = self.layout.geometry.volume;
         format::seal(bytes, SECTOR, volume, self.number);
     }

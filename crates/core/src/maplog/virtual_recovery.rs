@@ -5,7 +5,7 @@
 //! ([`virtual_log`](super::virtual_log) says why). So exactly the live sectors are read, and anything else that is found in
 //! their places is damage.
 //!
-//! Without a tail every slot is read, and of each sector the version with the highest number is taken. The links are walked
+//! Without a tail every slot of the drives that have the log is read, and of each sector the version with the highest number is taken. The links are walked
 //! then as well, in memory: a damaged sector, of which only an older version is left, does not get away with it. The very
 //! youngest sector is the exception. Nothing links to it, so its damage is taken for the write that the power cut tore.
 //! Who cannot live with that saves the tail.
@@ -111,6 +111,8 @@ impl Walk {
 #[derive(Debug)]
 struct Scan {
     next: Option<Spot>,
+    /// Drives to look at.
+    drives: u16,
     /// By sector, its youngest version and where it lies.
     found: Vec<Option<(Spot, Read)>>,
     /// A sector of another volume.
@@ -141,11 +143,15 @@ impl VirtualRecovery {
         })
     }
 
-    /// By reading every slot.
+    /// By reading every slot of the first so many drives: the log lies on these.
     ///
     /// # Errors
     /// The geometry cannot be, or a slot is too small or too large.
-    pub fn by_scan(geometry: &Geometry, slot: Blocks) -> Result<VirtualRecovery, Refused> {
+    pub fn by_scan(
+        geometry: &Geometry,
+        slot: Blocks,
+        drives: u16,
+    ) -> Result<VirtualRecovery, Refused> {
         let layout = SectorLayout::new(geometry, slot)?;
         let scan = Scan {
             next: Some(Spot {
@@ -153,6 +159,7 @@ impl VirtualRecovery {
                 slot: 0,
             }),
             found: (0..layout.sectors).map(|_| None).collect(),
+            drives: drives.min(geometry.drives()),
             foreign: None,
         };
         Ok(VirtualRecovery {
@@ -189,7 +196,7 @@ impl VirtualRecovery {
                 taken
             }
             Way::ByScan { scan } => {
-                scan.next = after(&layout.geometry, spot);
+                scan.next = after(&layout.geometry, scan.drives, spot);
                 look(layout, scan, spot, bytes, map)
             }
         };
@@ -311,12 +318,12 @@ fn walk_found(layout: &SectorLayout, scan: Scan) -> Result<Vec<Step>, Damage> {
 }
 
 /// The slot that a scan reads next.
-fn after(geometry: &Geometry, spot: Spot) -> Option<Spot> {
+fn after(geometry: &Geometry, drives: u16, spot: Spot) -> Option<Spot> {
     let Spot { drive, slot } = spot;
     if slot + 1 < geometry.slots {
         let slot = slot + 1;
         return Some(Spot { drive, slot });
     }
     let drive = DriveId(drive.0 + 1);
-    (drive.0 < geometry.drives()).then_some(Spot { drive, slot: 0 })
+    (drive.0 < drives).then_some(Spot { drive, slot: 0 })
 }

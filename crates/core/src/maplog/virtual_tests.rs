@@ -77,7 +77,7 @@ impl Array {
             alone: false,
         };
         let old = self.map.set(entry);
-        let dirty = self.log.dirty(copy, granule);
+        let dirty = self.log.dirty(granule);
         self.updates += 1;
         if old != NOWHERE {
             self.leaving.push_back((dirty, Spot { drive, slot: old }));
@@ -105,19 +105,13 @@ impl Array {
 
     /// The map when this sector is written, as its own bytes do not say.
     fn with_sector(&self, sector: u32) -> Map {
-        let entries = (self.slot as u64 - 208) / 4;
-        let first = u64::from(sector) * entries;
-        let granules = u64::from(self.geometry.granules);
+        let count = (self.slot as u32 - 208) / 4 / u32::from(self.geometry.copies);
+        let first = sector * count;
+        let until = (first + count).min(self.geometry.granules);
         let mut map = self.written.clone();
-        for entry in first..(first + entries).min(self.geometry.entries()) {
-            let (copy, granule) = ((entry / granules) as u8, (entry % granules) as u32);
-            let slot = self.map.slot(copy, granule);
-            map.set(Entry {
-                copy,
-                granule,
-                slot,
-                alone: false,
-            });
+        for (written, now) in map.copies.iter_mut().zip(&self.map.copies) {
+            let granules = first as usize..until as usize;
+            written[granules.clone()].copy_from_slice(&now[granules]);
         }
         map
     }
@@ -147,7 +141,8 @@ impl Array {
     }
 
     fn by_scan(&self) -> Result<VirtualRecovered, Damage> {
-        let recovery = VirtualRecovery::by_scan(&self.geometry, self.blocks());
+        let recovery =
+            VirtualRecovery::by_scan(&self.geometry, self.blocks(), self.geometry.drives());
         self.recover(recovery.unwrap())
             .map(|(recovered, _)| recovered)
     }

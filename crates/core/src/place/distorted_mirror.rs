@@ -76,6 +76,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         homes: striping.unit,
         drives,
         log: Blocks(0),
+        spares: 0,
     };
     let units = Empty::prepared(&setup, env)?.units;
     let shape = Pairs {

@@ -6,7 +6,8 @@
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
 //! processing workload", FAST 2002, section 2.
 
-use super::eager_log::{MAP, NVRAM, PORTIONS, REGION};
+use super::eager_keeper::MAP;
+use super::eager_log::{NVRAM, PORTIONS, REGION};
 use super::eager_state::{AGING, GRANULE, Setup};
 use super::ew_array::placement;
 use super::striping::Striping;
@@ -24,6 +25,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         homes: 0,
         drives: 1,
         log: Blocks(0),
+        spares: 0,
     };
     let striping = Striping {
         columns: 1,

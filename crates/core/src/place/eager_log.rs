@@ -1,4 +1,4 @@
-//! The map of eager copies, kept safe while it is used: what a placement asks of `maplog`.
+//! The map of eager copies, kept safe by NVRAM, a log and checkpoints (`map=log`).
 //!
 //! Every change of the map is recorded in NVRAM before the write that made it is answered and before a slot becomes free.
 //! Batches and checkpoints go to a region in the middle of the cylinders in use, on one drive of each of the first two copies,
@@ -8,24 +8,14 @@
 
 use std::collections::VecDeque;
 
-use super::delayed::CopyOf;
+use super::eager_keeper::{Keeper, MapWrite, damaged, refused};
+use super::eager_map::Map;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::io::Tag;
-use crate::maplog::{
-    Damage, Entry, Geometry, MapLog, MapView, Nvram, Recovered, Recovery, Refused, Settings,
-};
+use crate::io::{Tag, Target};
+use crate::maplog::{Entry, Geometry, MapLog, Nvram, Recovered, Recovery, Settings};
 use crate::registry::{ConfigError, Knob, Knobs, Survivors};
-use crate::request::Status;
 use crate::units::{BLOCK_BYTES, Blocks, Pba};
-
-/// Where the map lives.
-pub(super) const MAP: Knob = Knob::choice(
-    "map",
-    "memory",
-    &["memory", "log"],
-    "memory: lost with the power; log: NVRAM, a log region and checkpoints keep it",
-);
 
 /// Room of NVRAM.
 pub(super) const NVRAM: Knob = Knob::integer(
@@ -52,7 +42,7 @@ pub(super) const REGION: Knob = Knob::integer(
 );
 
 /// The log of a placement's map.
-pub(super) struct Keeper {
+pub(super) struct LogKeeper {
     log: MapLog,
     region: Region,
     /// Drives that have the log.
@@ -60,7 +50,7 @@ pub(super) struct Keeper {
     /// Of the write under way, drives that have not done it.
     left: usize,
     /// Changes that wait for room.
-    waiting: VecDeque<Change>,
+    waiting: VecDeque<(Tag, Entry)>,
 }
 
 /// Blocks of a drive that belong to the log.
@@ -68,15 +58,6 @@ pub(super) struct Keeper {
 pub(super) struct Region {
     pub(super) first: Pba,
     pub(super) len: Blocks,
-}
-
-/// A change of the map that is to be recorded.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Change {
-    /// This write ended.
-    Landed(Tag, Status),
-    /// A granule is no longer needed.
-    Discarded(u32),
 }
 
 /// Settings of a log by its knobs, with the region that is asked for or the smallest that will do.
@@ -96,15 +77,6 @@ pub(super) fn settings(geometry: &Geometry, knobs: &Knobs) -> Result<Settings, C
     }
     settings.region = if asked.0 == 0 { least } else { asked };
     Ok(settings)
-}
-
-fn refused(why: Refused) -> ConfigError {
-    ConfigError::value(why.what, &why.found.to_string(), &why.allowed)
-}
-
-fn damaged(what: &str, why: &Damage) -> ConfigError {
-    let allowed = "what this volume wrote and nobody changed";
-    ConfigError::value(what, &why.to_string(), allowed)
 }
 
 /// Takes the slots out of a drive's free map that a log needs: consecutive blocks from the middle of the used bands on.
@@ -149,19 +121,19 @@ fn log_drives(geometry: &Geometry) -> impl Iterator<Item = DriveId> {
     (0..geometry.copies.min(2)).map(|copy| geometry.drive(copy, 0))
 }
 
-impl Keeper {
+impl LogKeeper {
     /// The log of a volume that begins full.
     pub(super) fn new(
         geometry: &Geometry,
         settings: &Settings,
         region: Region,
-    ) -> Result<Keeper, ConfigError> {
+    ) -> Result<LogKeeper, ConfigError> {
         let log = MapLog::of_filled(geometry, settings).map_err(refused)?;
-        Ok(Keeper::of(log, geometry, region))
+        Ok(LogKeeper::of(log, geometry, region))
     }
 
-    fn of(log: MapLog, geometry: &Geometry, region: Region) -> Keeper {
-        Keeper {
+    fn of(log: MapLog, geometry: &Geometry, region: Region) -> LogKeeper {
+        LogKeeper {
             log,
             region,
             drives: log_drives(geometry).collect(),
@@ -176,89 +148,88 @@ impl Keeper {
         geometry: &Geometry,
         region: Region,
         survivors: &dyn Survivors,
-    ) -> Result<(Vec<Slot>, Keeper), ConfigError> {
+    ) -> Result<(Vec<Slot>, LogKeeper), ConfigError> {
         let mut failure = None;
         for drive in log_drives(geometry) {
             match read_log(geometry, region, drive, survivors) {
                 Ok(Recovered { map, log, .. }) => {
                     let slots = map.copies.concat().into_iter().map(Slot).collect();
-                    return Ok((slots, Keeper::of(log, geometry, region)));
+                    return Ok((slots, LogKeeper::of(log, geometry, region)));
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
         Err(failure.expect("there is a drive with a log"))
     }
+}
 
-    /// What survives a power cut beside the drives.
-    pub(super) fn nvram(&self) -> &[u8] {
+impl Keeper for LogKeeper {
+    fn nvram(&self) -> &[u8] {
         self.log.nvram().bytes()
     }
 
-    /// A change waits its turn.
-    pub(super) fn wait(&mut self, change: Change) {
-        self.waiting.push_back(change);
-    }
-
-    /// Whether nothing can be recorded now, or others wait that came before.
-    pub(super) fn must_wait(&self) -> bool {
+    /// Nothing can be recorded now, or others wait that came before.
+    fn must_wait(&self) -> bool {
         !self.waiting.is_empty() || self.log.is_full()
     }
 
-    /// The next change that waits, if there is room for it.
-    pub(super) fn next(&mut self) -> Option<Change> {
-        match self.log.is_full() {
-            true => None,
-            false => self.waiting.pop_front(),
+    fn wait(&mut self, tag: Tag, entry: Entry) {
+        self.waiting.push_back((tag, entry));
+    }
+
+    fn any_waiting(&self, like: &dyn Fn(&Entry) -> bool) -> bool {
+        self.waiting.iter().any(|(_, entry)| like(entry))
+    }
+
+    fn next(&mut self) -> Option<Tag> {
+        if self.log.is_full() {
+            return None;
         }
+        self.waiting.pop_front().map(|(tag, _)| tag)
     }
 
-    /// A copy lies somewhere else now; if `alone`, the others lie nowhere.
-    pub(super) fn record(&mut self, of: CopyOf, slot: Slot, alone: bool) {
-        self.log.record(Entry {
-            copy: of.copy,
-            granule: of.granule,
-            slot: slot.0,
-            alone,
-        });
+    fn record(&mut self, entry: Entry) {
+        self.log.record(entry);
     }
 
-    /// Drives that have the log.
-    pub(super) fn drives(&self) -> &[DriveId] {
-        &self.drives
-    }
-
-    /// What each of them has to write now, if nothing is under way.
-    pub(super) fn next_write(&mut self, map: &dyn MapView) -> Option<(Pba, Blocks)> {
-        self.log.next_write(map)?;
-        self.left = self.drives.len();
-        Some(self.under_way())
-    }
-
-    /// Where the write under way goes.
-    pub(super) fn under_way(&self) -> (Pba, Blocks) {
-        let write = self.log.under_way().expect("a log write is under way");
+    /// The same to each drive that has the log.
+    fn next_writes(&mut self, map: &Map, out: &mut Vec<MapWrite>) {
+        let Some(write) = self.log.next_write(map) else {
+            return;
+        };
+        let target = Target::At(self.region.first + write.offset);
         let len = Blocks(write.bytes.len() as u64 / BLOCK_BYTES);
-        (self.region.first + write.offset, len)
+        self.left = self.drives.len();
+        out.extend(self.drives.iter().map(|drive| MapWrite {
+            drive: *drive,
+            target,
+            len,
+        }));
     }
 
-    /// The bytes of the write under way.
-    pub(super) fn content(&self) -> &[u8] {
-        self.log
-            .under_way()
-            .expect("a log write is under way")
-            .bytes
+    fn content(&self) -> &[u8] {
+        let write = self.log.under_way();
+        write.expect("a log write is under way").bytes
     }
 
-    /// A drive has done the write under way.
-    pub(super) fn written(&mut self) {
+    fn spare(&self, _map: &Map) -> Pba {
+        panic!("writes of a log region are never open")
+    }
+
+    fn written(&mut self, _drive: DriveId, _slot: Slot) -> Option<Slot> {
         self.left -= 1;
         if self.left == 0 {
             self.log.written();
         }
+        None
     }
 
-    pub(super) fn audit(&self) {
+    /// None: slots in the region were never free.
+    fn slots(&self, _drive: DriveId) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn audit(&self) {
         self.log.audit();
     }
 }

@@ -58,6 +58,8 @@ pub(super) struct Setup {
     pub(super) drives: u16,
     /// Blocks of every drive that are kept for the map's log.
     pub(super) log: Blocks,
+    /// Slots of every drive that the volume leaves to map sectors.
+    pub(super) spares: u64,
 }
 
 /// The first drive as it is when a run begins.
@@ -159,11 +161,11 @@ impl Empty {
             Blocks(0) => None,
             len => Some(reserve(&mut free, bands, len)?),
         };
-        let units = (free.free() as f64 / setup.dilution) as u64 / setup.unit;
-        if units == 0 || units * setup.unit == free.free() {
+        let slots = free.free().saturating_sub(setup.spares);
+        let units = (slots as f64 / setup.dilution) as u64 / setup.unit;
+        if units == 0 || units * setup.unit == slots {
             let allowed = format!(
-                "what gives some of a drive's {} slots to the volume and leaves some free",
-                free.free()
+                "what gives some of a drive's {slots} slots to the volume and leaves some free"
             );
             let dilution = setup.dilution.to_string();
             return Err(ConfigError::value("dilution", &dilution, &allowed));

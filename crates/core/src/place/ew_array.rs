@@ -10,14 +10,16 @@
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
 use super::eager_copies::EagerCopies;
-use super::eager_log::{self, Keeper, MAP, NVRAM, PORTIONS, REGION};
+use super::eager_keeper::{Keeper, MAP};
+use super::eager_log::{self, LogKeeper, NVRAM, PORTIONS, REGION};
 use super::eager_map::{Map, Shape};
 use super::eager_state::{AGING, Empty, GRANULE, Setup, drives_of};
+use super::eager_virtual_log::{self, VirtualFound, VirtualKeeper};
 use super::striping::{Striping, UNIT};
 use crate::contract::Placement;
 use crate::ids::DriveId;
-use crate::maplog::Geometry;
-use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::maplog::{Geometry, Settings};
+use crate::registry::{ConfigError, Env, Knob, Knobs, Spec, Survivors};
 use crate::rng::Rng;
 use crate::units::{BLOCK_BYTES, Blocks};
 
@@ -95,7 +97,7 @@ pub(super) fn count(of_drive: u64, drives: u64) -> Result<u32, ConfigError> {
 /// Eager copies on columns, as knobs and drives have them: prepared, or found where an earlier life left them.
 ///
 /// # Errors
-/// The log has no room, or what survived of it is damaged.
+/// What keeps the map has no room, or what survived of it is damaged.
 pub(super) fn placement(
     mut setup: Setup,
     (copies, striping): (u8, Striping),
@@ -111,47 +113,112 @@ pub(super) fn placement(
             striping,
         })
     };
+    let granule = setup.granule;
     if knobs.choice("map") == "memory" {
         if env.survivors.is_some() {
-            let allowed = "log, or nothing of the map survives";
+            let allowed = "log or virtual_log, or nothing of the map survives";
             return Err(ConfigError::value("map", "memory", allowed));
         }
         let shape = shape(Empty::prepared(&setup, env)?.units * setup.unit)?;
         let map = Map::prepared(&shape, &setup, env)?;
-        return Ok(Box::new(EagerCopies::new(
-            shape,
-            setup.granule,
-            map,
-            limits,
-            None,
-        )?));
+        let copies = EagerCopies::new(shape, granule, map, limits, None)?;
+        return Ok(Box::new(copies));
     }
-    // The log takes room from the volume, so its map is at most as large as that of a volume without one.
+    // What keeps the map takes room from the volume, so the map is at most as large as without.
     let largest = Empty::prepared(&setup, env)?;
     let slots = largest.free.tracks().slots();
-    let geometry = |shape: &Columns| shape.geometry(env.seed, slots);
-    let settings = eager_log::settings(&geometry(&shape(largest.units * setup.unit)?), knobs)?;
-    setup.log = settings.region;
+    let geometry = shape(largest.units * setup.unit)?.geometry(env.seed, slots);
+    let kept = Kept::new(knobs, &geometry, granule)?;
+    (setup.log, setup.spares) = (kept.region(), kept.spares());
     let empty = Empty::prepared(&setup, env)?;
     let shape = shape(empty.units * setup.unit)?;
-    let geometry = geometry(&shape);
-    let region = empty.region.expect("it was asked for");
+    let geometry = shape.geometry(env.seed, slots);
     let (map, keeper) = match env.survivors {
-        None => {
-            let map = Map::prepared(&shape, &setup, env)?;
-            (map, Keeper::new(&geometry, &settings, region)?)
-        }
-        Some(survivors) => {
-            let (slots, keeper) = Keeper::recover(&geometry, region, survivors)?;
-            let empty = vec![empty.free; setup.drives.into()];
-            (Map::found(&shape, empty, slots)?, keeper)
-        }
+        None => kept.begin(&geometry, &empty, Map::prepared(&shape, &setup, env)?)?,
+        Some(survivors) => kept.recover(&geometry, &shape, &empty, setup.drives, survivors)?,
     };
-    let mut copies = EagerCopies::new(shape, setup.granule, map, limits, Some(keeper))?;
+    let mut copies = EagerCopies::new(shape, granule, map, limits, Some(keeper))?;
     if env.survivors.is_some() {
         copies.delay_missing();
     }
     Ok(Box::new(copies))
+}
+
+/// How the map is kept.
+enum Kept {
+    ByLog(Settings),
+    /// With so many slots for its sectors.
+    ByVirtualLog(u64),
+}
+
+/// A map, and what keeps it safe.
+type KeptMap = (Map, Box<dyn Keeper>);
+
+impl Kept {
+    /// By the knobs, for a map that is no larger than this.
+    fn new(knobs: &Knobs, largest: &Geometry, granule: Blocks) -> Result<Kept, ConfigError> {
+        Ok(match knobs.choice("map") {
+            "log" => Kept::ByLog(eager_log::settings(largest, knobs)?),
+            _ => Kept::ByVirtualLog(eager_virtual_log::slots(largest, granule)?),
+        })
+    }
+
+    /// Blocks of a drive in one piece that it takes.
+    fn region(&self) -> Blocks {
+        match self {
+            Kept::ByLog(settings) => settings.region,
+            _ => Blocks(0),
+        }
+    }
+
+    /// Slots of a drive that it takes.
+    fn spares(&self) -> u64 {
+        match self {
+            Kept::ByVirtualLog(slots) => *slots,
+            _ => 0,
+        }
+    }
+
+    /// A volume that was prepared.
+    fn begin(
+        &self,
+        geometry: &Geometry,
+        empty: &Empty,
+        mut map: Map,
+    ) -> Result<KeptMap, ConfigError> {
+        let keeper: Box<dyn Keeper> = match self {
+            Kept::ByLog(settings) => {
+                let region = empty.region.expect("it was asked for");
+                Box::new(LogKeeper::new(geometry, settings, region)?)
+            }
+            Kept::ByVirtualLog(_) => Box::new(VirtualKeeper::new(geometry, &mut map)?),
+        };
+        Ok((map, keeper))
+    }
+
+    /// A volume as an earlier life left it.
+    fn recover(
+        &self,
+        geometry: &Geometry,
+        shape: &Columns,
+        empty: &Empty,
+        drives: u16,
+        survivors: &dyn Survivors,
+    ) -> Result<KeptMap, ConfigError> {
+        let free = vec![empty.free.clone(); drives.into()];
+        match self {
+            Kept::ByLog(_) => {
+                let region = empty.region.expect("it was asked for");
+                let (slots, keeper) = LogKeeper::recover(geometry, region, survivors)?;
+                Ok((Map::found(shape, free, slots)?, Box::new(keeper)))
+            }
+            Kept::ByVirtualLog(_) => {
+                let found = VirtualFound::read(geometry, empty.free.tracks(), survivors)?;
+                let (map, keeper) = found.keep(geometry, |slots| Map::found(shape, free, slots))?;
+                Ok((map, Box::new(keeper)))
+            }
+        }
+    }
 }
 
 fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
@@ -172,6 +239,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         homes: 0,
         drives,
         log: Blocks(0),
+        spares: 0,
     };
     let limits = (
         knobs.integer("foreground"),

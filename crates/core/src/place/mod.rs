@@ -5,9 +5,11 @@ use crate::contract::Placement;
 mod choice;
 mod delayed;
 mod eager_copies;
+mod eager_keeper;
 mod eager_log;
 mod eager_map;
 mod eager_state;
+mod eager_virtual_log;
 mod fixed_copies;
 mod striping;
 

@@ -13,6 +13,7 @@
 
 use std::collections::VecDeque;
 
+use super::sweep;
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::IoId;
 use crate::io::{Candidate, Io};
@@ -38,6 +39,9 @@ impl Scheduler for Satf {
     }
 
     fn withdraw(&mut self, io: &Io) {
+        if io.open {
+            return sweep::withdraw_open(&mut self.open, io.id);
+        }
         let taken = self.waiting.take(&Candidate::from(io).key());
         assert!(taken.is_some(), "{:?} does not wait at an address", io.id);
     }

@@ -33,6 +33,15 @@ pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<Landing> {
     })
 }
 
+/// Takes an open I/O back. O(those that wait), which is rarely asked for.
+///
+/// # Panics
+/// It does not wait.
+pub(super) fn withdraw_open(open: &mut VecDeque<IoId>, id: IoId) {
+    let found = open.iter().position(|waiting| *waiting == id);
+    open.remove(found.expect("what is withdrawn waits"));
+}
+
 /// I/Os that wait, of both kinds.
 #[derive(Default)]
 pub(super) struct Waiting {
@@ -52,11 +61,14 @@ impl Waiting {
         }
     }
 
-    /// Takes back what has an address.
+    /// Takes back what waits.
     ///
     /// # Panics
     /// It does not wait.
     pub(super) fn withdraw(&mut self, io: &Io) {
+        if io.open {
+            return withdraw_open(&mut self.open, io.id);
+        }
         let taken = self.fixed.take(&Candidate::from(io).key());
         assert!(taken.is_some(), "{:?} does not wait at an address", io.id);
     }

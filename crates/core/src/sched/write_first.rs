@@ -70,7 +70,10 @@ impl Scheduler for WriteFirst {
     }
 
     fn withdraw(&mut self, io: &Io) {
-        self.start(&Candidate::from(io));
+        match io.open {
+            true => self.waiting.withdraw(io),
+            false => drop(self.start(&Candidate::from(io))),
+        }
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {

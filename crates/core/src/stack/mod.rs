@@ -58,8 +58,8 @@ pub struct Stack {
     /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it back.
     #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
     plans: Vec<Box<Plan>>,
-    /// I/Os that ended but are not done for their requests, in that order.
-    held: Vec<(Tag, Option<usize>, DriveDone)>,
+    /// What requests wait for besides I/Os, in that order; some of it no request waits for.
+    held: Vec<(Tag, Option<usize>)>,
     /// Drives that started nothing, to be asked for spare time when the input is dealt with; none if the placement
     /// has nothing to do then.
     spare: Vec<DriveId>,
@@ -266,9 +266,9 @@ impl Stack {
                     .all(|other| other.index() >= *key)
         };
         let remaining: usize = self.requests.iter().map(|(_, one)| one.remaining).sum();
-        let held = self.held.iter().filter(|(_, request, _)| request.is_some());
+        let held = self.held.iter().filter(|(_, request)| request.is_some());
         let awaited = self.ios.iter().filter(counts).count() + held.count();
-        assert_eq!(remaining, awaited, "an I/O got lost");
+        assert_eq!(remaining, awaited, "what a request waits for got lost");
         assert!(
             self.waiting() <= self.ios.len(),
             "more I/Os wait than exist"
@@ -299,6 +299,7 @@ impl Stack {
             cost: Cost::default(),
         });
         self.accept(now, Some(key), &plan);
+        self.hold(Some(key), &plan);
         if self.requests[key].remaining == 0 {
             self.reply(now, key);
         }
@@ -534,34 +535,64 @@ impl Stack {
                 plan.wake.push(drive);
             }
         }
-        if plan.hold {
-            self.held.push((io.tag, io.request, *done));
-        } else if let Some(key) = io.request {
+        self.hold(io.request, &plan);
+        if let Some(key) = io.request {
             self.count(now, key, done);
         }
         for tag in &plan.settled {
             self.settle(now, *tag);
         }
+        if let Some((tag, at)) = plan.pinned {
+            plan.wake.push(self.pin(now, tag, at));
+        }
         self.pump_all(now, plan);
     }
 
-    /// An I/O that was held is done.
-    fn settle(&mut self, now: Instant, tag: Tag) {
-        let held = self.held.iter().position(|(held, ..)| *held == tag);
-        let (_, request, done) = self.held.remove(held.expect("what settles was held"));
-        if let Some(key) = request {
-            self.count(now, key, &done);
+    /// A request waits for more than I/Os.
+    fn hold(&mut self, request: Option<usize>, plan: &Plan) {
+        for tag in &plan.waits {
+            self.held.push((*tag, request));
+            if let Some(key) = request {
+                self.requests[key].remaining += 1;
+            }
         }
+    }
+
+    /// What was waited for is done.
+    fn settle(&mut self, now: Instant, tag: Tag) {
+        let held = self.held.iter().position(|(held, _)| *held == tag);
+        let (_, request) = self.held.remove(held.expect("what settles was held"));
+        if let Some(key) = request {
+            self.fulfil(now, key);
+        }
+    }
+
+    /// An open I/O that waits goes to this block; on which drive.
+    fn pin(&mut self, now: Instant, tag: Tag, at: Pba) -> DriveId {
+        let mut ios = self.ios.iter_mut();
+        let open = ios.find(|(_, one)| one.tag == tag && one.io.open);
+        let (_, InFlight { drive, io, .. }) = open.expect("what is pinned waits");
+        let queue = &mut self.queues[drive.index()];
+        queue.withdraw(io);
+        (io.open, io.at, io.place) = (false, at, queue.oracle.locate(at));
+        queue.insert(now, io);
+        *drive
     }
 
     /// An I/O that a request waits for is done.
     fn count(&mut self, now: Instant, key: usize, done: &DriveDone) {
         let pending = &mut self.requests[key];
         pending.cost.add(&done.cost);
-        pending.remaining -= 1;
         if done.status == Status::Failed {
             pending.status = Status::Failed;
         }
+        self.fulfil(now, key);
+    }
+
+    /// A request waits for one thing less.
+    fn fulfil(&mut self, now: Instant, key: usize) {
+        let pending = &mut self.requests[key];
+        pending.remaining -= 1;
         if pending.remaining == 0 {
             self.reply(now, key);
         }

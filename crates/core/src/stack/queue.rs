@@ -58,7 +58,10 @@ impl Queue {
 
     /// Another drive has begun what waits here too.
     pub(super) fn withdraw(&mut self, io: &Io) {
-        self.scheduler.withdraw(io);
+        match self.stalled.iter().position(|stalled| *stalled == io.id) {
+            Some(index) => drop(self.stalled.remove(index)),
+            None => self.scheduler.withdraw(io),
+        }
     }
 
     /// I/Os that wait here.

@@ -183,8 +183,11 @@ impl Placement for Watched {
 
     fn bind(&mut self, now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
         let free = self.inner.free(drive).expect("the slot was found there");
-        let granule = self.open.remove(&(drive, tag.0)).expect("it is open");
-        self.places.insert((granule, drive), free.tracks().at(slot));
+        // Sectors of the map are open as well.
+        match self.open.remove(&(drive, tag.0)) {
+            Some(granule) => drop(self.places.insert((granule, drive), free.tracks().at(slot))),
+            None => assert!(self.setup.logs(), "it is open"),
+        }
         self.inner.bind(now, tag, drive, slot);
     }
 

@@ -255,10 +255,7 @@ impl Contents {
     /// What a read that was submitted then and is answered now may find.
     fn allowed(&self, block: u64, submitted: u64) -> Vec<Stamp> {
         let history = &self.history[block as usize];
-        // That a block was discarded may wait for room in the log.
-        let passed = |one: &&Written| one.stamp != Stamp::Nothing || !self.setup.logs();
         let before = history.iter().filter(|one| one.answered < submitted);
-        let before = before.filter(passed);
         // The volume is written as a whole first, but that may be under way.
         let Some(last) = before.map(|one| one.submitted).max() else {
             let all = history.iter().map(|one| one.stamp);

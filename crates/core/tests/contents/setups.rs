@@ -74,9 +74,9 @@ impl Setup {
         self.granule > 1
     }
 
-    /// Whether the map is kept in a log, for whose room changes of the map may wait.
+    /// Whether the map is kept in a log, for which changes of the map may wait.
     pub(crate) fn logs(&self) -> bool {
-        self.place.contains("map=log")
+        self.place.contains("map=log") || self.place.contains("map=virtual_log")
     }
 
     /// Whether all free slots may be taken by copies that are away from home, so that moves home cannot wait.
@@ -170,6 +170,18 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=4", 2, 1),
     Setup::new("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=40", 2, 2),
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2).buffer(3),
+    Setup::new("eager:map=virtual_log", 1, 1),
+    Setup::new("eager:dilution=1.01:map=virtual_log", 1, 1),
+    Setup::new("eager:dilution=1.3:granule_kib=2:map=virtual_log", 1, 1).granule(4),
+    Setup::new("ew_array:ds=1.5:stripe_kib=8:map=virtual_log", 1, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8:map=virtual_log", 2, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8:map=virtual_log", 2, 2),
+    Setup::new(
+        "ew_array:dm=3:ds=1.98:dd=1.0101010101:stripe_kib=4:map=virtual_log",
+        3,
+        2,
+    )
+    .buffer(3),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 1),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 2),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 1).buffer(0),

@@ -30,23 +30,66 @@ fn config(place: &str, sched: &str) -> StackConfig {
 /// Runs so many events, with a power cut at each; every so many, it is not only in a copy.
 fn suffer(place: &str, sched: &str, events: u64) {
     let mut world = World::new(config(place, sched));
-    let (mut cuts, mut torn) = (0, 0);
+    let (mut cuts, mut torn, mut log_writes) = (0, 0, 0);
     for event in 0..events {
         world.step();
         let cut = world.cut(event);
         torn += u64::from(cut.tears());
         cuts += 1;
+        // A tail is there only if somebody saved it.
+        let saved = place.contains("map=log") || event.is_multiple_of(2);
+        let cut = if saved { cut } else { cut.without_nvram() };
         let recovered = cut.recover();
         let mut recovered =
             recovered.unwrap_or_else(|error| panic!("{place}, event {event}: {error}"));
         let all = event.is_multiple_of(40);
         recovered.check(all);
         if event % 251 == 250 {
+            log_writes += world.log_writes();
             world = recovered.go_on();
         }
     }
     assert!(torn > cuts / 3, "{torn} of {cuts} cuts were inside a write");
-    assert!(world.log_writes() > 20, "the log was hardly written");
+    log_writes += world.log_writes();
+    assert!(log_writes > 20, "the log was hardly written");
+}
+
+#[test]
+fn one_drive_without_nvram() {
+    suffer("eager:dilution=2:map=virtual_log", "satf_ew", 800);
+    // Many map sectors.
+    suffer(
+        "eager:dilution=2:granule_kib=1:map=virtual_log",
+        "satf_ew",
+        400,
+    );
+    // Hardly a slot is free.
+    suffer("eager:dilution=1.005:map=virtual_log", "freebw_hybrid", 600);
+    suffer("eager:dilution=1.005:map=virtual_log", "look", 400);
+}
+
+#[test]
+fn striped_without_nvram() {
+    suffer(
+        "ew_array:ds=1.5:dd=2:stripe_kib=8:map=virtual_log",
+        "mq-deadline",
+        800,
+    );
+}
+
+#[test]
+fn copies_without_nvram() {
+    suffer("ew_array:dm=2:dd=2:map=virtual_log", "satf_ew", 800);
+    suffer(
+        "ew_array:dm=2:dd=2:foreground=2:granule_kib=1:map=virtual_log",
+        "freebw_satf",
+        200,
+    );
+    suffer(
+        "ew_array:dm=3:ds=1:dd=2:map=virtual_log:buffer_granules=3",
+        "gap_satf",
+        600,
+    );
 }
 
 #[test]
@@ -138,6 +181,52 @@ fn damage_is_told_and_never_guessed_at() {
         }
     }
     assert!(refused > 20, "{refused} refused");
+}
+
+#[test]
+fn a_damaged_map_sector_is_told_with_its_place() {
+    let mut world = World::new(config(
+        "eager:dilution=2:granule_kib=1:map=virtual_log",
+        "satf_ew",
+    ));
+    (0..200).for_each(|_| world.step());
+    // Until no map sector is under way: then there is a tail to be saved.
+    while world.cut(1).tail_slot().is_none() {
+        world.step();
+    }
+    let tail = world.cut(1).tail_slot();
+    let mut told = [0, 0];
+    // Ten slots of two blocks on each track.
+    for slot in 0..6_400 {
+        for scans in [false, true] {
+            let mut cut = world.cut(1);
+            if !cut.damage(u64::from(slot) * 2) || scans && Some(slot) == tail {
+                continue;
+            }
+            let cut = if scans { cut.without_nvram() } else { cut };
+            match cut.recover() {
+                // It was an old sector, whose slot is free.
+                Ok(mut recovered) => recovered.check(false),
+                Err(error) => {
+                    told[usize::from(scans)] += 1;
+                    let (error, place) = (error.to_string(), format!("drive 0, slot {slot}:"));
+                    assert!(error.contains(&place), "{error} is not {place}");
+                }
+            }
+        }
+    }
+    // All live sectors; by scan all but the youngest, for which nothing vouches.
+    assert!(told[0] > 1 && told[1] == told[0] - 1, "{told:?}");
+}
+
+#[test]
+fn blank_drives_are_not_an_empty_volume() {
+    let config = config("eager:map=virtual_log", "satf_ew");
+    let error = config.recover(&world::Nothing).err().unwrap().to_string();
+    assert!(
+        error.starts_with("map sectors of this volume on drive 0 = none"),
+        "{error}"
+    );
 }
 
 #[test]

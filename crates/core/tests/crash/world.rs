@@ -6,14 +6,15 @@ use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::io::{Command, Data};
-use nearslot_core::registry::{ConfigError, Survivors};
+use nearslot_core::registry::{ConfigError, KnobValue, Survivors};
 use nearslot_core::request::{Op, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Stack};
 use nearslot_core::units::{Instant, Pba};
 
-const GRANULE: u64 = 8;
 const DEPTH: usize = 6;
+/// The version of what was discarded.
+const NOTHING: u64 = 0;
 
 /// What a sector holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ type Pending = BTreeMap<u64, (u64, std::ops::Range<u64>)>;
 
 pub(crate) struct World {
     config: StackConfig,
+    /// Blocks that are written as a whole.
+    granule: u64,
     stack: Stack,
     drives: Vec<Box<dyn Drive>>,
     images: Vec<Image>,
@@ -51,7 +54,7 @@ pub(crate) struct World {
     /// What reads of requests under way found, by request and block.
     rest: BTreeMap<(u64, u64), u64>,
     /// What the last answered read found.
-    found: Vec<u64>,
+    found: BTreeMap<u64, u64>,
     number: u64,
     version: u64,
     log_writes: u64,
@@ -73,8 +76,8 @@ impl World {
         {
             world.event();
         }
-        for granule in 0..world.answered.len() as u64 / GRANULE {
-            world.submit(Op::Write, granule * GRANULE..(granule + 1) * GRANULE);
+        for granule in 0..world.granules() {
+            world.submit(Op::Write, world.blocks(granule));
             while world.stack.pending() >= DEPTH {
                 world.event();
             }
@@ -89,6 +92,7 @@ impl World {
         let Assembly { stack, drives, .. } = built;
         let blocks = stack.capacity().0 as usize;
         World {
+            granule: granule(&config),
             config,
             running: drives.iter().map(|_| None).collect(),
             stack,
@@ -101,7 +105,7 @@ impl World {
             pending: Pending::new(),
             reads: BTreeSet::new(),
             rest: BTreeMap::new(),
-            found: Vec::new(),
+            found: BTreeMap::new(),
             number: 0,
             version: 0,
             log_writes: 0,
@@ -122,7 +126,7 @@ impl World {
         while self.pause == 0 && self.stack.pending() < DEPTH {
             self.ask();
         }
-        if self.drives.iter().all(|drive| drive.next_event().is_none()) {
+        while self.drives.iter().all(|drive| drive.next_event().is_none()) {
             self.pause = 0;
             self.ask();
         }
@@ -130,16 +134,38 @@ impl World {
     }
 
     fn ask(&mut self) {
-        let blocks = self.answered.len() as u64;
-        let granules = blocks / GRANULE;
-        // Few enough that they are overwritten while older copies are still delayed.
-        let first = self.rng.below(granules.min(60)) * GRANULE;
-        let until = (first + (1 + self.rng.below(3)) * GRANULE).min(blocks);
-        match self.rng.below(20) {
-            0..10 => self.submit(Op::Write, first..until),
-            10..14 => self.submit(Op::Write, first + 2..first + 5),
-            14..19 => self.submit(Op::Read, first..until),
+        let size = self.granule;
+        let first = self.rng.below(self.hot()) * self.apart();
+        let until = (first + 1 + self.rng.below(3)).min(self.granules());
+        let all = first * size..until * size;
+        let part = first * size + size / 4..(first * size + size / 2 + 1).min(until * size);
+        match self.rng.below(21) {
+            0..10 => self.submit(Op::Write, all),
+            10..14 => self.submit(Op::Write, part),
+            14..19 => self.submit(Op::Read, all),
+            19 => self.submit(Op::Discard, all),
             _ => self.submit(Op::Flush, 0..0),
+        }
+    }
+
+    fn granules(&self) -> u64 {
+        self.answered.len() as u64 / self.granule
+    }
+
+    fn blocks(&self, granule: u64) -> std::ops::Range<u64> {
+        granule * self.granule..(granule + 1) * self.granule
+    }
+
+    /// So many places that requests begin at: few, so that they are overwritten while older copies are still delayed.
+    fn hot(&self) -> u64 {
+        self.granules().min(60)
+    }
+
+    /// Small granules are many, of many map sectors; then the places are far apart.
+    fn apart(&self) -> u64 {
+        match self.granule {
+            0..8 => self.granules() / self.hot(),
+            _ => 1,
         }
     }
 
@@ -150,6 +176,9 @@ impl World {
             Op::Write => {
                 self.version += 1;
                 self.pending.insert(number, (self.version, blocks.clone()));
+            }
+            Op::Discard => {
+                self.pending.insert(number, (NOTHING, blocks.clone()));
             }
             _ => {
                 self.reads.insert(number);
@@ -231,11 +260,16 @@ impl World {
         if let Some((version, blocks)) = self.pending.remove(&request) {
             for block in blocks {
                 self.answered[block as usize] = version;
+                if version == NOTHING {
+                    self.landed[block as usize] = NOTHING;
+                }
             }
         }
         if self.reads.remove(&request) {
             let of_read = self.rest.range((request, 0)..=(request, u64::MAX));
-            self.found = of_read.map(|(_, version)| *version).collect();
+            self.found = of_read
+                .map(|((_, block), version)| (*block, *version))
+                .collect();
         }
         self.rest.retain(|(of, _), _| *of != request);
     }
@@ -260,7 +294,7 @@ impl World {
             None => self.landed[block as usize],
             Some(RequestId(request)) => match &self.pending[&request] {
                 (version, blocks) if blocks.contains(&block) => *version,
-                _ => self.rest[&(request, block)],
+                _ => *self.rest.get(&(request, block)).unwrap_or(&NOTHING),
             },
         };
         Sector::Client(block, version)
@@ -338,13 +372,36 @@ impl Cut {
         self
     }
 
+    /// The slot that a saved tail names, if there is one.
+    pub(crate) fn tail_slot(&self) -> Option<u32> {
+        let slot = self.nvram.get(44..48)?;
+        Some(u32::from_le_bytes(slot.try_into().unwrap()))
+    }
+
+    /// Nothing but the drives is left.
+    pub(crate) fn without_nvram(mut self) -> Cut {
+        self.nvram.clear();
+        self
+    }
+
+    /// What lies in a slot of the first drive is damaged if it is the map's own; whether it is.
+    pub(crate) fn damage(&mut self, block: u64) -> bool {
+        match self.images[0].get_mut(&block) {
+            Some(Sector::Own(bytes)) => {
+                bytes[300] ^= 4;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// A bit of the log or of NVRAM is wrong.
     pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
         let mut rng = Rng::stream(seed, "flip");
         let own = |sector: &&mut Sector| matches!(sector, Sector::Own(_));
         let mut logged: Vec<&mut Sector> = self.images[0].values_mut().filter(own).collect();
         let bit = 1 << rng.below(8);
-        if rng.chance(0.3) {
+        if rng.chance(0.3) && !self.nvram.is_empty() {
             let at = rng.below(self.nvram.len() as u64) as usize;
             self.nvram[at] ^= bit;
         } else {
@@ -388,17 +445,17 @@ impl Recovered {
     /// The versions of a granule's blocks that are found now, through the map.
     fn find(&mut self, granule: u64) -> Vec<u64> {
         let world = &mut self.world;
-        world.submit(Op::Read, granule * GRANULE..(granule + 1) * GRANULE);
+        world.submit(Op::Read, world.blocks(granule));
         while world.stack.pending() > 0 {
             world.event();
         }
-        std::mem::take(&mut world.found)
+        let version = |block| world.found.get(&block).copied().unwrap_or(NOTHING);
+        world.blocks(granule).map(version).collect()
     }
 
     fn check_granule(&mut self, granule: u64) {
         let found = self.find(granule);
-        let blocks = granule * GRANULE..(granule + 1) * GRANULE;
-        assert_eq!(found.len() as u64, GRANULE, "granule {granule} is nowhere");
+        let blocks = self.world.blocks(granule);
         for (block, version) in blocks.clone().zip(&found) {
             let on_its_way =
                 |(of, range): &(u64, std::ops::Range<u64>)| of == version && range.contains(&block);
@@ -409,7 +466,9 @@ impl Recovered {
                 self.pending
             );
         }
-        for (version, range) in self.pending.values() {
+        // Of a granule that was discarded and written in part, the rest is nothing too.
+        let writes = self.pending.values();
+        for (version, range) in writes.filter(|(version, _)| *version != NOTHING) {
             let of_write = blocks
                 .clone()
                 .zip(&found)
@@ -422,25 +481,36 @@ impl Recovered {
 
     /// Reads the granules that matter, or all.
     pub(crate) fn check(&mut self, all: bool) {
-        let granules = self.answered.len() as u64 / GRANULE;
-        let until = if all { granules } else { granules.min(63) };
-        for granule in 0..until {
-            self.check_granule(granule);
+        let granules = self.world.granules();
+        let (hot, apart) = (self.world.hot(), self.world.apart());
+        for granule in 0..granules {
+            if all || granule % apart < 3 && granule / apart < hot + 2 {
+                self.check_granule(granule);
+            }
         }
         self.world.stack.audit();
     }
 
     /// The run goes on from here: what was found is what there is.
     pub(crate) fn go_on(mut self) -> World {
-        for granule in 0..self.answered.len() as u64 / GRANULE {
+        for granule in 0..self.world.granules() {
             self.check_granule(granule);
             let found = self.find(granule);
-            for (block, version) in (granule * GRANULE..).zip(found) {
+            for (block, version) in self.world.blocks(granule).zip(found) {
                 self.world.answered[block as usize] = version;
                 self.world.landed[block as usize] = version;
             }
         }
         self.world
+    }
+}
+
+/// Blocks that this placement writes as a whole.
+fn granule(config: &StackConfig) -> u64 {
+    let mut knobs = config.place.knobs.iter();
+    match knobs.find(|(key, _)| key == "granule_kib") {
+        Some((_, KnobValue::Integer(kib))) => *kib as u64 * 2,
+        _ => 8,
     }
 }
 

@@ -21,25 +21,31 @@ use slab::Slab;
 
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
-use super::eager_log::{Change, Keeper};
-use super::eager_map::{Map, NOWHERE, Shape, Uses};
+use super::eager_keeper::{Keeper, MapWrite};
+use super::eager_map::{Map, NOWHERE, Shape};
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
+use crate::maplog::Entry;
 use crate::registry::ConfigError;
 use crate::request::{Op, Request, Status};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
+
+mod audit;
+mod safe;
 
 /// A foreground write of a granule.
 struct Writing {
     granule: u32,
     /// Copies that are not done.
     left: u32,
-    /// Copies that are.
+    /// Copies that are, as bits.
     done: u32,
+    /// Copies that are on the platter.
+    landed: u32,
 }
 
 /// An I/O under way.
@@ -60,8 +66,10 @@ enum Part {
     Delayed,
     /// A delayed write of what was overwritten or discarded meanwhile.
     Dropped,
-    /// A write of the map's log.
-    Log,
+    /// A write that keeps the map safe.
+    Map,
+    /// No I/O: a granule that is no longer needed.
+    Discarded,
 }
 
 /// A delayed write in flight.
@@ -112,7 +120,11 @@ pub(super) struct EagerCopies<S> {
     /// Copies that are delayed but in no buffer, since a power cut: another copy is read first.
     unbuffered: Sorted<CopyOf>,
     /// Keeps the map safe; none if it is lost with the power.
-    keeper: Option<Keeper>,
+    keeper: Option<Box<dyn Keeper>>,
+    /// The keeper's write whose address is open yet.
+    open_map_write: Option<Tag>,
+    /// Kept for its memory.
+    map_writes: Vec<MapWrite>,
 }
 
 impl<S: Shape> EagerCopies<S> {
@@ -126,7 +138,7 @@ impl<S: Shape> EagerCopies<S> {
         granule: Blocks,
         map: Map,
         (foreground, buffer): (u64, u64),
-        keeper: Option<Keeper>,
+        keeper: Option<Box<dyn Keeper>>,
     ) -> Result<EagerCopies<S>, ConfigError> {
         Ok(EagerCopies {
             granule,
@@ -139,6 +151,8 @@ impl<S: Shape> EagerCopies<S> {
             delayed: Delayed::new(shape.drives(), buffer),
             unbuffered: Sorted::default(),
             keeper,
+            open_map_write: None,
+            map_writes: Vec::new(),
             shape,
         })
     }
@@ -297,6 +311,7 @@ impl<S: Shape> EagerCopies<S> {
             granule,
             left: self.foreground,
             done: 0,
+            landed: 0,
         }));
         let mut used = 0_u32;
         for _ in 0..self.foreground {
@@ -345,18 +360,16 @@ impl<S: Shape> EagerCopies<S> {
         self.planned(underway, Op::Write, Target::Open(near), whole)
     }
 
-    fn discard(&mut self, granule: u32) {
-        let mapped = self.copies(granule).any(|of| self.slot(of) != NOWHERE);
-        if mapped {
-            self.move_to(CopyOf { granule, copy: 0 }, NOWHERE, true);
-        }
-    }
-
     /// A copy lies in another slot from now on. If `alone`, the other copies of its granule are stale: they leave the map,
     /// and what of them is in flight is dropped. Their slots become free when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
         if let Some(keeper) = &mut self.keeper {
-            keeper.record(of, slot, alone);
+            keeper.record(Entry {
+                copy: of.copy,
+                granule: of.granule,
+                slot: slot.0,
+                alone,
+            });
         }
         for other in self.copies(of.granule) {
             if alone || other == of {
@@ -397,91 +410,6 @@ impl<S: Shape> EagerCopies<S> {
         if let Some(flying) = self.flying.take(&of) {
             self.underway[flying.key].part = Part::Dropped;
         }
-    }
-
-    /// A read or write ended. While the map cannot be kept safe, what it changes waits.
-    fn ended(&mut self, tag: Tag, status: Status, out: &mut Plan) {
-        let key = tag.0 as usize;
-        match (self.underway[key].part, &mut self.keeper) {
-            (Part::Read, _) => {
-                let read = self.underway.remove(key);
-                self.read_ended(&read);
-            }
-            (Part::Log, _) => {
-                let write = self.underway.remove(key);
-                self.log_ended(write.drive, status, out);
-            }
-            (_, Some(keeper)) if keeper.must_wait() => {
-                keeper.wait(Change::Landed(tag, status));
-                out.hold = true;
-            }
-            _ => self.landed(tag, status, out),
-        }
-    }
-
-    /// A write ended, and the map may change.
-    fn landed(&mut self, tag: Tag, status: Status, out: &mut Plan) {
-        let write = self.underway.remove(tag.0 as usize);
-        match write.part {
-            Part::Foreground(key) => self.foreground_done(key, &write, status, out),
-            Part::Delayed => {
-                self.delayed_done(&write, status);
-                if status == Status::Done {
-                    self.delay_others(write.of.granule, out);
-                }
-            }
-            _ => self.release(write.of, write.drive, write.slot),
-        }
-    }
-
-    /// A drive has done its part of a log write, or tries again; then what waited for room goes on.
-    fn log_ended(&mut self, drive: DriveId, status: Status, out: &mut Plan) {
-        let keeper = self.keeper.as_mut().expect("it has a log");
-        if status == Status::Failed {
-            let again = keeper.under_way();
-            return self.plan_log(drive, again, out);
-        }
-        keeper.written();
-        while let Some(change) = self.keeper.as_mut().and_then(Keeper::next) {
-            match change {
-                Change::Discarded(granule) => self.discard(granule),
-                Change::Landed(tag, status) => {
-                    self.landed(tag, status, out);
-                    out.settled.push(tag);
-                }
-            }
-        }
-    }
-
-    /// What the log has to write now.
-    fn write_log(&mut self, out: &mut Plan) {
-        let Some(keeper) = &mut self.keeper else {
-            return;
-        };
-        let Some(write) = keeper.next_write(&self.map) else {
-            return;
-        };
-        for index in 0..keeper.drives().len() {
-            let keeper = self.keeper.as_ref().expect("it was there");
-            let drive = keeper.drives()[index];
-            self.plan_log(drive, write, out);
-        }
-    }
-
-    fn plan_log(&mut self, drive: DriveId, write: (Pba, Blocks), out: &mut Plan) {
-        let key = self.underway.insert(Underway {
-            of: CopyOf {
-                granule: 0,
-                copy: 0,
-            },
-            drive,
-            slot: NOWHERE,
-            part: Part::Log,
-        });
-        let mut planned = PlannedIo::new(drive, Op::Write, Target::At(write.0), write.1);
-        planned.tag = Tag(key as u64);
-        planned.awaited = false;
-        out.ios.push(planned);
     }
 
     fn read_ended(&mut self, read: &Underway) {
@@ -642,15 +570,11 @@ impl<S: Shape> Placement for EagerCopies<S> {
             }
             Op::Discard => {
                 for (granule, _, len) in self.parts(request) {
-                    match &mut self.keeper {
-                        _ if len < self.granule => {}
-                        Some(keeper) if keeper.must_wait() => {
-                            keeper.wait(Change::Discarded(granule));
-                        }
-                        _ => self.discard(granule),
+                    if len == self.granule {
+                        self.forget(granule, out);
                     }
                 }
-                self.write_log(out);
+                self.write_map(out);
             }
             Op::Seek => panic!("no client moves the arm"),
         }
@@ -663,6 +587,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
     fn bind(&mut self, _now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
         self.map.free[drive.index()].take(slot);
         self.underway[tag.0 as usize].slot = slot;
+        self.open_map_write.take_if(|open| *open == tag);
     }
 
     fn withdrawn(&mut self, tag: Tag, _drive: DriveId) {
@@ -673,9 +598,10 @@ impl<S: Shape> Placement for EagerCopies<S> {
     fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
         match done.op {
             Op::Flush => {}
-            _ => self.ended(tag, done.status, out),
+            _ => self.ended(tag, done, out),
         }
-        self.write_log(out);
+        self.write_map(out);
+        self.pin_map_write(out);
     }
 
     fn uses_spare_time(&self) -> bool {
@@ -701,12 +627,12 @@ impl<S: Shape> Placement for EagerCopies<S> {
         let keeper = self
             .keeper
             .as_ref()
-            .expect("only a log is written besides data");
+            .expect("only the map is written besides data");
         keeper.content()
     }
 
     fn nvram(&self) -> Option<&[u8]> {
-        self.keeper.as_ref().map(Keeper::nvram)
+        self.keeper.as_ref().map(|keeper| keeper.nvram())
     }
 
     fn capacity(&self) -> Blocks {
@@ -721,29 +647,9 @@ impl<S: Shape> Placement for EagerCopies<S> {
         self.granule
     }
 
-    /// Every slot is free, or holds a copy, or is being written, or is still read from, or is a home.
     fn audit(&self) {
         self.delayed.audit();
-        self.keeper.iter().for_each(Keeper::audit);
-        let drives = (0..self.shape.drives()).map(DriveId);
-        let mut uses: Vec<Uses> = drives.map(|drive| Uses::new(&self.map, drive)).collect();
-        let mut take = |drive: DriveId, slot: Slot| {
-            if slot != NOWHERE {
-                uses[drive.index()].take(slot);
-            }
-        };
-        for granule in 0..self.shape.granules() {
-            for of in self.copies(granule) {
-                take(self.drive(of), self.slot(of));
-            }
-        }
-        let underway = self.underway.iter().map(|(_, underway)| underway);
-        let writes = underway.filter(|one| one.part != Part::Read);
-        writes.for_each(|write| take(write.drive, write.slot));
-        let left = self.readers.iter().filter(|readers| readers.left);
-        left.for_each(|Readers { place, .. }| take(DriveId(place.0), place.1));
-        for (uses, all) in uses.into_iter().zip(&self.map.slots_of) {
-            uses.finish(*all);
-        }
+        self.keeper.iter().for_each(|keeper| keeper.audit());
+        self.audit_slots();
     }
 }

@@ -1,0 +1,195 @@
+//! Changes of the map, made when it is safe that they are: what a keeper lets wait, and what it has to write.
+
+use super::{EagerCopies, NOWHERE, Part, Underway};
+use crate::freemap::Slot;
+use crate::io::{DriveDone, Plan, PlannedIo, Tag, Target};
+use crate::maplog::Entry;
+use crate::place::delayed::CopyOf;
+use crate::place::eager_keeper::MapWrite;
+use crate::place::eager_map::Shape;
+use crate::request::{Op, Status};
+
+impl<S: Shape> EagerCopies<S> {
+    /// A read or write ended. What it changes in the map may have to wait.
+    pub(super) fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
+        let key = tag.0 as usize;
+        match self.underway[key].part {
+            Part::Read => {
+                let read = self.underway.remove(key);
+                self.read_ended(&read);
+            }
+            Part::Map => {
+                let write = self.underway.remove(key);
+                self.map_write_ended(&write, done, out);
+            }
+            _ => match self.entry(key, done.status) {
+                Some(entry) if self.waits(tag, entry) => out.waits.push(tag),
+                _ => self.landed(tag, done.status, out),
+            },
+        }
+    }
+
+    /// What a write that ended enters in the map, if anything.
+    fn entry(&mut self, key: usize, status: Status) -> Option<Entry> {
+        let Underway { of, slot, part, .. } = self.underway[key];
+        let alone = match part {
+            _ if status == Status::Failed => return None,
+            Part::Foreground(write) => {
+                let writing = &mut self.writes[write];
+                let first = writing.landed == 0;
+                writing.landed |= 1 << of.copy;
+                first
+            }
+            Part::Delayed if self.is_overtaken(of.granule) => {
+                self.drop_flying(of);
+                return None;
+            }
+            Part::Delayed => false,
+            _ => return None,
+        };
+        Some(Entry {
+            copy: of.copy,
+            granule: of.granule,
+            slot: slot.0,
+            alone,
+        })
+    }
+
+    /// Whether a change waits that makes all copies of a granule stale.
+    fn is_overtaken(&self, granule: u32) -> bool {
+        let ends = |entry: &Entry| entry.granule == granule && entry.alone;
+        let keeper = self.keeper.as_ref();
+        keeper.is_some_and(|keeper| keeper.any_waiting(&ends))
+    }
+
+    /// Lets a change wait, if it must.
+    fn waits(&mut self, tag: Tag, entry: Entry) -> bool {
+        let Some(keeper) = self.keeper.as_mut().filter(|keeper| keeper.must_wait()) else {
+            return false;
+        };
+        keeper.wait(tag, entry);
+        true
+    }
+
+    /// A write ended, and the map may change.
+    fn landed(&mut self, tag: Tag, status: Status, out: &mut Plan) {
+        let write = self.underway.remove(tag.0 as usize);
+        match write.part {
+            Part::Foreground(key) => self.foreground_done(key, &write, status, out),
+            Part::Delayed => {
+                self.delayed_done(&write, status);
+                if status == Status::Done {
+                    self.delay_others(write.of.granule, out);
+                }
+            }
+            Part::Discarded => self.discard(write.of.granule),
+            _ => self.release(write.of, write.drive, write.slot),
+        }
+    }
+
+    /// A granule is no longer needed.
+    pub(super) fn forget(&mut self, granule: u32, out: &mut Plan) {
+        let of = CopyOf { granule, copy: 0 };
+        let underway = Underway {
+            of,
+            drive: self.drive(of),
+            slot: NOWHERE,
+            part: Part::Discarded,
+        };
+        let changes = |entry: &Entry| entry.granule == granule;
+        let keeper = self.keeper.as_ref();
+        let waits = keeper.is_some_and(|keeper| keeper.any_waiting(&changes));
+        if !waits && self.current(granule).next().is_none() {
+            return;
+        }
+        let tag = Tag(self.underway.insert(underway) as u64);
+        let entry = Entry {
+            copy: 0,
+            granule,
+            slot: NOWHERE.0,
+            alone: true,
+        };
+        match self.waits(tag, entry) {
+            true => out.waits.push(tag),
+            false => self.landed(tag, Status::Done, out),
+        }
+    }
+
+    fn discard(&mut self, granule: u32) {
+        if self.current(granule).next().is_some() {
+            self.move_to(CopyOf { granule, copy: 0 }, NOWHERE, true);
+        }
+    }
+
+    /// A drive has done its part of a write of the map, or tries again at the same place; then what waited for it goes on.
+    fn map_write_ended(&mut self, write: &Underway, done: &DriveDone, out: &mut Plan) {
+        let drive = write.drive;
+        if done.status == Status::Failed {
+            let again = MapWrite {
+                drive,
+                target: Target::At(done.at),
+                len: done.len,
+            };
+            return self.plan_map_write(again, write.slot, out);
+        }
+        let keeper = self.keeper.as_mut().expect("it keeps the map");
+        if let Some(left) = keeper.written(drive, write.slot) {
+            self.map.free[drive.index()].release(left);
+        }
+        while let Some(tag) = self.keeper.as_mut().and_then(|keeper| keeper.next()) {
+            let granule = self.underway[tag.0 as usize].of.granule;
+            self.landed(tag, Status::Done, out);
+            out.settled.push(tag);
+            // Writes may wait for the slots that it left.
+            out.wake
+                .extend(self.copies(granule).map(|of| self.drive(of)));
+        }
+    }
+
+    /// What the keeper has to write now.
+    pub(super) fn write_map(&mut self, out: &mut Plan) {
+        let Some(keeper) = &mut self.keeper else {
+            return;
+        };
+        let mut writes = std::mem::take(&mut self.map_writes);
+        keeper.next_writes(&self.map, &mut writes);
+        for write in writes.drain(..) {
+            self.plan_map_write(write, NOWHERE, out);
+        }
+        self.map_writes = writes;
+    }
+
+    /// The keeper's open write gets its spare slot when none is free: all may be held by what waits for it.
+    pub(super) fn pin_map_write(&mut self, out: &mut Plan) {
+        let Some(tag) = self.open_map_write else {
+            return;
+        };
+        let drive = self.underway[tag.0 as usize].drive;
+        if self.map.free[drive.index()].free() > 0 {
+            return;
+        }
+        let keeper = self.keeper.as_ref().expect("it has a write");
+        out.pinned = Some((tag, keeper.spare(&self.map)));
+        self.open_map_write = None;
+    }
+
+    fn plan_map_write(&mut self, write: MapWrite, slot: Slot, out: &mut Plan) {
+        let MapWrite { drive, target, len } = write;
+        let key = self.underway.insert(Underway {
+            of: CopyOf {
+                granule: 0,
+                copy: 0,
+            },
+            drive,
+            slot,
+            part: Part::Map,
+        });
+        let mut planned = PlannedIo::new(drive, Op::Write, target, len);
+        planned.tag = Tag(key as u64);
+        planned.awaited = false;
+        if matches!(target, Target::Open(_)) {
+            self.open_map_write = Some(planned.tag);
+        }
+        out.ios.push(planned);
+    }
+}
