@@ -114,7 +114,7 @@ pub trait Placement: Send {
 
     /// A drive has nothing to do, or nothing that it can do while none of its slots is free: what may be done in its
     /// spare time. Never called if none is used.
-    fn idle(&mut self, _now: Instant, _drive: DriveId, _out: &mut Plan) {}
+    fn idle(&mut self, _now: Instant, _drive: DriveId, _drives: &dyn Drives, _out: &mut Plan) {}
 
     /// What a write of its own, without the volume's data, has to put on the drive.
     fn content(&self, tag: Tag) -> &[u8] {

@@ -8,7 +8,7 @@
 
 use super::eager_keeper::MAP;
 use super::eager_log::{NVRAM, PORTIONS, REGION};
-use super::eager_state::{AGING, GRANULE, Setup};
+use super::eager_state::{AGING, COMPACT, GRANULE, Setup};
 use super::ew_array::placement;
 use super::striping::Striping;
 use crate::contract::Placement;
@@ -52,6 +52,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         NVRAM,
         PORTIONS,
         REGION,
+        COMPACT,
     ],
     build,
 };

@@ -24,6 +24,13 @@ pub(super) const AGING: Knob = Knob::number(
     "times that the volume was overwritten before the run begins",
 );
 
+/// Whether spare time makes empty tracks.
+pub(super) const COMPACT: Knob = Knob::flag(
+    "compact",
+    false,
+    "in a drive's spare time, move blocks into holes of fuller tracks until tracks are empty",
+);
+
 /// What is written as a whole.
 pub(super) const GRANULE: Knob = Knob::integer(
     "granule_kib",

@@ -13,7 +13,7 @@ use super::eager_copies::EagerCopies;
 use super::eager_keeper::{Keeper, MAP};
 use super::eager_log::{self, LogKeeper, NVRAM, PORTIONS, REGION};
 use super::eager_map::{Map, Shape};
-use super::eager_state::{AGING, Empty, GRANULE, Setup, drives_of};
+use super::eager_state::{AGING, COMPACT, Empty, GRANULE, Setup, drives_of};
 use super::eager_virtual_log::{self, VirtualFound, VirtualKeeper};
 use super::striping::{Striping, UNIT};
 use crate::contract::Placement;
@@ -121,7 +121,10 @@ pub(super) fn placement(
         }
         let shape = shape(Empty::prepared(&setup, env)?.units * setup.unit)?;
         let map = Map::prepared(&shape, &setup, env)?;
-        let copies = EagerCopies::new(shape, granule, map, limits, None)?;
+        let mut copies = EagerCopies::new(shape, granule, map, limits, None)?;
+        if knobs.flag("compact") {
+            copies.compact();
+        }
         return Ok(Box::new(copies));
     }
     // What keeps the map takes room from the volume, so the map is at most as large as without.
@@ -140,6 +143,9 @@ pub(super) fn placement(
     let mut copies = EagerCopies::new(shape, granule, map, limits, Some(keeper))?;
     if env.survivors.is_some() {
         copies.delay_missing();
+    }
+    if knobs.flag("compact") {
+        copies.compact();
     }
     Ok(Box::new(copies))
 }
@@ -281,6 +287,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         NVRAM,
         PORTIONS,
         REGION,
+        COMPACT,
     ],
     build,
 };

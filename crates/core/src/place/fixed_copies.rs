@@ -443,7 +443,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         true
     }
 
-    fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
+    fn idle(&mut self, _now: Instant, drive: DriveId, _drives: &dyn Drives, out: &mut Plan) {
         while let Some(first) = self.delayed.pop(drive) {
             if !self.is_due(first) {
                 continue;

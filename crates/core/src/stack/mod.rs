@@ -415,7 +415,8 @@ impl Stack {
             if !self.has_spare_time(drive) {
                 continue;
             }
-            self.placement.idle(now, drive, &mut plan);
+            let below = Below(&self.queues);
+            self.placement.idle(now, drive, &below, &mut plan);
             if plan.is_empty() {
                 continue;
             }

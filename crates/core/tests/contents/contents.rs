@@ -65,6 +65,8 @@ pub(crate) struct Contents {
     history: Vec<Vec<Written>>,
     /// What delayed copies are made of, by block of the volume.
     buffer: Vec<Stamp>,
+    /// What compaction has read, by drive and block of the volume.
+    moving: BTreeMap<(DriveId, u64), Stamp>,
     asked: BTreeMap<RequestId, Asked>,
     clock: u64,
     /// Blocks read and compared.
@@ -80,6 +82,7 @@ impl Contents {
             running: (0..drives).map(|_| None).collect(),
             history: vec![Vec::new(); blocks as usize],
             buffer: vec![Stamp::Blank; blocks as usize],
+            moving: BTreeMap::new(),
             asked: BTreeMap::new(),
             clock: 0,
             compared: 0,
@@ -132,13 +135,19 @@ impl Contents {
     }
 
     /// A drive begins a command.
-    pub(crate) fn started(&mut self, drive: DriveId, command: &Command, origin: Option<Origin>) {
+    pub(crate) fn started(
+        &mut self,
+        drive: DriveId,
+        command: &Command,
+        origin: Option<Origin>,
+        open: bool,
+    ) {
         let place = &mut self.running[drive.index()];
         assert!(place.is_none(), "{drive:?} works already");
         let blocks = command.at.0 + command.len.0;
         assert!(blocks <= self.drives[drive.index()].len() as u64);
         let data = match command.op {
-            Op::Write => self.data(command, origin),
+            Op::Write => self.data(drive, command, origin, open),
             _ => Vec::new(),
         };
         self.running[drive.index()] = Some(Running {
@@ -149,7 +158,13 @@ impl Contents {
     }
 
     /// What a write carries.
-    fn data(&self, command: &Command, origin: Option<Origin>) -> Vec<Stamp> {
+    fn data(
+        &self,
+        drive: DriveId,
+        command: &Command,
+        origin: Option<Origin>,
+        open: bool,
+    ) -> Vec<Stamp> {
         let origin = origin.expect("a write belongs to something");
         let Some(data) = origin.data else {
             assert!(self.setup.logs() && origin.request.is_none(), "no data");
@@ -158,6 +173,9 @@ impl Contents {
         let stamp = |index| {
             let block = data.block(index).0;
             let Some(write) = origin.request else {
+                if self.setup.compacts() && !open {
+                    return self.moving[&(drive, block)];
+                }
                 assert!(self.setup.copies > 1, "there is one copy, written already");
                 return self.buffer[block as usize];
             };
@@ -199,6 +217,9 @@ impl Contents {
                 (Op::Read, Some(asked)) => {
                     let before = asked.read.insert(block, *held);
                     assert!(before.is_none(), "{:?} read {block} twice", asked.request);
+                }
+                (Op::Read, None) if self.setup.compacts() => {
+                    self.moving.insert((drive, block), *held);
                 }
                 (op, _) => panic!("a placement does {op:?} by itself"),
             }

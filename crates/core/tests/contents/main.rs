@@ -6,6 +6,7 @@
 mod support;
 
 mod choices;
+mod compaction;
 mod contents;
 mod load;
 mod random;

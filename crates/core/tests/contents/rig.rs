@@ -146,8 +146,9 @@ impl Rig {
                 Action::Start(drive, command) => {
                     let origin = self.stack.origin(&command);
                     let waiting = self.stack.waiting_on(drive);
-                    self.rules.started(&command, origin, waiting);
-                    self.contents.started(drive, &command, origin);
+                    let open = self.stack.was_open(command.io);
+                    self.rules.started(&command, origin, waiting, open);
+                    self.contents.started(drive, &command, origin, open);
                     self.drives[drive.index()].submit(self.now, &command);
                 }
                 Action::Reply(reply) => self.contents.answered(reply.request.id),

@@ -13,8 +13,11 @@ pub(crate) struct Rules {
     setup: Setup,
     /// Whether delayed writes wait for their drive to have nothing else to do.
     patient: bool,
+    moves_arm: bool,
     /// Commands that write what a request waits for.
     pub(crate) foreground: u64,
+    /// Commands that write what compaction moves.
+    pub(crate) moved: u64,
     /// Granules in commands that write what no request waits for.
     pub(crate) background: u64,
     /// Of those commands, the ones that began while others waited for the drive.
@@ -28,14 +31,26 @@ impl Rules {
         Rules {
             setup: *setup,
             patient: setup.buffer >= ROOMY && !setup.tight() && !moves_arm,
+            moves_arm,
             foreground: 0,
+            moved: 0,
             background: 0,
             pushed: 0,
         }
     }
 
-    /// A command begins; `waiting` run or wait on its drive, itself counted.
-    pub(crate) fn started(&mut self, command: &Command, origin: Option<Origin>, waiting: usize) {
+    /// A command begins; `waiting` run or wait on its drive, itself counted; its address was `open` or not.
+    pub(crate) fn started(
+        &mut self,
+        command: &Command,
+        origin: Option<Origin>,
+        waiting: usize,
+        open: bool,
+    ) {
+        let own = origin.is_some_and(|origin| origin.request.is_none());
+        if command.op == Op::Read && own && !self.moves_arm {
+            assert_eq!(waiting, 1, "a block is read to be moved while others wait");
+        }
         let Some(origin) = origin.filter(|_| command.op == Op::Write) else {
             return;
         };
@@ -44,6 +59,15 @@ impl Rules {
         }
         if origin.request.is_some() {
             self.foreground += 1;
+            return;
+        }
+        // What compaction moves has an address.
+        if self.setup.compacts() && !open {
+            assert!(
+                waiting == 1 || self.moves_arm,
+                "a move begins while others wait"
+            );
+            self.moved += 1;
             return;
         }
         self.background += command.len.0 / self.setup.granule;

@@ -79,6 +79,11 @@ impl Setup {
         self.place.contains("map=log") || self.place.contains("map=virtual_log")
     }
 
+    /// Whether spare time empties tracks.
+    pub(crate) fn compacts(&self) -> bool {
+        self.place.contains("compact=true")
+    }
+
     /// Whether all free slots may be taken by copies that are away from home, so that moves home cannot wait.
     pub(crate) fn tight(&self) -> bool {
         self.name() == "distorted_mirror" && self.place.contains("dd=1.")
@@ -182,6 +187,22 @@ pub(crate) const SETUPS: &[Setup] = &[
         2,
     )
     .buffer(3),
+    Setup::new("eager:dilution=1.25:compact=true", 1, 1),
+    Setup::new("eager:dilution=1.004:compact=true", 1, 1),
+    Setup::new("eager:dilution=1.3:granule_kib=2:compact=true", 1, 1).granule(4),
+    Setup::new(
+        "eager:dilution=1.25:map=log:nvram_entries=8:compact=true",
+        1,
+        1,
+    ),
+    Setup::new("eager:dilution=1.25:map=virtual_log:compact=true", 1, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8:compact=true", 2, 1),
+    Setup::new(
+        "ew_array:dm=2:stripe_kib=8:map=virtual_log:compact=true",
+        2,
+        2,
+    ),
+    Setup::new("ew_array:dm=3:stripe_kib=8:compact=true", 3, 2).buffer(3),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 1),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 2),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 1).buffer(0),

@@ -47,6 +47,8 @@ pub(crate) struct World {
     rng: Rng,
     /// Of each block of the volume, the version that was answered last.
     answered: Vec<u64>,
+    /// What a placement has read to be moved, by drive and block.
+    moving: BTreeMap<(usize, u64), u64>,
     /// The version that reached a drive last: what a buffer holds.
     landed: Vec<u64>,
     pending: Pending,
@@ -58,6 +60,7 @@ pub(crate) struct World {
     number: u64,
     version: u64,
     log_writes: u64,
+    moves: u64,
     /// Events in which no request comes, so that there is spare time.
     pause: u64,
 }
@@ -101,6 +104,7 @@ impl World {
             now: Instant::ZERO,
             rng: Rng::stream(9, "crash"),
             answered: vec![0; blocks],
+            moving: BTreeMap::new(),
             landed: vec![0; blocks],
             pending: Pending::new(),
             reads: BTreeSet::new(),
@@ -109,12 +113,18 @@ impl World {
             number: 0,
             version: 0,
             log_writes: 0,
+            moves: 0,
             pause: 0,
         }
     }
 
     pub(crate) fn log_writes(&self) -> u64 {
         self.log_writes
+    }
+
+    /// Blocks that compaction wrote elsewhere.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves
     }
 
     /// Requests come, and one I/O ends.
@@ -205,11 +215,13 @@ impl World {
         };
         let (command, sectors) = self.running[index].take().unwrap();
         if command.op == Op::Write {
+            let origin = self.stack.origin(&command).unwrap();
             for (at, sector) in (command.at.0..).zip(&sectors) {
                 self.images[index].insert(at, *sector);
-                if let Sector::Client(block, version) = *sector {
-                    let landed = &mut self.landed[block as usize];
-                    *landed = version.max(*landed);
+                if let Sector::Client(block, version) = *sector
+                    && origin.request.is_some()
+                {
+                    self.landed[block as usize] = version;
                 }
             }
         } else {
@@ -233,8 +245,12 @@ impl World {
                     Some(RequestId(request)) => {
                         self.rest.insert((request, *block), *version);
                     }
-                    // For a copy of which the power left no buffer.
-                    None => self.landed[*block as usize] = *version,
+                    // For a copy of which the power left no buffer, or to be moved.
+                    None => {
+                        let landed = &mut self.landed[*block as usize];
+                        *landed = (*version).max(*landed);
+                        self.moving.insert((drive, *block), *version);
+                    }
                 }
             }
         }
@@ -245,7 +261,7 @@ impl World {
             match action {
                 Action::Start(drive, command) => {
                     let sectors = match command.op {
-                        Op::Write => self.sectors(&command),
+                        Op::Write => self.sectors(drive.index(), &command),
                         _ => Vec::new(),
                     };
                     self.drives[drive.index()].submit(self.now, &command);
@@ -275,7 +291,7 @@ impl World {
     }
 
     /// What a write puts on the drive.
-    fn sectors(&mut self, command: &Command) -> Vec<Sector> {
+    fn sectors(&mut self, drive: usize, command: &Command) -> Vec<Sector> {
         let origin = self.stack.origin(command).unwrap();
         let Some(data) = origin.data else {
             self.log_writes += 1;
@@ -284,6 +300,15 @@ impl World {
                 .map(|bytes| Sector::Own(bytes.try_into().unwrap()))
                 .collect();
         };
+        if origin.request.is_none() && !self.stack.was_open(command.io) {
+            self.moves += 1;
+            let of = |index| {
+                let block = data.block(index).0;
+                let version = self.moving.get(&(drive, block)).unwrap_or(&NOTHING);
+                Sector::Client(block, *version)
+            };
+            return (0..command.len.0).map(of).collect();
+        }
         let of = |index| self.client(origin.request, &data, index);
         (0..command.len.0).map(of).collect()
     }

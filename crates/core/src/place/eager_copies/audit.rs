@@ -21,7 +21,7 @@ impl<S: Shape> EagerCopies<S> {
             }
         }
         let underway = self.underway.iter().map(|(_, underway)| underway);
-        let writes = underway.filter(|one| one.part != Part::Read);
+        let writes = underway.filter(|one| !matches!(one.part, Part::Read | Part::MoveRead));
         writes.for_each(|write| take(write.drive, write.slot));
         let left = self.readers.iter().filter(|readers| readers.left);
         left.for_each(|Readers { place, .. }| take(DriveId(place.0), place.1));

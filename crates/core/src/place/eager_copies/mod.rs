@@ -35,7 +35,10 @@ use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
 
 mod audit;
+mod compact;
 mod safe;
+
+use compact::Compactor;
 
 /// A foreground write of a granule.
 struct Writing {
@@ -61,10 +64,14 @@ struct Underway {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Read,
+    /// Of a block that compaction is to move.
+    MoveRead,
     /// Of the foreground write with this key.
     Foreground(usize),
     Delayed,
-    /// A delayed write of what was overwritten or discarded meanwhile.
+    /// Of a block that compaction has read.
+    Move,
+    /// A delayed write or a move of what was overwritten or discarded meanwhile.
     Dropped,
     /// A write that keeps the map safe.
     Map,
@@ -121,6 +128,8 @@ pub(super) struct EagerCopies<S> {
     unbuffered: Sorted<CopyOf>,
     /// Keeps the map safe; none if it is lost with the power.
     keeper: Option<Box<dyn Keeper>>,
+    /// Empties tracks; none if nobody asked for it.
+    compactor: Option<Compactor>,
     /// The keeper's write whose address is open yet.
     open_map_write: Option<Tag>,
     /// Kept for its memory.
@@ -151,6 +160,7 @@ impl<S: Shape> EagerCopies<S> {
             delayed: Delayed::new(shape.drives(), buffer),
             unbuffered: Sorted::default(),
             keeper,
+            compactor: None,
             open_map_write: None,
             map_writes: Vec::new(),
             shape,
@@ -378,6 +388,7 @@ impl<S: Shape> EagerCopies<S> {
                 let to = if other == of { slot } else { NOWHERE };
                 let index = self.index(other);
                 let old = std::mem::replace(&mut self.map.slots[index], to);
+                self.compact_moved(other, old, to);
                 self.vacate(other, old);
             }
         }
@@ -608,7 +619,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
         true
     }
 
-    fn idle(&mut self, _now: Instant, drive: DriveId, out: &mut Plan) {
+    fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         if self.map.free[drive.index()].free() == 0 {
             return self.make_room(drive, out);
         }
@@ -621,6 +632,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
                 return self.propagate(of, out);
             }
         }
+        self.spend_on_compaction(now, drive, drives.oracle(drive), out);
     }
 
     fn content(&self, _tag: Tag) -> &[u8] {
@@ -649,6 +661,7 @@ impl<S: Shape> Placement for EagerCopies<S> {
 
     fn audit(&self) {
         self.delayed.audit();
+        self.audit_compactor();
         self.keeper.iter().for_each(|keeper| keeper.audit());
         self.audit_slots();
     }

@@ -18,6 +18,11 @@ impl<S: Shape> EagerCopies<S> {
                 let read = self.underway.remove(key);
                 self.read_ended(&read);
             }
+            Part::MoveRead => {
+                let read = self.underway.remove(key);
+                self.read_ended(&read);
+                self.move_read_ended(&read, done.status);
+            }
             Part::Map => {
                 let write = self.underway.remove(key);
                 self.map_write_ended(&write, done, out);
@@ -31,7 +36,8 @@ impl<S: Shape> EagerCopies<S> {
 
     /// What a write that ended enters in the map, if anything.
     fn entry(&mut self, key: usize, status: Status) -> Option<Entry> {
-        let Underway { of, slot, part, .. } = self.underway[key];
+        let write = self.underway[key];
+        let Underway { of, slot, part, .. } = write;
         let alone = match part {
             _ if status == Status::Failed => return None,
             Part::Foreground(write) => {
@@ -44,7 +50,12 @@ impl<S: Shape> EagerCopies<S> {
                 self.drop_flying(of);
                 return None;
             }
-            Part::Delayed => false,
+            Part::Move if !self.move_holds(&write) => {
+                self.move_ended(write.drive);
+                self.underway[key].part = Part::Dropped;
+                return None;
+            }
+            Part::Delayed | Part::Move => false,
             _ => return None,
         };
         Some(Entry {
@@ -56,7 +67,7 @@ impl<S: Shape> EagerCopies<S> {
     }
 
     /// Whether a change waits that makes all copies of a granule stale.
-    fn is_overtaken(&self, granule: u32) -> bool {
+    pub(super) fn is_overtaken(&self, granule: u32) -> bool {
         let ends = |entry: &Entry| entry.granule == granule && entry.alone;
         let keeper = self.keeper.as_ref();
         keeper.is_some_and(|keeper| keeper.any_waiting(&ends))
@@ -80,6 +91,13 @@ impl<S: Shape> EagerCopies<S> {
                 self.delayed_done(&write, status);
                 if status == Status::Done {
                     self.delay_others(write.of.granule, out);
+                }
+            }
+            Part::Move => {
+                self.move_ended(write.drive);
+                match status {
+                    Status::Done => self.move_to(write.of, write.slot, false),
+                    Status::Failed => self.release(write.of, write.drive, write.slot),
                 }
             }
             Part::Discarded => self.discard(write.of.granule),

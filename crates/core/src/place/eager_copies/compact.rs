@@ -1,0 +1,324 @@
+//! Compaction in spare time: the blocks of a track move into holes of fuller ones, until it is empty.
+//!
+//! An eager write finds its slot on an empty track at once, however full the drive is. So in the spare time of a drive, when no
+//! delayed copy waits either, the emptiest track of the *group* nearest to the arm gives its blocks, one by one, to tracks of the
+//! same group that have at least as many; a group is a cylinder, or neighbours if they have few tracks. A block is read, and when the drive has spare time again written to the free slot
+//! that comes by first there: two I/Os like all others, and nobody waits for more than the one under way. What was overwritten in
+//! the meantime is dropped.
+//!
+//! It ends: blocks go to tracks with no fewer, so that the sum of squares grows with each. A track is begun only if there are holes
+//! for all that lies on it, and one with something that cannot move is left alone.
+//!
+//! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.3, whose
+//! compactor takes tracks at random. Cost: O(slots of a group) per move; four bytes a slot, and two a track.
+
+use std::collections::BTreeSet;
+
+use super::{EagerCopies, NOWHERE, Part, Underway};
+use crate::contract::Oracle;
+use crate::freemap::{FreeMap, Slot, Tracks};
+use crate::ids::DriveId;
+use crate::io::{Plan, Target};
+use crate::place::delayed::CopyOf;
+use crate::place::eager_map::Shape;
+use crate::request::{Op, Status};
+use crate::units::{Blocks, Instant};
+
+/// Tracks that a group has at least: few could hardly make up for one that is to be emptied.
+const GROUP_TRACKS: u32 = 16;
+
+/// Which tracks could be emptied, by drive.
+pub(super) struct Compactor {
+    drives: Vec<Compacted>,
+}
+
+struct Compacted {
+    /// By slot, the granule that lay there last.
+    granules: Vec<u32>,
+    /// Blocks of the volume on each track.
+    live: Vec<u16>,
+    /// Groups in which there may be something to do.
+    groups: BTreeSet<u32>,
+    moving: Option<Moving>,
+}
+
+/// A block on its way.
+#[derive(Clone, Copy, Debug)]
+struct Moving {
+    of: CopyOf,
+    from: Slot,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It is being read, or written.
+    UnderWay,
+    /// It was read, and waits for spare time.
+    Read,
+}
+
+impl Compacted {
+    /// Nothing lies here yet.
+    fn new(tracks: &Tracks) -> Compacted {
+        let numbers = (tracks.bands() * tracks.surfaces()) as usize;
+        Compacted {
+            granules: vec![0; tracks.slots() as usize],
+            live: vec![0; numbers],
+            groups: BTreeSet::new(),
+            moving: None,
+        }
+    }
+
+    fn enter(&mut self, tracks: &Tracks, slot: Slot, granule: u32) {
+        self.granules[slot.0 as usize] = granule;
+        let (track, _) = tracks.place(slot);
+        self.live[track] += 1;
+        self.groups.insert(group_of(tracks, track));
+    }
+
+    fn leave(&mut self, tracks: &Tracks, slot: Slot) {
+        let (track, _) = tracks.place(slot);
+        self.live[track] -= 1;
+        self.groups.insert(group_of(tracks, track));
+    }
+
+    /// The nearest group in which there may be something to do.
+    fn nearest_group(&self, group: u32) -> Option<u32> {
+        let above = self.groups.range(group..).next();
+        let below = self.groups.range(..group).next_back();
+        let both = above.into_iter().chain(below);
+        both.min_by_key(|found| found.abs_diff(group)).copied()
+    }
+
+    /// Tracks of its group that take what lies on this one.
+    fn takers(&self, tracks: &Tracks, track: usize) -> impl Iterator<Item = usize> {
+        let live = self.live[track];
+        let takes = move |other: &usize| *other != track && self.live[*other] >= live;
+        of_group(tracks, group_of(tracks, track)).filter(takes)
+    }
+
+    /// The emptiest track of a group, if all that lies on it can go to others.
+    fn emptiest(&self, free: &FreeMap, group: u32) -> Option<usize> {
+        let tracks = free.tracks();
+        // A map sector, what is being written, or a place that cannot be used would stay.
+        let moves = |track: &usize| {
+            let taken = tracks.track(*track).slots - free.on_track(*track);
+            taken > 0 && taken == self.live[*track]
+        };
+        let found = of_group(tracks, group).filter(moves);
+        let track = found.min_by_key(|track| self.live[*track])?;
+        let takers = self.takers(tracks, track);
+        let holes: u32 = takers.map(|other| u32::from(free.on_track(other))).sum();
+        (holes >= self.live[track].into()).then_some(track)
+    }
+}
+
+/// Tracks of a group: whole cylinders.
+fn group_tracks(tracks: &Tracks) -> usize {
+    GROUP_TRACKS.next_multiple_of(tracks.surfaces()) as usize
+}
+
+fn group_of(tracks: &Tracks, track: usize) -> u32 {
+    (track / group_tracks(tracks)) as u32
+}
+
+/// The tracks of a group.
+fn of_group(tracks: &Tracks, group: u32) -> impl Iterator<Item = usize> + use<> {
+    let (size, all) = (group_tracks(tracks), tracks.number(tracks.bands(), 0));
+    let first = group as usize * size;
+    first..all.min(first + size)
+}
+
+/// The slots of a track.
+fn of_track(tracks: &Tracks, track: usize) -> impl Iterator<Item = Slot> + use<> {
+    let track = tracks.track(track);
+    (track.first_slot..track.first_slot + u32::from(track.slots)).map(Slot)
+}
+
+/// The slot that the heads reach first.
+fn nearest(
+    now: Instant,
+    op: Op,
+    oracle: &dyn Oracle,
+    tracks: &Tracks,
+    slots: impl Iterator<Item = Slot>,
+) -> Option<Slot> {
+    slots.min_by_key(|slot| oracle.position(now, op, &oracle.locate(tracks.at(*slot))))
+}
+
+impl<S: Shape> EagerCopies<S> {
+    /// Tracks are emptied from now on.
+    pub(in crate::place) fn compact(&mut self) {
+        let free = self.map.free.iter();
+        let drives = free.map(|free| Compacted::new(free.tracks())).collect();
+        self.compactor = Some(Compactor { drives });
+        for granule in 0..self.shape.granules() {
+            for of in self.copies(granule) {
+                self.compact_moved(of, NOWHERE, self.slot(of));
+            }
+        }
+    }
+
+    /// A copy lies elsewhere now.
+    pub(super) fn compact_moved(&mut self, of: CopyOf, old: Slot, new: Slot) {
+        let drive = self.drive(of);
+        let Some(compactor) = &mut self.compactor else {
+            return;
+        };
+        let compacted = &mut compactor.drives[drive.index()];
+        let tracks = self.map.free[drive.index()].tracks();
+        if old != NOWHERE {
+            compacted.leave(tracks, old);
+        }
+        if new != NOWHERE {
+            compacted.enter(tracks, new, of.granule);
+        }
+    }
+
+    fn compacted(&mut self, drive: DriveId) -> &mut Compacted {
+        let compactor = self.compactor.as_mut().expect("tracks are emptied");
+        &mut compactor.drives[drive.index()]
+    }
+
+    /// What compaction has to do on a drive with nothing else to do.
+    pub(super) fn spend_on_compaction(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        oracle: &dyn Oracle,
+        out: &mut Plan,
+    ) {
+        if self.compactor.is_none() {
+            return;
+        }
+        if let Some(moving) = self.compacted(drive).moving {
+            if moving.stage == Stage::UnderWay || self.move_on(now, drive, oracle, &moving, out) {
+                return;
+            }
+            self.compacted(drive).moving = None;
+        }
+        self.begin_to_move(now, drive, oracle, out);
+    }
+
+    /// Reads a block of a track that can be emptied.
+    fn begin_to_move(&mut self, now: Instant, drive: DriveId, oracle: &dyn Oracle, out: &mut Plan) {
+        let Some((of, from)) = self.next_to_move(now, drive, oracle) else {
+            return;
+        };
+        let mut read = self.read_copy(of, drive, from, Blocks(0), self.granule);
+        self.underway[read.tag.0 as usize].part = Part::MoveRead;
+        read.awaited = false;
+        out.ios.push(read);
+        let stage = Stage::UnderWay;
+        self.compacted(drive).moving = Some(Moving { of, from, stage });
+    }
+
+    fn next_to_move(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        oracle: &dyn Oracle,
+    ) -> Option<(CopyOf, Slot)> {
+        let compactor = self.compactor.as_mut().expect("tracks are emptied");
+        let compacted = &mut compactor.drives[drive.index()];
+        let free = &self.map.free[drive.index()];
+        let band = oracle.track_band(free.tracks(), oracle.head());
+        let arm = group_of(free.tracks(), free.tracks().number(band, 0));
+        let track = loop {
+            let group = compacted.nearest_group(arm)?;
+            if let Some(track) = compacted.emptiest(free, group) {
+                break track;
+            }
+            compacted.groups.remove(&group);
+        };
+        let taken = of_track(free.tracks(), track).filter(|slot| !free.has(*slot));
+        let from = nearest(now, Op::Read, oracle, free.tracks(), taken)?;
+        let granule = compacted.granules[from.0 as usize];
+        let here = |of: &CopyOf| self.drive(*of) == drive && self.slot(*of) == from;
+        let of = self.copies(granule).find(here);
+        Some((of.expect("all that lies there is the volume's"), from))
+    }
+
+    /// Writes a block that was read into a hole, if it is still wanted and there is one.
+    fn move_on(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        oracle: &dyn Oracle,
+        moving: &Moving,
+        out: &mut Plan,
+    ) -> bool {
+        let Moving { of, from, .. } = *moving;
+        let free = &self.map.free[drive.index()];
+        let tracks = free.tracks();
+        let compactor = self.compactor.as_ref().expect("tracks are emptied");
+        let takers = compactor.drives[drive.index()].takers(tracks, tracks.place(from).0);
+        let holes = takers.flat_map(|track| of_track(tracks, track));
+        let holes = holes.filter(|slot| free.has(*slot));
+        if self.slot(of) != from {
+            return false;
+        }
+        let Some(slot) = nearest(now, Op::Write, oracle, tracks, holes) else {
+            return false;
+        };
+        let target = Target::At(tracks.at(slot));
+        self.map.free[drive.index()].take(slot);
+        let underway = Underway {
+            of,
+            drive,
+            slot,
+            part: Part::Move,
+        };
+        let whole = (Blocks(0), self.granule);
+        let mut write = self.planned(underway, Op::Write, target, whole);
+        write.awaited = false;
+        out.ios.push(write);
+        let stage = Stage::UnderWay;
+        self.compacted(drive).moving = Some(Moving { of, from, stage });
+        true
+    }
+
+    /// A block was read that is to move.
+    pub(super) fn move_read_ended(&mut self, read: &Underway, status: Status) {
+        let wanted = status == Status::Done && self.slot(read.of) == read.slot;
+        let moving = &mut self.compacted(read.drive).moving;
+        match moving {
+            Some(moving) if wanted => moving.stage = Stage::Read,
+            _ => *moving = None,
+        }
+    }
+
+    /// Whether a block that was written elsewhere may move there: it was not overwritten meanwhile.
+    pub(super) fn move_holds(&self, write: &Underway) -> bool {
+        let compactor = self.compactor.as_ref().expect("tracks are emptied");
+        let moving = compactor.drives[write.drive.index()].moving;
+        let from = moving.expect("it moves").from;
+        self.slot(write.of) == from && !self.is_overtaken(write.of.granule)
+    }
+
+    /// A move has ended, either way.
+    pub(super) fn move_ended(&mut self, drive: DriveId) {
+        self.compacted(drive).moving = None;
+    }
+
+    /// Counts what lies on each track.
+    pub(super) fn audit_compactor(&self) {
+        let Some(compactor) = &self.compactor else {
+            return;
+        };
+        let drives = compactor.drives.iter();
+        let mut counts: Vec<Vec<u16>> = drives.map(|one| vec![0; one.live.len()]).collect();
+        for granule in 0..self.shape.granules() {
+            for (_, drive, slot) in self.current(granule) {
+                let (track, _) = self.map.free[drive.index()].tracks().place(slot);
+                counts[drive.index()][track] += 1;
+                let known = compactor.drives[drive.index()].granules[slot.0 as usize];
+                assert_eq!(known, granule, "granule in {slot:?} of {drive:?}");
+            }
+        }
+        for (drive, counts) in compactor.drives.iter().zip(&counts) {
+            assert_eq!(&drive.live, counts, "blocks by track");
+        }
+    }
+}
