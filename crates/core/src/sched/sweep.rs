@@ -33,20 +33,32 @@ pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<Landing> {
     })
 }
 
+/// A write that may go to any free slot.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub(super) id: IoId,
+    pub(super) sequence: u64,
+    pub(super) arrived: Instant,
+}
+
 /// I/Os that wait, of both kinds.
 #[derive(Default)]
 pub(super) struct Waiting {
     /// What has an address: reads, and writes that must go where they are told.
     pub(super) fixed: Sorted<Candidate>,
-    /// Writes that may go to any free slot.
-    open: VecDeque<IoId>,
+    /// In order of arrival.
+    open: VecDeque<Open>,
     sweep: Sweep,
 }
 
 impl Waiting {
     pub(super) fn insert(&mut self, io: &Io) {
         if io.open {
-            self.open.push_back(io.id);
+            self.open.push_back(Open {
+                id: io.id,
+                sequence: io.sequence,
+                arrived: io.arrived,
+            });
         } else {
             self.fixed.insert(Candidate::from(io));
         }
@@ -73,6 +85,11 @@ impl Waiting {
     /// Whether an open write waits.
     pub(super) fn has_open(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// The open write that has waited longest.
+    pub(super) fn oldest_open(&self) -> Option<&Open> {
+        self.open.front()
     }
 
     /// What has an address and is reached soonest.
@@ -103,8 +120,8 @@ impl Waiting {
 
     /// The oldest open write goes to this slot.
     pub(super) fn put(&mut self, landing: Landing) -> Option<(IoId, Slot)> {
-        let id = self.open.pop_front()?;
-        Some((id, landing.slot))
+        let oldest = self.open.pop_front()?;
+        Some((oldest.id, landing.slot))
     }
 
     pub(super) fn audit(&self) {
