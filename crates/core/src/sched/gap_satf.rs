@@ -1,50 +1,78 @@
-//! GAP-SATF: of the nearest reads, the one whose way and gap together are worth most; eager writes fill the gap.
+//! GAP-SATF: SATF that counts the wait before a read the less, the harder the writes press that could fill it.
 //!
 //! The published schedulers either order reads well and leave gaps to chance (FreeBW-SATF), or leave wide gaps and order
-//! reads badly (FreeBW-SCAN), or do not look at gaps at all (SATF-EW). Here a gap has a price. A write that is done by itself
-//! takes some time, `c`; one that fits before a read, without delaying it, takes none. So a read whose gap takes a write is
-//! worth `c` more than its access time says, and the read to do next is the one with the least
+//! reads badly (FreeBW-SCAN), or do not look at gaps at all (SATF-EW). Which of them is best depends on how hard writes
+//! press. Let `n` I/Os wait, `w` of them open writes. Then their *pressure* is
 //!
 //! ```text
-//! access time - c if a free slot on the way is in time
+//! p = w^2 / n
 //! ```
 //!
-//! among those that the heads reach first. When no write waits this is SATF. A gap needs no more than a few writes to
-//! choose from, and every write in the queue is a read less to order, so writes beyond a small backlog are not kept for gaps: one
-//! goes by itself whenever a free slot is nearer than the nearest read (SATF-EW's rule, with its sweep). An I/O that has waited
-//! beyond the age limit goes first, so that no class starves the other: a write to the nearest slot, a read with its gap.
+//! Chance alone makes the writes among `n` vary by about the square root of `n`: fewer will find their gaps, more have come
+//! to stay, and every one of them is a read less to choose from.
 //!
-//! The idea of pricing a placement against the next read is left open in Zhang, Yu, Krishnamurthy and Wang, FAST 2002; the
-//! gaps are those of Lumb and others, OSDI 2000. Cost: one search for a slot per read that is weighed, so some times that of
-//! `satf_ew`.
+//! The time to a read is a way of the arm and a wait for the platter. A wait that writes fill is not lost, and how much
+//! that matters is their pressure. So the next read is the one with the least
+//!
+//! ```text
+//! way + wait - p * fill, with p at most 1; fill: so much of the wait as all writes take that wait
+//! ```
+//!
+//! Without pressure that is SATF. Under full pressure it is the shortest way, whose gaps are as wide as those of SCAN and
+//! whose arm goes no farther. No slot is searched for the price, nor is it counted how many would fit: over many gaps the
+//! mean time of a write tells as much as a search before every read, for a fraction of the time.
+//!
+//! Where gaps do not suffice, since reads are few or slots rare, a write goes by itself. It may take as long as writes
+//! take in the mean, times the pressure. That is longer when even the best read is dearer than reads were of late, and
+//! shorter when it is cheaper, but only by a third of the difference: most of what makes it dear is its distance, which is
+//! the same after the write. So few reads among many writes wait until the arm comes by, as in SATF-EW. Here pressure
+//! may be as high as 5/4, as the mean is one of slots near enough to be taken, and would fall and fall.
+//!
+//! An I/O that has waited beyond the age limit goes first, so that no class starves the other: a write to the nearest
+//! slot, a read with its gap.
+//!
+//! That a write should be priced against the next read is left open in Zhang, Yu, Krishnamurthy and Wang, FAST 2002; the
+//! gaps are those of Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search for a slot that stops at what a
+//! write may take.
 
 use super::sweep::{self, Waiting};
 use crate::contract::{Next, Scheduler, View};
 use crate::io::{Candidate, Io};
 use crate::registry::{Knob, Knobs, Spec};
 use crate::request::Op;
-use crate::search::{Landing, Search};
-use crate::sorted::{Keyed, Sorted};
-use crate::units::{Duration, Instant};
+use crate::search::Landing;
+use crate::sorted::{Cursor, Keyed, Sorted};
+use crate::units::{Blocks, Duration, Instant};
 
-/// Reads that are weighed at most.
-const WEIGHED_MAX: usize = 64;
+/// A new value moves a mean by one part in so many.
+const MEMORY: i64 = 64;
 
-/// Writes in one gap at most, as far as its price goes: a turn has hardly time for more.
-const FILLING_MAX: u64 = 8;
+/// Of what makes a read dearer than others, one part in so many is gone after a write.
+const PASSING: i64 = 3;
 
-/// What so many writes in a gap are worth, in nanoseconds.
-fn worth(alone: Duration, writes: u64) -> i64 {
-    (alone.0 * writes).cast_signed()
+/// The highest pressure at which a write goes by itself, as a fraction.
+const HIGH: (i64, i64) = (5, 4);
+
+/// Mean of what was of late, in nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Mean(Option<i64>);
+
+impl Mean {
+    fn learn(&mut self, value: i64) {
+        let mean = self.0.get_or_insert(value);
+        *mean += (value - *mean) / MEMORY;
+    }
+
+    fn or(self, value: i64) -> i64 {
+        self.0.unwrap_or(value)
+    }
 }
 
-/// An I/O in order of arrival.
+/// A read in order of arrival.
 #[derive(Clone, Copy)]
 struct Elder {
-    sequence: u64,
     arrived: Instant,
-    /// None of an open write.
-    candidate: Option<Candidate>,
+    read: Candidate,
 }
 
 impl Keyed for Elder {
@@ -52,135 +80,152 @@ impl Keyed for Elder {
 
     #[inline]
     fn key(&self) -> u64 {
-        self.sequence
+        self.read.sequence
     }
 }
 
-/// A read with when its first block comes under the heads.
+/// How hard the writes that wait press.
 #[derive(Clone, Copy)]
-struct Weighed {
-    time: Duration,
-    read: Candidate,
+struct Pressure {
+    /// Square of their number.
+    squared: i64,
+    /// I/Os that wait.
+    of: i64,
+    /// What they would take, in nanoseconds.
+    time: i64,
+}
+
+impl Pressure {
+    /// What of the way and the wait before a read is lost.
+    #[inline]
+    fn price(&self, view: &View<'_>, read: &Candidate) -> i64 {
+        let time = view.oracle.position(view.now, read.op, &read.place);
+        if self.squared == 0 {
+            return nanoseconds(time);
+        }
+        let wait = time - view.oracle.travel(read.op, &read.place);
+        let fill = nanoseconds(wait).min(self.time);
+        nanoseconds(time) - fill * self.squared.min(self.of) / self.of
+    }
+
+    /// What a write by itself may take, if it usually takes so much.
+    fn bearable(&self, usual: i64) -> i64 {
+        usual * self.squared.min(self.of * HIGH.0 / HIGH.1) / self.of
+    }
+}
+
+#[inline]
+fn nanoseconds(time: Duration) -> i64 {
+    time.0.cast_signed()
+}
+
+/// The read with the least price.
+#[derive(Clone, Copy)]
+struct Best {
+    price: i64,
+    sequence: u64,
+    cursor: Cursor,
 }
 
 struct GapSatf {
-    weighed_max: usize,
-    backlog_max: usize,
     age_limit: Duration,
     waiting: Waiting,
     by_age: Sorted<Elder>,
     /// The read that goes next, fixed before writes are inserted.
     planned: Option<Candidate>,
-    /// The nearest reads, kept for its memory.
-    nearest: Vec<Weighed>,
+    /// What a write takes from its start to its end.
+    of_write: Mean,
+    /// Price of the read that went.
+    of_read: Mean,
 }
 
 impl GapSatf {
     fn new(knobs: &Knobs) -> GapSatf {
         GapSatf {
-            weighed_max: knobs.integer("reads") as usize,
-            backlog_max: knobs.integer("backlog") as usize,
             age_limit: knobs.duration_ms("age_limit_ms"),
             waiting: Waiting::default(),
             by_age: Sorted::default(),
             planned: None,
-            nearest: Vec::with_capacity(WEIGHED_MAX + 1),
+            of_write: Mean::default(),
+            of_read: Mean::default(),
         }
     }
 
-    /// What has waited beyond the limit.
-    fn expired(&self, now: Instant) -> Option<Elder> {
-        let elder = self.by_age.first()?;
-        (elder.arrived + self.age_limit <= now).then_some(*elder)
+    fn pressure(&self) -> Pressure {
+        let writes = self.waiting.open_len() as i64;
+        Pressure {
+            squared: writes * writes,
+            of: self.waiting.len() as i64,
+            time: self.of_write.or(0) * writes,
+        }
     }
 
-    /// Finds the reads that the heads reach first.
-    fn find_nearest(&mut self, view: &View<'_>) {
+    /// What has waited beyond the limit goes first.
+    fn expired(&mut self, view: &View<'_>) -> Option<Next> {
+        let late = |arrived: Instant| arrived + self.age_limit <= view.now;
+        let read = self.by_age.first().filter(|elder| late(elder.arrived));
+        let read = read.map(|elder| elder.read);
+        let write = self.waiting.oldest_open().filter(|open| late(open.arrived));
+        let older = |sequence: u64| read.is_none_or(|read| sequence < read.sequence);
+        if write.is_some_and(|write| older(write.sequence))
+            && let Some(landing) = self.waiting.landing(view, Instant::NEVER)
+        {
+            return Some(self.place(view, landing));
+        }
+        let read = read?;
+        self.waiting.fixed.take(&read.key());
+        Some(self.go_on(view, read))
+    }
+
+    /// The read with the least price, and of equals the oldest. No price is below the arm's way, so the walk outward from the
+    /// arm ends where that alone is more than the best.
+    fn best(&self, view: &View<'_>, pressure: &Pressure) -> Option<Best> {
         let fixed = &self.waiting.fixed;
         let head = view.oracle.head().band;
         let middle = fixed.seek(&Candidate::lowest_key(head));
-        let mut up = Some(middle);
-        let mut down = fixed.before(middle);
-        self.nearest.clear();
+        let (mut up, mut down) = (Some(middle), fixed.before(middle));
+        let mut best: Option<Best> = None;
         while up.is_some() || down.is_some() {
             for (side, upward) in [(&mut up, true), (&mut down, false)] {
                 let Some(cursor) = *side else { continue };
-                let next = fixed.at(cursor).copied();
-                let within = next.filter(|read| {
-                    let reach = view.oracle.reach(head.abs_diff(read.place.band));
-                    let full = self.nearest.len() == self.weighed_max;
-                    !full || self.nearest.last().is_none_or(|last| reach <= last.time)
+                let read = fixed.at(cursor).filter(|read| {
+                    let way = view.oracle.reach(head.abs_diff(read.place.band));
+                    best.is_none_or(|best| nanoseconds(way) <= best.price)
                 });
-                let Some(read) = within else {
-                    *side = None;
-                    continue;
+                *side = match upward {
+                    true => read.map(|_| fixed.after(cursor)),
+                    false => read.and_then(|_| fixed.before(cursor)),
                 };
-                *side = if upward {
-                    Some(fixed.after(cursor))
-                } else {
-                    fixed.before(cursor)
-                };
-                let time = view.oracle.position(view.now, read.op, &read.place);
-                let key = (time, read.sequence);
-                let at = self
-                    .nearest
-                    .partition_point(|other| (other.time, other.read.sequence) < key);
-                self.nearest.insert(at, Weighed { time, read });
-                self.nearest.truncate(self.weighed_max);
+                let Some(read) = read else { continue };
+                let (price, sequence) = (pressure.price(view, read), read.sequence);
+                if best.is_none_or(|best| (price, sequence) < (best.price, best.sequence)) {
+                    best = Some(Best {
+                        price,
+                        sequence,
+                        cursor,
+                    });
+                }
             }
         }
+        best
     }
 
-    /// What a write by itself would take now.
-    fn alone(view: &View<'_>) -> Option<Duration> {
-        let landing = view.nearest_free(&Search::anywhere(view.now))?;
-        let len = view.free?.tracks().slot_blocks();
+    /// A write by itself, if it does not take too long.
+    fn relieve(&mut self, view: &View<'_>, pressure: &Pressure, price: i64) -> Option<Next> {
+        let excess = price - self.of_read.or(price);
+        let most = pressure.bearable(self.of_write.or(price) + excess / PASSING);
+        let before = view.now + Duration(u64::try_from(most).ok()?);
+        let landing = self.waiting.landing(view, before)?;
+        (Self::takes(view, landing) < most).then(|| self.place(view, landing))
+    }
+
+    /// What a write there takes.
+    fn takes(view: &View<'_>, landing: Landing) -> i64 {
+        let len = view
+            .free
+            .map_or(Blocks(0), |free| free.tracks().slot_blocks());
         let write = view.oracle.foresee(view.now, Op::Write, landing.at, len);
-        Some(write.end.since(view.now))
-    }
-
-    /// The read with the least price.
-    fn choose(&mut self, view: &View<'_>) -> Option<Candidate> {
-        self.find_nearest(view);
-        let first = self.nearest.first()?;
-        let alone = Self::alone(view).filter(|_| self.waiting.has_open());
-        let Some(alone) = alone else {
-            return Some(first.read);
-        };
-        let most = (self.waiting.open_len() as u64).min(FILLING_MAX);
-        let mut best: Option<(i64, Candidate)> = None;
-        for weighed in &self.nearest {
-            let time = weighed.time.0.cast_signed();
-            // No gap that is filled as well as can be would make it the best.
-            if best.is_some_and(|(least, _)| time - worth(alone, most) >= least) {
-                break;
-            }
-            let fit = Self::fitting(view, &weighed.read, alone).min(most);
-            let price = time - worth(alone, fit);
-            if best.is_none_or(|(least, _)| price < least) {
-                best = Some((price, weighed.read));
-            }
-        }
-        best.map(|(_, read)| read)
-    }
-
-    /// About how many writes fit before a read: one if there is a slot for it, and more by the time that it leaves.
-    fn fitting(view: &View<'_>, read: &Candidate, alone: Duration) -> u64 {
-        let (Some(landing), Some(free)) = (sweep::in_gap(view, read), view.free) else {
-            return 0;
-        };
-        let start = view.now + view.oracle.position(view.now, read.op, &read.place);
-        let len = free.tracks().slot_blocks();
-        let write = view.oracle.foresee(view.now, Op::Write, landing.at, len);
-        let distance = write.head.band.abs_diff(read.place.band);
-        let arrival = write.end + view.oracle.reach_after(distance);
-        1 + start.0.saturating_sub(arrival.0) / alone.0.max(1)
-    }
-
-    /// Fixes the read that goes next.
-    fn plan(&mut self, read: Candidate) -> Candidate {
-        let taken = self.waiting.fixed.take(&read.key());
-        taken.expect("what was chosen waits")
+        nanoseconds(write.end.since(view.now))
     }
 
     /// The planned read, or a write before it.
@@ -189,40 +234,28 @@ impl GapSatf {
             && let Some(landing) = sweep::in_gap(view, &read)
         {
             self.planned = Some(read);
-            return self.place(landing);
+            return self.place(view, landing);
         }
         self.by_age.take(&read.sequence);
         Next::Start(read.id)
     }
 
-    fn place(&mut self, landing: Landing) -> Next {
+    fn place(&mut self, view: &View<'_>, landing: Landing) -> Next {
+        self.of_write.learn(Self::takes(view, landing));
         let (id, slot) = self.waiting.put(landing).expect("a write waits");
-        let oldest = self.by_age.iter().find(|elder| elder.candidate.is_none());
-        let sequence = oldest.expect("it waits in order of arrival").sequence;
-        self.by_age.take(&sequence);
         Next::Place(id, slot)
-    }
-
-    /// A write by itself, if the backlog is long and a slot nearer than the nearest read.
-    fn relieve(&mut self, view: &View<'_>) -> Option<Next> {
-        if self.waiting.open_len() <= self.backlog_max {
-            return None;
-        }
-        let read = self.waiting.nearest(view);
-        let before = read.map_or(Instant::NEVER, |read| view.now + read.time);
-        let landing = self.waiting.landing(view, before)?;
-        Some(self.place(landing))
     }
 }
 
 impl Scheduler for GapSatf {
     fn insert(&mut self, _now: Instant, io: &Io) {
         self.waiting.insert(io);
-        self.by_age.insert(Elder {
-            sequence: io.sequence,
-            arrived: io.arrived,
-            candidate: (!io.open).then(|| Candidate::from(io)),
-        });
+        if !io.open {
+            self.by_age.insert(Elder {
+                arrived: io.arrived,
+                read: Candidate::from(io),
+            });
+        }
     }
 
     fn withdraw(&mut self, io: &Io) {
@@ -237,32 +270,20 @@ impl Scheduler for GapSatf {
         if let Some(read) = self.planned.take() {
             return self.go_on(view, read);
         }
-        match self.expired(view.now) {
-            Some(Elder {
-                candidate: Some(read),
-                ..
-            }) => {
-                let read = self.plan(read);
-                return self.go_on(view, read);
-            }
-            Some(_) => {
-                if let Some(landing) = self.waiting.landing(view, Instant::NEVER) {
-                    return self.place(landing);
-                }
-            }
-            None => {}
+        if let Some(next) = self.expired(view) {
+            return next;
         }
-        if let Some(write) = self.relieve(view) {
+        let pressure = self.pressure();
+        let Some(best) = self.best(view, &pressure) else {
+            let landing = self.waiting.landing(view, Instant::NEVER);
+            return landing.map_or(Next::Empty, |landing| self.place(view, landing));
+        };
+        if let Some(write) = self.relieve(view, &pressure, best.price) {
             return write;
         }
-        if let Some(read) = self.choose(view) {
-            let read = self.plan(read);
-            return self.go_on(view, read);
-        }
-        match self.waiting.landing(view, Instant::NEVER) {
-            Some(landing) => self.place(landing),
-            None => Next::Empty,
-        }
+        self.of_read.learn(best.price);
+        let read = self.waiting.fixed.remove(best.cursor);
+        self.go_on(view, read)
     }
 
     fn len(&self) -> usize {
@@ -271,34 +292,21 @@ impl Scheduler for GapSatf {
 
     fn audit(&self) {
         self.waiting.audit();
-        assert_eq!(self.by_age.len(), self.len());
+        let planned = usize::from(self.planned.is_some());
+        assert_eq!(self.by_age.len(), self.waiting.fixed.len() + planned);
     }
 }
 
 pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     name: "gap_satf",
     aliases: &[],
-    summary: "of the nearest reads the one worth most with the eager write that fits before it",
+    summary: "SATF that counts the wait before a read the less, the harder eager writes press that could fill it",
     source: "ours, after Zhang, Yu, Krishnamurthy and Wang, FAST 2002, and Lumb and others, OSDI 2000",
-    knobs: &[
-        Knob::integer(
-            "reads",
-            8,
-            1..=WEIGHED_MAX as i64,
-            "nearest reads that are weighed",
-        ),
-        Knob::integer(
-            "backlog",
-            4,
-            0..=1_048_576,
-            "writes that are kept waiting for a gap",
-        ),
-        Knob::integer(
-            "age_limit_ms",
-            5_000,
-            1..=3_600_000,
-            "milliseconds after which an I/O goes before all others",
-        ),
-    ],
+    knobs: &[Knob::integer(
+        "age_limit_ms",
+        5_000,
+        1..=3_600_000,
+        "milliseconds after which an I/O goes before all others",
+    )],
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };

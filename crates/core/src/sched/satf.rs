@@ -40,7 +40,7 @@ impl Scheduler for Satf {
 
     fn withdraw(&mut self, io: &Io) {
         if io.open {
-            return sweep::withdraw_open(&mut self.open, io.id);
+            return sweep::withdraw_open(&mut self.open, |open| *open == io.id);
         }
         let taken = self.waiting.take(&Candidate::from(io).key());
         assert!(taken.is_some(), "{:?} does not wait at an address", io.id);

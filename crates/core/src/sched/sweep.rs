@@ -37,9 +37,17 @@ pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<Landing> {
 ///
 /// # Panics
 /// It does not wait.
-pub(super) fn withdraw_open(open: &mut VecDeque<IoId>, id: IoId) {
-    let found = open.iter().position(|waiting| *waiting == id);
+pub(super) fn withdraw_open<T>(open: &mut VecDeque<T>, is: impl Fn(&T) -> bool) {
+    let found = open.iter().position(is);
     open.remove(found.expect("what is withdrawn waits"));
+}
+
+/// A write that may go to any free slot.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub(super) id: IoId,
+    pub(super) sequence: u64,
+    pub(super) arrived: Instant,
 }
 
 /// I/Os that wait, of both kinds.
@@ -47,15 +55,19 @@ pub(super) fn withdraw_open(open: &mut VecDeque<IoId>, id: IoId) {
 pub(super) struct Waiting {
     /// What has an address: reads, and writes that must go where they are told.
     pub(super) fixed: Sorted<Candidate>,
-    /// Writes that may go to any free slot.
-    open: VecDeque<IoId>,
+    /// In order of arrival.
+    open: VecDeque<Open>,
     sweep: Sweep,
 }
 
 impl Waiting {
     pub(super) fn insert(&mut self, io: &Io) {
         if io.open {
-            self.open.push_back(io.id);
+            self.open.push_back(Open {
+                id: io.id,
+                sequence: io.sequence,
+                arrived: io.arrived,
+            });
         } else {
             self.fixed.insert(Candidate::from(io));
         }
@@ -67,7 +79,7 @@ impl Waiting {
     /// It does not wait.
     pub(super) fn withdraw(&mut self, io: &Io) {
         if io.open {
-            return withdraw_open(&mut self.open, io.id);
+            return withdraw_open(&mut self.open, |open| open.id == io.id);
         }
         let taken = self.fixed.take(&Candidate::from(io).key());
         assert!(taken.is_some(), "{:?} does not wait at an address", io.id);
@@ -85,6 +97,11 @@ impl Waiting {
     /// Whether an open write waits.
     pub(super) fn has_open(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// The open write that has waited longest.
+    pub(super) fn oldest_open(&self) -> Option<&Open> {
+        self.open.front()
     }
 
     /// What has an address and is reached soonest.
@@ -115,8 +132,8 @@ impl Waiting {
 
     /// The oldest open write goes to this slot.
     pub(super) fn put(&mut self, landing: Landing) -> Option<(IoId, Slot)> {
-        let id = self.open.pop_front()?;
-        Some((id, landing.slot))
+        let oldest = self.open.pop_front()?;
+        Some((oldest.id, landing.slot))
     }
 
     pub(super) fn audit(&self) {
