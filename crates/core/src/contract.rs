@@ -198,6 +198,12 @@ pub trait Oracle: Send {
         search::nearest(self, now, waiting)
     }
 
+    /// Whether a write that is foreseen leaves the heads where it went, and ends no earlier than `position` says that it
+    /// begins. Not so where writes are buffered, or positions guessed; then bounds on the way say nothing of what follows.
+    fn ends_where_it_writes(&self) -> bool {
+        true
+    }
+
     /// What an access by the heads from where they stand would come to, if it began at `now`.
     fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight;
 

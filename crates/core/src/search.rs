@@ -214,6 +214,8 @@ struct Nearest<'a, O: ?Sized> {
     search: &'a Search,
     free: &'a FreeMap,
     found: Option<Landing>,
+    /// Whether a bound on the way to a write says something of what follows it.
+    bounds_follow: bool,
 }
 
 impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
@@ -223,6 +225,7 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
             search,
             free,
             found: None,
+            bounds_follow: oracle.ends_where_it_writes(),
         }
     }
 
@@ -248,6 +251,7 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         let farthest = from.saturating_sub(low).max(high.saturating_sub(from));
         for distance in 0..=farthest {
             let soonest = self.search.now + way(distance);
+            let onward = onward.filter(|_| self.bounds_follow);
             let late = onward.is_some_and(|(onward, by)| soonest + onward(distance) > by);
             if late || self.out_of_reach(soonest) {
                 return;
@@ -266,7 +270,8 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
     /// Whether what follows would come too late after a write in this band that cannot begin before `soonest`.
     #[inline]
     fn too_late(&self, soonest: Instant, band: u32) -> bool {
-        self.search.then.as_ref().is_some_and(|then| {
+        let then = self.search.then.as_ref().filter(|_| self.bounds_follow);
+        then.is_some_and(|then| {
             let distance = band.abs_diff(then.place.band);
             soonest + self.oracle.reach_after(distance) > then.by
         })

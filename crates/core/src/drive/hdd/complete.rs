@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::controller::Controller;
-use super::firmware::Firmware;
+use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Drive, Oracle};
 use crate::freemap::FreeMap;
@@ -139,6 +139,10 @@ impl Oracle for CompleteOracle {
         // Asked about the instant of the last decision.
         let now = self.now.unwrap_or(self.twin.now);
         self.ready(now, op).since(now) + movement
+    }
+
+    fn ends_where_it_writes(&self) -> bool {
+        self.twin.firmware.buffer.write_behind == WriteBehind::None
     }
 
     fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {

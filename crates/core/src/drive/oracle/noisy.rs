@@ -87,6 +87,10 @@ impl Oracle for Noisy {
         travel + self.believed(truth - travel, turn, place.head())
     }
 
+    fn ends_where_it_writes(&self) -> bool {
+        false
+    }
+
     fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
         self.truth.foresee(now, op, at, len)
     }
