@@ -280,7 +280,9 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
     #[inline]
     fn consider_band(&mut self, band: u32) {
         let tracks = self.free.tracks();
-        for surface in 0..tracks.surfaces() {
+        // The track under the head needs no switch, so it mostly has what puts the others out of reach.
+        let first = self.oracle.head().surface.min(tracks.surfaces());
+        for surface in (first..tracks.surfaces()).chain(0..first) {
             let number = tracks.number(band, surface);
             if self.free.on_track(number) == 0 {
                 continue;
