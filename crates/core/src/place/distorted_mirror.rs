@@ -12,8 +12,7 @@ use super::delayed::{BUFFER, CopyOf, FOREGROUND};
 use super::eager_copies::EagerCopies;
 use super::eager_map::{Map, Shape};
 use super::eager_state::{Empty, GRANULE, Setup, drives_of};
-use super::ew_array::{count, unit_in_granules};
-use super::striping::{Striping, UNIT};
+use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::ids::DriveId;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
@@ -80,7 +79,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
     };
     let units = Empty::prepared(&setup, env)?.units;
     let shape = Pairs {
-        granules: count(units * setup.unit, pairs)?,
+        granules: numbered(units * setup.unit * pairs)?,
         homes: (units * setup.homes) as usize,
         striping,
     };

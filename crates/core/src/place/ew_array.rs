@@ -15,7 +15,7 @@ use super::eager_log::{self, LogKeeper, NVRAM, PORTIONS, REGION};
 use super::eager_map::{Map, Shape};
 use super::eager_state::{AGING, COMPACT, Empty, GRANULE, Setup, drives_of};
 use super::eager_virtual_log::{self, VirtualFound, VirtualKeeper};
-use super::striping::{Striping, UNIT};
+use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::ids::DriveId;
 use crate::maplog::{Geometry, Settings};
@@ -66,34 +66,6 @@ impl Shape for Columns {
     }
 }
 
-/// A unit of the stripe in granules.
-///
-/// # Errors
-/// It is no whole number of them.
-pub(super) fn unit_in_granules(stripe_kib: u64, granule_kib: u64) -> Result<u64, ConfigError> {
-    if stripe_kib.is_multiple_of(granule_kib) {
-        return Ok(stripe_kib / granule_kib);
-    }
-    let allowed = format!("a multiple of granule_kib = {granule_kib}");
-    Err(ConfigError::value(
-        "stripe_kib",
-        &stripe_kib.to_string(),
-        &allowed,
-    ))
-}
-
-/// So many granules on each of some drives, if 32 bits can number them all.
-pub(super) fn count(of_drive: u64, drives: u64) -> Result<u32, ConfigError> {
-    let all = of_drive * drives;
-    u32::try_from(all).map_err(|_| {
-        ConfigError::value(
-            "granules of the volume",
-            &all.to_string(),
-            "at most 2^32 - 1",
-        )
-    })
-}
-
 /// Eager copies on columns, as knobs and drives have them: prepared, or found where an earlier life left them.
 ///
 /// # Errors
@@ -106,7 +78,7 @@ pub(super) fn placement(
     env: &Env<'_>,
 ) -> Result<Box<dyn Placement>, ConfigError> {
     let shape = |of_drive: u64| {
-        let granules = count(of_drive, striping.columns)?;
+        let granules = numbered(of_drive * striping.columns)?;
         Ok::<_, ConfigError>(Columns {
             copies,
             granules,

@@ -8,7 +8,7 @@
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
 use super::fixed_copies::{FixedCopies, Layout};
-use super::striping::{Striping, UNIT};
+use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::ids::DriveId;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
@@ -30,40 +30,16 @@ impl Mirror {
             let allowed = format!("a multiple of {copies}, the copies");
             return Err(ConfigError::value("disks", &disks.to_string(), &allowed));
         }
-        let striping = Striping::new(disks / copies, knobs.integer("stripe_kib"));
-        check_unit(&striping)?;
+        let stripe_kib = knobs.integer("stripe_kib");
+        unit_in_granules(stripe_kib, GRANULE.bytes() / 1024)?;
+        let striping = Striping::new(disks / copies, stripe_kib);
         let capacity = striping.capacity(env.blueprint.capacity())?;
         Ok(Mirror {
-            granules: count(capacity.0 / GRANULE.0)?,
+            granules: numbered(capacity.0 / GRANULE.0)?,
             striping,
             copies: copies as u8,
         })
     }
-}
-
-/// Refuses units that cut granules.
-pub(super) fn check_unit(striping: &Striping) -> Result<(), ConfigError> {
-    if striping.unit.is_multiple_of(GRANULE.0) {
-        return Ok(());
-    }
-    let kib = (Blocks(striping.unit).bytes() / 1024).to_string();
-    Err(ConfigError::value(
-        "stripe_kib",
-        &kib,
-        "a multiple of 4, what is written as a whole",
-    ))
-}
-
-/// So many granules, if 32 bits can number them.
-pub(super) fn count(granules: u64) -> Result<u32, ConfigError> {
-    u32::try_from(granules).map_err(|_| {
-        let bytes = u128::from(granules) * u128::from(GRANULE.bytes());
-        ConfigError::value(
-            "capacity of the volume",
-            &format!("{bytes} bytes"),
-            "at most 2^32 granules of 4 KiB, 16 TiB",
-        )
-    })
 }
 
 impl Layout for Mirror {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
 use super::eager_state::{drives_of, uncountable, used_bands};
 use super::fixed_copies::{FixedCopies, Layout};
-use super::mirror::{GRANULE, check_unit, count};
-use super::striping::{Striping, UNIT};
+use super::mirror::GRANULE;
+use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
@@ -36,8 +36,9 @@ impl SrArray {
         let disks = drives_of(&[("ds", ds), ("dr", dr.into())])?;
         let tracks = env.blueprint.tracks(GRANULE);
         let tracks = Arc::new(tracks.map_err(|why| uncountable(GRANULE, why))?);
-        let striping = Striping::new(disks.into(), knobs.integer("stripe_kib"));
-        check_unit(&striping)?;
+        let stripe_kib = knobs.integer("stripe_kib");
+        unit_in_granules(stripe_kib, GRANULE.bytes() / 1024)?;
+        let striping = Striping::new(disks.into(), stripe_kib);
         let first = first_replicas(&tracks, used_bands(&tracks, ds), dr);
         if first.is_empty() {
             let all = 0..(tracks.bands() * tracks.surfaces()) as usize;
@@ -51,7 +52,7 @@ impl SrArray {
             replicas: dr,
             tracks,
             first,
-            granules: count(capacity.0 / GRANULE.0)?,
+            granules: numbered(capacity.0 / GRANULE.0)?,
         })
     }
 

@@ -33,6 +33,36 @@ pub(super) const UNIT: Knob = Knob::integer(
     "KiB on one drive before the next one's turn",
 );
 
+/// A unit of the stripe in granules of this size.
+///
+/// # Errors
+/// It is no whole number of them.
+pub(super) fn unit_in_granules(stripe_kib: u64, granule_kib: u64) -> Result<u64, ConfigError> {
+    if stripe_kib.is_multiple_of(granule_kib) {
+        return Ok(stripe_kib / granule_kib);
+    }
+    let allowed = format!("a multiple of {granule_kib}, the KiB that are written as a whole");
+    Err(ConfigError::value(
+        "stripe_kib",
+        &stripe_kib.to_string(),
+        &allowed,
+    ))
+}
+
+/// So many granules of a volume, if 32 bits can number them.
+///
+/// # Errors
+/// They cannot.
+pub(super) fn numbered(granules: u64) -> Result<u32, ConfigError> {
+    u32::try_from(granules).map_err(|_| {
+        ConfigError::value(
+            "granules of the volume",
+            &granules.to_string(),
+            "at most 2^32 - 1",
+        )
+    })
+}
+
 impl Striping {
     /// Of blocks, from a number of columns and the knob [`UNIT`].
     pub(super) fn new(columns: u64, unit_kib: u64) -> Striping {

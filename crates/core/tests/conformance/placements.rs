@@ -40,7 +40,7 @@ fn impossible_arrays_are_named() {
         ),
         (
             "ew_array:stripe_kib=6",
-            "stripe_kib = 6 (allowed: a multiple of granule_kib = 4)",
+            "stripe_kib = 6 (allowed: a multiple of 4, the KiB that are written as a whole)",
         ),
         (
             "eager:dilution=5000",
