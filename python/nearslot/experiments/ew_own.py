@@ -12,9 +12,9 @@ from .frame import Claim, Experiment, Mean, Options, Outcome, percent, ratios
 OWN = "gap_satf"
 # The study's four, and the two bounds that it draws beside them.
 RIVALS = (*PUBLISHED.values(), "read_first", "write_first")
-DEPTHS = (2, 4, 8, 16, 32, 64, 128)
-SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-DILUTIONS = (1.25, 1.5, 2.0, 3.0, 4.0)
+DEPTHS = (2, 8, 32, 64, 128)
+SHARES = (0.0, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0)
+DILUTIONS = (1.25, 2.0, 4.0)
 OVERHEADS_MS = (0.0, 0.3, 0.6, 0.8)
 WITHIN = -0.01
 PUBLISHED_OVERHEAD_MS = 0.6
