@@ -76,9 +76,8 @@ def _told(point: tuple[float, ...]) -> str:
 
 def _lead_and_dilution(rows: list[dict[str, Any]]) -> Claim:
     """How far FreeBW-Hybrid is ahead of SATF-EW at each dilution."""
-    overhead = max(
-        row["overhead_ms"] for row in rows if row["overhead_ms"] <= PUBLISHED_OVERHEAD_MS
-    )
+    overheads = {row["overhead_ms"] for row in rows}
+    overhead = min(overheads, key=lambda overhead: abs(overhead - PUBLISHED_OVERHEAD_MS))
     at = [row for row in rows if row["overhead_ms"] == overhead]
     depth = min({row["depth"] for row in at}, key=lambda depth: abs(depth - 64))
     share = min({row["read_share"] for row in at}, key=lambda share: abs(share - 0.5))
