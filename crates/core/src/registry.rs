@@ -52,24 +52,26 @@ pub struct Env<'a> {
 impl Env<'_> {
     /// What `make` makes of `what` and of this environment (but for the survivors), once for all parts that ask for the same;
     /// `bytes` is about how much memory it takes.
+    ///
+    /// # Errors
+    /// It cannot be made.
     pub fn prepared<T: Any + Send + Sync>(
         &self,
         what: &str,
         bytes: impl Fn(&T) -> usize,
-        make: impl Fn() -> T,
-    ) -> Arc<T> {
+        make: impl Fn() -> Result<T, ConfigError>,
+    ) -> Result<Arc<T>, ConfigError> {
         let key = format!("{what} {} {} {}", self.label, self.seed, self.identity);
         let prepared = self.memo.get(&key, &mut || {
-            let made = make();
+            let made = make().map(Arc::new);
             Prepared {
-                bytes: bytes(&made),
+                bytes: made.as_ref().map_or(0, |made| bytes(made)),
                 value: Arc::new(made),
             }
         });
-        prepared
-            .value
-            .downcast()
-            .unwrap_or_else(|_| panic!("two kinds of things are called {what}"))
+        let made = prepared.value.downcast_ref::<Result<Arc<T>, ConfigError>>();
+        made.expect("no two kinds of things have the same name")
+            .clone()
     }
 }
 

@@ -10,6 +10,8 @@
 //! queue has a better best and so a narrower reach: on a Cheetah 9LP 4, 11, 25 and 49 prices at 8, 64, 512 and 4,096
 //! waiting. When many wait on every single band, the count grows with them again.
 
+use std::ops::Range;
+
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Slot, Track};
 use crate::io::{Arrival, Candidate, Head, Place};
@@ -26,7 +28,7 @@ const RUN_MAX: usize = 4;
 pub struct Choice {
     /// Where it stands among those that wait.
     pub cursor: Cursor,
-    /// When its first block can be under the heads, from now.
+    /// When its first block can be under the heads, from now; or its price, if that is another one.
     pub time: Duration,
 }
 
@@ -37,13 +39,24 @@ pub fn nearest<O: Oracle + ?Sized>(
     now: Instant,
     waiting: &Sorted<Candidate>,
 ) -> Option<Choice> {
+    least(oracle, waiting, |candidate| {
+        oracle.position(now, candidate.op, &candidate.place)
+    })
+}
+
+/// Of those that wait, the one with the least price, and of equals the oldest. No price may be below the oracle's `reach`.
+#[inline]
+pub fn least<O: Oracle + ?Sized>(
+    oracle: &O,
+    waiting: &Sorted<Candidate>,
+    price: impl Fn(&Candidate) -> Duration,
+) -> Option<Choice> {
     let head = oracle.head().band;
     let middle = waiting.seek(&Candidate::lowest_key(head));
     let out_of_reach = |candidate: &Candidate, best: &Best| {
         let distance = head.abs_diff(candidate.place.band);
         oracle.reach(distance) > best.time
     };
-    let price = |candidate: &Candidate| oracle.position(now, candidate.op, &candidate.place);
     let mut best = Best {
         time: Duration::MAX,
         sequence: u64::MAX,
@@ -57,7 +70,7 @@ pub fn nearest<O: Oracle + ?Sized>(
             let run = &run[..run.len().min(RUN_MAX)];
             up_ended = run.first().is_none_or(|first| out_of_reach(first, &best));
             if !up_ended {
-                best.consider(run, up, price);
+                best.consider(run, up, &price);
                 up = waiting.forward(up, run.len());
             }
         }
@@ -67,7 +80,7 @@ pub fn nearest<O: Oracle + ?Sized>(
             down_ended = run.last().is_none_or(|last| out_of_reach(last, &best));
             if !down_ended {
                 down = waiting.back(down, run.len());
-                best.consider(run, down, price);
+                best.consider(run, down, &price);
             }
         }
     }
@@ -307,19 +320,14 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
             return;
         };
         let is_free = |number: &u32| free.next_on_track(track, *number) == Some(*number);
-        // Sectors without a block move slots back, by no more than all of them together.
-        let moved = if on.straight {
-            from + u32::from(!passing.just_begun())..from + 1
-        } else {
-            from.saturating_sub(passing.loose)..from + 1
-        };
-        if on.straight && moved.is_empty() {
+        let late = passing.late(on);
+        if late.is_empty() {
             let soonest = self.search.now + arrival.travel + passing.least_wait(next);
             if self.out_of_reach(soonest) || self.too_late(soonest, band) {
                 return;
             }
         }
-        self.consider(track, std::iter::once(next).chain(moved.filter(is_free)));
+        self.consider(track, std::iter::once(next).chain(late.filter(is_free)));
     }
 
     /// Considers the first to come of these slots of a track.
@@ -371,27 +379,35 @@ struct Passing {
     passed: u64,
     slot_sectors: u64,
     sectors: u64,
-    /// More than slots can be moved back by, in slots.
-    loose: u32,
     turn_ns: u64,
 }
 
 impl Passing {
     #[inline]
     fn new(on: &Track, slot: Blocks, arrival: &Arrival) -> Passing {
-        let (slots, sectors) = (u32::from(on.slots), u32::from(on.sectors));
-        let slot_sectors = slot.0 as u32;
+        let sectors = u64::from(on.sectors);
         let turned = u64::from(on.angle.until(arrival.angle).0);
-        let passed = turned * u64::from(sectors);
-        let number = (passed >> 32) as u32 / slot_sectors;
+        let passed = turned * sectors;
+        let number = (passed >> 32) as u32 / slot.0 as u32;
         Passing {
-            slot: number.min(slots - 1),
+            slot: number.min(u32::from(on.slots) - 1),
             passed,
             slot_sectors: slot.0,
-            sectors: sectors.into(),
-            loose: (sectors - slots * slot_sectors) / slot_sectors + 1,
+            sectors,
             turn_ns: arrival.turn.0,
         }
+    }
+
+    /// Slots up to this one that may come before the next: one that has just begun, and those that sectors without a block
+    /// move back, by no more than all of these together.
+    #[inline]
+    fn late(&self, on: &Track) -> Range<u32> {
+        if on.straight {
+            return self.slot + u32::from(!self.just_begun())..self.slot + 1;
+        }
+        let skipped = self.sectors - u64::from(on.slots) * self.slot_sectors;
+        let slots = skipped / self.slot_sectors + 1;
+        self.slot.saturating_sub(slots as u32)..self.slot + 1
     }
 
     /// Where a slot begins, in 2^-32 sectors behind the first.

@@ -5,8 +5,8 @@
 //! ([`virtual_log`](super::virtual_log) says why). So exactly the live sectors are read, and anything else that is found in
 //! their places is damage.
 //!
-//! Without a tail every slot of the drives that have the log is read, and of each sector the version with the highest number is taken. The links are walked
-//! then as well, in memory: a damaged sector, of which only an older version is left, does not get away with it. The very
+//! Without a tail every slot of the drives that have the log is read, and of each sector the version with the highest number is
+//! taken. The links are walked then as well, in memory: a damaged sector, of which only an older version is left, does not get away with it. The very
 //! youngest sector is the exception. Nothing links to it, so its damage is taken for the write that the power cut tore.
 //! Who cannot live with that saves the tail.
 //!

@@ -9,7 +9,9 @@
 
 use std::collections::VecDeque;
 
+use crate::freemap::Slot;
 use crate::ids::DriveId;
+use crate::maplog::Entry;
 use crate::registry::{ConfigError, Knob};
 use crate::sorted::{Keyed, Sorted};
 
@@ -18,6 +20,18 @@ use crate::sorted::{Keyed, Sorted};
 pub(super) struct CopyOf {
     pub(super) granule: u32,
     pub(super) copy: u8,
+}
+
+impl CopyOf {
+    /// What the map's log says when it lies in this slot from now on; if `alone`, the other copies are stale.
+    pub(super) fn entry(self, slot: Slot, alone: bool) -> Entry {
+        Entry {
+            copy: self.copy,
+            granule: self.granule,
+            slot: slot.0,
+            alone,
+        }
+    }
 }
 
 impl Keyed for CopyOf {

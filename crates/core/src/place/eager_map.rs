@@ -52,11 +52,9 @@ impl Map {
         setup: &Setup,
         env: &Env<'_>,
     ) -> Result<Map, ConfigError> {
-        type Made = Result<Map, ConfigError>;
-        let bytes = |map: &Made| map.as_ref().map_or(0, Map::bytes);
         let what = format!("eager map {shape:?} {setup:?}");
         let make = || Ok(Map::new(shape, disks(setup, env)?));
-        Made::clone(&env.prepared(&what, bytes, make))
+        Ok(Map::clone(&*env.prepared(&what, Map::bytes, make)?))
     }
 
     /// Memory it takes, about.

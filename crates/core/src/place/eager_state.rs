@@ -69,24 +69,17 @@ pub(super) struct Setup {
     pub(super) spares: u64,
 }
 
-/// The first drive as it is when a run begins.
+/// All drives as they are when a run begins. The first is made once for all arrays that have such drives, however many.
 ///
 /// # Errors
 /// There is no room for a single unit, or none left to write to.
-pub(super) fn first_disk(setup: &Setup, env: &Env<'_>) -> Result<Arc<Disk>, ConfigError> {
-    type Made = Result<Arc<Disk>, ConfigError>;
-    let bytes = |disk: &Made| disk.as_ref().map_or(0, |disk| disk.bytes());
-    let what = format!("eager disk {setup:?}");
-    let made = env.prepared(&what, bytes, || Disk::prepare(setup, env).map(Arc::new));
-    Made::clone(&made)
-}
-
-/// All drives as they are when a run begins, after the first one.
-///
-/// # Errors
-/// As of the first.
 pub(super) fn disks(setup: &Setup, env: &Env<'_>) -> Result<Vec<Disk>, ConfigError> {
-    let first = first_disk(setup, env)?;
+    let alone = Setup {
+        drives: 1,
+        ..*setup
+    };
+    let what = format!("eager disk {alone:?}");
+    let first = env.prepared(&what, Disk::bytes, || Disk::prepare(&alone, env))?;
     let other = |drive| first.shuffled(&mut Rng::stream(env.seed, &format!("place/{drive}")));
     let others: Vec<Disk> = (1..setup.drives).map(other).collect();
     Ok(std::iter::once(Disk::clone(&first)).chain(others).collect())
@@ -115,15 +108,16 @@ pub(super) fn used_bands(tracks: &Tracks, striping: f64) -> u32 {
     (libm::ceil(f64::from(tracks.bands()) / striping) as u32).max(1)
 }
 
-/// Where slots lie on a drive, the same for all who ask.
-fn shared_tracks(granule: Blocks, env: &Env<'_>) -> Result<Arc<Tracks>, ConfigError> {
-    type Made = Result<Arc<Tracks>, ConfigError>;
-    let bytes = |tracks: &Made| tracks.as_ref().map_or(0, |tracks| tracks.bytes());
-    let make = || match env.blueprint.tracks(granule) {
-        Ok(tracks) => Ok(Arc::new(tracks)),
-        Err(why) => Err(uncountable(granule, why)),
+/// Where slots lie on a drive, found once for all who ask.
+///
+/// # Errors
+/// There are none, or too many.
+pub(super) fn tracks(slot: Blocks, env: &Env<'_>) -> Result<Arc<Tracks>, ConfigError> {
+    let make = || {
+        let tracks = env.blueprint.tracks(slot);
+        tracks.map_err(|why| uncountable(slot, why))
     };
-    Made::clone(&env.prepared(&format!("tracks in slots of {granule:?}"), bytes, make))
+    env.prepared(&format!("tracks in slots of {slot:?}"), Tracks::bytes, make)
 }
 
 /// The free map of a drive of which only the first bands are used.
@@ -139,7 +133,6 @@ fn empty(tracks: &Arc<Tracks>, bands: u32) -> FreeMap {
 }
 
 /// A drive before anything lies on it.
-#[derive(Clone)]
 pub(super) struct Empty {
     pub(super) free: FreeMap,
     pub(super) region: Option<Region>,
@@ -152,16 +145,14 @@ impl Empty {
     ///
     /// # Errors
     /// There is no room for a single unit, or none left to write to.
-    pub(super) fn prepared(setup: &Setup, env: &Env<'_>) -> Result<Empty, ConfigError> {
-        type Made = Result<Empty, ConfigError>;
-        let bytes = |empty: &Made| empty.as_ref().map_or(0, |empty| empty.free.bytes());
+    pub(super) fn prepared(setup: &Setup, env: &Env<'_>) -> Result<Arc<Empty>, ConfigError> {
         let what = format!("empty eager disk {setup:?}");
-        let made = env.prepared(&what, bytes, || Empty::new(setup, env));
-        Made::clone(&made)
+        let bytes = |empty: &Empty| empty.free.bytes();
+        env.prepared(&what, bytes, || Empty::new(setup, env))
     }
 
     fn new(setup: &Setup, env: &Env<'_>) -> Result<Empty, ConfigError> {
-        let tracks = shared_tracks(setup.granule, env)?;
+        let tracks = tracks(setup.granule, env)?;
         let bands = used_bands(&tracks, setup.striping);
         let mut free = empty(&tracks, bands);
         let region = match setup.log {
@@ -191,7 +182,7 @@ impl Disk {
         let mut rng = Rng::stream(env.seed, env.label);
         let homes = empty.units * setup.homes;
         let live = empty.units * setup.unit;
-        let mut disk = Disk::scatter(empty.free, live as usize, homes as usize, &mut rng);
+        let mut disk = Disk::scatter(empty.free.clone(), live as usize, homes as usize, &mut rng);
         disk.age(setup.aging, env, &mut rng);
         Ok(disk)
     }
@@ -276,7 +267,7 @@ fn done(command: &Command) -> DriveDone {
 }
 
 /// Why a drive has no slots of this size, as a mistake of the configuration.
-pub(super) fn uncountable(granule: Blocks, why: Uncountable) -> ConfigError {
+fn uncountable(granule: Blocks, why: Uncountable) -> ConfigError {
     let kib = (granule.bytes() / 1024).to_string();
     let allowed = match why {
         Uncountable::None => "no more than a track of the drive holds",

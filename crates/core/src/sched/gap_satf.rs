@@ -40,9 +40,9 @@ use crate::contract::{Next, Scheduler, View};
 use crate::io::{Candidate, Io};
 use crate::registry::{Knob, Knobs, Spec};
 use crate::request::Op;
-use crate::search::Landing;
-use crate::sorted::{Cursor, Keyed, Sorted};
-use crate::units::{Blocks, Duration, Instant};
+use crate::search::{self, Landing};
+use crate::sorted::{Keyed, Sorted};
+use crate::units::{Duration, Instant};
 
 /// A new value moves a mean by one part in so many.
 const MEMORY: i64 = 64;
@@ -96,16 +96,16 @@ struct Pressure {
 }
 
 impl Pressure {
-    /// What of the way and the wait before a read is lost.
+    /// What of the way and the wait before a read is lost: all of the way, so never less than that.
     #[inline]
-    fn price(&self, view: &View<'_>, read: &Candidate) -> i64 {
+    fn price(&self, view: &View<'_>, read: &Candidate) -> Duration {
         let time = view.oracle.position(view.now, read.op, &read.place);
         if self.squared == 0 {
-            return nanoseconds(time);
+            return time;
         }
         let wait = time - view.oracle.travel(read.op, &read.place);
         let fill = nanoseconds(wait).min(self.time);
-        nanoseconds(time) - fill * self.squared.min(self.of) / self.of
+        time - Duration((fill * self.squared.min(self.of) / self.of).cast_unsigned())
     }
 
     /// What a write by itself may take, if it usually takes so much.
@@ -117,14 +117,6 @@ impl Pressure {
 #[inline]
 fn nanoseconds(time: Duration) -> i64 {
     time.0.cast_signed()
-}
-
-/// The read with the least price.
-#[derive(Clone, Copy)]
-struct Best {
-    price: i64,
-    sequence: u64,
-    cursor: Cursor,
 }
 
 struct GapSatf {
@@ -170,44 +162,11 @@ impl GapSatf {
         if write.is_some_and(|write| older(write.sequence))
             && let Some(landing) = self.waiting.landing(view, Instant::NEVER)
         {
-            return Some(self.place(view, landing));
+            return Some(self.place(landing, Self::takes(view, landing)));
         }
         let read = read?;
         self.waiting.fixed.take(&read.key());
         Some(self.go_on(view, read))
-    }
-
-    /// The read with the least price, and of equals the oldest. No price is below the arm's way, so the walk outward from the
-    /// arm ends where that alone is more than the best.
-    fn best(&self, view: &View<'_>, pressure: &Pressure) -> Option<Best> {
-        let fixed = &self.waiting.fixed;
-        let head = view.oracle.head().band;
-        let middle = fixed.seek(&Candidate::lowest_key(head));
-        let (mut up, mut down) = (Some(middle), fixed.before(middle));
-        let mut best: Option<Best> = None;
-        while up.is_some() || down.is_some() {
-            for (side, upward) in [(&mut up, true), (&mut down, false)] {
-                let Some(cursor) = *side else { continue };
-                let read = fixed.at(cursor).filter(|read| {
-                    let way = view.oracle.reach(head.abs_diff(read.place.band));
-                    best.is_none_or(|best| nanoseconds(way) <= best.price)
-                });
-                *side = match upward {
-                    true => read.map(|_| fixed.after(cursor)),
-                    false => read.and_then(|_| fixed.before(cursor)),
-                };
-                let Some(read) = read else { continue };
-                let (price, sequence) = (pressure.price(view, read), read.sequence);
-                if best.is_none_or(|best| (price, sequence) < (best.price, best.sequence)) {
-                    best = Some(Best {
-                        price,
-                        sequence,
-                        cursor,
-                    });
-                }
-            }
-        }
-        best
     }
 
     /// A write by itself, if it does not take too long.
@@ -216,14 +175,14 @@ impl GapSatf {
         let most = pressure.bearable(self.of_write.or(price) + excess / PASSING);
         let before = view.now + Duration(u64::try_from(most).ok()?);
         let landing = self.waiting.landing(view, before)?;
-        (Self::takes(view, landing) < most).then(|| self.place(view, landing))
+        let takes = Self::takes(view, landing);
+        (takes < most).then(|| self.place(landing, takes))
     }
 
     /// What a write there takes.
     fn takes(view: &View<'_>, landing: Landing) -> i64 {
-        let len = view
-            .free
-            .map_or(Blocks(0), |free| free.tracks().slot_blocks());
+        let free = view.free.expect("the slot was found there");
+        let len = free.tracks().slot_blocks();
         let write = view.oracle.foresee(view.now, Op::Write, landing.at, len);
         nanoseconds(write.end.since(view.now))
     }
@@ -234,14 +193,14 @@ impl GapSatf {
             && let Some(landing) = sweep::in_gap(view, &read)
         {
             self.planned = Some(read);
-            return self.place(view, landing);
+            return self.place(landing, Self::takes(view, landing));
         }
         self.by_age.take(&read.sequence);
         Next::Start(read.id)
     }
 
-    fn place(&mut self, view: &View<'_>, landing: Landing) -> Next {
-        self.of_write.learn(Self::takes(view, landing));
+    fn place(&mut self, landing: Landing, takes: i64) -> Next {
+        self.of_write.learn(takes);
         let (id, slot) = self.waiting.put(landing).expect("a write waits");
         Next::Place(id, slot)
     }
@@ -274,14 +233,19 @@ impl Scheduler for GapSatf {
             return next;
         }
         let pressure = self.pressure();
-        let Some(best) = self.best(view, &pressure) else {
-            let landing = self.waiting.landing(view, Instant::NEVER);
-            return landing.map_or(Next::Empty, |landing| self.place(view, landing));
+        let reads = &self.waiting.fixed;
+        let best = search::least(view.oracle, reads, |read| pressure.price(view, read));
+        let Some(best) = best else {
+            return match self.waiting.landing(view, Instant::NEVER) {
+                Some(landing) => self.place(landing, Self::takes(view, landing)),
+                None => Next::Empty,
+            };
         };
-        if let Some(write) = self.relieve(view, &pressure, best.price) {
+        let price = nanoseconds(best.time);
+        if let Some(write) = self.relieve(view, &pressure, price) {
             return write;
         }
-        self.of_read.learn(best.price);
+        self.of_read.learn(price);
         let read = self.waiting.fixed.remove(best.cursor);
         self.go_on(view, read)
     }

@@ -457,9 +457,7 @@ impl Stack {
 
     /// The command of an I/O that starts, its address bound and its alternatives withdrawn.
     fn command(&mut self, now: Instant, drive: DriveId, id: IoId, slot: Option<Slot>) -> Command {
-        if self.ios[id.index()].alternative != id {
-            self.withdraw_alternatives(id);
-        }
+        self.withdraw_alternatives(id);
         let started = &self.ios[id.index()];
         assert_eq!(
             started.drive, drive,

@@ -175,14 +175,9 @@ impl Oracle for CompleteOracle {
     }
 
     fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
+        let delay = self.ready(now, Op::Write).since(now);
         let mechanics = &self.twin.mechanics;
-        let ready = self.ready(now, Op::Write);
-        let phase = mechanics.spindle().phase_late(ready, late);
-        let arrival = mechanics.arrival(phase, self.freed.head, to);
-        Some(Arrival {
-            travel: ready.since(now) + arrival.travel,
-            ..arrival
-        })
+        Some(mechanics.arrival(now, delay, late, self.freed.head, to))
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {

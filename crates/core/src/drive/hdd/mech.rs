@@ -166,13 +166,22 @@ impl Mechanics {
         }
     }
 
-    /// When heads that leave `from` when `phase` is under them arrive for a write, and at which angle.
+    /// When heads that leave `from` at `now + delay` arrive for a write, and at which angle if the platters are `late`
+    /// nanoseconds behind.
     #[inline]
-    pub fn arrival(&self, phase: Phase, from: Head, to: Head) -> Arrival {
-        let travel = self.movement(from, to, Op::Write);
+    pub fn arrival(
+        &self,
+        now: Instant,
+        delay: Duration,
+        late: i64,
+        from: Head,
+        to: Head,
+    ) -> Arrival {
+        let movement = self.movement(from, to, Op::Write);
+        let phase = self.spindle.phase_late(now + delay, late);
         Arrival {
-            travel,
-            angle: self.spindle.after(phase, travel).angle(),
+            travel: delay + movement,
+            angle: self.spindle.after(phase, movement).angle(),
             turn: self.spindle.revolution(),
         }
     }

@@ -289,13 +289,10 @@ impl Oracle for ExactOracle {
     }
 
     fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
-        let begin = now + self.overhead;
-        let phase = self.mechanics.spindle().phase_late(begin, late);
-        let arrival = self.mechanics.arrival(phase, self.head, to);
-        Some(Arrival {
-            travel: self.overhead + arrival.travel,
-            ..arrival
-        })
+        let arrival = self
+            .mechanics
+            .arrival(now, self.overhead, late, self.head, to);
+        Some(arrival)
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {

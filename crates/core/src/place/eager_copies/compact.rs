@@ -2,9 +2,9 @@
 //!
 //! An eager write finds its slot on an empty track at once, however full the drive is. So in the spare time of a drive, when no
 //! delayed copy waits either, the emptiest track of the *group* nearest to the arm gives its blocks, one by one, to tracks of the
-//! same group that have at least as many; a group is a cylinder, or neighbours if they have few tracks. A block is read, and when the drive has spare time again written to the free slot
-//! that comes by first there: two I/Os like all others, and nobody waits for more than the one under way. What was overwritten in
-//! the meantime is dropped.
+//! same group that have at least as many; a group is a cylinder, or neighbours if they have few tracks. A block is read, and when
+//! the drive has spare time again written to the free slot that comes by first there: two I/Os like all others, and nobody waits
+//! for more than the one under way. What was overwritten in the meantime is dropped.
 //!
 //! It ends: blocks go to tracks with no fewer, so that the sum of squares grows with each. A track is begun only if there are holes
 //! for all that lies on it, and one with something that cannot move is left alone.
@@ -27,12 +27,8 @@ use crate::units::{Blocks, Instant};
 /// Tracks that a group has at least: few could hardly make up for one that is to be emptied.
 const GROUP_TRACKS: u32 = 16;
 
-/// Which tracks could be emptied, by drive.
-pub(super) struct Compactor {
-    drives: Vec<Compacted>,
-}
-
-struct Compacted {
+/// Which tracks of a drive could be emptied.
+pub(super) struct Compacted {
     /// By slot, the granule that lay there last.
     granules: Vec<u32>,
     /// Blocks of the volume on each track.
@@ -151,8 +147,7 @@ impl<S: Shape> EagerCopies<S> {
     /// Tracks are emptied from now on.
     pub(in crate::place) fn compact(&mut self) {
         let free = self.map.free.iter();
-        let drives = free.map(|free| Compacted::new(free.tracks())).collect();
-        self.compactor = Some(Compactor { drives });
+        self.compacted = free.map(|free| Compacted::new(free.tracks())).collect();
         for granule in 0..self.shape.granules() {
             for of in self.copies(granule) {
                 self.compact_moved(of, NOWHERE, self.slot(of));
@@ -163,10 +158,9 @@ impl<S: Shape> EagerCopies<S> {
     /// A copy lies elsewhere now.
     pub(super) fn compact_moved(&mut self, of: CopyOf, old: Slot, new: Slot) {
         let drive = self.drive(of);
-        let Some(compactor) = &mut self.compactor else {
+        let Some(compacted) = self.compacted.get_mut(drive.index()) else {
             return;
         };
-        let compacted = &mut compactor.drives[drive.index()];
         let tracks = self.map.free[drive.index()].tracks();
         if old != NOWHERE {
             compacted.leave(tracks, old);
@@ -174,11 +168,6 @@ impl<S: Shape> EagerCopies<S> {
         if new != NOWHERE {
             compacted.enter(tracks, new, of.granule);
         }
-    }
-
-    fn compacted(&mut self, drive: DriveId) -> &mut Compacted {
-        let compactor = self.compactor.as_mut().expect("tracks are emptied");
-        &mut compactor.drives[drive.index()]
     }
 
     /// What compaction has to do on a drive with nothing else to do.
@@ -189,14 +178,14 @@ impl<S: Shape> EagerCopies<S> {
         oracle: &dyn Oracle,
         out: &mut Plan,
     ) {
-        if self.compactor.is_none() {
+        let Some(compacted) = self.compacted.get(drive.index()) else {
             return;
-        }
-        if let Some(moving) = self.compacted(drive).moving {
+        };
+        if let Some(moving) = compacted.moving {
             if moving.stage == Stage::UnderWay || self.move_on(now, drive, oracle, &moving, out) {
                 return;
             }
-            self.compacted(drive).moving = None;
+            self.move_ended(drive);
         }
         self.begin_to_move(now, drive, oracle, out);
     }
@@ -211,7 +200,7 @@ impl<S: Shape> EagerCopies<S> {
         read.awaited = false;
         out.ios.push(read);
         let stage = Stage::UnderWay;
-        self.compacted(drive).moving = Some(Moving { of, from, stage });
+        self.compacted[drive.index()].moving = Some(Moving { of, from, stage });
     }
 
     fn next_to_move(
@@ -220,8 +209,7 @@ impl<S: Shape> EagerCopies<S> {
         drive: DriveId,
         oracle: &dyn Oracle,
     ) -> Option<(CopyOf, Slot)> {
-        let compactor = self.compactor.as_mut().expect("tracks are emptied");
-        let compacted = &mut compactor.drives[drive.index()];
+        let compacted = &mut self.compacted[drive.index()];
         let free = &self.map.free[drive.index()];
         let band = oracle.track_band(free.tracks(), oracle.head());
         let arm = group_of(free.tracks(), free.tracks().number(band, 0));
@@ -252,8 +240,7 @@ impl<S: Shape> EagerCopies<S> {
         let Moving { of, from, .. } = *moving;
         let free = &self.map.free[drive.index()];
         let tracks = free.tracks();
-        let compactor = self.compactor.as_ref().expect("tracks are emptied");
-        let takers = compactor.drives[drive.index()].takers(tracks, tracks.place(from).0);
+        let takers = self.compacted[drive.index()].takers(tracks, tracks.place(from).0);
         let holes = takers.flat_map(|track| of_track(tracks, track));
         let holes = holes.filter(|slot| free.has(*slot));
         if self.slot(of) != from {
@@ -275,14 +262,14 @@ impl<S: Shape> EagerCopies<S> {
         write.awaited = false;
         out.ios.push(write);
         let stage = Stage::UnderWay;
-        self.compacted(drive).moving = Some(Moving { of, from, stage });
+        self.compacted[drive.index()].moving = Some(Moving { of, from, stage });
         true
     }
 
     /// A block was read that is to move.
     pub(super) fn move_read_ended(&mut self, read: &Underway, status: Status) {
         let wanted = status == Status::Done && self.slot(read.of) == read.slot;
-        let moving = &mut self.compacted(read.drive).moving;
+        let moving = &mut self.compacted[read.drive.index()].moving;
         match moving {
             Some(moving) if wanted => moving.stage = Stage::Read,
             _ => *moving = None,
@@ -291,33 +278,32 @@ impl<S: Shape> EagerCopies<S> {
 
     /// Whether a block that was written elsewhere may move there: it was not overwritten meanwhile.
     pub(super) fn move_holds(&self, write: &Underway) -> bool {
-        let compactor = self.compactor.as_ref().expect("tracks are emptied");
-        let moving = compactor.drives[write.drive.index()].moving;
+        let moving = self.compacted[write.drive.index()].moving;
         let from = moving.expect("it moves").from;
         self.slot(write.of) == from && !self.is_overtaken(write.of.granule)
     }
 
     /// A move has ended, either way.
     pub(super) fn move_ended(&mut self, drive: DriveId) {
-        self.compacted(drive).moving = None;
+        self.compacted[drive.index()].moving = None;
     }
 
     /// Counts what lies on each track.
     pub(super) fn audit_compactor(&self) {
-        let Some(compactor) = &self.compactor else {
+        if self.compacted.is_empty() {
             return;
-        };
-        let drives = compactor.drives.iter();
+        }
+        let drives = self.compacted.iter();
         let mut counts: Vec<Vec<u16>> = drives.map(|one| vec![0; one.live.len()]).collect();
         for granule in 0..self.shape.granules() {
             for (_, drive, slot) in self.current(granule) {
                 let (track, _) = self.map.free[drive.index()].tracks().place(slot);
                 counts[drive.index()][track] += 1;
-                let known = compactor.drives[drive.index()].granules[slot.0 as usize];
+                let known = self.compacted[drive.index()].granules[slot.0 as usize];
                 assert_eq!(known, granule, "granule in {slot:?} of {drive:?}");
             }
         }
-        for (drive, counts) in compactor.drives.iter().zip(&counts) {
+        for (drive, counts) in self.compacted.iter().zip(&counts) {
             assert_eq!(&drive.live, counts, "blocks by track");
         }
     }

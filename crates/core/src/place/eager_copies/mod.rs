@@ -28,7 +28,6 @@ use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
-use crate::maplog::Entry;
 use crate::registry::ConfigError;
 use crate::request::{Op, Request, Status};
 use crate::sorted::{Keyed, Sorted};
@@ -38,7 +37,7 @@ mod audit;
 mod compact;
 mod safe;
 
-use compact::Compactor;
+use compact::Compacted;
 
 /// A foreground write of a granule.
 struct Writing {
@@ -128,8 +127,8 @@ pub(super) struct EagerCopies<S> {
     unbuffered: Sorted<CopyOf>,
     /// Keeps the map safe; none if it is lost with the power.
     keeper: Option<Box<dyn Keeper>>,
-    /// Empties tracks; none if nobody asked for it.
-    compactor: Option<Compactor>,
+    /// What compaction knows of each drive; nothing if nobody asked for it.
+    compacted: Vec<Compacted>,
     /// The keeper's write whose address is open yet.
     open_map_write: Option<Tag>,
     /// Kept for its memory.
@@ -160,7 +159,7 @@ impl<S: Shape> EagerCopies<S> {
             delayed: Delayed::new(shape.drives(), buffer),
             unbuffered: Sorted::default(),
             keeper,
-            compactor: None,
+            compacted: Vec::new(),
             open_map_write: None,
             map_writes: Vec::new(),
             shape,
@@ -374,12 +373,7 @@ impl<S: Shape> EagerCopies<S> {
     /// and what of them is in flight is dropped. Their slots become free when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
         if let Some(keeper) = &mut self.keeper {
-            keeper.record(Entry {
-                copy: of.copy,
-                granule: of.granule,
-                slot: slot.0,
-                alone,
-            });
+            keeper.record(of.entry(slot, alone));
         }
         for other in self.copies(of.granule) {
             if alone || other == of {

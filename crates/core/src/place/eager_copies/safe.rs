@@ -58,12 +58,7 @@ impl<S: Shape> EagerCopies<S> {
             Part::Delayed | Part::Move => false,
             _ => return None,
         };
-        Some(Entry {
-            copy: of.copy,
-            granule: of.granule,
-            slot: slot.0,
-            alone,
-        })
+        Some(of.entry(slot, alone))
     }
 
     /// Whether a change waits that makes all copies of a granule stale.
@@ -121,13 +116,7 @@ impl<S: Shape> EagerCopies<S> {
             return;
         }
         let tag = Tag(self.underway.insert(underway) as u64);
-        let entry = Entry {
-            copy: 0,
-            granule,
-            slot: NOWHERE.0,
-            alone: true,
-        };
-        match self.waits(tag, entry) {
+        match self.waits(tag, of.entry(NOWHERE, true)) {
             true => out.waits.push(tag),
             false => self.landed(tag, Status::Done, out),
         }
