@@ -187,9 +187,10 @@ pub trait Oracle: Send {
     fn position(&self, now: Instant, op: Op, place: &Place) -> Duration;
 
     /// The part of `position` that is movement of the arm: at least the `reach` over that distance. What is left
-    /// is waiting for the place to come round, less than a revolution where something turns.
-    fn travel(&self, _op: Op, place: &Place) -> Duration {
-        self.reach(self.head().band.abs_diff(place.band))
+    /// is waiting for the place to come round, less than a revolution where something turns. Where
+    /// [`Oracle::arrival`] knows tracks, all surfaces of a band but that of the heads are equally far.
+    fn travel(&self, _now: Instant, _op: Op, to: Head) -> Duration {
+        self.reach(self.head().band.abs_diff(to.band))
     }
 
     /// Of those that wait, the one that `position` puts first, and of equals the oldest. Part of the contract so that
@@ -213,9 +214,8 @@ pub trait Oracle: Send {
     /// The same as `reach`, after another access: never more than any `position_after` over that distance or a longer one.
     fn reach_after(&self, distance: u32) -> Duration;
 
-    /// When the heads get to a track for a write that begins at `now`, and the angle that passes under them then or
-    /// within 16 nanoseconds before; the angle as if the platters were `late` nanoseconds behind. None if nothing turns, or bands
-    /// are not those of the drive's tracks.
+    /// What passes under the heads when a write that begins at `now` has brought them to a track, or within 16 nanoseconds before;
+    /// as if the platters were `late` nanoseconds behind. None if nothing turns, or bands are not those of the drive's tracks.
     fn arrival(&self, _now: Instant, _late: i64, _to: Head) -> Option<Arrival> {
         None
     }

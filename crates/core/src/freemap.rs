@@ -385,17 +385,12 @@ impl FreeMap {
 
     /// All free slots, in order.
     pub fn iter(&self) -> impl Iterator<Item = Slot> {
-        let numbers = |(index, track): (usize, &Track)| {
+        let bits = self.bits.chunks(self.tracks.words);
+        let tracks = self.tracks.tracks.iter().zip(bits);
+        tracks.flat_map(|(track, bits)| {
             let first = track.first_slot;
-            (0..u32::from(track.slots)).map(move |number| (index, first, number))
-        };
-        let all = self.tracks.tracks.iter().enumerate().flat_map(numbers);
-        let words = self.tracks.words;
-        let free = move |(index, _, number): &(usize, u32, u32)| {
-            self.bits[index * words + (number / 64) as usize] >> (number % 64) & 1 == 1
-        };
-        all.filter(free)
-            .map(|(_, first, number)| Slot(first + number))
+            numbers(bits).map(move |number| Slot(first + number))
+        })
     }
 
     /// Recounts everything from scratch and panics on a contradiction.
@@ -413,6 +408,20 @@ impl FreeMap {
             assert_eq!(counted, u32::from(self.by_track[track]), "track {track}");
         }
     }
+}
+
+/// Numbers of the bits that are set, in order.
+fn numbers(bits: &[u64]) -> impl Iterator<Item = u32> {
+    let (mut index, mut word) = (0, bits[0]);
+    std::iter::from_fn(move || {
+        while word == 0 {
+            index += 1;
+            word = *bits.get(index)?;
+        }
+        let number = index as u32 * 64 + word.trailing_zeros();
+        word &= word - 1;
+        Some(number)
+    })
 }
 
 #[cfg(test)]

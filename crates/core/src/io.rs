@@ -37,11 +37,9 @@ pub struct Head {
     pub surface: u32,
 }
 
-/// When the heads get to a track, and what passes under them then.
+/// What passes under the heads when they get to a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Time until they are there.
-    pub travel: Duration,
     /// The angle that is under them.
     pub angle: Angle,
     /// Time of a revolution.

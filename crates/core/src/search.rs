@@ -290,31 +290,42 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         })
     }
 
+    /// Whether a write in this band that cannot begin before `soonest` could be the best.
+    #[inline]
+    fn could_win(&self, soonest: Instant, band: u32) -> bool {
+        !self.out_of_reach(soonest) && !self.too_late(soonest, band)
+    }
+
+    /// Considers a band's tracks: first the one under the heads, which needs no switch and mostly puts the others out of
+    /// reach, then the others, to which the way is equally long.
     #[inline]
     fn consider_band(&mut self, band: u32) {
-        let tracks = self.free.tracks();
-        // The track under the head needs no switch, so it mostly has what puts the others out of reach.
-        let first = self.oracle.head().surface.min(tracks.surfaces());
-        for surface in (first..tracks.surfaces()).chain(0..first) {
-            let number = tracks.number(band, surface);
-            if self.free.on_track(number) == 0 {
-                continue;
+        let (oracle, now, surfaces) = (self.oracle, self.search.now, self.free.tracks().surfaces());
+        let there = |surface| now + oracle.travel(now, Op::Write, Head { band, surface });
+        let own = oracle.head().surface.min(surfaces - 1);
+        if self.could_win(there(own), band) {
+            self.consider_track(Head { band, surface: own }, there(own));
+        }
+        let there = there((own + 1) % surfaces);
+        for surface in (own + 1..surfaces).chain(0..own) {
+            if !self.could_win(there, band) {
+                return;
             }
-            let to = Head { band, surface };
-            let arrival = self.oracle.arrival(self.search.now, 0, to);
-            let arrival = arrival.expect("the oracle searches by track");
-            let soonest = self.search.now + arrival.travel;
-            if !self.out_of_reach(soonest) && !self.too_late(soonest, band) {
-                self.consider_track(number, band, &arrival);
-            }
+            self.consider_track(Head { band, surface }, there);
         }
     }
 
-    /// Considers the free slots of a track of which one must be the first to come under the heads.
+    /// Considers the free slots of a track of which one must be the first to come under the heads, which are `there` first.
     #[inline]
-    fn consider_track(&mut self, track: usize, band: u32, arrival: &Arrival) {
+    fn consider_track(&mut self, to: Head, there: Instant) {
+        let track = self.free.tracks().number(to.band, to.surface);
+        if self.free.on_track(track) == 0 {
+            return;
+        }
         let (free, on) = (self.free, self.free.tracks().track(track));
-        let passing = Passing::new(on, free.tracks().slot_blocks(), arrival);
+        let arrival = self.oracle.arrival(self.search.now, 0, to);
+        let arrival = arrival.expect("the oracle searches by track");
+        let passing = Passing::new(on, free.tracks().slot_blocks(), &arrival);
         let from = passing.slot;
         let Some(next) = free.next_on_track(track, from + 1) else {
             return;
@@ -322,8 +333,8 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         let is_free = |number: &u32| free.next_on_track(track, *number) == Some(*number);
         let late = passing.late(on);
         if late.is_empty() {
-            let soonest = self.search.now + arrival.travel + passing.least_wait(next);
-            if self.out_of_reach(soonest) || self.too_late(soonest, band) {
+            let soonest = there + passing.least_wait(next);
+            if !self.could_win(soonest, to.band) {
                 return;
             }
         }

@@ -112,6 +112,12 @@ impl<T: Keyed> Sorted<T> {
         Cursor { chunk, slot }
     }
 
+    /// How many items have keys below `key`: O(log n) and a look at each run before it.
+    pub fn below(&self, key: &T::Key) -> usize {
+        let Cursor { chunk, slot } = self.seek(key);
+        self.chunks[..chunk].iter().map(Vec::len).sum::<usize>() + slot
+    }
+
     /// The item at a place; none at the end.
     #[inline]
     pub fn at(&self, cursor: Cursor) -> Option<&T> {

@@ -155,13 +155,10 @@ def _leans_to_writes(options: Options, overhead_ms: float) -> Claim:
 def _measure(options: Options, overheads_ms: Sequence[float]) -> dict[float, Sweep]:
     """Sweeps of the figure, with SATF where there is nothing but reads."""
     shares = QUICK if options.quick else SHARES
-    schedulers = [*PUBLISHED.values(), "satf"]
-    # SATF runs at all shares because that takes less time than to age the slots once more for it.
-    found = sweeps("read_share", options, overheads_ms, schedulers, shares, depth=64)
-    for sweep in found.values():
-        sweep.rows = {
-            point: row for point, row in sweep.rows.items() if point[0] != "satf" or point[1] == 1.0
-        }
+    found = sweeps("read_share", options, overheads_ms, PUBLISHED.values(), shares, depth=64)
+    peers = sweeps("read_share", options, overheads_ms, ["satf"], [1.0], depth=64)
+    for overhead, peer in peers.items():
+        found[overhead].rows.update(peer.rows)
     return found
 
 

@@ -129,56 +129,74 @@ impl Map {
     }
 }
 
-/// What every slot of a drive is used for, counted anew.
-pub(super) struct Uses {
+/// Which slots of a drive are used, counted anew.
+pub(super) struct Uses<'a> {
     drive: DriveId,
-    uses: Vec<Use>,
+    free: &'a FreeMap,
+    /// Free ones, and those found to hold something.
+    known: Bits,
+    /// Copies' fixed places, whether they lie there or not.
+    homes: Bits,
     counted: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Unknown,
-    Free,
-    /// Some copy's fixed place, whether that lies there or not.
-    Home,
-    Taken,
-}
-
-impl Uses {
-    pub(super) fn new(map: &Map, drive: DriveId) -> Uses {
-        let free = &map.free[drive.index()];
+impl Uses<'_> {
+    pub(super) fn new(map: &Map, drive: DriveId) -> Uses<'_> {
+        let (free, all) = (&map.free[drive.index()], &map.homes[drive.index()]);
         free.audit();
-        let mut uses = vec![Use::Unknown; free.tracks().slots() as usize];
-        free.iter()
-            .for_each(|slot| uses[slot.0 as usize] = Use::Free);
-        let mut counted = free.free();
-        for home in &map.homes[drive.index()] {
-            let was = std::mem::replace(&mut uses[home.0 as usize], Use::Home);
-            assert!(was == Use::Unknown, "a home on {drive:?} is free");
-            counted += 1;
+        let slots = free.tracks().slots() as usize;
+        let (mut known, mut homes) = (Bits::new(slots), Bits::new(slots));
+        free.iter().for_each(|slot| _ = known.set(slot));
+        for home in all {
+            assert!(!known.has(*home), "a home on {drive:?} is free");
+            homes.set(*home);
         }
         Uses {
             drive,
-            uses,
-            counted,
+            free,
+            known,
+            homes,
+            counted: free.free() + all.len() as u64,
         }
     }
 
     /// This slot holds something, or is kept for it.
     pub(super) fn take(&mut self, slot: Slot) {
-        let before = std::mem::replace(&mut self.uses[slot.0 as usize], Use::Taken);
-        match before {
-            Use::Unknown => self.counted += 1,
-            Use::Home => self.uses[slot.0 as usize] = Use::Home,
-            Use::Free => panic!("a free slot of {:?} is used", self.drive),
-            Use::Taken => panic!("a slot of {:?} is used twice", self.drive),
+        let drive = self.drive;
+        if self.homes.has(slot) {
+            // A copy that lies at home may be on its way there again.
+            return;
         }
+        if !self.known.set(slot) {
+            assert!(!self.free.has(slot), "a free slot of {drive:?} is used");
+            panic!("a slot of {drive:?} is used twice");
+        }
+        self.counted += 1;
     }
 
     /// All slots in use were found.
     pub(super) fn finish(self, all: u64) {
         assert_eq!(self.counted, all, "a slot of {:?} got lost", self.drive);
+    }
+}
+
+/// A set of slots.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(slots: usize) -> Bits {
+        Bits(vec![0; slots.div_ceil(64)])
+    }
+
+    fn has(&self, slot: Slot) -> bool {
+        self.0[(slot.0 / 64) as usize] >> (slot.0 % 64) & 1 == 1
+    }
+
+    /// Adds a slot; false if it was there.
+    fn set(&mut self, slot: Slot) -> bool {
+        let new = !self.has(slot);
+        self.0[(slot.0 / 64) as usize] |= 1 << (slot.0 % 64);
+        new
     }
 }
 

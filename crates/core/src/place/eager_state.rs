@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::eager_log::{Region, reserve};
 use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
-use crate::io::{Command, Cost, DriveDone};
+use crate::io::{Command, Cost, DriveDone, Head};
 use crate::registry::{ConfigError, Env, Knob};
 use crate::request::{Op, Status};
 use crate::rng::Rng;
@@ -228,7 +228,7 @@ impl Disk {
             };
             oracle.started(now, &command);
             now = foresight.end;
-            oracle.observed(now, &done(&command));
+            oracle.observed(now, &done(&command, foresight.head));
             self.free.take(landing.slot);
             let granule = self.homes + rng.below(moving as u64) as usize;
             let old = std::mem::replace(&mut self.slots[granule], landing.slot);
@@ -252,8 +252,8 @@ impl Disk {
     }
 }
 
-/// A completion that tells nothing but that.
-fn done(command: &Command) -> DriveDone {
+/// A completion that tells nothing but that, and where the heads are.
+fn done(command: &Command, head: Head) -> DriveDone {
     let Command { io, op, at, len } = *command;
     DriveDone {
         io,
@@ -262,7 +262,7 @@ fn done(command: &Command) -> DriveDone {
         len,
         status: Status::Done,
         cost: Cost::default(),
-        head: None,
+        head: Some(head),
     }
 }
 

@@ -88,6 +88,9 @@ impl Striping {
 
     /// The column of a block (or granule) of the volume, and its number there.
     pub(super) fn place(&self, block: u64) -> (u64, u64) {
+        if self.columns == 1 {
+            return (0, block);
+        }
         let unit = block / self.unit;
         let row = unit / self.columns;
         (unit % self.columns, row * self.unit + block % self.unit)

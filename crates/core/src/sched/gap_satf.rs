@@ -28,8 +28,9 @@
 //! the same after the write. So few reads among many writes wait until the arm comes by, as in SATF-EW. Here pressure
 //! may be as high as 5/4, as the mean is one of slots near enough to be taken, and would fall and fall.
 //!
-//! An I/O that has waited beyond the age limit goes first, so that no class starves the other: a write to the nearest
-//! slot, a read with its gap.
+//! Once an I/O has waited beyond the age limit, it and all others that have waited half as long go first, in the same order
+//! among themselves as ever, and what came later only into their gaps. So no class starves the other; and where many wait
+//! long, they are still served in good order: the oldest one by one would come in none, and all would wait longer.
 //!
 //! That a write should be priced against the next read is left open in Zhang, Yu, Krishnamurthy and Wang, FAST 2002; the
 //! gaps are those of Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search for a slot that stops at what a
@@ -40,7 +41,7 @@ use crate::contract::{Next, Scheduler, View};
 use crate::io::{Candidate, Io};
 use crate::registry::{Knob, Knobs, Spec};
 use crate::request::Op;
-use crate::search::{self, Landing};
+use crate::search::{self, Choice, Landing};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Duration, Instant};
 
@@ -67,6 +68,9 @@ impl Mean {
         self.0.unwrap_or(value)
     }
 }
+
+/// Behind all that wait, in order of arrival.
+const EVERYONE: u64 = u64::MAX;
 
 /// A read in order of arrival.
 #[derive(Clone, Copy)]
@@ -103,7 +107,7 @@ impl Pressure {
         if self.squared == 0 {
             return time;
         }
-        let wait = time - view.oracle.travel(read.op, &read.place);
+        let wait = time - view.oracle.travel(view.now, read.op, read.place.head());
         let fill = nanoseconds(wait).min(self.time);
         time - Duration((fill * self.squared.min(self.of) / self.of).cast_unsigned())
     }
@@ -123,6 +127,8 @@ struct GapSatf {
     age_limit: Duration,
     waiting: Waiting,
     by_age: Sorted<Elder>,
+    /// Whose turn it is: what came before this one.
+    turn: u64,
     /// The read that goes next, fixed before writes are inserted.
     planned: Option<Candidate>,
     /// What a write takes from its start to its end.
@@ -137,36 +143,73 @@ impl GapSatf {
             age_limit: knobs.duration_ms("age_limit_ms"),
             waiting: Waiting::default(),
             by_age: Sorted::default(),
+            turn: EVERYONE,
             planned: None,
             of_write: Mean::default(),
             of_read: Mean::default(),
         }
     }
 
+    /// Lets those go first that have waited for half the limit, once one has waited beyond it, until all of them are gone.
+    fn take_turns(&mut self, now: Instant) {
+        let read = self.by_age.first();
+        let read = read.map(|elder| (elder.read.sequence, elder.arrived));
+        let write = self.waiting.open().front();
+        let write = write.map(|open| (open.sequence, open.arrived));
+        let Some((first, arrived)) = read.into_iter().chain(write).min() else {
+            return;
+        };
+        if first >= self.turn {
+            self.turn = EVERYONE;
+        }
+        if self.turn == EVERYONE && arrived + self.age_limit <= now {
+            let old = |arrived: Instant| arrived + Duration(self.age_limit.0 / 2) <= now;
+            let reads = self.by_age.iter().take_while(|elder| old(elder.arrived));
+            let writes = self.waiting.open().iter();
+            let writes = writes.take_while(|open| old(open.arrived));
+            let reads = reads.map(|elder| elder.read.sequence);
+            let last = reads.chain(writes.map(|open| open.sequence)).max();
+            self.turn = 1 + last.expect("one waits too long");
+        }
+    }
+
+    /// Of those whose turn it is.
     fn pressure(&self) -> Pressure {
-        let writes = self.waiting.open_len() as i64;
+        let open = self.waiting.open();
+        let writes = open.partition_point(|open| open.sequence < self.turn);
+        let reads = self.by_age.below(&self.turn);
+        let (writes, reads) = (writes as i64, reads as i64);
         Pressure {
             squared: writes * writes,
-            of: self.waiting.len() as i64,
+            of: writes + reads,
             time: self.of_write.or(0) * writes,
         }
     }
 
-    /// What has waited beyond the limit goes first.
-    fn expired(&mut self, view: &View<'_>) -> Option<Next> {
-        let late = |arrived: Instant| arrived + self.age_limit <= view.now;
-        let read = self.by_age.first().filter(|elder| late(elder.arrived));
-        let read = read.map(|elder| elder.read);
-        let write = self.waiting.oldest_open().filter(|open| late(open.arrived));
-        let older = |sequence: u64| read.is_none_or(|read| sequence < read.sequence);
-        if write.is_some_and(|write| older(write.sequence))
-            && let Some(landing) = self.waiting.landing(view, Instant::NEVER)
-        {
+    /// The best read of those whose turn it is.
+    fn best(&self, view: &View<'_>, pressure: &Pressure) -> Option<Choice> {
+        let price = |read: &Candidate| match read.sequence < self.turn {
+            true => pressure.price(view, read),
+            false => Duration::MAX,
+        };
+        let best = search::least(view.oracle, &self.waiting.fixed, price)?;
+        (best.time < Duration::MAX).then_some(best)
+    }
+
+    /// What goes next of those whose turn it is, or before it.
+    fn choose(&mut self, view: &View<'_>) -> Option<Next> {
+        let pressure = self.pressure();
+        let Some(best) = self.best(view, &pressure) else {
+            let landing = self.waiting.landing(view, Instant::NEVER)?;
             return Some(self.place(landing, Self::takes(view, landing)));
-        }
-        let read = read?;
-        self.waiting.fixed.take(&read.key());
-        Some(self.go_on(view, read))
+        };
+        let price = nanoseconds(best.time);
+        let relief = self.relieve(view, &pressure, price);
+        relief.or_else(|| {
+            self.of_read.learn(price);
+            let read = self.waiting.fixed.remove(best.cursor);
+            Some(self.go_on(view, read))
+        })
     }
 
     /// A write by itself, if it does not take too long.
@@ -229,25 +272,14 @@ impl Scheduler for GapSatf {
         if let Some(read) = self.planned.take() {
             return self.go_on(view, read);
         }
-        if let Some(next) = self.expired(view) {
-            return next;
+        self.take_turns(view.now);
+        let next = self.choose(view);
+        if next.is_some() || self.turn == EVERYONE {
+            return next.unwrap_or(Next::Empty);
         }
-        let pressure = self.pressure();
-        let reads = &self.waiting.fixed;
-        let best = search::least(view.oracle, reads, |read| pressure.price(view, read));
-        let Some(best) = best else {
-            return match self.waiting.landing(view, Instant::NEVER) {
-                Some(landing) => self.place(landing, Self::takes(view, landing)),
-                None => Next::Empty,
-            };
-        };
-        let price = nanoseconds(best.time);
-        if let Some(write) = self.relieve(view, &pressure, price) {
-            return write;
-        }
-        self.of_read.learn(price);
-        let read = self.waiting.fixed.remove(best.cursor);
-        self.go_on(view, read)
+        // It is the turn of writes, and nothing is free for them.
+        self.turn = EVERYONE;
+        self.choose(view).unwrap_or(Next::Empty)
     }
 
     fn len(&self) -> usize {
@@ -270,7 +302,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         "age_limit_ms",
         5_000,
         1..=3_600_000,
-        "milliseconds after which an I/O goes before all others",
+        "milliseconds after which an I/O, with those half as old, goes before all others",
     )],
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };

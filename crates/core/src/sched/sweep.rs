@@ -89,19 +89,14 @@ impl Waiting {
         self.fixed.len() + self.open.len()
     }
 
-    /// Open writes that wait.
-    pub(super) fn open_len(&self) -> usize {
-        self.open.len()
-    }
-
     /// Whether an open write waits.
     pub(super) fn has_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// The open write that has waited longest.
-    pub(super) fn oldest_open(&self) -> Option<&Open> {
-        self.open.front()
+    /// Open writes that wait, in order of arrival.
+    pub(super) fn open(&self) -> &VecDeque<Open> {
+        &self.open
     }
 
     /// What has an address and is reached soonest.

@@ -7,7 +7,7 @@ use nearslot_core::contract::{Blueprint, Oracle};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot, Tracks};
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{Candidate, Command};
+use nearslot_core::io::{Candidate, Command, Head};
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::search::{self, Search, Sweep, Then};
@@ -46,13 +46,31 @@ fn for_all(case: Case<'_>) {
 }
 
 #[test]
+fn all_surfaces_but_that_of_the_heads_are_equally_far() {
+    for_all(&|oracle, blueprint, now, rng| {
+        let band = rng.below(oracle.bands().into()) as u32;
+        let own = oracle.head().surface;
+        let Ok(tracks) = blueprint.tracks(Blocks(1)) else {
+            return;
+        };
+        let surfaces = (0..tracks.surfaces()).filter(|surface| *surface != own);
+        let heads = surfaces.map(|surface| Head { band, surface });
+        let known = heads.filter(|to| oracle.arrival(now, 0, *to).is_some());
+        let mut ways = known.map(|to| oracle.travel(now, Op::Write, to));
+        if let Some(first) = ways.next() {
+            assert!(ways.all(|way| way == first), "band {band}: not {first} all");
+        }
+    });
+}
+
+#[test]
 fn reach_bounds_travel_and_travel_bounds_position() {
     for_all(&|oracle, blueprint, now, rng| {
         for op in [Op::Read, Op::Write] {
             let place = oracle.locate(Pba(rng.below(blueprint.capacity().0)));
             assert!(place.band < oracle.bands(), "a place beyond the last band");
             let reach = oracle.reach(oracle.head().band.abs_diff(place.band));
-            let travel = oracle.travel(op, &place);
+            let travel = oracle.travel(now, op, place.head());
             let position = oracle.position(now, op, &place);
             assert!(reach <= travel, "{reach} is no lower bound of {travel}");
             assert!(

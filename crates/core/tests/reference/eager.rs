@@ -257,6 +257,8 @@ struct GapSatf {
     age_limit: Duration,
     upward: bool,
     planned: Option<IoId>,
+    /// By sequence, those that go before all others since one of them had waited too long.
+    turn: Vec<u64>,
     /// Means of what writes take, and of the prices of reads.
     of_write: Option<i64>,
     of_read: Option<i64>,
@@ -268,6 +270,7 @@ impl GapSatf {
             age_limit,
             upward: true,
             planned: None,
+            turn: Vec::new(),
             of_write: None,
             of_read: None,
         }
@@ -278,13 +281,13 @@ impl GapSatf {
         *mean = Some(old + (value - old) / 64);
     }
 
-    /// Way and wait, less what writes fill of the wait as far as they press.
-    fn price(&self, queue: &Queue, writes: i64, read: usize, view: &View<'_>) -> i64 {
+    /// Way and wait, less what writes fill of the wait as far as they press: how many of how many they are.
+    fn price(&self, queue: &Queue, pressure: (i64, i64), read: usize, view: &View<'_>) -> i64 {
+        let (writes, all) = pressure;
         let io = &queue[read];
         let time = view.oracle.position(view.now, io.op, &io.place).0 as i64;
-        let way = view.oracle.travel(io.op, &io.place).0 as i64;
+        let way = view.oracle.travel(view.now, io.op, io.place.head()).0 as i64;
         let fill = (time - way).min(writes * self.of_write.unwrap_or(0));
-        let all = queue.len() as i64;
         time - fill * (writes * writes).min(all) / all
     }
 
@@ -327,19 +330,25 @@ impl Definition for GapSatf {
             let planned = queue.iter().position(|io| io.id == id);
             return self.go_on(queue, view, planned.expect("it waits still"), write);
         }
-        let eldest = (0..queue.len()).min_by_key(|index| queue[*index].sequence);
-        let eldest = eldest.expect("something waits");
-        let expired = queue[eldest].arrived + self.age_limit <= view.now;
-        if expired && !queue[eldest].open {
-            return self.go_on(queue, view, eldest, write);
+        let waits = |sequence: &u64| queue.iter().any(|io| io.sequence == *sequence);
+        self.turn.retain(waits);
+        let waited = |io: &&Io, limit: Duration| io.arrived + limit <= view.now;
+        if self.turn.is_empty() && queue.iter().any(|io| waited(&io, self.age_limit)) {
+            let old = |io: &&Io| waited(io, Duration(self.age_limit.0 / 2));
+            self.turn = queue.iter().filter(old).map(|io| io.sequence).collect();
         }
-        if expired || reads.is_empty() {
+        let goes =
+            |index: &usize| self.turn.is_empty() || self.turn.contains(&queue[*index].sequence);
+        let all = (0..queue.len()).filter(goes).count() as i64;
+        let reads: Vec<usize> = reads.into_iter().filter(goes).collect();
+        let writes: Vec<usize> = writes.into_iter().filter(goes).collect();
+        if reads.is_empty() {
             let landing = sweep(&mut self.upward, view).expect("half are free");
             return self.place(queue, view, write.expect("one waits"), landing);
         }
         let pressing = writes.len() as i64;
         let price = |read: &usize| {
-            let price = self.price(queue, pressing, *read, view);
+            let price = self.price(queue, (pressing, all), *read, view);
             (price, queue[*read].sequence)
         };
         let best = reads.iter().copied().min_by_key(price);
@@ -347,7 +356,6 @@ impl Definition for GapSatf {
         let (price, _) = price(&best);
         // A write may take as long as usual, and a third of what this read is dearer than usual, as far as writes press.
         let usual = self.of_write.unwrap_or(price) + (price - self.of_read.unwrap_or(price)) / 3;
-        let all = queue.len() as i64;
         let most = usual * (pressing * pressing).min(all * 5 / 4) / all;
         if let Some(write) = write
             && most >= 0

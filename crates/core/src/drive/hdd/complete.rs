@@ -130,14 +130,8 @@ impl Oracle for CompleteOracle {
                 .position(ready, self.freed.head, op, place)
     }
 
-    fn travel(&self, op: Op, place: &Place) -> Duration {
-        let to = Head {
-            band: place.band,
-            surface: place.surface,
-        };
+    fn travel(&self, now: Instant, op: Op, to: Head) -> Duration {
         let movement = self.twin.mechanics.movement(self.freed.head, to, op);
-        // Asked about the instant of the last decision.
-        let now = self.now.unwrap_or(self.twin.now);
         self.ready(now, op).since(now) + movement
     }
 
@@ -175,9 +169,8 @@ impl Oracle for CompleteOracle {
     }
 
     fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
-        let delay = self.ready(now, Op::Write).since(now);
-        let mechanics = &self.twin.mechanics;
-        Some(mechanics.arrival(now, delay, late, self.freed.head, to))
+        let (ready, mechanics) = (self.ready(now, Op::Write), &self.twin.mechanics);
+        Some(mechanics.arrival(ready, late, self.freed.head, to))
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
@@ -259,7 +252,7 @@ mod tests {
                 oracle.advance(now);
                 let place = oracle.locate(command.at);
                 let price = oracle.position(now, op, &place);
-                let travel = oracle.travel(op, &place);
+                let travel = oracle.travel(now, op, place.head());
                 let distance = oracle.head().band.abs_diff(place.band);
                 assert!(
                     oracle.reach(distance) <= travel,

@@ -166,21 +166,13 @@ impl Mechanics {
         }
     }
 
-    /// When heads that leave `from` at `now + delay` arrive for a write, and at which angle if the platters are `late`
+    /// What passes under heads that leave `from` for a write at `begin` when they arrive, if the platters are `late`
     /// nanoseconds behind.
     #[inline]
-    pub fn arrival(
-        &self,
-        now: Instant,
-        delay: Duration,
-        late: i64,
-        from: Head,
-        to: Head,
-    ) -> Arrival {
+    pub fn arrival(&self, begin: Instant, late: i64, from: Head, to: Head) -> Arrival {
         let movement = self.movement(from, to, Op::Write);
-        let phase = self.spindle.phase_late(now + delay, late);
+        let phase = self.spindle.phase_late(begin, late);
         Arrival {
-            travel: delay + movement,
             angle: self.spindle.after(phase, movement).angle(),
             turn: self.spindle.revolution(),
         }

@@ -266,8 +266,8 @@ impl Oracle for ExactOracle {
         self.overhead + self.mechanics.position(begin, self.head, op, place)
     }
 
-    fn travel(&self, op: Op, place: &Place) -> Duration {
-        self.overhead + self.mechanics.movement(self.head, place.head(), op)
+    fn travel(&self, _now: Instant, op: Op, to: Head) -> Duration {
+        self.overhead + self.mechanics.movement(self.head, to, op)
     }
 
     fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
@@ -289,10 +289,8 @@ impl Oracle for ExactOracle {
     }
 
     fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
-        let arrival = self
-            .mechanics
-            .arrival(now, self.overhead, late, self.head, to);
-        Some(arrival)
+        let begin = now + self.overhead;
+        Some(self.mechanics.arrival(begin, late, self.head, to))
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {

@@ -76,12 +76,12 @@ impl Oracle for Distance {
         }
     }
 
-    fn position(&self, _now: Instant, _op: Op, place: &Place) -> Duration {
-        Duration(self.last.distance(self.block(place.band, place.surface)).0)
+    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        self.travel(now, op, place.head())
     }
 
-    fn travel(&self, op: Op, place: &Place) -> Duration {
-        self.position(Instant::ZERO, op, place)
+    fn travel(&self, _now: Instant, _op: Op, to: Head) -> Duration {
+        Duration(self.last.distance(self.block(to.band, to.surface)).0)
     }
 
     /// A nanosecond a block, as all prices here; the way alone.

@@ -83,7 +83,7 @@ impl Oracle for Noisy {
         let Some(turn) = self.revolution else {
             return truth;
         };
-        let travel = self.truth.travel(op, place);
+        let travel = self.truth.travel(now, op, place.head());
         travel + self.believed(truth - travel, turn, place.head())
     }
 
@@ -117,8 +117,8 @@ impl Oracle for Noisy {
         }
     }
 
-    fn travel(&self, op: Op, place: &Place) -> Duration {
-        self.truth.travel(op, place)
+    fn travel(&self, now: Instant, op: Op, to: Head) -> Duration {
+        self.truth.travel(now, op, to)
     }
 
     fn started(&mut self, now: Instant, command: &Command) {
