@@ -137,7 +137,7 @@ def run(options: Options) -> Outcome:
             published="not published",
             found=f"99.9 % of all waits at any point are below {wait:.0f} ms",
             holds=wait < 10_000,
-            note="age limit 5 s: once an I/O has waited so long, all that waited half as long go first",
+            note="age limit 5 s: what has waited so long goes first, and what waited half as long",
         ),
         _lead_and_dilution(rows),
     ]

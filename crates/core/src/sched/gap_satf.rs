@@ -22,11 +22,12 @@
 //! whose arm goes no farther. No slot is searched for the price, nor is it counted how many would fit: over many gaps the
 //! mean time of a write tells as much as a search before every read, for a fraction of the time.
 //!
-//! Where gaps do not suffice, since reads are few or slots rare, a write goes by itself. It may take as long as writes
-//! take in the mean, times the pressure. That is longer when even the best read is dearer than reads were of late, and
-//! shorter when it is cheaper, but only by a third of the difference: most of what makes it dear is its distance, which is
-//! the same after the write. So few reads among many writes wait until the arm comes by, as in SATF-EW. Here pressure
-//! may be as high as 5/4, as the mean is one of slots near enough to be taken, and would fall and fall.
+//! Where gaps do not suffice, since reads are few or slots rare, a write goes by itself. But while they suffice, that would be
+//! time lost, and the two differ by little: so only from a pressure of 2 on, beyond what chance brings. Then it may take as
+//! long as writes take in the mean, and a quarter more, since the mean is one of slots near enough to be taken, and would
+//! fall and fall. That is longer when even the best read is dearer than reads were of late, and shorter when it is cheaper, but
+//! only by a third of the difference: most of what makes it dear is its distance, which is the same after the write. So
+//! few reads among many writes wait until the arm comes by, as in SATF-EW.
 //!
 //! Once an I/O has waited beyond the age limit, it and all others that have waited half as long go first, in the same order
 //! among themselves as ever, and what came later only into their gaps. So no class starves the other; and where many wait
@@ -51,8 +52,11 @@ const MEMORY: i64 = 64;
 /// Of what makes a read dearer than others, one part in so many is gone after a write.
 const PASSING: i64 = 3;
 
-/// The highest pressure at which a write goes by itself, as a fraction.
-const HIGH: (i64, i64) = (5, 4);
+/// The pressure from which on a write goes by itself.
+const RELIEF: i64 = 2;
+
+/// What it may take then, of what writes take in the mean.
+const BEARABLE: (i64, i64) = (5, 4);
 
 /// Mean of what was of late, in nanoseconds.
 #[derive(Clone, Copy, Default)]
@@ -110,11 +114,6 @@ impl Pressure {
         let wait = time - view.oracle.travel(view.now, read.op, read.place.head());
         let fill = nanoseconds(wait).min(self.time);
         time - Duration((fill * self.squared.min(self.of) / self.of).cast_unsigned())
-    }
-
-    /// What a write by itself may take, if it usually takes so much.
-    fn bearable(&self, usual: i64) -> i64 {
-        usual * self.squared.min(self.of * HIGH.0 / HIGH.1) / self.of
     }
 }
 
@@ -212,10 +211,14 @@ impl GapSatf {
         })
     }
 
-    /// A write by itself, if it does not take too long.
+    /// A write by itself, if they press and it does not take too long.
     fn relieve(&mut self, view: &View<'_>, pressure: &Pressure, price: i64) -> Option<Next> {
+        if pressure.squared < RELIEF * pressure.of {
+            return None;
+        }
         let excess = price - self.of_read.or(price);
-        let most = pressure.bearable(self.of_write.or(price) + excess / PASSING);
+        let usual = self.of_write.or(price) + excess / PASSING;
+        let most = usual * BEARABLE.0 / BEARABLE.1;
         let before = view.now + Duration(u64::try_from(most).ok()?);
         let landing = self.waiting.landing(view, before)?;
         let takes = Self::takes(view, landing);
