@@ -26,7 +26,7 @@
 //! time lost, and the two differ by little: so only from a pressure of 2 on, beyond what chance brings. Then it may take as
 //! long as writes take in the mean, and a quarter more, since the mean is one of slots near enough to be taken, and would
 //! fall and fall. That is longer when even the best read is dearer than reads were of late, and shorter when it is cheaper, but
-//! only by a third of the difference: most of what makes it dear is its distance, which is the same after the write. So
+//! only by a fifth of the difference: most of what makes it dear is its distance, which is the same after the write. So
 //! few reads among many writes wait until the arm comes by, as in SATF-EW.
 //!
 //! Once an I/O has waited beyond the age limit, it and all others that have waited half as long go first, in the same order
@@ -50,7 +50,7 @@ use crate::units::{Duration, Instant};
 const MEMORY: i64 = 64;
 
 /// Of what makes a read dearer than others, one part in so many is gone after a write.
-const PASSING: i64 = 3;
+const PASSING: i64 = 5;
 
 /// The pressure from which on a write goes by itself.
 const RELIEF: i64 = 2;

@@ -354,8 +354,8 @@ impl Definition for GapSatf {
         let best = reads.iter().copied().min_by_key(price);
         let best = best.expect("a read waits");
         let (price, _) = price(&best);
-        // If writes press, one may take as long as usual, and a third of what this read is dearer than usual; and a quarter more.
-        let usual = self.of_write.unwrap_or(price) + (price - self.of_read.unwrap_or(price)) / 3;
+        // If writes press, one may take as long as usual, and a fifth of what this read is dearer than usual; and a quarter more.
+        let usual = self.of_write.unwrap_or(price) + (price - self.of_read.unwrap_or(price)) / 5;
         let most = usual * 5 / 4;
         if let Some(write) = write
             && pressing * pressing >= 2 * all
