@@ -160,7 +160,7 @@ def draw(outcome: Outcome, path: Path) -> None:
     overheads, dilutions, depths, shares = (
         sorted({point[index] for point in margins}) for index in range(4)
     )
-    figure = Figure(figsize=(3 * len(dilutions), 2.6 * len(overheads)), layout="constrained")
+    figure = Figure(figsize=(3 * len(dilutions), 1.9 * len(overheads)), layout="constrained")
     panels = figure.subplots(len(overheads), len(dilutions), squeeze=False)
     for line, overhead in zip(panels, overheads, strict=True):
         for panel, dilution in zip(line, dilutions, strict=True):
@@ -168,7 +168,9 @@ def draw(outcome: Outcome, path: Path) -> None:
                 [100 * margins[overhead, dilution, depth, share].value for share in shares]
                 for depth in depths
             ]
-            image = panel.imshow(values, origin="lower", cmap="RdBu", vmin=-12, vmax=12)
+            image = panel.imshow(
+                values, origin="lower", cmap="RdBu", vmin=-12, vmax=12, aspect="auto"
+            )
             panel.set_title(f"overhead {overhead:g} ms, dilution {dilution:g}", fontsize=8)
             panel.set_xticks(range(len(shares)), [f"{share:g}" for share in shares], fontsize=5)
             panel.set_yticks(range(len(depths)), [f"{depth:g}" for depth in depths], fontsize=6)
