@@ -303,15 +303,15 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         let (oracle, now, surfaces) = (self.oracle, self.search.now, self.free.tracks().surfaces());
         let there = |surface| now + oracle.travel(now, Op::Write, Head { band, surface });
         let own = oracle.head().surface.min(surfaces - 1);
-        if self.could_win(there(own), band) {
-            self.consider_track(Head { band, surface: own }, there(own));
+        let (unswitched, switched) = (there(own), there((own + 1) % surfaces));
+        if self.could_win(unswitched, band) {
+            self.consider_track(Head { band, surface: own }, unswitched);
         }
-        let there = there((own + 1) % surfaces);
         for surface in (own + 1..surfaces).chain(0..own) {
-            if !self.could_win(there, band) {
+            if !self.could_win(switched, band) {
                 return;
             }
-            self.consider_track(Head { band, surface }, there);
+            self.consider_track(Head { band, surface }, switched);
         }
     }
 

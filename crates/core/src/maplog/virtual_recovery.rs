@@ -6,9 +6,9 @@
 //! their places is damage.
 //!
 //! Without a tail every slot of the drives that have the log is read, and of each sector the version with the highest number is
-//! taken. The links are walked then as well, in memory: a damaged sector, of which only an older version is left, does not get away with it. The very
-//! youngest sector is the exception. Nothing links to it, so its damage is taken for the write that the power cut tore.
-//! Who cannot live with that saves the tail.
+//! taken. The links are walked then as well, in memory: a damaged sector, of which only an older version is left, does not get
+//! away with it. The very youngest sector is the exception. Nothing links to it, so its damage is taken for the write that the
+//! power cut tore. Who cannot live with that saves the tail.
 //!
 //! A slot of data that holds a copy of a map sector of this very volume (the image of a drive, stored on itself) could
 //! deceive a scan; a walk from the tail it cannot.

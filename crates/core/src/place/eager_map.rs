@@ -149,7 +149,7 @@ impl Uses<'_> {
         free.iter().for_each(|slot| _ = known.set(slot));
         for home in all {
             assert!(!known.has(*home), "a home on {drive:?} is free");
-            homes.set(*home);
+            assert!(homes.set(*home), "two copies have one home on {drive:?}");
         }
         Uses {
             drive,

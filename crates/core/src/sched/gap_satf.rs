@@ -79,8 +79,8 @@ const EVERYONE: u64 = u64::MAX;
 /// A read in order of arrival.
 #[derive(Clone, Copy)]
 struct Elder {
+    sequence: u64,
     arrived: Instant,
-    read: Candidate,
 }
 
 impl Keyed for Elder {
@@ -88,7 +88,7 @@ impl Keyed for Elder {
 
     #[inline]
     fn key(&self) -> u64 {
-        self.read.sequence
+        self.sequence
     }
 }
 
@@ -152,7 +152,7 @@ impl GapSatf {
     /// Lets those go first that have waited for half the limit, once one has waited beyond it, until all of them are gone.
     fn take_turns(&mut self, now: Instant) {
         let read = self.by_age.first();
-        let read = read.map(|elder| (elder.read.sequence, elder.arrived));
+        let read = read.map(|elder| (elder.sequence, elder.arrived));
         let write = self.waiting.open().front();
         let write = write.map(|open| (open.sequence, open.arrived));
         let Some((first, arrived)) = read.into_iter().chain(write).min() else {
@@ -166,7 +166,7 @@ impl GapSatf {
             let reads = self.by_age.iter().take_while(|elder| old(elder.arrived));
             let writes = self.waiting.open().iter();
             let writes = writes.take_while(|open| old(open.arrived));
-            let reads = reads.map(|elder| elder.read.sequence);
+            let reads = reads.map(|elder| elder.sequence);
             let last = reads.chain(writes.map(|open| open.sequence)).max();
             self.turn = 1 + last.expect("one waits too long");
         }
@@ -257,8 +257,8 @@ impl Scheduler for GapSatf {
         self.waiting.insert(io);
         if !io.open {
             self.by_age.insert(Elder {
+                sequence: io.sequence,
                 arrived: io.arrived,
-                read: Candidate::from(io),
             });
         }
     }
