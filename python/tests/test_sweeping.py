@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import multiprocessing
 import os
 import signal
@@ -225,24 +226,34 @@ def test_a_file_is_there_whole_or_not_at_all(
     assert out.read_bytes() == expected
 
 
-def test_ctrl_c_keeps_what_was_finished(small: Scenario, expected: bytes, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_was_finished(
+    small: Scenario, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "runs.parquet"
+    begun, told = itertools.count(1), threading.Event()
+    real = sweeping._run_task
+
+    def fourth_waits(task: Any) -> Any:  # noqa: ANN401
+        if next(begun) == 4:
+            assert told.wait(60)
+        return real(task)
 
     def stop(finished: int, planned: int) -> None:
         assert planned == 8
         if finished == 3:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="runs are finished and kept") as caught:
-        sweep(small, vary=VARY, out=out, workers=1, progress=stop)
+    with monkeypatch.context() as patched:
+        patched.setattr(sweeping, "_run_task", fourth_waits)
+        with pytest.raises(Interrupted, match="3 of 8 runs are finished and kept") as caught:
+            sweep(small, vary=VARY, out=out, workers=1, progress=stop)
+        told.set()
     swept = caught.value.swept
     assert swept is not None
-    assert swept.runs_planned == 8
-    # The next run may have been finished while this one was kept.
-    assert 3 <= len(swept) < 8
+    assert (len(swept), swept.runs_planned) == (3, 8)
     assert swept.table["label"][0].as_py() == "sched=fcfs workload.depth=1 seed=1"
     assert not out.exists()
-    assert sweep(small, vary=VARY, out=out).reused >= len(swept)
+    assert sweep(small, vary=VARY, out=out).reused == 3
     assert out.read_bytes() == expected
 
 
