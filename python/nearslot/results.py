@@ -228,18 +228,15 @@ class _Found:
     warnings: list[str]
 
 
-class Requests:
-    """One row per request of every run, in the order of the answers within a run.
-
-    Columns: ``run`` (label), ``op``, ``warmup``, ``id`` (order of arrival), ``stream``, ``lba`` and
-    ``blocks`` (of 512 bytes), ``arrival_ns``, ``start_ns`` (on the drive), ``completion_ns``, and
-    what the drive spent: ``seek_ns``, ``rotation_ns``, ``transfer_ns``, ``overhead_ns``.
+class Rows:
+    """Rows of every run, run by run.
 
     The rows lie in a temporary file that lives as long as this object or the results; they are
-    decoded as they are asked for.
+    decoded as they are asked for. Goes into ``polars.DataFrame(x)``,
+    ``pandas.DataFrame.from_arrow(x)`` and ``pyarrow.table(x)``.
     """
 
-    def __init__(self, native: _native.Requests) -> None:
+    def __init__(self, native: _native.Rows) -> None:
         """Made by `Results`."""
         self._native = native
 
@@ -256,7 +253,7 @@ class Requests:
         return self._native.stream()
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes the rows to a file, as ``--requests`` of the command does.
+        """Writes the rows to a file, as ``--requests`` and ``--commands`` of the command do.
 
         Raises:
             InputError: It cannot be written.
@@ -302,8 +299,13 @@ class Results:
         return self.runs[self.ranking[0].run]
 
     @property
-    def requests(self) -> Requests:
-        """One row per request.
+    def requests(self) -> Rows:
+        """One row per request, in the order of the answers.
+
+        Columns: ``run`` (label), ``op``, ``warmup``, ``id`` (order of arrival), ``stream``, ``lba``
+        and ``blocks`` (of 512 bytes), ``arrival_ns``, ``start_ns`` (on the drive),
+        ``completion_ns``, and what the drive spent: ``seek_ns``, ``rotation_ns``, ``transfer_ns``,
+        ``overhead_ns``.
 
         Raises:
             InputError: They were not asked for.
@@ -311,7 +313,26 @@ class Results:
         native = self._native.requests()
         if native is None:
             raise InputError("rows of requests were not kept: ask for them with requests=True")
-        return Requests(native)
+        return Rows(native)
+
+    @property
+    def commands(self) -> Rows:
+        """One row per command of a drive, in the order in which they ended.
+
+        Columns: ``run`` (label), ``op``, ``open`` (its address was bound when it started),
+        ``drive``, ``pba`` and ``blocks`` (of 512 bytes), ``band`` (cylinder), ``start_ns``,
+        ``overhead_ns``, ``seek_ns``, ``rotation_ns``, ``transfer_ns``, ``waiting`` (other I/Os that
+        waited for the drive then), ``request`` (that it belongs to; none if a placement gave it for
+        itself), ``lba`` (the volume's first block that it moved, if any) and ``free_slots`` (of the
+        drive, where a placement keeps a map of them).
+
+        Raises:
+            InputError: They were not asked for.
+        """
+        native = self._native.commands()
+        if native is None:
+            raise InputError("rows of commands were not kept: ask for them with commands=True")
+        return Rows(native)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON of the command as plain data, without series."""

@@ -61,6 +61,7 @@ def run(
     load: Scenario | Files,
     *,
     requests: bool = False,
+    commands: bool = False,
     series: bool = True,
     reading: Reading | None = None,
 ) -> Outcome:
@@ -69,6 +70,7 @@ def run(
     Args:
         load: A scenario, a scenario file (``*.toml``), or files of a trace for all defaults.
         requests: Keep a row per request (`Results.requests`).
+        commands: Keep a row per command of a drive (`Results.commands`).
         series: Keep what plots need.
         reading: How the trace's files are read, where they leave it open.
 
@@ -79,7 +81,13 @@ def run(
         Interrupted: Ctrl-C.
     """
     native = _simulate(
-        scenario_of(load), {}, reading=reading, jobs=None, series=series, requests=requests
+        scenario_of(load),
+        {},
+        reading=reading,
+        jobs=None,
+        series=series,
+        requests=requests,
+        commands=commands,
     )
     return Outcome(native)
 
@@ -90,6 +98,7 @@ def compare(
     vary: Mapping[str, Iterable[object]] | None = None,
     jobs: int | None = None,
     requests: bool = False,
+    commands: bool = False,
     series: bool = True,
     reading: Reading | None = None,
 ) -> Results:
@@ -103,6 +112,7 @@ def compare(
             `SCHEDULERS_DEFAULT`, and a scenario is run as it is.
         jobs: Runs at a time; one per core when left out. It changes nothing but the time.
         requests: Keep a row per request of every run (`Results.requests`).
+        commands: Keep a row per command of a drive, of every run (`Results.commands`).
         series: Keep what plots need.
         reading: How the trace's files are read, where they leave it open.
 
@@ -119,6 +129,7 @@ def compare(
         jobs=jobs,
         series=series,
         requests=requests,
+        commands=commands,
     )
     return Results(native)
 
@@ -156,6 +167,7 @@ def _simulate(
     jobs: int | None,
     series: bool,
     requests: bool,
+    commands: bool,
 ) -> _native.Outcome:
     outcome, raised = _native.simulate(
         scenario.to_toml(),
@@ -165,6 +177,7 @@ def _simulate(
         jobs=jobs,
         series=series,
         requests=requests,
+        commands=commands,
     )
     if isinstance(raised, KeyboardInterrupt):
         results = None if outcome is None else Results(outcome)

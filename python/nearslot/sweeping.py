@@ -358,6 +358,7 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
             jobs=1,
             series=False,
             requests=False,
+            commands=False,
         )
         if raised is not None:
             raise raised

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import nearslot
-from nearslot import InputError, Scenario
+from nearslot import InputError, Scenario, part
 
 
 @pytest.fixture
@@ -67,6 +67,36 @@ def test_requests_are_the_same_in_pandas_and_parquet(
         results.requests.to_parquet(tmp_path / "nowhere" / "requests.parquet")
 
 
+def test_commands_are_what_the_drives_did() -> None:
+    scenario = Scenario(
+        workload=part("poisson", requests=1_500, read_share=0.5, rate_rps=300),
+        place=part("ew_array", dm=2, ds=1, dd=2, map="log", nvram_entries=64),
+        sched="satf_ew",
+        warmup=0,
+    )
+    results = nearslot.run(scenario, requests=True, commands=True)
+    rows = polars.DataFrame(results.commands)
+    assert len(results.commands) == rows.height > 1_500
+    parts = ("overhead_ns", "seek_ns", "rotation_ns", "transfer_ns")
+    ends = rows.with_columns(end_ns=polars.sum_horizontal("start_ns", *parts))
+    # A drive does one thing at a time, and they are all in the utilisation.
+    for _, own in ends.group_by("drive"):
+        ordered = own.sort("start_ns")
+        assert (ordered["start_ns"][1:] >= ordered["end_ns"][:-1]).all()
+    busy = ends.select((polars.col("end_ns") - polars.col("start_ns")).sum()).item() / 1e9
+    run = results.run
+    assert busy == pytest.approx(run.utilisation * 4 * run.duration_s, rel=0.01)
+    asked = ends.filter(polars.col("request").is_not_null())
+    last = asked.group_by("request").agg(polars.col("end_ns").max())
+    answered = polars.DataFrame(results.requests).join(last, left_on="id", right_on="request")
+    assert answered.height == 1_500
+    assert (answered["end_ns"] <= answered["completion_ns"]).all()
+    own = ends.filter(polars.col("request").is_null())
+    log, delayed = (own.filter(polars.col("lba").is_null() == which) for which in (True, False))
+    assert (log.height > 10, log["open"].any()) == (True, False)
+    assert (delayed.height > 500, delayed["open"].all()) == (True, True)
+
+
 def test_rows_outlive_the_results(synthetic: Scenario) -> None:
     requests = nearslot.run(synthetic, requests=True).requests
     gc.collect()
@@ -75,7 +105,9 @@ def test_rows_outlive_the_results(synthetic: Scenario) -> None:
 
 def test_rows_that_were_not_kept_are_refused(synthetic: Scenario) -> None:
     with pytest.raises(InputError, match="requests=True"):
-        _ = nearslot.run(synthetic).requests
+        _ = nearslot.run(synthetic, commands=True).requests
+    with pytest.raises(InputError, match="commands=True"):
+        _ = nearslot.run(synthetic, requests=True).commands
 
 
 def test_the_page_is_written(results: nearslot.Results, tmp_path: Path) -> None:

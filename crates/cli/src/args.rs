@@ -222,6 +222,9 @@ pub(crate) struct OutputArgs {
     /// Write one row per request to this Parquet file
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: Option<PathBuf>,
+    /// Write one row per command of a drive to this Parquet file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) commands: Option<PathBuf>,
     /// Write the simulated schedule (queued, issued, completed) as a blktrace file for existing tools; one run only
     #[arg(long, value_name = "FILE")]
     pub(crate) blktrace: Option<PathBuf>,

@@ -186,6 +186,7 @@ fn every_form_of_results_is_written() {
         assert!(std::fs::metadata(&path).expect("written").len() > 100);
     }
     let (page, rows) = (desk.path("r.html"), desk.path("r.parquet"));
+    let commands = desk.path("c.parquet");
     let output = nearslot(&[
         "compare",
         word(&trace),
@@ -193,12 +194,15 @@ fn every_form_of_results_is_written() {
         word(&page),
         "--requests",
         word(&rows),
+        "--commands",
+        word(&commands),
     ]);
     assert!(output.status.success(), "{}", told(&output));
     let page = std::fs::read_to_string(&page).expect("the page");
     assert!(page.contains("sched=satf") && !page.contains("http://fonts"));
     assert!(page.contains("\"profile\":{"), "the trace is described");
     assert!(std::fs::metadata(&rows).expect("written").len() > 1_000);
+    assert!(std::fs::metadata(&commands).expect("written").len() > 1_000);
     let table = given(&output);
     for word in ["satf", "open", "seagate-cheetah-9lp", "seed"] {
         assert!(

@@ -22,12 +22,11 @@ use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window, differ};
 use crate::memo::SHARED;
 use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
-use crate::report::{LaneFile, RequestsWriter};
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::Timeseries;
 use crate::sim::{self, Control};
 use crate::trace::{Spread, TraceError};
-use crate::watch::Watch;
+use crate::watch::{Files, Parts, Watch};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
 use crate::workload::fit::Fit;
@@ -75,6 +74,8 @@ pub struct Wanted {
     pub jobs: Option<usize>,
     /// One row a request into this Parquet file.
     pub requests: Option<PathBuf>,
+    /// One row a command of a drive into this Parquet file.
+    pub commands: Option<PathBuf>,
     /// The schedule as a blktrace file; for a grid of one run.
     pub schedule: Option<PathBuf>,
 }
@@ -93,16 +94,12 @@ pub fn compare(
         let runs = format!("{} runs", points.len());
         return Err(ConfigError::value("blktrace schedule", &runs, "a single run").into());
     }
-    let requests = wanted
-        .requests
-        .as_deref()
-        .map(RequestsWriter::create)
-        .transpose()?;
+    let files = Files::create(wanted)?;
     let pool = threads(wanted.jobs)?;
     let grid = Grid {
         trace,
         wanted,
-        requests: requests.as_ref(),
+        files: &files,
         control,
     };
     let one = |point: &Point| run(point, &grid);
@@ -121,10 +118,9 @@ pub fn compare(
     }
     let ranking = rank(&finished);
     let seed = points.first().map_or(1, |point| point.scenario.seed);
-    let lanes = finished
-        .iter_mut()
-        .filter_map(|finished| finished.lane.take())
-        .collect();
+    let parts = finished.iter_mut();
+    let parts = parts.map(|finished| std::mem::take(&mut finished.parts));
+    let parts = parts.collect();
     let results = Results {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -135,9 +131,7 @@ pub fn compare(
         runs_planned: points.len(),
         warnings,
     };
-    if let Some(requests) = requests {
-        requests.finish(&results, lanes)?;
-    }
+    files.finish(&results, parts)?;
     Ok(results)
 }
 
@@ -165,7 +159,7 @@ pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunE
 }
 
 struct Finished {
-    lane: Option<LaneFile>,
+    parts: Parts,
     run: Run,
     batches_ms: Option<[f64; BATCHES]>,
     /// Requests in flight, in a closed loop.
@@ -177,7 +171,7 @@ struct Finished {
 struct Grid<'a> {
     trace: Option<&'a LoadedTrace>,
     wanted: &'a Wanted,
-    requests: Option<&'a RequestsWriter>,
+    files: &'a Files,
     control: &'a Control,
 }
 
@@ -223,7 +217,7 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
         return Ok(None);
     }
     conserve(&point.label, &stack)?;
-    let (recorder, lane) = watch.finish()?;
+    let (recorder, parts) = watch.finish()?;
     let config = configuration(&effective, drives.len(), &load, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
     let mut run = recorder.finish(end, point.label.clone(), config);
@@ -231,7 +225,7 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     run.simulated_in_s = simulated_in_s;
     Ok(Some(Finished {
         warnings: warnings(&run, workload.tally()),
-        lane,
+        parts,
         run,
         batches_ms,
         depth,
@@ -250,7 +244,7 @@ fn watch(
         .series
         .then(|| Timeseries::new(window, blueprint.exact(), blueprint.capacity()));
     Watch::new(Recorder::new(window, drives as u16, series), window.warmup)
-        .with_lane(grid.requests, &point.label)?
+        .with_files(grid.files, &point.label, (blueprint, drives))?
         .with_schedule(grid.wanted.schedule.as_ref())
 }
 

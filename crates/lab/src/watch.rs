@@ -1,10 +1,11 @@
-//! What else may watch a run: a row per request into Parquet, the schedule as a trace that other tools read.
+//! What else may watch a run: a row per request and per command into Parquet, the schedule as a trace that other tools read.
 //!
 //! A full disk in mid-run is remembered and told at the end; the run itself goes on undisturbed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use nearslot_core::contract::Blueprint;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::request::{Op, Reply, Request};
@@ -12,17 +13,62 @@ use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
 use crate::measure::Recorder;
-use crate::report::{Lane, LaneFile, ReportError, RequestsWriter, SharedOutput};
-use crate::run::RunError;
+use crate::outcome::Results;
+use crate::report::{
+    CommandLane, CommandRows, Lane, LaneFile, ReportError, RequestRows, RowsWriter, SharedOutput,
+};
+use crate::run::{RunError, Wanted};
 use crate::sim::Observer;
 use crate::trace::decode::Anomalies;
 use crate::trace::write::{self, Writer};
 use crate::trace::{Device, Header, Record, TimeKind, TraceError, TraceOp};
 
+/// Files that have a part from each run of a grid.
+#[derive(Default)]
+pub(crate) struct Files {
+    requests: Option<RowsWriter<RequestRows>>,
+    commands: Option<RowsWriter<CommandRows>>,
+}
+
+/// What a run has for them.
+#[derive(Default)]
+pub(crate) struct Parts {
+    requests: Option<LaneFile>,
+    commands: Option<LaneFile>,
+}
+
+impl Files {
+    /// Those that are wanted, opened.
+    pub(crate) fn create(wanted: &Wanted) -> Result<Files, RunError> {
+        let (requests, commands) = (wanted.requests.as_deref(), wanted.commands.as_deref());
+        Ok(Files {
+            requests: requests.map(RowsWriter::create).transpose()?,
+            commands: commands.map(RowsWriter::create).transpose()?,
+        })
+    }
+
+    /// Joins the parts, in the order given, and gives the files their names.
+    pub(crate) fn finish(self, results: &Results, parts: Vec<Parts>) -> Result<(), RunError> {
+        let (mut requests, mut commands) = (Vec::new(), Vec::new());
+        for part in parts {
+            requests.extend(part.requests);
+            commands.extend(part.commands);
+        }
+        if let Some(writer) = self.requests {
+            writer.finish(results, requests)?;
+        }
+        if let Some(writer) = self.commands {
+            writer.finish(results, commands)?;
+        }
+        Ok(())
+    }
+}
+
 /// Measures a run, and writes down what is wanted of it.
 pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
-    lane: Option<Lane>,
+    requests: Option<Lane<RequestRows>>,
+    commands: Option<CommandLane>,
     schedule: Option<Schedule>,
     warmup: u64,
     failure: Option<RunError>,
@@ -32,20 +78,28 @@ impl Watch {
     pub(crate) fn new(recorder: Recorder, warmup: u64) -> Watch {
         Watch {
             recorder,
-            lane: None,
+            requests: None,
+            commands: None,
             schedule: None,
             warmup,
             failure: None,
         }
     }
 
-    /// Also writes a row per request.
-    pub(crate) fn with_lane(
+    /// Also writes its part of the files, over so many drives.
+    pub(crate) fn with_files(
         mut self,
-        writer: Option<&RequestsWriter>,
+        files: &Files,
         label: &str,
+        (blueprint, drives): (&dyn Blueprint, usize),
     ) -> Result<Watch, RunError> {
-        self.lane = writer.map(|writer| writer.lane(label)).transpose()?;
+        if let Some(writer) = &files.requests {
+            self.requests = Some(writer.lane(label)?);
+        }
+        if let Some(writer) = &files.commands {
+            let lane = writer.lane(label)?;
+            self.commands = Some(CommandLane::new(lane, blueprint.exact(), drives));
+        }
         Ok(self)
     }
 
@@ -56,20 +110,24 @@ impl Watch {
     }
 
     /// Ends the files.
-    pub(crate) fn finish(self) -> Result<(Recorder, Option<LaneFile>), RunError> {
+    pub(crate) fn finish(self) -> Result<(Recorder, Parts), RunError> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
         if let Some(schedule) = self.schedule {
             schedule.finish()?;
         }
-        let lane = self.lane.map(Lane::finish).transpose()?;
-        Ok((self.recorder, lane))
+        let commands = self.commands.map(CommandLane::into_lane);
+        let parts = Parts {
+            requests: self.requests.map(Lane::finish).transpose()?,
+            commands: commands.map(Lane::finish).transpose()?,
+        };
+        Ok((self.recorder, parts))
     }
 
     #[cold]
     fn fail(&mut self, error: RunError) {
-        (self.lane, self.schedule) = (None, None);
+        (self.requests, self.commands, self.schedule) = (None, None, None);
         self.failure.get_or_insert(error);
     }
 }
@@ -83,18 +141,27 @@ impl Observer for Watch {
     #[inline]
     fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
         self.recorder.started(now, drive, command, stack);
+        if let Some(commands) = &mut self.commands {
+            commands.started(now, drive, command, stack);
+        }
     }
 
     #[inline]
     fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.recorder.done(now, drive, done);
+        if let Some(commands) = &mut self.commands
+            && let Err(error) = commands.done(drive, done)
+        {
+            self.fail(error.into());
+        }
     }
 
     #[inline]
     fn replied(&mut self, now: Instant, reply: &Reply) {
         self.recorder.replied(now, reply);
-        if let Some(lane) = &mut self.lane
-            && let Err(error) = lane.push(reply, reply.request.id.0 < self.warmup)
+        let warmup = reply.request.id.0 < self.warmup;
+        if let Some(requests) = &mut self.requests
+            && let Err(error) = requests.push(|rows| rows.push(reply, warmup))
         {
             self.fail(error.into());
         }

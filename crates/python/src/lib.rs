@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use crate::simulate::{Outcome, simulate};
     #[pymodule_export]
-    use crate::stream::Requests;
+    use crate::stream::Rows;
     #[pymodule_export]
     use crate::{figures_html, list_json, main, scenario_json, show_json};
 

@@ -20,14 +20,14 @@ use tempfile::TempDir;
 use crate::aside::{Ended, aside};
 use crate::failure::{Failure, encode};
 use crate::reading::Reading;
-use crate::stream::{self, Requests};
+use crate::stream::{self, Rows};
 
 /// Runs every combination of `vary` over a scenario.
 ///
 /// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
 /// finished, or is `None` if none could be handed over.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, vary, reading, jobs, series, requests))]
+#[pyo3(signature = (toml, *, directory, vary, reading, jobs, series, requests, commands))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -41,6 +41,7 @@ pub(crate) fn simulate(
     jobs: Option<usize>,
     series: bool,
     requests: bool,
+    commands: bool,
 ) -> PyResult<(Option<Outcome>, Option<PyErr>)> {
     let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
     let vary = vary.into_iter().map(|(key, values)| Vary { key, values });
@@ -51,6 +52,7 @@ pub(crate) fn simulate(
         jobs,
         series,
         requests,
+        commands,
     };
     let control = Arc::new(Control::default());
     match aside(py, &control, move |control| job.run(control))? {
@@ -68,6 +70,7 @@ struct Job {
     jobs: Option<usize>,
     series: bool,
     requests: bool,
+    commands: bool,
 }
 
 impl Job {
@@ -81,13 +84,15 @@ impl Job {
             point.scenario.stack()?.check()?;
         }
         let trace = self.load()?;
-        let folder = self.requests.then(TempDir::new).transpose();
+        let folder = (self.requests || self.commands).then(TempDir::new).transpose();
         let folder =
             folder.map_err(|error| Failure::Input(format!("temporary folder: {error}")))?;
+        let files = folder.as_ref();
         let wanted = Wanted {
             series: self.series,
             jobs: self.jobs,
-            requests: folder.as_ref().map(stream::requests_file),
+            requests: files.filter(|_| self.requests).map(stream::requests_file),
+            commands: files.filter(|_| self.commands).map(stream::commands_file),
             ..Wanted::default()
         };
         let results = run::compare(&points, trace.as_ref(), &wanted, control)?;
@@ -98,6 +103,7 @@ impl Job {
         Ok(Outcome {
             results,
             inspection,
+            rows: (self.requests, self.commands),
             folder: folder.map(Arc::new),
         })
     }
@@ -122,7 +128,9 @@ pub(crate) struct Outcome {
     results: Results,
     /// What its trace is, if plots are wanted.
     inspection: Option<Inspection>,
-    /// Where the file of requests lies, if it was wanted.
+    /// Whether rows of requests and of commands were wanted.
+    rows: (bool, bool),
+    /// Where they lie.
     folder: Option<Arc<TempDir>>,
 }
 
@@ -158,7 +166,14 @@ impl Outcome {
     }
 
     /// One row a request, if they were wanted.
-    fn requests(&self) -> Option<Requests> {
-        self.folder.clone().map(Requests::new)
+    fn requests(&self) -> Option<Rows> {
+        let folder = self.folder.clone().filter(|_| self.rows.0)?;
+        Some(Rows::new(stream::requests_file(&folder), folder))
+    }
+
+    /// One row a command of a drive, if they were wanted.
+    fn commands(&self) -> Option<Rows> {
+        let folder = self.folder.clone().filter(|_| self.rows.1)?;
+        Some(Rows::new(stream::commands_file(&folder), folder))
     }
 }

@@ -1,6 +1,6 @@
 //! Results over the Arrow C stream: Polars, pandas and pyarrow take the columns as they lie in memory.
 //!
-//! Rows of requests may be many, so a run writes them to a Parquet file in a temporary folder and a stream decodes them
+//! Rows of requests and commands may be many, so a run writes them to a Parquet file in a temporary folder and a stream decodes them
 //! batch by batch as its consumer asks: memory is the consumer's alone. The file goes away with the last object that
 //! speaks of it. A stream is made anew each time it is asked for.
 
@@ -25,6 +25,11 @@ pub(crate) fn requests_file(folder: &TempDir) -> PathBuf {
     folder.path().join("requests.parquet")
 }
 
+/// Where in its folder a run writes the commands of its drives.
+pub(crate) fn commands_file(folder: &TempDir) -> PathBuf {
+    folder.path().join("commands.parquet")
+}
+
 /// One batch as a stream.
 ///
 /// # Errors
@@ -41,24 +46,29 @@ fn capsule(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
 }
 
-/// Rows of requests in a file that is ours.
+/// Rows in a file that is ours.
 #[pyclass(frozen, module = "nearslot._native")]
-pub(crate) struct Requests {
-    folder: Arc<TempDir>,
+pub(crate) struct Rows {
+    path: PathBuf,
+    /// Goes away with the last who speaks of it.
+    _folder: Arc<TempDir>,
 }
 
-impl Requests {
-    pub(crate) fn new(folder: Arc<TempDir>) -> Requests {
-        Requests { folder }
+impl Rows {
+    pub(crate) fn new(path: PathBuf, folder: Arc<TempDir>) -> Rows {
+        Rows {
+            path,
+            _folder: folder,
+        }
     }
 }
 
 #[pymethods]
-impl Requests {
-    /// One row a request, as an Arrow stream.
+impl Rows {
+    /// The rows, as an Arrow stream.
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let open = || {
-            let file = File::open(requests_file(&self.folder))?;
+            let file = File::open(&self.path)?;
             let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
             builder.with_batch_size(BATCH_ROWS).build()
         };
@@ -68,26 +78,23 @@ impl Requests {
 
     /// How many rows there are.
     fn rows(&self) -> PyResult<usize> {
-        let open =
-            || ParquetRecordBatchReaderBuilder::try_new(File::open(requests_file(&self.folder))?);
+        let open = || ParquetRecordBatchReaderBuilder::try_new(File::open(&self.path)?);
         let builder = open().map_err(|error| self.unreadable(&error))?;
         let rows = builder.metadata().file_metadata().num_rows();
         Ok(usize::try_from(rows).expect("a file has no fewer than no rows"))
     }
 
-    /// Copies the file: it is what `--requests` of the command writes.
+    /// Copies the file: it is what `--requests` or `--commands` of the command writes.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let from = requests_file(&self.folder);
-        let copied = py.detach(|| fs::copy(&from, &path));
+        let copied = py.detach(|| fs::copy(&self.path, &path));
         copied
             .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))?;
         Ok(())
     }
 }
 
-impl Requests {
+impl Rows {
     fn unreadable(&self, error: &dyn std::error::Error) -> PyErr {
-        let path = requests_file(&self.folder);
-        Failure::Input(format!("cannot read {}: {error}", path.display())).into()
+        Failure::Input(format!("cannot read {}: {error}", self.path.display())).into()
     }
 }

@@ -1,4 +1,4 @@
-"""Mechanisms of eager writing (A1 to A13) and what predecessors found on one drive (F12 to F15)."""
+"""Rules of eager writing (A1 to A13) and what predecessors found on one drive (F12 to F15)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ..running import compare
 from ..scenario import Scenario, part
-from . import eager
+from . import eager, rules
 from .frame import Claim, Experiment, Mean, Options, Outcome, percent, ratios
 
 OVERHEADS_MS = (0.0, 0.1, 0.3, 0.6, 1.0, 2.0)
@@ -26,50 +26,6 @@ REQUESTS_MAX = 16_000
 """Writes of a run with pauses: these are long in time, and bursts are alike."""
 SPAN_BLOCKS = 1 << 24
 """Addresses of the bursts, wrapped round the volume."""
-
-MECHANISMS = {
-    "A1": ("SATF-EW serves the nearer of nearest read and nearest free block", "reference::eager"),
-    "A2": ("A sweep keeps one direction until the edge, then reverses", "reference::eager"),
-    "A3": (
-        "An inserted write never delays the read it precedes",
-        "reference::eager, to the nanosecond",
-    ),
-    "A4": (
-        "FreeBW-Hybrid orders reads by SATF exactly when no write is queued, else by SCAN",
-        "reference::eager",
-    ),
-    "A5": ("A read goes to the idle nearest owner, else to all; it is served once", "contents"),
-    "A6": (
-        "A write goes to the idle owner nearest a free block, else to the shortest queue",
-        "contents",
-    ),
-    "A7": ("Delayed writes run only when the drive's foreground queue is empty", "contents"),
-    "A8": ("One or two foreground copies, the others delayed, all eager", "contents"),
-    "A9": ("The map takes 4 bytes per copy and 4-KB block", "maplog"),
-    "A10": ("The map log is bounded", "maplog"),
-    "A11": ("Recovery gives the exact map", "maplog"),
-    "A12": (
-        "Propagation of an overwritten block is dropped; a threshold moves delayed writes forward",
-        "contents",
-    ),
-    "A13": ("Space of an overwritten block is reclaimed on overwrite", "contents"),
-}
-"""What must hold exactly, and the test of the core that decides it."""
-
-
-def _mechanisms() -> list[Claim]:
-    return [
-        Claim(
-            id=name,
-            statement=statement,
-            published="an algorithm, not a number",
-            found="nothing by this experiment",
-            note="decided exactly, decision by decision, by the core's own tests (`cargo test "
-            f"{test}`), "
-            "without which no release is made; runs of the whole simulator cannot tell",
-        )
-        for name, (statement, test) in MECHANISMS.items()
-    ]
 
 
 def _rows(options: Options) -> list[dict[str, Any]]:
@@ -221,12 +177,12 @@ def _decide(rows: list[dict[str, Any]], bursts: list[dict[str, Any]]) -> list[Cl
 
 
 def run(options: Options) -> Outcome:
-    """Names the mechanisms' tests and measures eager writing against writing in place."""
+    """Checks the rules and measures eager writing against writing in place."""
     rows, bursts = _rows(options), _pauses(options)
     return Outcome.of(
         options,
         experiment="ew-mechanisms",
-        claims=[*_mechanisms(), *_decide(rows, bursts)],
+        claims=[*rules.claims(options), *_decide(rows, bursts)],
         runs=[*rows, *bursts],
     )
 
@@ -248,8 +204,7 @@ def draw(outcome: Outcome, path: Path) -> None:
 
 EXPERIMENT = Experiment(
     name="ew-mechanisms",
-    question="Which mechanisms are held to the letter, and what does eager writing gain on one "
-    "drive?",
+    question="Which rules are kept to the letter, and what does eager writing gain on one drive?",
     source=f"{eager.SOURCE}; Wang, Anderson and Patterson, Virtual Log Based File Systems, OSDI "
     "1999",
     run=run,

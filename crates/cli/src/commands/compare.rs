@@ -87,6 +87,7 @@ fn simulate(
         series: output.html.is_some(),
         jobs,
         requests: output.requests.clone(),
+        commands: output.commands.clone(),
         schedule: output.blktrace.clone(),
     };
     let results = {

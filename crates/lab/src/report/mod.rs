@@ -3,8 +3,8 @@
 //! Nothing is computed here. Every number is a field of [`Results`]; this module chooses, names and arranges them.
 //! [`columns`] is the one list of what a run has, and the table, CSV and Parquet are three ways of printing it, so that
 //! a value has the same name everywhere. Every form carries version, seed, configuration, trace hash and mode.
-//! Cost: linear in the runs (and in the points of their series for the page); requests are streamed, see
-//! [`RequestsWriter`].
+//! Cost: linear in the runs (and in the points of their series for the page); requests and commands are
+//! streamed, see [`RowsWriter`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::str::FromStr;
 use crate::outcome::Results;
 
 mod columns;
+mod commands;
 mod csv;
 pub mod figures;
 mod file;
@@ -20,13 +21,16 @@ mod html;
 mod parquet;
 mod profile;
 mod requests;
+mod rows;
 mod table;
 
+pub use commands::{CommandLane, CommandRows};
 pub use figures::{Figures, figures_html};
 pub use file::{OutputFile, SharedOutput};
 pub use html::{CUT_MARK, html};
 pub use parquet::record_batch;
-pub use requests::{Lane, LaneFile, RequestsWriter};
+pub use requests::RequestRows;
+pub use rows::{Lane, LaneFile, Rows, RowsWriter};
 pub use table::table;
 
 /// A form of the summary.

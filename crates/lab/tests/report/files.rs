@@ -9,7 +9,7 @@ use nearslot_core::ids::StreamId;
 use nearslot_core::io::Cost;
 use nearslot_core::request::{Op, Reply, Request, Status, Timeline};
 use nearslot_core::units::{Duration, Instant};
-use nearslot_lab::report::{ReportError, RequestsWriter};
+use nearslot_lab::report::{ReportError, RequestRows, RowsWriter};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::sample::{SMALL, results};
@@ -68,13 +68,13 @@ fn rows_come_back_run_by_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
     let results = results(SMALL);
-    let writer = RequestsWriter::create(&path).unwrap();
+    let writer = RowsWriter::<RequestRows>::create(&path).unwrap();
     // Side by side, the second ready first.
     let (mut one, mut two) = (writer.lane("one").unwrap(), writer.lane("two").unwrap());
     let rows = 40_000;
     for id in 0..rows {
-        two.push(&reply(id + 7), false).unwrap();
-        one.push(&reply(id), id < 100).unwrap();
+        two.push(|rows| rows.push(&reply(id + 7), false)).unwrap();
+        one.push(|rows| rows.push(&reply(id), id < 100)).unwrap();
     }
     let (two, one) = (two.finish().unwrap(), one.finish().unwrap());
     writer.finish(&results, vec![one, two]).unwrap();
@@ -117,7 +117,7 @@ fn rows_come_back_run_by_run() {
 fn the_file_says_where_it_comes_from() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
-    let writer = RequestsWriter::create(&path).unwrap();
+    let writer = RowsWriter::<RequestRows>::create(&path).unwrap();
     writer.finish(&results(SMALL), Vec::new()).unwrap();
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
     let pairs = builder
@@ -149,9 +149,9 @@ fn nothing_is_left_of_a_file_that_was_not_finished() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
     fs::write(&path, "older").unwrap();
-    let writer = RequestsWriter::create(&path).unwrap();
+    let writer = RowsWriter::<RequestRows>::create(&path).unwrap();
     let mut lane = writer.lane("one").unwrap();
-    (0..20_000).for_each(|id| lane.push(&reply(id), false).unwrap());
+    (0..20_000).for_each(|id| lane.push(|rows| rows.push(&reply(id), false)).unwrap());
     drop((writer, lane));
     assert_eq!(fs::read(&path).unwrap(), b"older");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
@@ -161,9 +161,9 @@ fn nothing_is_left_of_a_file_that_was_not_finished() {
 #[test]
 fn a_full_disk_is_named() {
     let path = Path::new("/dev/full");
-    let writer = RequestsWriter::create(path).unwrap();
+    let writer = RowsWriter::<RequestRows>::create(path).unwrap();
     let mut lane = writer.lane("one").unwrap();
-    (0..20_000).for_each(|id| lane.push(&reply(id), false).unwrap());
+    (0..20_000).for_each(|id| lane.push(|rows| rows.push(&reply(id), false)).unwrap());
     let lane = lane.finish().unwrap();
     let error = writer.finish(&results(SMALL), vec![lane]).unwrap_err();
     assert!(
@@ -179,7 +179,7 @@ fn a_full_disk_is_named() {
 
 #[test]
 fn a_folder_that_is_not_there_is_found_before_the_run() {
-    let error = RequestsWriter::create(Path::new("/no-such-folder/requests.parquet"))
+    let error = RowsWriter::<RequestRows>::create(Path::new("/no-such-folder/requests.parquet"))
         .err()
         .unwrap();
     assert!(

@@ -1,0 +1,162 @@
+//! One row a command of a drive: what it was for, where it went, and where its time went. Within a run, rows are in the order
+//! in which commands ended; what a drive does after the last answer is no part of the run.
+//!
+//! A command has the request that it belongs to, unless a placement gave it for itself: delayed copies, moved blocks, the
+//! log of a map. It has the volume's block whose data it moves, unless it moves none: the log of a map, a bare movement of the arm.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
+use arrow::datatypes::{DataType, Field};
+use nearslot_core::contract::Oracle;
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::request::Op;
+use nearslot_core::stack::Stack;
+use nearslot_core::units::Instant;
+
+use super::ReportError;
+use super::rows::{Lane, Rows, op_code, op_column, words_field};
+
+/// Quantities that every row has, in the order of the columns.
+const QUANTITIES: [&str; 10] = [
+    "drive",
+    "pba",
+    "blocks",
+    "band",
+    "start_ns",
+    "overhead_ns",
+    "seek_ns",
+    "rotation_ns",
+    "transfer_ns",
+    "waiting",
+];
+/// Quantities that some rows have.
+const OPTIONAL: [&str; 3] = ["request", "lba", "free_slots"];
+
+/// Commands that have ended.
+#[derive(Default)]
+pub struct CommandRows {
+    op: Vec<i32>,
+    open: Vec<bool>,
+    quantities: [Vec<u64>; QUANTITIES.len()],
+    optional: [Vec<Option<u64>>; OPTIONAL.len()],
+}
+
+/// A command that runs.
+#[derive(Clone, Copy)]
+struct Running {
+    op: Op,
+    open: bool,
+    at: [u64; 3],
+    band: u64,
+    started: Instant,
+    waiting: u64,
+    optional: [Option<u64>; OPTIONAL.len()],
+}
+
+/// Watches drives and writes their commands down.
+pub struct CommandLane {
+    lane: Lane<CommandRows>,
+    /// Tells the cylinder of a block.
+    locator: Box<dyn Oracle>,
+    /// By drive.
+    running: Vec<Option<Running>>,
+}
+
+impl CommandLane {
+    /// Of a run over so many drives.
+    pub fn new(lane: Lane<CommandRows>, locator: Box<dyn Oracle>, drives: usize) -> CommandLane {
+        CommandLane {
+            lane,
+            locator,
+            running: vec![None; drives],
+        }
+    }
+
+    /// A drive began a command.
+    pub fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
+        let origin = stack.origin(command);
+        let lba = origin.and_then(|origin| origin.data.map(|data| data.block(0).0));
+        let request = origin.and_then(|origin| origin.request.map(|request| request.0));
+        self.running[drive.index()] = Some(Running {
+            op: command.op,
+            open: stack.was_open(command.io),
+            at: [drive.0.into(), command.at.0, command.len.0],
+            band: self.locator.locate(command.at).band.into(),
+            started: now,
+            waiting: stack.waiting_on(drive) as u64 - 1,
+            optional: [request, lba, stack.free(drive).map(|free| free.free())],
+        });
+    }
+
+    /// A drive ended its command.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub fn done(&mut self, drive: DriveId, done: &DriveDone) -> Result<(), ReportError> {
+        let running = self.running[drive.index()].take();
+        let running = running.expect("a drive ends what it began");
+        self.lane.push(|rows| rows.push(&running, done))
+    }
+
+    /// The lane, with everything in it.
+    pub fn into_lane(self) -> Lane<CommandRows> {
+        self.lane
+    }
+}
+
+impl CommandRows {
+    fn push(&mut self, running: &Running, done: &DriveDone) {
+        self.op.push(op_code(running.op));
+        self.open.push(running.open);
+        let [drive, pba, blocks] = running.at;
+        let cost = &done.cost;
+        let row = [
+            drive,
+            pba,
+            blocks,
+            running.band,
+            running.started.0,
+            cost.overhead.0,
+            cost.seek.0,
+            cost.rotation.0,
+            cost.transfer.0,
+            running.waiting,
+        ];
+        for (column, value) in self.quantities.iter_mut().zip(row) {
+            column.push(value);
+        }
+        for (column, value) in self.optional.iter_mut().zip(running.optional) {
+            column.push(value);
+        }
+    }
+}
+
+impl Rows for CommandRows {
+    fn fields() -> Vec<Field> {
+        let mut fields = vec![
+            words_field("op"),
+            Field::new("open", DataType::Boolean, false),
+        ];
+        fields.extend(QUANTITIES.map(|name| Field::new(name, DataType::UInt64, false)));
+        fields.extend(OPTIONAL.map(|name| Field::new(name, DataType::UInt64, true)));
+        fields
+    }
+
+    fn len(&self) -> usize {
+        self.op.len()
+    }
+
+    fn columns(self) -> Vec<ArrayRef> {
+        let mut columns: Vec<ArrayRef> =
+            vec![op_column(self.op), Arc::new(BooleanArray::from(self.open))];
+        for quantity in self.quantities {
+            columns.push(Arc::new(UInt64Array::from(quantity)));
+        }
+        for quantity in self.optional {
+            columns.push(Arc::new(UInt64Array::from(quantity)));
+        }
+        columns
+    }
+}
