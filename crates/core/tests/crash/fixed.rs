@@ -113,6 +113,19 @@ fn replicas_on_a_track() {
 }
 
 #[test]
+fn a_single_copy() {
+    let place = "mirror:disks=2:copies=1:stripe_kib=8";
+    let mut world = World::new(config(place, "satf"));
+    for event in 0..300 {
+        world.step();
+        let mut recovered = world.cut(event).recover().unwrap();
+        recovered.check(true);
+        recovered.check_fixed_copies();
+        assert_eq!(recovered.read_again(), 0, "there is no other copy");
+    }
+}
+
+#[test]
 fn damage_of_nvram_is_always_told() {
     let mut world = World::new(config("mirror:disks=2", "satf"));
     for event in 0..300 {
