@@ -44,6 +44,8 @@ pub(super) const CONTROL: [u8; 8] = *b"NearSCtl";
 pub(super) const SECTOR: [u8; 8] = *b"NearSMap";
 /// Opens a saved tail of a virtual log.
 pub(super) const TAIL: [u8; 8] = *b"NearSTai";
+/// Opens a table of current copies in NVRAM.
+pub(super) const COPIES: [u8; 8] = *b"NearSCop";
 
 /// Something that was kept safe is not what was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -12,6 +12,8 @@
 //! sector before each acknowledgement, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
 //! last check of both: no two blocks of a drive lie in one slot.
 //!
+//! Volumes whose copies lie at fixed places have no map, but need to know which copies are current: [`copies`].
+//!
 //! The caller keeps this order, or a crash shows one block's data under another's address: data on the platter, then the
 //! entry recorded, then the acknowledgement, and only then is the old slot free.
 //!
@@ -21,6 +23,7 @@
 
 use crate::ids::DriveId;
 
+pub mod copies;
 mod cursor;
 pub mod format;
 pub mod layout;
@@ -32,6 +35,8 @@ pub mod virtual_log;
 pub mod virtual_recovery;
 
 #[cfg(test)]
+mod copies_tests;
+#[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod damage_tests;
@@ -40,6 +45,7 @@ mod virtual_tests;
 #[cfg(test)]
 mod world;
 
+pub use copies::CopiesTable;
 pub use format::{Damage, Fault, Place};
 pub use layout::{Refused, Settings};
 pub use log::{LogWrite, MapLog};

@@ -203,20 +203,9 @@ pub(super) struct Control {
 }
 
 fn write_control(layout: &Layout, cursor: &Cursor, block: &mut [u8]) {
-    let Geometry {
-        granules,
-        copies,
-        columns,
-        unit,
-        slots,
-        ..
-    } = layout.geometry;
     let settings = layout.settings;
-    put(block, 32, &granules.to_le_bytes());
-    put(block, 36, &slots.to_le_bytes());
-    put(block, 40, &unit.to_le_bytes());
-    put(block, 44, &columns.to_le_bytes());
-    put(block, 46, &[copies, settings.portions]);
+    put_geometry(&layout.geometry, block);
+    put(block, 47, &[settings.portions]);
     put(block, 48, &settings.nvram_entries.to_le_bytes());
     put(block, 52, &(cursor.starts.len() as u16).to_le_bytes());
     put(block, 54, &[cursor.from_empty.into()]);
@@ -320,8 +309,17 @@ impl Control {
     }
 }
 
+/// Writes what NVRAM is made for behind a prelude, up to byte 46.
+pub(super) fn put_geometry(geometry: &Geometry, block: &mut [u8]) {
+    put(block, 32, &geometry.granules.to_le_bytes());
+    put(block, 36, &geometry.slots.to_le_bytes());
+    put(block, 40, &geometry.unit.to_le_bytes());
+    put(block, 44, &geometry.columns.to_le_bytes());
+    put(block, 46, &[geometry.copies]);
+}
+
 /// What NVRAM was made for has to be what the volume is.
-fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
+pub(super) fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
     let values = [
         ("granules", u32_at(block, 32), geometry.granules),
         ("slots", u32_at(block, 36), geometry.slots),

@@ -8,18 +8,27 @@
 //! what is in flight. A copy whose delayed write is in flight takes no foreground write: the two could pass each other.
 //! A write that covers only a part of a granule whose other copies are delayed reads the rest first.
 //!
+//! A table in NVRAM ([`maplog::copies`](crate::maplog::copies)) has an entry for each such record, from before a write goes to
+//! the drives. After a power cut stale copies are known by it; of a granule that was being written one copy is
+//! taken, and the others are stale. They are read from a current one and written in spare time. A write that meets so many
+//! of them in flight that fewer than `foreground` are left is answered when enough of them are written again.
+//!
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per granule.
 
 use slab::Slab;
 
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
+use super::eager_keeper::damaged;
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
 use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
-use crate::registry::{ConfigError, Knobs};
+use crate::maplog::copies::Index;
+use crate::maplog::{CopiesTable, Geometry, copies};
+use crate::registry::{ConfigError, Env, Knobs};
 use crate::request::{Op, Request, Status};
+use crate::rng::Rng;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
 
@@ -39,6 +48,9 @@ pub(super) trait Layout: Send {
 
     /// Where a copy of a granule lies.
     fn place(&self, copy: CopyOf) -> (DriveId, Pba);
+
+    /// What the table in NVRAM is of, for this volume.
+    fn geometry(&self, volume: u64) -> Geometry;
 }
 
 /// A set of copies, by number.
@@ -56,6 +68,23 @@ struct Unsettled {
     spoiled: Copies,
     /// A foreground write is under way.
     writing: bool,
+    /// The newest data are in no buffer, since a power cut: a current copy is read first.
+    unbuffered: bool,
+    /// The foreground write with this key is done, but is answered only when there are enough current copies.
+    held: Option<u32>,
+    /// Where in the table in NVRAM; none if all copies are current.
+    kept: Option<Index>,
+}
+
+impl Unsettled {
+    /// What has to survive of it.
+    fn entry(&self) -> copies::Unsettled {
+        copies::Unsettled {
+            granule: self.granule,
+            current: self.current as u16,
+            writing: self.writing,
+        }
+    }
 }
 
 impl Keyed for Unsettled {
@@ -90,6 +119,10 @@ struct Writing {
     /// Copies that are not done.
     left: u32,
     done: Copies,
+    /// Whether it went to fewer copies than it has to wait for.
+    short: bool,
+    /// Granules that still have too few current copies for the answer.
+    held: u32,
 }
 
 /// Consecutive granules with what is asked of the first and last one, and the copies that will do.
@@ -112,6 +145,7 @@ pub(super) struct FixedCopies<L> {
     underway: Slab<Underway>,
     writes: Slab<Writing>,
     delayed: Delayed,
+    table: CopiesTable,
     /// Memory for the pieces of a request.
     pieces: Vec<Piece>,
 }
@@ -120,18 +154,56 @@ pub(super) struct FixedCopies<L> {
 const RUN_MAX: u32 = 64;
 
 impl<L: Layout> FixedCopies<L> {
-    /// Over a layout, with the knobs `FOREGROUND` and `BUFFER`.
-    pub(super) fn new(layout: L, knobs: &Knobs) -> Result<FixedCopies<L>, ConfigError> {
-        Ok(FixedCopies {
+    /// Over a layout, with the knobs `FOREGROUND` and `BUFFER`: prepared, or as an earlier life left it.
+    pub(super) fn new(
+        layout: L,
+        knobs: &Knobs,
+        env: &Env<'_>,
+    ) -> Result<FixedCopies<L>, ConfigError> {
+        let geometry = layout.geometry(Rng::stream(env.seed, "volume").bits());
+        let (table, found) = match env.survivors {
+            None => (CopiesTable::new(&geometry), Vec::new()),
+            Some(survivors) => CopiesTable::recover(&geometry, survivors.nvram().to_vec())
+                .map_err(|why| damaged("NVRAM", &why))?,
+        };
+        let mut copies = FixedCopies {
             foreground: check_foreground(knobs.integer("foreground"), layout.copies())?,
             all: u32::MAX >> (32 - u32::from(layout.copies())),
             unsettled: Sorted::default(),
             underway: Slab::new(),
             writes: Slab::new(),
             delayed: Delayed::new(layout.drives(), knobs.integer("buffer_granules")),
+            table,
             pieces: Vec::new(),
             layout,
-        })
+        };
+        for (index, entry) in found {
+            copies.resume(index, &entry);
+        }
+        Ok(copies)
+    }
+
+    /// Goes on with a granule that was not settled when the power went.
+    fn resume(&mut self, index: Index, entry: &copies::Unsettled) {
+        let current = Copies::from(entry.current);
+        // Each copy that was current has of each block what it had before the write or what was written, but no two need be
+        // the same: one of them it is from now on.
+        let lowest = current & current.wrapping_neg();
+        let state = Unsettled {
+            current: if entry.writing { lowest } else { current },
+            unbuffered: true,
+            kept: Some(index),
+            ..self.state(entry.granule)
+        };
+        self.unsettled.insert(state);
+        let state = self.change(entry.granule, |_| ());
+        let stale: Vec<_> = self
+            .places(entry.granule, self.all & !state.current)
+            .collect();
+        for (copy, drive, _) in stale {
+            let granule = entry.granule;
+            self.delayed.resume(drive, CopyOf { granule, copy });
+        }
     }
 
     fn state(&self, granule: u32) -> Unsettled {
@@ -143,6 +215,9 @@ impl<L: Layout> FixedCopies<L> {
             flying: 0,
             spoiled: 0,
             writing: false,
+            unbuffered: false,
+            held: None,
+            kept: None,
         })
     }
 
@@ -151,6 +226,18 @@ impl<L: Layout> FixedCopies<L> {
         self.unsettled.take(&granule);
         change(&mut state);
         let settled = state.current == self.all && state.flying == 0 && !state.writing;
+        state.kept = match state.kept {
+            None if settled => None,
+            None => Some(self.table.add(&state.entry())),
+            Some(index) if settled => {
+                self.table.remove(index);
+                None
+            }
+            Some(index) => {
+                self.table.set(index, &state.entry());
+                Some(index)
+            }
+        };
         if !settled {
             self.unsettled.insert(state);
         }
@@ -272,13 +359,14 @@ impl<L: Layout> FixedCopies<L> {
 
     fn plan_write(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         let delays = self.foreground < u32::from(self.layout.copies());
+        let whole = delays || self.ends_are_stale(request);
         let all = self.all;
         let size = self.layout.granule();
-        let cut = self.cut(request, delays, |state| all & !state.flying);
+        let cut = self.cut(request, whole, |state| all & !state.flying);
         for piece in &cut {
             let mut piece = *piece;
             let mut after = None;
-            if delays && piece.len < size {
+            if whole && piece.len < size {
                 (piece.from, piece.len) = (Blocks(0), size);
                 let copies = self.state(piece.first).current;
                 let rest = Piece { copies, ..piece };
@@ -294,14 +382,30 @@ impl<L: Layout> FixedCopies<L> {
         self.pieces = cut;
     }
 
+    /// Whether a granule that a request may cover only a part of has stale copies.
+    fn ends_are_stale(&self, request: &Request) -> bool {
+        let size = self.layout.granule().0;
+        let ends = [request.extent.start.0, request.extent.end().0 - 1];
+        let stale = |block: u64| self.state((block / size) as u32).current != self.all;
+        ends.into_iter().any(stale)
+    }
+
     /// The foreground writes of a piece.
     fn write(&mut self, now: Instant, piece: &Piece, drives: &dyn Drives, out: &mut Plan) {
-        let part = Part::Foreground(self.writes.insert(Writing {
+        let foreground = self.foreground.min(piece.copies.count_ones());
+        let short = foreground < self.foreground;
+        let key = self.writes.insert(Writing {
             first: piece.first,
             granules: piece.granules,
-            left: self.foreground,
+            left: foreground,
             done: 0,
-        }));
+            short,
+            held: 0,
+        });
+        if short {
+            out.waits.push(Tag(key as u64));
+        }
+        let part = Part::Foreground(key);
         for granule in piece.first..piece.first + piece.granules {
             self.change(granule, |state| state.writing = true);
         }
@@ -309,7 +413,7 @@ impl<L: Layout> FixedCopies<L> {
             return self.either(now, piece, Op::Write, part, drives, out);
         }
         let mut left = *piece;
-        for _ in 0..self.foreground {
+        for _ in 0..foreground {
             let places = |copies| self.places(piece.first, copies);
             let idle = places(left.copies).map(|(_, drive, at)| (drive, at));
             let index = choice::nearest_idle(now, Op::Write, drives, idle);
@@ -318,7 +422,7 @@ impl<L: Layout> FixedCopies<L> {
                 waiting.enumerate().min_by_key(|(_, waiting)| *waiting)
             };
             let index = index.or_else(|| shortest().map(|(index, _)| index));
-            let index = index.expect("no more copies fly than are delayed");
+            let index = index.expect("there are that many copies");
             let (copy, ..) = places(left.copies).nth(index).expect("it is one of them");
             left.copies &= !(1 << copy);
             let planned = self.planned(piece, copy, Op::Write, part);
@@ -337,33 +441,74 @@ impl<L: Layout> FixedCopies<L> {
             first,
             granules,
             done,
+            short,
             ..
-        } = self.writes.remove(key);
+        } = self.writes[key];
         for granule in first..first + granules {
             let state = self.change(granule, |state| {
                 state.writing = false;
                 if done != 0 {
                     state.current = done;
                     state.spoiled = state.flying;
+                    state.unbuffered = false;
                 }
             });
-            self.delay(granule, self.all & !state.current & !state.flying, out);
+            let stale = self.all & !state.current & !state.flying;
+            match short && done != 0 {
+                true => self.hold(granule, key, stale, out),
+                false => self.delay(granule, stale, out),
+            }
+        }
+        self.let_go(key, 0, out);
+    }
+
+    /// A write that is done has too few current copies of a granule: the stale ones are written at once, and it waits for them.
+    fn hold(&mut self, granule: u32, key: usize, stale: Copies, out: &mut Plan) {
+        self.writes[key].held += 1;
+        self.change(granule, |state| state.held = Some(key as u32));
+        for copy in (0..self.layout.copies()).filter(|copy| stale >> copy & 1 == 1) {
+            self.propagate(CopyOf { granule, copy }, 1, out);
+        }
+    }
+
+    /// So many granules of a write that is done have enough current copies. With the last of them it may be answered.
+    fn let_go(&mut self, key: usize, granules: u32, out: &mut Plan) {
+        let writing = &mut self.writes[key];
+        writing.held -= granules;
+        if writing.held > 0 {
+            return;
+        }
+        if self.writes.remove(key).short {
+            out.settled.push(Tag(key as u64));
         }
     }
 
     fn delayed_done(&mut self, granule: u32, copy: u8, status: Status, out: &mut Plan) {
         let bit = 1 << copy;
-        let spoiled = self.state(granule).spoiled & bit != 0;
+        let before = self.state(granule);
+        let spoiled = before.spoiled & bit != 0;
+        let foreground = self.foreground;
         let state = self.change(granule, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
             if !spoiled && status == Status::Done {
                 state.current |= bit;
             }
+            // A copy that cannot be written is waited for no longer.
+            let given_up = !spoiled && status == Status::Failed;
+            if given_up || state.current.count_ones() >= foreground {
+                state.held = None;
+            }
         });
         // A copy that could not be written stays stale.
         if spoiled && !state.writing {
-            self.delay(granule, bit, out);
+            match state.held {
+                Some(_) => self.propagate(CopyOf { granule, copy }, 1, out),
+                None => self.delay(granule, bit, out),
+            }
+        }
+        if let (Some(key), None) = (before.held, state.held) {
+            self.let_go(key as usize, 1, out);
         }
     }
 
@@ -386,7 +531,13 @@ impl<L: Layout> FixedCopies<L> {
         !state.writing && (state.current | state.flying) >> of.copy & 1 == 0
     }
 
+    /// Writes one copy of granules whose data are in the same place.
     fn propagate(&mut self, first: CopyOf, granules: u32, out: &mut Plan) {
+        let Unsettled {
+            current,
+            unbuffered,
+            ..
+        } = self.state(first.granule);
         for granule in first.granule..first.granule + granules {
             self.change(granule, |state| state.flying |= 1 << first.copy);
         }
@@ -397,9 +548,27 @@ impl<L: Layout> FixedCopies<L> {
             len: Blocks(u64::from(granules) * self.layout.granule().0),
             copies: 0,
         };
+        let mut after = None;
+        if unbuffered {
+            let from = current.trailing_zeros() as u8;
+            let mut read = self.planned(&piece, from, Op::Read, Part::Read);
+            read.awaited = false;
+            after = Some(out.ios.len() as u32);
+            out.ios.push(read);
+        }
         let mut planned = self.planned(&piece, first.copy, Op::Write, Part::Delayed);
         planned.awaited = false;
+        planned.after = after;
         out.ios.push(planned);
+    }
+
+    /// Whether two granules' delayed copies get their data from the same place: the buffer, or one copy.
+    fn same_source(&self, one: u32, other: u32) -> bool {
+        let source = |granule| {
+            let state = self.state(granule);
+            state.unbuffered.then_some(state.current.trailing_zeros())
+        };
+        source(one) == source(other)
     }
 }
 
@@ -455,12 +624,17 @@ impl<L: Layout> Placement for FixedCopies<L> {
                 && next.granule == first.granule + granules
                 && self.follows(next.granule)
                 && self.is_due(next)
+                && self.same_source(first.granule, next.granule)
             {
                 self.delayed.pop(drive);
                 granules += 1;
             }
             return self.propagate(first, granules, out);
         }
+    }
+
+    fn nvram(&self) -> Option<&[u8]> {
+        Some(self.table.bytes())
     }
 
     fn capacity(&self) -> Blocks {
@@ -475,9 +649,10 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.layout.granule()
     }
 
-    /// A copy is current, or being written, or waits to be; some copy of a granule is current.
+    /// A copy is current, or being written, or waits to be; some copy of a granule is current; NVRAM says the same.
     fn audit(&self) {
         self.delayed.audit();
+        assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");
         for state in self.unsettled.iter() {
             assert_ne!(
                 state.current, 0,
@@ -490,6 +665,8 @@ impl<L: Layout> Placement for FixedCopies<L> {
                 0,
                 "a current copy is written again"
             );
+            let kept = state.kept.map(|index| self.table.entry(index));
+            assert_eq!(kept, Some(Ok(state.entry())), "NVRAM says something else");
         }
     }
 }

@@ -11,6 +11,7 @@ use super::fixed_copies::{FixedCopies, Layout};
 use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::ids::DriveId;
+use crate::maplog::Geometry;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{Blocks, Pba};
 
@@ -64,10 +65,24 @@ impl Layout for Mirror {
         let drive = column * u64::from(self.copies) + u64::from(copy.copy);
         (DriveId(drive as u16), Pba(at))
     }
+
+    fn geometry(&self, volume: u64) -> Geometry {
+        let columns = self.striping.columns as u16;
+        let of_drive = self.granules / u32::from(columns);
+        Geometry {
+            volume,
+            granules: self.granules,
+            copies: self.copies,
+            columns,
+            unit: (self.striping.unit / GRANULE.0) as u32,
+            slots: of_drive,
+        }
+    }
 }
 
 fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
-    Ok(Box::new(FixedCopies::new(Mirror::new(knobs, env)?, knobs)?))
+    let mirror = Mirror::new(knobs, env)?;
+    Ok(Box::new(FixedCopies::new(mirror, knobs, env)?))
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {

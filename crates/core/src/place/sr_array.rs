@@ -18,6 +18,7 @@ use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
+use crate::maplog::Geometry;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{Blocks, Pba};
 
@@ -103,13 +104,24 @@ impl Layout for SrArray {
         let slot = Slot(first.0 + u32::from(copy.copy) * self.spacing(first));
         (DriveId(drive as u16), self.tracks.at(slot))
     }
+
+    fn geometry(&self, volume: u64) -> Geometry {
+        let columns = self.striping.columns as u16;
+        let of_drive = self.granules / u32::from(columns);
+        Geometry {
+            volume,
+            granules: self.granules,
+            copies: self.copies(),
+            columns,
+            unit: (self.striping.unit / GRANULE.0) as u32,
+            slots: of_drive * self.replicas,
+        }
+    }
 }
 
 fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
-    Ok(Box::new(FixedCopies::new(
-        SrArray::new(knobs, env)?,
-        knobs,
-    )?))
+    let array = SrArray::new(knobs, env)?;
+    Ok(Box::new(FixedCopies::new(array, knobs, env)?))
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {

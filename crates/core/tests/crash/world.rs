@@ -31,6 +31,55 @@ enum Sector {
 
 type Image = BTreeMap<u64, Sector>;
 
+/// What is known of copies at fixed places.
+#[derive(Default)]
+struct Fixed {
+    /// Copies that a write waits for.
+    foreground: usize,
+    /// By block: the versions that its copies have, by drive and place.
+    versions: BTreeMap<u64, BTreeMap<(usize, u64), u64>>,
+    /// Writes in spare time.
+    delayed: u64,
+    /// Reads for those of which the power left no buffer.
+    read_again: u64,
+}
+
+impl Fixed {
+    /// Nothing if copies have no fixed places.
+    fn of(config: &StackConfig, images: &[Image]) -> Option<Fixed> {
+        if !["mirror", "sr_array"].contains(&config.place.name.as_str()) {
+            return None;
+        }
+        let mut fixed = Fixed {
+            foreground: knob(config, "foreground", 1) as usize,
+            ..Fixed::default()
+        };
+        for (drive, image) in images.iter().enumerate() {
+            for (at, sector) in image {
+                fixed.arrived(drive, *at, sector);
+            }
+        }
+        Some(fixed)
+    }
+
+    fn arrived(&mut self, drive: usize, at: u64, sector: &Sector) {
+        let Sector::Client(block, version) = *sector else {
+            panic!("only data are written to fixed places");
+        };
+        let versions = self.versions.entry(block).or_default();
+        versions.insert((drive, at), version);
+    }
+
+    /// A write is answered when enough copies of all its blocks have arrived.
+    fn check_answer(&self, version: u64, blocks: &std::ops::Range<u64>) {
+        for block in blocks.clone() {
+            let found = self.versions[&block].values();
+            let arrived = found.filter(|found| **found == version).count();
+            assert!(arrived >= self.foreground, "{arrived} copies of {block}");
+        }
+    }
+}
+
 /// Writes that were not answered yet, by request.
 type Pending = BTreeMap<u64, (u64, std::ops::Range<u64>)>;
 
@@ -51,6 +100,8 @@ pub(crate) struct World {
     moving: BTreeMap<(usize, u64), u64>,
     /// The version that reached a drive last: what a buffer holds.
     landed: Vec<u64>,
+    /// Of copies at fixed places; none of others.
+    fixed: Option<Fixed>,
     pending: Pending,
     reads: BTreeSet<u64>,
     /// What reads of requests under way found, by request and block.
@@ -85,9 +136,7 @@ impl World {
                 world.event();
             }
         }
-        while world.stack.pending() > 0 {
-            world.event();
-        }
+        world.finish();
         world
     }
 
@@ -95,7 +144,8 @@ impl World {
         let Assembly { stack, drives, .. } = built;
         let blocks = stack.capacity().0 as usize;
         World {
-            granule: granule(&config),
+            granule: knob(&config, "granule_kib", 4) * 2,
+            fixed: Fixed::of(&config, &images),
             config,
             running: drives.iter().map(|_| None).collect(),
             stack,
@@ -116,6 +166,35 @@ impl World {
             moves: 0,
             pause: 0,
         }
+    }
+
+    /// Writes of copies in spare time, at fixed places.
+    pub(crate) fn delayed(&self) -> u64 {
+        self.fixed.as_ref().map_or(0, |fixed| fixed.delayed)
+    }
+
+    /// Until nothing waits for an answer.
+    fn finish(&mut self) {
+        while self.stack.pending() > 0 {
+            self.event();
+        }
+    }
+
+    fn event_if_any(&mut self) {
+        if self.drives.iter().any(|drive| drive.next_event().is_some()) {
+            self.event();
+        }
+    }
+
+    /// Whether a copy of a granule is being written in spare time.
+    fn writes_again(&self, granule: u64) -> bool {
+        let block = granule * self.granule;
+        let of_granule = |sector: &Sector| matches!(sector, Sector::Client(of, _) if *of == block);
+        let running = self.running.iter().flatten();
+        running.into_iter().any(|(command, sectors)| {
+            let delayed = self.stack.origin(command).unwrap().request.is_none();
+            delayed && sectors.iter().any(of_granule)
+        })
     }
 
     pub(crate) fn log_writes(&self) -> u64 {
@@ -218,6 +297,9 @@ impl World {
             let origin = self.stack.origin(&command).unwrap();
             for (at, sector) in (command.at.0..).zip(&sectors) {
                 self.images[index].insert(at, *sector);
+                if let Some(fixed) = &mut self.fixed {
+                    fixed.arrived(index, at, sector);
+                }
                 if let Sector::Client(block, version) = *sector
                     && origin.request.is_some()
                 {
@@ -237,6 +319,9 @@ impl World {
         let Some(data) = origin.data else {
             return;
         };
+        if let Some(fixed) = self.fixed.as_mut().filter(|_| origin.request.is_none()) {
+            fixed.read_again += 1;
+        }
         for index in 0..command.len.0 {
             let found = self.images[drive].get(&(command.at.0 + index));
             if let Some(Sector::Client(block, version)) = found {
@@ -273,7 +358,13 @@ impl World {
     }
 
     fn replied(&mut self, request: u64) {
-        if let Some((version, blocks)) = self.pending.remove(&request) {
+        // Who keeps no map takes no notice of a discard.
+        let ignored = |version| version == NOTHING && self.fixed.is_some();
+        let write = self.pending.remove(&request);
+        if let Some((version, blocks)) = write.filter(|(version, _)| !ignored(*version)) {
+            if let Some(fixed) = &self.fixed {
+                fixed.check_answer(version, &blocks);
+            }
             for block in blocks {
                 self.answered[block as usize] = version;
                 if version == NOTHING {
@@ -300,7 +391,9 @@ impl World {
                 .map(|bytes| Sector::Own(bytes.try_into().unwrap()))
                 .collect();
         };
-        if origin.request.is_none() && !self.stack.was_open(command.io) {
+        if let Some(fixed) = self.fixed.as_mut().filter(|_| origin.request.is_none()) {
+            fixed.delayed += 1;
+        } else if origin.request.is_none() && !self.stack.was_open(command.io) {
             self.moves += 1;
             let of = |index| {
                 let block = data.block(index).0;
@@ -438,6 +531,13 @@ impl Cut {
         self
     }
 
+    /// A bit of NVRAM is wrong.
+    pub(crate) fn with_a_flipped_bit_in_nvram(mut self, seed: u64) -> Cut {
+        let bit = Rng::stream(seed, "flip").below(8 * self.nvram.len() as u64);
+        self.nvram[bit as usize / 8] ^= 1 << (bit % 8);
+        self
+    }
+
     pub(crate) fn recover(self) -> Result<Recovered, ConfigError> {
         let built = self.config.recover(&self)?;
         built.stack.audit();
@@ -470,26 +570,39 @@ impl Recovered {
     /// The versions of a granule's blocks that are found now, through the map.
     fn find(&mut self, granule: u64) -> Vec<u64> {
         let world = &mut self.world;
+        world.finish();
         world.submit(Op::Read, world.blocks(granule));
-        while world.stack.pending() > 0 {
-            world.event();
-        }
+        world.finish();
         let version = |block| world.found.get(&block).copied().unwrap_or(NOTHING);
         world.blocks(granule).map(version).collect()
+    }
+
+    /// A block may have what was answered last or was on its way, or only what was answered since.
+    fn check_block(&self, block: u64, version: u64) {
+        let since = self.world.answered[block as usize];
+        if since != NOTHING {
+            assert_eq!(version, since, "block {block} was written since");
+            return;
+        }
+        let on_its_way =
+            |(of, range): &(u64, std::ops::Range<u64>)| *of == version && range.contains(&block);
+        let answered = self.answered[block as usize];
+        assert!(
+            version == answered || self.pending.values().any(on_its_way),
+            "block {block}: version {version} found, {answered} answered, {:?} on their way",
+            self.pending
+        );
     }
 
     fn check_granule(&mut self, granule: u64) {
         let found = self.find(granule);
         let blocks = self.world.blocks(granule);
         for (block, version) in blocks.clone().zip(&found) {
-            let on_its_way =
-                |(of, range): &(u64, std::ops::Range<u64>)| of == version && range.contains(&block);
-            let answered = self.answered[block as usize];
-            assert!(
-                *version == answered || self.pending.values().any(on_its_way),
-                "block {block}: version {version} found, {answered} answered, {:?} on their way",
-                self.pending
-            );
+            self.check_block(block, *version);
+        }
+        // A sector is all that is whole at a fixed place.
+        if self.world.fixed.is_some() {
+            return;
         }
         // Of a granule that was discarded and written in part, the rest is nothing too.
         let writes = self.pending.values();
@@ -516,6 +629,93 @@ impl Recovered {
         self.world.stack.audit();
     }
 
+    /// When all is done that is to be done in spare time, the copies of a block are the same.
+    pub(crate) fn check_fixed_copies(&mut self) {
+        let world = &mut self.world;
+        // Drives are asked for what they may do when they were given something.
+        world.submit(Op::Flush, 0..0);
+        while world
+            .drives
+            .iter()
+            .any(|drive| drive.next_event().is_some())
+        {
+            world.event();
+        }
+        let copies = match world.config.place.name.as_str() {
+            "mirror" => knob(&world.config, "copies", 2),
+            _ => knob(&world.config, "dr", 2),
+        };
+        let fixed = self.world.fixed.as_ref();
+        let fixed = fixed.expect("copies have fixed places");
+        for (block, versions) in &fixed.versions {
+            let first = *versions.values().next().unwrap();
+            let same = versions.values().all(|version| *version == first);
+            assert!(same, "copies of block {block} differ: {versions:?}");
+            assert_eq!(versions.len() as u64, copies, "copies of block {block}");
+            self.check_block(*block, first);
+        }
+    }
+
+    /// Writes come while copies are read and written again: where writes were under way, and elsewhere. Some are left under
+    /// way. How many came when a copy of theirs was just being written again.
+    pub(crate) fn write_at_once(&mut self, seed: u64) -> u64 {
+        let mut rng = Rng::stream(seed, "at once");
+        let world = &mut self.world;
+        let size = world.granule;
+        let written = self.pending.values();
+        let mut firsts: BTreeSet<u64> = written.map(|(_, range)| range.start / size).collect();
+        firsts.extend((0..4).map(|_| rng.below(world.hot())));
+        world.submit(Op::Flush, 0..0);
+        for _ in 0..rng.below(10) {
+            world.event_if_any();
+        }
+        let mut met = 0;
+        for first in firsts {
+            let (start, end) = (first * size, (first + 1) * size);
+            let far = end.max((end + 2 * size).min(world.granules() * size));
+            let blocks = match rng.below(3) {
+                0 => start..far,
+                1 => start + 2..start + 5,
+                _ => start + 3..far - 2,
+            };
+            met += u64::from(world.writes_again(first));
+            world.submit(Op::Write, blocks);
+            world.event_if_any();
+        }
+        for _ in 0..rng.below(10) {
+            world.event_if_any();
+        }
+        met
+    }
+
+    /// The power goes again.
+    pub(crate) fn cut(&self, seed: u64) -> Cut {
+        let mut cut = self.world.cut(seed);
+        let since = |block: u64| self.world.answered[block as usize] != NOTHING;
+        let before = self.answered.iter();
+        for ((block, answered), before) in (0..).zip(&mut cut.answered).zip(before) {
+            if !since(block) {
+                *answered = *before;
+            }
+        }
+        // Where nothing was written since, what was on its way then may still be what is found.
+        for (version, range) in self.pending.values() {
+            for block in range.clone().filter(|block| !since(*block)) {
+                let number = u64::MAX - cut.pending.len() as u64;
+                cut.pending.insert(number, (*version, block..block + 1));
+            }
+        }
+        cut
+    }
+
+    /// Reads for copies of which the power left no buffer.
+    pub(crate) fn read_again(&self) -> u64 {
+        self.world
+            .fixed
+            .as_ref()
+            .map_or(0, |fixed| fixed.read_again)
+    }
+
     /// The run goes on from here: what was found is what there is.
     pub(crate) fn go_on(mut self) -> World {
         for granule in 0..self.world.granules() {
@@ -530,12 +730,12 @@ impl Recovered {
     }
 }
 
-/// Blocks that this placement writes as a whole.
-fn granule(config: &StackConfig) -> u64 {
+/// A number that the placement was given, or its default.
+fn knob(config: &StackConfig, name: &str, default: u64) -> u64 {
     let mut knobs = config.place.knobs.iter();
-    match knobs.find(|(key, _)| key == "granule_kib") {
-        Some((_, KnobValue::Integer(kib))) => *kib as u64 * 2,
-        _ => 8,
+    match knobs.find(|(key, _)| key == name) {
+        Some((_, KnobValue::Integer(given))) => *given as u64,
+        _ => default,
     }
 }
 

@@ -1,0 +1,160 @@
+//! Power cuts of copies at fixed places: none is lost, no stale one is read, and in the end all copies are the same.
+
+use nearslot_core::config::StackConfig;
+
+use super::world::{Nothing, World};
+
+/// 240 granules, so that all of them can be looked at after each cut.
+const SMALL: &str = "
+    kind = 'hdd'
+    rpm = 6000
+    heads = 4
+    cylinders = 12
+    head_switch_ms = 0.8
+    write_settle_ms = 0.4
+    seek_ms = [[1, 1.0], [5, 1.8], [11, 3.0]]
+    [[zones]]
+    cylinders = [0, 11]
+    sectors_per_track = 40
+    track_skew_sectors = 3
+    cylinder_skew_sectors = 4
+";
+
+fn config(place: &str, sched: &str) -> StackConfig {
+    let mut config = super::config(place, sched);
+    SMALL.clone_into(&mut config.drive.text);
+    config
+}
+
+/// What happened in a run.
+#[derive(Debug, Default)]
+struct Tally {
+    cuts: u64,
+    /// Cuts inside a write.
+    torn: u64,
+    /// Copies that were written in spare time.
+    delayed: u64,
+    /// Copies that were read for another one after a cut.
+    read_again: u64,
+    /// Writes that came when a copy of theirs was being written again.
+    met: u64,
+}
+
+/// Runs so many events, with power cuts at each: one after which everything becomes quiet, and one after which writes come
+/// at once, and the power goes again. Now and then the run goes on from there.
+fn suffer(place: &str, sched: &str, events: u64) -> Tally {
+    let mut world = World::new(config(place, sched));
+    let mut tally = Tally::default();
+    for event in 0..events {
+        world.step();
+        let cut = world.cut(event);
+        tally.cuts += 3;
+        tally.torn += u64::from(cut.tears());
+        let failed = |error| panic!("{place}, event {event}: {error}");
+        let mut quiet = cut.recover().unwrap_or_else(failed);
+        quiet.check(event.is_multiple_of(40));
+        quiet.check_fixed_copies();
+        quiet.check(false);
+        tally.read_again += quiet.read_again();
+        let mut busy = world.cut(event + events).recover().unwrap_or_else(failed);
+        tally.met += busy.write_at_once(event);
+        let mut again = busy.cut(event).recover().unwrap_or_else(failed);
+        again.check(false);
+        again.check_fixed_copies();
+        if event % 101 == 100 {
+            tally.delayed += world.delayed();
+            world = busy.go_on();
+        } else {
+            busy.check(false);
+            busy.check_fixed_copies();
+        }
+    }
+    tally.delayed += world.delayed();
+    assert_eq!(world.log_writes(), 0, "there is no log");
+    assert!(tally.torn > events / 3, "{tally:?}");
+    assert!(tally.read_again > events, "{tally:?}");
+    assert!(tally.met > 10, "{tally:?}");
+    tally
+}
+
+#[test]
+fn two_copies() {
+    let tally = suffer("mirror:disks=2", "satf", 600);
+    assert!(tally.delayed > 50, "{tally:?}");
+    suffer("mirror:disks=4:stripe_kib=8:buffer_granules=3", "look", 300);
+    suffer("mirror:disks=2:foreground=2", "mq-deadline", 600);
+}
+
+#[test]
+fn three_copies() {
+    suffer("mirror:disks=3:copies=3", "gap_satf", 300);
+    suffer(
+        "mirror:disks=3:copies=3:foreground=2:buffer_granules=3",
+        "satf",
+        400,
+    );
+    suffer("mirror:disks=3:copies=3:foreground=3", "satf", 400);
+}
+
+#[test]
+fn replicas_on_a_track() {
+    let tally = suffer("sr_array:dr=2:ds=1:stripe_kib=8", "satf", 400);
+    assert!(tally.delayed > 50, "{tally:?}");
+    suffer(
+        "sr_array:dr=3:ds=1:foreground=2:stripe_kib=8:buffer_granules=3",
+        "look",
+        300,
+    );
+    suffer(
+        "sr_array:dr=2:ds=1.5:foreground=2:stripe_kib=8",
+        "satf",
+        400,
+    );
+}
+
+#[test]
+fn a_single_copy() {
+    let place = "mirror:disks=2:copies=1:stripe_kib=8";
+    let mut world = World::new(config(place, "satf"));
+    for event in 0..300 {
+        world.step();
+        let mut recovered = world.cut(event).recover().unwrap();
+        recovered.check(true);
+        recovered.check_fixed_copies();
+        assert_eq!(recovered.read_again(), 0, "there is no other copy");
+    }
+}
+
+#[test]
+fn damage_of_nvram_is_always_told() {
+    let mut world = World::new(config("mirror:disks=2", "satf"));
+    for event in 0..300 {
+        world.step();
+        let damaged = world.cut(event).with_a_flipped_bit_in_nvram(event);
+        let error = damaged.recover().err().expect("it is told").to_string();
+        assert!(error.starts_with("NVRAM = NVRAM, byte "), "{error}");
+    }
+}
+
+#[test]
+fn without_nvram_nothing_is_believed() {
+    let config = config("mirror:disks=2", "satf");
+    let error = config.recover(&Nothing).err().unwrap().to_string();
+    let says = "NVRAM = NVRAM, byte 0: bytes of NVRAM 0, allowed is 56 to ";
+    assert!(error.starts_with(says), "{error}");
+}
+
+#[test]
+fn nvram_of_another_volume_is_refused() {
+    let cut = World::new(config("mirror:disks=2", "satf")).cut(1);
+    let refused = |place: &str, seed: u64| {
+        let mut other = config(place, "satf");
+        other.seed = seed;
+        other.recover(&cut).err().unwrap().to_string()
+    };
+    let volume = refused("mirror:disks=2", 6);
+    assert!(volume.contains("belongs to volume "), "{volume}");
+    let copies = refused("mirror:disks=3:copies=3", 5);
+    let says = "made for 2 copies, the volume has 3";
+    assert!(copies.contains(says), "{copies}");
+}
