@@ -39,7 +39,7 @@ pub(crate) fn cost(
     Ok(Some(RecoveryCost {
         seconds,
         reads: count,
-        mib: bytes as f64 / (1 << 20) as f64,
+        mib: bytes as f64 / f64::from(1 << 20),
     }))
 }
 
