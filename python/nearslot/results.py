@@ -57,6 +57,20 @@ class Times:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recovery:
+    """What it costs to find a volume's map again after a power cut, in time of the drive.
+
+    Attributes:
+        s: Time of the reads, one after another, in seconds.
+        reads: How many reads; `mib` is what they read in MiB (2^20 bytes).
+    """
+
+    s: float
+    reads: int
+    mib: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gaps:
     """What lies between two reads that follow each other on a drive, over a stretch of commands.
 
@@ -162,6 +176,8 @@ class Run:
         seek_ms: Mean per request; so are `rotation_ms`, `transfer_ms`, `overhead_ms`.
         utilisation: Share of the time that the drive was busy.
         queue_mean: Requests in the system, averaged over time.
+        recovery: What coming back would cost if the power went at the end of the run; None if the
+            volume would not come back, as its map is in memory alone or not yet safe as a whole.
         simulated_in_s: Wall-clock time of the simulation; the one value that does not repeat.
         series: What plots need; None if it was not asked for.
     """
@@ -192,6 +208,7 @@ class Run:
     utilisation: float
     queue_mean: float
     queue_max: int
+    recovery: Recovery | None
     simulated_in_s: float
     series: Series | None = None
 

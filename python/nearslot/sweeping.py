@@ -52,7 +52,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # Of the rows put aside: another number when their columns change.
-_LAYOUT = 1
+_LAYOUT = 2
 
 # What a row says about its place in a comparison, and the time it took: not of the run itself.
 _NOT_OF_THE_RUN = (

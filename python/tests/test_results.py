@@ -32,6 +32,20 @@ def test_runs_are_rows_in_polars_pandas_and_pyarrow(results: nearslot.Results) -
     assert pyarrow.table(results)["response_ms_mean"].to_pylist() == means
 
 
+def test_recovery_is_told_where_a_map_survives(synthetic: Scenario) -> None:
+    results = nearslot.compare(synthetic, vary={"place": ["eager", "eager:map=log"]})
+    memory, log = (run.recovery for run in results.runs)
+    assert memory is None
+    assert log is not None
+    # Four bytes for each of a million granules, in reads of a MiB.
+    assert 4 < log.mib < log.reads < 8
+    assert 0.2 < log.s < 4
+    frame = polars.DataFrame(results)
+    assert frame["recovery_s"].to_list() == [None, log.s]
+    assert frame["recovery_reads"].to_list() == [None, log.reads]
+    assert frame["recovery_mib"].to_list() == [None, log.mib]
+
+
 def test_requests_are_rows_and_add_up(results: nearslot.Results) -> None:
     assert len(results.requests) == 4_000
     rows = polars.DataFrame(results.requests)

@@ -99,6 +99,12 @@ const times = object({
   ci95: nullable(interval),
 });
 
+const recovery = object({
+  s: number,
+  reads: count,
+  mib: number,
+});
+
 const gaps = object({
   by_writes: list(count),
   writes_mean: number,
@@ -194,6 +200,7 @@ const runShape = object({
   utilisation: number,
   queue_mean: number,
   queue_max: count,
+  recovery: nullable(recovery),
   simulated_in_s: number,
   series: nullable(series),
 });

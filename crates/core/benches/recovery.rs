@@ -153,6 +153,10 @@ impl Replay {
     /// Bytes of the region. Reads go forward, and not far back.
     fn read(&mut self, offset: Blocks, out: &mut [u8]) {
         out.fill(0);
+        if offset.0 > self.head {
+            // No lap has come here yet.
+            return;
+        }
         // Of all laps the last that the log has come to; the look behind its end may be the first of the next.
         let laps = match self.head % self.region + WRITE_MAX > self.region && offset.0 == 0 {
             true => self.head / self.region + 1,

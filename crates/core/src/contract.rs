@@ -7,7 +7,9 @@
 
 use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
-use crate::io::{Arrival, Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan, Tag};
+use crate::io::{
+    Arrival, Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan, RecoveryRead, Tag,
+};
 use crate::request::{Op, Request};
 use crate::search::{self, Choice, Landing, Search};
 use crate::sorted::Sorted;
@@ -126,6 +128,10 @@ pub trait Placement: Send {
     fn nvram(&self) -> Option<&[u8]> {
         None
     }
+
+    /// The reads, one after another, by which the volume would come back if the power went at this instant. None if it could
+    /// not come back.
+    fn recovery(&self, _out: &mut Vec<RecoveryRead>) {}
 
     /// Blocks that clients may address.
     fn capacity(&self) -> Blocks;

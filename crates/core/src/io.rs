@@ -261,6 +261,17 @@ impl Plan {
     }
 }
 
+/// A read by which a volume comes back after a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryRead {
+    /// From which drive.
+    pub drive: DriveId,
+    /// First block.
+    pub at: Pba,
+    /// Length.
+    pub len: Blocks,
+}
+
 /// What an access by the heads comes to, beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foresight {

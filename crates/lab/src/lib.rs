@@ -12,6 +12,7 @@ pub mod load;
 pub mod measure;
 pub mod memo;
 pub mod outcome;
+mod recovery;
 pub mod report;
 pub mod run;
 pub mod scenario;

@@ -240,6 +240,7 @@ impl Recorder {
             utilisation: share(self.busy_ns as f64) / f64::from(self.drives),
             queue_mean: share(self.request_ns as f64),
             queue_max: self.queue_max,
+            recovery: None,
             simulated_in_s: 0.0,
             series,
         }

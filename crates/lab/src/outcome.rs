@@ -108,11 +108,26 @@ pub struct Run {
     pub queue_mean: f64,
     /// Most requests in the system at once.
     pub queue_max: u64,
+    /// What coming back would cost if the power went at the end of the run; `None` if the volume would not come back, as its
+    /// map is in memory alone or not yet safe as a whole.
+    pub recovery: Option<RecoveryCost>,
     /// Wall-clock seconds that the simulation took. Not part of what repeats.
     pub simulated_in_s: f64,
     /// What the plots need; left out of plain JSON.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+}
+
+/// What it costs to find a volume's map again after a power cut, in time of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecoveryCost {
+    /// Time of the reads, one after another, in seconds.
+    #[serde(rename = "s")]
+    pub seconds: f64,
+    /// How many reads.
+    pub reads: u64,
+    /// What they read, in MiB (2^20 bytes).
+    pub mib: f64,
 }
 
 /// A distribution of times in milliseconds.

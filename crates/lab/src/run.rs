@@ -22,6 +22,7 @@ use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window, differ};
 use crate::memo::SHARED;
 use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
+use crate::recovery;
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::Timeseries;
 use crate::sim::{self, Control};
@@ -222,6 +223,7 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     let batches_ms = recorder.batch_means_ms();
     let mut run = recorder.finish(end, point.label.clone(), config);
     run.replay = replay;
+    run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     Ok(Some(Finished {
         warnings: warnings(&run, workload.tally()),

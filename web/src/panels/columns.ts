@@ -50,6 +50,7 @@ export const COLUMNS: readonly Column[] = [
   column("Drive", "busy", "%", "Share of the time that the drive was busy", "none", (run) => run.utilisation * 100),
   column("Drive", "queue", "mean", "Mean number of requests in the system", "low", (run) => run.queue_mean),
   whole("Drive", "queue", "max", "Most requests in the system at once", "low", (run) => run.queue_max),
+  column("Drive", "recovery", "s", "Drive time to find the map again if the power went at the end", "low", (run) => run.recovery?.s ?? null),
   whole("Counted", "requests", "", "Requests answered, warm-up included", "none", (run) => run.requests),
 ];
 

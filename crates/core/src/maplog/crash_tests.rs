@@ -7,10 +7,12 @@ use crate::units::Blocks;
 
 /// Cuts the power now; the map has to be right, and the log to go on has to be as it was.
 fn cut(world: &World, why: &str) -> Recovered {
-    let recovered = world.recover();
+    let (recovered, reads) = world.recover_by();
     let recovered = recovered.unwrap_or_else(|damage| panic!("{why}: {damage}"));
     assert!(world.is_right(&recovered.map), "{why}");
     assert_eq!(recovered.notes, [], "{why}");
+    let foretold: Vec<_> = world.log.recovery_reads().collect();
+    assert_eq!(reads, foretold, "{why}");
     recovered.log.audit();
     recovered
 }
@@ -175,6 +177,7 @@ fn a_filled_map_is_safe_after_its_first_round() {
     while !world.log.is_checkpointed() {
         let damage = world.recover().unwrap_err();
         assert!(matches!(damage.fault, Fault::Lost { .. }), "{damage}");
+        assert_eq!(world.log.recovery_reads().count(), 0, "by none is it found");
         let write = world.begin_write().unwrap();
         world.land(&write);
         world.log.written();

@@ -110,10 +110,15 @@ impl Cursor {
         }
     }
 
+    /// Behind the last block that recovery looks at: that of the record which may be under way, were it the largest.
+    pub(super) fn reach(&self, layout: &Layout) -> u64 {
+        layout.place(self.head) + layout.record_max
+    }
+
     /// Begins older than the tail whose records no write has reached, the youngest first. The last may be the origin.
     pub(super) fn older(&self, layout: &Layout) -> Vec<Start> {
         let tail = self.tail(layout);
-        let reached = layout.place(self.head) + layout.record_max;
+        let reached = self.reach(layout);
         let older = self.starts.iter().rev().copied().chain([ORIGIN]);
         let mut older: Vec<Start> = older
             .filter(|start| start.at < tail.at)

@@ -308,6 +308,20 @@ impl MapLog {
         &mut self.nvram
     }
 
+    /// What recovery would read of the region if the power went now, in order: from where, and how much. Nothing while the map
+    /// is not in the log as a whole.
+    pub fn recovery_reads(&self) -> impl Iterator<Item = (Blocks, Blocks)> {
+        let (layout, cursor) = (&self.layout, &self.cursor);
+        let (from, reach) = (cursor.tail(layout), cursor.reach(layout));
+        let whole = cursor.complete(layout) >= layout.settings.portions.into();
+        let until = match whole || cursor.begins_empty(from) {
+            true => reach,
+            false => from.at,
+        };
+        let reads = layout.reads(from.at, until);
+        reads.map(|(at, end)| (layout.offset(at), Blocks(end - at)))
+    }
+
     /// Blocks of the region that recovery needs, with the ends of the region that stay empty.
     pub fn used(&self) -> Blocks {
         Blocks(self.cursor.head - self.cursor.tail(&self.layout).at)

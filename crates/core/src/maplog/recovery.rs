@@ -13,10 +13,14 @@
 //! walk begins anew at an older portion as long as no write has reached it; then the first damage is the error. A record
 //! whose header is damaged hides where the next one begins, and ends a walk too.
 //!
-//! The record behind the last one that NVRAM knows of may be torn, and is then no damage: its entries are in NVRAM.
+//! The record behind the last one that NVRAM knows of may be torn, and is then no damage: its entries are in NVRAM. There is one
+//! at most, since a control block is written before the next record begins.
+//!
+//! What is read depends on NVRAM alone, not on what lies there: the log can say beforehand what its recovery will read. Of a
+//! record that the end of a read cuts, the begin is kept until the rest comes.
 //!
 //! Recovery does no I/O. Who owns it asks `next_read`, gives what was read to `feed` until there is none, and calls
-//! `finish`. Memory: the map, a byte a piece, and the bits of [`unique`] at the end.
+//! `finish`. Memory: the map, a byte a piece, a record, and the bits of [`unique`] at the end.
 //!
 //! Source: FAST 2002, section 5: "scan the log region from the youngest checkpoint, replay NVRAM"; that records are taken
 //! oldest first is inferred. Cost: a checksum and a copy of what is read, a random access an update.
@@ -30,8 +34,6 @@ use super::log::MapLog;
 use super::nvram::{Control, Half, Nvram};
 use super::{Geometry, Map, NOWHERE, format, nvram, take_entries, unique};
 
-/// Largest records in a read: the last one that is cut is read again.
-const RECORDS_READ: u64 = 8;
 /// Damages that recovery remembers.
 const NOTES_MAX: usize = 16;
 
@@ -49,8 +51,12 @@ pub struct Recovery {
     state: State,
     /// The next record.
     next: Start,
-    /// Block at which the read that was asked for begins, counted through all laps.
-    asked: u64,
+    /// Where the next read begins, counted through all laps.
+    at: u64,
+    /// Behind the last read of this walk.
+    until: u64,
+    /// The begin of the next record, if the end of a read has cut it.
+    carry: Vec<u8>,
     /// Where else a walk can begin, the oldest first.
     older: Vec<Start>,
     notes: Vec<Damage>,
@@ -78,7 +84,7 @@ pub struct Recovered {
 
 /// How a record ended the look at what was read.
 enum Step {
-    /// It was taken; the next one follows.
+    /// It was taken; the next one follows, if there is one.
     Next,
     /// It is not in the bytes as a whole.
     More,
@@ -106,7 +112,9 @@ impl Recovery {
             map: Map::all(geometry, 0),
             known: vec![false; pieces as usize],
             state: State::Walking,
-            asked: 0,
+            at: 0,
+            until: 0,
+            carry: Vec::new(),
             older,
             notes: Vec::new(),
             failed: None,
@@ -130,6 +138,8 @@ impl Recovery {
         }
         self.known.fill(empty);
         self.next = from;
+        (self.at, self.until) = (from.at, self.cursor.reach(&self.layout));
+        self.carry.clear();
         self.state = State::Walking;
         self.turn();
     }
@@ -142,20 +152,15 @@ impl Recovery {
     }
 
     /// What to read from the region now: from where, and how much. Nothing when all was read.
-    pub fn next_read(&mut self) -> Option<(Blocks, Blocks)> {
-        if self.state == State::Done {
-            return None;
-        }
-        let layout = &self.layout;
-        let region = layout.settings.region.0;
-        let at = layout.place(self.next.at);
-        let lap_ends = at - at % region + region;
-        let last = layout.place(self.cursor.head) + layout.record_max;
-        let end = (at + RECORDS_READ * layout.record_max)
-            .min(lap_ends)
-            .min(last);
-        self.asked = at;
-        Some((layout.offset(at), Blocks(end - at)))
+    pub fn next_read(&self) -> Option<(Blocks, Blocks)> {
+        let (at, end) = self.ahead()?;
+        Some((self.layout.offset(at), Blocks(end - at)))
+    }
+
+    /// The blocks of the next read.
+    fn ahead(&self) -> Option<(u64, u64)> {
+        let mut reads = self.layout.reads(self.at, self.until);
+        reads.next().filter(|_| self.state != State::Done)
     }
 
     /// Takes what was read.
@@ -166,17 +171,28 @@ impl Recovery {
     /// # Panics
     /// It is not as long as asked for.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Damage> {
-        let Some((_, asked)) = self.next_read() else {
-            panic!("nothing was to read");
-        };
-        assert_eq!(bytes.len() as u64, asked.bytes(), "bytes of the read");
+        let (begin, end) = self.ahead().expect("nothing was to read");
+        let asked = (end - begin) * BLOCK_BYTES;
+        assert_eq!(bytes.len() as u64, asked, "bytes of the read");
+        self.at = end;
+        let mut carry = std::mem::take(&mut self.carry);
         loop {
             let at = self.layout.place(self.next.at);
-            let from = at.checked_sub(self.asked);
-            let rest = from.and_then(|from| bytes.get((from * BLOCK_BYTES) as usize..));
-            let rest = rest.filter(|rest| !rest.is_empty());
-            // A walk that begins anew reads anew.
-            let Some(rest) = rest else { return Ok(()) };
+            let cut = at < begin;
+            if cut {
+                let largest = (self.layout.record_max * BLOCK_BYTES) as usize;
+                let lacking = (largest - carry.len()).min(bytes.len());
+                carry.extend_from_slice(&bytes[..lacking]);
+            }
+            let from = (at.saturating_sub(begin) * BLOCK_BYTES) as usize;
+            let rest = if cut {
+                Some(&*carry)
+            } else {
+                bytes.get(from..)
+            };
+            let Some(rest) = rest.filter(|rest| !rest.is_empty()) else {
+                break carry.clear();
+            };
             let step = match self.state {
                 State::Walking => self.walk(at, rest),
                 State::Ahead => self.look(at, rest),
@@ -184,10 +200,23 @@ impl Recovery {
             };
             match step {
                 Ok(Step::Next) => self.turn(),
-                Ok(Step::More) => return Ok(()),
+                Ok(Step::More) if cut => break,
+                Ok(Step::More) => break carry = rest.to_vec(),
                 Err(damage) => return self.fall_back(damage),
             }
         }
+        self.carry = carry;
+        match self.state != State::Done && self.at == self.until {
+            true => self.fall_back(self.unended()),
+            false => Ok(()),
+        }
+    }
+
+    /// What NVRAM knows of does not end where it says.
+    fn unended(&self) -> Damage {
+        let (at, last) = (self.layout.place(self.next.at), self.cursor.head);
+        let fault = Fault::outside("block of the log, counted through all laps,", at, 0, last);
+        fault.at(Place::Log(self.layout.offset(at)))
     }
 
     /// Takes the record that begins here, damaged or not.
@@ -210,32 +239,29 @@ impl Recovery {
         Ok(Step::Next)
     }
 
-    /// Takes the record that begins here if it is whole: NVRAM does not know of it.
+    /// Takes the record that begins here if it is whole: NVRAM does not know of it. Whatever it is, all of its place is read
+    /// before it is looked at.
     fn look(&mut self, at: u64, bytes: &[u8]) -> Result<Step, Damage> {
-        let header = self.header(bytes);
-        let whole = |header: &Header| bytes.get(..header.blocks as usize * BLOCK_BYTES as usize);
-        let found = header
-            .ok()
-            .and_then(|header| Some((header, whole(&header)?)));
-        let sound = found.filter(|(header, record)| header.check_payload(record).is_ok());
-        let Some((header, record)) = sound else {
-            let (left, needed) = (bytes.len() as u64, self.layout.record_max * BLOCK_BYTES);
-            return match left < needed {
-                true => Ok(Step::More),
-                false => self.conclude(),
-            };
-        };
-        let place = Place::Log(self.layout.offset(at));
-        self.apply(&header, record).map_err(|f| f.at(place))?;
-        self.pass(at, &header);
-        match header.kind {
-            Kind::Batch => self.cursor.add_batch(&self.layout, at),
-            Kind::Piece => {
-                let blocks = header.blocks.into();
-                self.cursor.add_piece(&self.layout, at, blocks);
+        if (bytes.len() as u64) < self.layout.record_max * BLOCK_BYTES {
+            return Ok(Step::More);
+        }
+        let found = self.header(bytes).ok().and_then(|header| {
+            let record = bytes.get(..header.blocks as usize * BLOCK_BYTES as usize)?;
+            header.check_payload(record).ok()?;
+            Some((header, record))
+        });
+        if let Some((header, record)) = found {
+            let place = Place::Log(self.layout.offset(at));
+            self.apply(&header, record).map_err(|f| f.at(place))?;
+            match header.kind {
+                Kind::Batch => self.cursor.add_batch(&self.layout, at),
+                Kind::Piece => {
+                    let blocks = header.blocks.into();
+                    self.cursor.add_piece(&self.layout, at, blocks);
+                }
             }
         }
-        Ok(Step::Next)
+        self.conclude()
     }
 
     fn pass(&mut self, at: u64, header: &Header) {
@@ -321,7 +347,7 @@ impl Recovery {
     fn conclude(&mut self) -> Result<Step, Damage> {
         let Some(number) = self.known.iter().position(|known| !known) else {
             self.state = State::Done;
-            return Ok(Step::More);
+            return Ok(Step::Next);
         };
         let mut portion = 0;
         while self.layout.first_piece(portion + 1) <= number as u64 {

@@ -28,6 +28,7 @@
 //! One sector is written at a time, since the next one links to it; updates meanwhile gather, a sector for many of them.
 //! Cost: a write is O(its size); 60 bytes a map sector of memory.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -599,6 +600,13 @@ impl VirtualLog {
     pub fn spots(&self) -> impl Iterator<Item = Spot> + '_ {
         let written = self.nodes.iter().filter(|node| node.number > 0);
         written.map(|node| node.spot)
+    }
+
+    /// The same in the order in which a walk from the tail reads them: the youngest first.
+    pub fn walk(&self) -> Vec<Spot> {
+        let mut written: Vec<&Node> = self.nodes.iter().filter(|node| node.number > 0).collect();
+        written.sort_by_key(|node| Reverse(node.number));
+        written.into_iter().map(|node| node.spot).collect()
     }
 
     /// A sector with most children, of those that are not the tail.

@@ -147,20 +147,20 @@ impl Array {
             .map(|(recovered, _)| recovered)
     }
 
-    fn by_tail(&self) -> Result<(VirtualRecovered, usize), Damage> {
+    fn by_tail(&self) -> Result<(VirtualRecovered, Vec<Spot>), Damage> {
         let tail = self.log.tail().unwrap().to_bytes(&self.geometry);
         let tail = Tail::from_bytes(&self.geometry, &tail)?;
         let recovery = VirtualRecovery::from_tail(&self.geometry, self.blocks(), tail);
         self.recover(recovery.unwrap())
     }
 
-    /// The recovered, and how many slots were read.
-    fn recover(&self, mut way: VirtualRecovery) -> Result<(VirtualRecovered, usize), Damage> {
-        let mut reads = 0;
+    /// The recovered, and which slots were read.
+    fn recover(&self, mut way: VirtualRecovery) -> Result<(VirtualRecovered, Vec<Spot>), Damage> {
+        let mut reads = Vec::new();
         while let Some(spot) = way.next_read() {
             // A tail that was damaged may lead anywhere on the drives.
             way.feed(&self.slots[spot.drive.index()][spot.slot as usize])?;
-            reads += 1;
+            reads.push(spot);
         }
         Ok((way.finish()?, reads))
     }
@@ -187,7 +187,12 @@ impl Array {
         if self.log.tail().is_some() {
             let (recovered, reads) = self.by_tail().unwrap_or_else(|damage| panic!("{damage}"));
             assert_eq!(recovered.map, self.written, "from the tail");
-            assert_eq!(reads, self.log.spots().count(), "live sectors, each once");
+            assert_eq!(
+                reads.len(),
+                self.log.spots().count(),
+                "live sectors, each once"
+            );
+            assert_eq!(reads, self.log.walk(), "as foretold");
             recovered.log.audit();
         }
     }
@@ -278,7 +283,7 @@ fn a_walk_reaches_every_live_sector_after_any_order_of_updates() {
         array.settle();
         let (recovered, reads) = array.by_tail().unwrap();
         assert_eq!(recovered.map, array.map);
-        assert_eq!(reads, 93);
+        assert_eq!(reads.len(), 93);
     }
     assert!(
         array.writes > 93 + 600,

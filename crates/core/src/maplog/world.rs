@@ -148,7 +148,15 @@ impl World {
     }
 
     pub(super) fn recover(&self) -> Result<Recovered, Damage> {
-        recover(&self.geometry, self.log.nvram().bytes(), &self.region)
+        self.recover_by().0
+    }
+
+    /// The recovered, and what was read for it.
+    pub(super) fn recover_by(&self) -> (Result<Recovered, Damage>, Vec<(Blocks, Blocks)>) {
+        let mut reads = Vec::new();
+        let nvram = self.log.nvram().bytes();
+        let recovered = recover_reading(&self.geometry, nvram, &self.region, &mut reads);
+        (recovered, reads)
     }
 
     /// Whether a map is what the model says.
@@ -170,13 +178,21 @@ pub(super) fn recover(
     nvram: &[u8],
     region: &[u8],
 ) -> Result<Recovered, Damage> {
+    recover_reading(geometry, nvram, region, &mut Vec::new())
+}
+
+fn recover_reading(
+    geometry: &Geometry,
+    nvram: &[u8],
+    region: &[u8],
+    reads: &mut Vec<(Blocks, Blocks)>,
+) -> Result<Recovered, Damage> {
     let mut recovery = Recovery::new(geometry, Nvram::from_bytes(nvram.to_vec()))?;
-    let mut reads = 0;
     while let Some((offset, blocks)) = recovery.next_read() {
         let bytes = &region[offset.bytes() as usize..][..blocks.bytes() as usize];
         recovery.feed(bytes)?;
-        reads += 1;
-        assert!(reads < 10_000, "recovery does not end");
+        reads.push((offset, blocks));
+        assert!(reads.len() < 10_000, "recovery does not end");
     }
     recovery.finish()
 }

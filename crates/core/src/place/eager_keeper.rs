@@ -8,7 +8,7 @@
 use super::eager_map::Map;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::io::{Tag, Target};
+use crate::io::{RecoveryRead, Tag, Target};
 use crate::maplog::{Damage, Entry, Refused};
 use crate::registry::{ConfigError, Knob};
 use crate::units::{Blocks, Pba};
@@ -34,6 +34,9 @@ pub(super) struct MapWrite {
 pub(super) trait Keeper: Send {
     /// What survives a power cut beside the drives.
     fn nvram(&self) -> &[u8];
+
+    /// The reads, one after another, that would find the map again if the power went now.
+    fn recovery(&self, map: &Map, out: &mut Vec<RecoveryRead>);
 
     /// Whether a change that comes now has to wait.
     fn must_wait(&self) -> bool;

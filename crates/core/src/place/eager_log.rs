@@ -12,7 +12,7 @@ use super::eager_keeper::{Keeper, MapWrite, damaged, refused};
 use super::eager_map::Map;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::io::{Tag, Target};
+use crate::io::{RecoveryRead, Tag, Target};
 use crate::maplog::{Entry, Geometry, MapLog, Nvram, Recovered, Recovery, Settings};
 use crate::registry::{ConfigError, Knob, Knobs, Survivors};
 use crate::units::{BLOCK_BYTES, Blocks, Pba};
@@ -166,6 +166,16 @@ impl LogKeeper {
 impl Keeper for LogKeeper {
     fn nvram(&self) -> &[u8] {
         self.log.nvram().bytes()
+    }
+
+    /// From the first drive that has the log: another one is read only if this one is damaged.
+    fn recovery(&self, _map: &Map, out: &mut Vec<RecoveryRead>) {
+        let (drive, first) = (self.drives[0], self.region.first);
+        out.extend(self.log.recovery_reads().map(|(offset, len)| RecoveryRead {
+            drive,
+            at: first + offset,
+            len,
+        }));
     }
 
     /// Nothing can be recorded now, or others wait that came before.

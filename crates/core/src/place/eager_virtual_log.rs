@@ -7,27 +7,31 @@
 //! All slots could be held by data that wait for the map, which then would wait for a slot. So a *spare* is kept out of the free
 //! slots, and when nothing else is free a sector goes there. What the sector leaves is the next spare.
 //!
-//! The tail is for who saves it at power-down: it is there while no sector is written. Without it recovery scans the drive.
+//! The tail is for who saves it at power-down: it is there while no sector is written. Without it recovery scans the drive, in
+//! reads of whole tracks: slot by slot it would lose a revolution at each.
 //!
 //! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.2; the
 //! spare, and changes that share a sector, are ours.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::eager_keeper::{Keeper, MapWrite, damaged, refused};
 use super::eager_map::Map;
-use crate::freemap::{FreeMap, Slot, Tracks};
+use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
-use crate::io::{Tag, Target};
+use crate::io::{RecoveryRead, Tag, Target};
 use crate::maplog::{
-    Dirty, Entry, Geometry, MapView, NOWHERE, Spot, Tail, VirtualLog, VirtualRecovered,
+    Damage, Dirty, Entry, Geometry, MapView, NOWHERE, Spot, Tail, VirtualLog, VirtualRecovered,
     VirtualRecovery,
 };
 use crate::registry::{ConfigError, Survivors};
-use crate::units::{Blocks, Pba};
+use crate::units::{BLOCK_BYTES, Blocks, Pba};
 
 /// The drive that has the log.
 const DRIVE: DriveId = DriveId(0);
+/// What a scan reads at once: 1 MiB, or a track if that is longer.
+const SCAN: u64 = 2_048;
 
 /// The virtual log of a placement's map.
 pub(super) struct VirtualKeeper {
@@ -134,11 +138,11 @@ impl VirtualFound {
             }
         };
         let mut way = way.map_err(refused)?;
-        let mut bytes = vec![0; slot_blocks.bytes() as usize];
-        while let Some(Spot { drive, slot }) = way.next_read() {
-            survivors.read(drive, tracks.at(Slot(slot)), &mut bytes);
-            way.feed(&bytes).map_err(damaged)?;
+        match survivors.nvram() {
+            [] => scan(tracks, survivors, &mut way),
+            _ => walk(tracks, survivors, &mut way),
         }
+        .map_err(damaged)?;
         let VirtualRecovered { map, log } = way.finish().map_err(damaged)?;
         if log.spots().next().is_none() {
             let what = format!("map sectors of this volume on drive {}", DRIVE.0);
@@ -171,6 +175,84 @@ impl VirtualFound {
     }
 }
 
+/// Reads the sectors that links lead to, one by one.
+fn walk(
+    tracks: &Tracks,
+    survivors: &dyn Survivors,
+    way: &mut VirtualRecovery,
+) -> Result<(), Damage> {
+    let mut bytes = vec![0; tracks.slot_blocks().bytes() as usize];
+    while let Some(Spot { drive, slot }) = way.next_read() {
+        survivors.read(drive, tracks.at(Slot(slot)), &mut bytes);
+        way.feed(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Reads all slots, many at once.
+fn scan(
+    tracks: &Tracks,
+    survivors: &dyn Survivors,
+    way: &mut VirtualRecovery,
+) -> Result<(), Damage> {
+    let mut bytes = Vec::new();
+    for read in scan_reads(tracks) {
+        bytes.resize(read.len().bytes() as usize, 0);
+        survivors.read(DRIVE, read.first, &mut bytes);
+        for slot in read.slots {
+            let from = tracks.at(Slot(slot)).0 - read.first.0;
+            let bytes = &bytes[(from * BLOCK_BYTES) as usize..];
+            way.feed(&bytes[..tracks.slot_blocks().bytes() as usize])?;
+        }
+    }
+    Ok(())
+}
+
+/// Slots that a scan reads at once.
+struct ScanRead {
+    slots: Range<u32>,
+    first: Pba,
+    end: Pba,
+}
+
+impl ScanRead {
+    fn len(&self) -> Blocks {
+        Blocks(self.end.0 - self.first.0)
+    }
+}
+
+/// The reads of a scan, by number of their slots: whole tracks, as long as one follows the other but for blocks that fill no slot.
+fn scan_reads(tracks: &Tracks) -> Vec<ScanRead> {
+    let mut reads: Vec<ScanRead> = Vec::new();
+    let slot = tracks.slot_blocks();
+    for number in 0..tracks.number(tracks.bands(), 0) {
+        let &Track {
+            first,
+            first_slot,
+            slots,
+            ..
+        } = tracks.track(number);
+        if slots == 0 {
+            continue;
+        }
+        let behind = first_slot + u32::from(slots);
+        let end = first + Blocks(u64::from(slots) * slot.0);
+        let joins = |last: &&mut ScanRead| {
+            let follows = last.end <= first && first.0 < last.end.0 + slot.0;
+            follows && end.0 - last.first.0 <= SCAN
+        };
+        match reads.last_mut().filter(joins) {
+            Some(last) => (last.slots.end, last.end) = (behind, end),
+            None => reads.push(ScanRead {
+                slots: first_slot..behind,
+                first,
+                end,
+            }),
+        }
+    }
+    reads
+}
+
 /// Takes so many of the free slots, spread evenly.
 fn spread(free: &mut FreeMap, count: usize) -> Result<Vec<Slot>, ConfigError> {
     let apart = (free.free() as usize).checked_div(count).unwrap_or(1);
@@ -187,6 +269,25 @@ fn spread(free: &mut FreeMap, count: usize) -> Result<Vec<Slot>, ConfigError> {
 impl Keeper for VirtualKeeper {
     fn nvram(&self) -> &[u8] {
         &self.tail
+    }
+
+    /// From the tail if it is saved, else by a scan.
+    fn recovery(&self, map: &Map, out: &mut Vec<RecoveryRead>) {
+        let tracks = map.free[DRIVE.index()].tracks();
+        if self.tail.is_empty() {
+            out.extend(scan_reads(tracks).iter().map(|read| RecoveryRead {
+                drive: DRIVE,
+                at: read.first,
+                len: read.len(),
+            }));
+        } else {
+            let walked = self.log.walk().into_iter();
+            out.extend(walked.map(|spot| RecoveryRead {
+                drive: spot.drive,
+                at: tracks.at(Slot(spot.slot)),
+                len: self.slot_blocks,
+            }));
+        }
     }
 
     /// It is never on the platter yet.
@@ -289,5 +390,51 @@ impl Keeper for VirtualKeeper {
         assert_eq!(written + self.spares.len(), all, "slots for map sectors");
         let safe = self.waiting.iter().filter(|waiting| waiting.safe).count();
         assert_eq!(safe, 0, "safe changes that were not made");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::freemap::Span;
+    use crate::units::Angle;
+
+    /// Tracks of so many blocks, by their first one.
+    fn tracks(of: &[(u64, u64)]) -> Tracks {
+        let span = |(first, blocks): &(u64, u64)| Span {
+            first: Pba(*first),
+            angle: Angle(0),
+            blocks: Blocks(*blocks),
+            sectors: *blocks as u32,
+            contiguous: Blocks(*blocks),
+        };
+        Tracks::new(Blocks(8), 1, of.iter().map(span), |_| false).unwrap()
+    }
+
+    fn reads(of: &[(u64, u64)]) -> Vec<(Range<u32>, u64, u64)> {
+        let reads = scan_reads(&tracks(of)).into_iter();
+        reads
+            .map(|read| (read.slots.clone(), read.first.0, read.len().0))
+            .collect()
+    }
+
+    #[test]
+    fn a_scan_reads_whole_tracks_and_joins_those_that_follow() {
+        // Five blocks of each fill no slot; the third track is no neighbour, the fourth has no slot.
+        let found = reads(&[(0, 21), (21, 21), (50, 21), (71, 7), (78, 21)]);
+        assert_eq!(found, [(0..4, 0, 37), (4..6, 50, 16), (6..8, 78, 16)]);
+        // Backward.
+        assert_eq!(reads(&[(16, 16), (0, 16)]), [(0..2, 16, 16), (2..4, 0, 16)]);
+    }
+
+    #[test]
+    fn a_scan_reads_a_mebibyte_at_most_but_for_a_longer_track() {
+        let found = reads(&[(0, 1_024), (1_024, 1_024), (2_048, 8), (2_056, 4_096)]);
+        let expected = [
+            (0..256, 0, 2_048),
+            (256..257, 2_048, 8),
+            (257..769, 2_056, 4_096),
+        ];
+        assert_eq!(found, expected);
     }
 }

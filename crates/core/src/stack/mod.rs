@@ -18,7 +18,9 @@ use slab::Slab;
 use crate::contract::{Drives, Oracle, Placement, Scheduler};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, Cost, Data, DriveDone, Io, Origin, Plan, PlannedIo, Tag, Target};
+use crate::io::{
+    Command, Cost, Data, DriveDone, Io, Origin, Plan, PlannedIo, RecoveryRead, Tag, Target,
+};
 use crate::request::{Reply, Request, Status, Timeline};
 use crate::units::{Blocks, Instant, Pba};
 
@@ -202,6 +204,11 @@ impl Stack {
     /// What has to survive a power cut besides the drives.
     pub fn nvram(&self) -> Option<&[u8]> {
         self.placement.nvram()
+    }
+
+    /// The reads, one after another, by which the volume would come back if the power went at this instant.
+    pub fn recovery(&self, out: &mut Vec<RecoveryRead>) {
+        self.placement.recovery(out);
     }
 
     /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the

@@ -32,6 +32,8 @@ fn config(place: &str, sched: &str) -> StackConfig {
 fn suffer(place: &str, sched: &str, events: u64) {
     let mut world = World::new(config(place, sched));
     let (mut cuts, mut torn, mut log_writes, mut moves) = (0, 0, 0, 0);
+    // Whose reads were foretold: with something in NVRAM, and without.
+    let mut foretold = [0, 0];
     for event in 0..events {
         world.step();
         let cut = world.cut(event);
@@ -40,6 +42,7 @@ fn suffer(place: &str, sched: &str, events: u64) {
         // A tail is there only if somebody saved it.
         let saved = place.contains("map=log") || event.is_multiple_of(2);
         let cut = if saved { cut } else { cut.without_nvram() };
+        foretold[usize::from(cut.has_no_nvram())] += u64::from(cut.is_foretold());
         let recovered = cut.recover();
         let mut recovered =
             recovered.unwrap_or_else(|error| panic!("{place}, event {event}: {error}"));
@@ -56,6 +59,11 @@ fn suffer(place: &str, sched: &str, events: u64) {
     moves += world.moves();
     assert_eq!(moves > 20, place.contains("compact"), "{moves} moves");
     assert!(log_writes > 20, "the log was hardly written");
+    match place.contains("map=log") {
+        true => assert_eq!(foretold, [cuts, 0]),
+        // When hardly a slot is free, a map sector is nearly always under way.
+        false => assert!(foretold.iter().min() > Some(&3), "{foretold:?}"),
+    }
 }
 
 #[test]

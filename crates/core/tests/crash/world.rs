@@ -1,16 +1,17 @@
 //! A stack over drives whose sectors are known, and what is left of it when the power goes.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, RequestId};
-use nearslot_core::io::{Command, Data};
+use nearslot_core::io::{Command, Data, RecoveryRead};
 use nearslot_core::registry::{ConfigError, KnobValue, Survivors};
 use nearslot_core::request::{Op, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Stack};
-use nearslot_core::units::{Instant, Pba};
+use nearslot_core::units::{Blocks, Instant, Pba};
 
 const DEPTH: usize = 6;
 /// The version of what was discarded.
@@ -440,9 +441,13 @@ impl World {
                 }
             }
         }
+        let mut foretold = Vec::new();
+        self.stack.recovery(&mut foretold);
         Cut {
             config: self.config.clone(),
             images,
+            foretold: Some(foretold),
+            reads: RefCell::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
             answered: self.answered.clone(),
             pending: self.pending.clone(),
@@ -456,6 +461,10 @@ impl World {
 pub(crate) struct Cut {
     config: StackConfig,
     images: Vec<Image>,
+    /// What the stack said that recovery would read; none if something was lost that it counted on.
+    foretold: Option<Vec<RecoveryRead>>,
+    /// What recovery has read.
+    reads: RefCell<Vec<RecoveryRead>>,
     nvram: Vec<u8>,
     answered: Vec<u64>,
     pending: Pending,
@@ -469,6 +478,10 @@ impl Survivors for Cut {
     }
 
     fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
+        let len = Blocks(out.len() as u64 / 512);
+        self.reads
+            .borrow_mut()
+            .push(RecoveryRead { drive, at, len });
         for (at, out) in (at.0..).zip(out.chunks_exact_mut(512)) {
             match self.images[drive.index()].get(&at) {
                 Some(Sector::Own(bytes)) => out.copy_from_slice(bytes),
@@ -487,6 +500,7 @@ impl Cut {
     /// The log of a drive cannot be read.
     pub(crate) fn without_log_of(mut self, drive: usize) -> Cut {
         self.images[drive].retain(|_, sector| matches!(sector, Sector::Client(..)));
+        self.foretold = None;
         self
     }
 
@@ -498,12 +512,16 @@ impl Cut {
 
     /// Nothing but the drives is left.
     pub(crate) fn without_nvram(mut self) -> Cut {
-        self.nvram.clear();
+        if !self.nvram.is_empty() {
+            self.nvram.clear();
+            self.foretold = None;
+        }
         self
     }
 
     /// What lies in a slot of the first drive is damaged if it is the map's own; whether it is.
     pub(crate) fn damage(&mut self, block: u64) -> bool {
+        self.foretold = None;
         match self.images[0].get_mut(&block) {
             Some(Sector::Own(bytes)) => {
                 bytes[300] ^= 4;
@@ -516,6 +534,7 @@ impl Cut {
     /// A bit of the log or of NVRAM is wrong.
     pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
         let mut rng = Rng::stream(seed, "flip");
+        self.foretold = None;
         let own = |sector: &&mut Sector| matches!(sector, Sector::Own(_));
         let mut logged: Vec<&mut Sector> = self.images[0].values_mut().filter(own).collect();
         let bit = 1 << rng.below(8);
@@ -538,8 +557,21 @@ impl Cut {
         self
     }
 
+    /// Whether the drives are all that is left.
+    pub(crate) fn has_no_nvram(&self) -> bool {
+        self.nvram.is_empty()
+    }
+
+    /// Whether the stack has said what recovery will read.
+    pub(crate) fn is_foretold(&self) -> bool {
+        self.foretold.is_some()
+    }
+
     pub(crate) fn recover(self) -> Result<Recovered, ConfigError> {
         let built = self.config.recover(&self)?;
+        if let Some(foretold) = &self.foretold {
+            assert_eq!(&*self.reads.borrow(), foretold, "reads of recovery");
+        }
         built.stack.audit();
         let Cut {
             config,

@@ -3,7 +3,7 @@
 //! Names are stable: they are the keys of the JSON, joined by `_` where the JSON nests. CSV and Parquet print all of
 //! them in this order; the table picks some.
 
-use crate::outcome::{Rank, Results, Run, Times};
+use crate::outcome::{Rank, RecoveryCost, Results, Run, Times};
 
 /// A value of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,7 @@ enum Source {
     Count(fn(&Results, &Run) -> Option<u64>),
     Index,
     Measure(fn(&Run) -> f64),
+    Recovery(fn(&RecoveryCost) -> f64),
     Times((TimesOf, StatisticOf)),
     RankCount(fn(usize) -> u64),
     RankMeasure(fn(&Rank) -> f64),
@@ -65,6 +66,7 @@ impl Column {
             Source::Count(of) => of(results, run).map(Value::Count),
             Source::Index => Some(Value::Count(index as u64)),
             Source::Measure(of) => Some(Value::Measure(of(run))),
+            Source::Recovery(of) => run.recovery.as_ref().map(of).map(Value::Measure),
             Source::Times((times, of)) => times(run).and_then(of).map(Value::Measure),
             Source::RankCount(of) => rank().map(|(place, _)| Value::Count(of(place))),
             Source::RankMeasure(of) => rank().map(|(_, rank)| Value::Measure(of(rank))),
@@ -119,6 +121,17 @@ pub(super) fn all() -> Vec<Column> {
         measure("utilisation", |run| run.utilisation),
         measure("queue_mean", |run| run.queue_mean),
         count("queue_max", |_, run| Some(run.queue_max)),
+        column(
+            "recovery_s",
+            Kind::Measure,
+            Source::Recovery(|cost| cost.seconds),
+        ),
+        count("recovery_reads", |_, run| Some(run.recovery?.reads)),
+        column(
+            "recovery_mib",
+            Kind::Measure,
+            Source::Recovery(|cost| cost.mib),
+        ),
         measure("simulated_in_s", |run| run.simulated_in_s),
     ]);
     columns.extend(provenance());

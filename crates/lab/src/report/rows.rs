@@ -92,7 +92,10 @@ pub(super) fn op_code(op: Op) -> i32 {
 
 /// A column of operations by their codes.
 pub(super) fn op_column(codes: Vec<i32>) -> ArrayRef {
-    words(codes, Arc::new(StringArray::from_iter_values(OPS.map(Op::name))))
+    words(
+        codes,
+        Arc::new(StringArray::from_iter_values(OPS.map(Op::name))),
+    )
 }
 
 impl<R: Rows> RowsWriter<R> {

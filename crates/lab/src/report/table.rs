@@ -22,6 +22,8 @@ const FACT_WIDTH: usize = 10;
 
 /// Heading of the labels, the one column that wraps.
 const LABEL: &str = "run";
+/// Heading of what only some volumes have.
+const RECOVERY: &str = "recovery\ns";
 /// One line below the heading, and that is enough.
 const RULE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -40,7 +42,7 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 21] = [
+const COLUMNS: [Shown; 22] = [
     shown("#", 0, place),
     shown(LABEL, 0, |row| plain(&row.run.label)),
     shown("mean\nms", 0, |row| number(row.run.response_ms.mean)),
@@ -62,6 +64,10 @@ const COLUMNS: [Shown; 21] = [
     shown("rate\nMB/s", 11, |row| number(row.run.throughput_mb_s)),
     shown("busy\n%", 7, |row| number(row.run.utilisation * 100.0)),
     shown("queue\nmean", 8, |row| number(row.run.queue_mean)),
+    shown(RECOVERY, 4, |row| {
+        let cost = row.run.recovery.as_ref();
+        cost.map_or(dash(), |cost| number(cost.seconds))
+    }),
     shown("seek\nms", 12, |row| number(row.run.seek_ms)),
     shown("rotation\nms", 12, |row| number(row.run.rotation_ms)),
     shown("transfer\nms", 12, |row| number(row.run.transfer_ms)),
@@ -139,7 +145,10 @@ fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<Str
         // A space on both sides of each cell.
         2 + needed.min(most)
     };
+    let recovers = rows.iter().any(|row| row.run.recovery.is_some());
+    let there = |shown: &Shown| recovers || shown.heading != RECOVERY;
     let mut order: Vec<usize> = (0..COLUMNS.len()).collect();
+    order.retain(|index| there(&COLUMNS[*index]));
     order.sort_by_key(|index| COLUMNS[*index].importance);
     let mut room = width.unwrap_or(usize::MAX);
     let mut fits = [false; COLUMNS.len()];
@@ -157,7 +166,8 @@ fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<Str
         .zip(fits)
         .filter(|(_, fits)| *fits)
         .map(|(shown, _)| shown);
-    let left_out = COLUMNS.iter().zip(fits).filter(|(_, fits)| !*fits);
+    let left_out = COLUMNS.iter().zip(fits);
+    let left_out = left_out.filter(|(shown, fits)| !*fits && there(shown));
     (
         picked.collect(),
         left_out
@@ -215,6 +225,7 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     for (index, warning) in results.warnings.iter().enumerate() {
         facts.push((if index == 0 { "warnings" } else { "" }, plain(warning)));
     }
+    facts.extend(recovery_fact(runs));
     for run in runs.iter().filter(|run| run.pending > 0) {
         let (label, pending) = (plain(&run.label), run.pending);
         facts.push((
@@ -230,6 +241,23 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     for (name, value) in facts {
         fact(text, width, name, &value);
     }
+}
+
+/// What the recovery of a single run comes to; of several the table tells the time.
+fn recovery_fact(runs: &[Run]) -> Option<(&'static str, String)> {
+    let [run] = runs else {
+        return None;
+    };
+    let cost = run.recovery.as_ref()?;
+    let (seconds, mib) = (number(cost.seconds), number(cost.mib));
+    let reads = match cost.reads {
+        1 => "one read".to_owned(),
+        reads => format!("{reads} reads"),
+    };
+    let text = format!(
+        "{seconds} s of drive time, {reads} of {mib} MiB, if the power went at the end of the run"
+    );
+    Some(("recovery", text))
 }
 
 fn trace_facts(trace: Option<&TraceInfo>) -> Vec<(&'static str, String)> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use nearslot_core::rng::Rng;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::outcome::{
-    FreeSpace, Gaps, Rank, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
+    FreeSpace, Gaps, Rank, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
 };
 use nearslot_lab::trace::{Header, Record, TraceOp};
 
@@ -286,6 +286,12 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         utilisation: busy as f64 / span_ns as f64,
         queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
         queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
+        // As if its map survived.
+        recovery: (policy == "satf").then_some(RecoveryCost {
+            seconds: 0.412,
+            reads: 9,
+            mib: 8.75,
+        }),
         simulated_in_s: 0.018,
         series: Some(series(kept, begin, size, policy)),
     }

@@ -27,7 +27,7 @@ use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
-use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
+use crate::io::{Data, DriveDone, Plan, PlannedIo, RecoveryRead, Tag, Target};
 use crate::registry::ConfigError;
 use crate::request::{Op, Request, Status};
 use crate::sorted::{Keyed, Sorted};
@@ -639,6 +639,11 @@ impl<S: Shape> Placement for EagerCopies<S> {
 
     fn nvram(&self) -> Option<&[u8]> {
         self.keeper.as_ref().map(|keeper| keeper.nvram())
+    }
+
+    fn recovery(&self, out: &mut Vec<RecoveryRead>) {
+        let keeper = self.keeper.iter();
+        keeper.for_each(|keeper| keeper.recovery(&self.map, out));
     }
 
     fn capacity(&self) -> Blocks {

@@ -1,0 +1,95 @@
+//! What coming back after a power cut would cost: the reads that a placement names, carried out as ordinary I/Os of a stack.
+//!
+//! The reads of a recovery follow one another, and nothing else runs. So each drive that has some carries them out by itself, from
+//! rest and first come first served, and the times add up. What the processor does with what was read is not counted.
+
+use nearslot_core::config::{Assembly, PartConfig, StackConfig};
+use nearslot_core::io::RecoveryRead;
+use nearslot_core::registry::ConfigError;
+use nearslot_core::request::{Op, Reply, Request};
+use nearslot_core::stack::Stack;
+use nearslot_core::units::{Blocks, Instant};
+
+use crate::memo::SHARED;
+use crate::outcome::RecoveryCost;
+use crate::sim::{self, Control};
+use crate::workload::Workload;
+
+/// What it would cost if the power went now; none if the volume would not come back. `config` is the run's.
+///
+/// # Errors
+/// The drive cannot be built.
+pub(crate) fn cost(
+    stack: &Stack,
+    config: &StackConfig,
+) -> Result<Option<RecoveryCost>, ConfigError> {
+    let mut reads = Vec::new();
+    stack.recovery(&mut reads);
+    if reads.is_empty() {
+        return Ok(None);
+    }
+    let count = reads.len() as u64;
+    let bytes: u64 = reads.iter().map(|read| read.len.bytes()).sum();
+    let mut seconds = 0.0;
+    while let Some(RecoveryRead { drive, .. }) = reads.first().copied() {
+        let (of_drive, others) = reads.into_iter().partition(|read| read.drive == drive);
+        seconds += carry_out(of_drive, config)?;
+        reads = others;
+    }
+    Ok(Some(RecoveryCost {
+        seconds,
+        reads: count,
+        mib: bytes as f64 / f64::from(1 << 20),
+    }))
+}
+
+/// Carries out the reads of one drive; the seconds that it takes.
+fn carry_out(reads: Vec<RecoveryRead>, config: &StackConfig) -> Result<f64, ConfigError> {
+    let plain = StackConfig {
+        place: PartConfig::named("linear"),
+        sched: PartConfig::named("fcfs"),
+        oracle: PartConfig::named("exact"),
+        ..config.clone()
+    };
+    let Assembly {
+        mut stack,
+        mut drives,
+        ..
+    } = plain.build_with(&SHARED)?;
+    let mut in_turn = InTurn {
+        left: reads.into_iter().enumerate(),
+        due: Some(Instant::ZERO),
+    };
+    let end = sim::run(
+        &mut stack,
+        &mut drives,
+        &mut in_turn,
+        &mut (),
+        &Control::default(),
+    );
+    Ok(end.0 as f64 / 1e9)
+}
+
+/// Reads, each asked for when the one before was answered.
+struct InTurn<R> {
+    left: R,
+    /// When the next one is asked for; none while one is under way, and at the end.
+    due: Option<Instant>,
+}
+
+impl<R: ExactSizeIterator<Item = (usize, RecoveryRead)> + Send> Workload for InTurn<R> {
+    fn next_arrival(&self) -> Option<Instant> {
+        self.due
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Request> {
+        self.due = None;
+        let (number, RecoveryRead { at, len, .. }) = self.left.next()?;
+        let Blocks(len) = len;
+        Some(Request::new(number as u64, Op::Read, at.0, len, now))
+    }
+
+    fn replied(&mut self, now: Instant, _reply: &Reply) {
+        self.due = (self.left.len() > 0).then_some(now);
+    }
+}
