@@ -209,6 +209,7 @@ fn write_control(layout: &Layout, cursor: &Cursor, block: &mut [u8]) {
         columns,
         unit,
         slots,
+        spread,
         ..
     } = layout.geometry;
     let settings = layout.settings;
@@ -219,7 +220,7 @@ fn write_control(layout: &Layout, cursor: &Cursor, block: &mut [u8]) {
     put(block, 46, &[copies, settings.portions]);
     put(block, 48, &settings.nvram_entries.to_le_bytes());
     put(block, 52, &(cursor.starts.len() as u16).to_le_bytes());
-    put(block, 54, &[cursor.from_empty.into()]);
+    put(block, 54, &[cursor.from_empty.into(), spread.to_byte()]);
     let words = [
         settings.interval.0,
         settings.write_max.0,
@@ -338,5 +339,5 @@ fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
             });
         }
     }
-    Ok(())
+    geometry.spread.check(block[55])
 }
