@@ -6,6 +6,9 @@
 //! drive, half on the other. Like the original's re-implementation in the study of eager writing, it knows where the heads
 //! are, which the original did not.
 //!
+//! The map may be kept as that of `ew_array` is. Where homes are is not in it: they follow from the drive, the knobs, and the room
+//! that keeping the map takes. A copy that a power cut left elsewhere is read and moved home in spare time.
+//!
 //! Source: Orji and Solworth, "Doubly distorted mirrors", SIGMOD 1993; Zhang and others, FAST 2002, section 6.3.
 
 use super::delayed::{BUFFER, FOREGROUND};

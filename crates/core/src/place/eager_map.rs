@@ -204,3 +204,109 @@ impl MapView for Map {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::freemap::{Span, Tracks};
+    use crate::maplog::Spread;
+    use crate::rng::Rng;
+    use crate::units::{Angle, Blocks, Pba};
+
+    /// One pair of drives with 20 slots each; both have two homes.
+    const PAIR: Geometry = Geometry {
+        volume: 1,
+        granules: 4,
+        copies: 2,
+        columns: 1,
+        unit: 2,
+        spread: Spread::ByPair,
+        slots: 20,
+    };
+
+    const SETUP: Setup = Setup {
+        granule: Blocks(1),
+        striping: 1.0,
+        dilution: 2.0,
+        aging: 0.0,
+        unit: 4,
+        homes: 2,
+        drives: 2,
+        log: Blocks(0),
+        spares: 0,
+    };
+
+    fn empty() -> Empty {
+        let track = Span {
+            first: Pba(0),
+            angle: Angle(0),
+            blocks: Blocks(20),
+            sectors: 20,
+            contiguous: Blocks(20),
+        };
+        let tracks = Tracks::new(Blocks(1), 1, std::iter::once(track), |_| false).unwrap();
+        let mut free = FreeMap::empty(Arc::new(tracks));
+        // As if a log's region were here.
+        free.take(Slot(10));
+        Empty {
+            free,
+            region: None,
+            units: 1,
+        }
+    }
+
+    fn found(slots: [u32; 8]) -> Result<Map, String> {
+        let map = Map::found(&PAIR, &SETUP, &empty(), slots.map(Slot).to_vec());
+        map.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn homes_are_found_where_they_were_prepared() {
+        let empty = empty();
+        let homes = empty.homes(&SETUP);
+        assert_eq!(homes, [Slot(0), Slot(9)]);
+        let mut rng = Rng::stream(1, "homes");
+        let disk = || Disk::scatter(empty.free.clone(), 4, 2, &mut rng);
+        let disks: Vec<Disk> = std::iter::repeat_with(disk).take(2).collect();
+        let prepared = Map::new(&PAIR, disks);
+        assert_eq!(*prepared.homes, [homes.clone(), homes]);
+        let slots = prepared.slots.clone();
+        let again = Map::found(&PAIR, &SETUP, &empty, slots).unwrap();
+        assert_eq!(again.homes, prepared.homes);
+        assert_eq!(again.slots_of, prepared.slots_of);
+        for (again, prepared) in again.free.iter().zip(&prepared.free) {
+            assert!(again.iter().eq(prepared.iter()));
+        }
+    }
+
+    #[test]
+    fn a_copy_at_home_or_in_a_free_slot_is_found() {
+        // Granules 0 and 1 are first on drive 0, 2 and 3 on drive 1.
+        let map = found([0, 5, 6, 9, NOWHERE.0, 7, 4, 8]).unwrap();
+        assert_eq!(map.free[0].free(), 19 - 2 - 3);
+        assert_eq!(map.free[1].free(), 19 - 2 - 2);
+        assert!(!map.free[0].has(Slot(9)), "a home that is empty is free");
+    }
+
+    #[test]
+    fn a_copy_where_none_can_be_is_named() {
+        let text = |slots| found(slots).err().expect("it cannot be");
+        let n = NOWHERE.0;
+        assert_eq!(
+            text([9, n, n, n, n, n, n, n]),
+            "map of the volume: copy 0 of granule 0 = slot 9, the home of granule 1 \
+             (allowed: slots that the volume uses, one granule in each)"
+        );
+        // The second copy of granule 2 is on drive 0 too.
+        let second = text([n, n, n, n, n, n, 0, n]);
+        let says = "map of the volume: copy 1 of granule 2 = slot 0, the home of granule 0 (";
+        assert!(second.starts_with(says), "{second}");
+        let twice = text([5, n, n, n, n, n, 5, n]);
+        assert!(twice.contains("copy 1 of granule 2 = slot 5 ("), "{twice}");
+        let of_log = text([10, n, n, n, n, n, n, n]);
+        assert!(
+            of_log.contains("copy 0 of granule 0 = slot 10 ("),
+            "{of_log}"
+        );
+    }
+}

@@ -205,7 +205,7 @@ impl Disk {
     }
 
     /// So many granules, `homes` of them at fixed places that are spread evenly, the rest at random slots.
-    fn scatter(mut free: FreeMap, live: usize, homes: usize, rng: &mut Rng) -> Disk {
+    pub(super) fn scatter(mut free: FreeMap, live: usize, homes: usize, rng: &mut Rng) -> Disk {
         let mut slots: Vec<Slot> = free.iter().collect();
         let all = slots.len();
         for home in 0..homes {

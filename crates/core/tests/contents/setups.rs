@@ -212,4 +212,16 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("distorted_mirror:ds=1.6:dd=1.25:stripe_kib=4", 2, 2).buffer(20),
     Setup::new("distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4", 2, 2),
     Setup::new("distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4", 2, 1).buffer(3),
+    Setup::new(
+        "distorted_mirror:stripe_kib=8:map=log:nvram_entries=4",
+        2,
+        1,
+    ),
+    Setup::new("distorted_mirror:stripe_kib=8:map=virtual_log", 2, 2),
+    Setup::new(
+        "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:map=virtual_log",
+        2,
+        1,
+    )
+    .buffer(3),
 ];

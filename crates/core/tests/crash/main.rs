@@ -167,13 +167,13 @@ fn pairs_in_spare_time() {
     suffer(
         "distorted_mirror:stripe_kib=8:map=log:nvram_entries=6",
         "satf_ew",
-        1_200,
+        900,
     );
     // Three pairs, and moves home that have no room to wait.
     suffer(
         "distorted_mirror:ds=1.5:dd=2:stripe_kib=8:buffer_granules=3:map=log:nvram_entries=4",
         "gap_satf",
-        800,
+        600,
     );
 }
 
@@ -182,14 +182,14 @@ fn pairs_in_the_foreground() {
     suffer(
         "distorted_mirror:stripe_kib=8:foreground=2:map=log:nvram_entries=6:portions=3",
         "freebw_satf",
-        800,
+        600,
     );
     // Hardly a slot is free beside the homes.
     suffer(
         "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:foreground=2:buffer_granules=3:\
          map=log:nvram_entries=2",
         "satf_ew",
-        800,
+        600,
     );
 }
 
@@ -198,12 +198,12 @@ fn pairs_without_nvram() {
     suffer(
         "distorted_mirror:stripe_kib=8:map=virtual_log",
         "satf_ew",
-        800,
+        600,
     );
     suffer(
         "distorted_mirror:ds=1.5:dd=2:stripe_kib=8:foreground=2:map=virtual_log",
         "freebw_hybrid",
-        600,
+        400,
     );
     suffer(
         "distorted_mirror:stripe_kib=8:granule_kib=1:buffer_granules=3:map=virtual_log",
@@ -215,6 +215,25 @@ fn pairs_without_nvram() {
         "look",
         500,
     );
+}
+
+#[test]
+fn after_a_power_cut_copies_go_home() {
+    for map in ["log", "virtual_log"] {
+        let place = format!("distorted_mirror:stripe_kib=8:map={map}");
+        let mut world = World::new(config(&place, "satf_ew"));
+        let mut moved = 0;
+        for event in 0..400 {
+            world.step();
+            if event % 20 == 19 {
+                let rested = world.cut(event).recover().unwrap().rest();
+                moved += rested.moves();
+                let again = rested.cut(event).recover().unwrap().rest();
+                assert_eq!(again.moves(), 0, "event {event}: not all went home");
+            }
+        }
+        assert!(moved > 20, "{place}: {moved} moved");
+    }
 }
 
 /// What is read again to be moved home must not come there after what was written since.

@@ -519,6 +519,20 @@ impl Recovered {
         self.world.stack.audit();
     }
 
+    /// Nobody asks for anything until the drives have nothing left to do.
+    pub(crate) fn rest(mut self) -> World {
+        let world = &mut self.world;
+        world.submit(Op::Flush, 0..0);
+        while world
+            .drives
+            .iter()
+            .any(|drive| drive.next_event().is_some())
+        {
+            world.event();
+        }
+        self.world
+    }
+
     /// So many events before anything was looked at: copies that were delayed are written while newer ones come.
     pub(crate) fn work(mut self, events: u64) {
         for _ in 0..events {
