@@ -16,6 +16,9 @@ use crate::registry::{ConfigError, Env, Knobs, Survivors};
 use crate::rng::Rng;
 use crate::units::Blocks;
 
+/// What a placement is made of: the map, what it is of, and who keeps it, if anybody does.
+type Parts = (Geometry, Map, Option<Box<dyn Keeper>>);
+
 /// A volume of eager copies, as knobs and drives have it.
 pub(super) struct Volume<'a> {
     pub(super) setup: Setup,
@@ -54,7 +57,7 @@ impl Volume<'_> {
         Ok(Box::new(copies))
     }
 
-    fn in_memory(&self) -> Result<(Geometry, Map, Option<Box<dyn Keeper>>), ConfigError> {
+    fn in_memory(&self) -> Result<Parts, ConfigError> {
         if self.env.survivors.is_some() {
             let allowed = "log or virtual_log, or nothing of the map survives";
             return Err(ConfigError::value("map", "memory", allowed));
@@ -64,7 +67,7 @@ impl Volume<'_> {
         Ok((geometry, map, None))
     }
 
-    fn kept(&mut self) -> Result<(Geometry, Map, Option<Box<dyn Keeper>>), ConfigError> {
+    fn kept(&mut self) -> Result<Parts, ConfigError> {
         let largest = self.geometry(&*Empty::prepared(&self.setup, self.env)?)?;
         let kept = Kept::new(self.knobs, &largest, self.setup.granule)?;
         (self.setup.log, self.setup.spares) = (kept.region(), kept.spares());

@@ -84,9 +84,11 @@ impl Setup {
         self.place.contains("compact=true")
     }
 
-    /// Whether all free slots may be taken by copies that are away from home, so that moves home cannot wait.
+    /// Whether all free slots may be taken by copies that are away from home, or by writes whose map sector is not written yet,
+    /// so that moves home cannot wait.
     pub(crate) fn tight(&self) -> bool {
-        self.name() == "distorted_mirror" && self.place.contains("dd=1.")
+        let few = self.place.contains("dd=1.") || self.place.contains("map=virtual_log");
+        self.name() == "distorted_mirror" && few
     }
 
     /// Whether each copy is on a drive of its own.
