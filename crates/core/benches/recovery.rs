@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use nearslot_core::maplog::{Entry, Geometry, MapLog, MapView, Nvram, Recovery, Settings};
+use nearslot_core::maplog::{Entry, Geometry, MapLog, MapView, Nvram, Recovery, Settings, Spread};
 use nearslot_core::units::{BLOCK_BYTES, Blocks};
 
 const TIB: u64 = 1 << 40;
@@ -218,6 +218,7 @@ fn geometry(bytes: u64, granule: u64, copies: u8) -> Geometry {
         copies,
         columns: 1,
         unit: granules,
+        spread: Spread::ByCopy,
         slots: 2 * granules,
     }
 }

@@ -84,7 +84,9 @@ impl Job {
             point.scenario.stack()?.check()?;
         }
         let trace = self.load()?;
-        let folder = (self.requests || self.commands).then(TempDir::new).transpose();
+        let folder = (self.requests || self.commands)
+            .then(TempDir::new)
+            .transpose();
         let folder =
             folder.map_err(|error| Failure::Input(format!("temporary folder: {error}")))?;
         let files = folder.as_ref();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::copies::{CopiesTable, Index, Unsettled};
-use super::{Damage, Geometry};
+use super::{Damage, Geometry, Spread};
 use crate::rng::Rng;
 
 const GEOMETRY: Geometry = Geometry {
@@ -11,6 +11,7 @@ const GEOMETRY: Geometry = Geometry {
     granules: 4_000,
     copies: 3,
     columns: 2,
+    spread: Spread::ByCopy,
     unit: 16,
     slots: 2_000,
 };
@@ -156,8 +157,8 @@ fn what_lacks_bytes_is_told() {
 #[test]
 fn a_newer_format_and_other_volumes_are_refused() {
     let mut newer = three();
-    newer[8] = 2;
-    let says = "NVRAM, byte 0: written by a newer nearslot: version 2, this one knows up to 1";
+    newer[8] = 3;
+    let says = "NVRAM, byte 0: written by a newer nearslot: version 3, this one knows up to 2";
     assert_eq!(recover(&newer).unwrap_err().to_string(), says);
     let refused = |change: fn(&mut Geometry)| {
         let mut geometry = GEOMETRY;

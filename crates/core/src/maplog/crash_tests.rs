@@ -193,6 +193,7 @@ fn recovery_reads_no_more_than_the_log_needs() {
     let geometry = Geometry {
         granules: 30_000,
         slots: 40_000,
+        spread: Spread::ByCopy,
         ..small_geometry(&mut rng)
     };
     let settings = Settings {

@@ -121,6 +121,7 @@ fn pieces(times: u64) -> World {
         copies: 1,
         columns: 1,
         unit: 1,
+        spread: Spread::ByCopy,
         slots: 500,
     };
     let mut settings = Settings {
@@ -248,17 +249,17 @@ fn a_newer_release_is_not_overruled() {
     world.run(500);
     let newer = |result: Result<Recovered, Damage>| {
         let text = result.unwrap_err().to_string();
-        let says = "written by a newer nearslot: version 2, this one knows up to 1";
+        let says = "written by a newer nearslot: version 3, this one knows up to 2";
         assert!(text.ends_with(says), "{text}");
     };
     for control in [8, 8 + 656] {
         let mut nvram = world.log.nvram().bytes().to_vec();
-        nvram[control] = 2;
+        nvram[control] = 3;
         newer(recover(&world.geometry, &nvram, &world.region));
     }
     let tail = records(&world);
     let (block, _) = *tail.iter().rev().find(|r| r.1.kind == Kind::Piece).unwrap();
-    world.region[block * BLOCK + 8] = 2;
+    world.region[block * BLOCK + 8] = 3;
     newer(world.recover());
 }
 
@@ -286,6 +287,28 @@ fn nvram_of_another_volume_or_shape_is_refused() {
     assert!(
         text.ends_with("made for 1 copies, the volume has 2"),
         "{text}"
+    );
+    let other = |of: Geometry, is: Geometry| {
+        let nvram = World::new(
+            of,
+            Settings::fitting(&of).unwrap(),
+            Rng::stream(1, "maplog/other"),
+        );
+        let nvram = Nvram::from_bytes(nvram.log.nvram().bytes().to_vec());
+        Recovery::new(&is, nvram).unwrap_err().to_string()
+    };
+    let pairs = in_pairs(world.geometry);
+    let apart = Geometry {
+        spread: Spread::ByCopy,
+        ..pairs
+    };
+    assert_eq!(
+        other(pairs, apart),
+        "NVRAM, byte 656: made for copies on pairs of drives, the volume has them on drives of their own"
+    );
+    assert_eq!(
+        other(apart, pairs),
+        "NVRAM, byte 656: made for copies on drives of their own, the volume has them on pairs of drives"
     );
     let nvram = Nvram::from_bytes(vec![0; 100]);
     let text = Recovery::new(&world.geometry, nvram)

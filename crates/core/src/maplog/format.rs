@@ -16,6 +16,9 @@
 //! a whole map sector ([`super::virtual_log`]). A record's payload has its own, so that a damaged payload still tells its
 //! length and what it was; recovery then knows what was lost.
 //!
+//! Version 2 tells how copies are spread over drives ([`Spread`]); where that stands, version 1 had a zero, and all maps
+//! were spread by copy.
+//!
 //! The sources (FAST 2002, section 5; OSDI 1999, section 3) give no layout; this one is ours.
 
 use std::fmt;
@@ -23,10 +26,10 @@ use std::fmt;
 use crate::ids::DriveId;
 use crate::units::Blocks;
 
-use super::{Entry, Geometry, NOWHERE};
+use super::{Entry, Geometry, NOWHERE, Spread};
 
 /// The version of the format that this code writes, and the highest that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes before the payload of a record.
 pub const HEADER_BYTES: usize = 64;
@@ -150,6 +153,14 @@ pub enum Fault {
         found: u64,
         /// What the volume has.
         allowed: u64,
+    },
+    /// Its copies lie on drives in another way than those of the volume.
+    #[error("made for copies {found}, the volume has them {allowed}")]
+    Spread {
+        /// What it was made for.
+        found: Spread,
+        /// What the volume has.
+        allowed: Spread,
     },
     /// Two blocks lie in one slot.
     #[error(
@@ -282,7 +293,7 @@ pub(super) fn unseal(bytes: &[u8], magic: [u8; 8], volume: u64) -> Result<u64, F
         });
     }
     match u32_at(bytes, 8) {
-        VERSION => {}
+        1..=VERSION => {}
         // What a later version has its checksum over is not known.
         found if found > VERSION => return Err(Fault::Newer { found }),
         found => return Err(Fault::Version { found }),
@@ -450,6 +461,16 @@ mod tests {
     }
 
     #[test]
+    fn what_the_first_version_wrote_is_read() {
+        let mut bytes = record();
+        let header = Header::read(&bytes, 99).unwrap();
+        bytes[8] = 1;
+        let sum = checksum(&bytes[..HEADER_BYTES]);
+        put(&mut bytes, CHECKSUM_AT, &sum.to_le_bytes());
+        assert_eq!(Header::read(&bytes, 99), Ok(header));
+    }
+
+    #[test]
     fn every_flipped_bit_of_a_record_is_seen() {
         let good = record();
         for bit in 0..good.len() * 8 {
@@ -474,11 +495,11 @@ mod tests {
         );
         assert_eq!(
             fault(|bytes| bytes[8] = 7, 99),
-            "map log, block 5: written by a newer nearslot: version 7, this one knows up to 1"
+            "map log, block 5: written by a newer nearslot: version 7, this one knows up to 2"
         );
         assert_eq!(
             fault(|bytes| bytes[8] = 0, 99),
-            "map log, block 5: version 0 of the format, allowed is 1 to 1"
+            "map log, block 5: version 0 of the format, allowed is 1 to 2"
         );
         assert_eq!(
             fault(|_| {}, 255),
@@ -496,6 +517,7 @@ mod tests {
             copies: 2,
             columns: 1,
             unit: 1,
+            spread: Spread::ByCopy,
             slots: 30,
         };
         let taken = |granule, copy, slot| {

@@ -246,6 +246,7 @@ fn blocks(payload: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::maplog::Spread;
 
     const GEOMETRY: Geometry = Geometry {
         volume: 1,
@@ -253,6 +254,7 @@ mod tests {
         copies: 2,
         columns: 3,
         unit: 16,
+        spread: Spread::ByCopy,
         slots: 20_000,
     };
 

@@ -357,6 +357,7 @@ impl MapLog {
 mod tests {
     use super::super::Map;
     use super::*;
+    use crate::maplog::Spread;
 
     const GEOMETRY: Geometry = Geometry {
         volume: 1,
@@ -364,6 +365,7 @@ mod tests {
         copies: 1,
         columns: 1,
         unit: 100,
+        spread: Spread::ByCopy,
         slots: 200,
     };
 

@@ -21,6 +21,8 @@
 //! processing workload", FAST 2002, section 5; Wang, Anderson and Patterson, "Virtual log based file systems for a
 //! programmable disk", OSDI 1999, section 3.
 
+use std::fmt;
+
 use crate::ids::DriveId;
 
 pub mod copies;
@@ -60,7 +62,46 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Copies that an entry can tell apart.
 const COPIES_MAX: u8 = 127;
 
-/// What a map is of. A copy of the volume is striped over `columns` drives, and each copy has drives of its own.
+/// On which drives the copies of a granule lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Each copy has drives of its own, as many as there are columns.
+    ByCopy = 0,
+    /// A column is a pair of drives for two copies; unit by unit they take turns with the first one.
+    ByPair = 1,
+}
+
+impl Spread {
+    /// As it is written.
+    fn to_byte(self) -> u8 {
+        self as u8
+    }
+
+    /// Says that what was written for another volume is not for this one.
+    fn check(self, byte: u8) -> Result<(), Fault> {
+        let found = match byte {
+            0 => Spread::ByCopy,
+            1 => Spread::ByPair,
+            _ => return Err(Fault::outside("way to spread copies", byte.into(), 0, 1)),
+        };
+        let allowed = self;
+        match found == allowed {
+            true => Ok(()),
+            false => Err(Fault::Spread { found, allowed }),
+        }
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Spread::ByCopy => "on drives of their own",
+            Spread::ByPair => "on pairs of drives",
+        })
+    }
+}
+
+/// What a map is of, and which drive has what of it: the copies of a volume that is striped over columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Who the volume is: a log of another one is not taken for its own.
@@ -69,20 +110,42 @@ pub struct Geometry {
     pub granules: u32,
     /// Copies of each (Dm).
     pub copies: u8,
-    /// Drives that a copy is striped over (Ds times Dd).
+    /// Drives, or pairs of drives, that a copy is striped over (Ds times Dd).
     pub columns: u16,
-    /// Granules side by side on one drive before the next drive follows.
+    /// Granules side by side on one column before the next one follows.
     pub unit: u32,
+    /// Which drives a column has.
+    pub spread: Spread,
     /// Slots of a drive; of unlike drives, of the one that has most.
     pub slots: u32,
 }
 
 impl Geometry {
-    /// The drive on which a copy of a granule lies, in an order of ours: copy by copy. It is for telling drives apart and
-    /// for reports.
+    /// The drive on which a copy of a granule lies, and its number among the drive's own. Of pairs, what is a first copy
+    /// comes first on each drive.
+    #[inline]
+    pub fn place(&self, copy: u8, granule: u32) -> (DriveId, u32) {
+        let (unit, within) = (granule / self.unit, granule % self.unit);
+        let columns = u32::from(self.columns);
+        let (column, row) = (unit % columns, unit / columns);
+        match self.spread {
+            Spread::ByCopy => {
+                let drive = u32::from(copy) * columns + column;
+                (DriveId(drive as u16), row * self.unit + within)
+            }
+            Spread::ByPair => {
+                let drive = 2 * column + (row + u32::from(copy)) % 2;
+                let firsts = self.granules / (2 * columns);
+                let number = row / 2 * self.unit + within;
+                (DriveId(drive as u16), u32::from(copy) * firsts + number)
+            }
+        }
+    }
+
+    /// The drive on which a copy of a granule lies.
+    #[inline]
     pub fn drive(&self, copy: u8, granule: u32) -> DriveId {
-        let column = granule / self.unit % u32::from(self.columns);
-        DriveId(u16::from(copy) * self.columns + column as u16)
+        self.place(copy, granule).0
     }
 
     /// Drives of the array.
@@ -114,10 +177,27 @@ impl Geometry {
             return Err(Refused::new("copies", self.copies.into(), allowed));
         }
         let drives = u64::from(self.copies) * u64::from(self.columns);
-        match u16::try_from(drives) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Refused::new("drives", drives, "at most 65535")),
+        if u16::try_from(drives).is_err() {
+            return Err(Refused::new("drives", drives, "at most 65535"));
         }
+        match self.spread {
+            Spread::ByCopy => Ok(()),
+            Spread::ByPair => self.check_pairs(),
+        }
+    }
+
+    /// Pairs have two copies, and both drives as many first ones.
+    fn check_pairs(&self) -> Result<(), Refused> {
+        if self.copies != 2 {
+            let allowed = "2, on pairs of drives";
+            return Err(Refused::new("copies", self.copies.into(), allowed));
+        }
+        let turns = 2 * u64::from(self.columns) * u64::from(self.unit);
+        if !u64::from(self.granules).is_multiple_of(turns) {
+            let allowed = format!("a multiple of {turns}, on pairs of drives");
+            return Err(Refused::new("granules", self.granules.into(), allowed));
+        }
+        Ok(())
     }
 }
 
@@ -248,6 +328,7 @@ mod tests {
         copies: 3,
         columns: 2,
         unit: 4,
+        spread: Spread::ByCopy,
         slots: 100,
     };
 
@@ -257,6 +338,64 @@ mod tests {
         assert!(drives(0).eq([0, 0, 0, 0, 1, 1, 1, 1, 0, 0]));
         assert!(drives(2).eq([4, 4, 4, 4, 5, 5, 5, 5, 4, 4]));
         assert_eq!(GEOMETRY.drives(), 6);
+    }
+
+    #[test]
+    fn every_place_of_a_drive_is_used_once() {
+        let of = |copies, spread| Geometry {
+            granules: 2 * 3 * 4 * 5,
+            copies,
+            columns: 3,
+            spread,
+            ..GEOMETRY
+        };
+        for geometry in [of(3, Spread::ByCopy), of(2, Spread::ByPair)] {
+            let granules = 0..geometry.granules;
+            let all = granules.flat_map(|granule| (0..geometry.copies).map(move |c| (c, granule)));
+            let mut found: Vec<_> = all
+                .map(|(copy, granule)| geometry.place(copy, granule))
+                .collect();
+            found.sort_unstable();
+            let of_drive = geometry.entries() as u32 / u32::from(geometry.drives());
+            let drives = (0..geometry.drives()).map(DriveId);
+            let expected = drives.flat_map(|drive| (0..of_drive).map(move |local| (drive, local)));
+            assert!(found.into_iter().eq(expected), "{geometry:?}");
+        }
+    }
+
+    #[test]
+    fn drives_of_a_pair_take_turns_with_first_copies() {
+        let geometry = Geometry {
+            granules: 32,
+            copies: 2,
+            spread: Spread::ByPair,
+            ..GEOMETRY
+        };
+        let units = |copy| (0..8).map(move |unit| geometry.place(copy, unit * 4 + 1));
+        let place = |(drive, local)| (DriveId(drive), local);
+        let firsts = [
+            (0, 1),
+            (2, 1),
+            (1, 1),
+            (3, 1),
+            (0, 5),
+            (2, 5),
+            (1, 5),
+            (3, 5),
+        ];
+        assert!(units(0).eq(firsts.map(place)));
+        let seconds = [
+            (1, 9),
+            (3, 9),
+            (0, 9),
+            (2, 9),
+            (1, 13),
+            (3, 13),
+            (0, 13),
+            (2, 13),
+        ];
+        assert!(units(1).eq(seconds.map(place)));
+        assert_eq!(geometry.drives(), 4);
     }
 
     #[test]
@@ -296,5 +435,17 @@ mod tests {
             ..GEOMETRY
         };
         assert_eq!(refused(many), "drives is 120000, allowed is at most 65535");
+        let pairs = Geometry {
+            spread: Spread::ByPair,
+            ..GEOMETRY
+        };
+        assert_eq!(
+            refused(pairs),
+            "copies is 3, allowed is 2, on pairs of drives"
+        );
+        assert_eq!(
+            refused(Geometry { copies: 2, ..pairs }),
+            "granules is 10, allowed is a multiple of 16, on pairs of drives"
+        );
     }
 }

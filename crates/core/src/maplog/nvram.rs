@@ -208,7 +208,8 @@ fn write_control(layout: &Layout, cursor: &Cursor, block: &mut [u8]) {
     put(block, 47, &[settings.portions]);
     put(block, 48, &settings.nvram_entries.to_le_bytes());
     put(block, 52, &(cursor.starts.len() as u16).to_le_bytes());
-    put(block, 54, &[cursor.from_empty.into()]);
+    let spread = layout.geometry.spread.to_byte();
+    put(block, 54, &[cursor.from_empty.into(), spread]);
     let words = [
         settings.interval.0,
         settings.write_max.0,
@@ -270,6 +271,7 @@ impl Control {
     fn parse(block: &[u8], geometry: &Geometry) -> Result<Control, Fault> {
         let number = format::unseal(block, CONTROL, geometry.volume)?;
         check_geometry(block, geometry)?;
+        geometry.spread.check(block[55])?;
         let word = |index: usize| u64_at(block, PRELUDE_BYTES + 24 + 8 * index);
         let settings = Settings {
             nvram_entries: u32_at(block, 48),

@@ -12,7 +12,7 @@
 
 use super::format::{Claim, Damage, Fault, Place};
 use super::virtual_log::Spot;
-use super::{Geometry, Map, NOWHERE};
+use super::{Geometry, Map, NOWHERE, Spread};
 use crate::ids::DriveId;
 
 /// Below this, memory is no question: 1 MiB of bits.
@@ -94,9 +94,9 @@ impl Window {
         for spot in own {
             self.claim(u64::from(spot.drive.0) * slots + u64::from(spot.slot))?;
         }
-        // One column is one run.
-        let unit = match geometry.columns {
-            1 => geometry.granules,
+        // One drive is one run.
+        let unit = match (geometry.spread, geometry.columns) {
+            (Spread::ByCopy, 1) => geometry.granules,
             _ => geometry.unit,
         };
         for (copy, of_copy) in (0..).zip(&map.copies) {
@@ -133,11 +133,11 @@ fn check_by(geometry: &Geometry, map: &Map, own: &[Spot], window: u64) -> Result
 fn twice(geometry: &Geometry, map: &Map, own: &[Spot], number: u64) -> Damage {
     let slots = u64::from(geometry.slots);
     let (drive, slot) = (DriveId((number / slots) as u16), (number % slots) as u32);
-    let copy = (drive.0 / geometry.columns) as u8;
-    let all = map.copies[usize::from(copy)].iter().zip(0..);
-    let mut owners = all
-        .filter(|(other, granule)| **other == slot && geometry.drive(copy, *granule) == drive)
-        .map(|(_, granule)| (copy, granule));
+    let granules_of = |copy| (0..geometry.granules).map(move |granule| (copy, granule));
+    let all = (0..geometry.copies).flat_map(granules_of);
+    let mut owners = all.filter(|(copy, granule)| {
+        map.slot(*copy, *granule) == slot && geometry.drive(*copy, *granule) == drive
+    });
     let first = owners.next().expect("map sectors have slots of their own");
     let of_map = own.contains(&Spot { drive, slot });
     let second = match owners.next() {
@@ -164,6 +164,7 @@ mod tests {
         copies: 2,
         columns: 3,
         unit: 7,
+        spread: Spread::ByCopy,
         slots: 150,
     };
 
@@ -204,6 +205,35 @@ mod tests {
     }
 
     #[test]
+    fn drives_of_a_pair_have_both_copies() {
+        let geometry = Geometry {
+            granules: 84,
+            spread: Spread::ByPair,
+            ..GEOMETRY
+        };
+        // Granules 0 and 21 are of the same pair: each drive has the first copy of one and the second of the other.
+        let mut map = Map::empty(&geometry);
+        map.copies = vec![(0..84).collect(), (0..84).collect()];
+        let check = |map: &Map| check_by(&geometry, map, &[], 100);
+        assert_eq!(check(&map), Ok(()));
+        assert_eq!(geometry.drive(0, 0), geometry.drive(1, 21));
+        map.copies[1][21] = 0;
+        let damage = check(&map).unwrap_err();
+        let expected = Fault::Twice {
+            drive: DriveId(0),
+            slot: 0,
+            first: (0, 0),
+            second: Claim::Granule(1, 21),
+        };
+        assert_eq!(damage.fault, expected);
+        map.copies[1][21] = 21;
+        map.copies[1][0] = 21;
+        assert!(check(&map).is_err());
+        map.copies[0][21] = NOWHERE;
+        assert_eq!(check(&map), Ok(()));
+    }
+
+    #[test]
     fn a_twin_is_found_wherever_it_is_among_many() {
         // More slots than a region has, more entries than are gathered.
         let geometry = Geometry {
@@ -212,6 +242,7 @@ mod tests {
             copies: 1,
             columns: 1,
             unit: 1,
+            spread: Spread::ByCopy,
             slots: 9_000_000,
         };
         let mut map = Map::empty(&geometry);

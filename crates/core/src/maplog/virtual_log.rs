@@ -16,7 +16,7 @@
 //! the walk has met the new one before it comes to the link to the old one.
 //!
 //! ```text
-//! sector   prelude | 32 sector 4 | 36 live sectors 4 | 40 links 4 | 44 zero 4 | 48 eight links of 20 bytes | 208 entries, copy by copy
+//! sector   prelude | 32 sector 4 | 36 live sectors 4 | 40 links 4 | 44 spread 1, zero 3 | 48 eight links of 20 bytes | 208 entries, copy by copy
 //! link     number 8 | sector 4 | slot 4 | drive 2 | zero 2
 //! ```
 //!
@@ -208,6 +208,7 @@ impl Read {
     /// Reads what a slot holds, if it is a sound sector of this map.
     pub(super) fn parse(layout: &SectorLayout, bytes: &[u8]) -> Result<Read, Fault> {
         let number = format::unseal(bytes, SECTOR, layout.geometry.volume)?;
+        layout.geometry.spread.check(bytes[44])?;
         let (sector, live, count) = (u32_at(bytes, 32), u32_at(bytes, 36), u32_at(bytes, 40));
         if sector >= layout.sectors {
             let last = u64::from(layout.sectors) - 1;
@@ -505,6 +506,7 @@ impl VirtualLog {
         put(bytes, 32, &sector.to_le_bytes());
         put(bytes, 36, &(self.live + u32::from(unwritten)).to_le_bytes());
         put(bytes, 40, &u32::from(count).to_le_bytes());
+        put(bytes, 44, &[self.layout.geometry.spread.to_byte()]);
         let children = &writing.children[..usize::from(count)];
         for (index, child) in children.iter().enumerate() {
             let node = &self.nodes[*child as usize];

@@ -115,7 +115,7 @@ struct Scan {
     drives: u16,
     /// By sector, its youngest version and where it lies.
     found: Vec<Option<(Spot, Read)>>,
-    /// A sector of another volume.
+    /// A sector of another volume, or of one that spreads its copies otherwise.
     foreign: Option<Damage>,
 }
 
@@ -265,7 +265,7 @@ fn look(
     let read = match Read::parse(layout, bytes) {
         Ok(read) => read,
         Err(fault @ Fault::Newer { .. }) => return Err(fault),
-        Err(fault @ Fault::Volume { .. }) => {
+        Err(fault @ (Fault::Volume { .. } | Fault::Spread { .. })) => {
             scan.foreign.get_or_insert(fault.at(place(spot)));
             return Ok(());
         }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::world::{BLOCK, free_slots, small_geometry};
+use super::world::{BLOCK, free_slots, in_pairs, small_geometry};
 use super::*;
 use crate::rng::Rng;
 use crate::units::Blocks;
@@ -269,6 +269,7 @@ fn a_walk_reaches_every_live_sector_after_any_order_of_updates() {
         copies: 1,
         slots: 8_000,
         columns: 1,
+        spread: Spread::ByCopy,
         ..small_geometry(&mut rng)
     };
     // 92 sectors, all written once, then again in the order that makes one sector's links the most.
@@ -300,6 +301,7 @@ fn random_updates_hardly_ever_need_a_second_write() {
         copies: 1,
         slots: 21_000,
         columns: 1,
+        spread: Spread::ByCopy,
         ..small_geometry(&mut rng)
     };
     let mut array = Array::of(geometry, 1, rng);
@@ -358,16 +360,30 @@ fn a_newer_release_and_another_volume_are_told() {
     array.update_any();
     array.settle();
     let spot = array.log.tail().unwrap().0.spot;
-    array.at(spot)[8] = 2;
+    array.at(spot)[8] = 3;
     let text = array.by_scan().unwrap_err().to_string();
     assert!(
-        text.contains("written by a newer nearslot: version 2"),
+        text.contains("written by a newer nearslot: version 3"),
         "{text}"
     );
-    array.at(spot)[8] = 1;
+    array.at(spot)[8] = 2;
     array.geometry.volume ^= 1;
     let text = array.by_scan().unwrap_err().to_string();
     assert!(text.contains("belongs to volume"), "{text}");
+}
+
+#[test]
+fn copies_that_lie_otherwise_are_told() {
+    let mut rng = Rng::stream(8, "maplog/virtual");
+    let mut array = Array::of(in_pairs(small_geometry(&mut rng)), 1, rng);
+    array.update_any();
+    array.settle();
+    array.geometry.spread = Spread::ByCopy;
+    let says = "made for copies on pairs of drives, the volume has them on drives of their own";
+    for damage in [array.by_scan().err(), array.by_tail().err()] {
+        let text = damage.unwrap().to_string();
+        assert!(text.ends_with(says), "{text}");
+    }
 }
 
 #[test]

@@ -37,13 +37,31 @@ pub(super) fn free_slots(geometry: &Geometry, rng: &mut Rng) -> Vec<Vec<u32>> {
 /// A small volume, different for each seed.
 pub(super) fn small_geometry(rng: &mut Rng) -> Geometry {
     let granules = 20 + rng.below(280) as u32;
-    Geometry {
+    let geometry = Geometry {
         volume: rng.bits(),
         granules,
         copies: 1 + rng.below(3) as u8,
         columns: 1 + rng.below(3) as u16,
         unit: 1 + rng.below(9) as u32,
+        spread: Spread::ByCopy,
         slots: granules + 1 + rng.below(60) as u32,
+    };
+    match geometry.copies == 2 && rng.chance(0.5) {
+        true => in_pairs(geometry),
+        false => geometry,
+    }
+}
+
+/// The same with two copies on pairs of drives, and as many granules as these can share.
+pub(super) fn in_pairs(geometry: Geometry) -> Geometry {
+    let turns = 2 * u32::from(geometry.columns) * geometry.unit;
+    let granules = geometry.granules.next_multiple_of(turns);
+    Geometry {
+        granules,
+        copies: 2,
+        spread: Spread::ByPair,
+        slots: geometry.slots + granules - geometry.granules,
+        ..geometry
     }
 }
 

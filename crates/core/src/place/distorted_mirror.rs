@@ -6,92 +6,56 @@
 //! drive, half on the other. Like the original's re-implementation in the study of eager writing, it knows where the heads
 //! are, which the original did not.
 //!
+//! The map may be kept as that of `ew_array` is. Where homes are is not in it: they follow from the drive, the knobs, and the room
+//! that keeping the map takes. A copy that a power cut left elsewhere is read and moved home in spare time.
+//!
 //! Source: Orji and Solworth, "Doubly distorted mirrors", SIGMOD 1993; Zhang and others, FAST 2002, section 6.3.
 
-use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::eager_copies::EagerCopies;
-use super::eager_map::{Map, Shape};
-use super::eager_state::{Empty, GRANULE, Setup, drives_of};
-use super::striping::{Striping, UNIT, numbered, unit_in_granules};
+use super::delayed::{BUFFER, FOREGROUND};
+use super::eager_keeper::MAP;
+use super::eager_log::{NVRAM, PORTIONS, REGION};
+use super::eager_state::{GRANULE, Setup, drives_of};
+use super::eager_volume::Volume;
+use super::striping::{UNIT, unit_in_granules};
 use crate::contract::Placement;
-use crate::ids::DriveId;
+use crate::maplog::Spread;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{BLOCK_BYTES, Blocks};
 
-/// Pairs of drives: copy 0 of a block is on its master.
-#[derive(Clone, Copy, Debug)]
-struct Pairs {
-    granules: u32,
-    /// Over pairs, in granules.
-    striping: Striping,
-    /// Granules of a drive that have their home there.
-    homes: usize,
-}
-
-impl Shape for Pairs {
-    fn copies(&self) -> u8 {
-        2
-    }
-
-    fn drives(&self) -> u16 {
-        2 * self.striping.columns as u16
-    }
-
-    fn granules(&self) -> u32 {
-        self.granules
-    }
-
-    /// Units of a pair have their master on its two drives in turns.
-    fn place(&self, of: CopyOf) -> (DriveId, usize) {
-        let (pair, of_pair) = self.striping.place(of.granule.into());
-        let unit = self.striping.unit;
-        let (row, within) = (of_pair / unit, of_pair % unit);
-        let drive = 2 * pair + (row + u64::from(of.copy)) % 2;
-        let number = (row / 2 * unit + within) as usize;
-        let local = if of.copy == 0 {
-            number
-        } else {
-            self.homes + number
-        };
-        (DriveId(drive as u16), local)
-    }
-}
-
 fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
     let (ds, dd) = (knobs.number("ds"), knobs.number("dd"));
-    let pairs = u64::from(drives_of(&[("ds", ds), ("dd", dd)])?);
+    let pairs = drives_of(&[("ds", ds), ("dd", dd)])?;
     let drives = drives_of(&[("dm", 2.0), ("ds", ds), ("dd", dd)])?;
     let granule_kib = knobs.integer("granule_kib");
-    let striping = Striping {
-        columns: pairs,
-        unit: unit_in_granules(knobs.integer("stripe_kib"), granule_kib)?,
-    };
+    let unit = unit_in_granules(knobs.integer("stripe_kib"), granule_kib)?;
+    // Of two units on a drive one has its home there.
     let setup = Setup {
         granule: Blocks(granule_kib * 1024 / BLOCK_BYTES),
         striping: ds,
         dilution: dd,
         aging: 0.0,
-        unit: 2 * striping.unit,
-        homes: striping.unit,
+        unit: 2 * unit,
+        homes: unit,
         drives,
         log: Blocks(0),
         spares: 0,
     };
-    let units = Empty::prepared(&setup, env)?.units;
-    let shape = Pairs {
-        granules: numbered(units * setup.unit * pairs)?,
-        homes: (units * setup.homes) as usize,
-        striping,
-    };
-    let map = Map::prepared(&shape, &setup, env)?;
     let limits = (
         knobs.integer("foreground"),
         knobs.integer("buffer_granules"),
     );
-    let granule = setup.granule;
-    Ok(Box::new(EagerCopies::new(
-        shape, granule, map, limits, None,
-    )?))
+    let volume = Volume {
+        setup,
+        copies: 2,
+        spread: Spread::ByPair,
+        columns: pairs,
+        unit,
+        limits,
+        compact: false,
+        knobs,
+        env,
+    };
+    volume.placement()
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {
@@ -116,6 +80,10 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         BUFFER,
         UNIT,
         GRANULE,
+        MAP,
+        NVRAM,
+        PORTIONS,
+        REGION,
     ],
     build,
 };

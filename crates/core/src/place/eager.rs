@@ -9,9 +9,9 @@
 use super::eager_keeper::MAP;
 use super::eager_log::{NVRAM, PORTIONS, REGION};
 use super::eager_state::{AGING, COMPACT, GRANULE, Setup};
-use super::ew_array::placement;
-use super::striping::Striping;
+use super::eager_volume::Volume;
 use crate::contract::Placement;
+use crate::maplog::Spread;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{BLOCK_BYTES, Blocks};
 
@@ -27,11 +27,18 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         log: Blocks(0),
         spares: 0,
     };
-    let striping = Striping {
+    let volume = Volume {
+        setup,
+        copies: 1,
+        spread: Spread::ByCopy,
         columns: 1,
         unit: 1,
+        limits: (1, 0),
+        compact: knobs.flag("compact"),
+        knobs,
+        env,
     };
-    placement(setup, (1, striping), (1, 0), knobs, env)
+    volume.placement()
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {

@@ -1,7 +1,8 @@
 //! The map of eager copies, kept safe by NVRAM, a log and checkpoints (`map=log`).
 //!
 //! Every change of the map is recorded in NVRAM before the write that made it is answered and before a slot becomes free.
-//! Batches and checkpoints go to a region in the middle of the cylinders in use, on one drive of each of the first two copies,
+//! Batches and checkpoints go to a region in the middle of the cylinders in use, on the drives that
+//! have the first granule's first two copies,
 //! as ordinary I/Os, so that their cost shows. While NVRAM has no room, changes wait for the write under way.
 //!
 //! Source: Zhang and others, FAST 2002, section 5.
@@ -116,7 +117,7 @@ fn first_block(tracks: &Tracks, band: u32) -> Pba {
     (band..tracks.bands()).find_map(of).unwrap_or(Pba(u64::MAX))
 }
 
-/// Drives that have the log: the first of each of the first two copies.
+/// Drives that have the log: those of the first two copies of the first granule.
 fn log_drives(geometry: &Geometry) -> impl Iterator<Item = DriveId> {
     (0..geometry.copies.min(2)).map(|copy| geometry.drive(copy, 0))
 }

@@ -1,32 +1,15 @@
 //! Where the copies of granules lie on the drives of an array, and which slots are free.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::delayed::CopyOf;
-use super::eager_state::{Disk, Setup, disks};
+use super::eager_state::{Disk, Empty, Setup, disks};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
-use crate::maplog::{self, MapView};
+use crate::maplog::{self, Geometry, MapView};
 use crate::registry::{ConfigError, Env};
 
 /// No slot: the copy was never written, is stale, or is no longer needed.
 pub(super) const NOWHERE: Slot = Slot(maplog::NOWHERE);
-
-/// Which drives a granule's copies are on.
-pub(super) trait Shape: Debug + Send {
-    /// Copies of each granule.
-    fn copies(&self) -> u8;
-
-    /// Drives.
-    fn drives(&self) -> u16;
-
-    /// Granules of the volume.
-    fn granules(&self) -> u32;
-
-    /// The drive of a copy, and its number among the drive's own granules.
-    fn place(&self, of: CopyOf) -> (DriveId, usize);
-}
 
 /// Where everything lies: what the beginning of a run prepares.
 #[derive(Clone)]
@@ -48,12 +31,12 @@ impl Map {
     /// # Errors
     /// There is no room for a single unit, or none left to write to.
     pub(super) fn prepared(
-        shape: &impl Shape,
+        geometry: &Geometry,
         setup: &Setup,
         env: &Env<'_>,
     ) -> Result<Map, ConfigError> {
-        let what = format!("eager map {shape:?} {setup:?}");
-        let make = || Ok(Map::new(shape, disks(setup, env)?));
+        let what = format!("eager map {geometry:?} {setup:?}");
+        let make = || Ok(Map::new(geometry, disks(setup, env)?));
         Ok(Map::clone(&*env.prepared(&what, Map::bytes, make)?))
     }
 
@@ -65,20 +48,19 @@ impl Map {
     }
 
     /// The map of a volume on these drives.
-    fn new(shape: &impl Shape, disks: Vec<Disk>) -> Map {
-        let granules = shape.granules();
-        let of_copy = |copy| (0..granules).map(move |granule| CopyOf { granule, copy });
-        let slot = |of| {
-            let (drive, local) = shape.place(of);
-            disks[drive.index()].slots[local]
+    fn new(geometry: &Geometry, disks: Vec<Disk>) -> Map {
+        let of_copy = |copy| (0..geometry.granules).map(move |granule| (copy, granule));
+        let slot = |(copy, granule)| {
+            let (drive, local) = geometry.place(copy, granule);
+            disks[drive.index()].slots[local as usize]
         };
-        let slots = (0..shape.copies()).flat_map(of_copy).map(slot).collect();
+        let slots = (0..geometry.copies).flat_map(of_copy).map(slot).collect();
         let homes = disks.iter().map(|disk| disk.slots[..disk.homes].to_vec());
         let homes = Arc::new(homes.collect());
         let used = |disk: &Disk| disk.free.free() + disk.slots.len() as u64;
         Map {
             slots,
-            granules,
+            granules: geometry.granules,
             slots_of: disks.iter().map(used).collect(),
             free: disks.into_iter().map(|disk| disk.free).collect(),
             homes,
@@ -90,42 +72,55 @@ impl Map {
     /// # Errors
     /// It has blocks where none can be.
     pub(super) fn found(
-        shape: &impl Shape,
-        mut free: Vec<FreeMap>,
+        geometry: &Geometry,
+        setup: &Setup,
+        empty: &Empty,
         slots: Vec<Slot>,
     ) -> Result<Map, ConfigError> {
-        let slots_of = free.iter().map(FreeMap::free).collect();
-        let granules = shape.granules();
-        for (index, slot) in slots
-            .iter()
-            .enumerate()
-            .filter(|(_, slot)| **slot != NOWHERE)
-        {
-            let (copy, granule) = (index / granules as usize, index % granules as usize);
-            let of = CopyOf {
-                granule: granule as u32,
-                copy: copy as u8,
-            };
-            let (drive, _) = shape.place(of);
-            let free = &mut free[drive.index()];
-            if !free.has(*slot) {
-                let key = format!("map of the volume: copy {copy} of granule {granule}");
-                let allowed = "slots that the volume uses, one granule in each";
-                return Err(ConfigError::value(
-                    &key,
-                    &format!("slot {}", slot.0),
-                    allowed,
-                ));
-            }
-            free.take(*slot);
-        }
-        Ok(Map {
+        let drives = usize::from(geometry.drives());
+        let homes = empty.homes(setup);
+        let mut free = empty.free.clone();
+        homes.iter().for_each(|home| free.take(*home));
+        let mut map = Map {
             slots,
-            granules,
-            slots_of,
-            homes: Arc::new(vec![Vec::new(); free.len()]),
-            free,
-        })
+            granules: geometry.granules,
+            slots_of: vec![empty.free.free(); drives],
+            free: vec![free; drives],
+            homes: Arc::new(vec![homes; drives]),
+        };
+        for index in 0..map.slots.len() {
+            map.settle(geometry, index)?;
+        }
+        Ok(map)
+    }
+
+    /// Takes the slot in which a copy was found, which may be its home or else has to be free.
+    fn settle(&mut self, geometry: &Geometry, index: usize) -> Result<(), ConfigError> {
+        let slot = self.slots[index];
+        let granules = self.granules as usize;
+        let (copy, granule) = (index / granules, index % granules);
+        let (drive, local) = geometry.place(copy as u8, granule as u32);
+        let homes = &self.homes[drive.index()];
+        if slot == NOWHERE || homes.get(local as usize) == Some(&slot) {
+            return Ok(());
+        }
+        let free = &mut self.free[drive.index()];
+        if free.has(slot) {
+            free.take(slot);
+            return Ok(());
+        }
+        let key = format!("map of the volume: copy {copy} of granule {granule}");
+        let home = homes.iter().position(|home| *home == slot);
+        let of = home.and_then(|local| {
+            let mut all = 0..self.granules;
+            all.find(|of| geometry.place(0, *of) == (drive, local as u32))
+        });
+        let value = match of {
+            Some(of) => format!("slot {}, the home of granule {of}", slot.0),
+            None => format!("slot {}", slot.0),
+        };
+        let allowed = "slots that the volume uses, one granule in each";
+        Err(ConfigError::value(&key, &value, allowed))
     }
 }
 
@@ -207,5 +202,111 @@ impl MapView for Map {
         for (out, slot) in out.iter_mut().zip(slots) {
             *out = slot.0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::freemap::{Span, Tracks};
+    use crate::maplog::Spread;
+    use crate::rng::Rng;
+    use crate::units::{Angle, Blocks, Pba};
+
+    /// One pair of drives with 20 slots each; both have two homes.
+    const PAIR: Geometry = Geometry {
+        volume: 1,
+        granules: 4,
+        copies: 2,
+        columns: 1,
+        unit: 2,
+        spread: Spread::ByPair,
+        slots: 20,
+    };
+
+    const SETUP: Setup = Setup {
+        granule: Blocks(1),
+        striping: 1.0,
+        dilution: 2.0,
+        aging: 0.0,
+        unit: 4,
+        homes: 2,
+        drives: 2,
+        log: Blocks(0),
+        spares: 0,
+    };
+
+    fn empty() -> Empty {
+        let track = Span {
+            first: Pba(0),
+            angle: Angle(0),
+            blocks: Blocks(20),
+            sectors: 20,
+            contiguous: Blocks(20),
+        };
+        let tracks = Tracks::new(Blocks(1), 1, std::iter::once(track), |_| false).unwrap();
+        let mut free = FreeMap::empty(Arc::new(tracks));
+        // As if a log's region were here.
+        free.take(Slot(10));
+        Empty {
+            free,
+            region: None,
+            units: 1,
+        }
+    }
+
+    fn found(slots: [u32; 8]) -> Result<Map, String> {
+        let map = Map::found(&PAIR, &SETUP, &empty(), slots.map(Slot).to_vec());
+        map.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn homes_are_found_where_they_were_prepared() {
+        let empty = empty();
+        let homes = empty.homes(&SETUP);
+        assert_eq!(homes, [Slot(0), Slot(9)]);
+        let mut rng = Rng::stream(1, "homes");
+        let disk = || Disk::scatter(empty.free.clone(), 4, 2, &mut rng);
+        let disks: Vec<Disk> = std::iter::repeat_with(disk).take(2).collect();
+        let prepared = Map::new(&PAIR, disks);
+        assert_eq!(*prepared.homes, [homes.clone(), homes]);
+        let slots = prepared.slots.clone();
+        let again = Map::found(&PAIR, &SETUP, &empty, slots).unwrap();
+        assert_eq!(again.homes, prepared.homes);
+        assert_eq!(again.slots_of, prepared.slots_of);
+        for (again, prepared) in again.free.iter().zip(&prepared.free) {
+            assert!(again.iter().eq(prepared.iter()));
+        }
+    }
+
+    #[test]
+    fn a_copy_at_home_or_in_a_free_slot_is_found() {
+        // Granules 0 and 1 are first on drive 0, 2 and 3 on drive 1.
+        let map = found([0, 5, 6, 9, NOWHERE.0, 7, 4, 8]).unwrap();
+        assert_eq!(map.free[0].free(), 19 - 2 - 3);
+        assert_eq!(map.free[1].free(), 19 - 2 - 2);
+        assert!(!map.free[0].has(Slot(9)), "a home that is empty is free");
+    }
+
+    #[test]
+    fn a_copy_where_none_can_be_is_named() {
+        let text = |slots| found(slots).err().expect("it cannot be");
+        let n = NOWHERE.0;
+        assert_eq!(
+            text([9, n, n, n, n, n, n, n]),
+            "map of the volume: copy 0 of granule 0 = slot 9, the home of granule 1 \
+             (allowed: slots that the volume uses, one granule in each)"
+        );
+        // The second copy of granule 2 is on drive 0 too.
+        let second = text([n, n, n, n, n, n, 0, n]);
+        let says = "map of the volume: copy 1 of granule 2 = slot 0, the home of granule 0 (";
+        assert!(second.starts_with(says), "{second}");
+        let twice = text([5, n, n, n, n, n, 5, n]);
+        assert!(twice.contains("copy 1 of granule 2 = slot 5 ("), "{twice}");
+        let of_log = text([10, n, n, n, n, n, n, n]);
+        assert!(
+            of_log.contains("copy 0 of granule 0 = slot 10 ("),
+            "{of_log}"
+        );
     }
 }

@@ -174,6 +174,23 @@ impl Empty {
             units,
         })
     }
+
+    /// The fixed places of granules on each drive of an array, in their order: spread evenly over all that is free.
+    pub(super) fn homes(&self, setup: &Setup) -> Vec<Slot> {
+        let homes = (self.units * setup.homes) as usize;
+        if homes == 0 {
+            return Vec::new();
+        }
+        let slots: Vec<Slot> = self.free.iter().collect();
+        (0..homes)
+            .map(|home| slots[home_place(home, slots.len(), homes)])
+            .collect()
+    }
+}
+
+/// Which of all free slots is the how manieth home of so many.
+fn home_place(home: usize, all: usize, homes: usize) -> usize {
+    home * all / homes
 }
 
 impl Disk {
@@ -188,12 +205,12 @@ impl Disk {
     }
 
     /// So many granules, `homes` of them at fixed places that are spread evenly, the rest at random slots.
-    fn scatter(mut free: FreeMap, live: usize, homes: usize, rng: &mut Rng) -> Disk {
+    pub(super) fn scatter(mut free: FreeMap, live: usize, homes: usize, rng: &mut Rng) -> Disk {
         let mut slots: Vec<Slot> = free.iter().collect();
         let all = slots.len();
         for home in 0..homes {
             // Taken from the front, the places that follow remain in order.
-            let place = home * all / homes;
+            let place = home_place(home, all, homes);
             slots.swap(home, place);
         }
         for index in homes..live {

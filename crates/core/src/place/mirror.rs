@@ -11,7 +11,7 @@ use super::fixed_copies::{FixedCopies, Layout};
 use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::ids::DriveId;
-use crate::maplog::Geometry;
+use crate::maplog::{Geometry, Spread};
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{Blocks, Pba};
 
@@ -74,6 +74,7 @@ impl Layout for Mirror {
             granules: self.granules,
             copies: self.copies,
             columns,
+            spread: Spread::ByCopy,
             unit: (self.striping.unit / GRANULE.0) as u32,
             slots: of_drive,
         }

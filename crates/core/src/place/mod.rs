@@ -10,6 +10,7 @@ mod eager_log;
 mod eager_map;
 mod eager_state;
 mod eager_virtual_log;
+mod eager_volume;
 mod fixed_copies;
 mod striping;
 

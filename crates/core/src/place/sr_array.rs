@@ -18,7 +18,7 @@ use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::maplog::Geometry;
+use crate::maplog::{Geometry, Spread};
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{Blocks, Pba};
 
@@ -113,6 +113,7 @@ impl Layout for SrArray {
             granules: self.granules,
             copies: self.copies(),
             columns,
+            spread: Spread::ByCopy,
             unit: (self.striping.unit / GRANULE.0) as u32,
             slots: of_drive * self.replicas,
         }

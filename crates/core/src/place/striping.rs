@@ -11,7 +11,7 @@ use crate::units::{BLOCK_BYTES, Blocks, Extent, Lba, Pba};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Striping {
     pub(super) columns: u64,
-    /// In whatever the volume is counted in: blocks, or granules.
+    /// In blocks.
     pub(super) unit: u64,
 }
 
@@ -86,7 +86,7 @@ impl Striping {
         Ok(Blocks(units * self.unit * self.columns))
     }
 
-    /// The column of a block (or granule) of the volume, and its number there.
+    /// The column of a block of the volume, and its number there.
     pub(super) fn place(&self, block: u64) -> (u64, u64) {
         if self.columns == 1 {
             return (0, block);

@@ -84,9 +84,11 @@ impl Setup {
         self.place.contains("compact=true")
     }
 
-    /// Whether all free slots may be taken by copies that are away from home, so that moves home cannot wait.
+    /// Whether all free slots may be taken by copies that are away from home, or by writes whose map sector is not written yet,
+    /// so that moves home cannot wait.
     pub(crate) fn tight(&self) -> bool {
-        self.name() == "distorted_mirror" && self.place.contains("dd=1.")
+        let few = self.place.contains("dd=1.") || self.place.contains("map=virtual_log");
+        self.name() == "distorted_mirror" && few
     }
 
     /// Whether each copy is on a drive of its own.
@@ -212,4 +214,16 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("distorted_mirror:ds=1.6:dd=1.25:stripe_kib=4", 2, 2).buffer(20),
     Setup::new("distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4", 2, 2),
     Setup::new("distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4", 2, 1).buffer(3),
+    Setup::new(
+        "distorted_mirror:stripe_kib=8:map=log:nvram_entries=4",
+        2,
+        1,
+    ),
+    Setup::new("distorted_mirror:stripe_kib=8:map=virtual_log", 2, 2),
+    Setup::new(
+        "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:map=virtual_log",
+        2,
+        1,
+    )
+    .buffer(3),
 ];

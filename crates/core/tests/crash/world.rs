@@ -1,5 +1,7 @@
 //! A stack over drives whose sectors are known, and what is left of it when the power goes.
 
+mod damage;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -392,10 +394,16 @@ impl World {
                 .map(|bytes| Sector::Own(bytes.try_into().unwrap()))
                 .collect();
         };
-        if let Some(fixed) = self.fixed.as_mut().filter(|_| origin.request.is_none()) {
+        // What is moved home, unlike what compaction moves, is still in a buffer, or was read anew to be in one.
+        let moves_home = self.config.place.name == "distorted_mirror";
+        let of_spare_time = origin.request.is_none();
+        let is_moved = of_spare_time && !self.stack.was_open(command.io);
+        if let Some(fixed) = self.fixed.as_mut().filter(|_| of_spare_time) {
             fixed.delayed += 1;
-        } else if origin.request.is_none() && !self.stack.was_open(command.io) {
+        } else if is_moved {
             self.moves += 1;
+        }
+        if is_moved && self.fixed.is_none() && !moves_home {
             let of = |index| {
                 let block = data.block(index).0;
                 let version = self.moving.get(&(drive, block)).unwrap_or(&NOTHING);
@@ -495,66 +503,6 @@ impl Cut {
     /// Whether a write of several sectors was under way.
     pub(crate) fn tears(&self) -> bool {
         self.tears
-    }
-
-    /// The log of a drive cannot be read.
-    pub(crate) fn without_log_of(mut self, drive: usize) -> Cut {
-        self.images[drive].retain(|_, sector| matches!(sector, Sector::Client(..)));
-        self.foretold = None;
-        self
-    }
-
-    /// The slot that a saved tail names, if there is one.
-    pub(crate) fn tail_slot(&self) -> Option<u32> {
-        let slot = self.nvram.get(44..48)?;
-        Some(u32::from_le_bytes(slot.try_into().unwrap()))
-    }
-
-    /// Nothing but the drives is left.
-    pub(crate) fn without_nvram(mut self) -> Cut {
-        if !self.nvram.is_empty() {
-            self.nvram.clear();
-            self.foretold = None;
-        }
-        self
-    }
-
-    /// What lies in a slot of the first drive is damaged if it is the map's own; whether it is.
-    pub(crate) fn damage(&mut self, block: u64) -> bool {
-        self.foretold = None;
-        match self.images[0].get_mut(&block) {
-            Some(Sector::Own(bytes)) => {
-                bytes[300] ^= 4;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// A bit of the log or of NVRAM is wrong.
-    pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
-        let mut rng = Rng::stream(seed, "flip");
-        self.foretold = None;
-        let own = |sector: &&mut Sector| matches!(sector, Sector::Own(_));
-        let mut logged: Vec<&mut Sector> = self.images[0].values_mut().filter(own).collect();
-        let bit = 1 << rng.below(8);
-        if rng.chance(0.3) && !self.nvram.is_empty() {
-            let at = rng.below(self.nvram.len() as u64) as usize;
-            self.nvram[at] ^= bit;
-        } else {
-            let which = rng.below(logged.len() as u64) as usize;
-            if let Sector::Own(bytes) = &mut *logged[which] {
-                bytes[rng.below(512) as usize] ^= bit;
-            }
-        }
-        self
-    }
-
-    /// A bit of NVRAM is wrong.
-    pub(crate) fn with_a_flipped_bit_in_nvram(mut self, seed: u64) -> Cut {
-        let bit = Rng::stream(seed, "flip").below(8 * self.nvram.len() as u64);
-        self.nvram[bit as usize / 8] ^= 1 << (bit % 8);
-        self
     }
 
     /// Whether the drives are all that is left.
@@ -661,10 +609,15 @@ impl Recovered {
         self.world.stack.audit();
     }
 
-    /// When all is done that is to be done in spare time, the copies of a block are the same.
-    pub(crate) fn check_fixed_copies(&mut self) {
+    /// Nobody asks for anything until the drives have nothing left to do.
+    pub(crate) fn rest(mut self) -> World {
+        self.settle();
+        self.world
+    }
+
+    /// Drives are asked for what they may do when they were given something.
+    fn settle(&mut self) {
         let world = &mut self.world;
-        // Drives are asked for what they may do when they were given something.
         world.submit(Op::Flush, 0..0);
         while world
             .drives
@@ -673,9 +626,14 @@ impl Recovered {
         {
             world.event();
         }
-        let copies = match world.config.place.name.as_str() {
-            "mirror" => knob(&world.config, "copies", 2),
-            _ => knob(&world.config, "dr", 2),
+    }
+
+    /// When all is done that is to be done in spare time, the copies of a block are the same.
+    pub(crate) fn check_fixed_copies(&mut self) {
+        self.settle();
+        let copies = match self.world.config.place.name.as_str() {
+            "mirror" => knob(&self.world.config, "copies", 2),
+            _ => knob(&self.world.config, "dr", 2),
         };
         let fixed = self.world.fixed.as_ref();
         let fixed = fixed.expect("copies have fixed places");
@@ -746,6 +704,14 @@ impl Recovered {
             .fixed
             .as_ref()
             .map_or(0, |fixed| fixed.read_again)
+    }
+
+    /// So many events before anything was looked at: copies that were delayed are written while newer ones come.
+    pub(crate) fn work(mut self, events: u64) {
+        for _ in 0..events {
+            self.world.step();
+            self.world.stack.audit();
+        }
     }
 
     /// The run goes on from here: what was found is what there is.

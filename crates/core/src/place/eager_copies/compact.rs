@@ -20,7 +20,6 @@ use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
 use crate::io::{Plan, Target};
 use crate::place::delayed::CopyOf;
-use crate::place::eager_map::Shape;
 use crate::request::{Op, Status};
 use crate::units::{Blocks, Instant};
 
@@ -143,12 +142,12 @@ fn nearest(
     slots.min_by_key(|slot| oracle.position(now, op, &oracle.locate(tracks.at(*slot))))
 }
 
-impl<S: Shape> EagerCopies<S> {
+impl EagerCopies {
     /// Tracks are emptied from now on.
     pub(in crate::place) fn compact(&mut self) {
         let free = self.map.free.iter();
         self.compacted = free.map(|free| Compacted::new(free.tracks())).collect();
-        for granule in 0..self.shape.granules() {
+        for granule in 0..self.geometry.granules {
             for of in self.copies(granule) {
                 self.compact_moved(of, NOWHERE, self.slot(of));
             }
@@ -280,7 +279,7 @@ impl<S: Shape> EagerCopies<S> {
     pub(super) fn move_holds(&self, write: &Underway) -> bool {
         let moving = self.compacted[write.drive.index()].moving;
         let from = moving.expect("it moves").from;
-        self.slot(write.of) == from && !self.is_overtaken(write.of.granule)
+        self.slot(write.of) == from && !self.is_overtaken(write.of)
     }
 
     /// A move has ended, either way.
@@ -295,7 +294,7 @@ impl<S: Shape> EagerCopies<S> {
         }
         let drives = self.compacted.iter();
         let mut counts: Vec<Vec<u16>> = drives.map(|one| vec![0; one.live.len()]).collect();
-        for granule in 0..self.shape.granules() {
+        for granule in 0..self.geometry.granules {
             for (_, drive, slot) in self.current(granule) {
                 let (track, _) = self.map.free[drive.index()].tracks().place(slot);
                 counts[drive.index()][track] += 1;

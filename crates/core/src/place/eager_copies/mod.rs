@@ -22,12 +22,13 @@ use slab::Slab;
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
 use super::eager_keeper::{Keeper, MapWrite};
-use super::eager_map::{Map, NOWHERE, Shape};
+use super::eager_map::{Map, NOWHERE};
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::io::{Data, DriveDone, Plan, PlannedIo, RecoveryRead, Tag, Target};
+use crate::maplog::Geometry;
 use crate::registry::ConfigError;
 use crate::request::{Op, Request, Status};
 use crate::sorted::{Keyed, Sorted};
@@ -113,8 +114,8 @@ impl Keyed for Readers {
 }
 
 /// A placement that writes eagerly.
-pub(super) struct EagerCopies<S> {
-    shape: S,
+pub(super) struct EagerCopies {
+    geometry: Geometry,
     granule: Blocks,
     foreground: u32,
     map: Map,
@@ -125,6 +126,8 @@ pub(super) struct EagerCopies<S> {
     delayed: Delayed,
     /// Copies that are delayed but in no buffer, since a power cut: another copy is read first.
     unbuffered: Sorted<CopyOf>,
+    /// Copies on their way home that are read first. Another write home could come before such a one, and be torn by it.
+    rereading: Sorted<CopyOf>,
     /// Keeps the map safe; none if it is lost with the power.
     keeper: Option<Box<dyn Keeper>>,
     /// What compaction knows of each drive; nothing if nobody asked for it.
@@ -135,42 +138,43 @@ pub(super) struct EagerCopies<S> {
     map_writes: Vec<MapWrite>,
 }
 
-impl<S: Shape> EagerCopies<S> {
+impl EagerCopies {
     /// Over drives that were prepared. A write is answered when `foreground` of the copies are on the platter; so many
     /// granules may wait for the others.
     ///
     /// # Errors
     /// There are not so many copies.
     pub(super) fn new(
-        shape: S,
+        geometry: Geometry,
         granule: Blocks,
         map: Map,
         (foreground, buffer): (u64, u64),
         keeper: Option<Box<dyn Keeper>>,
-    ) -> Result<EagerCopies<S>, ConfigError> {
+    ) -> Result<EagerCopies, ConfigError> {
         Ok(EagerCopies {
             granule,
-            foreground: check_foreground(foreground, shape.copies())?,
+            foreground: check_foreground(foreground, geometry.copies)?,
             map,
             underway: Slab::new(),
             writes: Slab::new(),
             flying: Sorted::default(),
             readers: Sorted::default(),
-            delayed: Delayed::new(shape.drives(), buffer),
+            delayed: Delayed::new(geometry.drives(), buffer),
             unbuffered: Sorted::default(),
+            rereading: Sorted::default(),
             keeper,
             compacted: Vec::new(),
             open_map_write: None,
             map_writes: Vec::new(),
-            shape,
+            geometry,
         })
     }
 
-    /// Copies that were not written when the power went are to be written now.
+    /// Copies that were not where they belong when the power went are to be written now.
     pub(super) fn delay_missing(&mut self) {
-        for granule in 0..self.shape.granules() {
+        for granule in 0..self.geometry.granules {
             for of in self.copies(granule) {
-                if self.slot(of) == NOWHERE && self.is_due(of) {
+                if self.is_due(of) {
                     self.delayed.resume(self.drive(of), of);
                     self.unbuffered.insert(of);
                 }
@@ -179,7 +183,7 @@ impl<S: Shape> EagerCopies<S> {
     }
 
     fn index(&self, of: CopyOf) -> usize {
-        of.copy as usize * self.shape.granules() as usize + of.granule as usize
+        of.copy as usize * self.geometry.granules as usize + of.granule as usize
     }
 
     fn slot(&self, of: CopyOf) -> Slot {
@@ -187,7 +191,7 @@ impl<S: Shape> EagerCopies<S> {
     }
 
     fn drive(&self, of: CopyOf) -> DriveId {
-        self.shape.place(of).0
+        self.geometry.drive(of.copy, of.granule)
     }
 
     fn at(&self, drive: DriveId, slot: Slot) -> Pba {
@@ -196,12 +200,12 @@ impl<S: Shape> EagerCopies<S> {
 
     /// The fixed place of a copy, if it has one.
     fn home(&self, of: CopyOf) -> Option<Slot> {
-        let (drive, local) = self.shape.place(of);
-        self.map.homes[drive.index()].get(local).copied()
+        let (drive, local) = self.geometry.place(of.copy, of.granule);
+        self.map.homes[drive.index()].get(local as usize).copied()
     }
 
-    fn copies(&self, granule: u32) -> impl Iterator<Item = CopyOf> + use<S> {
-        (0..self.shape.copies()).map(move |copy| CopyOf { granule, copy })
+    fn copies(&self, granule: u32) -> impl Iterator<Item = CopyOf> + use<> {
+        (0..self.geometry.copies).map(move |copy| CopyOf { granule, copy })
     }
 
     /// The copies of a granule that can be read, with their places.
@@ -212,7 +216,7 @@ impl<S: Shape> EagerCopies<S> {
     }
 
     /// The part of a request in one of its granules: granule, first block within it, blocks.
-    fn parts(&self, request: &Request) -> impl Iterator<Item = (u32, Blocks, Blocks)> + use<S> {
+    fn parts(&self, request: &Request) -> impl Iterator<Item = (u32, Blocks, Blocks)> + use<> {
         let (start, end) = (request.extent.start.0, request.extent.end().0);
         let size = self.granule.0;
         (start / size..end.div_ceil(size)).map(move |granule| {
@@ -272,7 +276,7 @@ impl<S: Shape> EagerCopies<S> {
         from: Blocks,
         drives: &dyn Drives,
     ) -> Option<usize> {
-        if self.shape.copies() == 1 {
+        if self.geometry.copies == 1 {
             return None;
         }
         let places = self.current(granule);
@@ -338,7 +342,7 @@ impl<S: Shape> EagerCopies<S> {
             let unused = self.copies(granule).filter(|of| used >> of.copy & 1 == 0);
             unused.map(|of| (of, self.drive(of)))
         };
-        if self.shape.copies() == 1 {
+        if self.geometry.copies == 1 {
             return CopyOf { granule, copy: 0 };
         }
         let free = unused().map(|(_, drive)| (drive, &self.map.free[drive.index()]));
@@ -469,13 +473,18 @@ impl<S: Shape> EagerCopies<S> {
         match self.delayed.push(drive, of) {
             Pushed::Queued => out.wake.push(drive),
             Pushed::Already => {}
+            // When that write ends, it is looked at again.
+            Pushed::Full if contains(&self.rereading, of) => {}
             Pushed::Full => self.propagate(of, out),
         }
     }
 
     /// Moves a copy home that holds one of the slots of a drive that has no other: writes that wait there wait for that.
     fn make_room(&mut self, drive: DriveId, out: &mut Plan) {
-        let holds_one = |of: &CopyOf| self.home(*of).is_some() && self.slot(*of) != NOWHERE;
+        let holds_one = |of: &CopyOf| {
+            let somewhere = self.home(*of).is_some() && self.slot(*of) != NOWHERE;
+            somewhere && !contains(&self.rereading, *of)
+        };
         let due = |of: &CopyOf| holds_one(of) && self.is_due(*of);
         let found = self.delayed.iter(drive).find(due);
         if let Some(of) = found {
@@ -518,6 +527,9 @@ impl<S: Shape> EagerCopies<S> {
         write.awaited = false;
         if self.unbuffered.take(&of).is_some() {
             write.after = Some(self.read_again(of.granule, out));
+            if self.home(of).is_some() {
+                self.rereading.insert(of);
+            }
         }
         let key = write.tag.0 as usize;
         self.flying.insert(Flying { of, key });
@@ -538,6 +550,7 @@ impl<S: Shape> EagerCopies<S> {
             of, drive, slot, ..
         } = *write;
         self.flying.take(&of).expect("it flew");
+        self.rereading.take(&of);
         if status == Status::Done {
             self.move_to(of, slot, false);
         } else {
@@ -545,7 +558,19 @@ impl<S: Shape> EagerCopies<S> {
         }
     }
 
-    /// Whether somebody reads what was at a copy's home before.
+    /// A write that is no longer wanted has ended.
+    fn dropped_ended(&mut self, write: &Underway, out: &mut Plan) {
+        self.release(write.of, write.drive, write.slot);
+        if self.rereading.take(&write.of).is_some() {
+            self.delay(write.of, out);
+        }
+    }
+
+    /// Whether somebody reads what was at a copy's home before, or an older write to it may still come.
+    fn home_is_used(&self, of: CopyOf) -> bool {
+        contains(&self.rereading, of) || self.home_is_read(of)
+    }
+
     fn home_is_read(&self, of: CopyOf) -> bool {
         self.home(of).is_some_and(|home| {
             let place = (self.drive(of).0, home);
@@ -555,10 +580,14 @@ impl<S: Shape> EagerCopies<S> {
     }
 }
 
-impl<S: Shape> Placement for EagerCopies<S> {
+fn contains(copies: &Sorted<CopyOf>, of: CopyOf) -> bool {
+    copies.at(copies.seek(&of)) == Some(&of)
+}
+
+impl Placement for EagerCopies {
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         match request.op {
-            Op::Flush => flush(self.shape.drives(), out),
+            Op::Flush => flush(self.geometry.drives(), out),
             Op::Read => {
                 for part in self.parts(request) {
                     self.read(now, part, drives, out);
@@ -617,9 +646,9 @@ impl<S: Shape> Placement for EagerCopies<S> {
         if self.map.free[drive.index()].free() == 0 {
             return self.make_room(drive, out);
         }
-        // A home that is still read from is left for the next idle moment, which comes when the read is done.
+        // A home that is still in use is left for the next idle moment, which comes when the read or write is done.
         while let Some(of) = self.delayed.first(drive)
-            && !self.home_is_read(of)
+            && !self.home_is_used(of)
         {
             self.delayed.pop(drive);
             if self.is_due(of) {
@@ -647,11 +676,11 @@ impl<S: Shape> Placement for EagerCopies<S> {
     }
 
     fn capacity(&self) -> Blocks {
-        Blocks(u64::from(self.shape.granules()) * self.granule.0)
+        Blocks(u64::from(self.geometry.granules) * self.granule.0)
     }
 
     fn drives(&self) -> u16 {
-        self.shape.drives()
+        self.geometry.drives()
     }
 
     fn granule(&self) -> Blocks {

@@ -6,10 +6,9 @@ use crate::io::{DriveDone, Plan, PlannedIo, Tag, Target};
 use crate::maplog::Entry;
 use crate::place::delayed::CopyOf;
 use crate::place::eager_keeper::MapWrite;
-use crate::place::eager_map::Shape;
 use crate::request::{Op, Status};
 
-impl<S: Shape> EagerCopies<S> {
+impl EagerCopies {
     /// A read or write ended. What it changes in the map may have to wait.
     pub(super) fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
         let key = tag.0 as usize;
@@ -46,7 +45,7 @@ impl<S: Shape> EagerCopies<S> {
                 writing.landed |= 1 << of.copy;
                 first
             }
-            Part::Delayed if self.is_overtaken(of.granule) => {
+            Part::Delayed if self.is_overtaken(of) => {
                 self.drop_flying(of);
                 return None;
             }
@@ -61,9 +60,11 @@ impl<S: Shape> EagerCopies<S> {
         Some(of.entry(slot, alone))
     }
 
-    /// Whether a change waits that makes all copies of a granule stale.
-    pub(super) fn is_overtaken(&self, granule: u32) -> bool {
-        let ends = |entry: &Entry| entry.granule == granule && entry.alone;
+    /// Whether a change waits that makes what is written of a copy now stale, or no longer needed. Behind such a change it may
+    /// not wait: it would be kept by a map that has the other one.
+    pub(super) fn is_overtaken(&self, of: CopyOf) -> bool {
+        let CopyOf { granule, copy } = of;
+        let ends = |entry: &Entry| entry.granule == granule && (entry.alone || entry.copy == copy);
         let keeper = self.keeper.as_ref();
         keeper.is_some_and(|keeper| keeper.any_waiting(&ends))
     }
@@ -96,6 +97,7 @@ impl<S: Shape> EagerCopies<S> {
                 }
             }
             Part::Discarded => self.discard(write.of.granule),
+            Part::Dropped => self.dropped_ended(&write, out),
             _ => self.release(write.of, write.drive, write.slot),
         }
     }
@@ -144,7 +146,13 @@ impl<S: Shape> EagerCopies<S> {
             self.map.free[drive.index()].release(left);
         }
         while let Some(tag) = self.keeper.as_mut().and_then(|keeper| keeper.next()) {
-            let granule = self.underway[tag.0 as usize].of.granule;
+            let Underway { of, part, .. } = self.underway[tag.0 as usize];
+            assert_ne!(
+                part,
+                Part::Dropped,
+                "{of:?}: a change that was kept is not made"
+            );
+            let granule = of.granule;
             self.landed(tag, Status::Done, out);
             out.settled.push(tag);
             // Writes may wait for the slots that it left.

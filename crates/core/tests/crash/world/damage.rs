@@ -1,0 +1,67 @@
+//! What else may have happened to drives and NVRAM when the power went.
+
+use nearslot_core::rng::Rng;
+
+use super::{Cut, Sector};
+
+impl Cut {
+    /// The log of a drive cannot be read.
+    pub(crate) fn without_log_of(mut self, drive: usize) -> Cut {
+        self.images[drive].retain(|_, sector| matches!(sector, Sector::Client(..)));
+        self.foretold = None;
+        self
+    }
+
+    /// The slot that a saved tail names, if there is one.
+    pub(crate) fn tail_slot(&self) -> Option<u32> {
+        let slot = self.nvram.get(44..48)?;
+        Some(u32::from_le_bytes(slot.try_into().unwrap()))
+    }
+
+    /// Nothing but the drives is left.
+    pub(crate) fn without_nvram(mut self) -> Cut {
+        if !self.nvram.is_empty() {
+            self.nvram.clear();
+            self.foretold = None;
+        }
+        self
+    }
+
+    /// What lies in a slot of the first drive is damaged if it is the map's own; whether it is.
+    pub(crate) fn damage(&mut self, block: u64) -> bool {
+        self.foretold = None;
+        match self.images[0].get_mut(&block) {
+            Some(Sector::Own(bytes)) => {
+                bytes[300] ^= 4;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A bit of the log or of NVRAM is wrong.
+    pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
+        let mut rng = Rng::stream(seed, "flip");
+        self.foretold = None;
+        let own = |sector: &&mut Sector| matches!(sector, Sector::Own(_));
+        let mut logged: Vec<&mut Sector> = self.images[0].values_mut().filter(own).collect();
+        let bit = 1 << rng.below(8);
+        if rng.chance(0.3) && !self.nvram.is_empty() {
+            let at = rng.below(self.nvram.len() as u64) as usize;
+            self.nvram[at] ^= bit;
+        } else {
+            let which = rng.below(logged.len() as u64) as usize;
+            if let Sector::Own(bytes) = &mut *logged[which] {
+                bytes[rng.below(512) as usize] ^= bit;
+            }
+        }
+        self
+    }
+
+    /// A bit of NVRAM is wrong.
+    pub(crate) fn with_a_flipped_bit_in_nvram(mut self, seed: u64) -> Cut {
+        let bit = Rng::stream(seed, "flip").below(8 * self.nvram.len() as u64);
+        self.nvram[bit as usize / 8] ^= 1 << (bit % 8);
+        self
+    }
+}
