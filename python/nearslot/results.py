@@ -176,8 +176,9 @@ class Run:
         seek_ms: Mean per request; so are `rotation_ms`, `transfer_ms`, `overhead_ms`.
         utilisation: Share of the time that the drive was busy.
         queue_mean: Requests in the system, averaged over time.
-        recovery: What coming back would cost if the power went at the end of the run; None if the
-            volume would not come back, as its map is in memory alone or not yet safe as a whole.
+        recovery: What coming back would cost if the power went at the end of the run; None if
+            nothing is to be read, or the volume would not come back, as its map is in memory alone
+            or not yet safe as a whole.
         simulated_in_s: Wall-clock time of the simulation; the one value that does not repeat.
         series: What plots need; None if it was not asked for.
     """

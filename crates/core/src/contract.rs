@@ -129,8 +129,8 @@ pub trait Placement: Send {
         None
     }
 
-    /// The reads, one after another, by which the volume would come back if the power went at this instant. None if it could
-    /// not come back.
+    /// The reads, one after another, by which the volume would come back if the power went at this instant. None if nothing has
+    /// to be read, or it could not come back.
     fn recovery(&self, _out: &mut Vec<RecoveryRead>) {}
 
     /// Blocks that clients may address.

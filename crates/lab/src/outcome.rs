@@ -108,8 +108,8 @@ pub struct Run {
     pub queue_mean: f64,
     /// Most requests in the system at once.
     pub queue_max: u64,
-    /// What coming back would cost if the power went at the end of the run; `None` if the volume would not come back, as its
-    /// map is in memory alone or not yet safe as a whole.
+    /// What coming back would cost if the power went at the end of the run; `None` if nothing is to be read,
+    /// or the volume would not come back, as its map is in memory alone or not yet safe as a whole.
     pub recovery: Option<RecoveryCost>,
     /// Wall-clock seconds that the simulation took. Not part of what repeats.
     pub simulated_in_s: f64,
