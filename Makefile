@@ -14,7 +14,9 @@ APT := apt-get install -y --no-install-recommends
 BROWSER := /usr/bin/chromium
 # The page's tools need 20.19.
 NODE_IS_NEW_ENOUGH := const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major * 100 + minor >= 2019 ? 0 : 1)
-NEARSLOT := target/release/nearslot
+# What users build. Tests take `dev` for all there is: a release takes longer to compile than they take to run.
+PROFILE := release
+NEARSLOT := target/$(PROFILE:dev=debug)/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
 
@@ -33,7 +35,7 @@ demo: $(NEARSLOT) ## Build, inspect and compare a real trace, write out/report.h
 build: $(NEARSLOT) ## Build the command
 
 $(NEARSLOT): rust $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock)
-	$(CARGO) build --release --locked --workspace
+	$(CARGO) build --profile $(PROFILE) --locked --workspace
 	@touch $@
 
 check: fmt lint unit ## Format, lint, rules of the house, unit tests: under two minutes when warm
@@ -53,10 +55,9 @@ test: fmt lint peers ## Everything that CI runs
 	$(CARGO) test --workspace --locked
 	$(MAKE) --no-print-directory web
 	$(MAKE) --no-print-directory python
-	$(MAKE) --no-print-directory examples
+	$(MAKE) --no-print-directory examples PROFILE=dev
 
-examples: $(NEARSLOT)
-	$(MAKE) --no-print-directory demo
+examples: demo
 	test -s out/report.html
 
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
@@ -73,7 +74,7 @@ python: $(VENV)/installed ## The Python package: build, install, lint, tests
 
 $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock)
 	$(PYTHON) -m venv $(VENV) || { apt-get update && $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
+	MATURIN_PEP517_ARGS=--profile=dev $(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
 	@touch $@
 
 bench: rust ## Speed: decisions, recovery of a map, the simulator, trace readers

@@ -327,5 +327,5 @@ def test_every_claim_of_the_list_is_printed_by_some_experiment() -> None:
         *(f"F{number}" for number in range(1, 16)),
     }
     folder = Path(ew_fig8.__file__).parent
-    text = "".join(path.read_text() for path in folder.glob("ew_*.py"))
+    text = "".join(path.read_text() for path in folder.glob("*.py"))
     assert {claim for claim in listed if f'"{claim}"' not in text} == set()
