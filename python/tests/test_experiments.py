@@ -249,14 +249,17 @@ def test_models_are_written_out() -> None:
     )
 
 
-def test_what_is_not_installed_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("module", ["numpy", "pyarrow", "matplotlib"])
+def test_what_is_not_installed_is_named_before_anything_runs(
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    assert main(["run", "ew-models", *SMALL]) == 2
+    monkeypatch.setitem(sys.modules, module, None)
+    names = ["ew-fig1a", "ew-models", "ew-mechanisms"]
+    assert main(["run", *names, *SMALL, "--out", str(tmp_path)]) == 2
     told = capsys.readouterr().err
-    assert "numpy" in told
-    assert "pip install 'nearslot[plot]'" in told
+    assert module in told
+    assert "pip install 'nearslot[experiments]'" in told
+    assert "ew-fig1a" not in told
 
 
 def test_the_same_seed_finds_the_same() -> None:

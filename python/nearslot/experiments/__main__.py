@@ -7,6 +7,7 @@ Exit codes: 0 every claim was decided, whatever the verdict; 2 wrong usage; 3 in
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 import time
@@ -33,8 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
-        # Figures and models need what the package does not bring by itself.
-        print(f"error: {error}: pip install 'nearslot[plot]'", file=sys.stderr)
+        print(f"error: {error}: pip install 'nearslot[experiments]'", file=sys.stderr)
         return 2
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -53,6 +53,7 @@ def _run(parsed: argparse.Namespace) -> int:
     }
     options = Options(**{**few, **given, "quick": parsed.quick})
     outcomes = []
+    _find_modules(find(parsed.names), drawn=parsed.out is not None)
     for experiment in find(parsed.names):
         print(f"{experiment.name}: {experiment.question}", file=sys.stderr, flush=True)
         before = time.monotonic()
@@ -69,6 +70,14 @@ def _run(parsed: argparse.Namespace) -> int:
         found = [outcome.to_dict() for outcome in outcomes]
         print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
     return 0
+
+
+def _find_modules(experiments: Iterable[Experiment], *, drawn: bool) -> None:
+    """Finds out what is not installed before the first run, not after the last."""
+    for experiment in experiments:
+        figure = ("matplotlib",) if drawn and experiment.draw is not None else ()
+        for module in (*experiment.needs, *figure):
+            importlib.import_module(module)
 
 
 def _print(outcome: Outcome) -> None:

@@ -209,4 +209,5 @@ EXPERIMENT = Experiment(
     "1999",
     run=run,
     draw=draw,
+    needs=("pyarrow",),
 )

@@ -479,4 +479,5 @@ EXPERIMENT = Experiment(
     "OSDI 1999; Yu et al., Trading Capacity for Performance in a Disk Array, OSDI 2000",
     run=run,
     draw=draw,
+    needs=("numpy",),
 )

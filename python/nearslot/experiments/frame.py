@@ -134,6 +134,7 @@ class Experiment:
         run: Does it.
         draw: Draws it from the outcome into a file, as the paper does; None if it has no figure.
         chart: What the interactive page draws of it; None if that shows nothing.
+        needs: Modules that the package does not bring by itself, but for drawing.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Experiment:
     run: Callable[[Options], Outcome]
     draw: Callable[[Outcome, Path], None] | None = None
     chart: Chart | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

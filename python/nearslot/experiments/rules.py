@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import ConfigError, config_error
+from ..errors import ConfigError
 from ..running import run
 from ..scenario import Scenario, part
 from .frame import Claim, Options
@@ -75,10 +75,8 @@ class Run:
     @classmethod
     def of(cls, scenario: Scenario) -> Run:
         """Runs it."""
-        try:
-            import pyarrow
-        except ImportError as error:
-            raise config_error("ew-mechanisms", "pyarrow", "pip install nearslot[sweep]") from error
+        import pyarrow
+
         found = run(scenario, series=False, requests=True, commands=True)
         rows = [pyarrow.table(rows).to_pylist() for rows in (found.commands, found.requests)]
         for one in rows[0]:
