@@ -125,6 +125,10 @@ impl Geometry {
     /// comes first on each drive.
     #[inline]
     pub fn place(&self, copy: u8, granule: u32) -> (DriveId, u32) {
+        // Asked at every step; most single drives need no division.
+        if self.columns == 1 && self.spread == Spread::ByCopy {
+            return (DriveId(copy.into()), granule);
+        }
         let (unit, within) = (granule / self.unit, granule % self.unit);
         let columns = u32::from(self.columns);
         let (column, row) = (unit % columns, unit / columns);
