@@ -125,7 +125,7 @@ impl Geometry {
     /// comes first on each drive.
     #[inline]
     pub fn place(&self, copy: u8, granule: u32) -> (DriveId, u32) {
-        // Asked at every step; most single drives need no division.
+        // One column needs no division, and this is asked at every step.
         if self.columns == 1 && self.spread == Spread::ByCopy {
             return (DriveId(copy.into()), granule);
         }

@@ -21,11 +21,12 @@ use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
 use super::eager_keeper::damaged;
 use super::stripe::flush;
+use super::striping::Striping;
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
 use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
 use crate::maplog::copies::Index;
-use crate::maplog::{CopiesTable, Geometry, copies};
+use crate::maplog::{CopiesTable, Geometry, Spread, copies};
 use crate::registry::{ConfigError, Env, Knobs};
 use crate::request::{Op, Request, Status};
 use crate::rng::Rng;
@@ -49,8 +50,33 @@ pub(super) trait Layout: Send {
     /// Where a copy of a granule lies.
     fn place(&self, copy: CopyOf) -> (DriveId, Pba);
 
-    /// What the table in NVRAM is of, for this volume.
-    fn geometry(&self, volume: u64) -> Geometry;
+    /// How they are striped, in blocks.
+    fn striping(&self) -> Striping;
+}
+
+/// What the table in NVRAM is of.
+fn geometry(layout: &impl Layout, volume: u64) -> Geometry {
+    let Striping { columns, unit } = layout.striping();
+    let copies = u32::from(layout.copies());
+    let on_a_drive = copies * columns as u32 / u32::from(layout.drives());
+    Geometry {
+        volume,
+        granules: layout.granules(),
+        copies: layout.copies(),
+        columns: columns as u16,
+        spread: Spread::ByCopy,
+        unit: (unit / layout.granule().0) as u32,
+        slots: layout.granules() / columns as u32 * on_a_drive,
+    }
+}
+
+/// The copies in a set, by number.
+fn members(mut copies: Copies) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let lowest = (copies != 0).then_some(copies.trailing_zeros() as u8);
+        copies &= copies.wrapping_sub(1);
+        lowest
+    })
 }
 
 /// A set of copies, by number.
@@ -160,7 +186,7 @@ impl<L: Layout> FixedCopies<L> {
         knobs: &Knobs,
         env: &Env<'_>,
     ) -> Result<FixedCopies<L>, ConfigError> {
-        let geometry = layout.geometry(Rng::stream(env.seed, "volume").bits());
+        let geometry = geometry(&layout, Rng::stream(env.seed, "volume").bits());
         let (table, found) = match env.survivors {
             None => (CopiesTable::new(&geometry), Vec::new()),
             Some(survivors) => CopiesTable::recover(&geometry, survivors.nvram().to_vec())
@@ -197,12 +223,10 @@ impl<L: Layout> FixedCopies<L> {
         };
         self.unsettled.insert(state);
         let state = self.change(entry.granule, |_| ());
-        let stale: Vec<_> = self
-            .places(entry.granule, self.all & !state.current)
-            .collect();
-        for (copy, drive, _) in stale {
-            let granule = entry.granule;
-            self.delayed.resume(drive, CopyOf { granule, copy });
+        let granule = entry.granule;
+        for copy in members(self.all & !state.current) {
+            let of = CopyOf { granule, copy };
+            self.delayed.resume(self.layout.place(of).0, of);
         }
     }
 
@@ -310,8 +334,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// The copies in a set with their places.
     fn places(&self, first: u32, copies: Copies) -> impl Iterator<Item = (u8, DriveId, Pba)> {
-        let in_set = move |copy: &u8| copies >> copy & 1 == 1;
-        (0..self.layout.copies()).filter(in_set).map(move |copy| {
+        members(copies).map(move |copy| {
             let (drive, at) = self.layout.place(CopyOf {
                 granule: first,
                 copy,
@@ -342,7 +365,7 @@ impl<L: Layout> FixedCopies<L> {
             }
         };
         let mut alternative = false;
-        for copy in (0..self.layout.copies()).filter(|copy| chosen >> copy & 1 == 1) {
+        for copy in members(chosen) {
             let mut planned = self.planned(piece, copy, op, part);
             planned.alternative = std::mem::replace(&mut alternative, true);
             out.ios.push(planned);
@@ -466,7 +489,7 @@ impl<L: Layout> FixedCopies<L> {
     fn hold(&mut self, granule: u32, key: usize, stale: Copies, out: &mut Plan) {
         self.writes[key].held += 1;
         self.change(granule, |state| state.held = Some(key as u32));
-        for copy in (0..self.layout.copies()).filter(|copy| stale >> copy & 1 == 1) {
+        for copy in members(stale) {
             self.propagate(CopyOf { granule, copy }, 1, out);
         }
     }
@@ -514,7 +537,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// These copies are to be written in spare time.
     fn delay(&mut self, granule: u32, copies: Copies, out: &mut Plan) {
-        for copy in (0..self.layout.copies()).filter(|copy| copies >> copy & 1 == 1) {
+        for copy in members(copies) {
             let of = CopyOf { granule, copy };
             let (drive, _) = self.layout.place(of);
             match self.delayed.push(drive, of) {

@@ -11,7 +11,6 @@ use super::fixed_copies::{FixedCopies, Layout};
 use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::ids::DriveId;
-use crate::maplog::{Geometry, Spread};
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{Blocks, Pba};
 
@@ -66,18 +65,8 @@ impl Layout for Mirror {
         (DriveId(drive as u16), Pba(at))
     }
 
-    fn geometry(&self, volume: u64) -> Geometry {
-        let columns = self.striping.columns as u16;
-        let of_drive = self.granules / u32::from(columns);
-        Geometry {
-            volume,
-            granules: self.granules,
-            copies: self.copies,
-            columns,
-            spread: Spread::ByCopy,
-            unit: (self.striping.unit / GRANULE.0) as u32,
-            slots: of_drive,
-        }
+    fn striping(&self) -> Striping {
+        self.striping
     }
 }
 

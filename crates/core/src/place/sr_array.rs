@@ -18,7 +18,6 @@ use super::striping::{Striping, UNIT, numbered, unit_in_granules};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::maplog::{Geometry, Spread};
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{Blocks, Pba};
 
@@ -105,18 +104,8 @@ impl Layout for SrArray {
         (DriveId(drive as u16), self.tracks.at(slot))
     }
 
-    fn geometry(&self, volume: u64) -> Geometry {
-        let columns = self.striping.columns as u16;
-        let of_drive = self.granules / u32::from(columns);
-        Geometry {
-            volume,
-            granules: self.granules,
-            copies: self.copies(),
-            columns,
-            spread: Spread::ByCopy,
-            unit: (self.striping.unit / GRANULE.0) as u32,
-            slots: of_drive * self.replicas,
-        }
+    fn striping(&self) -> Striping {
+        self.striping
     }
 }
 
