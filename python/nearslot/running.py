@@ -78,7 +78,7 @@ def run(
         ConfigError: The scenario is wrong.
         InputError: The trace cannot be read, or does not fit the drive.
         CheckError: Requests were lost: a fault of nearslot.
-        Interrupted: Ctrl-C.
+        Interrupted: Ctrl-C; it has what was measured until then.
     """
     native = _simulate(
         scenario_of(load),
@@ -181,9 +181,12 @@ def _simulate(
     )
     if isinstance(raised, KeyboardInterrupt):
         results = None if outcome is None else Results(outcome)
-        done = (
-            "no runs were handed over" if results is None else f"{len(results)} runs were finished"
-        )
+        if results is None:
+            done = "no runs were handed over"
+        elif any(run.pending for run in results.runs):
+            done = f"{results.runs[0].requests} requests were measured"
+        else:
+            done = f"{len(results)} runs were finished"
         raise Interrupted(f"interrupted: {done}", results) from raised
     if raised is not None:
         raise raised

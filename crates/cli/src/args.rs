@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   nearslot list schedulers
   nearslot show satf
 
-Exit codes: 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted with partial results written."
+Exit codes: 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted (Ctrl-C, SIGTERM) with partial results written."
 )]
 pub(crate) struct Cli {
     /// What to do.

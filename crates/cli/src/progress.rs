@@ -1,4 +1,4 @@
-//! Progress of long work on standard error, and what Ctrl-C does.
+//! Progress of long work on standard error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use nearslot_lab::sim::Control;
-
-use crate::failure::Failure;
 
 /// How often the bar is drawn.
 const TICK: Duration = Duration::from_millis(100);
@@ -49,23 +47,5 @@ impl Drop for Progress {
             // A drawer that panicked has nothing more to show.
             let _ = drawer.join();
         }
-    }
-}
-
-/// Makes Ctrl-C stop the runs; a second one ends the program at once.
-///
-/// # Errors
-/// The handler cannot be installed.
-pub(crate) fn stop_on_interrupt(control: &Arc<Control>) -> Result<(), Failure> {
-    let control = Arc::clone(control);
-    let handler = move || {
-        if control.stop.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    };
-    match ctrlc::set_handler(handler) {
-        // Within Python or tests a handler may be there already: it stays.
-        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
-        Err(error) => Err(Failure::Input(format!("Ctrl-C cannot be caught: {error}"))),
     }
 }

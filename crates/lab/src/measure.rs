@@ -109,6 +109,8 @@ pub struct Recorder {
     /// When the measured part began; the arrival of its first request.
     since: Option<Instant>,
     replied: u64,
+    /// Of these, warm-up.
+    warmup_replied: u64,
     bytes: u64,
     in_system: u64,
     /// Of these, by `Op` code.
@@ -162,6 +164,7 @@ impl Recorder {
             cost: CostSum::default(),
             since: None,
             replied: 0,
+            warmup_replied: 0,
             bytes: 0,
             in_system: 0,
             present: [0; Op::ALL.len()],
@@ -184,9 +187,14 @@ impl Recorder {
         both.means_ms()
     }
 
+    /// Whether any request after the warm-up was read or written and answered.
+    pub fn measured_any(&self) -> bool {
+        self.reads.response.count() + self.writes.response.count() > 0
+    }
+
     /// Fills in what was measured; identity and configuration are the caller's.
     pub fn finish(mut self, end: Instant, label: String, config: serde_json::Value) -> Run {
-        self.integrate(end);
+        self.end(end);
         let duration = end.since(self.since.unwrap_or(end)).0 as f64 / 1e9;
         let measured = self.reads.response.count() + self.writes.response.count();
         let per_second = |count: f64| {
@@ -218,7 +226,7 @@ impl Recorder {
             config,
             replay: String::new(),
             requests: self.replied,
-            warmup_requests: self.window.warmup.min(self.replied),
+            warmup_requests: self.warmup_replied,
             operations: self.operations_by_name(),
             pending: self.in_system,
             duration_s: duration,
@@ -243,6 +251,15 @@ impl Recorder {
             recovery: None,
             simulated_in_s: 0.0,
             series,
+        }
+    }
+
+    /// Nothing more comes.
+    fn end(&mut self, now: Instant) {
+        self.integrate(now);
+        if self.in_system > 0 {
+            // Cut short: the last batches have fewer requests or none, and an interval by them claims too much.
+            (self.reads.batches, self.writes.batches) = Default::default();
         }
     }
 
@@ -344,6 +361,7 @@ impl Observer for Recorder {
         self.replied += 1;
         self.operations[request.op as usize] += 1;
         if request.id.0 < self.window.warmup {
+            self.warmup_replied += 1;
             return;
         }
         let batch = self.batch(request.id.0);

@@ -1,7 +1,8 @@
 //! Running scenarios: one, or a grid of them in parallel over cores.
 //!
 //! Runs share nothing but the trace's records, and each is repeatable, so the number of threads changes nothing but the
-//! time. An interruption keeps the runs that were finished.
+//! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
+//! measured.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -102,6 +103,7 @@ pub fn compare(
         wanted,
         files: &files,
         control,
+        single: points.len() == 1,
     };
     let one = |point: &Point| run(point, &grid);
     let outcomes: Vec<Result<Option<Finished>, RunError>> =
@@ -174,9 +176,12 @@ struct Grid<'a> {
     wanted: &'a Wanted,
     files: &'a Files,
     control: &'a Control,
+    /// Whether it has one point only. What an interrupted run has measured is then kept; among others it would be
+    /// compared with runs of other lengths.
+    single: bool,
 }
 
-/// Runs one point; `None` if it was interrupted.
+/// Runs one point; `None` if it was interrupted and has nothing to keep.
 fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     if grid.control.stop.load(Ordering::Relaxed) {
         return Ok(None);
@@ -213,11 +218,11 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     if let Some(failure) = workload.failure() {
         return Err(failure.into());
     }
-    let unfinished = stack.pending() > 0 || workload.next_arrival().is_some();
-    if unfinished && grid.control.stop.load(Ordering::Relaxed) {
+    let cut_short = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
+    if cut_short && !(grid.single && watch.recorder.measured_any()) {
         return Ok(None);
     }
-    conserve(&point.label, &stack)?;
+    conserve(&point.label, &stack, cut_short)?;
     let (recorder, parts) = watch.finish()?;
     let config = configuration(&effective, drives.len(), &load, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
@@ -226,7 +231,7 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     Ok(Some(Finished {
-        warnings: warnings(&run, workload.tally()),
+        warnings: warnings(&run, workload.tally(), count),
         parts,
         run,
         batches_ms,
@@ -269,12 +274,24 @@ fn configuration(
     })
 }
 
-/// In = out + pending, counted by the stack and recounted by its audit.
-fn conserve(label: &str, stack: &Stack) -> Result<(), RunError> {
+/// What to know of the results of a run that was interrupted.
+fn interrupted(run: &Run, count: RequestCount) -> String {
+    format!(
+        "{}: the run was interrupted: {} of {} requests were answered and {} were waiting; the results are of the answered \
+         ones alone, so the slowest may be missing, and there is no confidence interval for part of a run",
+        run.label,
+        run.requests,
+        count.get(),
+        run.pending
+    )
+}
+
+/// In = out + pending, counted by the stack and recounted by its audit. Only a run that was cut short has some pending.
+fn conserve(label: &str, stack: &Stack, cut_short: bool) -> Result<(), RunError> {
     stack.audit();
     let (arrived, replied) = (stack.submitted(), stack.replied());
     let pending = stack.pending() as u64;
-    if arrived != replied + pending || pending > 0 {
+    if arrived != replied + pending || (pending > 0 && !cut_short) {
         let label = label.to_owned();
         return Err(RunError::Conservation {
             label,
@@ -445,8 +462,11 @@ fn several_depths(finished: &[Finished]) -> Option<String> {
 /// A drive busier than this under given arrivals cannot keep up.
 const SATURATED: f64 = 0.98;
 
-fn warnings(run: &Run, tally: Tally) -> Vec<String> {
+fn warnings(run: &Run, tally: Tally, count: RequestCount) -> Vec<String> {
     let mut warnings = Vec::new();
+    if run.pending > 0 {
+        warnings.push(interrupted(run, count));
+    }
     let label = &run.label;
     if run.replay == Replay::Open.word() && run.utilisation > SATURATED {
         warnings.push(format!(

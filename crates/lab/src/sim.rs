@@ -72,7 +72,8 @@ enum Source {
     Arrival,
 }
 
-/// Runs until the workload has ended and everything is answered, or until `control` says stop. What drives and placements
+/// Runs until the workload has ended and everything is answered, or until `control` says stop; then at least one request is
+/// unanswered. What drives and placements
 /// still have to do for themselves then is left undone: it belongs to no request. Gives the instant of the last event.
 pub fn run(
     stack: &mut Stack,
@@ -87,6 +88,7 @@ pub fn run(
         drives,
     };
     let (mut events, mut reported) = (0_u64, stack.replied());
+    let mut stopping = false;
     while let Some((due, source)) = earliest(stack, &drives.due, workload) {
         assert!(due >= now, "an event at {due} comes after {now}");
         now = due;
@@ -99,9 +101,11 @@ pub fn run(
                 .replied
                 .fetch_add(stack.replied() - reported, Ordering::Relaxed);
             reported = stack.replied();
-            if control.stop.load(Ordering::Relaxed) {
-                break;
-            }
+            stopping = control.stop.load(Ordering::Relaxed);
+        }
+        // A run that is cut short always leaves a request unanswered: that is how its results are told from whole ones.
+        if stopping && stack.pending() > 0 {
+            break;
         }
     }
     control

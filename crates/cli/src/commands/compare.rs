@@ -16,8 +16,9 @@ use nearslot_lab::sim::Control;
 use super::scenario::{Described, describe, open_options};
 use crate::args::{CompareArgs, OutputArgs, ReadArgs, RunArgs};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output;
-use crate::progress::{self, Progress};
+use crate::progress::Progress;
 
 /// Compared when nobody says what to compare: no order at all, two that know block numbers, one that knows the drive.
 const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
@@ -82,7 +83,7 @@ fn simulate(
     }
     let trace = load(described, read)?;
     let control = Arc::new(Control::default());
-    progress::stop_on_interrupt(&control)?;
+    interrupt::stop(&control)?;
     let wanted = Wanted {
         series: output.html.is_some(),
         jobs,
@@ -157,6 +158,13 @@ fn interrupted(control: &Control, points: &[Point], results: &Results) -> Result
     let (done, planned) = (results.runs.len(), points.len());
     if control.stop.load(Ordering::Relaxed) && done < planned {
         let text = format!("interrupted: {done} of {planned} runs were finished and written");
+        return Err(Failure::Interrupted(text));
+    }
+    if let Some(run) = results.runs.iter().find(|run| run.pending > 0) {
+        let text = format!(
+            "interrupted: what was measured of {} requests is written",
+            run.requests
+        );
         return Err(Failure::Interrupted(text));
     }
     Ok(())
