@@ -17,10 +17,12 @@ from .inspection import Inspection
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
 from .results import (
+    Difference,
     FreeSpace,
     Gaps,
     Outcome,
     Rank,
+    Ranking,
     Recovery,
     Results,
     Rows,
@@ -29,6 +31,8 @@ from .results import (
     Stretch,
     Times,
     TraceInfo,
+    Varied,
+    Verdict,
 )
 from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
@@ -37,6 +41,7 @@ from .sweeping import RayExecutor, Swept, sweep
 __all__ = [
     "CheckError",
     "ConfigError",
+    "Difference",
     "FreeSpace",
     "Gaps",
     "InputError",
@@ -47,6 +52,7 @@ __all__ = [
     "Outcome",
     "Part",
     "Rank",
+    "Ranking",
     "RayExecutor",
     "Reading",
     "Recovery",
@@ -59,6 +65,8 @@ __all__ = [
     "Swept",
     "Times",
     "TraceInfo",
+    "Varied",
+    "Verdict",
     "WorkerError",
     "__version__",
     "compare",

@@ -45,6 +45,7 @@ def simulate(
     *,
     directory: str,
     vary: Sequence[tuple[str, Sequence[str]]],
+    baseline: str | None,
     reading: _Reading,
     jobs: int | None,
     series: bool,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -163,7 +163,9 @@ class Run:
     """One simulated run. Times are without the warm-up.
 
     Attributes:
-        label: What distinguishes it, such as ``sched=satf depth=8``.
+        label: What distinguishes it, such as ``sched=satf depth=8``; of it `load` is what asks,
+            empty where all runs have the same, and `choice` what answers.
+        settings: The keys that the grid varies, with their values here.
         config: Everything in effect, defaults spelled out.
         replay: How requests came: open, closed, dependent, or the workload's name.
         requests: Requests answered; `warmup_requests` of them were cut off the front.
@@ -184,6 +186,9 @@ class Run:
     """
 
     label: str
+    load: str
+    choice: str
+    settings: dict[str, str]
     config: dict[str, Any]
     replay: str
     requests: int
@@ -215,21 +220,86 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Varied:
+    """A key that a grid varies.
+
+    Attributes:
+        role: Whether it changes what asks (``load``) or what answers (``choice``).
+        values: In the order given.
+    """
+
+    key: str
+    role: Literal["load", "choice"]
+    values: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """How a mean response time differs from another one under the same load.
+
+    Attributes:
+        ms: This mean less the other.
+        ci95_ms: 95 % confidence interval by paired batch means; None with too few requests to tell.
+        word: What that says of this run: ``equal`` has the same mean in every batch, ``undecided``
+            an interval that contains 0.
+    """
+
+    ms: float
+    ci95_ms: tuple[float, float] | None
+    word: Literal["faster", "slower", "equal", "undecided", "too few requests"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rank:
-    """A place in the ranking.
+    """A place in a ranking.
 
     Attributes:
         run: Index into the runs.
+        place: From 1; runs with the same mean share a place.
+        choice: What distinguishes what answers, such as ``sched=satf``.
         ratio_to_best: Its mean response time over that of the best.
-        beyond_noise: Whether the difference to the one above is real (95 %); None for the best, or
-            if there are too few requests to tell.
+        against_baseline: None for the baseline, or if that was not finished.
+        against_best: None for the best.
     """
 
     run: int
-    label: str
+    place: int
+    choice: str
     response_ms_mean: float
     ratio_to_best: float
-    beyond_noise: bool | None
+    against_baseline: Difference | None
+    against_best: Difference | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """Runs under one load, best first by mean response time.
+
+    Attributes:
+        load: What distinguishes the load; empty where all runs have the same.
+        baseline: Index of the baseline's run; None if it was not finished.
+    """
+
+    load: str
+    baseline: int | None
+    ranks: list[Rank]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the runs say of the choices: in words, and in numbers load by load.
+
+    Attributes:
+        headline: The answer in a sentence; `details` are what else there is to say.
+        baseline: The choice that the others are held against; None where there is nothing to choose
+            from.
+        rankings: One for each load under which several runs were finished.
+    """
+
+    headline: str
+    details: list[str]
+    baseline: str | None
+    rankings: list[Ranking]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +311,8 @@ class _Found:
     seed: int
     trace: TraceInfo | None
     runs: list[Run]
-    ranking: list[Rank]
+    varied: list[Varied]
+    verdict: Verdict
     runs_planned: int
     warnings: list[str]
 
@@ -288,7 +359,8 @@ class Results:
         seed: Seed of everything random.
         trace: The trace that was replayed; None for a synthetic workload.
         runs: Fewer than `runs_planned` after an interruption.
-        ranking: Best first, by mean response time.
+        varied: The keys that the grid varies, in its order.
+        verdict: What the runs say of the choices; one ranking for each load.
         warnings: What to know before believing the numbers.
     """
 
@@ -301,20 +373,26 @@ class Results:
         self.seed = found.seed
         self.trace = found.trace
         self.runs = found.runs
-        self.ranking = found.ranking
+        self.varied = found.varied
+        self.verdict = found.verdict
         self.runs_planned = found.runs_planned
         self.warnings = found.warnings
 
     @property
     def best(self) -> Run:
-        """The run with the lowest mean response time.
+        """The run with the lowest mean response time, of runs under one load.
 
         Raises:
-            InputError: No run was finished.
+            InputError: No run was finished, or there are several loads: each has a best of its own
+                (`Verdict.rankings`).
         """
-        if not self.ranking:
+        if not self.runs:
             raise InputError("no run was finished, so none is the best")
-        return self.runs[self.ranking[0].run]
+        loads = {run.load for run in self.runs}
+        if len(loads) > 1:
+            several = ", ".join(sorted(loads))
+            raise InputError(f"each of the loads {several} has a best of its own: verdict.rankings")
+        return min(self.runs, key=lambda run: run.response_ms.mean)
 
     @property
     def requests(self) -> Rows:
@@ -382,8 +460,8 @@ class Results:
 
     def __repr__(self) -> str:
         """In one line."""
-        best = f", best {self.best.label!r}" if self.ranking else ""
-        return f"<nearslot.{type(self).__name__}: {len(self)} of {self.runs_planned} runs{best}>"
+        name, runs = type(self).__name__, f"{len(self)} of {self.runs_planned} runs"
+        return f"<nearslot.{name}: {runs}. {self.verdict.headline}>"
 
 
 class Outcome(Results):

@@ -83,6 +83,7 @@ def run(
     native = _simulate(
         scenario_of(load),
         {},
+        baseline=None,
         reading=reading,
         jobs=None,
         series=series,
@@ -96,13 +97,14 @@ def compare(
     load: Scenario | Files,
     *,
     vary: Mapping[str, Iterable[object]] | None = None,
+    baseline: str | None = None,
     jobs: int | None = None,
     requests: bool = False,
     commands: bool = False,
     series: bool = True,
     reading: Reading | None = None,
 ) -> Results:
-    """Runs every combination of some settings, in parallel over cores, and ranks them by latency.
+    """Runs every combination of some settings, in parallel, and ranks what has the same load.
 
     Args:
         load: A scenario, a scenario file (``*.toml``), or files of a trace.
@@ -110,6 +112,8 @@ def compare(
             ``{"sched": ["look", "satf"], "depth": [1, 8]}``; knobs as
             ``"sched.weight_ms_per_s"``. When left out, a trace is compared under
             `SCHEDULERS_DEFAULT`, and a scenario is run as it is.
+        baseline: Hold the others against this choice, named by its settings or their values
+            (``"fcfs"``, ``"sched=fcfs"``); the first when left out.
         jobs: Runs at a time; one per core when left out. It changes nothing but the time.
         requests: Keep a row per request of every run (`Results.requests`).
         commands: Keep a row per command of a drive, of every run (`Results.commands`).
@@ -125,6 +129,7 @@ def compare(
     native = _simulate(
         scenario_of(load),
         vary_of(load, vary),
+        baseline=baseline,
         reading=reading,
         jobs=jobs,
         series=series,
@@ -163,6 +168,7 @@ def _simulate(
     scenario: Scenario,
     vary: Mapping[str, Iterable[object]],
     *,
+    baseline: str | None,
     reading: Reading | None,
     jobs: int | None,
     series: bool,
@@ -173,6 +179,7 @@ def _simulate(
         scenario.to_toml(),
         directory="",
         vary=[(key, vary_words(key, values)) for key, values in vary.items()],
+        baseline=baseline,
         reading=reading or Reading(),
         jobs=jobs,
         series=series,

@@ -5,7 +5,7 @@ likes, each run comes back as one row, and the row is put aside in a file of its
 else happens. When all rows are there they become one Parquet file, in the order of the grid.
 
 The idea is that a row depends on nothing but its run. So what a row says about the rest of a
-comparison (rank, noise against a neighbour) and how long it took is left out; the rest is the same
+comparison (rank, differences to others) and how long it took is left out; the rest is the same
 whoever ran it, beside whatever else, and in whichever order runs were finished. A row's name is the
 hash of everything that its run depends on, so a row that is there need not be made again.
 """
@@ -52,20 +52,21 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # Of the rows put aside: another number when their columns change.
-_LAYOUT = 2
+_LAYOUT = 3
 
 # What a row says about its place in a comparison, and the time it took: not of the run itself.
 _NOT_OF_THE_RUN = (
     "run",
     "rank",
     "ratio_to_best",
-    "beyond_noise",
+    *(
+        f"against_{other}_{what}"
+        for other in ("baseline", "best")
+        for what in ("ms", "ci95_low_ms", "ci95_high_ms", "word")
+    ),
     "runs_planned",
     "simulated_in_s",
 )
-
-# A warning that begins so is about runs beside each other.
-_OF_THE_RANKING = "the ranking "
 
 # Keys that runs of one task have in common. The engine names only one seed and one fit for all runs
 # of a call; what it prepares for several runs at once depends on drive, placement and seed.
@@ -354,6 +355,7 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
             task.toml,
             directory="",
             vary=task.vary,
+            baseline=None,
             reading=task.reading,
             jobs=1,
             series=False,
@@ -381,7 +383,7 @@ def _rows_of(results: Results) -> list[bytes]:
 def _warnings_of(label: str, labels: list[str], told: list[str]) -> list[str]:
     """Those about all runs and those about this one."""
     others = tuple(f"{other}: " for other in labels if other != label)
-    return [text for text in told if not text.startswith((*others, _OF_THE_RANKING))]
+    return [text for text in told if not text.startswith(others)]
 
 
 def _packed(table: pyarrow.Table) -> bytes:

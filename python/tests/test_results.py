@@ -143,4 +143,5 @@ def test_the_page_describes_the_trace(scenario: Scenario, tmp_path: Path) -> Non
 def test_results_print_as_the_table(results: nearslot.Results) -> None:
     assert "sched=satf" in str(results)
     assert nearslot.__version__ in str(results)
-    assert repr(results) == "<nearslot.Results: 2 of 2 runs, best 'sched=satf'>"
+    assert repr(results) == f"<nearslot.Results: 2 of 2 runs. {results.verdict.headline}>"
+    assert results.verdict.headline.startswith("satf wins: ")

@@ -72,8 +72,12 @@ def test_a_grid_is_every_combination(synthetic: Scenario) -> None:
     assert labels[:2] == ["sched=fcfs depth=1", "sched=fcfs depth=32"]
     assert len(found) == found.runs_planned == 4
     assert found.runs[3].throughput_rps > found.runs[1].throughput_rps
-    assert found.ranking[0].response_ms_mean == found.best.response_ms.mean
-    assert found.ranking[0].ratio_to_best == 1.0
+    shallow, deep = found.verdict.rankings
+    assert (shallow.load, deep.load) == ("depth=1", "depth=32")
+    assert [found.runs[rank.run].choice for rank in deep.ranks] == ["sched=satf", "sched=fcfs"]
+    assert deep.ranks[0].ratio_to_best == 1.0
+    with pytest.raises(InputError, match=r"depth=1, depth=32 has a best of its own"):
+        _ = found.best
     told = printed(
         "compare",
         "--workload",
@@ -82,6 +86,18 @@ def test_a_grid_is_every_combination(synthetic: Scenario) -> None:
         "--vary=depth=1,32",
     )
     assert repeatable(found.to_dict()) == repeatable(told)
+
+
+def test_a_baseline_is_held_against(synthetic: Scenario) -> None:
+    vary = {"sched": ["satf", "fcfs", "look"]}
+    found = nearslot.compare(synthetic, vary=vary, baseline="fcfs").verdict
+    assert found.baseline == "sched=fcfs"
+    assert found.headline.startswith("satf wins: ")
+    against = found.rankings[0].ranks[0].against_baseline
+    assert against is not None
+    assert against.word == "faster"
+    with pytest.raises(ConfigError, match=r"baseline = clook .*sched=satf, sched=fcfs"):
+        nearslot.compare(synthetic, vary=vary, baseline="clook")
 
 
 def test_jobs_change_nothing(synthetic: Scenario) -> None:

@@ -122,7 +122,7 @@ def test_processes_change_nothing(small: Scenario, expected: bytes, tmp_path: Pa
 
 
 def test_what_runs_share_changes_nothing(tmp_path: Path, trace: Path) -> None:
-    # Warnings of a run, of the trace and of the ranking; a seed, a fit and a placement.
+    # Warnings of a run and of the trace; a seed, a fit and a placement.
     replayed = Scenario(trace=trace, limit=1_000, speed=4.0)
     settings = {"replay": ["open", "closed"], "depth": [1, 8], "fit": ["wrap", "scale"]}
     eager = Scenario(
@@ -140,7 +140,6 @@ def test_what_runs_share_changes_nothing(tmp_path: Path, trace: Path) -> None:
     busy = rows["warnings"].str.contains("busy")
     assert busy.any()
     assert busy.to_list() == (rows["vary.replay"] == "open").to_list()
-    assert not rows["warnings"].str.contains("ranking").any()
     assert rows["trace_fit"].to_list() == rows["vary.fit"].to_list()
     assert rows["trace_hash"].n_unique() == 1
 

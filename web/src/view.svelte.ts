@@ -127,14 +127,14 @@ export class Appearance {
 export class View extends Appearance {
   /** Whether each run is drawn, by its index. */
   drawn: boolean[] = $state([]);
-  /** Indexes of all runs, best first, those without a rank last. */
+  /** Indexes of all runs, load by load, best first, those without a rank last. */
   readonly order: number[];
   /** Indexes of the runs that are drawn, best first. */
   readonly shown: number[] = $derived.by(() => this.order.filter((index) => this.drawn[index]));
 
   constructor(results: Results) {
     super();
-    const ranked = results.ranking.map((rank) => rank.run);
+    const ranked = results.verdict.rankings.flatMap((ranking) => ranking.ranks.map((rank) => rank.run));
     const others = results.runs.map((_, index) => index).filter((index) => !ranked.includes(index));
     this.order = [...ranked, ...others];
     this.best();

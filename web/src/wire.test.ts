@@ -31,18 +31,22 @@ describe("the sample that Rust wrote", () => {
   test("is read whole", () => {
     const { results, profile } = parse(source);
     expect(results.runs).toHaveLength(6);
-    expect(results.ranking).toHaveLength(6);
+    expect(results.verdict.rankings[0]?.ranks).toHaveLength(6);
     expect(results.seed).toBe("42");
     expect(results.runs[0]?.series?.cdf_ms.length).toBeGreaterThan(100);
     expect(profile?.rate_rps.length).toBeGreaterThan(10);
     expect(profile?.read_share).toBeGreaterThan(0.5);
   });
 
-  test("loses nothing but the form of seed and operations", () => {
+  test("loses nothing but the form of seed, operations and settings", () => {
     const { results } = parse(source);
     const { seed, runs, ...rest } = results;
     const raw = sample().results;
-    const plain = runs.map((run) => ({ ...run, operations: Object.fromEntries(run.operations) }));
+    const plain = runs.map((run) => ({
+      ...run,
+      operations: Object.fromEntries(run.operations),
+      settings: Object.fromEntries(run.settings),
+    }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
   });
 });
@@ -54,7 +58,8 @@ describe("what is not there", () => {
       value.profile = null;
       value.results.runs[0].read_response_ms = null;
       value.results.runs[0].response_ms.ci95 = null;
-      value.results.ranking[1].beyond_noise = null;
+      value.results.verdict.rankings[0].ranks[1].against_best.ci95_ms = null;
+      value.results.verdict.rankings[0].baseline = null;
       delete value.results.runs[1].series;
     });
     const { results } = parse(text);
@@ -70,7 +75,7 @@ describe("what is not there", () => {
 
 describe("what the page does not know is refused by name", () => {
   const wrong: [string, (value: any) => void, string][] = [
-    ["a newer layout", (v) => (v.results.schema = 2), "layout 2"],
+    ["a newer layout", (v) => (v.results.schema = 3), "layout 3"],
     ["an unknown key", (v) => (v.results.runs[2].response_ms.p42 = 1), "results.runs[2].response_ms: unknown key p42"],
     ["a missing key", (v) => delete v.results.runs[1].queue_max, "results.runs[1].queue_max is missing"],
     ["null for a number", (v) => (v.results.runs[0].seek_ms = null), "results.runs[0].seek_ms: expected a number"],
@@ -82,7 +87,8 @@ describe("what the page does not know is refused by name", () => {
     ["uneven maps", (v) => v.results.runs[4].series.free[0].free_per_10k[2].pop(), "differ in length"],
     ["half a stretch", (v) => delete v.results.runs[0].series.stretch.gaps, "series.stretch.gaps is missing"],
     ["uneven series", (v) => v.results.runs[0].series.queue.pop(), "differ in length"],
-    ["a rank without run", (v) => (v.results.ranking[0].run = 99), "names run 99"],
+    ["a rank without run", (v) => (v.results.verdict.rankings[0].ranks[0].run = 99), "names run 99"],
+    ["a word of old", (v) => (v.results.verdict.rankings[0].ranks[1].against_best.word = "beyond noise"), "expected one of faster"],
     ["no results", (v) => delete v.results, "results is missing"],
   ];
   test.each(wrong)("%s", (_name, change, message) => {

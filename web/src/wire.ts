@@ -4,7 +4,7 @@
 // The shapes mirror `crates/lab/src/outcome.rs`; the samples in `fixtures/` are written by a Rust test and read by one here.
 
 /** Version of the layout that this page reads. */
-export const SCHEMA = 1;
+export const SCHEMA = 2;
 /** The same of published figures. */
 export const FIGURES_SCHEMA = 1;
 
@@ -54,6 +54,11 @@ function list<T>(inner: Parser<T>): Parser<T[]> {
     Array.isArray(value)
       ? value.map((item, index) => inner(item, `${path}[${index}]`))
       : fail(path, "a list", value);
+}
+
+/** One of these words. */
+function oneOf<T extends string>(...words: readonly T[]): Parser<T> {
+  return (value, path) => words.find((word) => word === value) ?? fail(path, `one of ${words.join(", ")}`, value);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -175,6 +180,9 @@ const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
 
 const runShape = object({
   label: text,
+  load: text,
+  choice: text,
+  settings: dictionary(text),
   config: json,
   replay: text,
   requests: count,
@@ -209,12 +217,41 @@ const runShape = object({
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
   runShape(isObject(value) && !Object.hasOwn(value, "series") ? { ...value, series: null } : value, path);
 
+const word = oneOf("faster", "slower", "equal", "undecided", "too few requests");
+
+const difference = object({
+  ms: number,
+  ci95_ms: nullable(interval),
+  word,
+});
+
 const rank = object({
   run: count,
-  label: text,
+  place: count,
+  choice: text,
   response_ms_mean: number,
   ratio_to_best: number,
-  beyond_noise: nullable(flag),
+  against_baseline: nullable(difference),
+  against_best: nullable(difference),
+});
+
+const ranking = object({
+  load: text,
+  baseline: nullable(count),
+  ranks: list(rank),
+});
+
+const verdict = object({
+  headline: text,
+  details: list(text),
+  baseline: nullable(text),
+  rankings: list(ranking),
+});
+
+const varied = object({
+  key: text,
+  role: oneOf("load", "choice"),
+  values: list(text),
 });
 
 const trace = object({
@@ -234,7 +271,8 @@ const results = object({
   seed: digits,
   trace: nullable(trace),
   runs: list(run),
-  ranking: list(rank),
+  varied: list(varied),
+  verdict,
   runs_planned: count,
   warnings: list(text),
 });
@@ -313,7 +351,10 @@ const figuresPayload = object({ figures });
 export type Times = Parsed<typeof times>;
 export type Series = Parsed<typeof anySeries>;
 export type Run = Parsed<typeof run>;
+export type Difference = Parsed<typeof difference>;
 export type Rank = Parsed<typeof rank>;
+export type Ranking = Parsed<typeof ranking>;
+export type Verdict = Parsed<typeof verdict>;
 export type Trace = Parsed<typeof trace>;
 export type Results = Parsed<typeof results>;
 export type Profile = Parsed<typeof profile>;
@@ -350,7 +391,8 @@ function layout(part: unknown, known: number): void {
 function ofReport(value: unknown): Payload {
   layout(isObject(value) ? value["results"] : undefined, SCHEMA);
   const parsed = payload(value, "");
-  for (const { run: index } of parsed.results.ranking) {
+  const ranks = parsed.results.verdict.rankings.flatMap((ranking) => ranking.ranks);
+  for (const { run: index } of ranks) {
     if (index >= parsed.results.runs.length) throw new WireError(`the ranking names run ${index}, which is not there`);
   }
   return parsed;

@@ -41,10 +41,10 @@ pub(crate) enum Command {
   nearslot run --workload iometer:depth=8 --sched satf --format json
   nearslot run mytrace.csv --sched look --requests requests.parquet")]
     Run(RunArgs),
-    /// Run every combination of some settings and rank them by latency
+    /// Run every combination of some settings, and rank what has the same load by latency
     #[command(after_help = "Examples:
   nearslot compare mytrace.blktrace.0 --sched fcfs,look,satf --html report.html
-  nearslot compare mytrace.csv --vary sched=fcfs,satf --vary depth=1,8,64 --replay closed
+  nearslot compare mytrace.csv --vary sched=fcfs,satf --vary depth=1,8,64 --replay closed --baseline fcfs
   nearslot compare scenario.toml --vary drive=seagate-cheetah-9lp,modern-20tb
   nearslot compare --workload iometer --vary depth=1,4,16,64 --sched look,satf")]
     Compare(CompareArgs),
@@ -254,6 +254,10 @@ pub(crate) struct CompareArgs {
     /// Vary a key over values, every combination with the other --vary: depth=1,8,64, sched.fifo_batch=1,16
     #[arg(long, value_name = "KEY=A,B,C")]
     pub(crate) vary: Vec<String>,
+    /// Hold the others against this choice, named by its settings or their values: fcfs, sched=fcfs, "fcfs place=eager"
+    /// [default: the first]
+    #[arg(long, value_name = "CHOICE")]
+    pub(crate) baseline: Option<String>,
     /// Runs at a time [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,

@@ -86,7 +86,7 @@ fn compare_ranks_and_carries_its_provenance() {
         "7",
     ];
     let results = json(&words);
-    assert_eq!(results["schema"], 1);
+    assert_eq!(results["schema"], 2);
     assert_eq!(results["seed"], 7);
     assert_eq!(results["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(results["trace"]["hash"].as_str().expect("a hash").len(), 32);
@@ -105,10 +105,65 @@ fn compare_ranks_and_carries_its_provenance() {
             .expect("enough requests for an interval");
         assert!(ci[0].as_f64() < Some(at("mean")) && Some(at("mean")) < ci[1].as_f64());
     }
-    let ranking = results["ranking"].as_array().expect("a ranking");
-    assert_eq!(ranking[0]["label"], "sched=satf");
-    assert_eq!(ranking[2]["label"], "sched=fcfs");
-    assert_eq!(ranking[1]["beyond_noise"], true);
+    let verdict = &results["verdict"];
+    assert_eq!(verdict["baseline"], "sched=fcfs");
+    let rankings = verdict["rankings"].as_array().expect("rankings");
+    assert_eq!(rankings.len(), 1);
+    let ranks = rankings[0]["ranks"].as_array().expect("ranks");
+    assert_eq!(ranks[0]["choice"], "sched=satf");
+    assert_eq!(ranks[0]["against_baseline"]["word"], "faster");
+    assert_eq!(ranks[2]["choice"], "sched=fcfs");
+    assert_eq!(ranks[1]["against_best"]["word"], "slower");
+    let headline = verdict["headline"].as_str().expect("a sentence");
+    assert!(headline.starts_with("satf wins: "), "{headline}");
+}
+
+#[test]
+fn loads_are_never_ranked_against_each_other() {
+    let desk = Desk::new();
+    let trace = desk.trace(2_000);
+    let words = |more: &[&'static str]| {
+        let mut words = vec![
+            "compare",
+            word(&trace),
+            "--replay",
+            "closed",
+            "--vary",
+            "depth=1,4,32",
+        ];
+        words.extend(["--drive", "seagate-cheetah-9lp", "--format", "json"]);
+        words.extend(more);
+        json(&words)
+    };
+    let both = words(&["--sched", "satf,fcfs", "--baseline", "fcfs"]);
+    let verdict = &both["verdict"];
+    let headline = verdict["headline"].as_str().expect("a sentence");
+    assert!(
+        headline.starts_with("satf wins at every depth above 1: 1."),
+        "{headline}"
+    );
+    assert!(headline.contains("× as fast as fcfs at 4, "), "{headline}");
+    assert_eq!(verdict["details"][0], "At depth 1 all choices do the same.");
+    let rankings = verdict["rankings"].as_array().expect("rankings");
+    assert_eq!(rankings.len(), 3);
+    for ranking in rankings {
+        let load = ranking["load"].as_str().expect("a label");
+        for rank in ranking["ranks"].as_array().expect("ranks") {
+            let run = &both["runs"][rank["run"].as_u64().expect("an index") as usize];
+            assert_eq!(run["load"], load);
+        }
+    }
+    // One scheduler under three loads: nothing to rank.
+    let one = words(&["--sched", "satf"]);
+    assert_eq!(
+        one["verdict"]["rankings"].as_array().expect("a list").len(),
+        0
+    );
+    let headline = one["verdict"]["headline"].as_str().expect("a sentence");
+    assert!(
+        headline.contains("throughput goes from") && !headline.contains("wins"),
+        "{headline}"
+    );
 }
 
 #[test]
@@ -263,9 +318,14 @@ fn synthetic_loads_run_without_a_trace() {
     ]);
     assert_eq!(results["trace"], Value::Null);
     assert_eq!(results["runs"].as_array().map(Vec::len), Some(4));
-    let warning = results["warnings"][0].as_str().expect("a warning");
-    assert!(warning.contains("runs of depth 1, 8"), "{warning}");
-    assert_eq!(results["warnings"].as_array().map(Vec::len), Some(1));
+    assert_eq!(results["warnings"].as_array().map(Vec::len), Some(0));
+    let loads: Vec<&str> = results["verdict"]["rankings"]
+        .as_array()
+        .expect("rankings")
+        .iter()
+        .filter_map(|ranking| ranking["load"].as_str())
+        .collect();
+    assert_eq!(loads, ["depth=1", "depth=8"]);
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use nearslot_core::registry::ConfigError;
 
+use crate::keys::{Role, role};
+use crate::outcome::Varied;
 use crate::scenario::Scenario;
 
 /// Runs of a grid at most; more is a mistake on the command line.
@@ -43,8 +45,90 @@ impl FromStr for Vary {
 pub struct Point {
     /// What distinguishes it: `sched=satf depth=8`.
     pub label: String,
+    /// The keys that were varied, in the order of the grid, with their values here.
+    pub settings: Vec<(String, String)>,
     /// What it runs.
     pub scenario: Scenario,
+}
+
+impl Point {
+    /// What distinguishes its load: `depth=8`; empty where no key of the load is varied.
+    pub fn load(&self) -> String {
+        self.settings_of(Role::Load)
+    }
+
+    /// What distinguishes what answers: `sched=satf`; the scheduler where no such key is varied.
+    pub fn choice(&self) -> String {
+        let choice = self.settings_of(Role::Choice);
+        if choice.is_empty() {
+            return format!("sched={}", self.scenario.sched);
+        }
+        choice
+    }
+
+    fn settings_of(&self, wanted: Role) -> String {
+        let of = self.settings.iter().filter(|(key, _)| role(key) == wanted);
+        let words: Vec<String> = of.map(|(key, value)| format!("{key}={value}")).collect();
+        words.join(" ")
+    }
+}
+
+/// The keys that points vary, in the order of the grid, with their values in the order given.
+pub fn varied(points: &[Point]) -> Vec<Varied> {
+    let mut varied: Vec<Varied> = Vec::new();
+    for (key, value) in points.iter().flat_map(|point| &point.settings) {
+        match varied.iter_mut().find(|varied| varied.key == *key) {
+            Some(varied) if varied.values.contains(value) => {}
+            Some(varied) => varied.values.push(value.clone()),
+            None => varied.push(Varied {
+                key: key.clone(),
+                role: role(key),
+                values: vec![value.clone()],
+            }),
+        }
+    }
+    varied
+}
+
+/// The choice that the others are held against: the one that `named` names, or the first. `None` if there is nothing to
+/// choose from. A choice is named by its settings or by their values: `sched=fcfs`, `fcfs`, `"fcfs place=eager"`.
+///
+/// # Errors
+/// `named` names no choice, or several, or there is only one.
+pub fn baseline(points: &[Point], named: Option<&str>) -> Result<Option<String>, ConfigError> {
+    let mut choices: Vec<String> = Vec::new();
+    for choice in points.iter().map(Point::choice) {
+        if !choices.contains(&choice) {
+            choices.push(choice);
+        }
+    }
+    let Some(named) = named else {
+        return Ok((choices.len() > 1).then(|| choices.swap_remove(0)));
+    };
+    if choices.len() < 2 {
+        let allowed = "left out where there is one choice and nothing to hold against it";
+        return Err(ConfigError::value("baseline", named, allowed));
+    }
+    let says = |choice: &&String| {
+        let mut words = named.split_whitespace();
+        words.all(|word| {
+            let mut settings = choice.split(' ');
+            settings.any(|setting| {
+                setting == word
+                    || setting
+                        .split_once('=')
+                        .is_some_and(|(_, value)| value == word)
+            })
+        })
+    };
+    let found: Vec<&String> = choices.iter().filter(says).collect();
+    match found.as_slice() {
+        [one] if !named.trim().is_empty() => Ok(Some((*one).clone())),
+        _ => {
+            let allowed = format!("one of {}", choices.join(", "));
+            Err(ConfigError::value("baseline", named, &allowed))
+        }
+    }
 }
 
 /// Every combination of the values, the last key varying fastest.
@@ -55,6 +139,7 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     check(vary)?;
     let mut points = vec![Point {
         label: String::new(),
+        settings: Vec::new(),
         scenario: base.clone(),
     }];
     for Vary { key, values } in vary {
@@ -66,6 +151,7 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
                 next.label = format!("{} {key}={value}", point.label)
                     .trim_start()
                     .to_owned();
+                next.settings.push((key.clone(), value.clone()));
                 finer.push(next);
             }
         }
@@ -144,6 +230,51 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(labels(&[]).unwrap(), ["sched=fcfs"]);
+    }
+
+    fn grid(words: &[&str]) -> Vec<Point> {
+        let vary: Vec<Vary> = words.iter().map(|word| word.parse().unwrap()).collect();
+        points(&base(), &vary).unwrap()
+    }
+
+    #[test]
+    fn a_run_has_a_load_and_a_choice() {
+        let points = grid(&["depth=1,8", "sched=look,satf", "seed=3,4"]);
+        assert_eq!(points[3].load(), "depth=1 seed=4");
+        assert_eq!(points[3].choice(), "sched=satf");
+        assert_eq!(points[3].label, "depth=1 sched=satf seed=4");
+        let varied = varied(&points);
+        let roles: Vec<Role> = varied.iter().map(|varied| varied.role).collect();
+        assert_eq!(roles, [Role::Load, Role::Choice, Role::Load]);
+        assert_eq!(varied[2].values, ["3", "4"]);
+        let alone = grid(&[]);
+        assert_eq!(
+            (alone[0].load(), alone[0].choice()),
+            (String::new(), "sched=fcfs".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_baseline_is_a_choice_of_the_grid() {
+        let points = grid(&["sched=look,satf", "oracle=exact,noisy", "depth=1,8"]);
+        assert_eq!(
+            baseline(&points, None).unwrap().unwrap(),
+            "sched=look oracle=exact"
+        );
+        let named = |word| baseline(&points, Some(word)).map(Option::unwrap);
+        assert_eq!(named("satf noisy").unwrap(), "sched=satf oracle=noisy");
+        assert_eq!(
+            named("oracle=exact satf").unwrap(),
+            "sched=satf oracle=exact"
+        );
+        // No such choice, several of them, a load.
+        for wrong in ["fcfs", "satf", "depth=1", ""] {
+            let error = named(wrong).unwrap_err().to_string();
+            assert!(error.contains("sched=satf oracle=noisy"), "{error}");
+        }
+        let loads = grid(&["depth=1,8"]);
+        assert_eq!(baseline(&loads, None), Ok(None));
+        assert!(baseline(&loads, Some("fcfs")).is_err());
     }
 
     #[test]

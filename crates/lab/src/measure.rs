@@ -91,13 +91,6 @@ pub fn half_width(means: &[f64; BATCHES]) -> f64 {
     STUDENT_T * (variance / BATCHES as f64).sqrt()
 }
 
-/// Whether two runs of the same requests differ beyond noise (95 %, paired batch means).
-pub fn differ(one: &[f64; BATCHES], other: &[f64; BATCHES]) -> bool {
-    let difference: [f64; BATCHES] = std::array::from_fn(|batch| one[batch] - other[batch]);
-    let mean = difference.iter().sum::<f64>() / BATCHES as f64;
-    mean.abs() > half_width(&difference)
-}
-
 /// Observes a run and sums it up.
 pub struct Recorder {
     window: Window,
@@ -192,7 +185,7 @@ impl Recorder {
         self.reads.response.count() + self.writes.response.count() > 0
     }
 
-    /// Fills in what was measured; identity and configuration are the caller's.
+    /// Fills in what was measured; what else a run has is the caller's.
     pub fn finish(mut self, end: Instant, label: String, config: serde_json::Value) -> Run {
         self.end(end);
         let duration = end.since(self.since.unwrap_or(end)).0 as f64 / 1e9;
@@ -224,7 +217,6 @@ impl Recorder {
         Run {
             label,
             config,
-            replay: String::new(),
             requests: self.replied,
             warmup_requests: self.warmup_replied,
             operations: self.operations_by_name(),
@@ -248,9 +240,8 @@ impl Recorder {
             utilisation: share(self.busy_ns as f64) / f64::from(self.drives),
             queue_mean: share(self.request_ns as f64),
             queue_max: self.queue_max,
-            recovery: None,
-            simulated_in_s: 0.0,
             series,
+            ..Run::default()
         }
     }
 
@@ -451,12 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_beyond_noise_is_told_from_noise() {
-        let one: [f64; BATCHES] = std::array::from_fn(|batch| 10.0 + (batch % 5) as f64);
-        let shifted = one.map(|mean| mean + 0.1);
-        let shuffled: [f64; BATCHES] = std::array::from_fn(|batch| one[(batch + 2) % BATCHES]);
-        assert!(differ(&one, &shifted), "pairing removes what both share");
-        assert!(!differ(&one, &shuffled));
+    fn the_interval_is_that_of_student() {
         // Batch means 1..=32: variance 88, so t * sqrt(88 / 32).
         let rising: [f64; BATCHES] = std::array::from_fn(|batch| batch as f64 + 1.0);
         assert!((half_width(&rising) - 2.039_513 * (88.0_f64 / 32.0).sqrt()).abs() < 1e-9);

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::keys::Role;
+
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// All results of one command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,8 +24,10 @@ pub struct Results {
     pub trace: Option<TraceInfo>,
     /// One per point of the grid, in the order of the grid. Fewer than asked for after an interruption.
     pub runs: Vec<Run>,
-    /// Best first, by mean response time.
-    pub ranking: Vec<Rank>,
+    /// The keys that the grid varies, in its order; none for a single run.
+    pub varied: Vec<Varied>,
+    /// What the runs say of the choices, load by load.
+    pub verdict: Verdict,
     /// Runs that the grid has, done or not.
     pub runs_planned: usize,
     /// What the reader ought to know before believing the numbers.
@@ -53,10 +57,16 @@ pub struct TraceInfo {
 }
 
 /// One simulated run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
     /// What distinguishes it within the grid, such as `sched=satf depth=8`.
     pub label: String,
+    /// What distinguishes its load, such as `depth=8`; empty where all runs have the same.
+    pub load: String,
+    /// What distinguishes what answers, such as `sched=satf`.
+    pub choice: String,
+    /// The keys that the grid varies, with their values here.
+    pub settings: BTreeMap<String, String>,
     /// Everything in effect, defaults spelled out: `drive`, `sched`, `oracle`, `place` (tables with `name` and
     /// knobs), `load`, `seed`, `warmup`.
     pub config: serde_json::Value,
@@ -131,7 +141,7 @@ pub struct RecoveryCost {
 }
 
 /// A distribution of times in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// Arithmetic mean, exact.
     pub mean: f64,
@@ -150,20 +160,86 @@ pub struct Times {
     pub ci95: Option<[f64; 2]>,
 }
 
-/// A place in the ranking.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A key that a grid varies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Varied {
+    /// As the command line spells it.
+    pub key: String,
+    /// Whether it changes what asks or what answers.
+    pub role: Role,
+    /// Its values, in the order given.
+    pub values: Vec<String>,
+}
+
+/// What the runs say of the choices: in words, and in numbers load by load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The answer in a sentence.
+    pub headline: String,
+    /// What else there is to say, a sentence each.
+    pub details: Vec<String>,
+    /// The choice that the others are held against; `None` where there is nothing to choose from.
+    pub baseline: Option<String>,
+    /// One for each load under which several runs were finished, in the order of the grid. Only what has the same load
+    /// is ranked.
+    pub rankings: Vec<Ranking>,
+}
+
+/// Runs under one load, best first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ranking {
+    /// What distinguishes the load; empty where all runs have the same.
+    pub load: String,
+    /// The run of the baseline, as an index into `runs`; `None` if it was not finished.
+    pub baseline: Option<usize>,
+    /// The runs, by mean response time.
+    pub ranks: Vec<Rank>,
+}
+
+/// A place in a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rank {
     /// Index into `runs`.
     pub run: usize,
-    /// Its label.
-    pub label: String,
+    /// From 1; runs with the same mean share a place.
+    pub place: usize,
+    /// What distinguishes what answers.
+    pub choice: String,
     /// Its mean response time in milliseconds.
     pub response_ms_mean: f64,
     /// That mean divided by the best one's; 1 for the best.
     pub ratio_to_best: f64,
-    /// Whether the difference to the run ranked just above is beyond noise (95 %); `None` for the best, or when there
-    /// are too few requests to tell.
-    pub beyond_noise: Option<bool>,
+    /// The difference to the baseline; `None` for the baseline, or if that was not finished.
+    pub against_baseline: Option<Difference>,
+    /// The difference to the best; `None` for the best.
+    pub against_best: Option<Difference>,
+}
+
+/// How a mean response time differs from another one under the same load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// This mean less the other, in milliseconds.
+    pub ms: f64,
+    /// Its 95 % confidence interval `[low, high]` by paired batch means; `None` with too few requests to tell.
+    pub ci95_ms: Option<[f64; 2]>,
+    /// What that says of this run.
+    pub word: Word,
+}
+
+words! {
+    /// How a run compares to another.
+    Word {
+        /// Its mean is lower, and the interval of the difference excludes 0.
+        Faster = "faster",
+        /// Its mean is higher, and the interval of the difference excludes 0.
+        Slower = "slower",
+        /// Both have the same mean in every batch: they did the same.
+        Equal = "equal",
+        /// The interval of the difference contains 0.
+        Undecided = "undecided",
+        /// There is no interval: too few requests.
+        TooFew = "too few requests",
+    }
 }
 
 /// What the plots need.

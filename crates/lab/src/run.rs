@@ -4,7 +4,6 @@
 //! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
 //! measured.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
@@ -17,17 +16,18 @@ use nearslot_core::units::Duration;
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::grid::Point;
+use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
-use crate::measure::{BATCHES, Recorder, Window, differ};
+use crate::measure::{BATCHES, Recorder, Window};
 use crate::memo::SHARED;
-use crate::outcome::{Rank, Results, Run, SCHEMA, TraceInfo};
+use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
 use crate::recovery;
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::Timeseries;
 use crate::sim::{self, Control};
 use crate::trace::{Spread, TraceError};
+use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
@@ -72,6 +72,8 @@ pub enum RunError {
 pub struct Wanted {
     /// Series for plots.
     pub series: bool,
+    /// The choice that the others are held against, as [`grid::baseline`] reads it; the first when not given.
+    pub baseline: Option<String>,
     /// Runs at a time; one per core when not given.
     pub jobs: Option<usize>,
     /// One row a request into this Parquet file.
@@ -82,7 +84,7 @@ pub struct Wanted {
     pub schedule: Option<PathBuf>,
 }
 
-/// Runs every point of a grid and ranks them. `trace` is there if the points' load is a trace.
+/// Runs every point of a grid and ranks those of one load against each other. `trace` is there if the points' load is a trace.
 ///
 /// # Errors
 /// The first run that failed; an interruption is no failure.
@@ -113,13 +115,19 @@ pub fn compare(
         finished.extend(outcome?);
     }
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
-    warnings.extend(several_depths(&finished));
     for warning in finished.iter().flat_map(|finished| &finished.warnings) {
         if !warnings.contains(warning) {
             warnings.push(warning.clone());
         }
     }
-    let ranking = rank(&finished);
+    let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
+    let batches: Vec<_> = finished
+        .iter()
+        .map(|finished| finished.batches_ms)
+        .collect();
+    let runs = finished.iter().map(|finished| &finished.run);
+    let varied = grid::varied(points);
+    let verdict = verdict::of(&runs.zip(&batches).collect::<Vec<_>>(), &varied, baseline);
     let seed = points.first().map_or(1, |point| point.scenario.seed);
     let parts = finished.iter_mut();
     let parts = parts.map(|finished| std::mem::take(&mut finished.parts));
@@ -130,7 +138,8 @@ pub fn compare(
         seed,
         trace: trace.map(|trace| trace_info(trace, points)),
         runs: finished.into_iter().map(|finished| finished.run).collect(),
-        ranking,
+        varied,
+        verdict,
         runs_planned: points.len(),
         warnings,
     };
@@ -165,8 +174,6 @@ struct Finished {
     parts: Parts,
     run: Run,
     batches_ms: Option<[f64; BATCHES]>,
-    /// Requests in flight, in a closed loop.
-    depth: Option<u64>,
     warnings: Vec<String>,
 }
 
@@ -227,6 +234,9 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     let config = configuration(&effective, drives.len(), &load, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
     let mut run = recorder.finish(end, point.label.clone(), config);
+    run.load = point.load();
+    run.choice = point.choice();
+    run.settings = point.settings.iter().cloned().collect();
     run.replay = replay;
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
@@ -235,7 +245,6 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
         parts,
         run,
         batches_ms,
-        depth,
     }))
 }
 
@@ -421,42 +430,6 @@ fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
             Some(Spread::Poisson(_)) => "poisson".to_owned(),
         },
     }
-}
-
-/// Best first; ties keep the order of the grid.
-fn rank(finished: &[Finished]) -> Vec<Rank> {
-    let mean = |index: usize| finished[index].run.response_ms.mean;
-    let mut order: Vec<usize> = (0..finished.len()).collect();
-    order.sort_by(|one, other| mean(*one).total_cmp(&mean(*other)));
-    let best = order.first().map_or(1.0, |first| mean(*first));
-    let ranked = order.iter().enumerate().map(|(place, index)| {
-        let above = place.checked_sub(1).map(|above| &finished[order[above]]);
-        Rank {
-            run: *index,
-            label: finished[*index].run.label.clone(),
-            response_ms_mean: mean(*index),
-            ratio_to_best: if best > 0.0 { mean(*index) / best } else { 1.0 },
-            beyond_noise: above.and_then(|above| beyond_noise(above, &finished[*index])),
-        }
-    });
-    ranked.collect()
-}
-
-fn beyond_noise(one: &Finished, other: &Finished) -> Option<bool> {
-    Some(differ(one.batches_ms.as_ref()?, other.batches_ms.as_ref()?))
-}
-
-/// In a closed loop the response time is the depth over the throughput (Little), so it ranks depths, not parts.
-fn several_depths(finished: &[Finished]) -> Option<String> {
-    let depths: BTreeSet<u64> = finished.iter().filter_map(|run| run.depth).collect();
-    (depths.len() > 1).then(|| {
-        let depths: Vec<String> = depths.iter().map(u64::to_string).collect();
-        format!(
-            "the ranking by mean response has runs of depth {}: with more requests in flight each waits longer, whatever \
-             serves them; compare throughput across depths, response times within one",
-            depths.join(", ")
-        )
-    })
 }
 
 /// A drive busier than this under given arrivals cannot keep up.

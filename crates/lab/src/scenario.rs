@@ -27,6 +27,7 @@ use nearslot_core::drive;
 use nearslot_core::registry::{ConfigError, KnobValue};
 use serde::{Deserialize, Serialize};
 
+use crate::keys::{self, Place};
 use crate::workload::fit::Mode;
 
 /// The drive when nothing is said: the one whose model is validated against a real one.
@@ -198,23 +199,6 @@ impl Warmup {
     }
 }
 
-/// The keys of a scenario's top level.
-const KEYS: &[&str] = &[
-    "seed", "drive", "sched", "oracle", "place", "warmup", "trace", "workload",
-];
-/// The keys of its `[trace]`.
-const TRACE_KEYS: &[&str] = &[
-    "files",
-    "format",
-    "device",
-    "limit",
-    "replay",
-    "depth",
-    "speed",
-    "fit",
-    "service_guess_us",
-];
-
 impl Scenario {
     /// The defaults over a load.
     pub fn over(load: Load) -> Scenario {
@@ -240,7 +224,7 @@ impl Scenario {
                 .map_or(1, |span| text[..span.start].lines().count().max(1));
             ConfigError::value(&format!("line {line}"), error.message(), "TOML")
         })?;
-        check_keys("scenario", &table, KEYS)?;
+        check_keys("scenario", &table, &keys::names(Place::Top))?;
         let mut scenario = Scenario::over(load(&table, directory)?);
         for (key, value) in &table {
             match key.as_str() {
@@ -322,12 +306,8 @@ impl Scenario {
                     return Err(ConfigError::value(key, value, allowed));
                 }
                 _ => {
-                    let keys: Vec<&str> = KEYS
-                        .iter()
-                        .chain(TRACE_KEYS)
-                        .copied()
-                        .filter(|k| *k != "trace")
-                        .collect();
+                    let mut keys = [keys::names(Place::Top), keys::names(Place::Trace)].concat();
+                    keys.retain(|key| *key != "trace");
                     return Err(ConfigError::unknown("key", key, &keys).with_value(value));
                 }
             },
@@ -424,7 +404,7 @@ fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
     match (table.get("trace"), table.get("workload")) {
         (Some(value), None) => {
             if let toml::Value::Table(trace) = value {
-                check_keys("[trace]", trace, TRACE_KEYS)?;
+                check_keys("[trace]", trace, &keys::names(Place::Trace))?;
             }
             let mut trace: TraceLoad = value_of("trace", value, "a table with `files`")?;
             for file in trace

@@ -27,7 +27,7 @@ use crate::stream::{self, Rows};
 /// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
 /// finished, or is `None` if none could be handed over.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, vary, reading, jobs, series, requests, commands))]
+#[pyo3(signature = (toml, *, directory, vary, baseline, reading, jobs, series, requests, commands))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -37,6 +37,7 @@ pub(crate) fn simulate(
     toml: &str,
     directory: PathBuf,
     vary: Vec<(String, Vec<String>)>,
+    baseline: Option<String>,
     reading: Reading,
     jobs: Option<usize>,
     series: bool,
@@ -49,6 +50,7 @@ pub(crate) fn simulate(
         how: reading.options(scenario.seed).map_err(Failure::from)?,
         scenario,
         vary: vary.collect(),
+        baseline,
         jobs,
         series,
         requests,
@@ -66,6 +68,7 @@ pub(crate) fn simulate(
 struct Job {
     scenario: Scenario,
     vary: Vec<Vary>,
+    baseline: Option<String>,
     how: OpenOptions,
     jobs: Option<usize>,
     series: bool,
@@ -79,6 +82,7 @@ impl Job {
             return Err(ConfigError::value("jobs", "0", "a whole number from 1").into());
         }
         let points = grid::points(&self.scenario, &self.vary)?;
+        grid::baseline(&points, self.baseline.as_deref())?;
         // A wrong name is found before a long trace is read.
         for point in &points {
             point.scenario.stack()?.check()?;
@@ -92,6 +96,7 @@ impl Job {
         let files = folder.as_ref();
         let wanted = Wanted {
             series: self.series,
+            baseline: self.baseline.clone(),
             jobs: self.jobs,
             requests: files.filter(|_| self.requests).map(stream::requests_file),
             commands: files.filter(|_| self.commands).map(stream::commands_file),

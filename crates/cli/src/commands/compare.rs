@@ -32,7 +32,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             .set("sched", sched)
             .map_err(Failure::usage)?;
     }
-    simulate(&described, &[], None, &args.scenario.read, &args.output)
+    let grid = Grid::default();
+    simulate(&described, &grid, &args.scenario.read, &args.output)
 }
 
 /// `nearslot compare`.
@@ -55,19 +56,25 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         let error = ConfigError::value("--jobs", "0", "a whole number from 1");
         return Err(Failure::usage(error));
     }
-    simulate(
-        &described,
-        &vary,
-        args.jobs,
-        &args.scenario.read,
-        &args.output,
-    )
+    let grid = Grid {
+        vary,
+        baseline: args.baseline.clone(),
+        jobs: args.jobs,
+    };
+    simulate(&described, &grid, &args.scenario.read, &args.output)
+}
+
+/// What makes many runs of one scenario.
+#[derive(Default)]
+struct Grid {
+    vary: Vec<Vary>,
+    baseline: Option<String>,
+    jobs: Option<usize>,
 }
 
 fn simulate(
     described: &Described,
-    vary: &[Vary],
-    jobs: Option<usize>,
+    grid: &Grid,
     read: &ReadArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
@@ -75,7 +82,8 @@ fn simulate(
         .format
         .parse()
         .map_err(|e: ReportError| Failure::Usage(e.to_string()))?;
-    let points = grid::points(&described.scenario, vary).map_err(Failure::usage)?;
+    let points = grid::points(&described.scenario, &grid.vary).map_err(Failure::usage)?;
+    grid::baseline(&points, grid.baseline.as_deref()).map_err(Failure::usage)?;
     // A wrong name is found before a long trace is read.
     for point in &points {
         let checked = point.scenario.stack().and_then(|stack| stack.check());
@@ -86,7 +94,8 @@ fn simulate(
     interrupt::stop(&control)?;
     let wanted = Wanted {
         series: output.html.is_some(),
-        jobs,
+        baseline: grid.baseline.clone(),
+        jobs: grid.jobs,
         requests: output.requests.clone(),
         commands: output.commands.clone(),
         schedule: output.blktrace.clone(),

@@ -3,7 +3,7 @@
 //! Names are stable: they are the keys of the JSON, joined by `_` where the JSON nests. CSV and Parquet print all of
 //! them in this order; the table picks some.
 
-use crate::outcome::{Rank, RecoveryCost, Results, Run, Times};
+use crate::outcome::{Difference, Rank, RecoveryCost, Results, Run, Times};
 
 /// A value of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +16,6 @@ pub(super) enum Value {
     Count(u64),
     /// A quantity whose unit is in the name.
     Measure(f64),
-    /// Yes or no.
-    Flag(bool),
 }
 
 /// The type of a column, whatever its values.
@@ -26,7 +24,6 @@ pub(super) enum Kind {
     Text,
     Count,
     Measure,
-    Flag,
 }
 
 /// A column: what it is called and where its value is.
@@ -40,6 +37,8 @@ pub(super) struct Column {
 
 type TimesOf = fn(&Run) -> Option<&Times>;
 type StatisticOf = fn(&Times) -> Option<f64>;
+type DifferenceOf = fn(&Rank) -> Option<&Difference>;
+type DifferenceMeasureOf = fn(&Difference) -> Option<f64>;
 
 enum Source {
     Text(fn(&Results, &Run) -> Option<String>),
@@ -48,9 +47,10 @@ enum Source {
     Measure(fn(&Run) -> f64),
     Recovery(fn(&RecoveryCost) -> f64),
     Times((TimesOf, StatisticOf)),
-    RankCount(fn(usize) -> u64),
+    RankCount(fn(&Rank) -> usize),
     RankMeasure(fn(&Rank) -> f64),
-    RankFlag(fn(&Rank) -> Option<bool>),
+    Difference((DifferenceOf, DifferenceMeasureOf)),
+    Word(DifferenceOf),
 }
 
 impl Column {
@@ -58,8 +58,8 @@ impl Column {
     pub(super) fn value(&self, results: &Results, index: usize) -> Value {
         let run = &results.runs[index];
         let rank = || {
-            let ranks = results.ranking.iter().enumerate();
-            ranks.clone().find(|(_, rank)| rank.run == index)
+            let mut ranks = results.verdict.rankings.iter().flat_map(|one| &one.ranks);
+            ranks.find(|rank| rank.run == index)
         };
         let found = match &self.source {
             Source::Text(of) => of(results, run).map(Value::Text),
@@ -68,9 +68,14 @@ impl Column {
             Source::Measure(of) => Some(Value::Measure(of(run))),
             Source::Recovery(of) => run.recovery.as_ref().map(of).map(Value::Measure),
             Source::Times((times, of)) => times(run).and_then(of).map(Value::Measure),
-            Source::RankCount(of) => rank().map(|(place, _)| Value::Count(of(place))),
-            Source::RankMeasure(of) => rank().map(|(_, rank)| Value::Measure(of(rank))),
-            Source::RankFlag(of) => rank().and_then(|(_, rank)| of(rank)).map(Value::Flag),
+            Source::RankCount(of) => rank().map(|rank| Value::Count(of(rank) as u64)),
+            Source::RankMeasure(of) => rank().map(|rank| Value::Measure(of(rank))),
+            Source::Difference((difference, of)) => {
+                rank().and_then(difference).and_then(of).map(Value::Measure)
+            }
+            Source::Word(difference) => rank()
+                .and_then(difference)
+                .map(|found| Value::Text(found.word.word().to_owned())),
         };
         found.unwrap_or(Value::None)
     }
@@ -81,21 +86,17 @@ pub(super) fn all() -> Vec<Column> {
     let mut columns = vec![
         text("label", |_, run| Some(run.label.clone())),
         column("run", Kind::Count, Source::Index),
-        column(
-            "rank",
-            Kind::Count,
-            Source::RankCount(|place| place as u64 + 1),
-        ),
+        text("load", |_, run| Some(run.load.clone())),
+        text("choice", |_, run| Some(run.choice.clone())),
+        column("rank", Kind::Count, Source::RankCount(|rank| rank.place)),
         column(
             "ratio_to_best",
             Kind::Measure,
             Source::RankMeasure(|rank| rank.ratio_to_best),
         ),
-        column(
-            "beyond_noise",
-            Kind::Flag,
-            Source::RankFlag(|rank| rank.beyond_noise),
-        ),
+    ];
+    columns.extend(differences());
+    columns.extend([
         text("drive", |_, run| part(run, "drive")),
         text("sched", |_, run| part(run, "sched")),
         text("oracle", |_, run| part(run, "oracle")),
@@ -111,7 +112,7 @@ pub(super) fn all() -> Vec<Column> {
         measure("duration_s", |run| run.duration_s),
         measure("throughput_rps", |run| run.throughput_rps),
         measure("throughput_mb_s", |run| run.throughput_mb_s),
-    ];
+    ]);
     columns.extend(distributions());
     columns.extend([
         measure("seek_ms", |run| run.seek_ms),
@@ -213,6 +214,27 @@ fn distributions() -> impl Iterator<Item = Column> {
     })
 }
 
+/// How a run differs from the baseline and from the best of its load.
+fn differences() -> impl Iterator<Item = Column> {
+    const AGAINST: [(&str, DifferenceOf); 2] = [
+        ("against_baseline", |rank| rank.against_baseline.as_ref()),
+        ("against_best", |rank| rank.against_best.as_ref()),
+    ];
+    const OF_DIFFERENCE: [(&str, DifferenceMeasureOf); 3] = [
+        ("ms", |difference| Some(difference.ms)),
+        ("ci95_low_ms", |difference| Some(difference.ci95_ms?[0])),
+        ("ci95_high_ms", |difference| Some(difference.ci95_ms?[1])),
+    ];
+    AGAINST.into_iter().flat_map(|(key, difference)| {
+        let word = column(&format!("{key}_word"), Kind::Text, Source::Word(difference));
+        let measures = OF_DIFFERENCE.into_iter().map(move |(what, of)| {
+            let name = format!("{key}_{what}");
+            column(&name, Kind::Measure, Source::Difference((difference, of)))
+        });
+        measures.chain([word])
+    })
+}
+
 fn column(name: &str, kind: Kind, source: Source) -> Column {
     Column {
         name: name.to_owned(),
@@ -259,6 +281,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (116, 116));
+        assert_eq!((names.len(), distinct.len()), (125, 125));
     }
 }

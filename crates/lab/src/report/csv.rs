@@ -33,6 +33,5 @@ fn cell(value: Value) -> String {
         Value::Text(text) => text,
         Value::Count(count) => count.to_string(),
         Value::Measure(measure) => measure.to_string(),
-        Value::Flag(flag) => flag.to_string(),
     }
 }

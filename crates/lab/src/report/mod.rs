@@ -177,11 +177,12 @@ fn json(results: &Results, out: &mut dyn Write) -> Result<(), ReportError> {
 
 /// What must hold of results before any form is made of them.
 fn check(results: &Results) -> Result<(), ReportError> {
-    for rank in &results.ranking {
+    let rankings = results.verdict.rankings.iter();
+    for rank in rankings.flat_map(|ranking| &ranking.ranks) {
         if rank.run >= results.runs.len() {
             return Err(ReportError::NoSuchRun {
                 run: rank.run,
-                label: rank.label.clone(),
+                label: rank.choice.clone(),
                 runs: results.runs.len(),
             });
         }

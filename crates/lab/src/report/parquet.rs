@@ -6,7 +6,7 @@ use ::parquet::arrow::ArrowWriter;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
-use arrow::array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::columns::{self, Column, Kind, Value};
@@ -42,7 +42,6 @@ fn field(column: &Column) -> Field {
         Kind::Text => DataType::Utf8,
         Kind::Count => DataType::UInt64,
         Kind::Measure => DataType::Float64,
-        Kind::Flag => DataType::Boolean,
     };
     Field::new(&column.name, kind, true)
 }
@@ -60,10 +59,6 @@ fn array(column: &Column, results: &Results) -> ArrayRef {
         }))),
         Kind::Measure => Arc::new(Float64Array::from_iter(values.map(|value| match value {
             Value::Measure(measure) => Some(measure),
-            _ => None,
-        }))),
-        Kind::Flag => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
-            Value::Flag(flag) => Some(flag),
             _ => None,
         }))),
     }

@@ -1,4 +1,5 @@
-//! The table for people: the ranking, as many columns as the terminal is wide, and below it what the numbers rest on.
+//! The table for people: the verdict in words, a ranking for each load, as many columns as the terminal is wide, and below
+//! it what the numbers rest on.
 //!
 //! Columns go by importance, not by wrapping: those that do not fit are left out and named. Below the table stand mode,
 //! drive, seed, version, trace, warm-up, warnings, and the whole configuration, first what all runs share. Names that
@@ -11,7 +12,8 @@ use comfy_table::{
 };
 
 use super::columns::{part, seed};
-use crate::outcome::{Rank, Results, Run, Times, TraceInfo};
+use crate::number::number;
+use crate::outcome::{Difference, Rank, Results, Run, Times, TraceInfo, Verdict, Word};
 
 /// Narrowest table that is tried; below it lines wrap.
 const WIDTH_MIN: usize = 60;
@@ -22,6 +24,11 @@ const FACT_WIDTH: usize = 10;
 
 /// Heading of the labels, the one column that wraps.
 const LABEL: &str = "run";
+/// Headings of what only ranked runs have.
+const RATIO: &str = "to best\n×";
+const AGAINST_BASELINE: &str = "against baseline\nms";
+/// Heading of a column that is the same as the one before where the baseline is the best.
+const AGAINST_BEST: &str = "against best\nms";
 /// Heading of what only some volumes have.
 const RECOVERY: &str = "recovery\ns";
 /// One line below the heading, and that is enough.
@@ -35,20 +42,33 @@ struct Shown {
     cell: fn(&Row<'_>) -> String,
 }
 
-/// A line of the table: a run and its place.
+/// A line of the table: a run and its place, if it is ranked.
 struct Row<'a> {
     run: &'a Run,
-    place: usize,
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 22] = [
-    shown("#", 0, place),
-    shown(LABEL, 0, |row| plain(&row.run.label)),
+const COLUMNS: [Shown; 23] = [
+    shown("#", 0, |row| {
+        row.rank.map_or(dash(), |rank| rank.place.to_string())
+    }),
+    shown(LABEL, 0, |row| plain(name(row))),
     shown("mean\nms", 0, |row| number(row.run.response_ms.mean)),
-    shown("95 % interval\nms", 2, |row| interval(&row.run.response_ms)),
-    shown("to best\n×", 1, ratio),
-    shown("beyond\nnoise", 1, beyond_noise),
+    shown("95 % interval\nms", 3, |row| interval(&row.run.response_ms)),
+    shown(RATIO, 1, |row| {
+        row.rank
+            .map_or(dash(), |rank| format!("{:.2}", rank.ratio_to_best))
+    }),
+    shown(AGAINST_BASELINE, 1, |row| {
+        row.rank.map_or(dash(), |rank| {
+            difference(rank.against_baseline.as_ref(), "baseline")
+        })
+    }),
+    shown(AGAINST_BEST, 2, |row| {
+        row.rank.map_or(dash(), |rank| {
+            difference(rank.against_best.as_ref(), "best")
+        })
+    }),
     shown("p50\nms", 5, |row| number(row.run.response_ms.p50)),
     shown("p95\nms", 9, |row| number(row.run.response_ms.p95)),
     shown("p99\nms", 3, |row| number(row.run.response_ms.p99)),
@@ -90,45 +110,75 @@ pub(super) fn terminal_width() -> Option<u16> {
 
 /// The table as text, at most `width` columns wide where that is known and not below 60.
 pub fn table(results: &Results, width: Option<u16>) -> String {
-    let rows = rows(results);
     let width = width.map(|width| usize::from(width).max(WIDTH_MIN));
     let mut text = String::new();
-    if rows.is_empty() {
-        let _ = writeln!(text, "no run was finished (0 of {})", results.runs_planned);
-    } else {
-        let (picked, left_out) = pick(&rows, width);
-        let _ = writeln!(text, "{}", grid(&rows, &picked, width).trim_fmt());
-        if !left_out.is_empty() {
-            let names = left_out.join(", ");
-            fact(
-                &mut text,
-                width,
-                "",
-                &format!("no room for: {names}; --format csv has everything"),
-            );
+    verdict(&mut text, &results.verdict, width);
+    let mut left_out = Vec::new();
+    for (load, rows) in groups(results) {
+        text.push('\n');
+        if !load.is_empty() {
+            let _ = writeln!(text, "{}", plain(load));
         }
+        let (picked, rest) = pick(&rows, width);
+        let _ = writeln!(text, "{}", grid(&rows, &picked, width).trim_fmt());
+        left_out = rest;
+    }
+    if !left_out.is_empty() {
+        let names = left_out.join(", ");
+        let room = format!("no room for: {names}; --format csv has everything");
+        fact(&mut text, width, "", &room);
     }
     text.push('\n');
     facts(&mut text, results, width);
     text
 }
 
-/// Runs in the order of the ranking, then those that it leaves out.
-fn rows(results: &Results) -> Vec<Row<'_>> {
-    let ranked = results.ranking.iter().enumerate().map(|(place, rank)| Row {
-        run: &results.runs[rank.run],
-        place: place + 1,
-        rank: Some(rank),
-    });
-    let indexed = results.runs.iter().enumerate();
-    let unranked = indexed
-        .filter(|(index, _)| results.ranking.iter().all(|rank| rank.run != *index))
-        .map(|(_, run)| Row {
-            run,
-            place: 0,
-            rank: None,
+/// The answer in words.
+fn verdict(text: &mut String, verdict: &Verdict, width: Option<usize>) {
+    for (index, sentence) in [&verdict.headline]
+        .into_iter()
+        .chain(&verdict.details)
+        .enumerate()
+    {
+        fact(
+            text,
+            width,
+            if index == 0 { "verdict" } else { "" },
+            &plain(sentence),
+        );
+    }
+}
+
+/// Runs by load in the order of the rankings, then those that are not ranked.
+fn groups(results: &Results) -> Vec<(&str, Vec<Row<'_>>)> {
+    let rankings = &results.verdict.rankings;
+    let ranked = rankings.iter().map(|ranking| {
+        let rows = ranking.ranks.iter().map(|rank| Row {
+            run: &results.runs[rank.run],
+            rank: Some(rank),
         });
-    ranked.chain(unranked).collect()
+        (ranking.load.as_str(), rows.collect())
+    });
+    let place = |index: usize| {
+        let mut ranks = rankings.iter().flat_map(|ranking| &ranking.ranks);
+        ranks.any(|rank| rank.run == index)
+    };
+    let indexed = results.runs.iter().enumerate();
+    let others: Vec<Row<'_>> = indexed
+        .filter(|(index, _)| !place(*index))
+        .map(|(_, run)| Row { run, rank: None })
+        .collect();
+    let others = (!others.is_empty()).then_some(("", others));
+    ranked.chain(others).collect()
+}
+
+/// What distinguishes a run from the others of its table.
+fn name<'a>(row: &Row<'a>) -> &'a str {
+    if row.rank.is_some() {
+        &row.run.choice
+    } else {
+        &row.run.label
+    }
 }
 
 /// Columns that fit, and the headings of those that do not.
@@ -145,8 +195,7 @@ fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<Str
         // A space on both sides of each cell.
         2 + needed.min(most)
     };
-    let recovers = rows.iter().any(|row| row.run.recovery.is_some());
-    let there = |shown: &Shown| recovers || shown.heading != RECOVERY;
+    let there = |shown: &Shown| is_there(shown, rows);
     let mut order: Vec<usize> = (0..COLUMNS.len()).collect();
     order.retain(|index| there(&COLUMNS[*index]));
     order.sort_by_key(|index| COLUMNS[*index].importance);
@@ -174,6 +223,19 @@ fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<Str
             .map(|(shown, _)| shown.heading.replace('\n', " "))
             .collect(),
     )
+}
+
+/// Whether a column has anything to tell of these rows.
+fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
+    let mut ranks = rows.iter().filter_map(|row| row.rank);
+    match shown.heading {
+        RECOVERY => rows.iter().any(|row| row.run.recovery.is_some()),
+        AGAINST_BEST => {
+            ranks.any(|rank| rank.against_best.is_none() && rank.against_baseline.is_some())
+        }
+        "#" | RATIO | AGAINST_BASELINE => ranks.next().is_some(),
+        _ => true,
+    }
 }
 
 fn grid(rows: &[Row<'_>], picked: &[&Shown], width: Option<usize>) -> Table {
@@ -207,7 +269,14 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     let mut facts = vec![
         (
             "runs",
-            format!("{done} of {planned}, best first by mean response time"),
+            match &results.verdict.baseline {
+                Some(baseline) => format!(
+                    "{done} of {planned}, best first by mean response time; differences with their 95 % interval; \
+                     baseline {}",
+                    plain(baseline)
+                ),
+                None => format!("{done} of {planned}"),
+            },
         ),
         ("mode", distinct(runs.iter().map(|run| run.replay.clone()))),
         (
@@ -352,25 +421,17 @@ fn distinct(values: impl Iterator<Item = String>) -> String {
     }
 }
 
-fn place(row: &Row<'_>) -> String {
-    row.rank.map_or(dash(), |_| row.place.to_string())
-}
-
-fn ratio(row: &Row<'_>) -> String {
-    row.rank
-        .map_or(dash(), |rank| format!("{:.2}", rank.ratio_to_best))
-}
-
-/// Whether the difference to the line above is real.
-fn beyond_noise(row: &Row<'_>) -> String {
-    match row.rank {
-        None => dash(),
-        Some(_) if row.place == 1 => "best".to_owned(),
-        Some(rank) => match rank.beyond_noise {
-            Some(true) => "yes".to_owned(),
-            Some(false) => "no".to_owned(),
-            None => "unknown".to_owned(),
-        },
+/// A difference, half its interval, and what that says.
+fn difference(difference: Option<&Difference>, without: &str) -> String {
+    let Some(difference) = difference else {
+        return without.to_owned();
+    };
+    let sign = if difference.ms > 0.0 { "+" } else { "" };
+    let (ms, word) = (number(difference.ms), difference.word.word());
+    match difference.ci95_ms {
+        _ if difference.word == Word::Equal => word.to_owned(),
+        None => format!("{sign}{ms} {word}"),
+        Some([low, high]) => format!("{sign}{ms} ± {} {word}", number((high - low) / 2.0)),
     }
 }
 
@@ -386,19 +447,6 @@ fn mean(times: Option<&Times>) -> String {
 
 fn dash() -> String {
     "–".to_owned()
-}
-
-/// Four digits that matter; more only before the point.
-fn number(value: f64) -> String {
-    let size = value.abs();
-    let decimals = match size {
-        _ if size >= 1_000.0 => 0,
-        _ if size >= 100.0 => 1,
-        _ if size >= 10.0 => 2,
-        _ if size >= 0.001 || size == 0.0 => 3,
-        _ => return format!("{value:.2e}"),
-    };
-    format!("{value:.decimals$}")
 }
 
 /// Without characters that a terminal would obey.
@@ -417,22 +465,6 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_keep_four_digits() {
-        let cases = [
-            (0.0, "0.000"),
-            (0.5, "0.500"),
-            (6.2114, "6.211"),
-            (17.4567, "17.46"),
-            (170.55, "170.6"),
-            (17_522.4, "17522"),
-            (0.00002, "2.00e-5"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(number(value), text);
-        }
-    }
 
     #[test]
     fn a_terminal_is_not_commanded_by_a_file_name() {

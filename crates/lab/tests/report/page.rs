@@ -8,7 +8,7 @@ use nearslot_lab::report::{Figures, figures_html, html};
 use serde_json::Value;
 
 use crate::figures::figures;
-use crate::sample::{FULL, SMALL, inspection, ranking, results};
+use crate::sample::{FULL, SMALL, inspection, results, verdict};
 
 const HOSTILE: &str = "</script><script>document.title='owned'</script>\
     <img src=x onerror=\"document.title='owned'\">\u{2028}\u{202e}'\"`&amp;.blktrace";
@@ -35,24 +35,28 @@ fn hostile() -> Results {
     results.warnings = vec![HOSTILE.to_owned()];
     results.seed = u64::MAX;
     results.runs[0].label = HOSTILE.to_owned();
+    results.runs[0].choice = HOSTILE.to_owned();
     results.runs[1].config["sched"]["name"] = Value::from(HOSTILE);
     results.runs[2].config[HOSTILE] = Value::from("__proto__");
-    results.ranking = ranking(&results.runs);
+    (results.varied, results.verdict) = verdict(&results.runs);
     results
 }
 
-/// Sixty-four runs with labels of every length.
+/// Sixty-four runs with long labels: sixteen choices under each of four loads.
 fn many() -> Results {
     let mut results = results(SMALL);
     let six = results.runs.clone();
     results.runs = (0..64)
         .map(|index| {
             let mut run = six[index % 6].clone();
-            let depth = 1 << (index / 6);
-            run.label = format!(
-                "{} depth={depth} oracle=noisy:position_error_us={index}",
-                run.label
-            );
+            let depth = 1 << (index / 16);
+            let oracle = format!("noisy:position_error_us={}", index % 16);
+            run.label = format!("{} depth={depth} oracle={oracle}", run.label);
+            run.load = format!("depth={depth}");
+            run.choice = format!("{} oracle={oracle}", run.choice);
+            let settings = [("depth", depth.to_string()), ("oracle", oracle)];
+            let settings = settings.map(|(key, value)| (key.to_owned(), value));
+            run.settings.extend(settings);
             run.throughput_rps *= 1.0 + index as f64 / 50.0;
             run.response_ms.mean *= 1.0 + (index / 6) as f64;
             run.response_ms.ci95 = run.response_ms.ci95.map(|_| {
@@ -63,7 +67,7 @@ fn many() -> Results {
         })
         .collect();
     results.runs_planned = 80;
-    results.ranking = ranking(&results.runs);
+    (results.varied, results.verdict) = verdict(&results.runs);
     results
 }
 
@@ -82,7 +86,7 @@ fn bare() -> Results {
     }
     results.runs[0].series = None;
     results.runs[1].series = Some(Default::default());
-    results.ranking = ranking(&results.runs);
+    (results.varied, results.verdict) = verdict(&results.runs);
     results
 }
 

@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 
 use nearslot_core::rng::Rng;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
+use nearslot_lab::keys::role;
+use nearslot_lab::measure::BATCHES;
 use nearslot_lab::outcome::{
-    FreeSpace, Gaps, Rank, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
+    FreeSpace, Gaps, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo, Varied,
+    Verdict,
 };
 use nearslot_lab::trace::{Header, Record, TraceOp};
+use nearslot_lab::verdict;
 
 const CYLINDERS: u64 = 6_962;
 const REVOLUTION_NS: u64 = 5_985_000;
@@ -72,6 +76,7 @@ pub(crate) fn results(size: Size) -> Results {
         .iter()
         .map(|policy| run(policy, &serve(policy, &asks), size))
         .collect();
+    let (varied, verdict) = verdict(&runs);
     Results {
         schema: SCHEMA,
         version: "0.1.0".to_owned(),
@@ -86,7 +91,8 @@ pub(crate) fn results(size: Size) -> Results {
             fit: "scale".to_owned(),
             spread: "none".to_owned(),
         }),
-        ranking: ranking(&runs),
+        varied,
+        verdict,
         runs_planned: runs.len(),
         runs,
         warnings: vec![
@@ -115,27 +121,45 @@ pub(crate) fn inspection(size: Size) -> Inspection {
     inspector.finish(&Header::made("blktrace", &["8,0"], &[]))
 }
 
-/// Best first; a difference counts when the intervals do not touch.
-pub(crate) fn ranking(runs: &[Run]) -> Vec<Rank> {
-    let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by(|a, b| {
-        runs[*a]
-            .response_ms
-            .mean
-            .total_cmp(&runs[*b].response_ms.mean)
+/// What is said of these runs, as if each had its batch means evenly spread around its mean.
+pub(crate) fn verdict(runs: &[Run]) -> (Vec<Varied>, Verdict) {
+    let batches = |run: &Run| {
+        let [low, high] = run.response_ms.ci95?;
+        // The paired interval of two such runs is as wide as theirs differ.
+        let step = (high - low) / 2.0 / 2.039_513 * f64::from(BATCHES as u32).sqrt();
+        let sign = |batch: usize| {
+            if (batch + run.label.len()).is_multiple_of(2) {
+                step
+            } else {
+                -step
+            }
+        };
+        Some(std::array::from_fn(|batch| {
+            run.response_ms.mean + 0.1 * sign(batch)
+        }))
+    };
+    let batches: Vec<Option<[f64; BATCHES]>> = runs.iter().map(batches).collect();
+    let judged: Vec<_> = runs.iter().zip(&batches).collect();
+    let varied = varied(runs);
+    let verdict = verdict::of(&judged, &varied, runs.first().map(|run| run.choice.clone()));
+    (varied, verdict)
+}
+
+/// The keys that distinguish the runs, each with its values.
+fn varied(runs: &[Run]) -> Vec<Varied> {
+    let mut values: BTreeMap<&String, Vec<String>> = BTreeMap::new();
+    for (key, value) in runs.iter().flat_map(|run| &run.settings) {
+        let values = values.entry(key).or_default();
+        if !values.contains(value) {
+            values.push(value.clone());
+        }
+    }
+    let varied = values.into_iter().map(|(key, values)| Varied {
+        key: key.clone(),
+        role: role(key),
+        values,
     });
-    let places = order.iter().enumerate().map(|(place, &run)| Rank {
-        run,
-        label: runs[run].label.clone(),
-        response_ms_mean: runs[run].response_ms.mean,
-        ratio_to_best: runs[run].response_ms.mean / runs[order[0]].response_ms.mean,
-        beyond_noise: place.checked_sub(1).and_then(|above| {
-            let above = runs[order[above]].response_ms.ci95?;
-            let own = runs[run].response_ms.ci95?;
-            Some(above[1] < own[0] || own[1] < above[0])
-        }),
-    });
-    places.collect()
+    varied.collect()
 }
 
 /// Calm stretches and bursts; most requests in a few hot places.
@@ -254,19 +278,17 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         kept.iter().map(part).sum::<u64>() as f64 / 1e6 / kept.len() as f64
     };
     let busy: u64 = kept.iter().map(service).sum();
-    let writes = done.iter().filter(|done| done.ask.write).count() as u64;
-    let reads = done.len() as u64 - writes;
-    let operations = BTreeMap::from([("read".into(), reads), ("write".into(), writes)]);
     let blocks: u64 = kept.iter().map(|done| done.ask.blocks).sum();
     let response_ms = of(response, all).expect("there are requests");
     Run {
         label: format!("sched={policy}"),
+        choice: format!("sched={policy}"),
+        settings: BTreeMap::from([("sched".into(), policy.into())]),
         config: config(policy),
         replay: "open".to_owned(),
         requests: done.len() as u64,
         warmup_requests: warmup as u64,
-        operations,
-        pending: 0,
+        operations: operations(done),
         duration_s: seconds(span_ns),
         throughput_rps: kept.len() as f64 / seconds(span_ns),
         throughput_mb_s: (blocks * 512) as f64 / 1e6 / seconds(span_ns),
@@ -294,7 +316,14 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         }),
         simulated_in_s: 0.018,
         series: Some(series(kept, begin, size, policy)),
+        ..Run::default()
     }
+}
+
+fn operations(done: &[Done]) -> BTreeMap<String, u64> {
+    let writes = done.iter().filter(|done| done.ask.write).count() as u64;
+    let reads = done.len() as u64 - writes;
+    BTreeMap::from([("read".into(), reads), ("write".into(), writes)])
 }
 
 fn config(policy: &str) -> serde_json::Value {
@@ -424,7 +453,6 @@ fn commands(done: &[Done], begin: u64, eager: bool, series: &mut Series) {
         series.arm_rotation_ms.push(ms(done.rotation));
         series.arm_transfer_ms.push(ms(done.transfer));
     }
-    let writes = done.iter().filter(|done| done.ask.write).count() as u64;
     series.stretch = Some(Stretch {
         span_s: seconds(done[done.len() - 1].end - done[0].started),
         reads: done.len() as u64 - writes,

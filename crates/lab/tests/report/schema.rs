@@ -87,10 +87,15 @@ fn edge_cases_are_valid() {
     run.response_ms.ci95 = None;
     run.operations.clear();
     run.series = Some(Default::default());
-    edge.ranking[1].beyond_noise = None;
+    edge.verdict.rankings[0].baseline = None;
+    edge.verdict.rankings[0].ranks[1].against_best = None;
+    let rank = &mut edge.verdict.rankings[0].ranks[2];
+    rank.against_best.as_mut().unwrap().ci95_ms = None;
+    edge.varied.clear();
     assert_valid(&serde_json::to_value(&edge).unwrap());
     edge.runs.clear();
-    edge.ranking.clear();
+    edge.verdict.rankings.clear();
+    edge.verdict.baseline = None;
     assert_valid(&serde_json::to_value(&edge).unwrap());
 }
 
@@ -102,7 +107,7 @@ pub(crate) fn objects(path: &str, value: &Value, visit: &mut dyn FnMut(&str, &Ma
             // What configurations and counters hold has no fixed keys.
             for (key, value) in map
                 .iter()
-                .filter(|(key, _)| !["config", "operations"].contains(&key.as_str()))
+                .filter(|(key, _)| !["config", "operations", "settings"].contains(&key.as_str()))
             {
                 objects(&format!("{path}/{key}"), value, visit);
             }
@@ -120,7 +125,8 @@ fn no_key_may_be_missing_but_the_series() {
     objects("", &instance, &mut |path, map| {
         for key in map
             .keys()
-            .filter(|key| *key != "series" && !path.ends_with("/operations"))
+            .filter(|key| *key != "series")
+            .filter(|_| !path.ends_with("/operations") && !path.ends_with("/settings"))
         {
             let mut less = instance.clone();
             less.pointer_mut(path)
@@ -155,7 +161,7 @@ fn no_key_may_be_added() {
 fn wrong_values_are_refused() {
     let (instance, validator) = (with_series(), validator());
     let wrong = [
-        ("/schema", json!(2)),
+        ("/schema", json!(1)),
         ("/seed", json!(-1)),
         ("/trace/hash", json!("xyz")),
         ("/trace/fit", json!("squeeze")),
@@ -169,7 +175,18 @@ fn wrong_values_are_refused() {
         ("/runs/0/config/sched", json!({"weight": 1})),
         ("/runs/0/config/warmup", json!(5)),
         ("/runs/0/config", json!({})),
-        ("/ranking/0/run", json!(0.5)),
+        ("/varied/0/role", json!("both")),
+        ("/verdict/headline", json!("")),
+        ("/verdict/rankings/0/ranks/0/run", json!(0.5)),
+        ("/verdict/rankings/0/ranks/0/place", json!(0)),
+        (
+            "/verdict/rankings/0/ranks/1/against_best/word",
+            json!("beyond noise"),
+        ),
+        (
+            "/verdict/rankings/0/ranks/1/against_best/ci95_ms",
+            json!([1.0]),
+        ),
     ];
     for (path, value) in wrong {
         let mut bad = instance.clone();

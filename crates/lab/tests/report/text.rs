@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, UInt64Type};
-use nearslot_lab::outcome::Results;
+use nearslot_lab::outcome::{Difference, Results, Word};
 use nearslot_lab::report::{Format, ReportError, table, write};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::sample::{SMALL, results};
+use crate::sample::{POLICIES, SMALL, results, verdict};
 
 fn written(results: &Results, format: Format) -> Vec<u8> {
     let mut out = Vec::new();
@@ -25,9 +25,15 @@ fn the_table_has_the_ranking_and_what_it_rests_on() {
         .iter()
         .position(|line| line.contains("best") && line.contains("sched="))
         .unwrap();
-    for (line, rank) in lines[first..].iter().zip(&results.ranking) {
-        assert!(line.contains(&rank.label), "{line} is not {}", rank.label);
+    let ranks = &results.verdict.rankings[0].ranks;
+    for (line, rank) in lines[first..].iter().zip(ranks) {
+        assert!(line.contains(&rank.choice), "{line} is not {}", rank.choice);
     }
+    let headline: Vec<&str> = results.verdict.headline.split(' ').take(3).collect();
+    assert!(
+        lines[0].starts_with("verdict") && lines[0].contains(&headline.join(" ")),
+        "{text}"
+    );
     for fact in [
         "mode      open",
         "drive     seagate-cheetah-9lp",
@@ -65,19 +71,86 @@ fn the_table_fits_its_width_and_names_what_it_left_out() {
 }
 
 #[test]
-fn noise_is_said_in_words() {
+fn differences_are_said_in_numbers_and_words() {
     let mut results = results(SMALL);
-    results.ranking[1].beyond_noise = Some(false);
-    results.ranking[2].beyond_noise = Some(true);
-    results.ranking[3].beyond_noise = None;
+    let ranks = &mut results.verdict.rankings[0].ranks;
+    let said = |ms, half: Option<f64>, word| Difference {
+        ms,
+        ci95_ms: half.map(|half| [ms - half, ms + half]),
+        word,
+    };
+    ranks[1].against_best = Some(said(1.5, Some(2.0), Word::Undecided));
+    ranks[2].against_best = Some(said(2.5, Some(0.5), Word::Slower));
+    ranks[3].against_best = Some(said(2.5, None, Word::TooFew));
+    ranks[4].against_best = Some(said(0.0, Some(0.0), Word::Equal));
+    let ranks = ranks.clone();
     let text = table(&results, None);
-    for (place, word) in [(0, "best"), (1, "no"), (2, "yes"), (3, "unknown")] {
-        let label = &results.ranking[place].label;
-        let line = text
+    let cells = [
+        "best",
+        "+1.500 ± 2.000 undecided",
+        "+2.500 ± 0.500 slower",
+        "+2.500 too few requests",
+        "equal",
+    ];
+    for (rank, cell) in ranks.iter().zip(cells) {
+        let mut lines = text
             .lines()
-            .find(|line| line.contains(label.as_str()))
-            .unwrap();
-        assert!(line.split_whitespace().any(|cell| cell == word), "{line}");
+            .filter(|line| line.contains(&format!(" {} ", rank.choice)));
+        assert!(lines.any(|line| line.contains(cell)), "{cell}\n{text}");
+    }
+    assert!(!text.contains("noise"), "{text}");
+}
+
+/// Two depths of all policies, and one run of a third depth.
+fn several_loads() -> Results {
+    let mut results = results(SMALL);
+    let mut runs = Vec::new();
+    for depth in ["1", "8", "64"] {
+        for run in &results.runs {
+            let mut run = run.clone();
+            run.label = format!("{} depth={depth}", run.label);
+            run.load = format!("depth={depth}");
+            run.settings.insert("depth".to_owned(), depth.to_owned());
+            runs.push(run);
+        }
+    }
+    runs.truncate(13);
+    (results.varied, results.verdict) = verdict(&runs);
+    results.runs = runs;
+    results
+}
+
+#[test]
+fn each_load_has_its_own_ranking() {
+    let results = several_loads();
+    assert_eq!(results.verdict.rankings.len(), 2);
+    let text = table(&results, None);
+    let first = text.find("\ndepth=1\n").unwrap();
+    let second = text.find("\ndepth=8\n").unwrap();
+    for part in [&text[first..second], &text[second..]] {
+        for policy in POLICIES {
+            assert!(
+                part.contains(&format!(" sched={policy} ")),
+                "{policy}\n{text}"
+            );
+        }
+    }
+    // The one run of the third load is there and has no place.
+    let line = text
+        .lines()
+        .find(|line| line.contains("sched=fcfs depth=64"))
+        .unwrap();
+    assert!(!line.contains("best"), "{line}");
+}
+
+#[test]
+fn a_single_run_has_no_place() {
+    let mut results = results(SMALL);
+    results.runs.truncate(1);
+    (results.varied, results.verdict) = verdict(&results.runs);
+    let text = table(&results, None);
+    for word in ["to best", "against", "#"] {
+        assert!(!text.contains(word), "{word}\n{text}");
     }
 }
 
@@ -85,9 +158,13 @@ fn noise_is_said_in_words() {
 fn nothing_finished_is_said() {
     let mut results = results(SMALL);
     results.runs.clear();
-    results.ranking.clear();
+    (results.varied, results.verdict) = verdict(&[]);
     let text = String::from_utf8(written(&results, Format::Table)).unwrap();
-    assert!(text.starts_with("no run was finished (0 of 6)\n"), "{text}");
+    assert!(
+        text.starts_with("verdict   No run was finished.\n"),
+        "{text}"
+    );
+    assert!(text.contains("runs      0 of 6\n"), "{text}");
 }
 
 #[test]
@@ -114,22 +191,28 @@ fn csv_has_a_row_a_run_under_stable_names() {
     assert_eq!(p999.to_bits(), results.runs[0].response_ms.p999.to_bits());
     assert_eq!(cell(0, "seed"), "42");
     assert_eq!(cell(4, "sched"), "satf");
-    assert_eq!(cell(results.ranking[0].run, "rank"), "1");
-    assert_eq!(cell(results.ranking[0].run, "beyond_noise"), "");
+    let ranks = &results.verdict.rankings[0].ranks;
+    assert_eq!(cell(ranks[0].run, "rank"), "1");
+    assert_eq!(cell(ranks[0].run, "against_best_word"), "");
+    assert_eq!(cell(ranks[5].run, "against_best_word"), "slower");
+    let high: f64 = cell(ranks[5].run, "against_best_ci95_high_ms")
+        .parse()
+        .unwrap();
+    assert_eq!(
+        Some(high),
+        ranks[5].against_best.unwrap().ci95_ms.map(|[_, high]| high)
+    );
+    assert_eq!(
+        (cell(2, "load"), cell(2, "choice")),
+        (String::new(), "sched=look".to_owned())
+    );
     assert_eq!(cell(0, "trace_hash"), "9f1c0d5be2a84c7795bb0b6f1e0c6a3d");
     let config: serde_json::Value = serde_json::from_str(&cell(5, "config")).unwrap();
     assert_eq!(config, results.runs[5].config);
     let leading = names.iter().take(6).collect::<Vec<_>>();
     assert_eq!(
         leading,
-        [
-            "label",
-            "run",
-            "rank",
-            "ratio_to_best",
-            "beyond_noise",
-            "drive"
-        ]
+        ["label", "run", "load", "choice", "rank", "ratio_to_best",]
     );
 }
 

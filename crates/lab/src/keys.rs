@@ -1,0 +1,104 @@
+//! The keys of a scenario, in one table: where each stands, whether it is part of the load or a choice, and which replay
+//! modes read it.
+//!
+//! A *load* is what asks: which requests come, and when. A *choice* is what answers: scheduler, oracle, placement, drive.
+//! Only runs under one load are ranked against each other, for under another load the times differ whoever serves.
+//! A knob (`sched.fifo_batch`, `workload.depth`) is of its part; a bare key beside a synthetic workload is a knob of it.
+
+use serde::{Deserialize, Serialize};
+
+/// What varying a key changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// What asks.
+    Load,
+    /// What answers.
+    Choice,
+}
+
+/// Where a key stands in a scenario file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the top level.
+    Top,
+    /// In `[trace]`.
+    Trace,
+}
+
+/// A key of a scenario.
+pub struct Key {
+    /// As files, command lines and grids spell it.
+    pub name: &'static str,
+    /// Where it stands.
+    pub place: Place,
+    /// What varying it changes.
+    pub role: Role,
+}
+
+/// All keys.
+pub static KEYS: &[Key] = &[
+    key("seed", Place::Top, Role::Load),
+    key("drive", Place::Top, Role::Choice),
+    key("sched", Place::Top, Role::Choice),
+    key("oracle", Place::Top, Role::Choice),
+    key("place", Place::Top, Role::Choice),
+    key("warmup", Place::Top, Role::Load),
+    key("trace", Place::Top, Role::Load),
+    key("workload", Place::Top, Role::Load),
+    key("files", Place::Trace, Role::Load),
+    key("format", Place::Trace, Role::Load),
+    key("device", Place::Trace, Role::Load),
+    key("limit", Place::Trace, Role::Load),
+    key("replay", Place::Trace, Role::Load),
+    key("depth", Place::Trace, Role::Load),
+    key("speed", Place::Trace, Role::Load),
+    key("fit", Place::Trace, Role::Load),
+    key("service_guess_us", Place::Trace, Role::Load),
+];
+
+const fn key(name: &'static str, place: Place, role: Role) -> Key {
+    Key { name, place, role }
+}
+
+/// The names of the keys that stand there.
+pub fn names(place: Place) -> Vec<&'static str> {
+    let there = KEYS.iter().filter(|key| key.place == place);
+    there.map(|key| key.name).collect()
+}
+
+/// What varying `key` changes; `key` is one that [`crate::scenario::Scenario::set`] takes.
+pub fn role(key: &str) -> Role {
+    let part = key.split_once('.').map_or(key, |(part, _)| part);
+    let known = KEYS.iter().find(|known| known.name == part);
+    // What is not in the table is a knob of the synthetic workload.
+    known.map_or(Role::Load, |known| known.role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_asks_is_told_from_what_answers() {
+        let choices = [
+            "sched",
+            "sched.fifo_batch",
+            "oracle",
+            "place.map",
+            "drive",
+            "drive.overhead_ms",
+        ];
+        assert!(choices.iter().all(|key| role(key) == Role::Choice));
+        let loads = [
+            "depth",
+            "speed",
+            "seed",
+            "fit",
+            "workload",
+            "workload.depth",
+            "rate_rps",
+        ];
+        assert!(loads.iter().all(|key| role(key) == Role::Load));
+    }
+}

@@ -1,0 +1,238 @@
+//! Verdicts over made-up runs: what they rank, what they say, and what they leave undecided.
+
+use super::*;
+use crate::keys::role;
+use crate::measure::{Recorder, Window};
+use nearslot_core::units::Instant;
+
+type Batches = Option<[f64; BATCHES]>;
+
+/// Noise that all runs of a load share, and that is larger than what they differ by.
+fn noise(batch: usize) -> f64 {
+    ((batch * 7) % 5) as f64
+}
+
+/// A run of this load and choice with batch means around `mean`; `own` is what it has of noise for itself.
+fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Batches) {
+    let window = Window {
+        requests: 1_000,
+        warmup: 0,
+    };
+    let config = serde_json::json!({});
+    let mut run =
+        Recorder::new(window, 1, None).finish(Instant(1), format!("{choice} {load}"), config);
+    run.load = load.to_owned();
+    run.choice = choice.to_owned();
+    run.throughput_rps = 1_000.0 / mean;
+    run.response_ms.mean = mean;
+    let sign = |batch: usize| if batch.is_multiple_of(2) { own } else { -own };
+    let batches = std::array::from_fn(|batch| mean + noise(batch) - 2.0 + sign(batch));
+    (run, Some(batches))
+}
+
+fn varied(words: &[(&str, &[&str])]) -> Vec<Varied> {
+    let one = |(key, values): &(&str, &[&str])| Varied {
+        key: (*key).to_owned(),
+        role: role(key),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    words.iter().map(one).collect()
+}
+
+fn judged(runs: &[(Run, Batches)], varied: &[Varied], baseline: Option<&str>) -> Verdict {
+    let judged: Vec<Judged<'_>> = runs.iter().map(|(run, batches)| (run, batches)).collect();
+    of(&judged, varied, baseline.map(str::to_owned))
+}
+
+fn schedulers(means: &[(&str, f64, f64)]) -> (Vec<(Run, Batches)>, Vec<Varied>) {
+    let runs = means
+        .iter()
+        .map(|(name, mean, own)| run("", &format!("sched={name}"), *mean, *own));
+    let values: Vec<&str> = means.iter().map(|(name, ..)| *name).collect();
+    (runs.collect(), varied(&[("sched", &values)]))
+}
+
+#[test]
+fn a_difference_beyond_noise_is_told_from_noise() {
+    // Both share noise of several milliseconds; pairing removes it.
+    let (runs, varied) = schedulers(&[
+        ("fcfs", 10.0, 0.0),
+        ("satf", 9.9, 0.01),
+        ("look", 9.95, 3.0),
+    ]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let ranks = &verdict.rankings[0].ranks;
+    let names: Vec<&str> = ranks.iter().map(|rank| rank.choice.as_str()).collect();
+    assert_eq!(names, ["sched=satf", "sched=look", "sched=fcfs"]);
+    let satf = ranks[0].against_baseline.unwrap();
+    assert_eq!((satf.word, ranks[0].against_best), (Word::Faster, None));
+    let [low, high] = satf.ci95_ms.unwrap();
+    assert!(low < -0.1 && -0.1 < high && high < 0.0, "{low} {high}");
+    let look = ranks[1].against_best.unwrap();
+    assert_eq!(
+        (look.word, ranks[1].against_baseline.unwrap().word),
+        (Word::Undecided, Word::Undecided)
+    );
+    assert_eq!(ranks[2].against_baseline, None);
+    assert_eq!(ranks[2].against_best.unwrap().word, Word::Slower);
+    assert_eq!(
+        verdict.headline,
+        "Undecided between satf and look: 9.900 and 9.950 ms on average; all others are slower."
+    );
+}
+
+#[test]
+fn a_winner_is_held_against_the_baseline() {
+    let (runs, varied) = schedulers(&[
+        ("fcfs", 20.0, 0.0),
+        ("satf", 10.0, 0.01),
+        ("look", 12.0, 0.01),
+    ]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let told = "satf wins: 10.00 ms on average, 2.00× as fast as fcfs (by 9.996 to 10.00 ms, with 95 % confidence).";
+    assert_eq!(verdict.headline, told);
+    assert_eq!(
+        verdict.details,
+        ["The next, look, takes 1.20× as long (by 2.000 to 2.000 ms)."]
+    );
+    let against_best = judged(&runs, &varied, Some("sched=satf")).headline;
+    assert_eq!(
+        against_best,
+        "satf wins: 10.00 ms on average; the next, look, takes 1.20× as long (by 2.000 to 2.000 ms)."
+    );
+}
+
+#[test]
+fn only_runs_of_one_load_are_ranked() {
+    let mut runs = Vec::new();
+    for (depth, fcfs, satf) in [("1", 7.9, 7.9), ("4", 31.0, 26.0), ("32", 250.0, 159.0)] {
+        runs.push(run(&format!("depth={depth}"), "sched=fcfs", fcfs, 0.0));
+        runs.push(run(&format!("depth={depth}"), "sched=satf", satf, 0.0));
+    }
+    let varied = varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "4", "32"])]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    assert_eq!(verdict.rankings.len(), 3);
+    for ranking in &verdict.rankings {
+        assert!(
+            ranking
+                .ranks
+                .iter()
+                .all(|rank| runs[rank.run].0.load == ranking.load)
+        );
+        assert_eq!(ranking.ranks.len(), 2);
+    }
+    assert_eq!(
+        verdict.headline,
+        "satf wins at every depth above 1: 1.19× as fast as fcfs at 4, 1.57× at 32."
+    );
+    assert_eq!(verdict.details, ["At depth 1 all choices do the same."]);
+    assert_eq!(
+        verdict.rankings[0].ranks[1].against_best.unwrap().word,
+        Word::Equal
+    );
+}
+
+#[test]
+fn a_win_is_only_said_where_the_interval_excludes_equality() {
+    let mut runs = Vec::new();
+    for (depth, fcfs, satf, own) in [
+        ("2", 15.0, 14.9, 4.0),
+        ("4", 31.0, 26.0, 0.1),
+        ("8", 60.0, 61.0, 0.1),
+    ] {
+        runs.push(run(&format!("depth={depth}"), "sched=fcfs", fcfs, 0.0));
+        runs.push(run(&format!("depth={depth}"), "sched=satf", satf, own));
+    }
+    let varied = varied(&[("depth", &["2", "4", "8"]), ("sched", &["fcfs", "satf"])]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let all = [vec![verdict.headline], verdict.details].concat();
+    let expected = [
+        "satf wins at depth 4: 1.19× as fast as fcfs at 4.",
+        "fcfs wins at depth 8: 1.02× as fast as the next at 8.",
+        "At depth 2 it is undecided between satf and fcfs.",
+    ];
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn several_keys_of_the_load_are_named_in_full() {
+    let mut runs = Vec::new();
+    for seed in ["1", "2"] {
+        for depth in ["1", "8"] {
+            let load = format!("depth={depth} seed={seed}");
+            runs.push(run(&load, "sched=fcfs", 10.0, 0.0));
+            runs.push(run(
+                &load,
+                "sched=satf",
+                if depth == "1" { 10.0 } else { 8.0 },
+                0.0,
+            ));
+        }
+    }
+    let varied = varied(&[
+        ("seed", &["1", "2"]),
+        ("depth", &["1", "8"]),
+        ("sched", &["fcfs", "satf"]),
+    ]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let told = "satf wins at depth=8 seed=1 and depth=8 seed=2: 1.25× as fast as fcfs at depth=8 seed=1, 1.25× at \
+                depth=8 seed=2.";
+    assert_eq!(verdict.headline, told);
+}
+
+#[test]
+fn loads_alone_are_described_not_ranked() {
+    let runs = vec![
+        run("depth=1", "sched=satf", 8.0, 0.0),
+        run("depth=8", "sched=satf", 40.0, 0.0),
+    ];
+    let varied = varied(&[("depth", &["1", "8"])]);
+    let verdict = judged(&runs, &varied, None);
+    assert_eq!((verdict.rankings.len(), verdict.baseline), (0, None));
+    assert!(
+        verdict
+            .headline
+            .contains("mean response from 8.000 ms (at 1) to 40.00 ms (at 8), 5.00×"),
+        "{}",
+        verdict.headline
+    );
+    assert!(!verdict.headline.contains("wins"), "{}", verdict.headline);
+}
+
+#[test]
+fn a_single_run_is_not_ranked_and_too_few_requests_tell_nothing() {
+    let (mut runs, varied) = schedulers(&[("fcfs", 20.0, 0.0), ("satf", 10.0, 0.0)]);
+    let alone = judged(&runs[..1], &[], None);
+    assert!(alone.rankings.is_empty(), "{alone:?}");
+    assert_eq!(
+        alone.headline,
+        "20.00 ms on average (too few requests to say how sure that is), 50.00 requests/s."
+    );
+    for (_, batches) in &mut runs {
+        *batches = None;
+    }
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let against = verdict.rankings[0].ranks[0].against_baseline.unwrap();
+    assert_eq!(
+        (against.ms, against.ci95_ms, against.word),
+        (-10.0, None, Word::TooFew)
+    );
+    assert_eq!(
+        verdict.headline,
+        "Too few requests to tell: satf has the lowest mean, 10.00 ms."
+    );
+    assert_eq!(judged(&[], &varied, None).headline, "No run was finished.");
+}
+
+#[test]
+fn an_interrupted_baseline_is_not_replaced_by_another() {
+    let (runs, varied) = schedulers(&[("look", 20.0, 0.0), ("satf", 10.0, 0.0)]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    assert_eq!(verdict.rankings[0].baseline, None);
+    assert!(
+        verdict.rankings[0]
+            .ranks
+            .iter()
+            .all(|rank| rank.against_baseline.is_none())
+    );
+}

@@ -1,0 +1,370 @@
+//! The verdict in sentences, made once here and shown by every form of the results.
+//!
+//! A choice *wins* only where the interval of its difference to every other excludes 0. Names are as short as they can be:
+//! where one key is varied, its values alone.
+
+use super::ratio;
+use crate::keys::Role;
+use crate::number::{number, times};
+use crate::outcome::{Rank, Ranking, Run, Varied, Word};
+
+/// Loads that are listed one by one; of more only their number is told, and the range of what they say.
+const LISTED_MAX: usize = 6;
+
+/// Who leads under a load.
+enum Lead<'a> {
+    /// One is faster than all others.
+    Wins(&'a Rank),
+    /// These did the same, and are faster than the rest.
+    Equal(Vec<&'a Rank>),
+    /// The first has the lowest mean, but cannot be told from the others here.
+    Undecided(Vec<&'a Rank>),
+    /// There are no intervals.
+    TooFew(&'a Rank),
+}
+
+/// The headline, and what else there is to say.
+pub(super) fn sentences(
+    runs: &[&Run],
+    rankings: &[Ranking],
+    varied: &[Varied],
+    baseline: Option<&str>,
+) -> (String, Vec<String>) {
+    let names = Names { varied };
+    let one_load = runs.iter().all(|run| run.load == runs[0].load);
+    match (runs, rankings) {
+        ([], _) => ("No run was finished.".to_owned(), Vec::new()),
+        ([run], _) => (single(run), Vec::new()),
+        (_, []) => (names.described(runs), Vec::new()),
+        (_, [ranking]) if one_load => names.under_one_load(ranking),
+        _ => names.over_loads(rankings, baseline),
+    }
+}
+
+fn single(run: &Run) -> String {
+    let mean = number(run.response_ms.mean);
+    let sure = run.response_ms.ci95.map_or_else(
+        || "too few requests to say how sure that is".to_owned(),
+        |interval| format!("95 % interval {}", between(interval)),
+    );
+    let rate = number(run.throughput_rps);
+    format!("{mean} ms on average ({sure}), {rate} requests/s.")
+}
+
+fn between([low, high]: [f64; 2]) -> String {
+    format!("{} to {}", number(low), number(high))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn lead(ranking: &Ranking) -> Lead<'_> {
+    let best = &ranking.ranks[0];
+    let word = |rank: &Rank| rank.against_best.as_ref().map(|difference| difference.word);
+    let leaders: Vec<&Rank> = ranking
+        .ranks
+        .iter()
+        .filter(|rank| word(rank) != Some(Word::Slower))
+        .collect();
+    let others = &leaders[1..];
+    match others {
+        [] => Lead::Wins(best),
+        _ if others.iter().any(|rank| word(rank) == Some(Word::TooFew)) => Lead::TooFew(best),
+        _ if others.iter().all(|rank| word(rank) == Some(Word::Equal)) => Lead::Equal(leaders),
+        _ => Lead::Undecided(leaders),
+    }
+}
+
+/// How choices and loads are called.
+struct Names<'a> {
+    varied: &'a [Varied],
+}
+
+impl Names<'_> {
+    /// The one key of this role with several values, if there is just one.
+    fn only(&self, role: Role) -> Option<&Varied> {
+        let mut of = self.varied.iter().filter(|varied| varied.role == role);
+        of.next().filter(|_| of.next().is_none())
+    }
+
+    /// The settings without their key if it is the only one.
+    fn short<'b>(&self, role: Role, settings: &'b str) -> &'b str {
+        match (self.only(role), settings.split_once('=')) {
+            (Some(_), Some((_, value))) => value,
+            _ => settings,
+        }
+    }
+
+    fn choice(&self, rank: &Rank) -> String {
+        self.short(Role::Choice, &rank.choice).to_owned()
+    }
+
+    fn choices(&self, ranks: &[&Rank]) -> String {
+        list(
+            &ranks
+                .iter()
+                .map(|rank| self.choice(rank))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    fn under_one_load(&self, ranking: &Ranking) -> (String, Vec<String>) {
+        let all = ranking.ranks.len();
+        let mean = |rank: &Rank| number(rank.response_ms_mean);
+        match lead(ranking) {
+            Lead::Wins(best) => self.winner(ranking, best),
+            Lead::Equal(leaders) => {
+                let who = if leaders.len() == all {
+                    "All choices".to_owned()
+                } else {
+                    self.choices(&leaders)
+                };
+                (
+                    format!("{who} do the same: {} ms on average.", mean(leaders[0])),
+                    Vec::new(),
+                )
+            }
+            Lead::Undecided(leaders) => {
+                let means = list(&leaders.iter().map(|rank| mean(rank)).collect::<Vec<_>>());
+                let rest = if leaders.len() == all {
+                    ""
+                } else {
+                    "; all others are slower"
+                };
+                let who = self.choices(&leaders);
+                let headline = format!("Undecided between {who}: {means} ms on average{rest}.");
+                let lead = self.lead_over_baseline(ranking, leaders[0]);
+                let detail = lead.map(|lead| format!("{} is {lead}.", self.choice(leaders[0])));
+                (headline, detail.into_iter().collect())
+            }
+            Lead::TooFew(best) => {
+                let (who, mean) = (self.choice(best), mean(best));
+                (
+                    format!("Too few requests to tell: {who} has the lowest mean, {mean} ms."),
+                    Vec::new(),
+                )
+            }
+        }
+    }
+
+    fn winner(&self, ranking: &Ranking, best: &Rank) -> (String, Vec<String>) {
+        let next = &ranking.ranks[1];
+        let lead = next.against_best.as_ref().and_then(|next| next.ci95_ms);
+        let next = format!(
+            "the next, {}, takes {} as long (by {} ms)",
+            self.choice(next),
+            times(next.ratio_to_best),
+            between(lead.unwrap_or_default()),
+        );
+        let (who, mean) = (self.choice(best), number(best.response_ms_mean));
+        let is_next = ranking.ranks[1].run;
+        match self.lead_over_baseline(ranking, best) {
+            Some(lead) => {
+                let detail = (ranking.baseline != Some(is_next)).then(|| capital(&next) + ".");
+                let headline = format!("{who} wins: {mean} ms on average, {lead}.");
+                (headline, detail.into_iter().collect())
+            }
+            None => (
+                format!("{who} wins: {mean} ms on average; {next}."),
+                Vec::new(),
+            ),
+        }
+    }
+
+    /// How much faster than the baseline a run is, if it is.
+    fn lead_over_baseline(&self, ranking: &Ranking, rank: &Rank) -> Option<String> {
+        let difference = rank.against_baseline.as_ref()?;
+        let [low, high] = difference
+            .ci95_ms
+            .filter(|_| difference.word == Word::Faster)?;
+        let base = ranking
+            .ranks
+            .iter()
+            .find(|other| Some(other.run) == ranking.baseline)?;
+        let faster = times(ratio(base.response_ms_mean, rank.response_ms_mean));
+        Some(format!(
+            "{faster} as fast as {} (by {} ms, with 95 % confidence)",
+            self.choice(base),
+            between([-high, -low]),
+        ))
+    }
+
+    fn over_loads(&self, rankings: &[Ranking], baseline: Option<&str>) -> (String, Vec<String>) {
+        let mut said: Vec<(usize, String)> = Vec::new();
+        let mut winners: Vec<(&str, Vec<&Ranking>)> = Vec::new();
+        let mut others: Vec<(String, Vec<&Ranking>)> = Vec::new();
+        for ranking in rankings {
+            let all = ranking.ranks.len();
+            let open = match lead(ranking) {
+                Lead::Wins(best) => {
+                    push(&mut winners, best.choice.as_str(), ranking);
+                    continue;
+                }
+                Lead::Equal(leaders) if leaders.len() == all => {
+                    "all choices do the same".to_owned()
+                }
+                Lead::Equal(leaders) => format!("{} do the same, and lead", self.choices(&leaders)),
+                Lead::Undecided(leaders) => {
+                    format!("it is undecided between {}", self.choices(&leaders))
+                }
+                Lead::TooFew(_) => "there are too few requests to tell".to_owned(),
+            };
+            push(&mut others, open, ranking);
+        }
+        for (choice, won) in &winners {
+            let ratios = self.ratios(choice, won, baseline);
+            let (who, at) = (self.short(Role::Choice, choice), self.at(won, rankings));
+            said.push((won.len(), format!("{who} wins at {at}{ratios}.")));
+        }
+        // The one that wins most often comes first; a tie keeps the order of the grid.
+        said.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
+        let open = others
+            .iter()
+            .map(|(what, at)| (0, format!("At {} {what}.", self.at(at, rankings))));
+        said.extend(open);
+        let mut sentences = said.into_iter().map(|(_, sentence)| sentence);
+        (sentences.next().unwrap_or_default(), sentences.collect())
+    }
+
+    /// How much faster the winner is than the baseline, load by load; than the next where it is the baseline itself.
+    fn ratios(&self, winner: &str, won: &[&Ranking], baseline: Option<&str>) -> String {
+        let beaten = |ranking: &Ranking| match ranking.baseline {
+            Some(run) if Some(winner) != baseline => ranking
+                .ranks
+                .iter()
+                .find(|rank| rank.run == run)
+                .map(|rank| rank.ratio_to_best),
+            Some(_) => Some(ranking.ranks[1].ratio_to_best),
+            None => None,
+        };
+        let found: Vec<(&Ranking, f64)> = won
+            .iter()
+            .filter_map(|ranking| Some((*ranking, beaten(ranking)?)))
+            .collect();
+        let than = match baseline {
+            Some(baseline) if baseline != winner => self.short(Role::Choice, baseline).to_owned(),
+            _ => "the next".to_owned(),
+        };
+        if found.is_empty() {
+            return String::new();
+        }
+        if found.len() > LISTED_MAX {
+            let least = found
+                .iter()
+                .map(|(_, ratio)| *ratio)
+                .fold(f64::INFINITY, f64::min);
+            let most = found.iter().map(|(_, ratio)| *ratio).fold(0.0, f64::max);
+            return format!(": {} to {} as fast as {than}", times(least), times(most));
+        }
+        let at = |index: usize, (ranking, ratio): (&Ranking, f64)| {
+            let as_fast = if index == 0 {
+                format!(" as fast as {than}")
+            } else {
+                String::new()
+            };
+            format!(
+                "{}{as_fast} at {}",
+                times(ratio),
+                self.short(Role::Load, &ranking.load)
+            )
+        };
+        let words: Vec<String> = found
+            .into_iter()
+            .enumerate()
+            .map(|(index, one)| at(index, one))
+            .collect();
+        format!(": {}", words.join(", "))
+    }
+
+    /// Some of all loads: `every depth above 1`, `depth 4 and 8`, `3 of 6 loads`.
+    fn at(&self, some: &[&Ranking], all: &[Ranking]) -> String {
+        let short = |ranking: &Ranking| self.short(Role::Load, &ranking.load).to_owned();
+        let Some(key) = self.only(Role::Load).map(|varied| plain_key(&varied.key)) else {
+            return match some.len() {
+                many if many == all.len() => format!("each of the {many} loads"),
+                many if many > LISTED_MAX => format!("{many} of {} loads", all.len()),
+                _ => list(
+                    &some
+                        .iter()
+                        .map(|ranking| short(ranking))
+                        .collect::<Vec<_>>(),
+                ),
+            };
+        };
+        if some.len() == all.len() {
+            return format!("every {key}");
+        }
+        let value = |ranking: &Ranking| short(ranking).parse::<f64>().ok();
+        let inside: Option<Vec<f64>> = some.iter().map(|ranking| value(ranking)).collect();
+        let outside = all
+            .iter()
+            .filter(|one| some.iter().all(|other| other.load != one.load));
+        let outside: Option<Vec<f64>> = outside.map(value).collect();
+        if let (Some(inside), Some(outside)) = (inside, outside)
+            && inside.len() > 1
+        {
+            let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if least(&inside) > most(&outside) {
+                return format!("every {key} above {}", most(&outside));
+            }
+            if most(&inside) < least(&outside) {
+                return format!("every {key} below {}", least(&outside));
+            }
+        }
+        let values: Vec<String> = some.iter().map(|ranking| short(ranking)).collect();
+        format!("{key} {}", list(&values))
+    }
+
+    /// Loads alone are varied: what changes with them.
+    fn described(&self, runs: &[&Run]) -> String {
+        let by = |of: fn(&Run) -> f64| {
+            let mut order: Vec<&&Run> = runs.iter().collect();
+            order.sort_by(|one, other| of(one).total_cmp(&of(other)));
+            let (low, high) = (order[0], order[order.len() - 1]);
+            (
+                number(of(low)),
+                self.short(Role::Load, &low.load).to_owned(),
+                number(of(high)),
+                self.short(Role::Load, &high.load).to_owned(),
+                times(ratio(of(high), of(low))),
+            )
+        };
+        let (slow, slow_at, fast, fast_at, gain) = by(|run| run.throughput_rps);
+        let (short, short_at, long, long_at, cost) = by(|run| run.response_ms.mean);
+        let what = self
+            .only(Role::Load)
+            .map_or("loads", |varied| plain_key(&varied.key));
+        format!(
+            "One choice under {} loads, by {what}: throughput goes from {slow} requests/s (at {slow_at}) to {fast} (at \
+             {fast_at}), {gain}; mean response from {short} ms (at {short_at}) to {long} ms (at {long_at}), {cost}. \
+             Loads are not ranked against each other.",
+            runs.len(),
+        )
+    }
+}
+
+/// Adds a ranking to those under the same heading.
+fn push<'a, T: PartialEq>(into: &mut Vec<(T, Vec<&'a Ranking>)>, heading: T, ranking: &'a Ranking) {
+    match into.iter_mut().find(|(other, _)| *other == heading) {
+        Some((_, rankings)) => rankings.push(ranking),
+        None => into.push((heading, vec![ranking])),
+    }
+}
+
+/// `workload.depth` as `depth`.
+fn plain_key(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, knob)| knob)
+}
+
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
