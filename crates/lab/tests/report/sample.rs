@@ -438,6 +438,7 @@ fn intervals(kept: &[Done], begin: u64, size: Size, series: &mut Series) {
 }
 
 fn commands(done: &[Done], begin: u64, eager: bool, series: &mut Series) {
+    let writes = done.iter().filter(|done| done.ask.write).count() as u64;
     for done in done {
         series.arm_s.push(seconds(done.started - begin));
         series.arm_drive.push(0);
