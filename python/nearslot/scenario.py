@@ -29,6 +29,7 @@ _TRACE_SETTINGS = (
     "limit",
     "replay",
     "depth",
+    "refill",
     "speed",
     "fit",
     "service_guess_us",
@@ -105,6 +106,8 @@ class Scenario:
         place: Where data lives on the drive.
         replay: How arrivals are made of the trace [open].
         depth: Requests in flight in a closed replay [16].
+        refill: In a closed replay, whether the request that an answer brings comes after or before the
+            drive chooses its next command [after].
         speed: Arrival times are divided by this [1.0].
         fit: What is done about addresses beyond the drive; with "none" they are an error [none].
         service_guess_us: Response time in a dependent replay of requests whose completion the trace
@@ -128,6 +131,7 @@ class Scenario:
     place: str = "linear"
     replay: Literal["open", "closed", "dependent"] | None = None
     depth: int | None = None
+    refill: Literal["after", "before"] | None = None
     speed: float | None = None
     fit: Literal["none", "wrap", "scale", "truncate"] | None = None
     service_guess_us: float | None = None

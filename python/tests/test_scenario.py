@@ -28,6 +28,7 @@ TRACES = st.builds(
     sched=PARTS,
     replay=st.none() | st.sampled_from(["open", "closed", "dependent"]),
     depth=st.none() | st.integers(1, 1 << 20),
+    refill=st.none() | st.sampled_from(["after", "before"]),
     speed=st.none() | st.floats(1e-9, 1e9),
     fit=st.none() | st.sampled_from(["none", "wrap", "scale", "truncate"]),
     service_guess_us=st.none() | st.floats(0.001, 1e9),
@@ -102,6 +103,7 @@ def test_what_cannot_be_meant_is_refused(settings: dict[str, object], message: s
         ({"depth": 0}, "depth = 0"),
         ({"speed": -1.0}, "speed = -1"),
         ({"replay": "clsoed"}, "closed"),
+        ({"refill": "befor"}, "before"),
         ({"seed": -1}, "seed = -1"),
     ],
 )

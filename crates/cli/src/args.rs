@@ -190,6 +190,10 @@ pub(crate) struct ScenarioArgs {
     /// Requests in flight in a closed replay [default: 16]
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<String>,
+    /// In a closed replay, whether the request that an answer brings comes after or before the drive chooses its next
+    /// command: after leaves depth - 1 to choose from, before leaves depth [default: after]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) refill: Option<String>,
     /// Divide arrival times by this [default: 1]
     #[arg(long, value_name = "X")]
     pub(crate) speed: Option<String>,

@@ -166,6 +166,16 @@ fn knobs_are_checked_before_anything_runs() {
         &["depth", "0"],
     );
     refused(
+        &nearslot(&["run", trace, "--refill", "before"]),
+        2,
+        &["refill", "before", "open", "closed"],
+    );
+    refused(
+        &nearslot(&["run", trace, "--replay=closed", "--refill=befor"]),
+        2,
+        &["Refill", "befor", "did you mean `before`"],
+    );
+    refused(
         &nearslot(&["run", trace, "--speed=-1"]),
         2,
         &["speed", "-1"],

@@ -18,7 +18,7 @@ use nearslot_lab::inspect::{Against, Inspector};
 use nearslot_lab::survey::Survey;
 use nearslot_lab::trace::{Header, Record, TimeKind, TraceOp};
 use nearslot_lab::workload::Workload;
-use nearslot_lab::workload::closed::Closed;
+use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::dependent::Dependent;
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
@@ -170,7 +170,9 @@ fn main() {
     let intake = || Intake::new(Box::new(SharedRecords::new(records.clone())), fit);
     let took = Duration::from_ms(4);
     report("open", count, || drive(Open::new(intake(), 1.0), took));
-    report("closed", count, || drive(Closed::new(intake(), 16), took));
+    report("closed", count, || {
+        drive(Closed::new(intake(), 16, Refill::After), took)
+    });
     report("dependent", count, || {
         drive(Dependent::new(intake(), 1.0, None), took)
     });

@@ -17,7 +17,7 @@ use nearslot_lab::memo::SHARED;
 use nearslot_lab::sim::{self, Control};
 use nearslot_lab::survey::Survey;
 use nearslot_lab::trace::{Record, TraceOp};
-use nearslot_lab::workload::closed::Closed;
+use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
 use rustix::time::{ClockId, clock_gettime};
@@ -65,7 +65,7 @@ fn measure(drive: &str, place: &str, sched: &str, depth: u64) -> (f64, f64) {
         let fit = Fit::new(Mode::None, &survey.finish(), built.stack.capacity(), drive)
             .expect("the bench stays on the drive");
         let intake = Intake::new(Box::new(SharedRecords::new(records)), fit);
-        let mut workload = Closed::new(intake, depth);
+        let mut workload = Closed::new(intake, depth, Refill::After);
         let mut recorder = Recorder::new(
             Window {
                 requests: REQUESTS,

@@ -52,6 +52,7 @@ pub static KEYS: &[Key] = &[
     key("limit", Place::Trace, Role::Load),
     key("replay", Place::Trace, Role::Load),
     key("depth", Place::Trace, Role::Load),
+    key("refill", Place::Trace, Role::Load),
     key("speed", Place::Trace, Role::Load),
     key("fit", Place::Trace, Role::Load),
     key("service_guess_us", Place::Trace, Role::Load),
@@ -92,6 +93,7 @@ mod tests {
         assert!(choices.iter().all(|key| role(key) == Role::Choice));
         let loads = [
             "depth",
+            "refill",
             "speed",
             "seed",
             "fit",

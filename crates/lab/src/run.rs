@@ -29,7 +29,7 @@ use crate::sim::{self, Control};
 use crate::trace::{Spread, TraceError};
 use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
-use crate::workload::closed::Closed;
+use crate::workload::closed::{Closed, Refill};
 use crate::workload::dependent::Dependent;
 use crate::workload::fit::Fit;
 use crate::workload::open::Open;
@@ -350,10 +350,14 @@ fn prepare_trace(
         &scenario.drive.name,
     )
     .map_err(RunError::Unfit)?;
+    let refill = refill(load)?;
     let intake = trace.intake(fit)?;
     let (workload, depth): (Box<dyn Workload>, _) = match load.replay {
         Replay::Open => (Box::new(Open::new(intake, load.speed)), None),
-        Replay::Closed => (Box::new(Closed::new(intake, load.depth)), Some(load.depth)),
+        Replay::Closed => {
+            let closed = Closed::new(intake, load.depth, refill);
+            (Box::new(closed), Some(load.depth))
+        }
         Replay::Dependent => {
             let guess = Duration::from_ms_f64(load.service_guess_us / 1e3);
             (
@@ -364,7 +368,10 @@ fn prepare_trace(
     };
     let mut effective = json!({ "replay": load.replay, "fit": fit.name() });
     match load.replay {
-        Replay::Closed => effective["depth"] = json!(load.depth),
+        Replay::Closed => {
+            effective["depth"] = json!(load.depth);
+            effective["refill"] = json!(refill);
+        }
         Replay::Open => effective["speed"] = json!(load.speed),
         Replay::Dependent => {
             effective["speed"] = json!(load.speed);
@@ -381,6 +388,21 @@ fn prepare_trace(
         replay: load.replay.word().to_owned(),
         depth,
     })
+}
+
+/// When the next request comes in a closed replay; others have nothing to refill.
+fn refill(load: &TraceLoad) -> Result<Refill, ConfigError> {
+    match (load.refill, load.replay) {
+        (None, _) => Ok(Refill::After),
+        (Some(refill), Replay::Closed) => Ok(refill),
+        (Some(refill), replay) => {
+            let allowed = format!(
+                "nothing in a replay that is {}: it needs closed",
+                replay.word()
+            );
+            Err(ConfigError::value("refill", refill.word(), &allowed))
+        }
+    }
 }
 
 fn prepare_synthetic(

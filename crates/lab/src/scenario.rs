@@ -28,6 +28,7 @@ use nearslot_core::registry::{ConfigError, KnobValue};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{self, Place};
+use crate::workload::closed::Refill;
 use crate::workload::fit::Mode;
 
 /// The drive when nothing is said: the one whose model is validated against a real one.
@@ -94,6 +95,10 @@ pub struct TraceLoad {
     pub replay: Replay,
     /// Requests in flight in a closed replay.
     pub depth: u64,
+    /// In a closed replay, whether the request that an answer brings comes after or before the drive chooses its next
+    /// command; after, if nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refill: Option<Refill>,
     /// Arrival times are divided by this.
     pub speed: f64,
     /// What is done about addresses beyond the drive.
@@ -111,6 +116,7 @@ impl Default for TraceLoad {
             limit: None,
             replay: Replay::Open,
             depth: 16,
+            refill: None,
             speed: 1.0,
             fit: Mode::None,
             service_guess_us: 5_000.0,
@@ -298,6 +304,7 @@ impl Scenario {
             Load::Trace(trace) => match key {
                 "replay" => trace.replay = value.parse()?,
                 "depth" => trace.depth = number(key, value, "a whole number from 1")?,
+                "refill" => trace.refill = Some(value.parse()?),
                 "speed" => trace.speed = number(key, value, "a number above 0")?,
                 "fit" => trace.fit = value.parse()?,
                 "service_guess_us" => trace.service_guess_us = number(key, value, "microseconds")?,

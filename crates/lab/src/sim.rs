@@ -2,7 +2,8 @@
 //!
 //! The next event is the least of (time, rank, index) over drives, stack timers and the workload, in this order of
 //! rank: drive completions, then timers, then arrivals; then by index. The order is total, so a run repeats bit for
-//! bit. A drive says when it is due when it got a command or let time pass, so it need not be asked at every event; with the
+//! bit. A drive chooses its next command within the event that gave it room, or, where the workload wants that
+//! ([`Refill::Before`]), in an event of its own after all others of the instant. A drive says when it is due when it got a command or let time pass, so it need not be asked at every event; with the
 //! few dozen drives a run has, a scan over what they said is the fastest queue of events. O(drives) per event.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use nearslot_core::stack::{Action, Stack};
 use nearslot_core::units::Instant;
 
 use crate::workload::Workload;
+use crate::workload::closed::Refill;
 
 /// Sees everything that happens in a run. No part of a run depends on what it sees.
 pub trait Observer {
@@ -70,6 +72,7 @@ enum Source {
     Drive(usize),
     Timer,
     Arrival,
+    Choice,
 }
 
 /// Runs until the workload has ended and everything is answered, or until `control` says stop; then at least one request is
@@ -83,6 +86,7 @@ pub fn run(
     control: &Control,
 ) -> Instant {
     let mut now = Instant::ZERO;
+    stack.choose_last(workload.refill() == Refill::Before);
     let mut drives = Drives {
         due: drives.iter().map(|drive| drive.next_event()).collect(),
         drives,
@@ -137,6 +141,7 @@ fn earliest(
         return None;
     }
     offer(arrival, Source::Arrival);
+    offer(stack.next_choice(), Source::Choice);
     best
 }
 
@@ -164,6 +169,7 @@ fn deliver(
                 stack.submit(now, request);
             }
         }
+        Source::Choice => stack.choose(now),
     }
 }
 

@@ -15,7 +15,7 @@ use nearslot_lab::measure::{Recorder, Window};
 use nearslot_lab::sim::{self, Control};
 use nearslot_lab::survey::Survey;
 use nearslot_lab::trace::{Record, TraceOp};
-use nearslot_lab::workload::closed::Closed;
+use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
 
@@ -82,6 +82,7 @@ fn allocations(drive: &str, place: &str, sched: &str, count: u64) -> u64 {
     let mut workload = Closed::new(
         Intake::new(Box::new(SharedRecords::new(records)), fit),
         DEPTH,
+        Refill::After,
     );
     let mut recorder = Recorder::new(
         Window {

@@ -35,7 +35,8 @@ def scenario(options: Options, *, overhead_ms: float, dilution: float) -> Scenar
     chosen = options.dilution if options.dilution is not None else dilution
     aging = 1 if options.quick else 2
     return Scenario(
-        workload=part("iometer", requests=options.requests),
+        # The papers' queue of n waits, so the next request comes before the drive chooses.
+        workload=part("iometer", refill="before", requests=options.requests),
         drive=f"{options.drive}:model=mechanical:overhead_ms={overhead_ms}",
         place=part("eager", dilution=chosen, aging=aging),
         seed=options.seed,

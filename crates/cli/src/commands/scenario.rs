@@ -44,6 +44,7 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
         ("oracle", &args.oracle),
         ("replay", &args.replay),
         ("depth", &args.depth),
+        ("refill", &args.refill),
         ("speed", &args.speed),
         ("fit", &args.fit),
         ("warmup", &args.warmup),

@@ -2,7 +2,8 @@
 //!
 //! A pure function of its timestamped inputs. Give it one input (`submit`, `drive_done`, `timer`), then drain
 //! `poll` until it gives nothing, then the next input: both loops, virtual and real, do just that. Because every
-//! action is carried out before the next input, two runs with the same inputs have the same actions.
+//! action is carried out before the next input, two runs with the same inputs have the same actions. After
+//! `choose_last`, `choose` is an input too, the last one of an instant in which a drive got room.
 //!
 //! ```text
 //! submit -> (hazards) plan -> queue -> (drive has room) next -> [bind] -> Action::Start
@@ -66,6 +67,11 @@ pub struct Stack {
     /// has nothing to do then.
     spare: Vec<DriveId>,
     uses_spare_time: bool,
+    /// See [`Stack::choose_last`].
+    chooses_last: bool,
+    /// Drives that choose when everything of this instant is in, and the instant.
+    put_off: Vec<DriveId>,
+    choice: Option<Instant>,
     /// Names of the I/Os of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
     sequence: u64,
@@ -134,11 +140,22 @@ impl Stack {
             plans: Vec::new(),
             held: Vec::new(),
             spare: Vec::new(),
+            chooses_last: false,
+            put_off: Vec::new(),
+            choice: None,
             names: Vec::new(),
             sequence: 0,
             submitted: 0,
             replied: 0,
         }
+    }
+
+    /// Whether a drive that has room waits with its choice until everything else of the instant is in: whoever feeds the
+    /// stack then calls [`Stack::choose`] after the last input of an instant. If not, a drive chooses within the input
+    /// that gave it room, as a host does that must not leave it idle.
+    pub fn choose_last(&mut self, last: bool) {
+        assert!(self.put_off.is_empty(), "drives wait for their choice");
+        self.chooses_last = last;
     }
 
     /// Blocks that clients may address.
@@ -249,6 +266,23 @@ impl Stack {
                 self.pump(now, DriveId(index as u16));
             }
         }
+        self.spend_spare_time(now);
+    }
+
+    /// The instant at which drives wait for [`Stack::choose`]; none if no drive does.
+    #[inline]
+    pub fn next_choice(&self) -> Option<Instant> {
+        self.choice
+    }
+
+    /// Everything else of this instant is in: drives that waited for it start something.
+    pub fn choose(&mut self, now: Instant) {
+        self.choice = None;
+        let mut drives = std::mem::take(&mut self.put_off);
+        for drive in drives.drain(..) {
+            self.start(now, drive);
+        }
+        self.put_off = drives;
         self.spend_spare_time(now);
     }
 
@@ -401,9 +435,29 @@ impl Stack {
 
     /// Lets one drive start something, if it has room and something may start.
     fn pump(&mut self, now: Instant, drive: DriveId) {
-        let idle = !self.queues[drive.index()].busy() && !self.dispatch(now, drive);
-        if idle && self.uses_spare_time {
+        if self.queues[drive.index()].busy() {
+            return;
+        }
+        match self.chooses_last {
+            true => self.put_off(now, drive),
+            false => self.start(now, drive),
+        }
+    }
+
+    /// A drive with room starts something, if something may start.
+    fn start(&mut self, now: Instant, drive: DriveId) {
+        if !self.dispatch(now, drive) && self.uses_spare_time {
             self.spare.push(drive);
+        }
+    }
+
+    /// A drive with room is asked when everything else of this instant is in.
+    fn put_off(&mut self, now: Instant, drive: DriveId) {
+        // It is asked soon enough, whatever its scheduler waits for.
+        self.queues[drive.index()].timer = None;
+        self.choice = Some(now);
+        if !self.put_off.contains(&drive) {
+            self.put_off.push(drive);
         }
     }
 

@@ -8,7 +8,7 @@ use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
 use super::access::{self, Access};
-use super::closed::Loop;
+use super::closed::{Loop, Refill};
 use super::{Synthetic, Workload};
 
 struct Iometer {
@@ -31,7 +31,18 @@ impl Workload for Iometer {
     fn replied(&mut self, now: Instant, _reply: &Reply) {
         self.room.leave(now);
     }
+
+    fn refill(&self) -> Refill {
+        self.room.refill()
+    }
 }
+
+const REFILL: Knob = Knob::choice(
+    "refill",
+    Refill::After.word(),
+    Refill::WORDS,
+    "whether the request that an answer brings comes after or before the drive chooses what it does next",
+);
 
 pub(super) static SPEC: Spec<Synthetic> = Spec {
     name: "iometer",
@@ -40,6 +51,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     source: "Iometer (Intel, 1998): outstanding I/Os, access specification",
     knobs: &[
         Knob::integer("depth", 16, 1..=1_048_576, "requests in flight"),
+        REFILL,
         access::READ_SHARE,
         access::SIZE,
         access::SPAN,
@@ -54,12 +66,13 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let depth = knobs.integer("depth");
+        let refill = knobs.choice("refill").parse()?;
         Ok(Box::new(Synthetic {
             requests: access.left(),
             depth: Some(depth),
             workload: Box::new(Iometer {
                 access,
-                room: Loop::new(depth),
+                room: Loop::new(depth, refill),
             }),
         }))
     },

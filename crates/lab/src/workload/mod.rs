@@ -9,6 +9,8 @@ use nearslot_core::registry::{ConfigError, Env};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
+use self::closed::Refill;
+
 mod access;
 pub mod closed;
 pub mod dependent;
@@ -51,6 +53,11 @@ pub trait Workload: Send {
 
     /// A request was answered.
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}
+
+    /// When a request comes that an answer brings at its own instant.
+    fn refill(&self) -> Refill {
+        Refill::After
+    }
 
     /// A fault of the world that ended the workload early, such as a trace that became unreadable.
     fn failure(&mut self) -> Option<WorkloadError> {
