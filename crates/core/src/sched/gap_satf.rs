@@ -27,11 +27,16 @@
 //! long as writes take in the mean, and a quarter more, since the mean is one of slots near enough to be taken, and would
 //! fall and fall. That is longer when even the best read is dearer than reads were of late, and shorter when it is cheaper, but
 //! only by a fifth of the difference: most of what makes it dear is its distance, which is the same after the write. So
-//! few reads among many writes wait until the arm comes by, as in SATF-EW.
+//! few reads among many writes wait until the arm comes by, as in SATF-EW. For how long writes by themselves may go on while
+//! reads wait is a limit of its own, `write_run_ms`: then the best read goes. It binds only where reads are rarer than that.
+//! The longer it is, the more requests are served, and the longer the few reads wait.
 //!
-//! Once an I/O has waited beyond the age limit, it and all others that have waited half as long go first, in the same order
-//! among themselves as ever, and what came later only into their gaps. So no class starves the other; and where many wait
-//! long, they are still served in good order: the oldest one by one would come in none, and all would wait longer.
+//! Once an I/O has waited for half the age limit, it is the turn of all that wait then: they go before what comes
+//! later, in the same order among themselves as ever, and what comes later only into their gaps. So no class starves the
+//! other; and where many wait long, they are still served in good order: the oldest one by one would come in none,
+//! and all would wait longer. Who comes during a turn waits for its end, and goes with the next one at the latest. So as
+//! long as serving all that wait takes no longer than half the limit, and writes find free slots, nothing waits beyond the
+//! limit; and if it takes longer, nothing waits longer than two such turns.
 //!
 //! That a write should be priced against the next read is left open in Zhang, Yu, Krishnamurthy and Wang, FAST 2002; the
 //! gaps are those of Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search for a slot that stops at what a
@@ -123,11 +128,18 @@ fn nanoseconds(time: Duration) -> i64 {
 }
 
 struct GapSatf {
-    age_limit: Duration,
+    /// Half the age limit.
+    turn_after: Duration,
+    /// How long writes by themselves may go on while reads wait.
+    write_run: Duration,
     waiting: Waiting,
     by_age: Sorted<Elder>,
+    /// Behind all that have come so far.
+    next: u64,
     /// Whose turn it is: what came before this one.
     turn: u64,
+    /// When writes began to go by themselves while reads wait.
+    run_since: Option<Instant>,
     /// The read that goes next, fixed before writes are inserted.
     planned: Option<Candidate>,
     /// What a write takes from its start to its end.
@@ -139,17 +151,20 @@ struct GapSatf {
 impl GapSatf {
     fn new(knobs: &Knobs) -> GapSatf {
         GapSatf {
-            age_limit: knobs.duration_ms("age_limit_ms"),
+            turn_after: Duration(knobs.duration_ms("age_limit_ms").0 / 2),
+            write_run: knobs.duration_ms("write_run_ms"),
             waiting: Waiting::default(),
             by_age: Sorted::default(),
+            next: 0,
             turn: EVERYONE,
+            run_since: None,
             planned: None,
             of_write: Mean::default(),
             of_read: Mean::default(),
         }
     }
 
-    /// Lets those go first that have waited for half the limit, once one has waited beyond it, until all of them are gone.
+    /// Makes it the turn of all that wait, once one has waited for half the limit, until all of them are gone.
     fn take_turns(&mut self, now: Instant) {
         let read = self.by_age.first();
         let read = read.map(|elder| (elder.sequence, elder.arrived));
@@ -161,14 +176,8 @@ impl GapSatf {
         if first >= self.turn {
             self.turn = EVERYONE;
         }
-        if self.turn == EVERYONE && arrived + self.age_limit <= now {
-            let old = |arrived: Instant| arrived + Duration(self.age_limit.0 / 2) <= now;
-            let reads = self.by_age.iter().take_while(|elder| old(elder.arrived));
-            let writes = self.waiting.open().iter();
-            let writes = writes.take_while(|open| old(open.arrived));
-            let reads = reads.map(|elder| elder.sequence);
-            let last = reads.chain(writes.map(|open| open.sequence)).max();
-            self.turn = 1 + last.expect("one waits too long");
+        if self.turn == EVERYONE && arrived + self.turn_after <= now {
+            self.turn = self.next;
         }
     }
 
@@ -206,14 +215,16 @@ impl GapSatf {
         let relief = self.relieve(view, &pressure, price);
         relief.or_else(|| {
             self.of_read.learn(price);
+            self.run_since = None;
             let read = self.waiting.fixed.remove(best.cursor);
             Some(self.go_on(view, read))
         })
     }
 
-    /// A write by itself, if they press and it does not take too long.
+    /// A write by itself, if they press, have not gone on for too long, and it does not take too long.
     fn relieve(&mut self, view: &View<'_>, pressure: &Pressure, price: i64) -> Option<Next> {
-        if pressure.squared < RELIEF * pressure.of {
+        let too_long = |since| since + self.write_run <= view.now;
+        if pressure.squared < RELIEF * pressure.of || self.run_since.is_some_and(too_long) {
             return None;
         }
         let excess = price - self.of_read.or(price);
@@ -222,7 +233,11 @@ impl GapSatf {
         let before = view.now + Duration(u64::try_from(most).ok()?);
         let landing = self.waiting.landing(view, before)?;
         let takes = Self::takes(view, landing);
-        (takes < most).then(|| self.place(landing, takes))
+        if takes >= most {
+            return None;
+        }
+        self.run_since.get_or_insert(view.now);
+        Some(self.place(landing, takes))
     }
 
     /// What a write there takes.
@@ -255,6 +270,7 @@ impl GapSatf {
 impl Scheduler for GapSatf {
     fn insert(&mut self, _now: Instant, io: &Io) {
         self.waiting.insert(io);
+        self.next = self.next.max(io.sequence + 1);
         if !io.open {
             self.by_age.insert(Elder {
                 sequence: io.sequence,
@@ -301,11 +317,21 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     aliases: &[],
     summary: "SATF that counts the wait before a read the less, the harder eager writes press that could fill it",
     source: "ours, after Zhang, Yu, Krishnamurthy and Wang, FAST 2002, and Lumb and others, OSDI 2000",
-    knobs: &[Knob::integer(
-        "age_limit_ms",
-        5_000,
-        1..=3_600_000,
-        "milliseconds after which an I/O, with those half as old, goes before all others",
-    )],
+    knobs: &[
+        Knob::integer(
+            "age_limit_ms",
+            5_000,
+            1..=3_600_000,
+            "milliseconds that no I/O waits beyond if serving all that wait takes less than half of it: after that half \
+             they go before what comes later",
+        ),
+        Knob::integer(
+            "write_run_ms",
+            20,
+            0..=3_600_000,
+            "milliseconds for which writes by themselves may go on while reads wait: more serves more requests, less lets \
+             the few reads among many writes wait less",
+        ),
+    ],
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };

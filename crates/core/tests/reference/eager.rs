@@ -18,7 +18,7 @@ use crate::support::{Ask, DISK, Rig, blueprint, oracle, scheduler};
 use crate::twin::{Definition, Queue, compare_eager, steps};
 
 /// Where the reads and the writes of a queue stand in it.
-fn parts(queue: &Queue) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn parts(queue: &Queue) -> (Vec<usize>, Vec<usize>) {
     (0..queue.len()).partition(|index| !queue[*index].open)
 }
 
@@ -30,7 +30,7 @@ fn oldest(queue: &Queue, among: &[usize]) -> Option<usize> {
 }
 
 /// Positioning time of the nearest and which it is.
-fn satf(queue: &Queue, reads: &[usize], view: &View<'_>) -> Option<(Duration, usize)> {
+pub(crate) fn satf(queue: &Queue, reads: &[usize], view: &View<'_>) -> Option<(Duration, usize)> {
     let price = |index: &usize| {
         let io = &queue[*index];
         let time = view.oracle.position(view.now, io.op, &io.place);
@@ -55,7 +55,7 @@ fn bands(view: &View<'_>) -> Vec<u32> {
 }
 
 /// The nearest free slot in a direction that is kept as long as something is free farther on.
-fn sweep(upward: &mut bool, view: &View<'_>) -> Option<Landing> {
+pub(crate) fn sweep(upward: &mut bool, view: &View<'_>) -> Option<Landing> {
     let here = band(view, view.oracle.head());
     let bands = bands(view);
     let above = bands.iter().any(|band| *band > here);
@@ -77,8 +77,8 @@ fn place(queue: &Queue, index: usize, landing: Landing) -> Result<usize, Next> {
     Err(Next::Place(queue[index].id, landing.slot))
 }
 
-struct SatfEw {
-    upward: bool,
+pub(crate) struct SatfEw {
+    pub(crate) upward: bool,
 }
 
 impl Definition for SatfEw {
@@ -115,9 +115,9 @@ impl Definition for ReadFirst {
     }
 }
 
-struct WriteFirst {
-    upward: bool,
-    age_limit: Option<Duration>,
+pub(crate) struct WriteFirst {
+    pub(crate) upward: bool,
+    pub(crate) age_limit: Option<Duration>,
 }
 
 impl Definition for WriteFirst {
@@ -140,13 +140,13 @@ impl Definition for WriteFirst {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Order {
+pub(crate) enum Order {
     Satf,
     Scan,
     Hybrid,
 }
 
-struct FreeBw {
+pub(crate) struct FreeBw {
     order: Order,
     upward: bool,
     scan_upward: bool,
@@ -155,7 +155,7 @@ struct FreeBw {
 }
 
 impl FreeBw {
-    fn new(order: Order) -> FreeBw {
+    pub(crate) fn new(order: Order) -> FreeBw {
         FreeBw {
             order,
             upward: true,
@@ -253,24 +253,29 @@ fn takes(view: &View<'_>, landing: &Landing) -> i64 {
     write.end.since(view.now).0 as i64
 }
 
-struct GapSatf {
+pub(crate) struct GapSatf {
     age_limit: Duration,
+    write_run: Duration,
     upward: bool,
     planned: Option<IoId>,
-    /// By sequence, those that go before all others since one of them had waited too long.
+    /// By sequence, those that go before all others since one of them had waited for half the limit.
     turn: Vec<u64>,
+    /// When writes began to go by themselves while a read waits.
+    run_since: Option<Instant>,
     /// Means of what writes take, and of the prices of reads.
     of_write: Option<i64>,
     of_read: Option<i64>,
 }
 
 impl GapSatf {
-    fn new(age_limit: Duration) -> GapSatf {
+    pub(crate) fn new(age_limit_ms: u64, write_run_ms: u64) -> GapSatf {
         GapSatf {
-            age_limit,
+            age_limit: Duration::from_ms(age_limit_ms),
+            write_run: Duration::from_ms(write_run_ms),
             upward: true,
             planned: None,
             turn: Vec::new(),
+            run_since: None,
             of_write: None,
             of_read: None,
         }
@@ -332,10 +337,9 @@ impl Definition for GapSatf {
         }
         let waits = |sequence: &u64| queue.iter().any(|io| io.sequence == *sequence);
         self.turn.retain(waits);
-        let waited = |io: &&Io, limit: Duration| io.arrived + limit <= view.now;
-        if self.turn.is_empty() && queue.iter().any(|io| waited(&io, self.age_limit)) {
-            let old = |io: &&Io| waited(io, Duration(self.age_limit.0 / 2));
-            self.turn = queue.iter().filter(old).map(|io| io.sequence).collect();
+        let half = Duration(self.age_limit.0 / 2);
+        if self.turn.is_empty() && queue.iter().any(|io| io.arrived + half <= view.now) {
+            self.turn = queue.iter().map(|io| io.sequence).collect();
         }
         let goes =
             |index: &usize| self.turn.is_empty() || self.turn.contains(&queue[*index].sequence);
@@ -357,17 +361,21 @@ impl Definition for GapSatf {
         // If writes press, one may take as long as usual, and a fifth of what this read is dearer than usual; and a quarter more.
         let usual = self.of_write.unwrap_or(price) + (price - self.of_read.unwrap_or(price)) / 5;
         let most = usual * 5 / 4;
+        let run = self.run_since.map(|since| view.now.since(since));
         if let Some(write) = write
             && pressing * pressing >= 2 * all
             && most >= 0
+            && run.is_none_or(|run| run < self.write_run)
         {
             let landing = sweep(&mut self.upward, view).expect("half are free");
             let takes = takes(view, &landing);
             if takes < most {
+                self.run_since.get_or_insert(view.now);
                 return self.place(queue, view, write, landing);
             }
         }
         GapSatf::learn(&mut self.of_read, price);
+        self.run_since = None;
         self.go_on(queue, view, best, write)
     }
 }
@@ -428,43 +436,45 @@ impl Scheduler for Punctual {
 #[test]
 fn a_write_never_delays_the_read_that_it_precedes() {
     for part in ["FreeBW-SATF", "FreeBW-SCAN", "FreeBW-Hybrid"] {
-        let blueprint = blueprint(DISK);
-        let gaps = Arc::new(AtomicU32::new(0));
-        let punctual = Punctual {
-            inner: scheduler(part, &*blueprint),
-            reads: Vec::new(),
-            promised: Vec::new(),
-            inserted: 0,
-            gaps: Arc::clone(&gaps),
-        };
-        let mut rig = Rig::new(
-            Box::new(punctual),
-            oracle("exact", &*blueprint),
-            &*blueprint,
-        );
-        let mut rng = Rng::stream(1, part);
-        for _ in 0..200 {
-            for _ in 0..20 {
-                let (at, read) = (rng.below(1_599) * 8, rng.chance(0.5));
-                let op = if read { Op::Read } else { Op::Write };
-                let ask = Ask {
-                    op,
-                    at,
-                    len: 8,
-                    priority: 0,
-                };
-                match read {
-                    true => rig.insert(ask, Duration::ZERO),
-                    false => rig.insert_open(at, Duration::ZERO),
-                };
-            }
-            while rig.serve(Duration::ZERO).is_some() {}
-        }
-        assert!(
-            gaps.load(Ordering::Relaxed) > 200,
-            "{part}: {gaps:?} gaps were used"
-        );
+        let gaps = check_gaps(part);
+        assert!(gaps > 200, "{part}: {gaps} gaps were used");
     }
+}
+
+/// Lets a scheduler serve bursts and watches that no write delays a read. Gives the gaps that took writes.
+pub(crate) fn check_gaps(part: &str) -> u32 {
+    let blueprint = blueprint(DISK);
+    let gaps = Arc::new(AtomicU32::new(0));
+    let punctual = Punctual {
+        inner: scheduler(part, &*blueprint),
+        reads: Vec::new(),
+        promised: Vec::new(),
+        inserted: 0,
+        gaps: Arc::clone(&gaps),
+    };
+    let mut rig = Rig::new(
+        Box::new(punctual),
+        oracle("exact", &*blueprint),
+        &*blueprint,
+    );
+    let mut rng = Rng::stream(1, part);
+    for _ in 0..200 {
+        for _ in 0..20 {
+            let (at, read) = (rng.below(1_599) * 8, rng.chance(0.5));
+            let ask = Ask {
+                op: Op::Read,
+                at,
+                len: 8,
+                priority: 0,
+            };
+            match read {
+                true => rig.insert(ask, Duration::ZERO),
+                false => rig.insert_open(at, Duration::ZERO),
+            };
+        }
+        while rig.serve(Duration::ZERO).is_some() {}
+    }
+    gaps.load(Ordering::Relaxed)
 }
 
 fn sight() -> impl Strategy<Value = &'static str> {
@@ -497,14 +507,19 @@ proptest! {
     }
 
     #[test]
-    fn gap_satf(steps in steps(), sight in sight(), age_limit_ms in prop_oneof![Just(60_000u64), 1..2_000u64]) {
-        let part = format!("gap_satf:age_limit_ms={age_limit_ms}");
-        compare_eager(&part, sight, &steps, || GapSatf::new(Duration::from_ms(age_limit_ms)));
+    fn gap_satf(
+        steps in steps(),
+        sight in sight(),
+        age_limit_ms in prop_oneof![Just(60_000u64), 1..2_000u64],
+        write_run_ms in prop_oneof![Just(3_600_000u64), 0..100u64],
+    ) {
+        let part = format!("gap_satf:age_limit_ms={age_limit_ms}:write_run_ms={write_run_ms}");
+        compare_eager(&part, sight, &steps, || GapSatf::new(age_limit_ms, write_run_ms));
     }
 
     #[test]
     fn gap_satf_over_noise(steps in steps()) {
-        compare_eager("gap_satf", "noisy:sigma_us=300", &steps, || GapSatf::new(Duration::from_ms(5_000)));
+        compare_eager("gap_satf", "noisy:sigma_us=300", &steps, || GapSatf::new(5_000, 20));
     }
 
     #[test]

@@ -8,5 +8,8 @@ mod by_block;
 mod by_position;
 mod deadline;
 mod eager;
+mod faults;
 mod hdd;
+mod overhead;
 mod twin;
+mod waits;

@@ -148,9 +148,11 @@ fn compare_all<D: Definition + 'static>(
         };
         let sight = oracle(sight, &*blueprint);
         let mut rig = Rig::new(Box::new(pair), sight, &*blueprint);
+        let (mut came, mut withdrawn) = (0, 0);
         for step in steps {
             match step {
                 Step::Arrive(asks) => asks.iter().for_each(|ask| {
+                    came += 1;
                     let late = Duration::from_us(ask.at % 3);
                     match eager && ask.op == Op::Write {
                         true => rig.insert_open(ask.at, late),
@@ -161,11 +163,13 @@ fn compare_all<D: Definition + 'static>(
                     rig.serve(Duration::ZERO);
                 }),
                 Step::Withdraw(count) => (0..*count).for_each(|_| {
-                    rig.withdraw();
+                    withdrawn += usize::from(rig.withdraw().is_some());
                 }),
                 Step::Pause(ms) => rig.now += Duration::from_ms(*ms),
             }
         }
+        // Writes that are left too, one by one: alone they show the sweep.
         while rig.serve(Duration::ZERO).is_some() {}
+        assert_eq!(rig.served.len() + withdrawn, came, "something was left");
     }
 }
