@@ -17,6 +17,7 @@ from .inspection import Inspection
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
 from .results import (
+    Demand,
     Difference,
     FreeSpace,
     Gaps,
@@ -41,6 +42,7 @@ from .sweeping import RayExecutor, Swept, sweep
 __all__ = [
     "CheckError",
     "ConfigError",
+    "Demand",
     "Difference",
     "FreeSpace",
     "Gaps",

@@ -40,12 +40,15 @@ def inspect(
     limit: int | None,
     drive: str | None,
 ) -> str: ...
+def check_grid(toml: str, *, directory: str, vary: Sequence[tuple[str, Sequence[str]]]) -> None: ...
 def simulate(
     toml: str,
     *,
     directory: str,
     vary: Sequence[tuple[str, Sequence[str]]],
     baseline: str | None,
+    overload: str,
+    piece: bool,
     reading: _Reading,
     jobs: int | None,
     series: bool,

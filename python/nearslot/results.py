@@ -43,17 +43,44 @@ class Times:
     """A distribution of times in milliseconds.
 
     Attributes:
+        p95: None, as the other percentiles, where fewer than five requests are expected beyond it.
         ci95: 95 % confidence interval of the mean, low and high; None when there are too few
-            requests to tell.
+            requests to tell, or the queue grew.
+        p99_ci95: The same of the 99th percentile, and `p999_ci95` of the 99.9th; told of response
+            times.
     """
 
     mean: float
     p50: float
-    p95: float
-    p99: float
-    p999: float
+    p95: float | None
+    p99: float | None
+    p999: float | None
     max: float
     ci95: tuple[float, float] | None
+    p99_ci95: tuple[float, float] | None
+    p999_ci95: tuple[float, float] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What an open load asks for, and about what the drives can do, found out before the run.
+
+    Attributes:
+        offered_rps: Requests that come per second, over the whole load; `offered_mb_s` is what they
+            are about.
+        busiest_rps: The same in the busiest tenth of the load.
+        ability_rps: Requests per second that the drives answer under constant pressure, estimated
+            from a sample.
+        load_factor: What is offered over what can be done; above 1 the queue grows.
+    """
+
+    offered_rps: float
+    offered_mb_s: float
+    busiest_rps: float
+    busiest_mb_s: float
+    ability_rps: float
+    ability_mb_s: float
+    load_factor: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +208,9 @@ class Run:
         recovery: What coming back would cost if the power went at the end of the run; None if
             nothing is to be read, or the volume would not come back, as its map is in memory alone
             or not yet safe as a whole.
+        demand: What the load asks for and what can be done; None where requests wait for answers.
+        queue_growth_rps: By how many requests a second the queue grew; None if it did not grow all
+            the time. Where it grew, response times tell how long the load is.
         simulated_in_s: Wall-clock time of the simulation; the one value that does not repeat.
         series: What plots need; None if it was not asked for.
     """
@@ -215,6 +245,8 @@ class Run:
     queue_mean: float
     queue_max: int
     recovery: Recovery | None
+    demand: Demand | None
+    queue_growth_rps: float | None
     simulated_in_s: float
     series: Series | None = None
 
@@ -238,15 +270,15 @@ class Difference:
     """How a mean response time differs from another one under the same load.
 
     Attributes:
-        ms: This mean less the other.
+        ms: This mean less the other; None where a queue grew.
         ci95_ms: 95 % confidence interval by paired batch means; None with too few requests to tell.
         word: What that says of this run: ``equal`` has the same mean in every batch, ``undecided``
             an interval that contains 0.
     """
 
-    ms: float
+    ms: float | None
     ci95_ms: tuple[float, float] | None
-    word: Literal["faster", "slower", "equal", "undecided", "too few requests"]
+    word: Literal["faster", "slower", "equal", "undecided", "too few requests", "overloaded"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +289,7 @@ class Rank:
         run: Index into the runs.
         place: From 1; runs with the same mean share a place.
         choice: What distinguishes what answers, such as ``sched=satf``.
-        ratio_to_best: Its mean response time over that of the best.
+        ratio_to_best: Its mean response time over that of the best; None where a queue grew.
         against_baseline: None for the baseline, or if that was not finished.
         against_best: None for the best.
     """
@@ -266,7 +298,7 @@ class Rank:
     place: int
     choice: str
     response_ms_mean: float
-    ratio_to_best: float
+    ratio_to_best: float | None
     against_baseline: Difference | None
     against_best: Difference | None
 

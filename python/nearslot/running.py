@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -63,6 +64,7 @@ def run(
     requests: bool = False,
     commands: bool = False,
     series: bool = True,
+    overload: Literal["stop", "run"] = "stop",
     reading: Reading | None = None,
 ) -> Outcome:
     """Runs one scenario.
@@ -72,11 +74,13 @@ def run(
         requests: Keep a row per request (`Results.requests`).
         commands: Keep a row per command of a drive (`Results.commands`).
         series: Keep what plots need.
+        overload: What is done about a long open load that offers clearly more than the drives can
+            do: ``"stop"`` refuses it before it is simulated.
         reading: How the trace's files are read, where they leave it open.
 
     Raises:
         ConfigError: The scenario is wrong.
-        InputError: The trace cannot be read, or does not fit the drive.
+        InputError: The trace cannot be read, does not fit the drive, or offers more than it can do.
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; it has what was measured until then.
     """
@@ -84,6 +88,7 @@ def run(
         scenario_of(load),
         {},
         baseline=None,
+        overload=overload,
         reading=reading,
         jobs=None,
         series=series,
@@ -102,6 +107,7 @@ def compare(
     requests: bool = False,
     commands: bool = False,
     series: bool = True,
+    overload: Literal["stop", "run"] = "stop",
     reading: Reading | None = None,
 ) -> Results:
     """Runs every combination of some settings, in parallel, and ranks what has the same load.
@@ -118,11 +124,13 @@ def compare(
         requests: Keep a row per request of every run (`Results.requests`).
         commands: Keep a row per command of a drive, of every run (`Results.commands`).
         series: Keep what plots need.
+        overload: What is done about a long open load that offers clearly more than the drives can
+            do: ``"stop"`` refuses it before it is simulated.
         reading: How the trace's files are read, where they leave it open.
 
     Raises:
         ConfigError: The scenario, a key or a value is wrong.
-        InputError: The trace cannot be read, or does not fit the drive.
+        InputError: The trace cannot be read, does not fit the drive, or offers more than it can do.
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; it has the runs that were finished.
     """
@@ -130,6 +138,7 @@ def compare(
         scenario_of(load),
         vary_of(load, vary),
         baseline=baseline,
+        overload=overload,
         reading=reading,
         jobs=jobs,
         series=series,
@@ -169,6 +178,7 @@ def _simulate(
     vary: Mapping[str, Iterable[object]],
     *,
     baseline: str | None,
+    overload: str,
     reading: Reading | None,
     jobs: int | None,
     series: bool,
@@ -180,6 +190,8 @@ def _simulate(
         directory="",
         vary=[(key, vary_words(key, values)) for key, values in vary.items()],
         baseline=baseline,
+        overload=overload,
+        piece=False,
         reading=reading or Reading(),
         jobs=jobs,
         series=series,

@@ -243,6 +243,7 @@ class _Grid:
             for one in several:
                 if several.count(one) > 1:
                     raise config_error(f"vary {key}", one, "each value once")
+        _native.check_grid(scenario.to_toml(), directory="", vary=words)
         placements = {scenario.place, *dict(words).get("place", [])}
         return cls(
             toml=scenario.to_toml(),
@@ -356,6 +357,9 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
             directory="",
             vary=task.vary,
             baseline=None,
+            # A sweep is done to its end, whatever some of its runs are like.
+            overload="run",
+            piece=True,
             reading=task.reading,
             jobs=1,
             series=False,

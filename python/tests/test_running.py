@@ -100,6 +100,13 @@ def test_a_baseline_is_held_against(synthetic: Scenario) -> None:
         nearslot.compare(synthetic, vary=vary, baseline="clook")
 
 
+def test_a_setting_without_effect_is_refused(trace: Path) -> None:
+    with pytest.raises(ConfigError, match=r"depth = 1 \(allowed: with replay = closed"):
+        nearslot.compare(trace, vary={"sched": ["look", "satf"], "depth": [1, 8, 64]})
+    with pytest.raises(ConfigError, match=r"speed = 2 "):
+        nearslot.run(Scenario(trace=trace, replay="closed", speed=2.0))
+
+
 def test_jobs_change_nothing(synthetic: Scenario) -> None:
     vary = {"sched": ["fcfs", "look", "satf"]}
     one, two = (nearslot.compare(synthetic, vary=vary, jobs=jobs) for jobs in (1, 2))

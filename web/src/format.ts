@@ -59,7 +59,8 @@ export function bytes(amount: number): string {
 }
 
 /** How many times the best. */
-export function ratio(value: number): string {
+export function ratio(value: number | null): string {
+  if (value === null) return NONE;
   return `${grouped(value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2))}×`;
 }
 

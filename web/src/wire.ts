@@ -97,11 +97,23 @@ const interval: Parser<[number, number]> = (value, path) => {
 const times = object({
   mean: number,
   p50: number,
-  p95: number,
-  p99: number,
-  p999: number,
+  p95: nullable(number),
+  p99: nullable(number),
+  p999: nullable(number),
   max: number,
   ci95: nullable(interval),
+  p99_ci95: nullable(interval),
+  p999_ci95: nullable(interval),
+});
+
+const demand = object({
+  offered_rps: number,
+  offered_mb_s: number,
+  busiest_rps: number,
+  busiest_mb_s: number,
+  ability_rps: number,
+  ability_mb_s: number,
+  load_factor: number,
 });
 
 const recovery = object({
@@ -209,6 +221,8 @@ const runShape = object({
   queue_mean: number,
   queue_max: count,
   recovery: nullable(recovery),
+  demand: nullable(demand),
+  queue_growth_rps: nullable(number),
   simulated_in_s: number,
   series: nullable(series),
 });
@@ -217,10 +231,10 @@ const runShape = object({
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
   runShape(isObject(value) && !Object.hasOwn(value, "series") ? { ...value, series: null } : value, path);
 
-const word = oneOf("faster", "slower", "equal", "undecided", "too few requests");
+const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded");
 
 const difference = object({
-  ms: number,
+  ms: nullable(number),
   ci95_ms: nullable(interval),
   word,
 });
@@ -230,7 +244,7 @@ const rank = object({
   place: count,
   choice: text,
   response_ms_mean: number,
-  ratio_to_best: number,
+  ratio_to_best: nullable(number),
   against_baseline: nullable(difference),
   against_best: nullable(difference),
 });

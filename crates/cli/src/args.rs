@@ -200,6 +200,10 @@ pub(crate) struct ScenarioArgs {
     /// What is done about addresses beyond the drive: none (an error), wrap, scale, truncate [default: none]
     #[arg(long, value_name = "HOW")]
     pub(crate) fit: Option<String>,
+    /// What is done about a long open load that offers clearly more than the drives can do: stop (before it is simulated), run
+    /// [default: stop]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) overload: Option<String>,
     /// Requests cut off the front: auto, a number, or a share such as 5% [default: auto]
     #[arg(long, value_name = "CUT")]
     pub(crate) warmup: Option<String>,

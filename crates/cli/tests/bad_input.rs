@@ -296,3 +296,116 @@ fn usage_mistakes_exit_with_2() {
         &["docx", "parquet"],
     );
 }
+
+/// Three million requests at many times what the drive can do: said before any of them is simulated.
+#[test]
+fn a_long_overload_is_refused_before_it_is_simulated() {
+    let words = [
+        "run",
+        "--workload",
+        "poisson:rate_rps=4000:requests=3000000",
+        "--drive",
+        "hp-c2247a",
+    ];
+    let told = [
+        "the load offers",
+        "what the drives can do",
+        "the queue grows by about",
+        "Nothing was simulated",
+        "--overload run",
+    ];
+    refused(&nearslot(&words), 3, &told);
+    let short = [
+        "run",
+        "--workload",
+        "poisson:rate_rps=4000:requests=3000",
+        "--drive",
+        "hp-c2247a",
+    ];
+    let output = nearslot(&short);
+    assert!(output.status.success(), "{}", common::told(&output));
+    // On standard error at once, and in the results.
+    for text in [common::told(&output), given(&output)] {
+        assert!(text.contains("the load offers"), "{text}");
+    }
+    refused(
+        &nearslot(&["run", "--workload", "poisson", "--overload", "walk"]),
+        2,
+        &["walk", "stop, run"],
+    );
+}
+
+#[test]
+fn an_option_without_effect_is_refused() {
+    let desk = Desk::new();
+    let path = desk.trace(50);
+    let trace = word(&path);
+    let scenario = desk.file(
+        "closed.toml",
+        format!("[trace]\nfiles = ['{trace}']\nreplay = 'closed'\nspeed = 2.0\n"),
+    );
+    let cases: [(&[&str], i32, &[&str]); 7] = [
+        (
+            &["run", trace, "--depth", "8"],
+            2,
+            &["depth = 8", "replay = closed"],
+        ),
+        (
+            &["compare", trace, "--vary", "depth=1,8"],
+            2,
+            &["depth = 1", "replay = closed"],
+        ),
+        (
+            &["run", trace, "--replay", "closed", "--speed", "2"],
+            2,
+            &["speed = 2", "open or dependent"],
+        ),
+        (
+            &["run", word(&scenario)],
+            3,
+            &["closed.toml", "speed = 2", "open or dependent"],
+        ),
+        (
+            &["compare", trace, "--vary", "service_guess_us=1,2"],
+            2,
+            &["service_guess_us = 1", "dependent"],
+        ),
+        (
+            &["run", trace, "--oracle", "noisy"],
+            2,
+            &["oracle = noisy", "fcfs"],
+        ),
+        (
+            &["run", "--workload", "iometer", "--limit", "10"],
+            2,
+            &["--limit", "iometer"],
+        ),
+    ];
+    for (words, code, told) in cases {
+        refused(&nearslot(words), code, told);
+    }
+}
+
+#[test]
+fn a_baseline_that_is_no_choice_of_the_grid_is_refused() {
+    let desk = Desk::new();
+    let path = desk.trace(50);
+    let compare = |sched, baseline| {
+        let words = [
+            "compare",
+            word(&path),
+            "--sched",
+            sched,
+            "--baseline",
+            baseline,
+        ];
+        nearslot(&words)
+    };
+    let told = ["baseline = look", "sched=fcfs, sched=satf"];
+    refused(&compare("fcfs,satf", "look"), 2, &told);
+    refused(
+        &compare("fcfs", "fcfs"),
+        2,
+        &["baseline = fcfs", "one choice"],
+    );
+}

@@ -74,6 +74,11 @@ impl Histogram {
         self.max
     }
 
+    /// How many were no longer than this, as far as steps tell them apart.
+    pub fn at_most(&self, duration: Duration) -> u64 {
+        self.counts[..=bucket(duration.0)].iter().sum()
+    }
+
     /// Adds all that another histogram counted.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
@@ -147,6 +152,16 @@ mod tests {
             let found = histogram.quantile(rank).0 as f64 / 1_000.0;
             assert!(found >= us && found <= us * 1.004, "{rank}: {found}");
         }
+    }
+
+    #[test]
+    fn a_quantile_has_its_share_at_or_below_it() {
+        let mut histogram = Histogram::default();
+        (1..=10_000).for_each(|us| histogram.record(Duration::from_us(us)));
+        let at_most = histogram.at_most(histogram.quantile(0.99));
+        assert!((9_900..=9_940).contains(&at_most), "{at_most}");
+        assert_eq!(histogram.at_most(Duration(u64::MAX)), 10_000);
+        assert_eq!(histogram.at_most(Duration::ZERO), 0);
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use std::str::FromStr;
 
+use nearslot_core::config::PartConfig;
 use nearslot_core::registry::ConfigError;
 
-use crate::keys::{Role, role};
+use crate::keys::{KEYS, Role, role};
 use crate::outcome::Varied;
 use crate::scenario::Scenario;
 
@@ -165,6 +166,68 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     Ok(points)
 }
 
+/// Checks that every setting has an effect. A key that is varied must be read by every run, for it is in every run's label; one
+/// that is given once for all must be read by one run at least. An oracle must be asked by one run at least.
+///
+/// # Errors
+/// The first setting without effect, with what it needs.
+pub fn check_effects(base: &Scenario, points: &[Point]) -> Result<(), ConfigError> {
+    for key in KEYS {
+        let varied = |point: &Point| point.settings.iter().any(|(varied, _)| varied == key.name);
+        for point in points.iter().filter(|point| varied(point)) {
+            if let Some((value, allowed)) = point.scenario.unread(key) {
+                return Err(ConfigError::value(key.name, &value, &allowed));
+            }
+        }
+        let unread = |point: &Point| point.scenario.unread(key).is_some();
+        if points.iter().all(unread)
+            && let Some((value, allowed)) = base
+                .unread(key)
+                .or_else(|| points.first()?.scenario.unread(key))
+        {
+            return Err(ConfigError::value(key.name, &value, &allowed));
+        }
+    }
+    check_oracle(points)
+}
+
+/// Schedulers that never ask what a place would cost. A test holds the list against what they do.
+pub const BLIND: [&str; 8] = [
+    "fcfs",
+    "sstf",
+    "scan",
+    "cscan",
+    "look",
+    "clook",
+    "vscan",
+    "mq-deadline",
+];
+/// Placements that never ask it either.
+const BLIND_PLACES: [&str; 2] = ["linear", "stripe"];
+
+/// An oracle other than the default makes a difference only where somebody asks it.
+fn check_oracle(points: &[Point]) -> Result<(), ConfigError> {
+    let asks = |point: &Point| {
+        let Scenario { sched, place, .. } = &point.scenario;
+        !BLIND.contains(&sched.name.as_str()) || !BLIND_PLACES.contains(&place.name.as_str())
+    };
+    let set = |point: &&Point| point.scenario.oracle != PartConfig::named("exact");
+    match points.iter().find(set) {
+        Some(point) if !points.iter().any(asks) => {
+            let sched = &point.scenario.sched;
+            let allowed = format!(
+                "left out where no scheduler or placement asks an oracle, as under {sched}"
+            );
+            Err(ConfigError::value(
+                "oracle",
+                &point.scenario.oracle.to_string(),
+                &allowed,
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check(vary: &[Vary]) -> Result<(), ConfigError> {
     let mut runs = 1_usize;
     for (index, Vary { key, values }) in vary.iter().enumerate() {
@@ -275,6 +338,67 @@ mod tests {
         let loads = grid(&["depth=1,8"]);
         assert_eq!(baseline(&loads, None), Ok(None));
         assert!(baseline(&loads, Some("fcfs")).is_err());
+    }
+
+    fn effects(given: &[(&str, &str)], vary: &[&str]) -> Result<(), String> {
+        let mut base = base();
+        for (key, value) in given {
+            base.set(key, value).unwrap();
+        }
+        let vary: Vec<Vary> = vary.iter().map(|word| word.parse().unwrap()).collect();
+        let points = points(&base, &vary).unwrap();
+        check_effects(&base, &points).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn no_setting_is_without_effect() {
+        let depth = effects(&[("depth", "8")], &[]).unwrap_err();
+        assert_eq!(
+            depth,
+            "depth = 8 (allowed: with replay = closed; here replay = open)"
+        );
+        let varied = effects(&[], &["sched=look,satf", "depth=1,8"]).unwrap_err();
+        assert!(
+            varied.starts_with("depth = 1 (allowed: with replay = closed"),
+            "{varied}"
+        );
+        let speed = effects(&[("replay", "closed"), ("speed", "2")], &[]).unwrap_err();
+        assert!(
+            speed.contains("replay = open or dependent; here replay = closed"),
+            "{speed}"
+        );
+        let guess = effects(&[("service_guess_us", "90")], &["speed=1,2"]).unwrap_err();
+        assert!(guess.contains("replay = dependent"), "{guess}");
+        // One given for all is read by some; one that is varied must be read by each, for it is in each label.
+        assert_eq!(effects(&[("depth", "8")], &["replay=open,closed"]), Ok(()));
+        let label = effects(&[], &["replay=closed,open", "depth=1,8"]).unwrap_err();
+        assert!(label.contains("here replay = open"), "{label}");
+        assert_eq!(
+            effects(
+                &[
+                    ("replay", "dependent"),
+                    ("speed", "2"),
+                    ("service_guess_us", "9")
+                ],
+                &[]
+            ),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn an_oracle_that_nobody_asks_is_refused() {
+        let told = effects(&[("oracle", "noisy")], &["sched=fcfs,look"]).unwrap_err();
+        assert!(told.contains("oracle = noisy (allowed: left out"), "{told}");
+        assert!(effects(&[], &["oracle=exact,distance"]).is_err());
+        assert_eq!(
+            effects(&[("oracle", "noisy")], &["sched=fcfs,satf"]),
+            Ok(())
+        );
+        assert_eq!(
+            effects(&[("oracle", "noisy"), ("place", "mirror")], &[]),
+            Ok(())
+        );
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The keys of a scenario, in one table: where each stands, whether it is part of the load or a choice, and which replay
-//! modes read it.
+//! modes read it. A key that no run reads is an error, not a setting without effect.
 //!
 //! A *load* is what asks: which requests come, and when. A *choice* is what answers: scheduler, oracle, placement, drive.
 //! Only runs under one load are ranked against each other, for under another load the times differ whoever serves.
 //! A knob (`sched.fifo_batch`, `workload.depth`) is of its part; a bare key beside a synthetic workload is a knob of it.
 
 use serde::{Deserialize, Serialize};
+
+use crate::scenario::Replay;
 
 /// What varying a key changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +36,12 @@ pub struct Key {
     pub place: Place,
     /// What varying it changes.
     pub role: Role,
+    /// The replay modes that read it.
+    pub replays: &'static [Replay],
 }
+
+const ALL: &[Replay] = &[Replay::Open, Replay::Closed, Replay::Dependent];
+const TIMED: &[Replay] = &[Replay::Open, Replay::Dependent];
 
 /// All keys.
 pub static KEYS: &[Key] = &[
@@ -51,15 +58,32 @@ pub static KEYS: &[Key] = &[
     key("device", Place::Trace, Role::Load),
     key("limit", Place::Trace, Role::Load),
     key("replay", Place::Trace, Role::Load),
-    key("depth", Place::Trace, Role::Load),
-    key("refill", Place::Trace, Role::Load),
-    key("speed", Place::Trace, Role::Load),
+    key("depth", Place::Trace, Role::Load).read_by(&[Replay::Closed]),
+    key("refill", Place::Trace, Role::Load).read_by(&[Replay::Closed]),
+    key("speed", Place::Trace, Role::Load).read_by(TIMED),
     key("fit", Place::Trace, Role::Load),
-    key("service_guess_us", Place::Trace, Role::Load),
+    key("service_guess_us", Place::Trace, Role::Load).read_by(&[Replay::Dependent]),
 ];
 
 const fn key(name: &'static str, place: Place, role: Role) -> Key {
-    Key { name, place, role }
+    Key {
+        name,
+        place,
+        role,
+        replays: ALL,
+    }
+}
+
+impl Key {
+    const fn read_by(self, replays: &'static [Replay]) -> Key {
+        Key { replays, ..self }
+    }
+
+    /// What it needs of a replay, in words.
+    pub fn needs(&self) -> String {
+        let words: Vec<&str> = self.replays.iter().map(|replay| replay.word()).collect();
+        format!("replay = {}", words.join(" or "))
+    }
 }
 
 /// The names of the keys that stand there.

@@ -5,6 +5,7 @@
 #[macro_use]
 mod words;
 
+pub mod ability;
 pub mod grid;
 mod hash;
 pub mod inspect;
@@ -14,6 +15,7 @@ pub mod measure;
 pub mod memo;
 mod number;
 pub mod outcome;
+pub mod overload;
 mod recovery;
 pub mod report;
 pub mod run;

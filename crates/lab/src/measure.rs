@@ -4,6 +4,14 @@
 //! cut off as warm-up, and the rest falls into [`BATCHES`] batches by number: so two runs of one trace cut the same
 //! requests, and their batch means can be compared pair by pair. Confidence intervals are by non-overlapping batch means
 //! (Law, Simulation Modeling and Analysis, chapter 9). A few dozen nanoseconds per request, nothing allocated.
+//!
+//! A percentile is told if at least [`BEYOND_MIN`] requests are expected beyond it. Its interval comes from the same
+//! batches: the share of requests at or below it has an interval by batch means, never narrower than that of as many
+//! independent requests, and the ends of that are taken back to times (Woodruff, Journal of the American Statistical
+//! Association 47, 1952). So requests that depend on each other widen it as they widen that of the mean.
+//!
+//! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
+//! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +21,7 @@ use nearslot_core::io::{Command, Cost, DriveDone};
 use nearslot_core::metrics::Histogram;
 use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::{Duration, Instant};
+use nearslot_core::units::Instant;
 
 use crate::outcome::{Run, Times};
 use crate::series::Timeseries;
@@ -35,51 +43,64 @@ pub struct Window {
     pub warmup: u64,
 }
 
+/// A percentile is told if so many requests are expected beyond it: with fewer, its interval would have no upper end.
+const BEYOND_MIN: f64 = 5.0;
+/// Two-sided 95 % of the normal distribution.
+const NORMAL: f64 = 1.959_964;
+/// A queue that takes less than this share of what comes is not said to grow.
+const GROWTH_MIN: f64 = 0.02;
+/// Nor is one shorter than this.
+const GROWTH_QUEUE_MIN: u64 = 64;
+/// Arrivals at which the length of the queue is noted.
+const LEVELS: usize = 5;
+
 /// Times of one class of requests.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Class {
-    response: Histogram,
+    /// Response times by batch.
+    response: Vec<Histogram>,
     wait: Histogram,
     service: Histogram,
-    batches: Batches,
 }
 
-/// Response times by batch.
-#[derive(Clone)]
-pub struct Batches {
-    sum_ns: [u128; BATCHES],
-    count: [u64; BATCHES],
-}
-
-impl Default for Batches {
-    fn default() -> Batches {
-        Batches {
-            sum_ns: [0; BATCHES],
-            count: [0; BATCHES],
+impl Default for Class {
+    fn default() -> Class {
+        Class {
+            // One by one: copies of an empty histogram would be written out, where new ones are pages not yet touched.
+            response: (0..BATCHES).map(|_| Histogram::default()).collect(),
+            wait: Histogram::default(),
+            service: Histogram::default(),
         }
     }
 }
 
-impl Batches {
-    #[inline]
-    fn record(&mut self, batch: usize, response: Duration) {
-        self.sum_ns[batch] += u128::from(response.0);
-        self.count[batch] += 1;
-    }
+/// What batches say, if every one has enough requests.
+fn by_batch(batches: &[Histogram], of: impl Fn(&Histogram) -> f64) -> Option<[f64; BATCHES]> {
+    let enough = batches
+        .iter()
+        .all(|batch| batch.count() >= BATCH_REQUESTS_MIN);
+    enough.then(|| std::array::from_fn(|batch| of(&batches[batch])))
+}
 
-    fn merge(&mut self, other: &Batches) {
-        for batch in 0..BATCHES {
-            self.sum_ns[batch] += other.sum_ns[batch];
-            self.count[batch] += other.count[batch];
-        }
-    }
+/// The length of the queue at some arrivals.
+#[derive(Clone, Copy, Debug, Default)]
+struct Levels {
+    noted: [(Instant, u64); LEVELS],
+    count: usize,
+}
 
-    /// Batch means in milliseconds, if every batch has enough requests.
-    pub fn means_ms(&self) -> Option<[f64; BATCHES]> {
-        let enough = self.count.iter().all(|count| *count >= BATCH_REQUESTS_MIN);
-        enough.then(|| {
-            std::array::from_fn(|batch| self.sum_ns[batch] as f64 / self.count[batch] as f64 / 1e6)
-        })
+impl Levels {
+    /// By how many requests a second it grew, if it grew all the time; `measured` arrivals lie between first and last.
+    fn growth_rps(&self, measured: u64) -> Option<f64> {
+        let least = GROWTH_MIN * measured as f64 / (LEVELS - 1) as f64;
+        let grew = |pair: &[(Instant, u64)]| pair[1].1 as f64 - pair[0].1 as f64 >= least.max(1.0);
+        let [first, .., last] = self.noted;
+        let seconds = last.0.since(first.0).0 as f64 / 1e9;
+        let grows = self.count == LEVELS
+            && last.1 >= GROWTH_QUEUE_MIN
+            && seconds > 0.0
+            && self.noted.windows(2).all(grew);
+        grows.then(|| (last.1 - first.1) as f64 / seconds)
     }
 }
 
@@ -118,6 +139,9 @@ pub struct Recorder {
     /// Their number, integrated over the time of the measured part.
     busy_ns: u128,
     series: Option<Timeseries>,
+    levels: Levels,
+    /// The number of the request at whose arrival the queue is noted next.
+    next_level: u64,
     /// The batch of the last request, and the numbers of all its requests.
     batch: usize,
     batch_numbers: Range<u64>,
@@ -168,53 +192,58 @@ impl Recorder {
             running: 0,
             busy_ns: 0,
             series,
+            levels: Levels::default(),
+            next_level: window.warmup,
             batch: 0,
             batch_numbers: 0..0,
         }
     }
 
+    /// Whether batches tell how sure a mean is. If the run was cut short, the last ones have fewer requests or none; if the
+    /// queue grew, they differ by how far the load had come.
+    fn batches_tell(&self) -> bool {
+        self.in_system == 0 && self.growth_rps().is_none()
+    }
+
     /// Means of response times per batch, reads and writes together.
     pub fn batch_means_ms(&self) -> Option<[f64; BATCHES]> {
-        let mut both = self.reads.batches.clone();
-        both.merge(&self.writes.batches);
-        both.means_ms()
+        if !self.batches_tell() {
+            return None;
+        }
+        let both = merged(&self.reads.response, &self.writes.response);
+        by_batch(&both, |batch| batch.mean_ns() / 1e6)
     }
 
     /// Whether any request after the warm-up was read or written and answered.
     pub fn measured_any(&self) -> bool {
-        self.reads.response.count() + self.writes.response.count() > 0
+        self.reads.count() + self.writes.count() > 0
     }
 
     /// Fills in what was measured; what else a run has is the caller's.
     pub fn finish(mut self, end: Instant, label: String, config: serde_json::Value) -> Run {
-        self.end(end);
+        self.integrate(end);
+        let tells = self.batches_tell();
         let duration = end.since(self.since.unwrap_or(end)).0 as f64 / 1e9;
-        let measured = self.reads.response.count() + self.writes.response.count();
-        let per_second = |count: f64| {
+        let mut all = self.reads.clone();
+        all.merge(&self.writes);
+        let measured = all.count();
+        // Of a run that took no time nothing is told per second.
+        let per_second = |amount: f64| {
             if duration > 0.0 {
-                count / duration
+                amount / duration
             } else {
                 0.0
             }
         };
         let per_request = |ns: u128| ns as f64 / 1e6 / measured.max(1) as f64;
-        let share = |ns: f64| {
-            if duration > 0.0 {
-                ns / 1e9 / duration
-            } else {
-                0.0
-            }
-        };
-        let mut all = self.reads.clone();
-        all.merge(&self.writes);
-        let class = |class: &Class, times: fn(&Class) -> Times| {
-            (class.response.count() > 0).then(|| times(class))
-        };
+        let share = |ns: f64| per_second(ns / 1e9);
+        let class =
+            |class: &Class, times: fn(&Class) -> Times| (class.count() > 0).then(|| times(class));
         let series = self
             .series
             .take()
-            .map(|series| series.finish(end, &all.response));
-        Run {
+            .map(|series| series.finish(end, &all.responses()));
+        let mut run = Run {
             label,
             config,
             requests: self.replied,
@@ -240,18 +269,32 @@ impl Recorder {
             utilisation: share(self.busy_ns as f64) / f64::from(self.drives),
             queue_mean: share(self.request_ns as f64),
             queue_max: self.queue_max,
+            queue_growth_rps: self.growth_rps(),
             series,
             ..Run::default()
+        };
+        if !tells {
+            run.forget_intervals();
         }
+        run
     }
 
-    /// Nothing more comes.
-    fn end(&mut self, now: Instant) {
-        self.integrate(now);
-        if self.in_system > 0 {
-            // Cut short: the last batches have fewer requests or none, and an interval by them claims too much.
-            (self.reads.batches, self.writes.batches) = Default::default();
-        }
+    /// By how many requests a second the queue grew, if it grew all the time.
+    fn growth_rps(&self) -> Option<f64> {
+        self.levels
+            .growth_rps(self.window.requests - self.window.warmup)
+    }
+
+    /// Notes the length of the queue at the arrival that just was.
+    #[cold]
+    fn note_level(&mut self, now: Instant) {
+        let Window { requests, warmup } = self.window;
+        self.levels.noted[self.levels.count] = (now, self.in_system);
+        self.levels.count += 1;
+        let measured = u128::from((requests - warmup).saturating_sub(1));
+        let next = measured * self.levels.count as u128 / (LEVELS - 1) as u128;
+        let over = self.levels.count == LEVELS;
+        self.next_level = if over { u64::MAX } else { warmup + next as u64 };
     }
 
     fn operations_by_name(&self) -> BTreeMap<String, u64> {
@@ -320,6 +363,9 @@ impl Observer for Recorder {
         if self.since.is_none() && request.id.0 >= self.window.warmup {
             self.begin(now);
         }
+        if request.id.0 >= self.next_level {
+            self.note_level(now);
+        }
         if let Some(series) = &mut self.series {
             series.arrived(request);
         }
@@ -362,10 +408,9 @@ impl Observer for Recorder {
             Op::Flush | Op::Discard | Op::Seek => return,
         };
         let response = reply.timeline.response();
-        class.response.record(response);
+        class.response[batch].record(response);
         class.wait.record(reply.timeline.wait());
         class.service.record(reply.timeline.service());
-        class.batches.record(batch, response);
         self.cost.add(&reply.timeline.cost);
         self.bytes += request.extent.len.bytes();
         if let Some(series) = &mut self.series {
@@ -381,18 +426,45 @@ impl Observer for Recorder {
     }
 }
 
+/// Batch by batch, what two classes have together.
+fn merged(one: &[Histogram], other: &[Histogram]) -> Vec<Histogram> {
+    let mut both = one.to_vec();
+    both.iter_mut()
+        .zip(other)
+        .for_each(|(mine, theirs)| mine.merge(theirs));
+    both
+}
+
 impl Class {
     fn merge(&mut self, other: &Class) {
-        self.response.merge(&other.response);
+        self.response = merged(&self.response, &other.response);
         self.wait.merge(&other.wait);
         self.service.merge(&other.service);
-        self.batches.merge(&other.batches);
+    }
+
+    fn count(&self) -> u64 {
+        self.wait.count()
+    }
+
+    /// All response times.
+    fn responses(&self) -> Histogram {
+        let mut all = Histogram::default();
+        self.response.iter().for_each(|batch| all.merge(batch));
+        all
     }
 
     fn response_times(&self) -> Times {
-        let spread = self.batches.means_ms().map(|means| half_width(&means));
-        let mut times = times(&self.response);
-        times.ci95 = spread.map(|half| [times.mean - half, times.mean + half]);
+        let all = self.responses();
+        let mut times = times(&all);
+        let spread = by_batch(&self.response, |batch| batch.mean_ns() / 1e6);
+        let half = spread.map(|means| half_width(&means));
+        times.ci95 = half.map(|half| [times.mean - half, times.mean + half]);
+        times.p99_ci95 = times
+            .p99
+            .and_then(|_| tail_interval(&all, &self.response, 0.99));
+        times.p999_ci95 = times
+            .p999
+            .and_then(|_| tail_interval(&all, &self.response, 0.999));
         times
     }
 
@@ -405,21 +477,41 @@ impl Class {
     }
 }
 
+/// The 95 % confidence interval of a percentile in milliseconds; `None` if its upper end lies beyond what was seen.
+fn tail_interval(all: &Histogram, batches: &[Histogram], rank: f64) -> Option<[f64; 2]> {
+    let at = all.quantile(rank);
+    let shares = by_batch(batches, |batch| {
+        batch.at_most(at) as f64 / batch.count() as f64
+    })?;
+    let independent = NORMAL * (rank * (1.0 - rank) / all.count() as f64).sqrt();
+    let half = half_width(&shares).max(independent);
+    let end = |rank: f64| all.quantile(rank).as_ms();
+    (rank + half < 1.0).then(|| [end((rank - half).max(0.0)), end(rank + half)])
+}
+
 fn times(histogram: &Histogram) -> Times {
     let at = |rank| histogram.quantile(rank).as_ms();
+    let tail = |rank: f64| {
+        // What is told of a thousand requests is told of a thousand, whatever the rounding of the rank.
+        let beyond = histogram.count() as f64 * (1.0 - rank);
+        (beyond + 1e-6 >= BEYOND_MIN).then(|| at(rank))
+    };
     Times {
         mean: histogram.mean_ns() / 1e6,
         p50: at(0.5),
-        p95: at(0.95),
-        p99: at(0.99),
-        p999: at(0.999),
+        p95: tail(0.95),
+        p99: tail(0.99),
+        p999: tail(0.999),
         max: histogram.max().as_ms(),
-        ci95: None,
+        ..Times::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::rng::Rng;
+    use nearslot_core::units::Duration;
+
     use super::*;
 
     #[test]
@@ -446,5 +538,78 @@ mod tests {
         // Batch means 1..=32: variance 88, so t * sqrt(88 / 32).
         let rising: [f64; BATCHES] = std::array::from_fn(|batch| batch as f64 + 1.0);
         assert!((half_width(&rising) - 2.039_513 * (88.0_f64 / 32.0).sqrt()).abs() < 1e-9);
+    }
+
+    /// Response times of `count` requests by `of` their number, in batches as a run has them.
+    fn class(count: u64, of: impl Fn(u64) -> u64) -> Class {
+        let mut class = Class::default();
+        for number in 0..count {
+            let batch = (number * BATCHES as u64 / count) as usize;
+            class.response[batch].record(Duration::from_us(of(number)));
+            class.wait.record(Duration::ZERO);
+        }
+        class
+    }
+
+    /// Microseconds with a long tail, in no order but for runs of `run` neighbours that are alike.
+    fn drawn(number: u64, run: u64) -> u64 {
+        let mut rng = Rng::stream(number / run, "drawn");
+        1_000_000_000 / (1 + rng.below(1 << 20))
+    }
+
+    #[test]
+    fn a_percentile_needs_requests_beyond_it() {
+        let told = |count| {
+            let times = class(count, |number| drawn(number, 1)).response_times();
+            [times.p95, times.p99, times.p999].map(|percentile| percentile.is_some())
+        };
+        assert_eq!(told(99), [false, false, false]);
+        assert_eq!(told(100), [true, false, false]);
+        assert_eq!(told(500), [true, true, false]);
+        assert_eq!(told(4_999), [true, true, false]);
+        assert_eq!(told(5_000), [true, true, true]);
+    }
+
+    #[test]
+    fn tails_have_intervals_that_requests_alike_widen() {
+        let alone = class(32_000, |number| drawn(number, 1)).response_times();
+        let in_runs = class(32_000, |number| drawn(number, 20)).response_times();
+        let width =
+            |interval: Option<[f64; 2]>| interval.map_or(f64::INFINITY, |[low, high]| high - low);
+        for times in [&alone, &in_runs] {
+            let p99 = times.p99.unwrap();
+            let [low, high] = times.p99_ci95.unwrap();
+            assert!(low <= p99 && p99 <= high, "{low} {p99} {high}");
+        }
+        // Shares of 1.96 * sqrt(0.99 * 0.01 / 32,000) to both sides, and times go as one over the share beyond.
+        let relative = width(alone.p99_ci95) / alone.p99.unwrap();
+        assert!((0.15..0.35).contains(&relative), "{:?}", alone.p99_ci95);
+        assert!(
+            width(in_runs.p99_ci95) > 3.0 * width(alone.p99_ci95),
+            "{:?}",
+            in_runs.p99_ci95
+        );
+    }
+
+    #[test]
+    fn a_queue_that_grows_all_the_time_is_told_from_one_that_fluctuates() {
+        let levels = |lengths: [u64; LEVELS]| Levels {
+            noted: std::array::from_fn(|index| {
+                (Instant(index as u64 * 1_000_000_000), lengths[index])
+            }),
+            count: LEVELS,
+        };
+        let grows = |lengths| levels(lengths).growth_rps(4_000);
+        assert_eq!(grows([0, 500, 1_000, 1_500, 2_000]), Some(500.0));
+        assert_eq!(grows([10, 30, 50, 70, 90]), Some(20.0));
+        // Falls in one quarter; grows by less than a fiftieth; stays short.
+        assert_eq!(grows([0, 500, 400, 1_500, 2_000]), None);
+        assert_eq!(grows([100, 110, 120, 130, 140]), None);
+        assert_eq!(levels([0, 2, 4, 6, 63]).growth_rps(40), None);
+        let early = Levels {
+            count: 4,
+            ..levels([0, 500, 1_000, 1_500, 2_000])
+        };
+        assert_eq!(early.growth_rps(4_000), None);
     }
 }

@@ -121,11 +121,28 @@ pub struct Run {
     /// What coming back would cost if the power went at the end of the run; `None` if nothing is to be read,
     /// or the volume would not come back, as its map is in memory alone or not yet safe as a whole.
     pub recovery: Option<RecoveryCost>,
+    /// What the load asks for and what can be done; `None` where requests wait for answers, or are too few to tell.
+    pub demand: Option<Demand>,
+    /// By how many requests a second the queue grew from the first measured arrival to the last; `None` if it did not grow
+    /// in every quarter of that. Where it grew, response times tell how long the load is: they have no interval, and
+    /// are not compared.
+    pub queue_growth_rps: Option<f64>,
     /// Wall-clock seconds that the simulation took. Not part of what repeats.
     pub simulated_in_s: f64,
     /// What the plots need; left out of plain JSON.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+}
+
+impl Run {
+    /// Leaves out how sure response times are.
+    pub(crate) fn forget_intervals(&mut self) {
+        let classes = [&mut self.read_response_ms, &mut self.write_response_ms];
+        let classes = classes.into_iter().flatten();
+        for times in classes.chain([&mut self.response_ms]) {
+            (times.ci95, times.p99_ci95, times.p999_ci95) = (None, None, None);
+        }
+    }
 }
 
 /// What it costs to find a volume's map again after a power cut, in time of the drive.
@@ -147,17 +164,40 @@ pub struct Times {
     pub mean: f64,
     /// Median.
     pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
+    /// 95th percentile; `None`, as the others, where fewer than five requests are expected beyond it.
+    pub p95: Option<f64>,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// 99.9th percentile.
-    pub p999: f64,
+    pub p999: Option<f64>,
     /// Longest.
     pub max: f64,
     /// 95 % confidence interval of the mean `[low, high]` by batch means or replications; `None` when there are too
-    /// few requests to tell.
+    /// few requests to tell, or the queue grew.
     pub ci95: Option<[f64; 2]>,
+    /// The same of the 99th percentile; told of response times.
+    pub p99_ci95: Option<[f64; 2]>,
+    /// The same of the 99.9th percentile.
+    pub p999_ci95: Option<[f64; 2]>,
+}
+
+/// What an open load asks for, and about what the drives can do, found out before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Demand {
+    /// Requests that come per second, over the whole load.
+    pub offered_rps: f64,
+    /// Megabytes (10^6) that they are about, per second.
+    pub offered_mb_s: f64,
+    /// Requests per second in the busiest tenth of the load.
+    pub busiest_rps: f64,
+    /// Megabytes per second in that tenth.
+    pub busiest_mb_s: f64,
+    /// Requests per second that the drives answer under constant pressure, estimated from a sample.
+    pub ability_rps: f64,
+    /// Megabytes per second of that.
+    pub ability_mb_s: f64,
+    /// What is offered over what can be done; above 1 the queue grows.
+    pub load_factor: f64,
 }
 
 /// A key that a grid varies.
@@ -192,7 +232,7 @@ pub struct Ranking {
     pub load: String,
     /// The run of the baseline, as an index into `runs`; `None` if it was not finished.
     pub baseline: Option<usize>,
-    /// The runs, by mean response time.
+    /// The runs, by mean response time; behind them those whose queue grew, by how fast it grew.
     pub ranks: Vec<Rank>,
 }
 
@@ -207,8 +247,8 @@ pub struct Rank {
     pub choice: String,
     /// Its mean response time in milliseconds.
     pub response_ms_mean: f64,
-    /// That mean divided by the best one's; 1 for the best.
-    pub ratio_to_best: f64,
+    /// That mean divided by the best one's; 1 for the best. `None` where a queue grew.
+    pub ratio_to_best: Option<f64>,
     /// The difference to the baseline; `None` for the baseline, or if that was not finished.
     pub against_baseline: Option<Difference>,
     /// The difference to the best; `None` for the best.
@@ -218,8 +258,8 @@ pub struct Rank {
 /// How a mean response time differs from another one under the same load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// This mean less the other, in milliseconds.
-    pub ms: f64,
+    /// This mean less the other, in milliseconds; `None` where a queue grew.
+    pub ms: Option<f64>,
     /// Its 95 % confidence interval `[low, high]` by paired batch means; `None` with too few requests to tell.
     pub ci95_ms: Option<[f64; 2]>,
     /// What that says of this run.
@@ -229,7 +269,7 @@ pub struct Difference {
 words! {
     /// How a run compares to another.
     Word {
-        /// Its mean is lower, and the interval of the difference excludes 0.
+        /// Its mean is lower, and the interval of the difference excludes 0; or the other's queue grew and its own did not.
         Faster = "faster",
         /// Its mean is higher, and the interval of the difference excludes 0.
         Slower = "slower",
@@ -239,6 +279,8 @@ words! {
         Undecided = "undecided",
         /// There is no interval: too few requests.
         TooFew = "too few requests",
+        /// Its queue grew, so that its mean tells how long the load is.
+        Overloaded = "overloaded",
     }
 }
 

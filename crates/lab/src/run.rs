@@ -21,7 +21,9 @@ use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Recorder, Window};
 use crate::memo::SHARED;
+use crate::number::number;
 use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
+use crate::overload::{self, Foreseen, Overload};
 use crate::recovery;
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::Timeseries;
@@ -29,7 +31,7 @@ use crate::sim::{self, Control};
 use crate::trace::{Spread, TraceError};
 use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
-use crate::workload::closed::{Closed, Refill};
+use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
 use crate::workload::fit::Fit;
 use crate::workload::open::Open;
@@ -62,6 +64,9 @@ pub enum RunError {
         /// Still there.
         pending: u64,
     },
+    /// A long load offers clearly more than the drives can do.
+    #[error("{0}")]
+    Overload(String),
     /// Something beside the simulation failed: a file of requests, a thread pool.
     #[error("{0}")]
     Beside(String),
@@ -76,6 +81,10 @@ pub struct Wanted {
     pub baseline: Option<String>,
     /// Runs at a time; one per core when not given.
     pub jobs: Option<usize>,
+    /// What is done about a long load that offers clearly more than the drives can do.
+    pub overload: Overload,
+    /// Is told at once what must be known before the end of long runs.
+    pub tell: Option<fn(&str)>,
     /// One row a request into this Parquet file.
     pub requests: Option<PathBuf>,
     /// One row a command of a drive into this Parquet file.
@@ -107,19 +116,18 @@ pub fn compare(
         control,
         single: points.len() == 1,
     };
-    let one = |point: &Point| run(point, &grid);
+    let demands = pool.install(|| overload::demands(points, trace, control))?;
+    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
+    warnings.extend(overload::say(points, &demands, wanted)?);
+    let one = |(point, demand): (&Point, &Option<Foreseen>)| run(point, demand.as_ref(), &grid);
+    let runs = points.par_iter().zip(&demands).with_max_len(1);
     let outcomes: Vec<Result<Option<Finished>, RunError>> =
-        pool.install(|| points.par_iter().with_max_len(1).map(one).collect());
+        pool.install(|| runs.map(one).collect());
     let mut finished = Vec::new();
     for outcome in outcomes {
         finished.extend(outcome?);
     }
-    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
-    for warning in finished.iter().flat_map(|finished| &finished.warnings) {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
-        }
-    }
+    add_new(&mut warnings, &finished);
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
     let batches: Vec<_> = finished
         .iter()
@@ -145,6 +153,15 @@ pub fn compare(
     };
     files.finish(&results, parts)?;
     Ok(results)
+}
+
+/// Adds what runs have to say, each thing once.
+fn add_new(warnings: &mut Vec<String>, finished: &[Finished]) {
+    for warning in finished.iter().flat_map(|finished| &finished.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
 }
 
 /// So many threads, or one per core.
@@ -189,7 +206,11 @@ struct Grid<'a> {
 }
 
 /// Runs one point; `None` if it was interrupted and has nothing to keep.
-fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
+fn run(
+    point: &Point,
+    foreseen: Option<&Foreseen>,
+    grid: &Grid<'_>,
+) -> Result<Option<Finished>, RunError> {
     if grid.control.stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
@@ -206,21 +227,16 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
         effective: load,
         replay,
         depth,
+        ..
     } = prepare(scenario, grid.trace, &stack, &*blueprint)?;
-    let warmup = scenario.warmup.requests(count.get(), depth)?;
     let window = Window {
         requests: count.get(),
-        warmup,
+        warmup: scenario.warmup.requests(count.get(), depth)?,
     };
     let mut watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
     let clock = Clock::now();
-    let end = sim::run(
-        &mut stack,
-        &mut drives,
-        &mut *workload,
-        &mut watch,
-        grid.control,
-    );
+    let load_of = &mut *workload;
+    let end = sim::run(&mut stack, &mut drives, load_of, &mut watch, grid.control);
     let simulated_in_s = clock.elapsed().as_secs_f64();
     if let Some(failure) = workload.failure() {
         return Err(failure.into());
@@ -234,10 +250,9 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
     let config = configuration(&effective, drives.len(), &load, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
     let mut run = recorder.finish(end, point.label.clone(), config);
-    run.load = point.load();
-    run.choice = point.choice();
-    run.settings = point.settings.iter().cloned().collect();
+    identify(&mut run, point);
     run.replay = replay;
+    run.demand = foreseen.map(|foreseen| foreseen.demand);
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     Ok(Some(Finished {
@@ -246,6 +261,13 @@ fn run(point: &Point, grid: &Grid<'_>) -> Result<Option<Finished>, RunError> {
         run,
         batches_ms,
     }))
+}
+
+/// What asks and what answers in this run.
+fn identify(run: &mut Run, point: &Point) {
+    run.load = point.load();
+    run.choice = point.choice();
+    run.settings = point.settings.iter().cloned().collect();
 }
 
 /// What a run is observed by.
@@ -313,9 +335,9 @@ fn conserve(label: &str, stack: &Stack, cut_short: bool) -> Result<(), RunError>
 }
 
 /// A load ready to run.
-struct Prepared {
-    workload: Box<dyn Workload>,
-    count: RequestCount,
+pub(crate) struct Prepared {
+    pub(crate) workload: Box<dyn Workload>,
+    pub(crate) count: RequestCount,
     /// Its configuration with every default spelled out.
     effective: serde_json::Value,
     /// How requests come, in one word.
@@ -324,7 +346,11 @@ struct Prepared {
     depth: Option<u64>,
 }
 
-fn prepare(
+/// Makes the load of a scenario.
+///
+/// # Errors
+/// The trace cannot be read or does not fit, or the workload is wrong.
+pub(crate) fn prepare(
     scenario: &Scenario,
     trace: Option<&LoadedTrace>,
     stack: &Stack,
@@ -350,18 +376,17 @@ fn prepare_trace(
         &scenario.drive.name,
     )
     .map_err(RunError::Unfit)?;
-    let refill = refill(load)?;
     let intake = trace.intake(fit)?;
     let (workload, depth): (Box<dyn Workload>, _) = match load.replay {
-        Replay::Open => (Box::new(Open::new(intake, load.speed)), None),
+        Replay::Open => (Box::new(Open::new(intake, load.speed())), None),
         Replay::Closed => {
-            let closed = Closed::new(intake, load.depth, refill);
-            (Box::new(closed), Some(load.depth))
+            let closed = Closed::new(intake, load.depth(), load.refill());
+            (Box::new(closed), Some(load.depth()))
         }
         Replay::Dependent => {
-            let guess = Duration::from_ms_f64(load.service_guess_us / 1e3);
+            let guess = Duration::from_ms_f64(load.service_guess_us() / 1e3);
             (
-                Box::new(Dependent::new(intake, load.speed, Some(guess))),
+                Box::new(Dependent::new(intake, load.speed(), Some(guess))),
                 None,
             )
         }
@@ -369,13 +394,13 @@ fn prepare_trace(
     let mut effective = json!({ "replay": load.replay, "fit": fit.name() });
     match load.replay {
         Replay::Closed => {
-            effective["depth"] = json!(load.depth);
-            effective["refill"] = json!(refill);
+            effective["depth"] = json!(load.depth());
+            effective["refill"] = json!(load.refill());
         }
-        Replay::Open => effective["speed"] = json!(load.speed),
+        Replay::Open => effective["speed"] = json!(load.speed()),
         Replay::Dependent => {
-            effective["speed"] = json!(load.speed);
-            effective["service_guess_us"] = json!(load.service_guess_us);
+            effective["speed"] = json!(load.speed());
+            effective["service_guess_us"] = json!(load.service_guess_us());
         }
     }
     if let Some(limit) = load.limit {
@@ -388,21 +413,6 @@ fn prepare_trace(
         replay: load.replay.word().to_owned(),
         depth,
     })
-}
-
-/// When the next request comes in a closed replay; others have nothing to refill.
-fn refill(load: &TraceLoad) -> Result<Refill, ConfigError> {
-    match (load.refill, load.replay) {
-        (None, _) => Ok(Refill::After),
-        (Some(refill), Replay::Closed) => Ok(refill),
-        (Some(refill), replay) => {
-            let allowed = format!(
-                "nothing in a replay that is {}: it needs closed",
-                replay.word()
-            );
-            Err(ConfigError::value("refill", refill.word(), &allowed))
-        }
-    }
 }
 
 fn prepare_synthetic(
@@ -463,10 +473,15 @@ fn warnings(run: &Run, tally: Tally, count: RequestCount) -> Vec<String> {
         warnings.push(interrupted(run, count));
     }
     let label = &run.label;
-    if run.replay == Replay::Open.word() && run.utilisation > SATURATED {
+    if let Some(growth) = run.queue_growth_rps {
         warnings.push(format!(
-            "{label}: the drive was busy {:.1} % of the time, so queues may grow with the length of the trace; \
-             --replay closed asks what it can do",
+            "{label}: the queue grew by {} requests a second as long as requests came, so response times tell how long the \
+             load is",
+            number(growth)
+        ));
+    } else if run.demand.is_some() && run.utilisation > SATURATED {
+        warnings.push(format!(
+            "{label}: the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
             run.utilisation * 100.0
         ));
     }

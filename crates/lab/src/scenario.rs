@@ -27,9 +27,9 @@ use nearslot_core::drive;
 use nearslot_core::registry::{ConfigError, KnobValue};
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{self, Place};
+use crate::keys::{self, Key, Place};
 use crate::workload::closed::Refill;
-use crate::workload::fit::Mode;
+use crate::workload::{self, fit::Mode};
 
 /// The drive when nothing is said: the one whose model is validated against a real one.
 pub const DRIVE_DEFAULT: &str = "seagate-cheetah-9lp";
@@ -94,17 +94,53 @@ pub struct TraceLoad {
     /// How arrivals are made of it.
     pub replay: Replay,
     /// Requests in flight in a closed replay.
-    pub depth: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u64>,
     /// In a closed replay, whether the request that an answer brings comes after or before the drive chooses its next
     /// command; after, if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refill: Option<Refill>,
     /// Arrival times are divided by this.
-    pub speed: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
     /// What is done about addresses beyond the drive.
     pub fit: Mode,
     /// In a dependent replay, the response time of requests whose completion the trace does not tell.
-    pub service_guess_us: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_guess_us: Option<f64>,
+}
+
+impl TraceLoad {
+    /// Requests in flight in a closed replay: 16 when nothing is said.
+    pub fn depth(&self) -> u64 {
+        self.depth.unwrap_or(16)
+    }
+
+    /// When the next request comes in a closed replay: after the drive has chosen when nothing is said.
+    pub fn refill(&self) -> Refill {
+        self.refill.unwrap_or(Refill::After)
+    }
+
+    /// What arrival times are divided by: 1 when nothing is said.
+    pub fn speed(&self) -> f64 {
+        self.speed.unwrap_or(1.0)
+    }
+
+    /// The response time that is taken where the trace does not tell one: 5 ms when nothing is said.
+    pub fn service_guess_us(&self) -> f64 {
+        self.service_guess_us.unwrap_or(5_000.0)
+    }
+
+    /// A setting that only some replay modes read, if it was given.
+    fn given(&self, key: &str) -> Option<String> {
+        match key {
+            "depth" => self.depth.map(|depth| depth.to_string()),
+            "refill" => self.refill.map(|refill| refill.word().to_owned()),
+            "speed" => self.speed.map(|speed| speed.to_string()),
+            "service_guess_us" => self.service_guess_us.map(|guess| guess.to_string()),
+            _ => None,
+        }
+    }
 }
 
 impl Default for TraceLoad {
@@ -115,11 +151,11 @@ impl Default for TraceLoad {
             device: None,
             limit: None,
             replay: Replay::Open,
-            depth: 16,
+            depth: None,
             refill: None,
-            speed: 1.0,
+            speed: None,
             fit: Mode::None,
-            service_guess_us: 5_000.0,
+            service_guess_us: None,
         }
     }
 }
@@ -303,11 +339,13 @@ impl Scenario {
             }
             Load::Trace(trace) => match key {
                 "replay" => trace.replay = value.parse()?,
-                "depth" => trace.depth = number(key, value, "a whole number from 1")?,
+                "depth" => trace.depth = Some(number(key, value, "a whole number from 1")?),
                 "refill" => trace.refill = Some(value.parse()?),
-                "speed" => trace.speed = number(key, value, "a number above 0")?,
+                "speed" => trace.speed = Some(number(key, value, "a number above 0")?),
                 "fit" => trace.fit = value.parse()?,
-                "service_guess_us" => trace.service_guess_us = number(key, value, "microseconds")?,
+                "service_guess_us" => {
+                    trace.service_guess_us = Some(number(key, value, "microseconds")?);
+                }
                 "limit" | "device" | "format" | "files" => {
                     let allowed = "one for all runs: it decides which requests there are";
                     return Err(ConfigError::value(key, value, allowed));
@@ -337,22 +375,22 @@ impl Scenario {
                 "at least one file, or -",
             ));
         }
-        if !(1..=DEPTH_MAX).contains(&trace.depth) {
+        if !(1..=DEPTH_MAX).contains(&trace.depth()) {
             let allowed = format!("a whole number from 1 to {DEPTH_MAX}");
             return Err(ConfigError::value(
                 "depth",
-                &trace.depth.to_string(),
+                &trace.depth().to_string(),
                 &allowed,
             ));
         }
-        if !(1e-9..=1e9).contains(&trace.speed) {
+        if !(1e-9..=1e9).contains(&trace.speed()) {
             return Err(ConfigError::value(
                 "speed",
-                &trace.speed.to_string(),
+                &trace.speed().to_string(),
                 "1e-9 to 1e9",
             ));
         }
-        let guess = trace.service_guess_us;
+        let guess = trace.service_guess_us();
         if !(0.001..=1e9).contains(&guess) {
             return Err(ConfigError::value(
                 "service_guess_us",
@@ -364,6 +402,44 @@ impl Scenario {
             return Err(ConfigError::value("limit", "0", "a whole number from 1"));
         }
         Ok(())
+    }
+
+    /// Whether its requests come whatever the drives do.
+    pub(crate) fn is_open(&self) -> bool {
+        match &self.load {
+            Load::Trace(trace) => trace.replay == Replay::Open,
+            Load::Workload(part) => !workload::keeps_a_depth(part),
+        }
+    }
+
+    /// A setting that was given, by its key, and what it needs that this scenario has not; `None` if it is read.
+    pub fn unread(&self, key: &Key) -> Option<(String, String)> {
+        let Load::Trace(trace) = &self.load else {
+            return None;
+        };
+        let value = trace.given(key.name)?;
+        let allowed = format!(
+            "with {}; here replay = {}",
+            key.needs(),
+            trace.replay.word()
+        );
+        (!key.replays.contains(&trace.replay)).then_some((value, allowed))
+    }
+
+    /// The same scenario with every setting that its replay reads spelled out.
+    #[must_use]
+    pub fn spelled_out(mut self) -> Scenario {
+        if let Load::Trace(trace) = &mut self.load {
+            match trace.replay {
+                Replay::Closed => trace.depth = Some(trace.depth()),
+                Replay::Open => trace.speed = Some(trace.speed()),
+                Replay::Dependent => {
+                    trace.speed = Some(trace.speed());
+                    trace.service_guess_us = Some(trace.service_guess_us());
+                }
+            }
+        }
+        self
     }
 
     /// The stack below the load, with the drive's file read.
@@ -477,7 +553,7 @@ mod tests {
             panic!("it has a trace")
         };
         assert_eq!(trace.files, [PathBuf::from("/data/a.csv")]);
-        assert_eq!((trace.replay, trace.depth), (Replay::Closed, 16));
+        assert_eq!((trace.replay, trace.depth()), (Replay::Closed, 16));
     }
 
     #[test]

@@ -41,9 +41,10 @@ impl From<RunError> for Failure {
             RunError::Config(error) => Failure::Config(error),
             RunError::Unfit(error) => Failure::Input(error.to_string()),
             RunError::Conservation { .. } => Failure::Check(error.to_string()),
-            RunError::Trace(_) | RunError::Workload(_) | RunError::Beside(_) => {
-                Failure::Input(error.to_string())
-            }
+            RunError::Trace(_)
+            | RunError::Workload(_)
+            | RunError::Overload(_)
+            | RunError::Beside(_) => Failure::Input(error.to_string()),
         }
     }
 }

@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::inspect::inspect;
     #[pymodule_export]
-    use crate::simulate::{Outcome, simulate};
+    use crate::simulate::{Outcome, check_grid, simulate};
     #[pymodule_export]
     use crate::stream::Rows;
     #[pymodule_export]
@@ -44,7 +44,7 @@ mod _native {
 #[pyfunction]
 fn scenario_json(toml: &str, directory: PathBuf) -> PyResult<String> {
     let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
-    encode(&scenario)
+    encode(&scenario.spelled_out())
 }
 
 /// The parts of a kind, or of all kinds, as JSON.

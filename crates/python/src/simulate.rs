@@ -8,6 +8,7 @@ use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
+use nearslot_lab::overload::Overload;
 use nearslot_lab::report::{self, Format, OutputFile};
 use nearslot_lab::run::{self, Wanted};
 use nearslot_lab::scenario::{Load, Scenario};
@@ -27,7 +28,7 @@ use crate::stream::{self, Rows};
 /// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
 /// finished, or is `None` if none could be handed over.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, vary, baseline, reading, jobs, series, requests, commands))]
+#[pyo3(signature = (toml, *, directory, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -38,6 +39,8 @@ pub(crate) fn simulate(
     directory: PathBuf,
     vary: Vec<(String, Vec<String>)>,
     baseline: Option<String>,
+    overload: &str,
+    piece: bool,
     reading: Reading,
     jobs: Option<usize>,
     series: bool,
@@ -51,6 +54,8 @@ pub(crate) fn simulate(
         scenario,
         vary: vary.collect(),
         baseline,
+        overload: overload.parse().map_err(Failure::from)?,
+        piece,
         jobs,
         series,
         requests,
@@ -64,11 +69,29 @@ pub(crate) fn simulate(
     }
 }
 
+/// Checks that every setting of a grid has an effect on it.
+#[pyfunction]
+#[pyo3(signature = (toml, *, directory, vary))]
+pub(crate) fn check_grid(
+    toml: &str,
+    directory: PathBuf,
+    vary: Vec<(String, Vec<String>)>,
+) -> PyResult<()> {
+    let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
+    let vary = vary.into_iter().map(|(key, values)| Vary { key, values });
+    let points = grid::points(&scenario, &vary.collect::<Vec<_>>()).map_err(Failure::from)?;
+    grid::check_effects(&scenario, &points).map_err(Failure::from)?;
+    Ok(())
+}
+
 /// Everything a grid needs to be told.
 struct Job {
     scenario: Scenario,
     vary: Vec<Vary>,
     baseline: Option<String>,
+    overload: Overload,
+    /// Whether this is a piece of a larger grid, which [`check_grid`] has seen as a whole.
+    piece: bool,
     how: OpenOptions,
     jobs: Option<usize>,
     series: bool,
@@ -83,6 +106,9 @@ impl Job {
         }
         let points = grid::points(&self.scenario, &self.vary)?;
         grid::baseline(&points, self.baseline.as_deref())?;
+        if !self.piece {
+            grid::check_effects(&self.scenario, &points)?;
+        }
         // A wrong name is found before a long trace is read.
         for point in &points {
             point.scenario.stack()?.check()?;
@@ -97,6 +123,7 @@ impl Job {
         let wanted = Wanted {
             series: self.series,
             baseline: self.baseline.clone(),
+            overload: self.overload,
             jobs: self.jobs,
             requests: files.filter(|_| self.requests).map(stream::requests_file),
             commands: files.filter(|_| self.commands).map(stream::commands_file),

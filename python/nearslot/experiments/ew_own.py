@@ -113,7 +113,10 @@ def run(options: Options) -> Outcome:
     best = max(margins, key=lambda point: margins[point].value)
     below = [margin for margin in margins.values() if margin.value < WITHIN]
     surely = [margin for margin in below if margin.value + (margin.ci or 0) < WITHIN]
-    wait = max(row["wait_ms_p999"] for row in rows if row["sched"] == OWN)
+    # Of few requests the time that one in a thousand exceeds is not told.
+    waits = [row["wait_ms_p999"] for row in rows if row["sched"] == OWN]
+    waits = [wait for wait in waits if wait is not None]
+    wait = f"below {max(waits):.0f} ms" if waits else "not told by so few requests"
     claims = [
         Claim(
             id="OWN1",
@@ -137,8 +140,8 @@ def run(options: Options) -> Outcome:
             id="OWN3",
             statement="Its waits are bounded for both classes",
             published="not published",
-            found=f"99.9 % of all waits at any point are below {wait:.0f} ms",
-            holds=wait < 10_000,
+            found=f"99.9 % of all waits at any point are {wait}",
+            holds=max(waits) < 10_000 if waits else None,
             note="age limit 5 s: what has waited so long goes first, and what waited half as long",
         ),
         _lead_and_dilution(rows),

@@ -17,7 +17,7 @@ export interface Column {
   good: "low" | "high" | "none";
 }
 
-const STATISTICS: [keyof Omit<Times, "ci95">, string, string][] = [
+const STATISTICS: [keyof Omit<Times, "ci95" | "p99_ci95" | "p999_ci95">, string, string][] = [
   ["mean", "mean", "Arithmetic mean"],
   ["p50", "p50", "Median"],
   ["p95", "p95", "95th percentile"],

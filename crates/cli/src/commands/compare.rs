@@ -8,13 +8,14 @@ use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
+use nearslot_lab::overload::Overload;
 use nearslot_lab::report::{self, Format, OutputFile, ReportError};
 use nearslot_lab::run::{self, RunError, Wanted};
 use nearslot_lab::scenario::Load;
 use nearslot_lab::sim::Control;
 
 use super::scenario::{Described, describe, open_options};
-use crate::args::{CompareArgs, OutputArgs, ReadArgs, RunArgs};
+use crate::args::{CompareArgs, OutputArgs, ReadArgs, RunArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             .map_err(Failure::usage)?;
     }
     let grid = Grid::default();
-    simulate(&described, &grid, &args.scenario.read, &args.output)
+    simulate(&described, &grid, &args.scenario, &args.output)
 }
 
 /// `nearslot compare`.
@@ -61,7 +62,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         baseline: args.baseline.clone(),
         jobs: args.jobs,
     };
-    simulate(&described, &grid, &args.scenario.read, &args.output)
+    simulate(&described, &grid, &args.scenario, &args.output)
 }
 
 /// What makes many runs of one scenario.
@@ -75,7 +76,7 @@ struct Grid {
 fn simulate(
     described: &Described,
     grid: &Grid,
-    read: &ReadArgs,
+    scenario: &ScenarioArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
     let format: Format = output
@@ -84,18 +85,22 @@ fn simulate(
         .map_err(|e: ReportError| Failure::Usage(e.to_string()))?;
     let points = grid::points(&described.scenario, &grid.vary).map_err(Failure::usage)?;
     grid::baseline(&points, grid.baseline.as_deref()).map_err(Failure::usage)?;
+    let effects = grid::check_effects(&described.scenario, &points);
+    effects.map_err(|error| described.blame(&error))?;
     // A wrong name is found before a long trace is read.
     for point in &points {
         let checked = point.scenario.stack().and_then(|stack| stack.check());
         checked.map_err(|error| described.blame(&error))?;
     }
-    let trace = load(described, read)?;
+    let trace = load(described, &scenario.read)?;
     let control = Arc::new(Control::default());
     interrupt::stop(&control)?;
     let wanted = Wanted {
         series: output.html.is_some(),
         baseline: grid.baseline.clone(),
         jobs: grid.jobs,
+        overload: overload(scenario)?,
+        tell: Some(output::note),
         requests: output.requests.clone(),
         commands: output.commands.clone(),
         schedule: output.blktrace.clone(),
@@ -116,6 +121,12 @@ fn simulate(
     interrupted(&control, &points, &results)
 }
 
+fn overload(args: &ScenarioArgs) -> Result<Overload, Failure> {
+    let word = args.overload.as_deref();
+    let parsed = word.map_or(Ok(Overload::default()), str::parse);
+    parsed.map_err(Failure::usage)
+}
+
 fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, Failure> {
     let Load::Trace(load) = &described.scenario.load else {
         return Ok(None);
@@ -131,9 +142,11 @@ fn blame_run(described: &Described, error: RunError) -> Failure {
     match error {
         RunError::Config(error) => described.blame(&error),
         RunError::Conservation { .. } => Failure::Check(error.to_string()),
-        RunError::Unfit(_) | RunError::Trace(_) | RunError::Workload(_) | RunError::Beside(_) => {
-            Failure::Input(error.to_string())
-        }
+        RunError::Unfit(_)
+        | RunError::Trace(_)
+        | RunError::Workload(_)
+        | RunError::Overload(_)
+        | RunError::Beside(_) => Failure::Input(error.to_string()),
     }
 }
 

@@ -55,16 +55,41 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
             described.scenario.set(key, value).map_err(Failure::usage)?;
         }
     }
-    if let Load::Trace(trace) = &mut described.scenario.load {
-        trace.limit = args.read.limit.or(trace.limit);
-        trace.device = args.read.device.clone().or(trace.device.take());
-        trace.format = args.read.trace_format.clone().or(trace.format.take());
+    match &mut described.scenario.load {
+        Load::Trace(trace) => {
+            trace.limit = args.read.limit.or(trace.limit);
+            trace.device = args.read.device.clone().or(trace.device.take());
+            trace.format = args.read.trace_format.clone().or(trace.format.take());
+        }
+        Load::Workload(part) => refuse_reading(&args.read, &part.name)?,
     }
     described
         .scenario
         .check()
         .map_err(|error| described.blame(&error))?;
     Ok(described)
+}
+
+/// Options about reading a trace say nothing to a synthetic load.
+fn refuse_reading(read: &ReadArgs, workload: &str) -> Result<(), Failure> {
+    let given = [
+        ("--trace-format", read.trace_format.is_some()),
+        ("--device", read.device.is_some()),
+        ("--limit", read.limit.is_some()),
+        ("--columns", read.columns.is_some()),
+        ("--time-unit", read.time_unit.is_some()),
+        ("--fio-wait", read.fio_wait.is_some()),
+        ("--block-size", read.block_size.is_some()),
+        ("--spread", read.spread != SpreadWord::default()),
+        ("--sort", read.sort),
+        ("--strict", read.strict),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::Usage(format!(
+            "{option} says how a trace is read, and the workload {workload} reads none"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn base(args: &ScenarioArgs) -> Result<Described, Failure> {

@@ -10,7 +10,7 @@ use crate::pages::settle;
 use crate::{assert_none, files, markdown, read};
 
 /// What distributions have: their columns are shown once, with `*`.
-const STATISTICS: [&str; 8] = [
+const STATISTICS: [&str; 12] = [
     "mean",
     "p50",
     "p95",
@@ -19,6 +19,10 @@ const STATISTICS: [&str; 8] = [
     "max",
     "ci95_low",
     "ci95_high",
+    "p99_ci95_low",
+    "p99_ci95_high",
+    "p999_ci95_low",
+    "p999_ci95_high",
 ];
 
 #[test]

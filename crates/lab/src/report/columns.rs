@@ -3,7 +3,7 @@
 //! Names are stable: they are the keys of the JSON, joined by `_` where the JSON nests. CSV and Parquet print all of
 //! them in this order; the table picks some.
 
-use crate::outcome::{Difference, Rank, RecoveryCost, Results, Run, Times};
+use crate::outcome::{Demand, Difference, Rank, RecoveryCost, Results, Run, Times};
 
 /// A value of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,10 +45,12 @@ enum Source {
     Count(fn(&Results, &Run) -> Option<u64>),
     Index,
     Measure(fn(&Run) -> f64),
+    Maybe(fn(&Run) -> Option<f64>),
+    Demand(fn(&Demand) -> f64),
     Recovery(fn(&RecoveryCost) -> f64),
     Times((TimesOf, StatisticOf)),
     RankCount(fn(&Rank) -> usize),
-    RankMeasure(fn(&Rank) -> f64),
+    RankMeasure(fn(&Rank) -> Option<f64>),
     Difference((DifferenceOf, DifferenceMeasureOf)),
     Word(DifferenceOf),
 }
@@ -66,10 +68,12 @@ impl Column {
             Source::Count(of) => of(results, run).map(Value::Count),
             Source::Index => Some(Value::Count(index as u64)),
             Source::Measure(of) => Some(Value::Measure(of(run))),
+            Source::Maybe(of) => of(run).map(Value::Measure),
+            Source::Demand(of) => run.demand.as_ref().map(of).map(Value::Measure),
             Source::Recovery(of) => run.recovery.as_ref().map(of).map(Value::Measure),
             Source::Times((times, of)) => times(run).and_then(of).map(Value::Measure),
             Source::RankCount(of) => rank().map(|rank| Value::Count(of(rank) as u64)),
-            Source::RankMeasure(of) => rank().map(|rank| Value::Measure(of(rank))),
+            Source::RankMeasure(of) => rank().and_then(of).map(Value::Measure),
             Source::Difference((difference, of)) => {
                 rank().and_then(difference).and_then(of).map(Value::Measure)
             }
@@ -122,6 +126,9 @@ pub(super) fn all() -> Vec<Column> {
         measure("utilisation", |run| run.utilisation),
         measure("queue_mean", |run| run.queue_mean),
         count("queue_max", |_, run| Some(run.queue_max)),
+    ]);
+    columns.extend(demands());
+    columns.extend([
         column(
             "recovery_s",
             Kind::Measure,
@@ -196,15 +203,27 @@ fn distributions() -> impl Iterator<Item = Column> {
     const OF_TIMES: [(&str, StatisticOf); 8] = [
         ("mean", |times| Some(times.mean)),
         ("p50", |times| Some(times.p50)),
-        ("p95", |times| Some(times.p95)),
-        ("p99", |times| Some(times.p99)),
-        ("p999", |times| Some(times.p999)),
+        ("p95", |times| times.p95),
+        ("p99", |times| times.p99),
+        ("p999", |times| times.p999),
         ("max", |times| Some(times.max)),
         ("ci95_low", |times| Some(times.ci95?[0])),
         ("ci95_high", |times| Some(times.ci95?[1])),
     ];
+    // Of response times alone there are intervals of the tail.
+    const OF_TAILS: [(&str, StatisticOf); 4] = [
+        ("p99_ci95_low", |times| Some(times.p99_ci95?[0])),
+        ("p99_ci95_high", |times| Some(times.p99_ci95?[1])),
+        ("p999_ci95_low", |times| Some(times.p999_ci95?[0])),
+        ("p999_ci95_high", |times| Some(times.p999_ci95?[1])),
+    ];
     OF_RUN.into_iter().flat_map(|(key, times)| {
-        OF_TIMES.into_iter().map(move |(statistic, of)| {
+        let tails = if key.ends_with("response_ms") {
+            &OF_TAILS[..]
+        } else {
+            &[]
+        };
+        OF_TIMES.iter().chain(tails).map(move |&(statistic, of)| {
             column(
                 &format!("{key}_{statistic}"),
                 Kind::Measure,
@@ -221,7 +240,7 @@ fn differences() -> impl Iterator<Item = Column> {
         ("against_best", |rank| rank.against_best.as_ref()),
     ];
     const OF_DIFFERENCE: [(&str, DifferenceMeasureOf); 3] = [
-        ("ms", |difference| Some(difference.ms)),
+        ("ms", |difference| difference.ms),
         ("ci95_low_ms", |difference| Some(difference.ci95_ms?[0])),
         ("ci95_high_ms", |difference| Some(difference.ci95_ms?[1])),
     ];
@@ -255,6 +274,25 @@ fn measure(name: &str, of: fn(&Run) -> f64) -> Column {
     column(name, Kind::Measure, Source::Measure(of))
 }
 
+/// What the load asks for, and whether it was too much.
+fn demands() -> [Column; 8] {
+    let growth = Source::Maybe(|run| run.queue_growth_rps);
+    [
+        column("queue_growth_rps", Kind::Measure, growth),
+        demand("offered_rps", |demand| demand.offered_rps),
+        demand("offered_mb_s", |demand| demand.offered_mb_s),
+        demand("busiest_rps", |demand| demand.busiest_rps),
+        demand("busiest_mb_s", |demand| demand.busiest_mb_s),
+        demand("ability_rps", |demand| demand.ability_rps),
+        demand("ability_mb_s", |demand| demand.ability_mb_s),
+        demand("load_factor", |demand| demand.load_factor),
+    ]
+}
+
+fn demand(name: &str, of: fn(&Demand) -> f64) -> Column {
+    column(&format!("demand_{name}"), Kind::Measure, Source::Demand(of))
+}
+
 fn operations(run: &Run, name: &str) -> u64 {
     run.operations.get(name).copied().unwrap_or(0)
 }
@@ -281,6 +319,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (125, 125));
+        assert_eq!((names.len(), distinct.len()), (145, 145));
     }
 }

@@ -29,6 +29,8 @@ const RATIO: &str = "to best\n×";
 const AGAINST_BASELINE: &str = "against baseline\nms";
 /// Heading of a column that is the same as the one before where the baseline is the best.
 const AGAINST_BEST: &str = "against best\nms";
+/// Heading of what only overloaded runs have.
+const GROWTH: &str = "queue grows\nreq/s";
 /// Heading of what only some volumes have.
 const RECOVERY: &str = "recovery\ns";
 /// One line below the heading, and that is enough.
@@ -48,16 +50,21 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 23] = [
+const COLUMNS: [Shown; 26] = [
     shown("#", 0, |row| {
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
     shown(LABEL, 0, |row| plain(name(row))),
-    shown("mean\nms", 0, |row| number(row.run.response_ms.mean)),
-    shown("95 % interval\nms", 3, |row| interval(&row.run.response_ms)),
+    shown("mean\nms", 0, |row| steady(row, |times| Some(times.mean))),
+    shown(GROWTH, 0, |row| {
+        row.run.queue_growth_rps.map_or(dash(), number)
+    }),
+    shown("95 % interval\nms", 3, |row| {
+        interval(row.run.response_ms.ci95)
+    }),
     shown(RATIO, 1, |row| {
-        row.rank
-            .map_or(dash(), |rank| format!("{:.2}", rank.ratio_to_best))
+        let ratio = row.rank.and_then(|rank| rank.ratio_to_best);
+        ratio.map_or(dash(), |ratio| format!("{ratio:.2}"))
     }),
     shown(AGAINST_BASELINE, 1, |row| {
         row.rank.map_or(dash(), |rank| {
@@ -69,16 +76,22 @@ const COLUMNS: [Shown; 23] = [
             difference(rank.against_best.as_ref(), "best")
         })
     }),
-    shown("p50\nms", 5, |row| number(row.run.response_ms.p50)),
-    shown("p95\nms", 9, |row| number(row.run.response_ms.p95)),
-    shown("p99\nms", 3, |row| number(row.run.response_ms.p99)),
-    shown("p99.9\nms", 6, |row| number(row.run.response_ms.p999)),
-    shown("max\nms", 8, |row| number(row.run.response_ms.max)),
+    shown("p50\nms", 5, |row| steady(row, |times| Some(times.p50))),
+    shown("p95\nms", 9, |row| steady(row, |times| times.p95)),
+    shown("p99\nms", 3, |row| steady(row, |times| times.p99)),
+    shown("95 % interval\nof p99", 5, |row| {
+        interval(row.run.response_ms.p99_ci95)
+    }),
+    shown("p99.9\nms", 6, |row| steady(row, |times| times.p999)),
+    shown("95 % interval\nof p99.9", 9, |row| {
+        interval(row.run.response_ms.p999_ci95)
+    }),
+    shown("max\nms", 8, |row| steady(row, |times| Some(times.max))),
     shown("reads\nms", 10, |row| {
-        mean(row.run.read_response_ms.as_ref())
+        mean(row, row.run.read_response_ms.as_ref())
     }),
     shown("writes\nms", 10, |row| {
-        mean(row.run.write_response_ms.as_ref())
+        mean(row, row.run.write_response_ms.as_ref())
     }),
     shown("rate\nreq/s", 4, |row| number(row.run.throughput_rps)),
     shown("rate\nMB/s", 11, |row| number(row.run.throughput_mb_s)),
@@ -229,6 +242,7 @@ fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<Str
 fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
     let mut ranks = rows.iter().filter_map(|row| row.rank);
     match shown.heading {
+        GROWTH => rows.iter().any(|row| row.run.queue_growth_rps.is_some()),
         RECOVERY => rows.iter().any(|row| row.run.recovery.is_some()),
         AGAINST_BEST => {
             ranks.any(|rank| rank.against_best.is_none() && rank.against_baseline.is_some())
@@ -302,6 +316,7 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
             format!("{label}: {pending} requests were not answered"),
         ));
     }
+    facts.extend(demand_facts(runs));
     let (shared, own) = configs(runs);
     facts.push(("config", shared));
     for (run, config) in runs.iter().zip(own).filter(|(_, own)| !own.is_empty()) {
@@ -310,6 +325,24 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     for (name, value) in facts {
         fact(text, width, name, &value);
     }
+}
+
+/// What open loads ask for and what can be done, once for each that differs.
+fn demand_facts(runs: &[Run]) -> Vec<(&'static str, String)> {
+    let told = runs.iter().filter_map(|run| {
+        let demand = run.demand.as_ref()?;
+        Some(format!(
+            "{}: {} requests/s offered ({} in the busiest tenth), about {} can be done",
+            plain(&run.label),
+            number(demand.offered_rps),
+            number(demand.busiest_rps),
+            number(demand.ability_rps),
+        ))
+    });
+    let named = told.enumerate();
+    named
+        .map(|(index, text)| (if index == 0 { "load" } else { "" }, text))
+        .collect()
 }
 
 /// What the recovery of a single run comes to; of several the table tells the time.
@@ -426,22 +459,33 @@ fn difference(difference: Option<&Difference>, without: &str) -> String {
     let Some(difference) = difference else {
         return without.to_owned();
     };
-    let sign = if difference.ms > 0.0 { "+" } else { "" };
-    let (ms, word) = (number(difference.ms), difference.word.word());
+    let word = difference.word.word();
+    let Some(ms) = difference.ms.filter(|_| difference.word != Word::Equal) else {
+        return word.to_owned();
+    };
+    let (sign, ms) = (if ms > 0.0 { "+" } else { "" }, number(ms));
     match difference.ci95_ms {
-        _ if difference.word == Word::Equal => word.to_owned(),
         None => format!("{sign}{ms} {word}"),
         Some([low, high]) => format!("{sign}{ms} ± {} {word}", number((high - low) / 2.0)),
     }
 }
 
-fn interval(times: &Times) -> String {
-    times.ci95.map_or(dash(), |[low, high]| {
+/// A statistic of the response times, where they tell more than how long the load is.
+fn steady(row: &Row<'_>, of: fn(&Times) -> Option<f64>) -> String {
+    let known = row.run.queue_growth_rps.is_none();
+    let found = of(&row.run.response_ms).filter(|_| known);
+    found.map_or(dash(), number)
+}
+
+fn interval(interval: Option<[f64; 2]>) -> String {
+    interval.map_or(dash(), |[low, high]| {
         format!("{} – {}", number(low), number(high))
     })
 }
 
-fn mean(times: Option<&Times>) -> String {
+fn mean(row: &Row<'_>, times: Option<&Times>) -> String {
+    let known = row.run.queue_growth_rps.is_none();
+    let times = times.filter(|_| known);
     times.map_or(dash(), |times| number(times.mean))
 }
 

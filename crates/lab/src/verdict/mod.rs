@@ -3,7 +3,9 @@
 //! Runs under one load serve the same requests, and their batches are cut by request number. So two runs are compared batch by
 //! batch: what makes a batch hard for both drops out of the difference (a paired t interval over the batches; Law,
 //! Simulation Modeling and Analysis, chapter 10). An interval that contains 0 decides nothing. Runs under different
-//! loads are never compared: with more requests in flight each waits longer, whatever serves them.
+//! loads are never compared: with more requests in flight each waits longer, whatever serves them. Nor are means under a
+//! growing queue, which tell how long the load is: a run that keeps up is faster than one that does not, and of those that do
+//! not only the growth is told.
 
 #[cfg(test)]
 mod tests;
@@ -40,9 +42,14 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
 /// The runs of a load, best first; ties keep the order of the grid. `None` for a single run: it is not ranked.
 fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ranking> {
     let mean = |index: usize| runs[index].0.response_ms.mean;
+    let growth = |index: usize| runs[index].0.queue_growth_rps;
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.retain(|index| runs[*index].0.load == load);
-    order.sort_by(|one, other| mean(*one).total_cmp(&mean(*other)));
+    // Those that keep up first; of the others, whose queue grows least.
+    order.sort_by(|one, other| match (growth(*one), growth(*other)) {
+        (None, None) => mean(*one).total_cmp(&mean(*other)),
+        (one, other) => one.unwrap_or(-1.0).total_cmp(&other.unwrap_or(-1.0)),
+    });
     let best = *order.first().filter(|_| order.len() > 1)?;
     let held_against = order.iter().copied();
     let held_against = held_against
@@ -54,11 +61,14 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
         run,
         place: 1 + order
             .iter()
-            .filter(|other| mean(**other) < mean(run))
+            .filter(|other| ahead(runs[**other].0, runs[run].0))
             .count(),
         choice: runs[run].0.choice.clone(),
         response_ms_mean: mean(run),
-        ratio_to_best: ratio(mean(run), mean(best)),
+        ratio_to_best: match (growth(run), growth(best)) {
+            (None, None) => Some(ratio(mean(run), mean(best))),
+            _ => None,
+        },
         against_baseline: held_against.and_then(|other| against(run, other)),
         against_best: against(run, best),
     });
@@ -69,19 +79,34 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
     })
 }
 
+/// Whether a run has a better place than another.
+fn ahead(one: &Run, other: &Run) -> bool {
+    match (one.queue_growth_rps, other.queue_growth_rps) {
+        (None, None) => one.response_ms.mean < other.response_ms.mean,
+        (Some(one), Some(other)) => one < other,
+        (one, _) => one.is_none(),
+    }
+}
+
 /// How often `part` fits; 1 where both are nothing.
 fn ratio(of: f64, part: f64) -> f64 {
     if part > 0.0 { of / part } else { 1.0 }
 }
 
 fn difference((run, own): Judged<'_>, (other_run, other): Judged<'_>) -> Difference {
+    let without = |ms, word| Difference {
+        ms,
+        ci95_ms: None,
+        word,
+    };
+    match (run.queue_growth_rps, other_run.queue_growth_rps) {
+        (Some(_), _) => return without(None, Word::Overloaded),
+        (None, Some(_)) => return without(None, Word::Faster),
+        (None, None) => {}
+    }
     let ms = run.response_ms.mean - other_run.response_ms.mean;
     let (Some(own), Some(other)) = (own, other) else {
-        return Difference {
-            ms,
-            ci95_ms: None,
-            word: Word::TooFew,
-        };
+        return without(Some(ms), Word::TooFew);
     };
     let paired: [f64; BATCHES] = std::array::from_fn(|batch| own[batch] - other[batch]);
     let half = half_width(&paired);
@@ -92,7 +117,7 @@ fn difference((run, own): Judged<'_>, (other_run, other): Judged<'_>) -> Differe
         _ => Word::Slower,
     };
     Difference {
-        ms,
+        ms: Some(ms),
         ci95_ms: Some([ms - half, ms + half]),
         word,
     }

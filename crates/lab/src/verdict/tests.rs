@@ -215,13 +215,55 @@ fn a_single_run_is_not_ranked_and_too_few_requests_tell_nothing() {
     let against = verdict.rankings[0].ranks[0].against_baseline.unwrap();
     assert_eq!(
         (against.ms, against.ci95_ms, against.word),
-        (-10.0, None, Word::TooFew)
+        (Some(-10.0), None, Word::TooFew)
     );
     assert_eq!(
         verdict.headline,
         "Too few requests to tell: satf has the lowest mean, 10.00 ms."
     );
     assert_eq!(judged(&[], &varied, None).headline, "No run was finished.");
+}
+
+#[test]
+fn under_a_growing_queue_no_mean_is_compared() {
+    let (mut runs, varied) = schedulers(&[
+        ("fcfs", 20.0, 0.0),
+        ("look", 10.0, 0.0),
+        ("satf", 30.0, 0.0),
+    ]);
+    runs[0].0.queue_growth_rps = Some(812.0);
+    runs[1].0.queue_growth_rps = Some(400.0);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let ranks = &verdict.rankings[0].ranks;
+    let names: Vec<&str> = ranks.iter().map(|rank| rank.choice.as_str()).collect();
+    assert_eq!(names, ["sched=satf", "sched=look", "sched=fcfs"]);
+    assert_eq!(
+        ranks.iter().map(|rank| rank.place).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    let best = ranks[0].against_baseline.unwrap();
+    assert_eq!(
+        (best.ms, best.ci95_ms, best.word),
+        (None, None, Word::Faster)
+    );
+    let behind = ranks[1].against_best.unwrap();
+    assert_eq!(
+        (behind.ms, behind.word, ranks[1].ratio_to_best),
+        (None, Word::Overloaded, None)
+    );
+    let told =
+        "satf wins: 30.00 ms on average; it alone keeps up, under the others the queue grows.";
+    assert_eq!(verdict.headline, told);
+    runs[2].0.queue_growth_rps = Some(100.0);
+    let none = judged(&runs, &varied, Some("sched=fcfs"));
+    let told = "None keeps up: the queue grows by 100.0 requests a second under satf and by 812.0 under fcfs; response \
+                times tell how long the load is.";
+    assert_eq!(none.headline, told);
+    let alone = judged(&runs[..1], &[], None).headline;
+    assert!(
+        alone.starts_with("The queue grows by 812.0 requests a second"),
+        "{alone}"
+    );
 }
 
 #[test]

@@ -21,6 +21,8 @@ enum Lead<'a> {
     Undecided(Vec<&'a Rank>),
     /// There are no intervals.
     TooFew(&'a Rank),
+    /// The queue grew under all of them.
+    Overloaded,
 }
 
 /// The headline, and what else there is to say.
@@ -30,7 +32,7 @@ pub(super) fn sentences(
     varied: &[Varied],
     baseline: Option<&str>,
 ) -> (String, Vec<String>) {
-    let names = Names { varied };
+    let names = Names { varied, runs };
     let one_load = runs.iter().all(|run| run.load == runs[0].load);
     match (runs, rankings) {
         ([], _) => ("No run was finished.".to_owned(), Vec::new()),
@@ -42,6 +44,12 @@ pub(super) fn sentences(
 }
 
 fn single(run: &Run) -> String {
+    if let Some(growth) = run.queue_growth_rps {
+        let growth = number(growth);
+        return format!(
+            "The queue grows by {growth} requests a second: response times tell how long the load is."
+        );
+    }
     let mean = number(run.response_ms.mean);
     let sure = run.response_ms.ci95.map_or_else(
         || "too few requests to say how sure that is".to_owned(),
@@ -67,11 +75,15 @@ fn list(words: &[String]) -> String {
 fn lead(ranking: &Ranking) -> Lead<'_> {
     let best = &ranking.ranks[0];
     let word = |rank: &Rank| rank.against_best.as_ref().map(|difference| difference.word);
-    let leaders: Vec<&Rank> = ranking
+    if best.ratio_to_best.is_none() {
+        return Lead::Overloaded;
+    }
+    let behind = [Some(Word::Slower), Some(Word::Overloaded)];
+    let leaders = ranking
         .ranks
         .iter()
-        .filter(|rank| word(rank) != Some(Word::Slower))
-        .collect();
+        .filter(|rank| !behind.contains(&word(rank)));
+    let leaders: Vec<&Rank> = leaders.collect();
     let others = &leaders[1..];
     match others {
         [] => Lead::Wins(best),
@@ -84,6 +96,7 @@ fn lead(ranking: &Ranking) -> Lead<'_> {
 /// How choices and loads are called.
 struct Names<'a> {
     varied: &'a [Varied],
+    runs: &'a [&'a Run],
 }
 
 impl Names<'_> {
@@ -143,6 +156,7 @@ impl Names<'_> {
                 let detail = lead.map(|lead| format!("{} is {lead}.", self.choice(leaders[0])));
                 (headline, detail.into_iter().collect())
             }
+            Lead::Overloaded => (self.overloaded(ranking), Vec::new()),
             Lead::TooFew(best) => {
                 let (who, mean) = (self.choice(best), mean(best));
                 (
@@ -153,15 +167,32 @@ impl Names<'_> {
         }
     }
 
+    /// By how much the queue grew under the first and the last of these.
+    fn overloaded(&self, ranking: &Ranking) -> String {
+        let growth = |rank: &Rank| number(self.runs[rank.run].queue_growth_rps.unwrap_or(0.0));
+        let (first, last) = (&ranking.ranks[0], &ranking.ranks[ranking.ranks.len() - 1]);
+        format!(
+            "None keeps up: the queue grows by {} requests a second under {} and by {} under {}; response times tell how long \
+             the load is.",
+            growth(first),
+            self.choice(first),
+            growth(last),
+            self.choice(last),
+        )
+    }
+
     fn winner(&self, ranking: &Ranking, best: &Rank) -> (String, Vec<String>) {
         let next = &ranking.ranks[1];
         let lead = next.against_best.as_ref().and_then(|next| next.ci95_ms);
-        let next = format!(
-            "the next, {}, takes {} as long (by {} ms)",
-            self.choice(next),
-            times(next.ratio_to_best),
-            between(lead.unwrap_or_default()),
-        );
+        let next = match (next.ratio_to_best, lead) {
+            (Some(ratio), Some(lead)) => format!(
+                "the next, {}, takes {} as long (by {} ms)",
+                self.choice(next),
+                times(ratio),
+                between(lead),
+            ),
+            _ => "it alone keeps up, under the others the queue grows".to_owned(),
+        };
         let (who, mean) = (self.choice(best), number(best.response_ms_mean));
         let is_next = ranking.ranks[1].run;
         match self.lead_over_baseline(ranking, best) {
@@ -214,6 +245,7 @@ impl Names<'_> {
                     format!("it is undecided between {}", self.choices(&leaders))
                 }
                 Lead::TooFew(_) => "there are too few requests to tell".to_owned(),
+                Lead::Overloaded => "none keeps up: the queue grows under all choices".to_owned(),
             };
             push(&mut others, open, ranking);
         }
@@ -239,8 +271,8 @@ impl Names<'_> {
                 .ranks
                 .iter()
                 .find(|rank| rank.run == run)
-                .map(|rank| rank.ratio_to_best),
-            Some(_) => Some(ranking.ranks[1].ratio_to_best),
+                .and_then(|rank| rank.ratio_to_best),
+            Some(_) => ranking.ranks[1].ratio_to_best,
             None => None,
         };
         let found: Vec<(&Ranking, f64)> = won

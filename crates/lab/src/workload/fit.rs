@@ -12,6 +12,7 @@
 //!
 //! A request longer than the whole drive cannot be wrapped or scaled and is an error. O(1) per request.
 
+use nearslot_core::drive::{self, CATALOG, Entry};
 use nearslot_core::registry::ConfigError;
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
 
@@ -124,11 +125,33 @@ fn beyond(summary: &Summary, capacity: u64, drive: &str) -> ConfigError {
         "highest address of the trace",
         &format!("{} bytes ({})", end - 1, gigabytes(end)),
         &format!(
-            "below the capacity of {drive}, {} bytes ({}); or say --fit wrap, scale or truncate",
+            "below the capacity of {drive}, {} bytes ({}); {}; or say --fit wrap, scale or truncate",
             capacity * BLOCK_BYTES,
-            gigabytes(capacity * BLOCK_BYTES)
+            gigabytes(capacity * BLOCK_BYTES),
+            large_enough(Blocks(end.div_ceil(BLOCK_BYTES)))
         ),
     )
+}
+
+/// The disks of the catalog that have so many blocks, smallest first, in words.
+fn large_enough(blocks: Blocks) -> String {
+    let capacity = |entry: &Entry| {
+        let table = entry.text.parse().ok()?;
+        let is_disk = drive::kind_of(entry.name, &table).is_ok_and(|kind| kind.name == "hdd");
+        let (blueprint, _) = drive::read(entry.name, entry.text, &[])
+            .ok()
+            .filter(|_| is_disk)?;
+        Some((blueprint.capacity().0, entry.name))
+    };
+    let mut drives: Vec<(u64, &str)> = CATALOG.iter().filter_map(capacity).collect();
+    drives.retain(|(capacity, _)| *capacity >= blocks.0);
+    drives.sort_unstable();
+    let names: Vec<&str> = drives.into_iter().map(|(_, name)| name).collect();
+    if names.is_empty() {
+        "no drive of the catalog is large enough".to_owned()
+    } else {
+        format!("large enough are, of the catalog, {}", names.join(", "))
+    }
 }
 
 fn too_long(summary: &Summary, capacity: u64, drive: &str) -> ConfigError {
@@ -195,6 +218,30 @@ mod tests {
         ] {
             assert!(text.contains(part), "{text}");
         }
+    }
+
+    #[test]
+    fn beyond_the_drive_the_disks_that_are_large_enough_are_named() {
+        let told = |end_gb: u64| {
+            let requests = [(end_gb * 1_000_000_000 - 4_096, 4_096)];
+            let error = Fit::new(Mode::None, &summary(&requests), Blocks(100), "toy");
+            error.unwrap_err().to_string()
+        };
+        let five = told(5);
+        assert!(
+            five.contains("of the catalog, seagate-cheetah-9lp, desktop-7200-90mb, modern-20tb;"),
+            "{five}"
+        );
+        let large = told(900);
+        assert!(
+            large.contains("of the catalog, desktop-7200-90mb, modern-20tb;"),
+            "{large}"
+        );
+        let huge = told(90_000);
+        assert!(
+            huge.contains("no drive of the catalog is large enough"),
+            "{huge}"
+        );
     }
 
     #[test]

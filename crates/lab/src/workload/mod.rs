@@ -17,6 +17,7 @@ pub mod dependent;
 pub mod fit;
 pub mod intake;
 pub mod open;
+pub mod sampled;
 
 registry! { Synthetic;
     iometer,
@@ -41,6 +42,15 @@ pub struct Synthetic {
 pub fn synthetic(part: &PartConfig, env: &Env<'_>) -> Result<(Synthetic, PartConfig), ConfigError> {
     let (built, effective) = config::part("workload", TABLE, part, env)?;
     Ok((*built, effective))
+}
+
+/// Whether a synthetic workload keeps a number of requests in flight, as its card says.
+pub(crate) fn keeps_a_depth(part: &PartConfig) -> bool {
+    let name = part.name.as_str();
+    let spec = TABLE
+        .iter()
+        .find(|spec| spec.name == name || spec.aliases.contains(&name));
+    spec.is_some_and(|spec| spec.knobs.iter().any(|knob| knob.name == "depth"))
 }
 
 /// Something that makes requests in virtual time.

@@ -10,8 +10,8 @@ use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::keys::role;
 use nearslot_lab::measure::BATCHES;
 use nearslot_lab::outcome::{
-    FreeSpace, Gaps, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo, Varied,
-    Verdict,
+    Demand, FreeSpace, Gaps, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
+    Varied, Verdict,
 };
 use nearslot_lab::trace::{Header, Record, TraceOp};
 use nearslot_lab::verdict;
@@ -316,7 +316,22 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         }),
         simulated_in_s: 0.018,
         series: Some(series(kept, begin, size, policy)),
+        demand: Some(demand(kept, begin)),
         ..Run::default()
+    }
+}
+
+/// As if the drive could do a fifth more than it was asked for.
+fn demand(kept: &[Done], begin: u64) -> Demand {
+    let offered = kept.len() as f64 / seconds(kept[kept.len() - 1].ask.arrived - begin);
+    Demand {
+        offered_rps: offered,
+        offered_mb_s: offered * 0.015,
+        busiest_rps: offered * 1.1,
+        busiest_mb_s: offered * 0.017,
+        ability_rps: offered * 1.2,
+        ability_mb_s: offered * 0.018,
+        load_factor: 1.0 / 1.2,
     }
 }
 
@@ -366,11 +381,13 @@ fn times(all: &[u64]) -> Option<Times> {
     Some(Times {
         mean: mean(all),
         p50: rank(0.5),
-        p95: rank(0.95),
-        p99: rank(0.99),
-        p999: rank(0.999),
+        p95: Some(rank(0.95)),
+        p99: Some(rank(0.99)),
+        p999: Some(rank(0.999)),
         max: ms(max),
         ci95: (all.len() >= 400).then(|| [mean(all) - half, mean(all) + half]),
+        p99_ci95: (all.len() >= 400).then(|| [rank(0.985), rank(0.995)]),
+        p999_ci95: None,
     })
 }
 

@@ -86,11 +86,19 @@ fn edge_cases_are_valid() {
     run.write_wait_ms = None;
     run.response_ms.ci95 = None;
     run.operations.clear();
+    (run.demand, run.queue_growth_rps) = (None, Some(12.5));
+    (
+        run.response_ms.p95,
+        run.response_ms.p99,
+        run.response_ms.p999,
+    ) = (None, None, None);
     run.series = Some(Default::default());
     edge.verdict.rankings[0].baseline = None;
     edge.verdict.rankings[0].ranks[1].against_best = None;
     let rank = &mut edge.verdict.rankings[0].ranks[2];
     rank.against_best.as_mut().unwrap().ci95_ms = None;
+    rank.against_best.as_mut().unwrap().ms = None;
+    rank.ratio_to_best = None;
     edge.varied.clear();
     assert_valid(&serde_json::to_value(&edge).unwrap());
     edge.runs.clear();
@@ -169,6 +177,9 @@ fn wrong_values_are_refused() {
         ("/runs/0/response_ms/mean", Value::Null),
         ("/runs/0/response_ms/ci95", json!([1.0])),
         ("/runs/0/operations", json!({"erase": 1})),
+        ("/runs/0/response_ms/p99_ci95", json!([1.0])),
+        ("/runs/0/demand", json!({})),
+        ("/runs/0/demand/load_factor", Value::Null),
         ("/runs/4/recovery", json!({})),
         ("/runs/4/recovery/s", Value::Null),
         ("/runs/4/recovery/reads", json!(0)),

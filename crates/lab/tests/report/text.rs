@@ -74,8 +74,8 @@ fn the_table_fits_its_width_and_names_what_it_left_out() {
 fn differences_are_said_in_numbers_and_words() {
     let mut results = results(SMALL);
     let ranks = &mut results.verdict.rankings[0].ranks;
-    let said = |ms, half: Option<f64>, word| Difference {
-        ms,
+    let said = |ms: f64, half: Option<f64>, word| Difference {
+        ms: Some(ms),
         ci95_ms: half.map(|half| [ms - half, ms + half]),
         word,
     };
@@ -99,6 +99,27 @@ fn differences_are_said_in_numbers_and_words() {
         assert!(lines.any(|line| line.contains(cell)), "{cell}\n{text}");
     }
     assert!(!text.contains("noise"), "{text}");
+}
+
+#[test]
+fn a_growing_queue_is_told_in_place_of_times() {
+    let mut results = results(SMALL);
+    results.runs[0].queue_growth_rps = Some(812.0);
+    (results.varied, results.verdict) = verdict(&results.runs);
+    let text = table(&results, None);
+    let line = text
+        .lines()
+        .find(|line| line.contains(" sched=fcfs "))
+        .unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(cells[1..4], ["sched=fcfs", "–", "812.0"], "{text}");
+    assert!(line.contains("overloaded"), "{line}");
+    // It is the last, whatever its mean.
+    let ranks = &results.verdict.rankings[0].ranks;
+    assert_eq!(
+        (ranks[5].choice.as_str(), ranks[5].ratio_to_best),
+        ("sched=fcfs", None)
+    );
 }
 
 /// Two depths of all policies, and one run of a third depth.
@@ -188,7 +209,16 @@ fn csv_has_a_row_a_run_under_stable_names() {
     assert_eq!(cell(1, "read_response_ms_mean"), "");
     // The shortest decimal reads back as the same double, to the bit.
     let p999: f64 = cell(0, "response_ms_p999").parse().unwrap();
-    assert_eq!(p999.to_bits(), results.runs[0].response_ms.p999.to_bits());
+    assert_eq!(
+        Some(p999.to_bits()),
+        results.runs[0].response_ms.p999.map(f64::to_bits)
+    );
+    assert_eq!(cell(1, "response_ms_p999_ci95_high"), "");
+    let low: f64 = cell(0, "response_ms_p99_ci95_low").parse().unwrap();
+    assert_eq!(
+        Some(low),
+        results.runs[0].response_ms.p99_ci95.map(|[low, _]| low)
+    );
     assert_eq!(cell(0, "seed"), "42");
     assert_eq!(cell(4, "sched"), "satf");
     let ranks = &results.verdict.rankings[0].ranks;
@@ -262,7 +292,7 @@ fn parquet_reads_back_with_types_and_provenance() {
 #[test]
 fn what_is_not_a_number_is_refused_by_name() {
     let mut results = results(SMALL);
-    results.runs[3].response_ms.p99 = f64::NAN;
+    results.runs[3].response_ms.p99 = Some(f64::NAN);
     for format in Format::ALL {
         let words = write(&results, format, &mut Vec::new())
             .unwrap_err()
