@@ -327,8 +327,29 @@ impl Stack {
         std::iter::successors(Some(first), next)
     }
 
-    /// Plans a request and queues what it needs.
+    /// Plans a request, queues what it needs, and lets its drives start something.
     fn begin(&mut self, now: Instant, request: Request) {
+        if let Some(plan) = self.plan(now, request) {
+            self.release(now);
+            self.pump_all(now, plan);
+        }
+    }
+
+    /// Requests that an answer has let begin. Many may be answered at once, such as discards behind a write; so they wait in
+    /// a list for their drives' turn, the last one first, and not in calls within calls.
+    fn release(&mut self, now: Instant) {
+        let mut answered = Vec::new();
+        while let Some(held) = self.hazards.release() {
+            answered.extend(self.plan(now, held));
+        }
+        while let Some(plan) = answered.pop() {
+            self.pump_all(now, plan);
+        }
+    }
+
+    /// Plans a request and queues what it needs. Gives the plan back if it is answered with that; then others may begin before
+    /// its drives start something.
+    fn plan(&mut self, now: Instant, request: Request) -> Option<Box<Plan>> {
         let mut plan = self.plans.pop().unwrap_or_default();
         let drives = Below(&self.queues);
         self.placement.plan(now, &request, &drives, &mut plan);
@@ -342,9 +363,11 @@ impl Stack {
         self.accept(now, Some(key), &plan);
         self.hold(Some(key), &plan);
         if self.requests[key].remaining == 0 {
-            self.reply(now, key);
+            self.answer(now, key);
+            return Some(plan);
         }
         self.pump_all(now, plan);
+        None
     }
 
     /// Gives the I/Os of a plan their names, and queues those that wait for no other.
@@ -659,6 +682,11 @@ impl Stack {
     }
 
     fn reply(&mut self, now: Instant, key: usize) {
+        self.answer(now, key);
+        self.release(now);
+    }
+
+    fn answer(&mut self, now: Instant, key: usize) {
         let Pending {
             request,
             started,
@@ -680,8 +708,5 @@ impl Stack {
             timeline,
         }));
         self.hazards.answered(&request);
-        while let Some(held) = self.hazards.release() {
-            self.begin(now, held);
-        }
     }
 }

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod discards;
 mod oracles;
 mod placements;
 mod schedulers;

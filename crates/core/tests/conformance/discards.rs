@@ -1,0 +1,51 @@
+//! Discards that wait behind a write are answered when it is done, however many they are: the stack may not go one call
+//! deeper for each.
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::request::{Op, Request};
+use nearslot_core::stack::Action;
+use nearslot_core::units::Instant;
+
+use crate::support::DISK;
+
+const DISCARDS: u64 = 20_000;
+
+#[test]
+fn many_discards_behind_a_write_are_answered_in_order() {
+    let config = StackConfig {
+        drive: DriveConfig {
+            part: PartConfig::named("of the test"),
+            text: DISK.to_owned(),
+        },
+        sched: PartConfig::named("satf_ew"),
+        place: PartConfig::named("eager"),
+        oracle: PartConfig::named("exact"),
+        seed: 1,
+    };
+    let mut built = config.build().expect("it is a stack");
+    let (stack, drive) = (&mut built.stack, &mut built.drives[0]);
+    stack.submit(
+        Instant::ZERO,
+        Request::new(0, Op::Write, 0, 8, Instant::ZERO),
+    );
+    for number in 1..=DISCARDS {
+        let discard = Request::new(number, Op::Discard, 0, 8, Instant::ZERO);
+        stack.submit(Instant::ZERO, discard);
+    }
+    let Some(Action::Start(on, command)) = stack.poll() else {
+        panic!("the write starts");
+    };
+    assert!(stack.poll().is_none(), "discards wait for the write");
+    drive.submit(Instant::ZERO, &command);
+    let now = drive.next_event().expect("the drive works");
+    let done = drive.advance(now).expect("it is due");
+    stack.drive_done(now, on, &done);
+    for number in 0..=DISCARDS {
+        let Some(Action::Reply(reply)) = stack.poll() else {
+            panic!("request {number} is answered");
+        };
+        assert_eq!(reply.request.id.0, number);
+    }
+    stack.audit();
+    assert_eq!((stack.pending(), stack.replied()), (0, DISCARDS + 1));
+}
