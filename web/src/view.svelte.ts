@@ -1,4 +1,4 @@
-// What the reader chose: the runs that are drawn, the theme, and the looks of a run. Charts and panels share it.
+// What the reader chose: the load, the runs that are drawn, the theme, and the looks of a run. Charts and panels share it.
 
 import { flushSync } from "svelte";
 
@@ -6,7 +6,7 @@ import type { Results } from "./wire";
 
 export type Theme = "auto" | "light" | "dark";
 
-/** Runs drawn at first; more would hide each other. */
+/** Subjects drawn at first; more would hide each other. */
 const DRAWN_FIRST = 8;
 /** Where the theme is kept; a file opened from a disk may be refused the storage, and then it is not kept. */
 const THEME_KEY = "nearslot-theme";
@@ -123,39 +123,102 @@ export class Appearance {
   }
 }
 
+/** Runs that look alike: those of one choice, under whatever load. Where only the load varies, those of one load. */
+export interface Subject {
+  name: string;
+  /** Indexes of its runs, in the order of the grid. */
+  runs: number[];
+}
+
 /** What a reader of a report chose. */
 export class View extends Appearance {
-  /** Whether each run is drawn, by its index. */
+  readonly subjects: readonly Subject[];
+  /** Loads to choose from, in the order of the grid; none where the loads themselves are the subjects. */
+  readonly loads: readonly string[];
+  /** The load whose runs are seen; runs under different loads are never set beside each other. */
+  load: string = $state("");
+  /** Whether each subject is drawn. */
   drawn: boolean[] = $state([]);
   /** Indexes of all runs, load by load, best first, those without a rank last. */
-  readonly order: number[];
-  /** Indexes of the runs that are drawn, best first. */
-  readonly shown: number[] = $derived.by(() => this.order.filter((index) => this.drawn[index]));
+  readonly order: readonly number[];
+  /** Indexes of the runs that are drawn under the chosen load, best first. */
+  readonly shown: number[] = $derived.by(() => this.order.filter((index) => this.#seen(index)));
+  /** Indexes of the subjects that have a run under the chosen load. */
+  readonly present: number[] = $derived.by(() => {
+    const here = new Set(this.order.filter((index) => this.#here(index)).map((index) => this.#subjectOf[index]!));
+    return [...this.subjects.keys()].filter((subject) => here.has(subject));
+  });
+  readonly #results: Results;
+  readonly #subjectOf: number[] = [];
 
   constructor(results: Results) {
     super();
-    const ranked = results.verdict.rankings.flatMap((ranking) => ranking.ranks.map((rank) => rank.run));
-    const others = results.runs.map((_, index) => index).filter((index) => !ranked.includes(index));
+    this.#results = results;
+    const { runs, verdict } = results;
+    const ranked = verdict.rankings.flatMap((ranking) => ranking.ranks.map((rank) => rank.run));
+    const others = runs.map((_, index) => index).filter((index) => !ranked.includes(index));
     this.order = [...ranked, ...others];
+    const byLoad = new Set(runs.map((run) => run.choice)).size < 2;
+    this.subjects = subjects(runs.map((run) => (byLoad ? run.load || run.choice : run.choice)));
+    this.subjects.forEach(({ runs }, subject) => runs.forEach((run) => (this.#subjectOf[run] = subject)));
+    this.loads = byLoad ? [] : [...new Set(runs.map((run) => run.load))];
+    // The last is the heaviest as a rule, and there choices matter.
+    this.load = this.loads.at(-1) ?? "";
     this.best();
   }
 
-  toggle(index: number): void {
-    this.drawn[index] = !this.drawn[index];
+  /** What a run is called beside others of its load. */
+  name(run: number): string {
+    return this.subjects[this.#subjectOf[run]!]!.name;
   }
 
-  only(index: number): void {
-    this.drawn = this.order.map((_, other) => other === index);
+  /** How a run looks in every chart. */
+  lookOf(run: number): Look {
+    return this.look(this.#subjectOf[run]!);
+  }
+
+  /** Whether a run's subject is drawn. */
+  isDrawn(run: number): boolean {
+    return this.drawn[this.#subjectOf[run]!]!;
+  }
+
+  toggle(subject: number): void {
+    this.drawn[subject] = !this.drawn[subject];
+  }
+
+  only(subject: number): void {
+    this.drawn = this.subjects.map((_, other) => other === subject);
   }
 
   all(drawn: boolean): void {
-    this.drawn = this.order.map(() => drawn);
+    this.drawn = this.subjects.map(() => drawn);
   }
 
+  /** Draws those that are best under the chosen load. */
   best(): void {
-    const best = new Set(this.order.slice(0, DRAWN_FIRST));
-    this.drawn = this.order.map((_, index) => best.has(index));
+    const here = this.order.filter((index) => this.#here(index)).map((index) => this.#subjectOf[index]!);
+    const best = new Set([...new Set([...here, ...this.subjects.keys()])].slice(0, DRAWN_FIRST));
+    this.drawn = this.subjects.map((_, subject) => best.has(subject));
   }
+
+  #here(run: number): boolean {
+    return this.loads.length === 0 || this.#results.runs[run]!.load === this.load;
+  }
+
+  #seen(run: number): boolean {
+    return this.#here(run) && this.isDrawn(run);
+  }
+}
+
+/** What has the same name, in the order of first appearance. */
+function subjects(names: readonly string[]): Subject[] {
+  const found = new Map<string, Subject>();
+  names.forEach((name, run) => {
+    const subject = found.get(name) ?? { name, runs: [] };
+    subject.runs.push(run);
+    found.set(name, subject);
+  });
+  return [...found.values()];
 }
 
 function kept(): Theme {

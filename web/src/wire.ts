@@ -368,6 +368,7 @@ export type Run = Parsed<typeof run>;
 export type Difference = Parsed<typeof difference>;
 export type Rank = Parsed<typeof rank>;
 export type Ranking = Parsed<typeof ranking>;
+export type Varied = Parsed<typeof varied>;
 export type Verdict = Parsed<typeof verdict>;
 export type Trace = Parsed<typeof trace>;
 export type Results = Parsed<typeof results>;

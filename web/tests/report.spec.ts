@@ -24,7 +24,7 @@ const column = (page: Page, key: string) =>
   }, key);
 
 describe("every report", () => {
-  const names = ["sample", "full", "hostile", "many", "bare"];
+  const names = ["sample", "full", "hostile", "many", "bare", "single"];
   const views = [
     { width: 1400, height: 900, colorScheme: "light" },
     { width: 420, height: 800, colorScheme: "dark" },
@@ -120,13 +120,16 @@ describe("the arm's way", () => {
     expect(await pixelsIn(page, `${arm("satf")} canvas`, "#9aa2ad")).toBeGreaterThan(200);
     expect(await pixelsIn(page, `${arm("satf")} canvas`, "#ccd3dc")).toBeGreaterThan(200);
     expect(trouble).toEqual([]);
-    await page.context().close();
     // The same run, said to write in place: its diamonds are open ones.
     const other = await open(browser, report("in-place"));
     const [same, inPlace = 0] = await inks(other.page, "satf");
     expect(same).toBe(reads);
     expect(inPlace).toBeGreaterThan(100);
     expect(inPlace).not.toBe(eager);
+    // Of eager writes nothing is said where there are none.
+    expect(await page.locator("#arm .rail").innerText()).toContain("eager write");
+    expect(await other.page.locator("#arm .rail").innerText()).not.toContain("eager write");
+    await page.context().close();
     await other.page.context().close();
   });
 
@@ -294,19 +297,67 @@ describe("the legend", () => {
     await page.context().close();
   });
 
-  test("draws the best eight of many at first", async () => {
+  test("has a key for each choice, and draws the best eight of many at first", async () => {
     const { page, trouble } = await open(browser, report("many"));
-    expect(await page.locator(".chip").count()).toBe(64);
+    expect(await page.locator(".chip").count()).toBe(16);
     expect(await page.locator('.chip[aria-pressed="true"]').count()).toBe(8);
     await page.locator(".choices").getByRole("button", { name: "all" }).click();
     await settle(page);
-    expect(await page.locator("#breakdown .stack").count()).toBe(64);
-    // Sixteen choices under each of four loads: a ranking each, of which twelve are shown.
-    expect(await page.locator(".ladder").count()).toBe(4);
-    expect(await page.locator(".ladder li").count()).toBe(48);
-    await page.getByRole("button", { name: "Show all 16" }).first().click();
-    expect(await page.locator(".ladder li").count()).toBe(52);
+    // Sixteen choices under each of four loads: those of one load are seen, and of its ranking twelve.
+    expect(await page.locator("#breakdown .stack").count()).toBe(16);
+    expect(await page.locator(".ladder li").count()).toBe(12);
+    await page.getByRole("button", { name: "Show all 16" }).click();
+    expect(await page.locator(".ladder li").count()).toBe(16);
     expect(await page.locator(".partial").innerText()).toContain("64 of 80");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("several loads", () => {
+  test("are seen one at a time", async () => {
+    const { page, trouble } = await open(browser, report("many"));
+    const heading = page.locator("#ranking-title");
+    expect(await heading.innerText()).toBe("Ranking, depth=8");
+    const value = () => page.locator(".ladder .value").first().innerText();
+    const before = await value();
+    await page.locator(".legend").getByRole("button", { name: "depth=1", exact: true }).click();
+    await settle(page);
+    expect(await heading.innerText()).toBe("Ranking, depth=1");
+    expect(await value()).not.toBe(before);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("have one line a choice over their depth, in its own ink", async () => {
+    const { page, trouble } = await open(browser, report("many"));
+    expect(await page.locator("#loads-title").innerText()).toBe("Over depth");
+    const first = await page.locator('.chip[aria-pressed="true"] line').first().getAttribute("stroke");
+    const drawn = await pixelsOf(page, "loads", first!);
+    expect(drawn).toBeGreaterThan(100);
+    await page.locator("#loads").getByRole("button", { name: "Throughput" }).click();
+    await settle(page);
+    expect(await pixelsOf(page, "loads", first!)).not.toBe(drawn);
+    await page.locator('.chip[aria-pressed="true"]').first().click();
+    await settle(page);
+    expect(await pixelsOf(page, "loads", first!)).toBeLessThan(drawn / 3);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("are no question where there is one", async () => {
+    const { page } = await open(browser, report("sample"));
+    expect(await page.locator("#loads, .load").count()).toBe(0);
+    await page.context().close();
+  });
+});
+
+describe("a single run", () => {
+  test("is described and not ranked", async () => {
+    const { page, trouble } = await open(browser, report("single"));
+    expect(await page.locator("#ranking, .legend").count()).toBe(0);
+    expect(await page.locator("h1").innerText()).toMatch(/^[0-9.]+ ms on average/);
+    expect(await page.locator("#response .plot canvas").count()).toBe(1);
     expect(trouble).toEqual([]);
     await page.context().close();
   });
@@ -426,9 +477,9 @@ describe("hostile data", () => {
 
 test("data of another layout are refused in words", async () => {
   const file = join(tmpdir(), `nearslot-refused-${process.pid}.html`);
-  writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":1', '"schema":2'));
+  writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":2', '"schema":3'));
   const { page, trouble } = await open(browser, file);
-  expect(await page.locator("main").innerText()).toContain("the data have layout 2, this page reads layout 1");
+  expect(await page.locator("main").innerText()).toContain("the data have layout 3, this page reads layout 2");
   expect(trouble).toEqual([]);
   await page.context().close();
 });

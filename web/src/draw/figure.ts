@@ -20,20 +20,23 @@ export function figure(element: HTMLElement, { name, x, y }: Figure): Chart {
   return chart(element, {
     title: `${name}: ${y.label} by ${x.label}`,
     x: { label: words(x.label, x.unit), ticks: tick, log: x.log, ...(x.ticks.length > 0 ? { at: x.ticks } : {}) },
-    y: { label: words(y.label, y.unit), ticks: tick },
+    y: { label: words(y.label, y.unit), ticks: tick, log: y.log },
     height: HEIGHT,
   });
 }
 
 /** Across, all panels; upwards, one, with all its lines: panels differ by far, and hiding a line moves nothing. */
-export function extents({ panels, x }: Figure, chosen: number): [Extent, Extent] {
+export function extents({ panels, x, y }: Figure, chosen: number): [Extent, Extent] {
   const places = panels.flatMap((panel) => panel.lines.flatMap((line) => line.x));
   const lines = panels[chosen]?.lines ?? [];
   const heights = lines.flatMap((line) => [...line.y, ...line.high.filter((end) => end !== null)]);
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const margin = (high - low) * 0.03 || 1;
   const across: Extent = x.log ? [low / 1.15, high * 1.15] : [low - margin, high + margin];
-  return [across, [0, Math.max(...heights, 1e-9) * 1.05]];
+  const top = Math.max(...heights, 1e-9);
+  if (!y.log) return [across, [0, top * 1.05]];
+  const positive = [...heights, ...lines.flatMap((line) => line.low.filter((end) => end !== null))].filter((at) => at > 0);
+  return [across, [Math.min(...positive, top) / 1.2, top * 1.2]];
 }
 
 export function scene(curves: readonly Curve[], of: Figure, chosen: number, ground: string): Scene {

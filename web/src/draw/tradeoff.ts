@@ -1,4 +1,5 @@
-// Throughput against latency: one point a run, with the interval of its mean, and its label where there is room.
+// Throughput against latency: one point a run, with the interval of its mean. The runs of a choice are joined by a line, which has
+// its name at its end, where there is room.
 
 import { duration, quantity, tick } from "../format";
 import type { Look } from "../view.svelte";
@@ -6,7 +7,14 @@ import type { Run } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
 import { inside, point } from "./marks";
 
-export interface Spot {
+/** The runs of a choice, in the order of their loads. */
+export interface Trace {
+  name: string;
+  look: Look;
+  runs: readonly Run[];
+}
+
+interface Spot {
   run: Run;
   look: Look;
 }
@@ -26,17 +34,19 @@ export function tradeoff(element: HTMLElement, runs: readonly Run[]): Chart {
   });
 }
 
-export function scene(spots: readonly Spot[], all: readonly Run[], ground: string, ink: string): Scene {
+export function scene(traces: readonly Trace[], all: readonly Run[], ground: string, ink: string): Scene {
+  const spots: Spot[] = traces.flatMap(({ look, runs }) => runs.map((run) => ({ run, look })));
   const at = ({ run }: Spot): [number, number] => [run.throughput_rps, run.response_ms.mean];
   const draw = (pen: Pen) => {
     inside(pen, () => {
+      for (const trace of traces) join(pen, trace);
       for (const spot of spots) whisker(pen, spot);
       for (const spot of [...spots].reverse()) {
         const [x, y] = at(spot);
         point(pen, pen.x(x), pen.y(y), spot.look, RADIUS, ground);
       }
     });
-    labels(pen, spots, ground, ink);
+    labels(pen, traces, spots, ground, ink);
   };
   const read: Scene["read"] = (_x, _y, near) => {
     const distances = spots.map((spot) => ({ spot, distance: near(...at(spot)) }));
@@ -63,6 +73,18 @@ function spansDecades(runs: readonly Run[]): boolean {
   return Math.min(...all) > 0 && Math.max(...all) / Math.min(...all) > 12;
 }
 
+function join(pen: Pen, { runs, look }: Trace): void {
+  if (runs.length < 2) return;
+  const { ctx, scale } = pen;
+  ctx.beginPath();
+  for (const run of runs) ctx.lineTo(pen.x(run.throughput_rps), pen.y(run.response_ms.mean));
+  ctx.strokeStyle = look.ink;
+  ctx.lineWidth = 1.75 * scale;
+  ctx.setLineDash(look.dash.map((length) => length * scale));
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
 function whisker(pen: Pen, { run, look }: Spot): void {
   const interval = run.response_ms.ci95;
   if (interval === null || interval[0] <= 0) return;
@@ -79,7 +101,7 @@ function whisker(pen: Pen, { run, look }: Spot): void {
 }
 
 /** Labels go right of their point, or left, above or below; where all are taken, the read-out has to do. */
-function labels(pen: Pen, spots: readonly Spot[], ground: string, ink: string): void {
+function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], ground: string, ink: string): void {
   const { ctx, scale } = pen;
   ctx.save();
   ctx.font = `${11 * scale}px ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace`;
@@ -89,8 +111,9 @@ function labels(pen: Pen, spots: readonly Spot[], ground: string, ink: string): 
     const [x, y, r] = [pen.x(run.throughput_rps), pen.y(run.response_ms.mean), RADIUS * scale];
     return { left: x - r, right: x + r, top: y - r, bottom: y + r };
   });
-  for (const { run } of spots) {
-    const text = run.label.length > LABEL_MAX ? `${run.label.slice(0, LABEL_MAX - 1)}\u2026` : run.label;
+  for (const { name, runs } of traces) {
+    const run = runs.at(-1)!;
+    const text = name.length > LABEL_MAX ? `${name.slice(0, LABEL_MAX - 1)}\u2026` : name;
     const width = ctx.measureText(text).width;
     const [x, y, gap, half] = [pen.x(run.throughput_rps), pen.y(run.response_ms.mean), 10 * scale, 8 * scale];
     const places = [

@@ -90,6 +90,16 @@ fn bare() -> Results {
     results
 }
 
+/// One run, as `run` reports it.
+fn single() -> Results {
+    let mut results = results(SMALL);
+    results.runs.truncate(1);
+    results.runs_planned = 1;
+    results.runs[0].settings.clear();
+    (results.varied, results.verdict) = verdict(&results.runs);
+    results
+}
+
 /// The sample without eager writes.
 fn in_place() -> Results {
     let mut results = results(SMALL);
@@ -230,6 +240,7 @@ fn reports_for_the_browser_test() {
         ("many", many(), None),
         ("bare", bare(), None),
         ("in-place", in_place(), None),
+        ("single", single(), None),
     ];
     for (name, results, inspection) in reports {
         fs::write(
