@@ -29,7 +29,7 @@ demo: $(NEARSLOT) ## Build, inspect and compare a real trace, write out/report.h
 	@mkdir -p out
 	$(NEARSLOT) inspect $(DEMO_TRACE) --drive $(DEMO_DRIVE)
 	$(NEARSLOT) compare $(DEMO_TRACE) --drive $(DEMO_DRIVE) --replay closed --depth 32 \
-		--sched fcfs,look,mq-deadline,satf --html out/report.html
+		--sched fcfs,look,mq-deadline,satf --html out/report.html --force
 	@echo "open $(CURDIR)/out/report.html in a browser"
 
 build: $(NEARSLOT) ## Build the command

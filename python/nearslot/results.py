@@ -373,13 +373,18 @@ class Rows:
         """
         return self._native.stream()
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+    def to_parquet(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the rows to a file, as ``--requests`` and ``--commands`` of the command do.
 
+        Args:
+            path: The file.
+            force: Replace a file that exists. A file that was read for the runs is never replaced.
+
         Raises:
+            ConfigError: The file exists, or was read for the runs.
             InputError: It cannot be written.
         """
-        self._native.save(os.fspath(path))
+        self._native.save(os.fspath(path), force)
 
 
 class Results:
@@ -467,13 +472,18 @@ class Results:
         plain: dict[str, Any] = msgspec.json.decode(self._native.json(False))
         return plain
 
-    def to_html(self, path: str | os.PathLike[str]) -> None:
+    def to_html(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes one self-contained page with tables and plots.
 
+        Args:
+            path: The file.
+            force: Replace a file that exists. A file that was read for the runs is never replaced.
+
         Raises:
+            ConfigError: The file exists, or was read for the runs.
             InputError: It cannot be written.
         """
-        self._native.html(os.fspath(path))
+        self._native.html(os.fspath(path), force)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A new Arrow C stream, one row a run: the columns of ``--format csv``.

@@ -85,7 +85,7 @@ def run(
         Interrupted: Ctrl-C; it has what was measured until then.
     """
     native = _simulate(
-        scenario_of(load),
+        load,
         {},
         baseline=None,
         overload=overload,
@@ -135,7 +135,7 @@ def compare(
         Interrupted: Ctrl-C; it has the runs that were finished.
     """
     native = _simulate(
-        scenario_of(load),
+        load,
         vary_of(load, vary),
         baseline=baseline,
         overload=overload,
@@ -174,7 +174,7 @@ def scenario_file(load: Files) -> str | None:
 
 
 def _simulate(
-    scenario: Scenario,
+    load: Scenario | Files,
     vary: Mapping[str, Iterable[object]],
     *,
     baseline: str | None,
@@ -185,9 +185,11 @@ def _simulate(
     requests: bool,
     commands: bool,
 ) -> _native.Outcome:
+    described = None if isinstance(load, Scenario) else scenario_file(load)
     outcome, raised = _native.simulate(
-        scenario.to_toml(),
+        scenario_of(load).to_toml(),
         directory="",
+        inputs=[] if described is None else [described],
         vary=[(key, vary_words(key, values)) for key, values in vary.items()],
         baseline=baseline,
         overload=overload,

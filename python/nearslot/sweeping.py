@@ -42,7 +42,7 @@ from .errors import (
     config_error,
 )
 from .results import Results
-from .running import scenario_of, vary_of, vary_words
+from .running import scenario_file, scenario_of, vary_of, vary_words
 from .scenario import Files, Reading, Scenario, word
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ def sweep(
     runs_per_task: int | None = None,
     reading: Reading | None = None,
     progress: bool | Callable[[int, int], object] = False,
+    force: bool = False,
 ) -> Swept:
     """Runs every combination of some settings, anywhere, into one Parquet file.
 
@@ -174,9 +175,13 @@ def sweep(
         reading: How the trace's files are read, where they leave it open.
         progress: Called with the runs finished and the runs planned; True for a bar on stderr if
             that is a terminal.
+        force: Replace `out` if it exists. Without it, a file is replaced only if this sweep has all
+            of its rows: then an earlier call wrote it, and nothing is lost. A file that the sweep
+            reads is never replaced.
 
     Raises:
-        ConfigError: The scenario, a key, a value or the executor is wrong.
+        ConfigError: The scenario, a key, a value or the executor is wrong; `out` exists with other
+            contents, or is read.
         InputError: The trace cannot be read or does not fit the drive; the file cannot be written.
         CheckError: Requests were lost, or a worker has another version: a fault.
         WorkerError: Workers were lost. Finished runs are kept; call again to go on.
@@ -191,10 +196,13 @@ def sweep(
         raise config_error("runs_per_task", runs_per_task, "a whole number from 1")
     grid = _Grid.of(load, vary, reading or Reading())
     rows = _Rows(path.with_name(path.name + ".parts"), grid.keys)
+    described = None if isinstance(load, Scenario) else scenario_file(load)
+    inputs = [*grid.files, *([] if described is None else [described])]
+    _native.check_output("out", os.fspath(path), inputs, force or rows.have_all_of(path))
     with _opened(executor, workers) as pool, _reporting(progress) as report:
         _run_missing(grid, rows, pool, grid.tasks(rows, runs_per_task), report, path)
     table = _table(grid, rows)
-    _write(table, path)
+    _write(table, path, lambda: force or rows.have_all_of(path))
     return Swept(path, table, len(grid.keys), rows.reused)
 
 
@@ -217,6 +225,7 @@ class _Grid:
         words: The same as the engine spells it.
         keys: The hash of each run, in order.
         shares: Whether runs have something in common that takes time to prepare.
+        files: What all runs read: the trace, and drives that are described in files.
     """
 
     toml: str
@@ -225,6 +234,7 @@ class _Grid:
     reading: Reading
     keys: list[str]
     shares: bool
+    files: list[str]
 
     @classmethod
     def of(
@@ -252,6 +262,7 @@ class _Grid:
             reading=reading,
             keys=_hashes(scenario, words, reading),
             shares=scenario.trace is not None or placements != {"linear"},
+            files=[*scenario.files, *_drive_files(scenario, words)],
         )
 
     def tasks(self, rows: _Rows, runs_per_task: int | None) -> list[_Task]:
@@ -309,8 +320,7 @@ def _points(box: Sequence[range], shape: Sequence[int]) -> Iterator[int]:
 def _hashes(scenario: Scenario, words: list[tuple[str, list[str]]], reading: Reading) -> list[str]:
     """A hash for each run, of everything that decides what it finds."""
     base = json.loads(_native.scenario_json(scenario.to_toml(), ""))
-    drives = {base["drive"]["name"]}
-    drives.update(one for key, several in words if key == "drive" for one in several)
+    drives = _drives(base, words)
     shared = {
         "layout": _LAYOUT,
         "version": _native.__version__,
@@ -336,10 +346,26 @@ def _digest(file: str) -> str:
         raise InputError(f"{file}: {error}") from error
 
 
+def _drives(base: dict[str, Any], words: list[tuple[str, list[str]]]) -> set[str]:
+    """The drives of a grid, as they are named."""
+    varied = (one for key, several in words if key == "drive" for one in several)
+    return {base["drive"]["name"], *varied}
+
+
+def _drive_files(scenario: Scenario, words: list[tuple[str, list[str]]]) -> list[str]:
+    base = json.loads(_native.scenario_json(scenario.to_toml(), ""))
+    names = sorted(drive.split(":")[0] for drive in _drives(base, words))
+    return [name for name in names if _is_file(name)]
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".toml") or "/" in name
+
+
 def _drive_digest(drive: str) -> str | None:
     """Of a drive's file; None for a name of the catalog, which is of this version."""
     name = drive.split(":")[0]
-    return _digest(name) if name.endswith(".toml") or "/" in name else None
+    return _digest(name) if _is_file(name) else None
 
 
 def _call(task: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -355,6 +381,7 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
         outcome, raised = _native.simulate(
             task.toml,
             directory="",
+            inputs=[],
             vary=task.vary,
             baseline=None,
             # A sweep is done to its end, whatever some of its runs are like.
@@ -423,6 +450,21 @@ class _Rows:
     def finished(self) -> list[tuple[int, bytes]]:
         """Rows in the order of the grid."""
         return sorted(self._rows.items())
+
+    def have_all_of(self, path: Path) -> bool:
+        """Whether a file is of a sweep, and each of its runs is of this one or put aside."""
+        from pyarrow import lib, parquet
+
+        if not path.is_file():
+            return False
+        try:
+            table = parquet.read_table(path, columns=["scenario_hash"])
+        except (lib.ArrowException, OSError):
+            return False
+        if table.column_names != ["scenario_hash"]:
+            return False
+        known = set(self._keys)
+        return all(key in known or self._path(key).is_file() for key in table[0].to_pylist())
 
     def keep(self, point: int, row: bytes) -> None:
         """Puts a row aside; whoever looks sees all of the file or none."""
@@ -569,14 +611,33 @@ def _typed(key: str, several: list[Any], taken: list[Any]) -> tuple[list[Any], p
     return [word(f"vary {key}", value) for value in taken], arrow.string()
 
 
-def _write(table: pyarrow.Table, path: Path) -> None:
+def _write(table: pyarrow.Table, path: Path, may_replace: Callable[[], bool]) -> None:
     _arrow()
     from pyarrow import parquet
 
+    def write(beside: Path) -> None:
+        parquet.write_table(table, beside, compression="zstd")
+        try:
+            _take_name(beside, path)
+        except FileExistsError:
+            if not may_replace():
+                raise
+
     try:
-        _replace(path, lambda beside: parquet.write_table(table, beside, compression="zstd"))
+        _replace(path, write)
     except OSError as error:
         raise InputError(f"{path}: {error}") from error
+
+
+def _take_name(beside: Path, path: Path) -> None:
+    """Takes a name for a file, or fails if there is one of that name."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links.
+        path.touch(exist_ok=False)
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:

@@ -72,6 +72,10 @@ def test_figure_1a_decides_its_claims_and_is_drawn(
     assert json.loads((tmp_path / "ew-fig1a.json").read_text()) == found
     assert "<svg" in (tmp_path / "ew-fig1a.svg").read_text()
     assert not (tmp_path / "figures.html").exists(), "it has no lines to show"
+    before = (tmp_path / "ew-fig1a.json").read_bytes()
+    assert main(["run", "ew-fig1a", *SMALL, "--seed", "9", "--out", str(tmp_path)]) == 2
+    assert "force" in capsys.readouterr().err
+    assert (tmp_path / "ew-fig1a.json").read_bytes() == before
 
 
 def test_figures_4_and_5_decide_every_claim(

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import nearslot
-from nearslot import InputError, Scenario, part
+from nearslot import ConfigError, InputError, Scenario, part
 
 
 @pytest.fixture
@@ -132,6 +132,29 @@ def test_the_page_is_written(results: nearslot.Results, tmp_path: Path) -> None:
     assert "cdf_ms" in text
     with pytest.raises(InputError, match="nowhere"):
         results.to_html(tmp_path / "nowhere" / "report.html")
+
+
+def test_no_file_is_overwritten(trace: Path, tmp_path: Path) -> None:
+    copy, old = tmp_path / "load.csv", tmp_path / "old"
+    copy.write_bytes(trace.read_bytes())
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text('[trace]\nfiles = ["load.csv"]\nlimit = 500\n')
+    results = nearslot.run(scenario, requests=True, commands=True)
+    old.write_bytes(b"years of work")
+    (tmp_path / "link").symlink_to(copy)
+    for write in (results.to_html, results.requests.to_parquet, results.commands.to_parquet):
+        for read in (copy, tmp_path / "." / "load.csv", tmp_path / "link", scenario):
+            with pytest.raises(ConfigError, match="a file that is not read"):
+                write(read, force=True)
+        with pytest.raises(ConfigError, match="force=True") as caught:
+            write(old)
+        assert (caught.value.key, caught.value.value) == ("path", str(old))
+        assert old.read_bytes() == b"years of work"
+    assert copy.read_bytes() == trace.read_bytes()
+    for write in (results.to_html, results.requests.to_parquet, results.commands.to_parquet):
+        write(old, force=True)
+        assert old.read_bytes() != b"years of work"
+        old.write_bytes(b"years of work")
 
 
 def test_the_page_describes_the_trace(scenario: Scenario, tmp_path: Path) -> None:

@@ -235,6 +235,24 @@ def test_ctrl_c_stops_runs_and_keeps_the_finished() -> None:
 
 
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals")
+def test_ctrl_c_keeps_what_a_single_run_has_measured() -> None:
+    timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(Interrupted, match="requests were measured") as caught:
+            nearslot.run(LONG)
+    finally:
+        timer.cancel()
+    results = caught.value.results
+    assert results is not None
+    (run,) = results.runs
+    assert run.pending == 64
+    assert 1_000 < run.requests < 100_000_000
+    assert run.response_ms.ci95 is None
+    assert "was interrupted" in results.warnings[0]
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals")
 def test_what_a_handler_raises_ends_a_run() -> None:
     def late(*_: object) -> None:
         raise TimeoutError("enough")

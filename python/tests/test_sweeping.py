@@ -218,11 +218,49 @@ def test_a_file_is_there_whole_or_not_at_all(
     with monkeypatch.context() as patched:
         patched.setattr(pyarrow.parquet, "write_table", full)
         with pytest.raises(InputError, match="no space left"):
-            sweep(small, vary=VARY, out=out)
+            sweep(small, vary=VARY, out=out, force=True)
     assert out.read_bytes() == b"what was there"
     assert {path.name for path in tmp_path.iterdir()} == {out.name, f"{out.name}.parts"}
-    assert sweep(small, vary=VARY, out=out).reused == 8
+    assert sweep(small, vary=VARY, out=out, force=True).reused == 8
     assert out.read_bytes() == expected
+
+
+def test_no_file_of_anything_else_is_replaced(
+    small: Scenario, expected: bytes, tasks: list[Any], trace: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "runs.parquet"
+    out.write_bytes(b"years of work")
+    with pytest.raises(ConfigError, match="does not exist yet, or force=True"):
+        sweep(small, vary=VARY, out=out)
+    assert (out.read_bytes(), runs_of(tasks)) == (b"years of work", 0)
+    copy = tmp_path / "load.csv"
+    copy.write_bytes(trace.read_bytes())
+    with pytest.raises(ConfigError, match="not read"):
+        sweep(copy, out=tmp_path / "." / "load.csv", force=True)
+    assert copy.read_bytes() == trace.read_bytes()
+    # What another sweep found is replaced only if all of its runs are kept beside it.
+    out.unlink()
+    sweep(small, vary={"seed": [3]}, out=out)
+    other = out.read_bytes()
+    for kept in (tmp_path / "runs.parquet.parts").iterdir():
+        kept.unlink()
+    with pytest.raises(ConfigError, match="does not exist yet"):
+        sweep(small, vary=VARY, out=out)
+    assert out.read_bytes() == other
+    sweep(small, vary=VARY, out=out, force=True)
+    assert out.read_bytes() == expected
+
+
+def test_what_appears_meanwhile_is_not_replaced(small: Scenario, tmp_path: Path) -> None:
+    out = tmp_path / "runs.parquet"
+
+    def appear(finished: int, planned: int) -> None:
+        if finished == planned:
+            out.write_bytes(b"theirs")
+
+    with pytest.raises(InputError, match="exists"):
+        sweep(small, vary={"seed": [1]}, out=out, progress=appear)
+    assert out.read_bytes() == b"theirs"
 
 
 def test_ctrl_c_keeps_what_was_finished(

@@ -57,8 +57,9 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Rewrite a trace: our Parquet, fio iolog v3, or blktrace
     #[command(after_help = "Examples:
-  nearslot convert mytrace.csv mytrace.parquet --to parquet
-  nearslot convert mytrace.blktrace.0 job.iolog --to fio")]
+  nearslot convert mytrace.csv --to parquet -o mytrace.parquet
+  nearslot convert day1.csv day2.csv --to parquet -o days.parquet
+  nearslot convert mytrace.blktrace.0 --to fio -o job.iolog")]
     Convert(ConvertArgs),
     /// Compare the drive model with reference data
     #[command(subcommand)]
@@ -222,7 +223,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: String,
     /// Write the summary to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write one self-contained page with plots
     #[arg(long, value_name = "FILE")]
@@ -236,6 +237,16 @@ pub(crate) struct OutputArgs {
     /// Write the simulated schedule (queued, issued, completed) as a blktrace file for existing tools; one run only
     #[arg(long, value_name = "FILE")]
     pub(crate) blktrace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+}
+
+/// What every command that writes files has.
+#[derive(Debug, Args)]
+pub(crate) struct ForceArgs {
+    /// Replace files that exist; a file that is read is never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// `nearslot run`.
@@ -301,12 +312,14 @@ pub(crate) struct ConvertArgs {
     /// Trace files; several are one trace; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Where to write
-    #[arg(value_name = "OUTPUT")]
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// What to write: blktrace, fio, parquet
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }

@@ -1,6 +1,7 @@
 //! Why a command ends without having done what it was asked, and the exit code that says so.
 
 use nearslot_core::registry::ConfigError;
+use nearslot_lab::report::{Refusal, ReportError};
 use nearslot_lab::trace::TraceError;
 
 /// A failed command.
@@ -44,6 +45,18 @@ impl Failure {
             | Failure::Usage(text)
             | Failure::Input(text)
             | Failure::Interrupted(text) => text,
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Failure {
+        match &error {
+            ReportError::Refused { why, .. } if *why == Refusal::Exists => {
+                Failure::Usage(format!("{error}, or replace it with --force"))
+            }
+            ReportError::Refused { .. } => Failure::Usage(error.to_string()),
+            _ => Failure::Input(error.to_string()),
         }
     }
 }

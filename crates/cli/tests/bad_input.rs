@@ -59,7 +59,14 @@ fn a_truncated_trace_is_read_as_far_as_it_goes_and_says_so() {
     let desk = Desk::new();
     let whole = desk.trace(50);
     let out = desk.path("t.blktrace.0");
-    let done = nearslot(&["convert", word(&whole), word(&out), "--to", "blktrace"]);
+    let done = nearslot(&[
+        "convert",
+        word(&whole),
+        "-o",
+        word(&out),
+        "--to",
+        "blktrace",
+    ]);
     assert!(done.status.success(), "{}", told(&done));
     let mut bytes = std::fs::read(&out).unwrap();
     bytes.truncate(bytes.len() - 20);
@@ -291,7 +298,7 @@ fn usage_mistakes_exit_with_2() {
     refused(&nearslot(&["frobnicate"]), 2, &["frobnicate"]);
     refused(&nearslot(&["inspect"]), 2, &["FILE"]);
     refused(
-        &nearslot(&["convert", "a", "b", "--to", "docx"]),
+        &nearslot(&["convert", "a", "-o", "b", "--to", "docx"]),
         2,
         &["docx", "parquet"],
     );

@@ -204,7 +204,14 @@ fn the_hash_is_the_traces_whatever_its_format() {
         json(&["run", word(path), "--format", "json"])["trace"]["hash"].clone()
     };
     let parquet = desk.path("t.parquet");
-    let done = nearslot(&["convert", word(&trace), word(&parquet), "--to", "parquet"]);
+    let done = nearslot(&[
+        "convert",
+        word(&trace),
+        "-o",
+        word(&parquet),
+        "--to",
+        "parquet",
+    ]);
     assert!(done.status.success(), "{}", told(&done));
     assert_eq!(hash(&trace), hash(&parquet));
 }
@@ -289,8 +296,10 @@ fn a_simulated_schedule_can_be_read_back() {
     assert!(output.status.success(), "{}", told(&output));
     let found = json(&["inspect", word(&schedule), "--format", "json"]);
     assert!(found.to_string().contains("200"), "{found}");
-    let two = nearslot(&["compare", word(&trace), "--blktrace", word(&schedule)]);
+    let other = desk.path("other.blktrace.0");
+    let two = nearslot(&["compare", word(&trace), "--blktrace", word(&other)]);
     assert_eq!(two.status.code(), Some(2), "{}", told(&two));
+    assert!(told(&two).contains("a single run"), "{}", told(&two));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod words;
 
 pub mod ability;
+mod files;
 pub mod grid;
 mod hash;
 pub mod inspect;

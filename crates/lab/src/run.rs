@@ -4,7 +4,6 @@
 //! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
 //! measured.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
@@ -25,6 +24,7 @@ use crate::number::number;
 use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::recovery;
+use crate::report::Target;
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::Timeseries;
 use crate::sim::{self, Control};
@@ -86,11 +86,11 @@ pub struct Wanted {
     /// Is told at once what must be known before the end of long runs.
     pub tell: Option<fn(&str)>,
     /// One row a request into this Parquet file.
-    pub requests: Option<PathBuf>,
+    pub requests: Option<Target>,
     /// One row a command of a drive into this Parquet file.
-    pub commands: Option<PathBuf>,
+    pub commands: Option<Target>,
     /// The schedule as a blktrace file; for a grid of one run.
-    pub schedule: Option<PathBuf>,
+    pub schedule: Option<Target>,
 }
 
 /// Runs every point of a grid and ranks those of one load against each other. `trace` is there if the points' load is a trace.

@@ -28,6 +28,7 @@ use nearslot_core::registry::{ConfigError, KnobValue};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{self, Key, Place};
+use crate::trace::{self, TraceError};
 use crate::workload::closed::Refill;
 use crate::workload::{self, fit::Mode};
 
@@ -459,6 +460,21 @@ impl Scenario {
             seed: self.seed,
         })
     }
+
+    /// All files that a run of it reads: those of its trace, and of its drive if that is described in a file.
+    ///
+    /// # Errors
+    /// A folder of the trace cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, TraceError> {
+        let mut files = match &self.load {
+            Load::Trace(load) => trace::files(&load.files, load.format.as_deref())?,
+            Load::Workload(_) => Vec::new(),
+        };
+        if drive_is_file(&self.drive.name) {
+            files.push(PathBuf::from(&self.drive.name));
+        }
+        Ok(files)
+    }
 }
 
 /// Requests in flight at most.
@@ -466,12 +482,17 @@ pub const DEPTH_MAX: u64 = 1 << 20;
 
 const PART_ALLOWED: &str = "a name, name:knob=value, or a table with `name` and knobs";
 
+/// Whether a drive is named by the path of its file.
+pub fn drive_is_file(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains('/')
+}
+
 /// A drive's parameters: from a file if `name` looks like one, else from the catalog.
 ///
 /// # Errors
 /// No such drive in the catalog and no such file.
 pub fn drive_text(name: &str) -> Result<String, ConfigError> {
-    if name.ends_with(".toml") || name.contains('/') {
+    if drive_is_file(name) {
         return std::fs::read_to_string(name).map_err(|error| {
             ConfigError::value(
                 "drive",

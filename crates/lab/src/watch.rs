@@ -3,7 +3,6 @@
 //! A full disk in mid-run is remembered and told at the end; the run itself goes on undisturbed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::ids::DriveId;
@@ -16,6 +15,7 @@ use crate::measure::Recorder;
 use crate::outcome::Results;
 use crate::report::{
     CommandLane, CommandRows, Lane, LaneFile, ReportError, RequestRows, RowsWriter, SharedOutput,
+    Target,
 };
 use crate::run::{RunError, Wanted};
 use crate::sim::Observer;
@@ -40,7 +40,7 @@ pub(crate) struct Parts {
 impl Files {
     /// Those that are wanted, opened.
     pub(crate) fn create(wanted: &Wanted) -> Result<Files, RunError> {
-        let (requests, commands) = (wanted.requests.as_deref(), wanted.commands.as_deref());
+        let (requests, commands) = (wanted.requests.as_ref(), wanted.commands.as_ref());
         Ok(Files {
             requests: requests.map(RowsWriter::create).transpose()?,
             commands: commands.map(RowsWriter::create).transpose()?,
@@ -104,8 +104,8 @@ impl Watch {
     }
 
     /// Also writes the schedule as a blktrace file.
-    pub(crate) fn with_schedule(mut self, path: Option<&PathBuf>) -> Result<Watch, RunError> {
-        self.schedule = path.map(|path| Schedule::create(path)).transpose()?;
+    pub(crate) fn with_schedule(mut self, target: Option<&Target>) -> Result<Watch, RunError> {
+        self.schedule = target.map(Schedule::create).transpose()?;
         Ok(self)
     }
 
@@ -191,10 +191,11 @@ struct Schedule {
 const DEVICE: &str = "8:0";
 
 impl Schedule {
-    fn create(path: &Path) -> Result<Schedule, RunError> {
+    fn create(target: &Target) -> Result<Schedule, RunError> {
         let format = write::writer("blktrace")?;
-        let file = SharedOutput::create(path)?;
-        let writer = (format.make)(Box::new(file.clone()), &path.display().to_string())?;
+        let file = SharedOutput::create(target)?;
+        let name = target.path().display().to_string();
+        let writer = (format.make)(Box::new(file.clone()), &name)?;
         let device = Device {
             name: DEVICE.to_owned(),
             ..Device::default()

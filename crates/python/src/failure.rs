@@ -1,7 +1,7 @@
 //! From the laboratory's errors to the package's: `nearslot.errors` mirrors the kinds that the command has exit codes for.
 
 use nearslot_core::registry::ConfigError;
-use nearslot_lab::report::ReportError;
+use nearslot_lab::report::{Refusal, ReportError};
 use nearslot_lab::run::RunError;
 use nearslot_lab::trace::TraceError;
 use pyo3::prelude::*;
@@ -31,7 +31,25 @@ impl From<TraceError> for Failure {
 
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Failure {
-        Failure::Input(error.to_string())
+        match error {
+            ReportError::Refused { option, path, why } => Failure::Config(ConfigError::value(
+                &option,
+                &path.display().to_string(),
+                &allowed(&why),
+            )),
+            _ => Failure::Input(error.to_string()),
+        }
+    }
+}
+
+/// What may be written in place of what was refused.
+fn allowed(why: &Refusal) -> String {
+    match why {
+        Refusal::Input(name) => format!("a file that is not read; this is {name}"),
+        Refusal::Output(name) => format!("a file that no other output writes; {name} writes this"),
+        Refusal::Exists => "a file that does not exist yet, or force=True".to_owned(),
+        Refusal::Folder => "a file; this is a folder".to_owned(),
+        Refusal::Disk => "a file; this is a block device".to_owned(),
     }
 }
 

@@ -12,9 +12,9 @@ mod simulate;
 mod stream;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use nearslot_lab::report::{self, Figures, OutputFile};
+use nearslot_lab::report::{self, Figures, OutputFile, Outputs, Target};
 use nearslot_lab::scenario::Scenario;
 use pyo3::prelude::*;
 
@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::stream::Rows;
     #[pymodule_export]
-    use crate::{figures_html, list_json, main, scenario_json, show_json};
+    use crate::{check_output, figures_html, list_json, main, scenario_json, show_json};
 
     #[pymodule_export]
     #[expect(
@@ -59,13 +59,31 @@ fn show_json(name: &str) -> PyResult<String> {
     encode(&nearslot_cli::show_json(name).map_err(Failure::from)?)
 }
 
+/// Refuses a file that is read, and one that exists unless `force` says that it may be replaced.
+#[pyfunction]
+fn check_output(name: &str, path: PathBuf, inputs: Vec<PathBuf>, force: bool) -> PyResult<()> {
+    target(name, &path, &inputs, force)?;
+    Ok(())
+}
+
+/// Where to write, if nothing is lost by it.
+fn target(name: &str, path: &Path, inputs: &[PathBuf], force: bool) -> Result<Target, Failure> {
+    let mut outputs = Outputs::new(force);
+    for input in inputs {
+        outputs.reads(input);
+    }
+    Ok(outputs.add(name, path)?)
+}
+
 /// Writes figures, given as JSON, as a self-contained page.
 #[pyfunction]
-fn figures_html(json: &str, path: PathBuf) -> PyResult<()> {
+fn figures_html(json: &str, path: PathBuf, force: bool) -> PyResult<()> {
     let figures: Figures = serde_json::from_str(json)
         .map_err(|error| Failure::Input(format!("the figures cannot be read: {error}")))?;
     let page = report::figures_html(&figures).map_err(Failure::from)?;
-    OutputFile::save(&path, |out| Ok(out.write_all(page.as_bytes())?)).map_err(Failure::from)?;
+    let file = OutputFile::create(&target("path", &path, &[], force)?).map_err(Failure::from)?;
+    file.save(|out| Ok(out.write_all(page.as_bytes())?))
+        .map_err(Failure::from)?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::overload::Overload;
-use nearslot_lab::report::{self, Format, OutputFile};
+use nearslot_lab::report::{self, Format, OutputFile, Outputs};
 use nearslot_lab::run::{self, Wanted};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
@@ -22,13 +22,14 @@ use crate::aside::{Ended, aside};
 use crate::failure::{Failure, encode};
 use crate::reading::Reading;
 use crate::stream::{self, Rows};
+use crate::target;
 
 /// Runs every combination of `vary` over a scenario.
 ///
 /// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
 /// finished, or is `None` if none could be handed over.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
+#[pyo3(signature = (toml, *, directory, inputs, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -37,6 +38,7 @@ pub(crate) fn simulate(
     py: Python<'_>,
     toml: &str,
     directory: PathBuf,
+    inputs: Vec<PathBuf>,
     vary: Vec<(String, Vec<String>)>,
     baseline: Option<String>,
     overload: &str,
@@ -52,6 +54,7 @@ pub(crate) fn simulate(
     let job = Job {
         how: reading.options(scenario.seed).map_err(Failure::from)?,
         scenario,
+        inputs,
         vary: vary.collect(),
         baseline,
         overload: overload.parse().map_err(Failure::from)?,
@@ -87,6 +90,8 @@ pub(crate) fn check_grid(
 /// Everything a grid needs to be told.
 struct Job {
     scenario: Scenario,
+    /// Files that were read to make the scenario.
+    inputs: Vec<PathBuf>,
     vary: Vec<Vary>,
     baseline: Option<String>,
     overload: Overload,
@@ -113,6 +118,12 @@ impl Job {
         for point in &points {
             point.scenario.stack()?.check()?;
         }
+        let mut inputs = self.inputs.clone();
+        for point in &points {
+            inputs.extend(point.scenario.files()?);
+        }
+        inputs.sort();
+        inputs.dedup();
         let trace = self.load()?;
         let folder = (self.requests || self.commands)
             .then(TempDir::new)
@@ -120,13 +131,18 @@ impl Job {
         let folder =
             folder.map_err(|error| Failure::Input(format!("temporary folder: {error}")))?;
         let files = folder.as_ref();
+        let mut outputs = Outputs::new(false);
+        let mut rows = |wanted: bool, name: &str, path: fn(&TempDir) -> PathBuf| {
+            let file = files.filter(|_| wanted).map(path);
+            file.map(|file| outputs.add(name, &file)).transpose()
+        };
         let wanted = Wanted {
             series: self.series,
             baseline: self.baseline.clone(),
             overload: self.overload,
             jobs: self.jobs,
-            requests: files.filter(|_| self.requests).map(stream::requests_file),
-            commands: files.filter(|_| self.commands).map(stream::commands_file),
+            requests: rows(self.requests, "requests", stream::requests_file)?,
+            commands: rows(self.commands, "commands", stream::commands_file)?,
             ..Wanted::default()
         };
         let results = run::compare(&points, trace.as_ref(), &wanted, control)?;
@@ -137,6 +153,7 @@ impl Job {
         Ok(Outcome {
             results,
             inspection,
+            inputs: Arc::from(inputs),
             rows: (self.requests, self.commands),
             folder: folder.map(Arc::new),
         })
@@ -162,6 +179,8 @@ pub(crate) struct Outcome {
     results: Results,
     /// What its trace is, if plots are wanted.
     inspection: Option<Inspection>,
+    /// The files that were read, which are never written.
+    inputs: Arc<[PathBuf]>,
     /// Whether rows of requests and of commands were wanted.
     rows: (bool, bool),
     /// Where they lie.
@@ -186,9 +205,11 @@ impl Outcome {
     }
 
     /// Writes the page.
-    fn html(&self, path: PathBuf) -> PyResult<()> {
+    fn html(&self, path: PathBuf, force: bool) -> PyResult<()> {
+        let target = target("path", &path, &self.inputs, force)?;
         let page = report::html(&self.results, self.inspection.as_ref()).map_err(Failure::from)?;
-        OutputFile::save(&path, |out| Ok(out.write_all(page.as_bytes())?))
+        let file = OutputFile::create(&target).map_err(Failure::from)?;
+        file.save(|out| Ok(out.write_all(page.as_bytes())?))
             .map_err(Failure::from)?;
         Ok(())
     }
@@ -202,12 +223,20 @@ impl Outcome {
     /// One row a request, if they were wanted.
     fn requests(&self) -> Option<Rows> {
         let folder = self.folder.clone().filter(|_| self.rows.0)?;
-        Some(Rows::new(stream::requests_file(&folder), folder))
+        Some(Rows::new(
+            stream::requests_file(&folder),
+            folder,
+            Arc::clone(&self.inputs),
+        ))
     }
 
     /// One row a command of a drive, if they were wanted.
     fn commands(&self) -> Option<Rows> {
         let folder = self.folder.clone().filter(|_| self.rows.1)?;
-        Some(Rows::new(stream::commands_file(&folder), folder))
+        Some(Rows::new(
+            stream::commands_file(&folder),
+            folder,
+            Arc::clone(&self.inputs),
+        ))
     }
 }

@@ -4,18 +4,21 @@
 //! batch by batch as its consumer asks: memory is the consumer's alone. The file goes away with the last object that
 //! speaks of it. A stream is made anew each time it is asked for.
 
-use std::fs::{self, File};
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow::ffi_stream::FFI_ArrowArrayStream;
+use nearslot_lab::report::OutputFile;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tempfile::TempDir;
 
 use crate::failure::Failure;
+use crate::target;
 
 /// Rows that are decoded at a time.
 const BATCH_ROWS: usize = 1 << 16;
@@ -50,14 +53,17 @@ fn capsule(
 #[pyclass(frozen, module = "nearslot._native")]
 pub(crate) struct Rows {
     path: PathBuf,
+    /// The files that were read for them, which are never written.
+    inputs: Arc<[PathBuf]>,
     /// Goes away with the last who speaks of it.
     _folder: Arc<TempDir>,
 }
 
 impl Rows {
-    pub(crate) fn new(path: PathBuf, folder: Arc<TempDir>) -> Rows {
+    pub(crate) fn new(path: PathBuf, folder: Arc<TempDir>, inputs: Arc<[PathBuf]>) -> Rows {
         Rows {
             path,
+            inputs,
             _folder: folder,
         }
     }
@@ -85,10 +91,14 @@ impl Rows {
     }
 
     /// Copies the file: it is what `--requests` or `--commands` of the command writes.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let copied = py.detach(|| fs::copy(&self.path, &path));
-        copied
-            .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))?;
+    fn save(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        let target = target("path", &path, &self.inputs, force)?;
+        let mut rows = File::open(&self.path).map_err(|error| self.unreadable(&error))?;
+        let copied = py.detach(|| {
+            let copy = OutputFile::create(&target)?;
+            copy.save(|out| Ok(io::copy(&mut rows, out).map(drop)?))
+        });
+        copied.map_err(Failure::from)?;
         Ok(())
     }
 }

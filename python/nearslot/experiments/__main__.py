@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from .. import _native
 from ..errors import ConfigError, InputError, Interrupted
 from . import EXPERIMENTS, find, page
 from .frame import Experiment, Options, Outcome
@@ -53,6 +54,8 @@ def _run(parsed: argparse.Namespace) -> int:
     }
     options = Options(**{**few, **given, "quick": parsed.quick})
     outcomes = []
+    if parsed.out is not None:
+        _check_files(find(parsed.names), parsed.out, force=parsed.force)
     _find_modules(find(parsed.names), drawn=parsed.out is not None)
     for experiment in find(parsed.names):
         print(f"{experiment.name}: {experiment.question}", file=sys.stderr, flush=True)
@@ -65,10 +68,11 @@ def _run(parsed: argparse.Namespace) -> int:
         if parsed.out is not None:
             _save(experiment, outcome, parsed.out)
     if parsed.out is not None:
-        _save_page(zip(find(parsed.names), outcomes, strict=True), options, parsed.out)
+        found = zip(find(parsed.names), outcomes, strict=True)
+        _save_page(found, options, parsed.out, force=parsed.force)
     if parsed.format == "json":
-        found = [outcome.to_dict() for outcome in outcomes]
-        print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
+        plain = [outcome.to_dict() for outcome in outcomes]
+        print(json.dumps(plain[0] if len(plain) == 1 else plain, indent=1))
     return 0
 
 
@@ -78,6 +82,18 @@ def _find_modules(experiments: Iterable[Experiment], *, drawn: bool) -> None:
         figure = ("matplotlib",) if drawn and experiment.draw is not None else ()
         for module in (*experiment.needs, *figure):
             importlib.import_module(module)
+
+
+def _check_files(experiments: Iterable[Experiment], folder: Path, *, force: bool) -> None:
+    """Refuses before the first run what exists and may not be replaced."""
+    if not folder.is_dir():
+        return
+    chosen = list(experiments)
+    names = [f"{experiment.name}.json" for experiment in chosen]
+    names += [f"{experiment.name}.svg" for experiment in chosen if experiment.draw is not None]
+    names += ["figures.html"] if any(experiment.chart for experiment in chosen) else []
+    for name in names:
+        _native.check_output("--out", str(folder / name), [], force)
 
 
 def _print(outcome: Outcome) -> None:
@@ -102,9 +118,11 @@ def _save(experiment: Experiment, outcome: Outcome, folder: Path) -> None:
     print("  wrote " + ", ".join(str(path) for path in written), file=sys.stderr)
 
 
-def _save_page(found: Iterable[tuple[Experiment, Outcome]], options: Options, folder: Path) -> None:
+def _save_page(
+    found: Iterable[tuple[Experiment, Outcome]], options: Options, folder: Path, *, force: bool
+) -> None:
     path = folder / "figures.html"
-    if page.save(found, options, path):
+    if page.save(found, options, path, force=force):
         print(f"wrote {path}: all figures as one interactive page", file=sys.stderr)
 
 
@@ -121,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="coarse grids and short runs")
     run.add_argument("--format", choices=["text", "json"], default="text")
     run.add_argument("--out", type=Path, metavar="DIR", help="write results and figures there")
+    run.add_argument("--force", action="store_true", help="replace files that exist in DIR")
     run.add_argument("--seed", type=int, help="first seed [1]")
     run.add_argument("--seeds", type=int, help="how many seeds [3]")
     run.add_argument("--drive", help="drive of the catalog or TOML file [seagate-cheetah-9lp]")

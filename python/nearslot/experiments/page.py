@@ -100,11 +100,16 @@ def _axis(label: str, unit: str, doubling: list[float] | None) -> dict[str, Any]
 
 
 def save(
-    found: Iterable[tuple[Experiment, Outcome]], options: Options, path: str | os.PathLike[str]
+    found: Iterable[tuple[Experiment, Outcome]],
+    options: Options,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
 ) -> bool:
     """Writes one self-contained page of all that have a chart; whether any has.
 
     Raises:
+        ConfigError: The file exists, and `force` does not say that it may be replaced.
         InputError: It cannot be written.
     """
     figures = [
@@ -114,5 +119,5 @@ def save(
     ]
     if figures:
         page = {"schema": _SCHEMA, "version": _native.__version__, "figures": figures}
-        _native.figures_html(json.dumps(page, allow_nan=False), os.fspath(path))
+        _native.figures_html(json.dumps(page, allow_nan=False), os.fspath(path), force)
     return bool(figures)

@@ -1,5 +1,6 @@
 //! `nearslot run` and `nearslot compare`: a grid of runs, of one point or of many.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -9,7 +10,7 @@ use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::overload::Overload;
-use nearslot_lab::report::{self, Format, OutputFile, ReportError};
+use nearslot_lab::report::{self, Format, OutputFile, Outputs, ReportError, Target};
 use nearslot_lab::run::{self, RunError, Wanted};
 use nearslot_lab::scenario::Load;
 use nearslot_lab::sim::Control;
@@ -92,18 +93,28 @@ fn simulate(
         let checked = point.scenario.stack().and_then(|stack| stack.check());
         checked.map_err(|error| described.blame(&error))?;
     }
+    let targets = Targets::of(described, &points, output)?;
     let trace = load(described, &scenario.read)?;
     let control = Arc::new(Control::default());
     interrupt::stop(&control)?;
+    let Targets {
+        summary,
+        html,
+        requests,
+        commands,
+        schedule,
+    } = targets;
+    // Opened before the first run, so that a folder that cannot be written is found before hours of work.
+    let files = (open(summary)?, open(html)?);
     let wanted = Wanted {
-        series: output.html.is_some(),
+        series: files.1.is_some(),
         baseline: grid.baseline.clone(),
         jobs: grid.jobs,
         overload: overload(scenario)?,
         tell: Some(output::note),
-        requests: output.requests.clone(),
-        commands: output.commands.clone(),
-        schedule: output.blktrace.clone(),
+        requests,
+        commands,
+        schedule,
     };
     let results = {
         let each = trace.as_ref().map_or(0, |trace| trace.summary().requests);
@@ -111,13 +122,13 @@ fn simulate(
         run::compare(&points, trace.as_ref(), &wanted, &control)
     };
     let results = results.map_err(|error| blame_run(described, error))?;
-    let inspection = match (&trace, &output.html) {
-        (Some(trace), Some(_)) => {
+    let inspection = match &trace {
+        Some(trace) if wanted.series => {
             Some(run::inspect(&points, trace).map_err(|error| blame_run(described, error))?)
         }
         _ => None,
     };
-    write(&results, inspection.as_ref(), format, output)?;
+    write(&results, inspection.as_ref(), format, files)?;
     interrupted(&control, &points, &results)
 }
 
@@ -150,30 +161,73 @@ fn blame_run(described: &Described, error: RunError) -> Failure {
     }
 }
 
+/// Where everything goes that is written, none of it over something else.
+struct Targets {
+    summary: Option<Target>,
+    html: Option<Target>,
+    requests: Option<Target>,
+    commands: Option<Target>,
+    schedule: Option<Target>,
+}
+
+impl Targets {
+    fn of(
+        described: &Described,
+        points: &[Point],
+        output: &OutputArgs,
+    ) -> Result<Targets, Failure> {
+        let mut outputs = Outputs::new(output.force.force);
+        if let Some(file) = &described.file {
+            outputs.reads(file);
+        }
+        for point in points {
+            for file in point.scenario.files()? {
+                outputs.reads(&file);
+            }
+        }
+        if output.output.is_none() {
+            outputs.prints()?;
+        }
+        let mut add = |option: &str, path: &Option<PathBuf>| {
+            let path = path.as_ref();
+            path.map(|path| outputs.add(option, path)).transpose()
+        };
+        Ok(Targets {
+            summary: add("--output", &output.output)?,
+            html: add("--html", &output.html)?,
+            requests: add("--requests", &output.requests)?,
+            commands: add("--commands", &output.commands)?,
+            schedule: add("--blktrace", &output.blktrace)?,
+        })
+    }
+}
+
+fn open(target: Option<Target>) -> Result<Option<OutputFile>, Failure> {
+    let target = target.as_ref();
+    Ok(target.map(OutputFile::create).transpose()?)
+}
+
 fn write(
     results: &Results,
     inspection: Option<&Inspection>,
     format: Format,
-    output: &OutputArgs,
+    (summary, html): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<(), Failure> {
-    match &output.output {
-        Some(path) => report::save(results, format, path).map_err(unwritten)?,
+    match summary {
+        Some(file) => report::save(results, format, file)?,
         None => {
             let mut bytes = Vec::new();
-            report::write(results, format, &mut bytes).map_err(unwritten)?;
+            report::write(results, format, &mut bytes)?;
             output::print_bytes(&bytes)?;
         }
     }
-    if let Some(path) = &output.html {
-        let page = report::html(results, inspection).map_err(unwritten)?;
-        OutputFile::save(path, |out| Ok(out.write_all(page.as_bytes())?)).map_err(unwritten)?;
-        output::note(&format!("report: {}", path.display()));
+    if let Some(file) = html {
+        let note = format!("report: {}", file.path().display());
+        let page = report::html(results, inspection)?;
+        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
+        output::note(&note);
     }
     Ok(())
-}
-
-fn unwritten(error: ReportError) -> Failure {
-    Failure::Input(error.to_string())
 }
 
 fn interrupted(control: &Control, points: &[Point], results: &Results) -> Result<(), Failure> {

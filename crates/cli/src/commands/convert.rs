@@ -1,28 +1,42 @@
 //! `nearslot convert`: a trace rewritten in a format that can be written.
 
-use nearslot_lab::report::{ReportError, SharedOutput};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use nearslot_lab::report::{Outputs, SharedOutput};
+use nearslot_lab::sim::Control;
 use nearslot_lab::trace::{self, write};
 
 use super::scenario::open_options;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
-use crate::output;
+use crate::{interrupt, output};
 
-/// `nearslot convert FILE... OUTPUT --to FORMAT`.
+/// `nearslot convert FILE... -o OUTPUT --to FORMAT`.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let format = write::writer(&args.to).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut outputs = Outputs::new(args.force.force);
+    for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
+        outputs.reads(&file);
+    }
+    let target = outputs.add("--output", &args.output)?;
+    let control = Arc::new(Control::default());
+    interrupt::stop(&control)?;
     let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
-    let unwritten = |error: ReportError| Failure::Input(error.to_string());
-    let file = SharedOutput::create(&args.output).map_err(unwritten)?;
+    let file = SharedOutput::create(&target)?;
     let name = args.output.display().to_string();
     let mut writer = (format.make)(Box::new(file.clone()), &name)?;
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch)? {
+        if control.stop.load(Ordering::Relaxed) {
+            let text = format!("interrupted: {name} was not written");
+            return Err(Failure::Interrupted(text));
+        }
         writer.write(&batch, reader.header())?;
     }
     writer.finish(reader.header())?;
-    file.finish().map_err(unwritten)?;
+    file.finish()?;
     let written = reader.header().requests;
-    output::note(&format!("{written} requests: {}", args.output.display()));
+    output::note(&format!("{written} requests: {name}"));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use nearslot_core::drive;
 use nearslot_lab::inspect::{self, Against};
+use nearslot_lab::report::Outputs;
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::trace;
 use serde_json::json;
@@ -21,6 +22,11 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
             Some((name.clone(), blueprint.capacity()))
         }
     };
+    let mut outputs = Outputs::new(false);
+    for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
+        outputs.reads(&file);
+    }
+    outputs.prints()?;
     let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
     let inspection = inspect::inspect(&mut reader, Against { drive })?;
     match args.format {

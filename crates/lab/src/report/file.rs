@@ -3,7 +3,7 @@
 //! So a full disk or an interruption never leaves half a file under the name that was asked for, nor destroys an
 //! older one. What is there and is no regular file (a device, a pipe) is written directly: renaming would replace it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,68 +11,107 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
 use super::ReportError;
+use super::outputs::{Target, Way};
+use crate::files::{folder, real};
 
 /// A file being written.
 pub struct OutputFile {
     path: PathBuf,
-    target: Target,
+    stage: Stage,
 }
 
-enum Target {
-    Direct(BufWriter<File>),
-    Pending(BufWriter<NamedTempFile>),
+enum Stage {
+    Direct(BufWriter<Box<dyn Write + Send + Sync>>),
+    Pending {
+        file: BufWriter<NamedTempFile>,
+        replace: bool,
+    },
 }
 
 impl OutputFile {
-    /// Opens it; nothing is visible under `path` before [`OutputFile::finish`].
+    /// Opens it; nothing is visible under its name before [`OutputFile::finish`].
     ///
     /// # Errors
     /// The folder does not exist or cannot be written.
-    pub fn create(path: &Path) -> Result<OutputFile, ReportError> {
+    pub fn create(target: &Target) -> Result<OutputFile, ReportError> {
+        let path = target.path();
         let failed = |source| ReportError::Write(source).at(path);
-        let target = match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
-            }
-            Ok(metadata) if !metadata.is_file() => {
+        let direct = |out: Box<dyn Write + Send + Sync>| Stage::Direct(BufWriter::new(out));
+        let stage = match target.way() {
+            Way::Stdout => direct(Box::new(io::stdout())),
+            Way::Direct => {
                 let file = File::options().write(true).open(path).map_err(failed)?;
-                Target::Direct(BufWriter::new(file))
+                direct(Box::new(file))
             }
-            _ => Target::Pending(BufWriter::new(beside(path).map_err(failed)?)),
+            way @ (Way::New | Way::Replace) => Stage::Pending {
+                file: BufWriter::new(beside(path).map_err(failed)?),
+                replace: way == Way::Replace,
+            },
         };
         let path = path.to_owned();
-        Ok(OutputFile { path, target })
+        Ok(OutputFile { path, stage })
+    }
+
+    /// Its path, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is written beside its target and renamed.
+    pub(super) fn is_renamed(&self) -> bool {
+        matches!(self.stage, Stage::Pending { .. })
     }
 
     /// Writes out what is buffered and gives the file its name.
     ///
     /// # Errors
-    /// The disk is full, or the rename is refused; then nothing changed under the name.
+    /// The disk is full, the rename is refused, or a file appeared under the name that may not be replaced; then nothing
+    /// changed under the name.
     pub fn finish(self) -> Result<(), ReportError> {
         let path = self.path;
-        let done = match self.target {
-            Target::Direct(mut file) => file.flush(),
-            Target::Pending(file) => file
+        let done = match self.stage {
+            Stage::Direct(mut file) => file.flush(),
+            Stage::Pending { file, replace } => file
                 .into_inner()
                 .map_err(io::IntoInnerError::into_error)
-                .and_then(|file| Ok(file.persist(real(&path)?)?))
-                .map(drop),
+                .and_then(|file| rename(file, &path, replace)),
         };
         done.map_err(|source| ReportError::Write(source).at(&path))
     }
 
-    /// Lets `fill` write a whole file.
+    /// Lets `fill` write the whole file.
     ///
     /// # Errors
-    /// What `fill` says, with the file named; then nothing changed under `path`.
+    /// What `fill` says, with the file named; then nothing changed under its name.
     pub fn save(
-        path: &Path,
+        mut self,
         fill: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
     ) -> Result<(), ReportError> {
-        let mut file = OutputFile::create(path)?;
-        fill(&mut file).map_err(|error| error.at(path))?;
-        file.finish()
+        fill(&mut self).map_err(|error| error.at(&self.path))?;
+        self.finish()
     }
+}
+
+/// Gives a complete file its name.
+fn rename(file: NamedTempFile, path: &Path, replace: bool) -> io::Result<()> {
+    let path = real(path)?;
+    if replace {
+        file.persist(path)?;
+        return Ok(());
+    }
+    let Err(refused) = file.persist_noclobber(path) else {
+        return Ok(());
+    };
+    if refused.error.kind() != io::ErrorKind::AlreadyExists {
+        return Err(refused.error);
+    }
+    // Hours of work may be in it, so it stays under its temporary name.
+    let kept = refused.file.into_temp_path().keep()?;
+    let kept = kept.display();
+    Err(io::Error::new(
+        io::ErrorKind::AlreadyExists,
+        format!("a file of this name has appeared meanwhile; the results are in {kept}"),
+    ))
 }
 
 /// An output file that a writer owns a part of, so that it can still be finished when the writer is gone.
@@ -84,8 +123,8 @@ impl SharedOutput {
     ///
     /// # Errors
     /// The folder does not exist or cannot be written.
-    pub fn create(path: &Path) -> Result<SharedOutput, ReportError> {
-        OutputFile::create(path).map(|file| SharedOutput(Arc::new(Mutex::new(file))))
+    pub fn create(target: &Target) -> Result<SharedOutput, ReportError> {
+        OutputFile::create(target).map(|file| SharedOutput(Arc::new(Mutex::new(file))))
     }
 
     /// Gives the file its name.
@@ -119,49 +158,39 @@ impl Write for SharedOutput {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.target {
-            Target::Direct(file) => file.write(bytes),
-            Target::Pending(file) => file.write(bytes),
+        match &mut self.stage {
+            Stage::Direct(file) => file.write(bytes),
+            Stage::Pending { file, .. } => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.target {
-            Target::Direct(file) => file.flush(),
-            Target::Pending(file) => file.flush(),
+        match &mut self.stage {
+            Stage::Direct(file) => file.flush(),
+            Stage::Pending { file, .. } => file.flush(),
         }
-    }
-}
-
-/// Where the rename goes: through a symbolic link, so that the link stays one.
-fn real(path: &Path) -> io::Result<PathBuf> {
-    if path.is_symlink() {
-        path.canonicalize()
-    } else {
-        Ok(path.to_owned())
     }
 }
 
 /// A temporary file in the same folder, hence on the same disk; gone when dropped.
 pub(super) fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let path = real(path)?;
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".nearslot-").suffix(".partial");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // As any new file: what the umask allows, not only the owner.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder(&path))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use super::super::Outputs;
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -171,12 +200,17 @@ mod tests {
             .collect()
     }
 
+    fn create(path: &Path, force: bool) -> OutputFile {
+        let target = Outputs::new(force).add("--output", path).unwrap();
+        OutputFile::create(&target).unwrap()
+    }
+
     #[test]
     fn a_file_appears_when_complete() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.csv");
         fs::write(&path, "old").unwrap();
-        let mut file = OutputFile::create(&path).unwrap();
+        let mut file = create(&path, true);
         file.write_all(b"new").unwrap();
         file.flush().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
@@ -186,12 +220,26 @@ mod tests {
     }
 
     #[test]
+    fn what_appears_meanwhile_is_not_replaced_and_the_results_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.csv");
+        let file = create(&path, false);
+        fs::write(&path, "theirs").unwrap();
+        let error = file.save(|out| Ok(out.write_all(b"ours")?)).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        let words = error.to_string();
+        let kept = words.rsplit(' ').next().unwrap();
+        assert!(words.contains("out.csv"), "{words}");
+        assert_eq!(fs::read(kept).unwrap(), b"ours", "{words}");
+    }
+
+    #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.csv");
         fs::write(&path, "old").unwrap();
         let full = || io::Error::from(io::ErrorKind::StorageFull);
-        let error = OutputFile::save(&path, |out| {
+        let error = create(&path, true).save(|out| {
             out.write_all(b"half")?;
             Err(full().into())
         });
@@ -204,28 +252,21 @@ mod tests {
         assert_eq!(names(folder.path()), ["out.csv"]);
     }
 
-    #[test]
-    fn a_folder_that_is_not_there_is_named() {
-        let error = OutputFile::create(Path::new("/no-such-folder/out.csv"))
-            .err()
-            .unwrap();
-        assert!(
-            error.to_string().contains("/no-such-folder/out.csv"),
-            "{error}"
-        );
-    }
-
     #[cfg(unix)]
     #[test]
     fn links_stay_links_and_new_files_are_as_open_as_others() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (link, real) = (folder.path().join("link"), folder.path().join("real"));
-        fs::write(&real, "old").unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        OutputFile::save(&link, |out| Ok(out.write_all(b"new")?)).unwrap();
-        assert!(link.is_symlink());
-        assert_eq!(fs::read(&real).unwrap(), b"new");
+        // The link leads to nothing, then to a file.
+        for (force, text) in [(false, "new"), (true, "newer")] {
+            let file = create(&link, force);
+            file.save(|out| Ok(out.write_all(text.as_bytes())?))
+                .unwrap();
+            assert!(link.is_symlink());
+            assert_eq!(fs::read_to_string(&real).unwrap(), text);
+        }
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         let plain = folder.path().join("plain");
         fs::write(&plain, "").unwrap();
@@ -235,8 +276,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_is_an_error_that_names_the_file() {
-        let error = OutputFile::save(Path::new("/dev/full"), |out| Ok(out.write_all(b"row")?));
-        let words = error.unwrap_err().to_string();
+        let file = create(Path::new("/dev/full"), false);
+        let words = file.save(|out| Ok(out.write_all(b"row")?));
+        let words = words.unwrap_err().to_string();
         assert!(
             words.starts_with("cannot write /dev/full: No space left on device"),
             "{words}"

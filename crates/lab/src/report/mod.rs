@@ -18,6 +18,7 @@ mod csv;
 pub mod figures;
 mod file;
 mod html;
+mod outputs;
 mod parquet;
 mod profile;
 mod requests;
@@ -28,6 +29,7 @@ pub use commands::{CommandLane, CommandRows};
 pub use figures::{Figures, figures_html};
 pub use file::{OutputFile, SharedOutput};
 pub use html::{CUT_MARK, html};
+pub use outputs::{Outputs, Refusal, Target};
 pub use parquet::record_batch;
 pub use requests::RequestRows;
 pub use rows::{Lane, LaneFile, Rows, RowsWriter};
@@ -96,6 +98,16 @@ pub enum ReportError {
         /// How many runs there are.
         runs: usize,
     },
+    /// A file may not be written: something would be lost.
+    #[error("{option} {}: {why}", path.display())]
+    Refused {
+        /// The option that names it.
+        option: String,
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        why: Refusal,
+    },
     /// A file could not be written, such as on a full disk.
     #[error("cannot write {}: {source}", path.display())]
     File {
@@ -156,8 +168,8 @@ pub fn write(results: &Results, format: Format, out: &mut dyn Write) -> Result<(
 ///
 /// # Errors
 /// As [`write`], with the file named.
-pub fn save(results: &Results, format: Format, path: &Path) -> Result<(), ReportError> {
-    OutputFile::save(path, |out| match format {
+pub fn save(results: &Results, format: Format, file: OutputFile) -> Result<(), ReportError> {
+    file.save(|out| match format {
         // A file is as wide as it likes.
         Format::Table => {
             check(results)?;

@@ -8,7 +8,7 @@
 
 use std::io::{BufWriter, Write};
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::parquet::arrow::ArrowWriter;
@@ -25,7 +25,7 @@ use nearslot_core::request::Op;
 use tempfile::NamedTempFile;
 
 use super::file::{OutputFile, beside};
-use super::{ReportError, parquet};
+use super::{ReportError, Target, parquet};
 use crate::outcome::Results;
 
 /// Rows that wait in plain form before they are encoded.
@@ -103,10 +103,10 @@ impl<R: Rows> RowsWriter<R> {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn create(path: &Path) -> Result<RowsWriter<R>, ReportError> {
+    pub fn create(target: &Target) -> Result<RowsWriter<R>, ReportError> {
         Ok(RowsWriter {
-            path: path.to_owned(),
-            out: OutputFile::create(path)?,
+            path: target.path().to_owned(),
+            out: OutputFile::create(target)?,
             rows: PhantomData,
         })
     }
@@ -118,9 +118,9 @@ impl<R: Rows> RowsWriter<R> {
     pub fn lane(&self, label: &str) -> Result<Lane<R>, ReportError> {
         let at = |error: ReportError| error.at(&self.path);
         // Beside a device or pipe is no place for files.
-        let file = match self.path.metadata() {
-            Ok(metadata) if !metadata.is_file() => NamedTempFile::new(),
-            _ => beside(&self.path),
+        let file = match self.out.is_renamed() {
+            true => beside(&self.path),
+            false => NamedTempFile::new(),
         };
         let file = BufWriter::new(file.map_err(|error| at(error.into()))?);
         let writer = writer::<R, _>(file).map_err(|error| at(error.into()))?;

@@ -52,7 +52,7 @@ pub use decode::{
     Sink, TimeKind, TimeMeaning, TimeUnit,
 };
 pub use header::{Device, Header};
-pub use open::{OpenOptions, TraceReader, open};
+pub use open::{OpenOptions, TraceReader, files, open};
 pub use record::{Flags, Record, TraceOp};
 pub use spread::Spread;
 pub use write::{Output, WRITERS, WriteFormat, Writer, writer};

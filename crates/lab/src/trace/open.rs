@@ -79,13 +79,22 @@ pub struct TraceReader {
     ended: bool,
 }
 
+/// All files that [`open()`] reads for these: with one per-CPU file of a blktrace, the whole set.
+///
+/// # Errors
+/// A folder cannot be read.
+pub fn files(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<PathBuf>, TraceError> {
+    let items = items(paths, format)?.into_iter();
+    Ok(items.flat_map(Item::into_files).collect())
+}
+
 /// Opens the files of one trace; `-` is standard input.
 ///
 /// # Errors
 /// A file cannot be read, is empty or of no known format, or an option is out of range.
 pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceError> {
     check(paths, how)?;
-    let items = items(paths, how)?;
+    let items = items(paths, how.format.as_deref())?;
     let setup = Setup {
         format: how.format.as_deref(),
         options: &how.decode,
@@ -151,12 +160,18 @@ enum Item {
     PerCpu(PathBuf, Vec<PathBuf>),
 }
 
+impl Item {
+    fn into_files(self) -> Vec<PathBuf> {
+        match self {
+            Item::One(path) => vec![path],
+            Item::PerCpu(_, files) => files,
+        }
+    }
+}
+
 /// Finds the other files of per-CPU sets, each set once however many of its files were named.
-fn items(paths: &[PathBuf], how: &OpenOptions) -> Result<Vec<Item>, TraceError> {
-    let may_be_set = how
-        .format
-        .as_deref()
-        .is_none_or(|format| format == blktrace::FORMAT.name);
+fn items(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Item>, TraceError> {
+    let may_be_set = format.is_none_or(|format| format == blktrace::FORMAT.name);
     let mut items = Vec::new();
     let mut bases = BTreeSet::new();
     for path in paths {

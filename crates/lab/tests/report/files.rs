@@ -9,7 +9,7 @@ use nearslot_core::ids::StreamId;
 use nearslot_core::io::Cost;
 use nearslot_core::request::{Op, Reply, Request, Status, Timeline};
 use nearslot_core::units::{Duration, Instant};
-use nearslot_lab::report::{ReportError, RequestRows, RowsWriter};
+use nearslot_lab::report::{Outputs, ReportError, RequestRows, RowsWriter};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::sample::{SMALL, results};
@@ -63,12 +63,18 @@ fn words(batches: &[RecordBatch], name: &str) -> Vec<String> {
     batches.iter().flat_map(of).collect()
 }
 
+/// A writer into a file that may exist.
+fn writer(path: &Path) -> RowsWriter<RequestRows> {
+    let target = Outputs::new(true).add("--requests", path).unwrap();
+    RowsWriter::create(&target).unwrap()
+}
+
 #[test]
 fn rows_come_back_run_by_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
     let results = results(SMALL);
-    let writer = RowsWriter::<RequestRows>::create(&path).unwrap();
+    let writer = writer(&path);
     // Side by side, the second ready first.
     let (mut one, mut two) = (writer.lane("one").unwrap(), writer.lane("two").unwrap());
     let rows = 40_000;
@@ -117,7 +123,7 @@ fn rows_come_back_run_by_run() {
 fn the_file_says_where_it_comes_from() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
-    let writer = RowsWriter::<RequestRows>::create(&path).unwrap();
+    let writer = writer(&path);
     writer.finish(&results(SMALL), Vec::new()).unwrap();
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
     let pairs = builder
@@ -149,7 +155,7 @@ fn nothing_is_left_of_a_file_that_was_not_finished() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
     fs::write(&path, "older").unwrap();
-    let writer = RowsWriter::<RequestRows>::create(&path).unwrap();
+    let writer = writer(&path);
     let mut lane = writer.lane("one").unwrap();
     (0..20_000).for_each(|id| lane.push(|rows| rows.push(&reply(id), false)).unwrap());
     drop((writer, lane));
@@ -161,7 +167,7 @@ fn nothing_is_left_of_a_file_that_was_not_finished() {
 #[test]
 fn a_full_disk_is_named() {
     let path = Path::new("/dev/full");
-    let writer = RowsWriter::<RequestRows>::create(path).unwrap();
+    let writer = writer(path);
     let mut lane = writer.lane("one").unwrap();
     (0..20_000).for_each(|id| lane.push(|rows| rows.push(&reply(id), false)).unwrap());
     let lane = lane.finish().unwrap();
@@ -179,9 +185,9 @@ fn a_full_disk_is_named() {
 
 #[test]
 fn a_folder_that_is_not_there_is_found_before_the_run() {
-    let error = RowsWriter::<RequestRows>::create(Path::new("/no-such-folder/requests.parquet"))
-        .err()
-        .unwrap();
+    let error = Outputs::new(false)
+        .add("--requests", Path::new("/no-such-folder/requests.parquet"))
+        .unwrap_err();
     assert!(
         error
             .to_string()
