@@ -100,9 +100,13 @@ class Alignment:
 
 @dataclass(frozen=True, kw_only=True)
 class Footprint:
-    """How much was touched, in pages of 4 KiB, and how often again."""
+    """How much was touched, in pages of 4 KiB, and how often again.
 
-    bytes: int
+    Attributes:
+        bytes: None if offsets are object ids, which are no addresses.
+    """
+
+    bytes: int | None
     sampled_one_in: int
     reads_again_share: float | None
     writes_again_share: float | None

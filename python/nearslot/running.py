@@ -47,6 +47,8 @@ def inspect(
         ConfigError: An unknown word.
         KeyboardInterrupt: Ctrl-C.
     """
+    if limit is not None and limit < 1:
+        raise config_error("limit", limit, "a whole number from 1")
     found = _native.inspect(
         [os.fspath(file) for file in files],
         reading=reading or Reading(),
@@ -158,6 +160,12 @@ def vary_of(
     return {"sched": SCHEDULERS_DEFAULT} if bare else {}
 
 
+def check_reading(scenario: Scenario, reading: Reading | None) -> None:
+    """Refuses to be told how a trace is read where there is none."""
+    if scenario.trace is None and reading not in (None, Reading()):
+        raise config_error("reading", repr(reading), "nothing for a load without a trace")
+
+
 def scenario_of(load: Scenario | Files) -> Scenario:
     """What was given as a scenario."""
     if isinstance(load, Scenario):
@@ -186,8 +194,10 @@ def _simulate(
     commands: bool,
 ) -> _native.Outcome:
     described = None if isinstance(load, Scenario) else scenario_file(load)
+    scenario = scenario_of(load)
+    check_reading(scenario, reading)
     outcome, raised = _native.simulate(
-        scenario_of(load).to_toml(),
+        scenario.to_toml(),
         directory="",
         inputs=[] if described is None else [described],
         vary=[(key, vary_words(key, values)) for key, values in vary.items()],

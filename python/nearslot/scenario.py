@@ -76,7 +76,8 @@ class Reading:
             ``"ts=1:us,op=2:R/W,offset=3:bytes,len=4:bytes"``.
         time_unit: Unit of times where the format leaves it open.
         block_size_bytes: Bytes per object, for formats that have object ids instead of addresses.
-        spread: What is done with time stamps coarser than 1 ms.
+        spread: What is done with time stamps coarser than 1 ms; even when left out. If it is asked
+            for and no stamp is coarse, that is an error.
         reorder_ms: How far requests may be out of order.
         strict: Stop at the first bad line instead of counting it.
     """
@@ -84,7 +85,7 @@ class Reading:
     columns: str | None = None
     time_unit: Literal["s", "ms", "us", "ns"] | None = None
     block_size_bytes: int | None = None
-    spread: Literal["even", "poisson", "none"] = "even"
+    spread: Literal["even", "poisson", "none"] | None = None
     reorder_ms: int = 1_000
     strict: bool = False
 

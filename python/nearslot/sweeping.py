@@ -42,7 +42,7 @@ from .errors import (
     config_error,
 )
 from .results import Results
-from .running import scenario_file, scenario_of, vary_of, vary_words
+from .running import check_reading, scenario_file, scenario_of, vary_of, vary_words
 from .scenario import Files, Reading, Scenario, word
 
 if TYPE_CHECKING:
@@ -241,6 +241,7 @@ class _Grid:
         cls, load: Scenario | Files, vary: Mapping[str, Iterable[object]] | None, reading: Reading
     ) -> _Grid:
         scenario = scenario_of(load)
+        check_reading(scenario, reading)
         if "-" in scenario.files:
             raise config_error("trace", "-", "files, which every worker can read")
         # What can be gone through only once is needed twice; a word is no list of letters.

@@ -79,7 +79,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
     /// Only the first N requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
     /// Columns of a CSV without a telling header: ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1
     #[arg(long, value_name = "SPEC")]
@@ -91,20 +91,38 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) fio_wait: Option<FioWaitWord>,
     /// Bytes per object, for formats that have object ids instead of addresses
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = count, allow_negative_numbers = true)]
     pub(crate) block_size: Option<u64>,
-    /// What is done with time stamps coarser than 1 ms
-    #[arg(long, value_name = "HOW", default_value = "even")]
-    pub(crate) spread: SpreadWord,
-    /// How far requests may be out of order, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1_000)]
-    pub(crate) reorder_ms: u64,
+    /// What is done with time stamps coarser than 1 ms [default: even]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) spread: Option<SpreadWord>,
+    /// How far requests may be out of order behind the first 131,072, in milliseconds [default: 1000]
+    #[arg(long, value_name = "MS", value_parser = whole, allow_negative_numbers = true)]
+    pub(crate) reorder_ms: Option<u64>,
     /// Sort the whole trace first, however far out of order (long ones through temporary files)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "reorder_ms")]
     pub(crate) sort: bool,
     /// Stop at the first bad line instead of counting it
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// A whole number from 1.
+fn count(word: &str) -> Result<u64, String> {
+    let number = word.parse().ok().filter(|number| *number >= 1);
+    number.ok_or_else(|| format!("allowed is a whole number from 1 to {}", u64::MAX))
+}
+
+/// How many runs go on at a time.
+fn jobs(word: &str) -> Result<usize, String> {
+    let number = word.parse().ok().filter(|number| *number >= 1);
+    number.ok_or_else(|| "allowed is a whole number from 1".to_owned())
+}
+
+/// A whole number from 0.
+fn whole(word: &str) -> Result<u64, String> {
+    let number = word.parse().ok();
+    number.ok_or_else(|| format!("allowed is a whole number from 0 to {}", u64::MAX))
 }
 
 /// Units of time.
@@ -189,14 +207,14 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) replay: Option<String>,
     /// Requests in flight in a closed replay [default: 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) depth: Option<String>,
     /// In a closed replay, whether the request that an answer brings comes after or before the drive chooses its next
     /// command: after leaves depth - 1 to choose from, before leaves depth [default: after]
     #[arg(long, value_name = "WHEN")]
     pub(crate) refill: Option<String>,
     /// Divide arrival times by this [default: 1]
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub(crate) speed: Option<String>,
     /// What is done about addresses beyond the drive: none (an error), wrap, scale, truncate [default: none]
     #[arg(long, value_name = "HOW")]
@@ -206,10 +224,10 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) overload: Option<String>,
     /// Requests cut off the front: auto, a number, or a share such as 5% [default: auto]
-    #[arg(long, value_name = "CUT")]
+    #[arg(long, value_name = "CUT", allow_hyphen_values = true)]
     pub(crate) warmup: Option<String>,
     /// Seed of everything random [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -278,7 +296,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "CHOICE")]
     pub(crate) baseline: Option<String>,
     /// Runs at a time [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<usize>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

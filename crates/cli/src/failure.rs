@@ -63,6 +63,9 @@ impl From<ReportError> for Failure {
 
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Failure {
-        Failure::Input(error.to_string())
+        match error {
+            TraceError::Option { .. } => Failure::Usage(error.to_string()),
+            _ => Failure::Input(error.to_string()),
+        }
     }
 }

@@ -71,6 +71,7 @@ impl LoadedTrace {
             }
         }
         let mut header = reader.header().clone();
+        header.needs_places("a replay")?;
         if spool.is_some() {
             header.files = files
                 .iter()

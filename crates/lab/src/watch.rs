@@ -19,9 +19,8 @@ use crate::report::{
 };
 use crate::run::{RunError, Wanted};
 use crate::sim::Observer;
-use crate::trace::decode::Anomalies;
 use crate::trace::write::{self, Writer};
-use crate::trace::{Device, Header, Record, TimeKind, TraceError, TraceOp};
+use crate::trace::{Header, Record, TraceError, TraceOp};
 
 /// Files that have a part from each run of a grid.
 #[derive(Default)]
@@ -196,26 +195,7 @@ impl Schedule {
         let file = SharedOutput::create(target)?;
         let name = target.path().display().to_string();
         let writer = (format.make)(Box::new(file.clone()), &name)?;
-        let device = Device {
-            name: DEVICE.to_owned(),
-            ..Device::default()
-        };
-        let header = Header {
-            format: "nearslot".to_owned(),
-            version: None,
-            files: Vec::new(),
-            epoch_unix_ns: None,
-            resolution_ns: 1,
-            time_kind: TimeKind::Arrival,
-            sector_size: 512,
-            devices: vec![device],
-            clients: Vec::new(),
-            requests: 0,
-            limited: false,
-            anomalies: Anomalies::default(),
-            notes: Vec::new(),
-            spread: None,
-        };
+        let header = Header::made("nearslot", &[DEVICE], &[]);
         Ok(Schedule {
             writer,
             file,

@@ -25,7 +25,13 @@ impl From<ConfigError> for Failure {
 
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Failure {
-        Failure::Input(error.to_string())
+        match error {
+            TraceError::Option { option, path, what } => {
+                let value = format!("(no effect on {path})");
+                Failure::Config(ConfigError::value(option, &value, &what))
+            }
+            _ => Failure::Input(error.to_string()),
+        }
     }
 }
 

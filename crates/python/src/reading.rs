@@ -10,7 +10,7 @@ pub(crate) struct Reading {
     columns: Option<String>,
     time_unit: Option<String>,
     block_size_bytes: Option<u64>,
-    spread: String,
+    spread: Option<String>,
     reorder_ms: u64,
     strict: bool,
 }
@@ -31,7 +31,11 @@ impl Reading {
                 ..Options::default()
             },
             reorder_window_ns: self.reorder_ms.saturating_mul(1_000_000),
-            spread: spread(&self.spread, seed)?,
+            spread: match &self.spread {
+                Some(word) => spread(word, seed)?,
+                None => Spread::Even,
+            },
+            spread_asked: self.spread.is_some(),
             ..OpenOptions::default()
         })
     }

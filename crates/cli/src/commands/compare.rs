@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nearslot_core::registry::ConfigError;
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
@@ -53,10 +52,6 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if let Some(words) = sched {
         let word = format!("sched={words}");
         vary.insert(0, word.parse().map_err(Failure::usage)?);
-    }
-    if args.jobs == Some(0) {
-        let error = ConfigError::value("--jobs", "0", "a whole number from 1");
-        return Err(Failure::usage(error));
     }
     let grid = Grid {
         vary,

@@ -32,6 +32,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             let text = format!("interrupted: {name} was not written");
             return Err(Failure::Interrupted(text));
         }
+        reader.header().needs_places("a conversion")?;
         writer.write(&batch, reader.header())?;
     }
     writer.finish(reader.header())?;

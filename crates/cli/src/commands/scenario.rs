@@ -80,7 +80,8 @@ fn refuse_reading(read: &ReadArgs, workload: &str) -> Result<(), Failure> {
         ("--time-unit", read.time_unit.is_some()),
         ("--fio-wait", read.fio_wait.is_some()),
         ("--block-size", read.block_size.is_some()),
-        ("--spread", read.spread != SpreadWord::default()),
+        ("--spread", read.spread.is_some()),
+        ("--reorder-ms", read.reorder_ms.is_some()),
         ("--sort", read.sort),
         ("--strict", read.strict),
     ];
@@ -143,6 +144,7 @@ pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
         TimeUnitWord::Us => TimeUnit::Microseconds,
         TimeUnitWord::Ns => TimeUnit::Nanoseconds,
     };
+    let plain = OpenOptions::default();
     OpenOptions {
         format: read.trace_format.clone(),
         decode: Options {
@@ -158,13 +160,19 @@ pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
         },
         device: read.device.clone(),
         limit: read.limit,
-        reorder_window_ns: read.reorder_ms.saturating_mul(1_000_000),
+        reorder_window_ns: read
+            .reorder_ms
+            .map_or(plain.reorder_window_ns, |window_ms| {
+                window_ms.saturating_mul(1_000_000)
+            }),
         sort: read.sort,
         spread: match read.spread {
-            SpreadWord::Even => Spread::Even,
-            SpreadWord::Poisson => Spread::Poisson(seed),
-            SpreadWord::None => Spread::None,
+            None => plain.spread,
+            Some(SpreadWord::Even) => Spread::Even,
+            Some(SpreadWord::Poisson) => Spread::Poisson(seed),
+            Some(SpreadWord::None) => Spread::None,
         },
-        ..OpenOptions::default()
+        spread_asked: read.spread.is_some(),
+        ..plain
     }
 }

@@ -201,8 +201,8 @@ pub struct Alignment {
 /// How much was touched, in pages of 4 KiB, and how often again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Footprint {
-    /// Bytes of all pages touched.
-    pub bytes: u64,
+    /// Bytes of all pages touched; `None` if offsets are object ids.
+    pub bytes: Option<u64>,
     /// Of every so many pieces of 256 KiB one was looked at; with 1 the counts are exact.
     pub sampled_one_in: u64,
     /// Share of reads that touch a page touched before; `None` without reads.

@@ -159,14 +159,29 @@ impl Inspector {
             lost_share: lost_share(summary.requests, header.anomalies.of(Anomaly::Lost)),
             warnings: Vec::new(),
         };
+        if header.object_ids {
+            inspection.forget_places();
+        }
         let more = warnings::More {
             summary: &summary,
             against: &self.against,
             beyond: self.beyond,
             odd: self.odd,
+            understood: header.understood,
+            placed: !header.object_ids,
         };
         inspection.warnings = warnings::warnings(&inspection, &more);
         inspection
+    }
+}
+
+impl Inspection {
+    /// Leaves out what only addresses can tell.
+    fn forget_places(&mut self) {
+        let footprint = &mut self.footprint;
+        footprint.bytes = None;
+        (footprint.reads_again_share, footprint.writes_again_share) = (None, None);
+        self.timeline.working_set_mib.clear();
     }
 }
 

@@ -12,6 +12,7 @@ fn header() -> Header {
         resolution_ns: 1_000,
         time_kind: TimeKind::Arrival,
         sector_size: 512,
+        object_ids: false,
         devices: ["sda", "sdb"]
             .map(|name| TracedDevice {
                 name: name.to_owned(),
@@ -20,6 +21,7 @@ fn header() -> Header {
             .into(),
         clients: ["", "postgres", "cc1"].map(str::to_owned).into(),
         requests: 0,
+        understood: 0,
         limited: false,
         anomalies: Anomalies::default(),
         notes: vec!["read as toy".to_owned()],

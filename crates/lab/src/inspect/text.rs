@@ -148,7 +148,14 @@ fn size_spread(spread: &SizeSpread) -> String {
 
 fn places(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let footprint = &found.footprint;
-    let mut text = format!("{} touched", bytes(footprint.bytes as f64));
+    let Some(touched) = footprint.bytes else {
+        return line(
+            f,
+            "footprint",
+            "unknown: object ids are no addresses without --block-size",
+        );
+    };
+    let mut text = format!("{} touched", bytes(touched as f64));
     if footprint.sampled_one_in > 1 {
         let _ = write!(
             text,
@@ -300,7 +307,8 @@ fn rows(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         "\nover time, each column {}:",
         duration(timeline.interval_s)
     )?;
-    for (label, values, unit) in rows {
+    // Without addresses there is no working set.
+    for (label, values, unit) in rows.into_iter().filter(|(_, values, _)| !values.is_empty()) {
         let max = values.iter().fold(0.0_f64, |max, value| max.max(*value));
         line(
             f,

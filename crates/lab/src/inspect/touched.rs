@@ -128,7 +128,7 @@ impl Touched {
 
     pub(super) fn footprint(&self) -> Footprint {
         Footprint {
-            bytes: (self.pages << self.level) << PAGE_BITS,
+            bytes: Some((self.pages << self.level) << PAGE_BITS),
             sampled_one_in: 1 << self.level,
             reads_again_share: self.reads.share(),
             writes_again_share: self.writes.share(),
@@ -171,7 +171,7 @@ mod tests {
             100,
         );
         // Device 0: pages 0..=256; device 1: one.
-        assert_eq!(found.bytes, 258 * 4096);
+        assert_eq!(found.bytes, Some(258 * 4096));
         assert_eq!(found.reads_again_share, Some(2.0 / 5.0));
         assert_eq!(found.writes_again_share, Some(0.0));
         assert_eq!(found.sampled_one_in, 1);
@@ -184,7 +184,7 @@ mod tests {
             .collect();
         let found = touched(&requests, 20_000);
         assert_eq!(found.sampled_one_in, 8);
-        let share = found.bytes as f64 / (100_000.0 * 4096.0);
+        let share = found.bytes.unwrap() as f64 / (100_000.0 * 4096.0);
         assert!((share - 1.0).abs() < 0.03, "{share}");
         assert!((found.reads_again_share.unwrap() - 0.5).abs() < 0.03);
     }
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn outsized_requests_are_counted_and_left_out() {
         let found = touched(&[(TraceOp::Read, 0, 1 << 62, 0)], 10);
-        assert_eq!((found.bytes, found.outsized_requests), (0, 1));
+        assert_eq!((found.bytes, found.outsized_requests), (Some(0), 1));
     }
 
     proptest! {
@@ -211,7 +211,7 @@ mod tests {
             }
             let list: Vec<_> = requests.iter().map(|&(o, l, d)| (TraceOp::Read, o, l, d)).collect();
             let found = touched(&list, 1 << 20);
-            prop_assert_eq!(found.bytes, set.len() as u64 * 4096);
+            prop_assert_eq!(found.bytes, Some(set.len() as u64 * 4096));
             let share = again as f64 / requests.len() as f64;
             prop_assert!((found.reads_again_share.unwrap() - share).abs() < 1e-12);
         }

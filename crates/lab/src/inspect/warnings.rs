@@ -45,6 +45,10 @@ pub(super) struct More<'a> {
     pub(super) against: &'a Against,
     pub(super) beyond: u64,
     pub(super) odd: u64,
+    /// Records that were understood.
+    pub(super) understood: u64,
+    /// Whether offsets are addresses.
+    pub(super) placed: bool,
 }
 
 /// All warnings, the gravest kinds first.
@@ -52,9 +56,11 @@ pub(super) fn warnings(found: &Inspection, more: &More<'_>) -> Vec<Warning> {
     let mut list = List(Vec::new());
     times(found, &mut list);
     latencies(found, &mut list);
-    addresses(found, more, &mut list);
+    if more.placed {
+        addresses(found, more, &mut list);
+    }
     devices(found, &mut list);
-    anomalies(found, &mut list);
+    anomalies(found, more, &mut list);
     operations(found, more, &mut list);
     list.0
 }
@@ -289,9 +295,9 @@ fn devices(found: &Inspection, list: &mut List) {
     );
 }
 
-fn anomalies(found: &Inspection, list: &mut List) {
-    let all = found.requests.max(1) as f64;
-    let percent = |count: u64| 100.0 * count as f64 / (all + count as f64);
+fn anomalies(found: &Inspection, more: &More<'_>, list: &mut List) {
+    // Of all that was read: requests of other devices and beyond the limit were understood as well.
+    let percent = |count: u64| 100.0 * count as f64 / (more.understood + count) as f64;
     for oddity in &found.anomalies {
         let count = oddity.count;
         let example = oddity
@@ -317,7 +323,7 @@ fn anomalies(found: &Inspection, list: &mut List) {
             ),
             Anomaly::BadRecord => list.add(
                 "bad-records",
-                format!("{count} records ({:.2} %) were not understood and left out{example}", percent(count)),
+                format!("{count} of {} records ({:.2} %) were not understood and left out{example}", more.understood + count, percent(count)),
             ),
             Anomaly::Truncated => list.add("truncated", format!("the trace ends within a record{example}")),
             Anomaly::BeyondAddressSpace => list.add(

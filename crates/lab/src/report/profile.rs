@@ -39,7 +39,8 @@ impl Profile {
             size_p50_bytes: size(|sizes| sizes.p50_bytes),
             size_mean_bytes: sizes.map(|sizes| sizes.mean_bytes),
             size_max_bytes: size(|sizes| sizes.max_bytes),
-            footprint_bytes: inspection.footprint.bytes,
+            // A replay is refused where it is not known.
+            footprint_bytes: inspection.footprint.bytes.unwrap_or_default(),
             sequential_share: inspection.sequentiality.device_share,
             rate_mean_rps: arrivals.mean_rps,
             rate_peak_1s_rps: arrivals.peak_1s_rps,

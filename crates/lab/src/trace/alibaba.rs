@@ -15,6 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "Alibaba block traces 2020: device,opcode,offset,length,microseconds",
     source: "github.com/alibaba/block-traces",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Alibaba, options))),
 };
 

@@ -28,6 +28,7 @@ pub(crate) static FORMAT: Format = Format {
         let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
         is_header(&bytes[..end])
     }),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Biosnoop::default(), options))),
 };
 

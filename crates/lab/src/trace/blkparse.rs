@@ -27,6 +27,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "blkparse text, default lines (also -t), or -f \"%T.%9t,%a,%d,%S,%N,%M,%m,%p,%C\\n\"",
     source: "blktrace, blkparse_fmt.c",
     probe: Probe::Line(|line| Event::of(line).is_some() || is_aside(line)),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Blkparse::default(), options))),
 };
 

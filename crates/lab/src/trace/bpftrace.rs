@@ -29,6 +29,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "our bpftrace program: I|C,ns,major,minor,sector,bytes,rwbs,pid,comm",
     source: "Linux include/trace/events/block.h",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Bpftrace::default(), options))),
 };
 

@@ -21,8 +21,35 @@ pub struct Format {
     pub source: &'static str,
     /// How its bytes are recognised.
     pub probe: Probe,
+    /// Which options of reading have an effect on it; the others are errors.
+    pub options: &'static [Choice],
     /// What turns it into records.
     pub reads: Reads,
+}
+
+/// What the user may say about a format that leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// [`Options::columns`].
+    Columns,
+    /// [`Options::time_unit`].
+    TimeUnit,
+    /// [`Options::block_size`].
+    BlockSize,
+    /// [`Options::fio_wait`].
+    FioWait,
+}
+
+impl Choice {
+    /// As the command line spells it.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Choice::Columns => "--columns",
+            Choice::TimeUnit => "--time-unit",
+            Choice::BlockSize => "--block-size",
+            Choice::FioWait => "--fio-wait",
+        }
+    }
 }
 
 /// What the makers of readers give.
@@ -76,6 +103,20 @@ pub struct Options {
     pub strict: bool,
     /// Name of the file, for formats that hold one device and do not name it. The pipeline fills it in.
     pub file: String,
+}
+
+impl Options {
+    /// What the user did say.
+    pub fn chosen(&self) -> Vec<Choice> {
+        let said = [
+            (Choice::Columns, self.columns.is_some()),
+            (Choice::TimeUnit, self.time_unit.is_some()),
+            (Choice::BlockSize, self.block_size.is_some()),
+            (Choice::FioWait, self.fio_wait.is_some()),
+        ];
+        let said = said.into_iter().filter(|(_, said)| *said);
+        said.map(|(choice, _)| choice).collect()
+    }
 }
 
 /// Units of time in traces.
@@ -201,6 +242,8 @@ pub struct Sink {
     pub version: Option<String>,
     /// What the user should know of how the trace was understood, in words.
     pub notes: Vec<String>,
+    /// Offsets are object ids, which say nothing of places.
+    pub object_ids: bool,
 }
 
 impl Default for Sink {
@@ -214,6 +257,7 @@ impl Default for Sink {
             anomalies: Anomalies::default(),
             version: None,
             notes: Vec::new(),
+            object_ids: false,
         }
     }
 }

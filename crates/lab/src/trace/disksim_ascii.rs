@@ -17,6 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "DiskSim ASCII: milliseconds device sector sectors hexadecimal-flags",
     source: "DiskSim 4.0, disksim_iotrace.c",
     probe: Probe::Line(|line| row(line).is_some_and(|row| row.fractional)),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Disksim, options))),
 };
 

@@ -17,6 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "FIU (SNIA 390, 391, 411, 414): ns pid process sector sectors R|W major minor digest",
     source: "Koller and Rangaswami, FAST 2010; SNIA IOTTA 391",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Fiu::default(), options))),
 };
 

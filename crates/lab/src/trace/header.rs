@@ -1,5 +1,6 @@
 //! What is known of a trace besides its requests; complete when its last batch was read.
 
+use super::TraceError;
 use super::decode::{Anomalies, TimeKind};
 use super::record::Record;
 use super::spread::Spread;
@@ -21,12 +22,16 @@ pub struct Header {
     pub time_kind: TimeKind,
     /// Bytes per sector of its addresses; 512 in all formats that count sectors.
     pub sector_size: u32,
+    /// Whether offsets are object ids, which say nothing of places.
+    pub object_ids: bool,
     /// Devices, also those that a device filter left out, by [`Record::dev`].
     pub devices: Vec<Device>,
     /// Clients, by [`Record::client`]; the first is the unknown client.
     pub clients: Vec<String>,
     /// Requests given out so far.
     pub requests: u64,
+    /// Records that were understood so far, also those of other devices, beyond the limit, or left out for another reason.
+    pub understood: u64,
     /// Whether reading stopped at the limit on requests.
     pub limited: bool,
     /// What was odd.
@@ -38,6 +43,20 @@ pub struct Header {
 }
 
 impl Header {
+    /// Refuses what needs places if there are none.
+    ///
+    /// # Errors
+    /// Offsets are object ids.
+    pub fn needs_places(&self, what: &str) -> Result<(), TraceError> {
+        if !self.object_ids {
+            return Ok(());
+        }
+        let what = format!(
+            "has object ids, which are no addresses, and {what} needs addresses: give --block-size, the bytes of one object id"
+        );
+        Err(TraceError::unfit(what).in_file(&self.files.join(", ")))
+    }
+
     /// The header of a trace that was made here, such as a simulated schedule: arrivals in ns from 0.
     pub fn made(format: &str, devices: &[&str], clients: &[&str]) -> Header {
         let device = |name: &&str| Device {
@@ -52,12 +71,14 @@ impl Header {
             resolution_ns: 1,
             time_kind: TimeKind::Arrival,
             sector_size: 512,
+            object_ids: false,
             devices: devices.iter().map(device).collect(),
             clients: std::iter::once("")
                 .chain(clients.iter().copied())
                 .map(str::to_owned)
                 .collect(),
             requests: 0,
+            understood: 0,
             limited: false,
             anomalies: Anomalies::default(),
             notes: Vec::new(),

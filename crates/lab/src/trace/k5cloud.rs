@@ -15,6 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "K5cloud (SNIA): volume,seconds,R|W,offset,bytes",
     source: "SNIA IOTTA, parallel traces, K5cloud",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(K5cloud, options))),
 };
 

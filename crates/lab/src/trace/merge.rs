@@ -214,6 +214,7 @@ mod tests {
             sink: Sink::default(),
             only_device: None,
             left_out: Census::default(),
+            understood: 0,
         };
         let mut out = Vec::new();
         loop {

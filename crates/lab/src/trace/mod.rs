@@ -48,8 +48,8 @@ mod traced;
 mod vscsi;
 
 pub use decode::{
-    Anomalies, Anomaly, Decoder, FileReader, FioWait, Format, Made, Naming, Options, Probe, Reads,
-    Sink, TimeKind, TimeMeaning, TimeUnit,
+    Anomalies, Anomaly, Choice, Decoder, FileReader, FioWait, Format, Made, Naming, Options, Probe,
+    Reads, Sink, TimeKind, TimeMeaning, TimeUnit,
 };
 pub use header::{Device, Header};
 pub use open::{OpenOptions, TraceReader, files, open};
@@ -100,6 +100,16 @@ pub enum TraceError {
         /// What is wrong and where, what was found and what is allowed.
         what: String,
     },
+    /// An option has no effect on this trace.
+    #[error("{option} has no effect on {path}: {what}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// Which file.
+        path: String,
+        /// What it needs.
+        what: String,
+    },
     /// The requests are further out of order than the reorder window and memory allow. Reading again with
     /// [`OpenOptions::sort`] helps.
     #[error("{path}: {what}")]
@@ -120,11 +130,21 @@ impl TraceError {
         }
     }
 
+    /// An option without effect, and what it needs; the pipeline names the file.
+    pub(crate) fn without_effect(option: &'static str, what: impl Into<String>) -> TraceError {
+        TraceError::Option {
+            option,
+            path: String::new(),
+            what: what.into(),
+        }
+    }
+
     /// The same error with the file named, unless it names one already.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> TraceError {
         let (TraceError::Io { path, .. }
         | TraceError::Unfit { path, .. }
+        | TraceError::Option { path, .. }
         | TraceError::OutOfOrder { path, .. }) = &mut self;
         if path.is_empty() {
             file.clone_into(path);

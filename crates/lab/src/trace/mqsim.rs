@@ -8,7 +8,7 @@
 //!
 //! Source: MQSim, README and `ASCII_Trace_Definition.h`.
 
-use super::decode::{Format, Options, Probe, Reads, Sink, TimeMeaning, TimeUnit};
+use super::decode::{Choice, Format, Options, Probe, Reads, Sink, TimeMeaning, TimeUnit};
 use super::record::{Record, TraceOp};
 use super::text::{Cursor, Lines, Odd, SECTOR_BYTES, Text, arrivals};
 
@@ -18,6 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "MQSim: time (ns, or --time-unit) device sector sectors 0|1, where 1 reads",
     source: "MQSim, ASCII_Trace_Definition.h",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[Choice::TimeUnit],
     reads: Reads::Stream(|options| Ok(Text::boxed(Mqsim::new(options), options))),
 };
 

@@ -23,6 +23,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "MSR Cambridge (SNIA 388): filetime,host,disk,Read|Write,offset,bytes,response",
     source: "Narayanan et al., Write Off-Loading, FAST 2008; SNIA IOTTA 388",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Msr::default(), options))),
 };
 

@@ -3,12 +3,11 @@
 //! All that the parts of the pipeline leave open is decided here: which files belong together, times relative to the first
 //! request, the limit, and what the header says at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::TraceError;
 use super::blktrace;
-use super::decode::{Anomaly, Options, Sink, TimeMeaning};
+use super::decode::{Anomaly, Format, Options, Sink, TimeMeaning};
 use super::header::{Census, Device, Header};
 use super::input;
 use super::merge::{Feed, Merge};
@@ -17,6 +16,8 @@ use super::record::Record;
 use super::sort::Sorted;
 use super::source::{Setup, Source};
 use super::spread::{Spread, Spreader};
+use super::{FORMATS, TraceError};
+use crate::files::{Identity, Kind, Place};
 
 /// Requests in a batch: they and what is made of them stay in the cache.
 const BATCH_RECORDS: usize = 4096;
@@ -44,6 +45,8 @@ pub struct OpenOptions {
     pub sort: bool,
     /// What is done with coarse time stamps.
     pub spread: Spread,
+    /// Whether somebody asked for that, so that it is an error if no stamp is coarse.
+    pub spread_asked: bool,
     /// Keep the trace's own clock (Unix time where the format tells it) instead of starting at 0.
     pub absolute: bool,
 }
@@ -58,6 +61,7 @@ impl Default for OpenOptions {
             reorder_window_ns: WINDOW_NS,
             sort: false,
             spread: Spread::Even,
+            spread_asked: false,
             absolute: false,
         }
     }
@@ -95,6 +99,7 @@ pub fn files(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<PathBuf>, Tr
 pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceError> {
     check(paths, how)?;
     let items = items(paths, how.format.as_deref())?;
+    distinct(paths, &items)?;
     let setup = Setup {
         format: how.format.as_deref(),
         options: &how.decode,
@@ -105,6 +110,7 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
         sink: Sink::default(),
         only_device: how.device.clone(),
         left_out: Census::default(),
+        understood: 0,
     };
     let mut files = Vec::new();
     let mut sources = Vec::new();
@@ -126,12 +132,7 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
             }
         }
     }
-    let mut formats: Vec<&str> = sources.iter().map(|source| source.format().name).collect();
-    formats.dedup();
-    let header = Header {
-        files,
-        ..Header::made(&formats.join(", "), &[], &[])
-    };
+    let header = header(files, &sources, how)?;
     let mut feeds: Vec<Box<dyn Feed>> = sources
         .into_iter()
         .map(|source| Box::new(source) as Box<dyn Feed>)
@@ -173,7 +174,7 @@ impl Item {
 fn items(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Item>, TraceError> {
     let may_be_set = format.is_none_or(|format| format == blktrace::FORMAT.name);
     let mut items = Vec::new();
-    let mut bases = BTreeSet::new();
+    let mut sets = BTreeSet::new();
     for path in paths {
         let set = match may_be_set && path != Path::new("-") {
             true => blktrace::siblings(path).map_err(|source| TraceError::Io {
@@ -185,7 +186,9 @@ fn items(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<Item>, TraceErro
         match set {
             None => items.push(Item::One(path.clone())),
             Some((base, files)) => {
-                if bases.insert(base.clone()) {
+                // A set may be named by several of its files, and its folder by several paths.
+                let first = files.first().and_then(|file| Place::of(file).ok());
+                if first.is_none_or(|first| sets.insert(first.identity)) {
                     items.push(Item::PerCpu(base, files));
                 }
             }
@@ -206,6 +209,69 @@ fn check(paths: &[PathBuf], how: &OpenOptions) -> Result<(), TraceError> {
         return Err(
             TraceError::unfit("a limit of 0 requests leaves nothing; at least 1").in_file("limit"),
         );
+    }
+    Ok(())
+}
+
+/// What is known before the first request.
+fn header(files: Vec<String>, sources: &[Source], how: &OpenOptions) -> Result<Header, TraceError> {
+    let all: Vec<&Format> = sources.iter().map(Source::format).collect();
+    effective(&all, how).map_err(|error| error.in_file(&files.join(", ")))?;
+    let mut formats: Vec<&str> = all.iter().map(|format| format.name).collect();
+    formats.dedup();
+    Ok(Header {
+        files,
+        ..Header::made(&formats.join(", "), &[], &[])
+    })
+}
+
+/// Every option has an effect on one of the formats at least.
+fn effective(formats: &[&Format], how: &OpenOptions) -> Result<(), TraceError> {
+    for choice in how.decode.chosen() {
+        if formats
+            .iter()
+            .any(|format| format.options.contains(&choice))
+        {
+            continue;
+        }
+        let takers = FORMATS
+            .iter()
+            .filter(|format| format.options.contains(&choice));
+        let takers: Vec<&str> = takers.map(|format| format.name).collect();
+        let found = formats.first().map_or("", |format| format.name);
+        let what = format!(
+            "it needs a trace in the format {}, and this is {found}",
+            takers.join(" or ")
+        );
+        return Err(TraceError::without_effect(choice.option(), what));
+    }
+    Ok(())
+}
+
+/// No file is read twice, by whatever paths it is named.
+fn distinct(paths: &[PathBuf], items: &[Item]) -> Result<(), TraceError> {
+    let of_sets = items.iter().filter_map(|item| match item {
+        Item::One(_) => None,
+        Item::PerCpu(_, files) => Some(files),
+    });
+    for all in std::iter::once(paths).chain(of_sets.map(Vec::as_slice)) {
+        let mut seen: BTreeMap<Identity, &Path> = BTreeMap::new();
+        for path in all {
+            let place = match path == Path::new("-") {
+                true => Place::of_stdin(),
+                false => Place::of(path).ok(),
+            };
+            let Some(place) = place.filter(|place| place.kind == Kind::File) else {
+                continue;
+            };
+            if let Some(other) = seen.insert(place.identity, path) {
+                let what = format!(
+                    "is the same file as {}; name each file once",
+                    input::display(other)
+                );
+                return Err(TraceError::unfit(what).in_file(&input::display(path)));
+            }
+        }
     }
     Ok(())
 }
@@ -247,7 +313,8 @@ impl TraceReader {
         self.merge.fill(&mut self.shared, BATCH_RECORDS, out)?;
         let ended = out.is_empty();
         if !self.understood && !ended {
-            self.understand();
+            self.understand()
+                .map_err(|error| error.in_file(&self.header.files.join(", ")))?;
             self.understood = true;
         }
         if let Some(spreader) = &mut self.spreader {
@@ -265,7 +332,7 @@ impl TraceReader {
     }
 
     /// Fixes what times mean, once the first requests are there.
-    fn understand(&mut self) {
+    fn understand(&mut self) -> Result<(), TraceError> {
         let times: Vec<TimeMeaning> = self.merge.feeds().iter().map(|feed| feed.time()).collect();
         let time = times[0];
         self.header.resolution_ns = times
@@ -275,6 +342,13 @@ impl TraceReader {
             .unwrap_or(1);
         self.header.time_kind = time.kind;
         self.spreader = Spreader::for_resolution(self.header.resolution_ns, self.how.spread);
+        if self.spreader.is_none() && self.how.spread_asked && self.how.spread != Spread::None {
+            let what = format!(
+                "it needs time stamps coarser than 1 ms, and these have steps of {} ns",
+                self.header.resolution_ns
+            );
+            return Err(TraceError::without_effect("--spread", what));
+        }
         if self.spreader.is_some()
             && times
                 .iter()
@@ -286,6 +360,7 @@ impl TraceReader {
                 .note("time stamps are not spread: the files have different resolutions");
         }
         self.header.spread = self.spreader.as_ref().map(|_| self.how.spread);
+        Ok(())
     }
 
     /// What is taken from all times, by the first request that goes out.
@@ -349,6 +424,8 @@ impl TraceReader {
         }
         let new = header.clients.len();
         header.clients.extend_from_slice(&sink.clients.all()[new..]);
+        header.understood = self.shared.understood;
+        header.object_ids = sink.object_ids;
         header.version.clone_from(&sink.version);
         header.notes.clone_from(&sink.notes);
         header.anomalies = sink.anomalies.clone();

@@ -5,12 +5,14 @@
 //! ```
 //!
 //! Source: libCacheSim, `oracleGeneralBin.h`. There is no operation and no address: every record counts as a read, and
-//! an object's place is its id times the block size that the user gives; without one the id is taken as a byte offset,
-//! and the user is told. Nothing marks the format, so it is recognised by its times: they are whole seconds that hardly
-//! ever step back. Objects of no bytes are left out, as libCacheSim does.
+//! an object's place is its id times the block size that the user gives. Without one there are no places: `inspect` says
+//! nothing of them, and a replay is refused. Nothing marks the format, so it is recognised by its times: they are
+//! whole seconds that hardly ever step back. Objects of no bytes are left out, as libCacheSim does.
 
 use super::TraceError;
-use super::decode::{Anomaly, Decoder, Format, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};
+use super::decode::{
+    Anomaly, Choice, Decoder, Format, Options, Probe, Reads, Sink, TimeKind, TimeMeaning,
+};
 use super::record::{Record, TraceOp};
 
 /// Bytes of a record.
@@ -25,6 +27,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "libCacheSim's binary cache trace: time, object, size (no operation, no address)",
     source: "libCacheSim, oracleGeneralBin.h",
     probe: Probe::Binary(probe),
+    options: &[Choice::BlockSize],
     reads: Reads::Stream(|options| Ok(Box::new(OracleGeneral::new(options)))),
 };
 
@@ -85,9 +88,8 @@ impl OracleGeneral {
     fn tell(&mut self, out: &mut Sink) {
         out.note("assuming oracleGeneral; use --trace-format to override");
         if !self.given_block_size {
-            out.note(
-                "object ids are taken as byte offsets; give --block-size when they number blocks",
-            );
+            out.object_ids = true;
+            out.note("object ids are no addresses; --block-size, the bytes of one object id, makes them addresses");
         }
         self.told = true;
     }
@@ -147,6 +149,17 @@ impl Decoder for OracleGeneral {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_addresses_by_a_block_size_alone() {
+        let bytes = record(1, 2, 3);
+        assert!(decode(&bytes, &Options::default()).object_ids);
+        let blocks = Options {
+            block_size: Some(512),
+            ..Options::default()
+        };
+        assert!(!decode(&bytes, &blocks).object_ids);
+    }
 
     fn record(time: u32, id: u64, size: u32) -> Vec<u8> {
         [

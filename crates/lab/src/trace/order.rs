@@ -10,7 +10,7 @@
 use super::TraceError;
 use super::decode::{Anomaly, Sink};
 use super::header::Census;
-use super::record::{Record, TraceOp};
+use super::record::{Flags, Record, TraceOp};
 
 /// Requests that are read before the first is given out.
 const FIRST_HELD: usize = 1 << 17;
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) only_device: Option<String>,
     /// What was left out because of it.
     pub(crate) left_out: Census,
+    /// Records that decoders understood, whether they are kept or not.
+    pub(crate) understood: u64,
 }
 
 impl Shared {
@@ -60,6 +62,7 @@ impl Shared {
         let anomalies = &mut self.sink.anomalies;
         let moves = !matches!(record.op, TraceOp::Flush | TraceOp::Other);
         if record.ts.unsigned_abs() >= TIME_MAX_NS {
+            self.understood -= 1;
             anomalies.note(Anomaly::BadRecord, || {
                 format!("time of {} ns is beyond 146 years", record.ts)
             });
@@ -193,6 +196,7 @@ impl Order {
             _ => i64::MAX,
         };
         let mut kept = self.checked;
+        shared.understood += (self.held.len() - self.checked) as u64;
         for at in self.checked..self.held.len() {
             let record = self.held[at];
             if !shared.admit(&record, only) {
@@ -215,9 +219,13 @@ impl Order {
     #[cold]
     fn step_back(&mut self, record: &Record, late: i64, sink: &mut Sink) -> Result<(), TraceError> {
         self.sorted = false;
-        sink.anomalies.count(Anomaly::Inversion);
+        // Rows in the order of completion have their arrivals in another order: nothing is odd about that.
+        let by_completion = record.flags.has(Flags::RECONSTRUCTED);
+        if !by_completion {
+            sink.anomalies.count(Anomaly::Inversion);
+        }
         let back = self.newest - record.ts;
-        if self.previous - record.ts > STEP_BACK_NS {
+        if !by_completion && self.previous - record.ts > STEP_BACK_NS {
             let seconds = (self.previous - record.ts) as f64 / 1e9;
             sink.anomalies.note(Anomaly::ClockStep, || {
                 format!("time steps back by {seconds:.3} s")
@@ -271,6 +279,7 @@ mod tests {
             sink: Sink::default(),
             only_device: None,
             left_out: Census::default(),
+            understood: 0,
         }
     }
 

@@ -25,6 +25,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "block tracepoints as text: perf script --ns, ftrace, trace-cmd report",
     source: "Linux include/trace/events/block.h",
     probe: Probe::Line(|line| BlockEvent::find(line).is_some() || is_other_event(line)),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(PerfText::new(), options))),
 };
 

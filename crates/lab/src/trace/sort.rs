@@ -246,6 +246,7 @@ mod tests {
             sink: Sink::default(),
             only_device: None,
             left_out: Census::default(),
+            understood: 0,
         };
         let halves = records.split_at(records.len() / 2);
         let inputs = [halves.0, halves.1]

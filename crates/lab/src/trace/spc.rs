@@ -7,7 +7,7 @@
 //! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1
 //! (2002).
 
-use super::decode::{Decoder, Format, Made, Options, Probe, Reads, Sink, TimeMeaning};
+use super::decode::{Choice, Decoder, Format, Made, Options, Probe, Reads, Sink, TimeMeaning};
 use super::record::{Record, TraceOp};
 use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, arrivals};
 
@@ -17,6 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "SPC trace, UMass Financial and WebSearch: asu,lba,bytes,opcode,seconds",
     source: "SPC Trace File Format Specification 1.0.1 (2002)",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[Choice::BlockSize],
     reads: Reads::Stream(decoder),
 };
 

@@ -18,6 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "SYSTOR '17 (SNIA 4928): seconds,response,R|W,lun,offset,bytes",
     source: "Lee et al., SYSTOR 2017; SNIA IOTTA 4928",
     probe: Probe::Line(|line| row(line).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Systor17, options))),
 };
 

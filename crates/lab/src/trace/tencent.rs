@@ -22,6 +22,7 @@ pub(crate) static FORMAT: Format = Format {
     probe: Probe::Line(|line| {
         row(line).is_some_and(|row| PLAUSIBLE_SECONDS.contains(&row.seconds))
     }),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Tencent, options))),
 };
 

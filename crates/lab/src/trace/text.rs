@@ -61,6 +61,8 @@ pub(super) trait Lines: Send {
 pub(super) enum Odd {
     /// It is not of the format's shape.
     Malformed,
+    /// The same, with what is wrong in words of the format's own.
+    Wrong(String),
     /// It is of the format, but has to be left out.
     Left(Anomaly, &'static str),
     /// The whole file cannot be read; why.
@@ -137,23 +139,17 @@ impl<P: Lines> Text<P> {
     ) -> Result<(), TraceError> {
         let begun = self.begun;
         match odd {
-            Odd::Malformed if line.trim_ascii().is_empty() => {}
+            Odd::Malformed | Odd::Wrong(_) if line.trim_ascii().is_empty() => {}
             Odd::Malformed if !begun && looks_like_header(line) => self.begun = true,
-            Odd::Malformed => {
+            // A table's columns are not named by numbers: with one among its fields, this is a bad row as others are.
+            Odd::Wrong(_) if !begun && looks_like_header(line) && !has_number(line) => {
                 self.begun = true;
-                let what = format!("expected {}, found `{}`", P::SHAPE, excerpt(line));
-                if self.strict {
-                    return Err(self.unfit(what));
-                }
-                let kind = if whole {
-                    Anomaly::BadRecord
-                } else {
-                    Anomaly::Truncated
-                };
-                let number = self.line;
-                out.anomalies
-                    .note(kind, || format!("line {number}: {what}"));
             }
+            Odd::Malformed => {
+                let what = format!("expected {}, found `{}`", P::SHAPE, excerpt(line));
+                self.bad(what, whole, out)?;
+            }
+            Odd::Wrong(what) => self.bad(what, whole, out)?,
             Odd::Left(kind, why) => {
                 self.begun = true;
                 let number = self.line;
@@ -163,6 +159,23 @@ impl<P: Lines> Text<P> {
             }
             Odd::Fatal(what) => return Err(self.unfit(what)),
         }
+        Ok(())
+    }
+
+    /// Counts a line that does not parse, or ends the reading with it.
+    fn bad(&mut self, what: String, whole: bool, out: &mut Sink) -> Result<(), TraceError> {
+        self.begun = true;
+        if self.strict {
+            return Err(self.unfit(what));
+        }
+        let kind = if whole {
+            Anomaly::BadRecord
+        } else {
+            Anomaly::Truncated
+        };
+        let number = self.line;
+        out.anomalies
+            .note(kind, || format!("line {number}: {what}"));
         Ok(())
     }
 
@@ -248,6 +261,16 @@ impl DeviceNumbers {
 fn looks_like_header(line: &[u8]) -> bool {
     let first = line.trim_ascii_start().first();
     first.is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'"')
+}
+
+/// Whether a field of a line is a number.
+fn has_number(line: &[u8]) -> bool {
+    let between = |byte: &u8| matches!(byte, b',' | b';' | b'"') || byte.is_ascii_whitespace();
+    let is_number = |field: &[u8]| {
+        let number = std::str::from_utf8(field).ok();
+        number.is_some_and(|field| field.parse::<f64>().is_ok_and(f64::is_finite))
+    };
+    line.split(between).any(is_number)
 }
 
 /// The start of a line, fit to be shown.

@@ -22,6 +22,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "CloudPhysics binary trace of a virtual SCSI disk, versions 1 and 2",
     source: "libCacheSim, vscsi.h",
     probe: Probe::Binary(|sample, _| Layout::of(sample).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Box::new(Vscsi::new(options)))),
 };
 

@@ -11,8 +11,8 @@
 //!   stay bursts, and a constant queue depth stays one.
 //! - The first requests of a stream, before any of its own has completed, wait for the latest completion of any
 //!   stream by the same rule; before the first completion of all, requests come at their traced times.
-//! - A traced completion is arrival plus traced response time. Where the trace does not tell it, `service_guess`
-//!   stands for the response time; without a guess such a request is waited for by none.
+//! - A traced completion is arrival plus traced response time, or plus traced service time where the trace tells that
+//!   alone. Where it tells neither, `service_guess` stands for them; without a guess such a request is waited for by none.
 //!
 //! Departures from the sources: no threshold on think times, no windows, no graph kept; each request has at most
 //! one it waits for. Times are divided by the speed, as in an open replay; completions too.

@@ -153,7 +153,11 @@ impl Intake {
         Ok(Some(Asked {
             request,
             traced: Instant(traced),
-            response_ns: record.response_ns,
+            // Some tracers (biosnoop) measure from the issue on: what came before is then not known, and taken as nothing.
+            response_ns: match record.response_ns {
+                Record::UNKNOWN => record.service_ns,
+                known => known,
+            },
         }))
     }
 

@@ -26,6 +26,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "Linux blktrace binary, versions 7 and 8; per-CPU files are merged",
     source: "Linux include/uapi/linux/blktrace_api.h",
     probe: Probe::Magic(event::is_blktrace),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Box::new(Blktrace::new(options)))),
 };
 

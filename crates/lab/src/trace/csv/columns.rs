@@ -78,6 +78,8 @@ pub(super) struct Columns {
     pub(super) delimiter: Option<Delimiter>,
     /// How reads and writes are called, where the user said so.
     pub(super) ops: Option<OpNames>,
+    /// How each column is called, as far as it is: for messages.
+    pub(super) names: Vec<String>,
 }
 
 /// Names of things, in lower case, with blanks and dashes as `_`.
@@ -173,11 +175,14 @@ fn unit(units: &[(u64, &[&str])], name: &str) -> Option<u64> {
     found.map(|(scale, _)| *scale)
 }
 
+/// A name without what stands around it.
+fn clean(name: &str) -> &str {
+    name.trim_matches(['"', '\'', ' ', '\u{feff}'])
+}
+
 /// What a header's name says; the unit is 0 where it says none.
 fn named(name: &str) -> Option<(Column, u64)> {
-    let clean = name
-        .trim_matches(['"', '\'', ' ', '\u{feff}'])
-        .to_lowercase();
+    let clean = clean(name).to_lowercase();
     let clean = clean.replace([' ', '-'], "_");
     let plain = |name: &str| {
         let found = NAMES.iter().find(|(_, names)| names.contains(&name));
@@ -216,8 +221,10 @@ impl Columns {
             clock: Clock::Unknown,
             delimiter: Some(delimiter),
             ops: None,
+            names: Vec::new(),
         };
         let names = delimiter.split(text.trim());
+        columns.names = names.iter().map(|name| clean(name).to_owned()).collect();
         for (at, name) in names.iter().enumerate() {
             if let Some((column, scale)) = named(name) {
                 columns.name(at, column, scale);
@@ -295,6 +302,7 @@ impl Columns {
             clock: Clock::Unknown,
             delimiter: None,
             ops: None,
+            names: Vec::new(),
         };
         for part in text
             .split(',')
@@ -368,6 +376,8 @@ impl Columns {
             return Err(format!("column {at} has a meaning already"));
         }
         self.put(at - 1, column);
+        self.names.resize(self.columns.len(), String::new());
+        key.clone_into(&mut self.names[at - 1]);
         Ok(())
     }
 }

@@ -12,13 +12,15 @@
 mod columns;
 mod table;
 
+use super::TraceError;
 use super::biosnoop;
 use super::decode::{
-    Anomaly, Decoder, Format, Made, Naming, Options, Probe, Reads, Sink, TimeKind, TimeMeaning,
+    Anomaly, Choice, Decoder, Format, Made, Naming, Options, Probe, Reads, Sink, TimeKind,
+    TimeMeaning,
 };
 use super::record::{Flags, TraceOp};
 use super::text::{Lines, Odd, Text, excerpt};
-use columns::{Clock, Columns};
+use columns::{Clock, Column, Columns};
 use table::Table;
 
 /// The card.
@@ -27,6 +29,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "table with named columns (time_us,dev,lba,blocks,op), or any with --columns ts=5:us,op=2:R/W,...",
     source: "names as in our Parquet schema",
     probe: Probe::Header(naming),
+    options: &[Choice::Columns, Choice::TimeUnit, Choice::BlockSize],
     reads: Reads::Stream(decoder),
 };
 
@@ -35,6 +38,7 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
         Some(text) => Some(Columns::of_description(text, options.block_size)?),
         None => None,
     };
+    used(described.as_ref(), options)?;
     let csv = Csv {
         options: options.clone(),
         table: described.map(|columns| Table::new(columns, options)),
@@ -42,6 +46,28 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
         file_device: None,
     };
     Ok(Text::boxed(csv, options))
+}
+
+/// Every option that was given decides something.
+fn used(described: Option<&Columns>, options: &Options) -> Result<(), TraceError> {
+    let text = options.columns.as_deref().unwrap_or_default();
+    if options.block_size.is_some() && !text.contains("obj-id-col") {
+        return Err(TraceError::without_effect(
+            "--block-size",
+            "a table needs object ids for it (--columns obj-id-col=2,...); the unit of addresses is said by \
+             --columns offset=3:blocks:4096,len=4:blocks:4096",
+        ));
+    }
+    let clock = described.filter(|columns| columns.has(Column::Time));
+    if let (Some(columns), Some(_)) = (clock, options.time_unit)
+        && columns.clock != Clock::Unknown
+    {
+        return Err(TraceError::without_effect(
+            "--time-unit",
+            "--columns names the unit of times already",
+        ));
+    }
+    Ok(())
 }
 
 /// How much a first line names. That of biosnoop names columns too, but its commands may hold blanks: it has a reader of
@@ -89,9 +115,15 @@ impl Csv {
             return self.header(line);
         };
         if table.absolute.is_none() {
-            table.first_row(line, out)?;
+            match table.first_row(line, out) {
+                Err(Odd::Malformed) => return Err(table.wrong(line)),
+                settled => settled?,
+            }
         }
-        let row = table.row(line).ok_or(Odd::Malformed)?;
+        let row = match table.row(line) {
+            Some(row) => row,
+            None => return Err(table.wrong(line)),
+        };
         let mut record = row.record;
         record.offset = row.offset.ok_or(Odd::BEYOND)?;
         record.len = row.length.ok_or(Odd::BEYOND)?;

@@ -7,7 +7,7 @@ use super::columns::{Clock, Column, Columns, Delimiter, OpNames};
 use crate::trace::decode::{Options, Sink};
 use crate::trace::record::{Flags, Record, TraceOp};
 use crate::trace::rwbs::Rwbs;
-use crate::trace::text::{Cursor, Odd, SECOND_NS};
+use crate::trace::text::{Cursor, Odd, SECOND_NS, excerpt};
 
 /// A tick of a Windows FILETIME in ns, and how many passed from 1601 to 1970.
 const TICK_NS: u64 = 100;
@@ -36,6 +36,17 @@ pub(super) struct Row<'a> {
     pub(super) client: &'a [u8],
     /// The operation was `0` or `1`.
     pub(super) numbered: bool,
+}
+
+impl Row<'_> {
+    const EMPTY: Row<'static> = Row {
+        record: Record::new(0, TraceOp::Read, 0, 0, 0),
+        offset: Some(0),
+        length: Some(0),
+        device: b"",
+        client: b"",
+        numbered: false,
+    };
 }
 
 impl Table {
@@ -108,14 +119,7 @@ impl Table {
     }
 
     pub(super) fn row<'a>(&mut self, line: &'a [u8]) -> Option<Row<'a>> {
-        let mut row = Row {
-            record: Record::new(0, TraceOp::Read, 0, 0, 0),
-            offset: Some(0),
-            length: Some(0),
-            device: b"",
-            client: b"",
-            numbered: false,
-        };
+        let mut row = Row::EMPTY;
         let mut cursor = self.start(line);
         for at in 0..self.columns.columns.len() {
             if at > 0 {
@@ -127,6 +131,68 @@ impl Table {
         let mut rest = cursor;
         rest.end().or_else(|| self.pass(&mut cursor))?;
         Some(row)
+    }
+
+    /// What is wrong with a line that is no row: which column, what stands there, and what may.
+    #[cold]
+    pub(super) fn wrong(&mut self, line: &[u8]) -> Odd {
+        let (mut cursor, mut row) = (self.start(line), Row::EMPTY);
+        let mut field = cursor;
+        for at in 0..self.columns.columns.len() {
+            if at > 0 && self.pass(&mut cursor).is_none() {
+                let ended = cursor.end().is_some();
+                return Odd::Wrong(match ended {
+                    true => format!("the row ends before {}", self.called(at)),
+                    false => self.not_allowed(at - 1, field),
+                });
+            }
+            field = cursor;
+            let ended = cursor.rest().is_empty();
+            let column = self.columns.columns[at];
+            if self.field(column, &mut cursor, &mut row).is_none() {
+                return Odd::Wrong(match ended {
+                    true => format!("the row ends before {}", self.called(at)),
+                    false => self.not_allowed(at, field),
+                });
+            }
+        }
+        if cursor.end().is_some() {
+            // The first time must be a plain number, though others may be negative or have an exponent.
+            return Odd::Malformed;
+        }
+        let last = self.columns.columns.len() - 1;
+        Odd::Wrong(self.not_allowed(last, field))
+    }
+
+    /// A column by its number and its name.
+    fn called(&self, at: usize) -> String {
+        match self.columns.names.get(at).map(String::as_str) {
+            None | Some("") => format!("column {}", at + 1),
+            Some(name) => format!("column {} ({name})", at + 1),
+        }
+    }
+
+    fn not_allowed(&self, at: usize, mut field: Cursor<'_>) -> String {
+        let found = excerpt(self.text(&mut field).unwrap_or_default());
+        let allowed = match (self.columns.columns[at], &self.columns.ops) {
+            (Column::Op, Some(OpNames { read, write })) => {
+                format!("{} or {}", excerpt(read), excerpt(write))
+            }
+            (Column::Op, None) => {
+                "R, W, 0, 1, read, write, flush, discard, write_zeroes, or a tracepoint's letters"
+                    .to_owned()
+            }
+            (Column::Time, _) if self.columns.clock == Clock::Filetime => {
+                "a whole number of ticks of 100 ns".to_owned()
+            }
+            (Column::Time | Column::Service(_) | Column::Response(_), _) => {
+                "a number, such as 1500 or 1.25".to_owned()
+            }
+            (Column::Offset(_) | Column::Length(_), _) => "a whole number from 0".to_owned(),
+            (Column::Flags | Column::Priority, _) => "a whole number from 0 to 65535".to_owned(),
+            (Column::Device | Column::Client | Column::Ignored, _) => "a name".to_owned(),
+        };
+        format!("{} is `{found}`, allowed is {allowed}", self.called(at))
     }
 
     #[inline]

@@ -18,7 +18,9 @@
 mod wait;
 mod write;
 
-use super::decode::{Decoder, Format, Made, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};
+use super::decode::{
+    Choice, Decoder, Format, Made, Options, Probe, Reads, Sink, TimeKind, TimeMeaning,
+};
 use super::record::{Record, TraceOp};
 use super::text::{Cursor, Lines, Odd, SECOND_NS, Text};
 use wait::Waits;
@@ -33,6 +35,7 @@ pub(crate) static FORMAT: Format = Format {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         bytes.starts_with(b"fio version ")
     }),
+    options: &[Choice::TimeUnit, Choice::FioWait],
     reads: Reads::Stream(|options| decoder(Version::Unread, options)),
 };
 
@@ -42,6 +45,7 @@ pub(crate) static FORMAT_V1: Format = Format {
     summary: "fio iolog, version 1 (before 2008): rw, offset, length",
     source: "fio, HOWTO, Trace file format",
     probe: Probe::Line(|line| version_1(line).is_some()),
+    options: &[],
     reads: Reads::Stream(|options| decoder(Version::One, options)),
 };
 

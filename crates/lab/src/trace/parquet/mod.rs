@@ -18,7 +18,7 @@ mod write;
 
 pub(super) use write::WRITE_FORMAT;
 
-use super::decode::{Format, Probe, Reads};
+use super::decode::{Choice, Format, Probe, Reads};
 
 /// The card.
 pub(super) static FORMAT: Format = Format {
@@ -26,6 +26,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "Parquet with our own columns, or others' by their names",
     source: "Apache Parquet; column names in trace/parquet/mod.rs",
     probe: Probe::Magic(|bytes| bytes.starts_with(b"PAR1")),
+    options: &[Choice::TimeUnit],
     reads: Reads::File(|file, options| Ok(Box::new(read::Reader::open(file, options)?))),
 };
 
