@@ -61,6 +61,16 @@ pub(crate) enum Command {
   nearslot convert day1.csv day2.csv --to parquet -o days.parquet
   nearslot convert mytrace.blktrace.0 --to fio -o job.iolog")]
     Convert(ConvertArgs),
+    /// Make a drive's file from a trace with latencies, or by timing reads of a file or device
+    #[command(after_help = "Examples:
+  nearslot calibrate mytrace.blktrace.0 -o mine.toml
+  nearslot calibrate mytrace.csv --base desktop-7200-90mb --capacity 3907029168 -o mine.toml
+  nearslot calibrate volume.biosnoop --as empirical -o volume.toml
+  nearslot calibrate --probe /dev/sdb -o sdb.toml     reads only; needs the right to read the device
+  nearslot run mytrace.csv --drive mine.toml
+
+Exit codes: 1 the drive found does not fit the measured times, 3 the times tell no drive of this kind.")]
+    Calibrate(CalibrateArgs),
     /// Compare the drive model with reference data
     #[command(subcommand)]
     Validate(ValidateCommand),
@@ -316,7 +326,7 @@ pub(crate) struct ListArgs {
 /// `nearslot show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A name that `nearslot list` shows
+    /// A name that `nearslot list` shows, or a drive's file that ends in .toml
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// How to print it
@@ -340,6 +350,52 @@ pub(crate) struct ConvertArgs {
     pub(crate) force: ForceArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+}
+
+/// `nearslot calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Trace files whose records tell latencies; several are one trace; `-` is standard input
+    #[arg(required_unless_present = "probe", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Time reads of this file or device instead of reading a trace; nothing is written to it
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["files", "ReadArgs", "capacity"])]
+    pub(crate) probe: Option<PathBuf>,
+    /// Reads that a probe makes at most [default: 6000]
+    #[arg(long, value_name = "N", requires = "probe", value_parser = clap::value_parser!(u64).range(3_000..=1_000_000))]
+    pub(crate) probe_reads: Option<u64>,
+    /// Seconds that a probe takes at most [default: 120]
+    #[arg(long, value_name = "S", requires = "probe", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) probe_seconds: Option<u64>,
+    /// Write the drive's file here; one that is there is not overwritten
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What kind of drive to make
+    #[arg(long = "as", value_name = "KIND", default_value = "hdd")]
+    pub(crate) target: TargetWord,
+    /// The disk that fills in what latencies do not tell: a name of the catalog or a drive's TOML file
+    /// [default: the smallest disk of the catalog that holds the addresses]
+    #[arg(long, value_name = "DRIVE")]
+    pub(crate) base: Option<String>,
+    /// Blocks of 512 bytes of the drive [default: those of the base; of other kinds, up to the highest address]
+    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) capacity: Option<u64>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+}
+
+/// Kinds of drives that can be calibrated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TargetWord {
+    /// A disk with a moving arm
+    Hdd,
+    /// Tables of measured service times
+    Empirical,
+    /// A volume with limits of IOPS and bytes a second
+    Capped,
 }
 
 /// `nearslot validate`.

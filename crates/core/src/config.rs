@@ -239,7 +239,7 @@ impl StackConfig {
                 oracle,
                 capacity,
             });
-            drives.push(turned.drive());
+            drives.push(turned.seeded(self.seed, &format!("drive/{index}/service")));
         }
         Ok(Assembly {
             stack: Stack::new(placement, lanes),

@@ -244,6 +244,10 @@ pub trait Drive: Send {
     /// Begin a command. The drive must be idle.
     fn submit(&mut self, now: Instant, command: &Command);
 
+    /// So many commands run or wait for this drive, the one under way counted, just before that ends: told before every
+    /// `advance` that may end one. For drives that serve several at a time, which as models have to share their time.
+    fn outstanding(&mut self, _commands: u64) {}
+
     /// When it next needs attention.
     fn next_event(&self) -> Option<Instant>;
 
@@ -259,6 +263,11 @@ pub trait Blueprint: Send + Sync {
 
     /// A fresh drive, heads at rest.
     fn drive(&self) -> Box<dyn Drive>;
+
+    /// The same, with the random stream `stream` of `seed`, for drives whose service times are drawn.
+    fn seeded(&self, _seed: u64, _stream: &str) -> Box<dyn Drive> {
+        self.drive()
+    }
 
     /// An oracle with the drive's true parameters.
     fn exact(&self) -> Box<dyn Oracle>;

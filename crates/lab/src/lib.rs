@@ -7,6 +7,7 @@ mod words;
 
 pub mod ability;
 mod files;
+pub mod calibrate;
 pub mod grid;
 mod hash;
 pub mod inspect;

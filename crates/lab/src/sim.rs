@@ -156,8 +156,9 @@ fn deliver(
 ) {
     match source {
         Source::Drive(index) => {
+            let drive = DriveId(index as u16);
+            drives.drives[index].outstanding(stack.waiting_on(drive) as u64);
             if let Some(done) = drives.advance(now, index) {
-                let drive = DriveId(index as u16);
                 observer.done(now, drive, &done);
                 stack.drive_done(now, drive, &done);
             }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod calibrate;
 mod compare;
 mod convert;
 mod doctor;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::List(args) => parts::list(&args),
         Command::Show(args) => parts::show(&args),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Convert(args) => convert::convert(&args),
         Command::Validate(command) => validate::validate(&command),
         Command::Doctor(args) => doctor::doctor(&args),

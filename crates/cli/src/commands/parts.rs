@@ -5,6 +5,7 @@ use std::fmt::Write;
 use nearslot_core::drive::{self, CATALOG, KINDS};
 use nearslot_core::registry::{ConfigError, Knob, KnobKind, Spec, canonical};
 use nearslot_core::{place, sched};
+use nearslot_lab::scenario::drive_text;
 use nearslot_lab::trace::FORMATS;
 use nearslot_lab::workload;
 use serde_json::{Value, json};
@@ -88,22 +89,27 @@ fn specs<T: ?Sized>(table: &'static [&'static Spec<T>]) -> Vec<Card> {
 
 fn drives() -> Vec<Card> {
     let card = |entry: &drive::Entry| {
-        let table: toml::Table = entry.text.parse().expect("tests read the whole catalog");
-        let kind = drive::kind_of(entry.name, &table).expect("tests read the whole catalog");
-        let word = |key: &str| match table.get(key) {
-            Some(toml::Value::String(word)) => word.clone(),
-            _ => String::new(),
-        };
-        Card {
-            name: entry.name.to_owned(),
-            aliases: Vec::new(),
-            summary: word("description"),
-            source: word("source"),
-            knobs: kind.knobs,
-            text: Some(entry.text.to_owned()),
-        }
+        drive_card(entry.name, entry.text).expect("tests read the whole catalog")
     };
     CATALOG.iter().map(card).collect()
+}
+
+/// What a drive's file says of itself.
+fn drive_card(name: &str, text: &str) -> Result<Card, ConfigError> {
+    drive::read(name, text, &[])?;
+    let table: toml::Table = text.parse().expect("it was just read");
+    let word = |key: &str| match table.get(key) {
+        Some(toml::Value::String(word)) => word.clone(),
+        _ => String::new(),
+    };
+    Ok(Card {
+        name: name.to_owned(),
+        aliases: Vec::new(),
+        summary: word("description"),
+        source: word("source"),
+        knobs: drive::kind_of(name, &table)?.knobs,
+        text: Some(text.to_owned()),
+    })
 }
 
 fn drive_kinds() -> Vec<Card> {
@@ -202,6 +208,9 @@ pub fn show_json(name: &str) -> Result<Value, ConfigError> {
 }
 
 fn find(name: &str) -> Result<(&'static Kind, Card), ConfigError> {
+    if name.ends_with(".toml") {
+        return Ok((kind("drives")?, drive_card(name, &drive_text(name)?)?));
+    }
     let wanted = canonical(name);
     let named = |card: &Card| {
         canonical(&card.name) == wanted || card.aliases.iter().any(|a| canonical(a) == wanted)

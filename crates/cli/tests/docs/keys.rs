@@ -1,4 +1,4 @@
-//! The keys of a disk drive's file, from the structs that read it: names, defaults, comments.
+//! The keys of a drive's file, from the structs that read it: names, defaults, comments.
 //!
 //! Sources are read as rustfmt leaves them, line by line.
 
@@ -8,22 +8,55 @@ use std::fmt::Write;
 use crate::pages::cell;
 use crate::read;
 
-/// Files that hold the structs.
-const SOURCES: [&str; 2] = [
-    "crates/core/src/drive/hdd/parameters.rs",
-    "crates/core/src/drive/hdd/firmware.rs",
-];
-/// Structs in the order of presentation, and the table of a drive's file that each reads.
-const TABLES: [(&str, &str); 6] = [
-    ("Parameters", "Top level"),
-    ("Zone", "`[[zones]]`, outermost first"),
-    ("BufferParameters", "`[buffer]`"),
-    ("BusParameters", "`[bus]`"),
-    ("OverheadParameters", "`[overheads]`"),
-    (
-        "ExtraDisconnectParameters",
-        "`[overheads.extra_disconnect]`",
-    ),
+/// A kind of drive whose file has keys to describe.
+struct Kind {
+    name: &'static str,
+    /// Said before its tables.
+    intro: &'static str,
+    /// Files that hold the structs.
+    sources: &'static [&'static str],
+    /// Structs in the order of presentation, and the table of a drive's file that each reads.
+    tables: &'static [(&'static str, &'static str)],
+}
+
+const KINDS: [Kind; 3] = [
+    Kind {
+        name: "hdd",
+        intro: " Words in parentheses are DiskSim 4.0's names or numbers for the same.",
+        sources: &[
+            "crates/core/src/drive/hdd/parameters.rs",
+            "crates/core/src/drive/hdd/firmware.rs",
+        ],
+        tables: &[
+            ("Parameters", "Top level"),
+            ("Zone", "`[[zones]]`, outermost first"),
+            ("BufferParameters", "`[buffer]`"),
+            ("BusParameters", "`[bus]`"),
+            ("OverheadParameters", "`[overheads]`"),
+            (
+                "ExtraDisconnectParameters",
+                "`[overheads.extra_disconnect]`",
+            ),
+        ],
+    },
+    Kind {
+        name: "empirical",
+        intro: "",
+        sources: &["crates/core/src/drive/empirical.rs"],
+        tables: &[
+            ("EmpiricalParameters", "Top level"),
+            ("Bin", "`[[bins]]`, in any order"),
+        ],
+    },
+    Kind {
+        name: "capped",
+        intro: "",
+        sources: &["crates/core/src/drive/capped.rs"],
+        tables: &[
+            ("CappedParameters", "Top level"),
+            ("LimitParameters", "`[iops]` and `[mib]`"),
+        ],
+    },
 ];
 
 /// A struct or enum of the source.
@@ -98,15 +131,19 @@ fn member(line: &str) -> Option<(&str, &str)> {
         .then_some((name, ""))
 }
 
-/// The tables of the page.
-pub(crate) fn tables() -> String {
-    let source: String = SOURCES.map(read).concat();
+/// The tables of the page of a kind of drive; none for a kind without.
+pub(crate) fn tables(kind: &str) -> String {
+    let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
+        return String::new();
+    };
+    let source: String = kind.sources.iter().map(|file| read(file)).collect();
     let items = items(&source);
-    let mut text = "\n## Keys of a drive's file\n\nA block is a sector of 512 bytes. Words in parentheses are DiskSim \
-                    4.0's names or numbers for the same.\n"
-        .to_owned();
-    for (name, title) in TABLES {
-        let item = &items[name];
+    let mut text = format!(
+        "\n## Keys of a drive's file\n\nA block is a sector of 512 bytes.{}\n",
+        kind.intro
+    );
+    for (name, title) in kind.tables {
+        let item = &items[*name];
         let _ = write!(
             text,
             "\n### {title}\n\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n"
@@ -141,7 +178,9 @@ fn value(kind: &str, items: &BTreeMap<String, Item>) -> (String, String) {
         "Vec<(u32, f64)>" => "list of `[whole number, number]`",
         "Vec<u64>" => "list of whole numbers",
         "Vec<(u64, u64)>" => "list of `[whole number, whole number]`",
-        "Vec<Zone>" => "tables",
+        "Vec<(f64, f64)>" => "list of `[number, number]`",
+        "Vec<Zone>" | "Vec<Bin>" => "tables",
+        "toml::Table" => "table",
         "Sparing" => "table `{ at = word }`",
         _ if plain.ends_with("Parameters") => "table",
         _ => "word",
@@ -199,7 +238,7 @@ fn kebab(name: &str) -> String {
 /// A key that this reading of the sources overlooks would be a key that the page lacks.
 #[test]
 fn every_key_of_the_catalog_is_in_the_tables() {
-    let tables = tables();
+    let tables = tables("hdd");
     let mut tried = 0;
     for entry in nearslot_core::drive::CATALOG {
         let file: toml::Table = entry.text.parse().expect("tests read the whole catalog");
@@ -224,7 +263,7 @@ fn every_key_of_the_catalog_is_in_the_tables() {
 
 #[test]
 fn defaults_and_words_are_found() {
-    let tables = tables();
+    let tables = tables("hdd");
     for row in [
         "| `rpm` | number | must be given | Revolutions per minute. |",
         "| `join_writes` | `true` or `false` | `true` |",

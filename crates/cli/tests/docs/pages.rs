@@ -140,8 +140,8 @@ fn page(kind: &Kind, card: &Value) -> String {
         let _ = write!(text, "; `nearslot show {name}` prints it");
     }
     text.push('\n');
-    if (kind.name, name) == ("drive-kinds", "hdd") {
-        text += &keys::tables();
+    if kind.name == "drive-kinds" {
+        text += &keys::tables(name);
     }
     text
 }

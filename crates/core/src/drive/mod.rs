@@ -6,7 +6,10 @@
 use crate::contract::Blueprint;
 use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical};
 
+pub mod capped;
+pub mod empirical;
 mod file;
+mod flat;
 pub mod hdd;
 mod null;
 pub mod oracle;
@@ -29,7 +32,7 @@ pub struct Kind {
 pub type Reader = fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigError>;
 
 /// Every kind of drive.
-pub static KINDS: &[&Kind] = &[&null::KIND, &hdd::KIND];
+pub static KINDS: &[&Kind] = &[&null::KIND, &hdd::KIND, &empirical::KIND, &capped::KIND];
 
 /// A named drive that ships with nearslot.
 pub struct Entry {
@@ -47,6 +50,7 @@ macro_rules! catalog {
 
 /// Every drive that ships with nearslot.
 pub static CATALOG: &[Entry] = catalog![
+    "cloud-gp2-100gib",
     "desktop-7200-90mb",
     "hp-c2247a",
     "modern-20tb",

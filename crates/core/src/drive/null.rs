@@ -5,12 +5,12 @@
 use serde::Deserialize;
 
 use super::Kind;
+use super::flat::{self, FlatOracle};
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::freemap::{Span, Tracks, Uncountable};
-use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
+use crate::freemap::{Tracks, Uncountable};
+use crate::io::{Command, DriveDone};
 use crate::registry::ConfigError;
-use crate::request::{Op, Status};
-use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Instant};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,9 +70,7 @@ impl Blueprint for NullBlueprint {
     }
 
     fn exact(&self) -> Box<dyn Oracle> {
-        Box::new(NullOracle {
-            service: self.service,
-        })
+        Box::new(FlatOracle::new(self.service))
     }
 
     fn turned(&self, _by: Angle) -> Box<dyn Blueprint> {
@@ -83,27 +81,10 @@ impl Blueprint for NullBlueprint {
         None
     }
 
-    /// One band, one surface, cut into tracks of at most [`TRACK_SLOTS`] slots.
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {
-        let track = slot.0 * TRACK_SLOTS;
-        let all = (0..self.capacity.0).step_by(track as usize).map(|first| {
-            let blocks = Blocks(track.min(self.capacity.0 - first));
-            Span {
-                first: Pba(first),
-                angle: Angle(0),
-                blocks,
-                sectors: blocks.0 as u32,
-                contiguous: blocks,
-            }
-        });
-        let surfaces = self.capacity.0.div_ceil(track);
-        let surfaces = u32::try_from(surfaces).map_err(|_| Uncountable::TooMany)?;
-        Tracks::new(slot, surfaces, all, |_| false)
+        flat::tracks(self.capacity, slot)
     }
 }
-
-/// Slots on what stands for a track.
-const TRACK_SLOTS: u64 = 64;
 
 struct NullDrive {
     service: Duration,
@@ -122,69 +103,8 @@ impl Drive for NullDrive {
 
     fn advance(&mut self, now: Instant) -> Option<DriveDone> {
         let (_, command) = self.running.take_if(|(due, _)| *due <= now)?;
-        let cost = Cost {
-            transfer: self.service,
-            ..Cost::default()
-        };
-        let Command { io, op, at, len } = command;
-        Some(DriveDone {
-            io,
-            op,
-            at,
-            len,
-            status: Status::Done,
-            cost,
-            head: None,
-        })
+        Some(flat::done(&command, self.service))
     }
-}
-
-/// Every place is one place.
-struct NullOracle {
-    service: Duration,
-}
-
-impl Oracle for NullOracle {
-    fn head(&self) -> Head {
-        Head::default()
-    }
-
-    fn bands(&self) -> u32 {
-        1
-    }
-
-    fn locate(&self, _at: Pba) -> Place {
-        Place {
-            band: 0,
-            surface: 0,
-            angle: Angle(0),
-        }
-    }
-
-    fn reach(&self, _distance: u32) -> Duration {
-        Duration::ZERO
-    }
-
-    fn position(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
-        Duration::ZERO
-    }
-
-    fn foresee(&self, now: Instant, _op: Op, _at: Pba, _len: Blocks) -> Foresight {
-        Foresight {
-            end: now + self.service,
-            head: Head::default(),
-        }
-    }
-
-    fn reach_after(&self, _distance: u32) -> Duration {
-        Duration::ZERO
-    }
-
-    fn position_after(&self, _access: &Foresight, _op: Op, _place: &Place) -> Duration {
-        Duration::ZERO
-    }
-
-    fn started(&mut self, _now: Instant, _command: &Command) {}
 }
 
 pub(super) static KIND: Kind = Kind {

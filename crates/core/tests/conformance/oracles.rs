@@ -14,14 +14,14 @@ use nearslot_core::search::{self, Search, Sweep, Then};
 use nearslot_core::sorted::Sorted;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
-use crate::support::{DISK, NULL, blueprint, complete_disk, oracle};
+use crate::support::{CAPPED, DISK, EMPIRICAL, NULL, blueprint, complete_disk, oracle};
 
 type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
 
 /// Calls a case with each oracle at random moments of a random run.
 fn for_all(case: Case<'_>) {
     for sight in drive::oracle::TABLE {
-        for text in [DISK, NULL, &complete_disk()] {
+        for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED] {
             let blueprint = blueprint(text);
             let (mut oracle, mut drive) = (oracle(sight.name, &*blueprint), blueprint.drive());
             let (mut rng, mut now) = (Rng::stream(3, sight.name), Instant::ZERO);

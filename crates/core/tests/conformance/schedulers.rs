@@ -11,7 +11,9 @@ use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::units::Duration;
 
-use crate::support::{Ask, DISK, NULL, Rig, blueprint, complete_disk, oracle, scheduler};
+use crate::support::{
+    Ask, CAPPED, DISK, EMPIRICAL, NULL, Rig, blueprint, complete_disk, oracle, scheduler,
+};
 
 /// Case, part, reason.
 const EXCUSED: &[(&str, &str, &str)] = &[
@@ -53,7 +55,14 @@ fn for_all(case: &dyn Fn(&dyn Fn() -> Rig)) {
     let complete = complete_disk();
     for part in sched::TABLE {
         for sight in drive::oracle::TABLE {
-            for (kind, text) in [("disk", DISK), ("null", NULL), ("complete disk", &complete)] {
+            let drives = [
+                ("disk", DISK),
+                ("null", NULL),
+                ("complete disk", &complete),
+                ("empirical", EMPIRICAL),
+                ("capped", CAPPED),
+            ];
+            for (kind, text) in drives {
                 let fresh = || rig(part.name, sight.name, text);
                 let outcome = catch_unwind(AssertUnwindSafe(|| case(&fresh)));
                 assert!(

@@ -253,6 +253,7 @@ fn random_drive(rng: &mut Rng) -> Parameters {
         overheads: None,
         seek_ms,
         zones,
+        calibration: None,
     }
 }
 

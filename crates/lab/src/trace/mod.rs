@@ -23,7 +23,9 @@ mod csv;
 mod cursor;
 mod detect;
 mod disksim_ascii;
+mod disksim_measured;
 mod fio;
+mod fio_lat;
 mod fiu;
 mod input;
 mod k5cloud;
@@ -76,6 +78,8 @@ pub static FORMATS: &[&Format] = &[
     &systor17::FORMAT,
     &fiu::FORMAT,
     &disksim_ascii::FORMAT,
+    &disksim_measured::FORMAT,
+    &fio_lat::FORMAT,
     &mqsim::FORMAT,
     &fio::FORMAT_V1,
     &csv::FORMAT,

@@ -154,6 +154,7 @@ impl Drive {
             start_angle_turns: self.number("start_angle_rev")?,
             seek_ms,
             zones,
+            calibration: None,
         })
     }
 }

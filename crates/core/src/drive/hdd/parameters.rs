@@ -56,6 +56,9 @@ pub struct Parameters {
     pub overheads: Option<OverheadParameters>,
     /// Zones, outermost first.
     pub zones: Vec<Zone>,
+    /// Where the numbers come from and how sure they are: for people, and printed by `show`. The model does not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<toml::Table>,
 }
 
 /// Cylinders with the same number of sectors per track.

@@ -1,0 +1,104 @@
+//! `nearslot calibrate`: a drive's file from measured latencies.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use nearslot_core::registry::ConfigError;
+use nearslot_lab::calibrate::probe::{Bounds, Opened, probe};
+use nearslot_lab::calibrate::{self, CalibrateError, How, Samples, Target, Verdict};
+use nearslot_lab::scenario::drive_text;
+use nearslot_lab::trace;
+use serde_json::json;
+
+use super::scenario::open_options;
+use crate::args::{CalibrateArgs, TargetWord, TextFormat};
+use crate::failure::Failure;
+use crate::output;
+
+/// `nearslot calibrate FILE...`.
+pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
+    let target = match args.target {
+        TargetWord::Hdd => Target::Hdd,
+        TargetWord::Empirical => Target::Empirical,
+        TargetWord::Capped => Target::Capped,
+    };
+    if let (Some(base), true) = (&args.base, target != Target::Hdd) {
+        let allowed = "only with --as hdd: tables and limits take nothing from another drive";
+        return Err(Failure::usage(ConfigError::value("--base", base, allowed)));
+    }
+    let base = match &args.base {
+        None => None,
+        Some(name) => Some((name.clone(), drive_text(name).map_err(Failure::usage)?)),
+    };
+    let output = args.output.as_deref();
+    if let Some(there) = output.filter(|path| path.exists()) {
+        let text = format!("{} is there already; name another file", there.display());
+        return Err(Failure::Usage(text));
+    }
+    let (samples, capacity, input) = samples(args)?;
+    let how = How {
+        target,
+        base,
+        capacity,
+        input,
+    };
+    let found = calibrate::calibrate(&samples, &how).map_err(failed)?;
+    if let Some(path) = output {
+        write(path, &found.drive)?;
+        output::note(&format!("written: {}", path.display()));
+    }
+    match args.format {
+        TextFormat::Json => output::print_json(&json!(found))?,
+        TextFormat::Text => output::print(&found.to_string())?,
+    }
+    match found.fit.verdict {
+        Verdict::Good | Verdict::Fair => Ok(()),
+        Verdict::Poor => {
+            let text = "the drive found does not fit the measured times: do not trust it";
+            Err(Failure::Check(text.to_owned()))
+        }
+    }
+}
+
+/// Timed requests, the capacity if it is known, and what they come from.
+fn samples(args: &CalibrateArgs) -> Result<(Samples, Option<u64>, String), Failure> {
+    let Some(path) = &args.probe else {
+        let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
+        let samples = calibrate::read(&mut reader).map_err(failed)?;
+        let names = args.files.iter().map(|file| file.display().to_string());
+        return Ok((samples, args.capacity, names.collect::<Vec<_>>().join(", ")));
+    };
+    let defaults = Bounds::default();
+    let bounds = Bounds {
+        reads: args.probe_reads.unwrap_or(defaults.reads),
+        seconds: args.probe_seconds.unwrap_or(defaults.seconds),
+    };
+    let (mut opened, blocks) = Opened::new(path).map_err(failed)?;
+    output::note(&format!(
+        "timing up to {} reads of {} for up to {} s; nothing is written to it",
+        bounds.reads,
+        path.display(),
+        bounds.seconds
+    ));
+    let samples = probe(&mut opened, blocks, bounds).map_err(failed)?;
+    Ok((
+        samples,
+        Some(blocks),
+        format!("a probe of {}", path.display()),
+    ))
+}
+
+/// A file that is there, also since a moment ago, is left alone.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+fn failed(error: CalibrateError) -> Failure {
+    match error {
+        CalibrateError::Base(error) => Failure::usage(error),
+        error @ CalibrateError::Capacity { .. } => Failure::Usage(error.to_string()),
+        error => Failure::Input(error.to_string()),
+    }
+}

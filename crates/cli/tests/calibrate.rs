@@ -1,0 +1,122 @@
+//! `nearslot calibrate` as its user meets it: from a trace to a drive's file that other commands take.
+
+mod common;
+
+use common::{Desk, given, nearslot, told, word};
+use serde_json::Value;
+
+/// A simulated schedule of random reads, one at a time, as blktrace would have recorded it.
+fn recorded(desk: &Desk, drive: &str) -> String {
+    let trace = desk.path("made.blktrace.0");
+    let load = "iometer:depth=1:requests=6000:read_percent=100";
+    let words = [
+        "run",
+        "--workload",
+        load,
+        "--drive",
+        drive,
+        "--blktrace",
+        &word(&trace),
+    ];
+    let output = nearslot(&words);
+    assert!(output.status.success(), "{}", told(&output));
+    word(&trace)
+}
+
+#[test]
+fn a_recorded_schedule_becomes_a_drive_that_runs() {
+    let desk = Desk::new();
+    let trace = recorded(&desk, "seagate-cheetah-9lp:model=mechanical");
+    let (own, json) = (word(&desk.path("own.toml")), ["--format", "json"]);
+    let words = [
+        "calibrate",
+        &trace,
+        "--base",
+        "seagate-cheetah-9lp",
+        "-o",
+        &own,
+        json[0],
+        json[1],
+    ];
+    let output = nearslot(&words);
+    assert!(output.status.success(), "{}", told(&output));
+    let found: Value = serde_json::from_str(&given(&output)).expect("JSON");
+    assert_eq!(found["fit"]["verdict"], "good");
+    assert!(found["fit"]["demerit_share"].as_f64().expect("a share") < 0.05);
+    let shown = nearslot(&["show", &own]);
+    assert!(given(&shown).contains("[calibration]"), "{}", told(&shown));
+    let run = nearslot(&["run", "--workload", "iometer:requests=200", "--drive", &own]);
+    assert!(run.status.success(), "{}", told(&run));
+    // What is there stays there.
+    let before = std::fs::read(&own).expect("the drive's file");
+    let again = nearslot(&words);
+    assert_eq!(again.status.code(), Some(2), "{}", told(&again));
+    assert_eq!(std::fs::read(&own).expect("the drive's file"), before);
+}
+
+#[test]
+fn what_is_no_disk_is_refused_with_what_helps() {
+    let desk = Desk::new();
+    let trace = recorded(&desk, "null");
+    let output = nearslot(&["calibrate", &trace]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        told(&output).contains("no disk is seen"),
+        "{}",
+        told(&output)
+    );
+    assert!(
+        told(&output).contains("--as empirical"),
+        "{}",
+        told(&output)
+    );
+    let own = word(&desk.path("own.toml"));
+    let tables = nearslot(&["calibrate", &trace, "--as", "empirical", "-o", &own]);
+    assert!(tables.status.success(), "{}", told(&tables));
+    let run = nearslot(&["run", "--workload", "iometer:requests=200", "--drive", &own]);
+    assert!(run.status.success(), "{}", told(&run));
+}
+
+#[test]
+fn options_without_effect_are_errors() {
+    let desk = Desk::new();
+    let trace = word(&desk.trace(300));
+    for (words, said) in [
+        (&["--as", "empirical", "--base", "hp-c2247a"][..], "--base"),
+        (&["--probe-reads", "4000"], "--probe"),
+        (&["--base", "null"], "of kind null"),
+        (&[], "tells no latency"),
+    ] {
+        let words = [&["calibrate", &trace], words].concat();
+        let output = nearslot(&words);
+        assert!(!output.status.success());
+        assert!(told(&output).contains(said), "{words:?}: {}", told(&output));
+    }
+    let both = nearslot(&["calibrate", &trace, "--probe", &trace]);
+    assert_eq!(both.status.code(), Some(2));
+    let filtered = nearslot(&["calibrate", "--probe", &trace, "--limit", "5"]);
+    assert_eq!(filtered.status.code(), Some(2), "{}", told(&filtered));
+}
+
+#[test]
+fn a_probe_reads_and_never_writes() {
+    let desk = Desk::new();
+    let bytes: Vec<u8> = (0..80_u32 << 20).map(|index| (index >> 12) as u8).collect();
+    let path = desk.file("probed", &bytes);
+    let mut rights = std::fs::metadata(&path).expect("it is there").permissions();
+    rights.set_readonly(true);
+    std::fs::set_permissions(&path, rights).expect("the file is ours");
+    let probe = [
+        "calibrate",
+        "--probe",
+        &word(&path),
+        "--probe-reads",
+        "3000",
+        "--probe-seconds",
+        "5",
+    ];
+    let output = nearslot(&probe);
+    // Whatever holds temporary files here, a file of 80 MB on it shows no arm; or it refuses direct reads.
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(std::fs::read(&path).expect("it is there"), bytes);
+}

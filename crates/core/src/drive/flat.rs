@@ -1,0 +1,106 @@
+//! What drives without mechanics have in common: every place is as near as every other.
+//!
+//! They have one band and one surface, cut into tracks of at most [`TRACK_SLOTS`] slots, so that placements which search for
+//! free slots work over them. Their oracle gives every position the price 0 and foresees one service time for all. O(1).
+
+use crate::contract::Oracle;
+use crate::freemap::{Span, Tracks, Uncountable};
+use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
+use crate::request::{Op, Status};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+
+/// Slots on what stands for a track.
+const TRACK_SLOTS: u64 = 64;
+
+/// Where slots of a drive without mechanics lie.
+///
+/// # Errors
+/// No slot fits, or there are too many to number.
+pub(super) fn tracks(capacity: Blocks, slot: Blocks) -> Result<Tracks, Uncountable> {
+    let track = slot.0 * TRACK_SLOTS;
+    let all = (0..capacity.0).step_by(track as usize).map(|first| {
+        let blocks = Blocks(track.min(capacity.0 - first));
+        Span {
+            first: Pba(first),
+            angle: Angle(0),
+            blocks,
+            sectors: blocks.0 as u32,
+            contiguous: blocks,
+        }
+    });
+    let surfaces = u32::try_from(capacity.0.div_ceil(track)).map_err(|_| Uncountable::TooMany)?;
+    Tracks::new(slot, surfaces, all, |_| false)
+}
+
+/// A command that succeeds `service` after it began.
+pub(super) fn done(command: &Command, service: Duration) -> DriveDone {
+    let Command { io, op, at, len } = *command;
+    DriveDone {
+        io,
+        op,
+        at,
+        len,
+        status: Status::Done,
+        cost: Cost {
+            transfer: service,
+            ..Cost::default()
+        },
+        head: None,
+    }
+}
+
+/// Every place is one place.
+pub(super) struct FlatOracle {
+    /// What a command is expected to take.
+    service: Duration,
+}
+
+impl FlatOracle {
+    /// Expects `service` of every command.
+    pub(super) const fn new(service: Duration) -> FlatOracle {
+        FlatOracle { service }
+    }
+}
+
+impl Oracle for FlatOracle {
+    fn head(&self) -> Head {
+        Head::default()
+    }
+
+    fn bands(&self) -> u32 {
+        1
+    }
+
+    fn locate(&self, _at: Pba) -> Place {
+        Place {
+            band: 0,
+            surface: 0,
+            angle: Angle(0),
+        }
+    }
+
+    fn reach(&self, _distance: u32) -> Duration {
+        Duration::ZERO
+    }
+
+    fn position(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
+        Duration::ZERO
+    }
+
+    fn foresee(&self, now: Instant, _op: Op, _at: Pba, _len: Blocks) -> Foresight {
+        Foresight {
+            end: now + self.service,
+            head: Head::default(),
+        }
+    }
+
+    fn reach_after(&self, _distance: u32) -> Duration {
+        Duration::ZERO
+    }
+
+    fn position_after(&self, _access: &Foresight, _op: Op, _place: &Place) -> Duration {
+        Duration::ZERO
+    }
+
+    fn started(&mut self, _now: Instant, _command: &Command) {}
+}

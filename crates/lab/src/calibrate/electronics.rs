@@ -1,0 +1,184 @@
+//! What the drive's electronics show: reads that the buffer answers, writes that it takes, and how long both need.
+//!
+//! A read that goes on where the one before ended, after a pause, meets the platter at any angle: without read-ahead 3 of 10 such
+//! reads take less than three tenths of a turn, with it nearly all. The same of writes anywhere. The times of those
+//! answered by the buffer lie on a line: overhead, and the time of a block over the bus.
+
+use nearslot_core::request::Op;
+
+use super::numbers::{least_squares, quantile, sorted};
+use super::samples::{Access, fitted};
+
+/// Times on a line: so much, and so much for each block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) overhead_ms: f64,
+    /// None if all were of one length: then the overhead holds the transfer.
+    pub(super) block_ms: Option<f64>,
+    /// Middle of the lengths, in blocks.
+    pub(super) blocks: f64,
+    /// Middle distance of the times from the line.
+    pub(super) scatter_ms: f64,
+    pub(super) samples: usize,
+}
+
+/// What was found out. What is none, the requests do not tell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Electronics {
+    /// Whether the drive reads ahead.
+    pub(super) reads_ahead: Option<bool>,
+    /// Reads that the buffer answers.
+    pub(super) hits: Option<Line>,
+    /// Blocks behind a read that it has read ahead after a pause, at least.
+    pub(super) ahead_blocks: Option<u64>,
+    /// Whether writes are acknowledged from the buffer.
+    pub(super) writes_behind: Option<bool>,
+    /// Writes that the buffer takes.
+    pub(super) writes: Option<Line>,
+}
+
+/// Accesses that are needed to tell.
+const COUNT_MIN: usize = 20;
+/// Shares of quick ones that tell a buffer, or that there is none: a platter makes 0.3.
+const BUFFER_SHARE: f64 = 0.6;
+const NONE_SHARE: f64 = 0.45;
+/// A pause in which the platter has turned on, and one in which a read-ahead is over.
+const PAUSE_NS: u64 = 300_000;
+const LONG_PAUSE_NS: u64 = 20_000_000;
+
+/// Whether an access took less than most that have to wait for the platter. The length is allowed for at 250 sectors a
+/// track: few disks have fewer.
+pub(super) fn quick(access: &Access, turn_ms: f64) -> bool {
+    let ms = access.sample.latency as f64 / 1e6;
+    ms < turn_ms * (0.3 + access.sample.len as f64 / 250.0)
+}
+
+/// Finds out what can be told.
+pub(super) fn find(accesses: &[Access], turn_ms: f64) -> Electronics {
+    let own: Vec<&Access> = accesses
+        .iter()
+        .filter(|access| fitted(access.index))
+        .collect();
+    let reads = |access: &&&Access| [access.before.op, access.sample.op] == [Op::Read, Op::Read];
+    let next: Vec<&Access> = own
+        .iter()
+        .filter(reads)
+        .filter(|access| access.step() == 0 && access.gap >= PAUSE_NS)
+        .copied()
+        .collect();
+    let writes: Vec<&Access> = own
+        .iter()
+        .filter(|access| access.sample.op == Op::Write && access.step() != 0)
+        .copied()
+        .collect();
+    let reads_ahead = buffered(&next, turn_ms);
+    let writes_behind = buffered(&writes, turn_ms);
+    let ahead: Vec<&Access> = own.iter().filter(reads).copied().collect();
+    Electronics {
+        reads_ahead,
+        hits: line(&next, reads_ahead, turn_ms),
+        ahead_blocks: (reads_ahead == Some(true))
+            .then(|| ahead_blocks(&ahead, turn_ms))
+            .flatten(),
+        writes_behind,
+        writes: line(&writes, writes_behind, turn_ms),
+    }
+}
+
+/// Short accesses tell best; all of them if there are few of those.
+fn buffered(accesses: &[&Access], turn_ms: f64) -> Option<bool> {
+    let short: Vec<&Access> = accesses
+        .iter()
+        .filter(|access| access.sample.len <= 16)
+        .copied()
+        .collect();
+    let told = if short.len() >= COUNT_MIN {
+        &short
+    } else {
+        accesses
+    };
+    if told.len() < COUNT_MIN {
+        return None;
+    }
+    let quick = told.iter().filter(|access| quick(access, turn_ms)).count();
+    match quick as f64 / told.len() as f64 {
+        share if share >= BUFFER_SHARE => Some(true),
+        share if share <= NONE_SHARE => Some(false),
+        _ => None,
+    }
+}
+
+/// The line through the times of those that the buffer answered.
+fn line(accesses: &[&Access], buffered: Option<bool>, turn_ms: f64) -> Option<Line> {
+    if buffered != Some(true) {
+        return None;
+    }
+    let all: Vec<(f64, f64)> = accesses
+        .iter()
+        .map(|access| (access.sample.len as f64, access.sample.latency as f64 / 1e6))
+        .collect();
+    // By length, the 30 % quantile: some of each length have missed the buffer.
+    let mut rows: Vec<([f64; 2], f64)> = Vec::new();
+    let mut lengths = sorted(all.iter().map(|(len, _)| *len));
+    lengths.dedup_by(|a, b| (*a - *b).abs() < 0.5);
+    for len in &lengths {
+        let times = sorted(
+            all.iter()
+                .filter(|(l, _)| (l - len).abs() < 0.5)
+                .map(|(_, ms)| *ms),
+        );
+        let low = quantile(&times, 0.3);
+        if times.len() >= 5 {
+            rows.extend(std::iter::repeat_n(([1.0, *len], low), times.len()));
+        }
+    }
+    let one_length = || {
+        let low = quantile(&sorted(rows.iter().map(|(_, ms)| *ms)), 0.5);
+        ([low, 0.0], None)
+    };
+    if rows.is_empty() {
+        return None;
+    }
+    let fitted = least_squares(&rows).filter(|[overhead, block]| *overhead >= 0.0 && *block >= 0.0);
+    let ([overhead_ms, block_ms], slope) = fitted
+        .map(|found| (found, Some(found[1])))
+        .unwrap_or_else(one_length);
+    let off = all
+        .iter()
+        .map(|(len, ms)| (ms - overhead_ms - block_ms * len).abs())
+        .filter(|off| *off < turn_ms / 4.0);
+    let off = sorted(off);
+    Some(Line {
+        overhead_ms,
+        block_ms: slope,
+        blocks: quantile(&sorted(all.iter().map(|(len, _)| *len)), 0.5),
+        scatter_ms: if off.is_empty() {
+            turn_ms / 4.0
+        } else {
+            quantile(&off, 0.5)
+        },
+        samples: all.len(),
+    })
+}
+
+/// How far behind a read its successor may begin, after a long pause, and is still answered by the buffer: in
+/// doubling steps, up to the last of which most are.
+fn ahead_blocks(reads: &[&Access], turn_ms: f64) -> Option<u64> {
+    let mut reached = None;
+    let mut from = 1;
+    while from < 65_536 {
+        let inside: Vec<&Access> = reads
+            .iter()
+            .filter(|access| access.gap >= LONG_PAUSE_NS)
+            .filter(|access| (from..2 * from).contains(&access.step()))
+            .copied()
+            .collect();
+        match buffered(&inside, turn_ms) {
+            Some(true) => reached = Some(2 * from.unsigned_abs() - 1),
+            Some(false) => return reached,
+            None => {}
+        }
+        from *= 2;
+    }
+    reached
+}

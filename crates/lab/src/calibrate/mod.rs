@@ -1,0 +1,389 @@
+//! A drive like one's own: from requests with latencies to a drive's file, with the uncertainty of each parameter and the
+//! goodness of the whole.
+//!
+//! ```text
+//! trace or probe -> samples -> rotation -> electronics -> zones -> seek curve, head switch, settle -> drive's file
+//!                   samples.rs rotation.rs electronics.rs zones.rs seek.rs (hdd.rs puts them together)
+//!                           \-> tables.rs (empirical) or limits.rs (capped)
+//!                            \-> the other half of the samples -> replay.rs -> fit.rs: demerit
+//! ```
+//!
+//! What the requests do not tell is taken from a named base drive, and each such parameter says so. Nothing is made up: a device
+//! where nothing turns is refused as a disk, and the error names the kinds of drives that fit it.
+//! Why these estimators, and what can be identified at all: `docs/design/0012-calibrate.md`.
+
+mod electronics;
+mod fit;
+mod geometry;
+mod hdd;
+mod limits;
+mod numbers;
+pub mod probe;
+mod replay;
+mod rotation;
+mod samples;
+mod seek;
+mod tables;
+mod text;
+mod zones;
+
+use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
+use nearslot_core::drive::{self, CATALOG};
+use nearslot_core::registry::ConfigError;
+use serde::Serialize;
+
+pub use fit::{Fit, Verdict, judge_disk};
+pub use samples::{Sample, Samples, fitted};
+
+use crate::trace::{TraceError, TraceReader};
+
+/// Which kind of drive is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A disk.
+    #[default]
+    Hdd,
+    /// Tables of service times.
+    Empirical,
+    /// A volume with limits.
+    Capped,
+}
+
+/// How to calibrate.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    /// What to make.
+    pub target: Target,
+    /// Name and text of the drive that fills in what the requests do not tell; the smallest disk of the catalog that holds the
+    /// addresses if none.
+    pub base: Option<(String, String)>,
+    /// Blocks of the drive; those of the base if none.
+    pub capacity: Option<u64>,
+    /// What the samples come from, for the drive's file.
+    pub input: String,
+}
+
+/// Why there is no drive.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// It holds no times.
+    #[error(
+        "the trace tells no latency of its {requests} requests; formats that may tell one: blktrace, perf, biosnoop, msr, fio-lat, \
+         disksim-measured, csv with a column of service or response times"
+    )]
+    NoLatencies {
+        /// Requests in it.
+        requests: u64,
+    },
+    /// It holds several devices.
+    #[error("the trace holds {count} devices; --device names the one to calibrate: {names}")]
+    Devices {
+        /// How many.
+        count: usize,
+        /// Their names.
+        names: String,
+    },
+    /// It holds too little.
+    #[error("{found} {what}; at least {needed} are needed")]
+    TooFew {
+        /// How many there are.
+        found: usize,
+        /// Of what.
+        what: String,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// Nothing seems to turn.
+    #[error(
+        "no disk is seen: {why}. A device of another kind is described by --as empirical (tables of its times) or --as capped (a cloud \
+         volume's limits)"
+    )]
+    NotADisk {
+        /// What speaks against a disk.
+        why: String,
+    },
+    /// The capacity does not hold what was addressed.
+    #[error(
+        "the highest block addressed is {highest}, and {drive} has {blocks}; --capacity names the blocks of the drive, --base a larger drive"
+    )]
+    Capacity {
+        /// First block behind all requests.
+        highest: u64,
+        /// Which drive.
+        drive: String,
+        /// Its blocks.
+        blocks: u64,
+    },
+    /// The base drive is unknown or no disk.
+    #[error("{0}")]
+    Base(ConfigError),
+    /// What was found contradicts itself.
+    #[error("what was found is no drive: {0}")]
+    Drive(ConfigError),
+    /// The probed file or device.
+    #[error("{path}: {source}")]
+    Probe {
+        /// Its path.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The probed file or device is too small or too slow.
+    #[error("{0}")]
+    Unfit(String),
+}
+
+/// One parameter: what it is, how well it is known, and where it comes from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Estimate {
+    /// Key in the drive's file, or words for several.
+    pub name: String,
+    /// None if it was taken from the base drive.
+    pub value: Option<f64>,
+    /// Unit of the value.
+    pub unit: &'static str,
+    /// One standard error.
+    pub plus_minus: Option<f64>,
+    /// Requests that it was found from.
+    pub samples: u64,
+    /// `measured`, or the name of the base drive.
+    pub from: String,
+    /// How it was found, or why it was not.
+    pub how: String,
+}
+
+/// What the estimators found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Finding {
+    pub(crate) estimates: Vec<Estimate>,
+    pub(crate) notes: Vec<String>,
+    /// Cylinders and milliseconds of move and wait.
+    pub(crate) moves: Vec<(u32, f64)>,
+}
+
+/// A calibrated drive.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibration {
+    /// What kind.
+    pub target: Target,
+    /// What the samples come from.
+    pub input: String,
+    /// Timed reads and writes.
+    pub requests: u64,
+    /// Base drive, if one was used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// Blocks of the drive.
+    pub capacity_blocks: u64,
+    /// Parameter by parameter.
+    pub estimates: Vec<Estimate>,
+    /// What else to know.
+    pub notes: Vec<String>,
+    /// The model beside the held-out half.
+    pub fit: Fit,
+    /// The drive's file, which `--drive` takes.
+    pub drive: String,
+    /// Moves that the seek curve was fitted to: cylinders and milliseconds of move and wait. Of disks only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<(u32, f64)>,
+}
+
+/// Reads what is left of a trace as samples.
+///
+/// # Errors
+/// It cannot be read, holds several devices, or no latencies.
+pub fn read(reader: &mut TraceReader) -> Result<Samples, CalibrateError> {
+    let mut samples = Samples::default();
+    let mut batch = Vec::new();
+    while reader.next_batch(&mut batch)? {
+        samples.record(&batch);
+    }
+    if samples.devices.len() > 1 {
+        let name = |dev: &u32| reader.header().devices[*dev as usize].name.clone();
+        let names: Vec<String> = samples.devices.iter().map(name).collect();
+        return Err(CalibrateError::Devices {
+            count: names.len(),
+            names: names.join(", "),
+        });
+    }
+    samples.finish()
+}
+
+/// Makes a drive of samples.
+///
+/// # Errors
+/// The samples do not tell one; why.
+pub fn calibrate(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
+    let mut calibration = match how.target {
+        Target::Hdd => disk(samples, how),
+        Target::Empirical => empirical(samples, how),
+        Target::Capped => capped(samples, how),
+    }?;
+    for (count, what) in [
+        (samples.untimed, "reads and writes without a latency"),
+        (samples.other, "flushes, discards and others"),
+        (
+            samples.odd,
+            "requests that are no whole blocks of 512 bytes",
+        ),
+    ] {
+        if count > 0 {
+            calibration
+                .notes
+                .push(format!("{count} {what} were left out."));
+        }
+    }
+    Ok(calibration)
+}
+
+/// First block behind all requests.
+fn highest(samples: &Samples) -> u64 {
+    samples.all.iter().map(Sample::end).max().unwrap_or(0)
+}
+
+/// The base drive: the named one, or the smallest disk of the catalog that holds what was addressed.
+fn base(samples: &Samples, how: &How) -> Result<(String, Parameters), CalibrateError> {
+    let disk = |name: &str, text: &str| {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            ConfigError::value(&format!("drive {name}"), error.message(), "a TOML document")
+        })?;
+        let kind = drive::kind_of(name, &table)?;
+        if kind.name != "hdd" {
+            let allowed = "a drive of kind hdd";
+            return Err(ConfigError::value(
+                "base",
+                &format!("{name}, of kind {}", kind.name),
+                allowed,
+            ));
+        }
+        Parameters::read(&table)
+    };
+    if let Some((name, text)) = &how.base {
+        let base = disk(name, text).map_err(CalibrateError::Base)?;
+        return Ok((name.clone(), base));
+    }
+    let needed = how.capacity.unwrap_or(0).max(highest(samples));
+    let disks = CATALOG.iter().filter_map(|entry| {
+        let disk = disk(entry.name, entry.text).ok()?;
+        Some((entry.name.to_owned(), disk))
+    });
+    let mut disks: Vec<(String, Parameters)> = disks.collect();
+    disks.sort_by_key(|(_, disk)| geometry::capacity(disk));
+    let fits = disks
+        .iter()
+        .position(|(_, disk)| geometry::capacity(disk) >= needed);
+    Ok(disks.swap_remove(fits.unwrap_or(disks.len() - 1)))
+}
+
+fn disk(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
+    let (name, base) = base(samples, how)?;
+    let blocks = how.capacity.unwrap_or_else(|| geometry::capacity(&base));
+    let highest = highest(samples);
+    if highest > blocks {
+        let drive = if how.capacity.is_some() {
+            "--capacity".to_owned()
+        } else {
+            name
+        };
+        return Err(CalibrateError::Capacity {
+            highest,
+            drive,
+            blocks,
+        });
+    }
+    let found = hdd::fit(&samples.all, &base, &name, blocks)?;
+    let mut parameters = found.parameters;
+    let blueprint = HddBlueprint::new(&parameters).map_err(CalibrateError::Drive)?;
+    let fit = judge_disk(&blueprint, &samples.all);
+    let mut finding = found.finding;
+    if how.base.is_none() {
+        finding.notes.insert(0, format!(
+            "Base drive: {name}, the smallest disk of the catalog that holds what was addressed; --base names another."
+        ));
+    }
+    round(&mut parameters);
+    parameters.description = Some(format!("calibrated from {}", how.input));
+    parameters.calibration = Some(text::table(&how.input, Some(&name), &finding, &fit));
+    let drive = text::file(&parameters);
+    Ok(made(samples, how, blocks, Some(name), finding, fit, drive))
+}
+
+/// Times to a nanosecond, rates to a part in ten thousand: more digits say nothing.
+fn round(parameters: &mut Parameters) {
+    let to = |value: f64, steps: f64| libm::round(value * steps) / steps;
+    parameters.rpm = to(parameters.rpm, 1e4);
+    parameters.head_switch_ms = to(parameters.head_switch_ms, 1e6);
+    parameters.write_settle_ms = to(parameters.write_settle_ms, 1e6);
+    for (_, ms) in &mut parameters.seek_ms {
+        *ms = to(*ms, 1e6);
+    }
+}
+
+fn empirical(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
+    let blocks = plain_capacity(samples, how)?;
+    let (mut parameters, finding) = tables::fit(&samples.all, blocks)?;
+    let fit = judge_text(&text::file(&parameters), samples)?;
+    parameters.description = Some(format!("times measured in {}", how.input));
+    parameters.calibration = Some(text::table(&how.input, None, &finding, &fit));
+    let drive = text::file(&parameters);
+    Ok(made(samples, how, blocks, None, finding, fit, drive))
+}
+
+fn capped(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
+    let blocks = plain_capacity(samples, how)?;
+    let (mut parameters, finding) = limits::fit(&samples.all, blocks)?;
+    let fit = judge_text(&text::file(&parameters), samples)?;
+    parameters.description = Some(format!("limits seen in {}", how.input));
+    parameters.calibration = Some(text::table(&how.input, None, &finding, &fit));
+    let drive = text::file(&parameters);
+    Ok(made(samples, how, blocks, None, finding, fit, drive))
+}
+
+/// Blocks of a drive without a base: as given, or up to the highest block addressed.
+fn plain_capacity(samples: &Samples, how: &How) -> Result<u64, CalibrateError> {
+    let highest = highest(samples);
+    match how.capacity {
+        Some(blocks) if blocks < highest => Err(CalibrateError::Capacity {
+            highest,
+            drive: "--capacity".to_owned(),
+            blocks,
+        }),
+        Some(blocks) => Ok(blocks),
+        None => Ok(highest),
+    }
+}
+
+fn judge_text(text: &str, samples: &Samples) -> Result<Fit, CalibrateError> {
+    let (blueprint, _) = drive::read("calibrated", text, &[]).map_err(CalibrateError::Drive)?;
+    Ok(fit::judge(
+        &mut *blueprint.seeded(1, "calibrate"),
+        &samples.all,
+    ))
+}
+
+fn made(
+    samples: &Samples,
+    how: &How,
+    capacity_blocks: u64,
+    base: Option<String>,
+    finding: Finding,
+    fit: Fit,
+    drive: String,
+) -> Calibration {
+    Calibration {
+        target: how.target,
+        input: how.input.clone(),
+        requests: samples.all.len() as u64,
+        base,
+        capacity_blocks,
+        estimates: finding.estimates,
+        notes: finding.notes,
+        fit,
+        drive,
+        moves: finding.moves,
+    }
+}

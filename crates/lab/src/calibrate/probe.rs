@@ -1,0 +1,271 @@
+//! Timing reads of a file or device that is there, to calibrate by: read only, bounded in number and time.
+//!
+//! The load is made for the estimators. Most reads go to random places, which tells rotation and seek curve; every few go
+//! to a place that was read some reads ago, which tells the rotation exactly; some go a track or so further, which tells the head switch. Pauses and
+//! reads right behind the one before tell read-ahead and overheads. Streams at places over the whole range tell the
+//! zones. Nothing is ever written: the file is opened for reading alone, past the page cache (`O_DIRECT`).
+//!
+//! The load does not know what it runs on: [`Reads`] is a real file, or a model in virtual time, by which tests recover drives.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nearslot_core::contract::Drive;
+use nearslot_core::ids::IoId;
+use nearslot_core::io::Command;
+use nearslot_core::request::Op;
+use nearslot_core::rng::Rng;
+use nearslot_core::units::{self, BLOCK_BYTES, Blocks, Pba};
+
+use super::CalibrateError;
+use super::samples::{Sample, Samples};
+
+/// What reads can be timed on.
+pub trait Reads {
+    /// Reads, and gives issue and latency in nanoseconds.
+    ///
+    /// # Errors
+    /// The system refuses.
+    fn read(&mut self, at: u64, len: u64) -> std::io::Result<(u64, u64)>;
+
+    /// Waits.
+    fn pause(&mut self, ns: u64);
+
+    /// Nanoseconds since the start.
+    fn now(&self) -> u64;
+}
+
+/// How much to read at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Reads at most.
+    pub reads: u64,
+    /// Seconds at most.
+    pub seconds: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            reads: 6_000,
+            seconds: 120,
+        }
+    }
+}
+
+/// Blocks of a short read, and of one of a stream: 4 KiB and 256 KiB.
+const SHORT: u64 = 8;
+const LONG: u64 = 512;
+/// Places of streams, and reads of each.
+const STREAMS: u64 = 24;
+const STREAM_READS: u64 = 40;
+/// The least range that tells anything: 64 MiB.
+const BLOCKS_MIN: u64 = 131_072;
+
+/// Times reads over so many blocks. The same seed reads the same places.
+///
+/// # Errors
+/// The range is too small, or a read fails.
+pub fn probe(
+    reads: &mut dyn Reads,
+    blocks: u64,
+    bounds: Bounds,
+) -> Result<Samples, CalibrateError> {
+    if blocks < BLOCKS_MIN {
+        return Err(CalibrateError::Unfit(format!(
+            "{blocks} blocks are too few to probe; at least {BLOCKS_MIN} (64 MiB) are needed"
+        )));
+    }
+    let mut run = Run {
+        reads,
+        bounds,
+        samples: Samples::default(),
+        rng: Rng::stream(1, "probe"),
+        blocks,
+        places: Vec::new(),
+    };
+    let outcome = run.all();
+    outcome.map_err(|source| CalibrateError::Probe {
+        path: "reading".to_owned(),
+        source,
+    })?;
+    run.samples.finish()
+}
+
+struct Run<'a> {
+    reads: &'a mut dyn Reads,
+    bounds: Bounds,
+    samples: Samples,
+    rng: Rng,
+    blocks: u64,
+    /// Where random reads went.
+    places: Vec<u64>,
+}
+
+impl Run<'_> {
+    /// Streams within the random reads, so that both halves of the samples have some of both.
+    fn all(&mut self) -> std::io::Result<()> {
+        let streams = STREAMS * STREAM_READS;
+        let random = self.bounds.reads.saturating_sub(streams);
+        let each = (random / STREAMS).max(1);
+        for stream in 0..STREAMS {
+            for _ in 0..each {
+                if !self.short()? {
+                    return Ok(());
+                }
+            }
+            let from = self.blocks / STREAMS * stream;
+            let first = from.min(self.blocks - STREAM_READS * LONG) / SHORT * SHORT;
+            for index in 0..STREAM_READS {
+                if !self.read(first + index * LONG, LONG)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A short read somewhere, or near or behind an earlier one.
+    fn short(&mut self) -> std::io::Result<bool> {
+        let end = self.blocks - SHORT;
+        let before = self.samples.all.last().map_or(0, Sample::end);
+        let at = match self.rng.below(10) {
+            // Far behind by now, so that the buffer has forgotten it.
+            // Not always equally far, or several rotations would fit.
+            0 | 1 if self.places.len() > 400 => {
+                let ago = 100 + self.rng.below(300) as usize;
+                self.places[self.places.len() - ago]
+            }
+            2 => before + (self.rng.below(2_000) + 64) / SHORT * SHORT,
+            3 => {
+                self.reads.pause(1_000_000 + self.rng.below(20_000_000));
+                before
+            }
+            _ => {
+                let at = self.rng.below(end) / SHORT * SHORT;
+                self.places.push(at);
+                at
+            }
+        };
+        self.read(at.min(end) / SHORT * SHORT, SHORT)
+    }
+
+    fn read(&mut self, at: u64, len: u64) -> std::io::Result<bool> {
+        let many = self.samples.all.len() as u64 >= self.bounds.reads;
+        if many || self.reads.now() >= self.bounds.seconds * 1_000_000_000 {
+            return Ok(false);
+        }
+        let (issued, latency) = self.reads.read(at, len)?;
+        self.samples
+            .all
+            .push(Sample::new(issued, Op::Read, at, len, latency));
+        Ok(true)
+    }
+}
+
+/// A model in virtual time.
+pub struct Modelled {
+    drive: Box<dyn Drive>,
+    now: u64,
+}
+
+impl Modelled {
+    /// A drive that nothing was asked of yet.
+    pub fn new(drive: Box<dyn Drive>) -> Modelled {
+        Modelled { drive, now: 0 }
+    }
+}
+
+impl Reads for Modelled {
+    fn read(&mut self, at: u64, len: u64) -> std::io::Result<(u64, u64)> {
+        let issued = self.now;
+        while let Some(due) = self.drive.next_event().filter(|due| due.0 <= issued) {
+            let done = self.drive.advance(due);
+            assert!(done.is_none(), "an idle drive completed {done:?}");
+        }
+        let command = Command {
+            io: IoId(0),
+            op: Op::Read,
+            at: Pba(at),
+            len: Blocks(len),
+        };
+        self.drive.submit(units::Instant(issued), &command);
+        loop {
+            let due = self.drive.next_event().expect("a command is under way");
+            if self.drive.advance(due).is_some() {
+                self.now = due.0;
+                return Ok((issued, due.0 - issued));
+            }
+        }
+    }
+
+    fn pause(&mut self, ns: u64) {
+        self.now += ns;
+    }
+
+    fn now(&self) -> u64 {
+        self.now
+    }
+}
+
+/// A file or device, opened for reading past the page cache.
+pub struct Opened {
+    file: File,
+    begun: Instant,
+    buffer: Vec<u8>,
+    /// Where in the buffer an address begins that the system can read to directly.
+    aligned: usize,
+}
+
+/// What direct reads must be aligned to on any device of today.
+const ALIGN: usize = 4_096;
+
+impl Opened {
+    /// Opens a file or device and gives its blocks.
+    ///
+    /// # Errors
+    /// It cannot be opened so, or is empty.
+    pub fn new(path: &Path) -> Result<(Opened, u64), CalibrateError> {
+        let error = |source| CalibrateError::Probe {
+            path: path.display().to_string(),
+            source,
+        };
+        let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
+        let file = File::options()
+            .read(true)
+            .custom_flags(direct)
+            .open(path)
+            .map_err(error)?;
+        // The end of a device is found by going there; its metadata say 0.
+        let bytes = std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0)).map_err(error)?;
+        let buffer = vec![0_u8; (LONG * BLOCK_BYTES) as usize + ALIGN];
+        let aligned = buffer.as_ptr().align_offset(ALIGN);
+        let opened = Opened {
+            file,
+            begun: Instant::now(),
+            buffer,
+            aligned,
+        };
+        Ok((opened, bytes / BLOCK_BYTES / SHORT * SHORT))
+    }
+}
+
+impl Reads for Opened {
+    fn read(&mut self, at: u64, len: u64) -> std::io::Result<(u64, u64)> {
+        let bytes = (len * BLOCK_BYTES) as usize;
+        let issued = self.now();
+        let into = &mut self.buffer[self.aligned..self.aligned + bytes];
+        self.file.read_exact_at(into, at * BLOCK_BYTES)?;
+        Ok((issued, self.now() - issued))
+    }
+
+    fn pause(&mut self, ns: u64) {
+        std::thread::sleep(Duration::from_nanos(ns));
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_nanos()).expect("a probe ends within 584 years")
+    }
+}

@@ -1,0 +1,144 @@
+//! A calibration in words: the table for people, the `[calibration]` table of the drive's file.
+
+use std::fmt;
+
+use serde::Serialize;
+use toml::{Table, Value};
+
+use super::{Calibration, Estimate, Finding, Fit, Verdict};
+
+/// The text of a drive's file.
+pub(super) fn file<T: Serialize>(parameters: &T) -> String {
+    toml::to_string(parameters).expect("parameters are plain data")
+}
+
+/// What a drive's file says of its own origin.
+pub(super) fn table(input: &str, base: Option<&str>, finding: &Finding, fit: &Fit) -> Table {
+    let mut table = Table::new();
+    let mut put = |key: &str, value: Value| table.insert(key.to_owned(), value);
+    put("input", Value::from(input));
+    if let Some(base) = base {
+        put("base", Value::from(base));
+    }
+    put(
+        "judged_by_requests",
+        Value::Integer(fit.requests.cast_signed()),
+    );
+    put("demerit_ms", Value::Float(digits(fit.demerit_ms)));
+    put("demerit_share", Value::Float(digits(fit.demerit_share)));
+    put(
+        "between_halves_ms",
+        Value::Float(digits(fit.between_halves_ms)),
+    );
+    put("verdict", Value::from(word(fit.verdict)));
+    let notes = finding.notes.iter().map(|note| Value::from(note.as_str()));
+    put("notes", Value::Array(notes.collect()));
+    let estimates = finding
+        .estimates
+        .iter()
+        .map(|estimate| Value::Table(row(estimate)));
+    put("parameters", Value::Array(estimates.collect()));
+    table
+}
+
+fn row(estimate: &Estimate) -> Table {
+    let mut table = Table::new();
+    let mut put = |key: &str, value: Value| table.insert(key.to_owned(), value);
+    put("name", Value::from(estimate.name.as_str()));
+    if let Some(value) = estimate.value {
+        put("value", Value::Float(digits(value)));
+        put("unit", Value::from(estimate.unit));
+        put("samples", Value::Integer(estimate.samples.cast_signed()));
+    }
+    if let Some(error) = estimate.plus_minus {
+        put("plus_minus", Value::Float(digits(error)));
+    }
+    put("from", Value::from(estimate.from.as_str()));
+    put("how", Value::from(estimate.how.as_str()));
+    table
+}
+
+/// Six digits behind the point: times are in milliseconds.
+fn digits(value: f64) -> f64 {
+    libm::round(value * 1e6) / 1e6
+}
+
+/// The verdict as a word.
+pub(super) const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Good => "good",
+        Verdict::Fair => "fair",
+        Verdict::Poor => "poor",
+    }
+}
+
+fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Good => "good: the model stands for the drive in distribution",
+        Verdict::Fair => {
+            "fair: schedulers can be told apart; do not read its milliseconds as the drive's"
+        }
+        Verdict::Poor => "poor: do not trust this drive",
+    }
+}
+
+impl fmt::Display for Calibration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: {} timed reads and writes",
+            self.input, self.requests
+        )?;
+        writeln!(f, "\nParameters ({} blocks):", self.capacity_blocks)?;
+        let width = self
+            .estimates
+            .iter()
+            .map(|one| one.name.len())
+            .max()
+            .unwrap_or(0);
+        for one in &self.estimates {
+            let value = match (one.value, one.plus_minus) {
+                (Some(value), Some(error)) => format!("{value:.3} +- {error:.3} {}", one.unit),
+                (Some(value), None) => format!("{value:.3} {}", one.unit),
+                (None, _) => format!("from {}", one.from),
+            };
+            let count = match one.value {
+                Some(_) => format!(" ({} requests)", one.samples),
+                None => String::new(),
+            };
+            writeln!(f, "  {:width$}  {value:28}  {}{count}", one.name, one.how)?;
+        }
+        let fit = &self.fit;
+        writeln!(
+            f,
+            "\nFit, on {} requests that nothing was fitted to:\n  measured mean {:.3} ms, model {:.3} ms\n  root mean square distance of the \
+             distributions {:.3} ms, {:.1} % of the mean ({:.3} ms between the measured halves)",
+            fit.requests,
+            fit.measured_mean_ms,
+            fit.model_mean_ms,
+            fit.demerit_ms,
+            fit.demerit_share * 100.0,
+            fit.between_halves_ms
+        )?;
+        for (share, measured, model) in &fit.quantiles_ms {
+            writeln!(
+                f,
+                "  p{:<5} measured {measured:9.3} ms, model {model:9.3} ms",
+                share * 100.0
+            )?;
+        }
+        if let Some(share) = fit.order_share {
+            writeln!(
+                f,
+                "  latencies follow the moves of the arm {share:.2} times as closely as the model's"
+            )?;
+        }
+        writeln!(f, "  {}", meaning(fit.verdict))?;
+        if !self.notes.is_empty() {
+            writeln!(f, "\nTo know:")?;
+        }
+        self.notes
+            .iter()
+            .try_for_each(|note| writeln!(f, "  {note}"))
+    }
+}
