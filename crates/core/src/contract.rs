@@ -5,7 +5,7 @@
 //! [`View`] at dispatch. Parts get `now` and values, and return values: none owns a clock, a thread or a
 //! byte of data. Parts of a kind never know parts of another kind.
 
-use crate::freemap::{FreeMap, Slot, Tracks, Uncountable};
+use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
 use crate::io::{
     Arrival, Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan, RecoveryRead, Tag,
@@ -277,6 +277,9 @@ pub trait Blueprint: Send + Sync {
 
     /// Time of one revolution; `None` if nothing turns.
     fn revolution(&self) -> Option<Duration>;
+
+    /// How many slots of so many blocks there are at most, said at once.
+    fn room(&self, slot: Blocks) -> Room;
 
     /// Where slots of so many blocks lie.
     ///

@@ -64,10 +64,38 @@ pub struct Tracks {
     slots: u32,
     /// The lowest block of each band and those above.
     lowest: Vec<Pba>,
+    /// The first block behind all slots of each band and those below.
+    highest: Vec<Pba>,
     /// A track near each group of slots.
     nearby: Vec<u32>,
     /// Slots that are never free: a part of theirs lies elsewhere. In order.
     broken: Vec<Slot>,
+}
+
+/// How many tracks and slots a drive has at most: known without finding them, so before memory is taken for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Tracks, those without a slot counted.
+    pub tracks: u64,
+    /// Slots, if no sector is spare or defective.
+    pub slots: u64,
+    /// Slots of the track that has most.
+    pub on_track: u64,
+}
+
+impl Room {
+    /// About how many bytes [`Tracks`] take while they are found.
+    pub fn tracks_bytes(&self) -> u64 {
+        // The list that is under way is copied when it grows.
+        let of_track = size_of::<Span>() + 2 * size_of::<Track>();
+        self.tracks.saturating_mul(of_track as u64)
+    }
+
+    /// About how many bytes a [`FreeMap`] takes.
+    pub fn map_bytes(&self) -> u64 {
+        let bits = self.on_track.div_ceil(64).saturating_mul(8);
+        self.tracks.saturating_mul(bits.saturating_add(2))
+    }
 }
 
 /// Why a drive has no slots.
@@ -98,6 +126,7 @@ impl Tracks {
             words: 1,
             slots: 0,
             lowest: Vec::new(),
+            highest: Vec::new(),
             nearby: Vec::new(),
             broken: Vec::new(),
         };
@@ -109,6 +138,7 @@ impl Tracks {
         }
         assert_eq!(found.tracks.len() % surfaces as usize, 0, "whole bands");
         found.lowest = found.lowest_blocks();
+        found.highest = found.highest_blocks();
         found.nearby = found.tracks_nearby();
         Ok(found)
     }
@@ -151,6 +181,28 @@ impl Tracks {
         lowest
     }
 
+    fn highest_blocks(&self) -> Vec<Pba> {
+        let mut below = Pba(0);
+        let bands = self.tracks.chunks(self.surfaces as usize);
+        let highest = bands.map(|band| {
+            let with_slots = band.iter().filter(|track| track.slots > 0);
+            below = with_slots
+                .map(|track| track.first + self.begin(track.slots.into()))
+                .fold(below, Pba::max);
+            below
+        });
+        highest.collect()
+    }
+
+    /// The least distance in blocks from `at` to the begin of any slot in this band or above, or below.
+    pub fn blocks_to(&self, at: Pba, band: u32, upward: bool) -> Blocks {
+        let band = band as usize;
+        match upward {
+            true => Blocks(self.lowest[band].0.saturating_sub(at.0)),
+            false => Blocks(at.0.saturating_sub(self.highest[band].0)),
+        }
+    }
+
     /// The band in which a block lies, by number.
     pub fn band_at(&self, at: Pba) -> u32 {
         let above = self.lowest.partition_point(|lowest| *lowest <= at);
@@ -173,6 +225,7 @@ impl Tracks {
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.tracks)
             + size_of_val(&*self.lowest)
+            + size_of_val(&*self.highest)
             + size_of_val(&*self.nearby)
             + size_of_val(&*self.broken)
     }
@@ -381,6 +434,19 @@ impl FreeMap {
             Some(index as u32 * 64 + word.trailing_zeros())
         };
         behind(from).or_else(|| behind(0))
+    }
+
+    /// The last free slot of a track before this number.
+    pub fn last_before(&self, track: usize, number: u32) -> Option<u32> {
+        let words = self.tracks.words;
+        let bits = &self.bits[track * words..][..words];
+        let (last, rest) = ((number / 64) as usize, number % 64);
+        let masked = bits.get(last).map_or(0, |word| word & !(u64::MAX << rest));
+        let below = bits[..last.min(words)].iter().copied().rev();
+        let indices = (0..=last.min(words)).rev();
+        let mut found = indices.zip(std::iter::once(masked).chain(below));
+        let (index, word) = found.find(|(_, word)| *word != 0)?;
+        Some(index as u32 * 64 + 63 - word.leading_zeros())
     }
 
     /// All free slots, in order.

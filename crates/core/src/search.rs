@@ -218,6 +218,36 @@ pub fn by_track<O: Oracle + ?Sized>(
     best.found
 }
 
+/// The same by block, for oracles to whom a place costs its distance in blocks from `from`, a nanosecond a block.
+///
+/// Bands are visited outward from there, as far as their blocks could be nearer than the best. Of a track, only the free
+/// slots on both sides matter. Cost: two prices for each track with a free slot in the bands within reach.
+pub fn by_block<O: Oracle + ?Sized>(
+    oracle: &O,
+    search: &Search,
+    free: &FreeMap,
+    from: Pba,
+) -> Option<Landing> {
+    let tracks = free.tracks();
+    let mut best = Nearest::new(oracle, search, free);
+    let last = tracks.bands() - 1;
+    let (low, high) = (search.low, search.high.min(last));
+    let here = tracks.band_at(from);
+    for band in here.max(low)..=high {
+        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, band, true).0)) {
+            break;
+        }
+        best.consider_by_block(band, from);
+    }
+    for band in (low..here.min(high.saturating_add(1))).rev() {
+        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, band, false).0)) {
+            break;
+        }
+        best.consider_by_block(band, from);
+    }
+    best.found
+}
+
 /// The least way on from bands at some distance or beyond, and when it must be done.
 type Onward<'a> = Option<(&'a dyn Fn(u32) -> Duration, Instant)>;
 
@@ -339,6 +369,29 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
             }
         }
         self.consider(track, std::iter::once(next).chain(late.filter(is_free)));
+    }
+
+    /// Considers of each track of a band the free slots that are nearest to a block on both sides.
+    fn consider_by_block(&mut self, band: u32, from: Pba) {
+        let (free, tracks) = (self.free, self.free.tracks());
+        if free.in_band(band) == 0 {
+            return;
+        }
+        for surface in 0..tracks.surfaces() {
+            let number = tracks.number(band, surface);
+            if free.on_track(number) == 0 {
+                continue;
+            }
+            let on = tracks.track(number);
+            let behind = from.0.saturating_sub(on.first.0);
+            let middle = behind.div_ceil(tracks.slot_blocks().0);
+            let middle = middle.min(u64::from(on.slots)) as u32;
+            let above = free
+                .next_on_track(number, middle)
+                .filter(|slot| *slot >= middle);
+            let below = free.last_before(number, middle);
+            self.consider(number, above.into_iter().chain(below));
+        }
     }
 
     /// Considers the first to come of these slots of a track.

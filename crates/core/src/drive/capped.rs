@@ -20,9 +20,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::flat::{self, FlatOracle};
-use super::{Kind, file};
+use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::freemap::{Tracks, Uncountable};
+use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::Op;
@@ -173,10 +173,7 @@ struct CappedBlueprint {
 
 impl CappedBlueprint {
     fn read(table: &toml::Table, knobs: &Knobs) -> Result<CappedBlueprint, ConfigError> {
-        file::check_keys::<CappedParameters>("", table)?;
-        file::read_inner::<LimitParameters>("iops", table)?;
-        file::read_inner::<LimitParameters>("mib", table)?;
-        let parameters: CappedParameters = file::read_table("", table)?;
+        let parameters: CappedParameters = file::read(table)?;
         let whole = |key: &str, value: u64, max: u64| {
             if (1..=max).contains(&value) {
                 return Ok(value);
@@ -193,7 +190,7 @@ impl CappedBlueprint {
             capacity: Blocks(whole(
                 "capacity_blocks",
                 parameters.capacity_blocks,
-                1 << 50,
+                CAPACITY_MAX,
             )?),
             latency: Duration::from_ms_f64(ms),
             io_bytes_max: whole("io_kib_max", parameters.io_kib_max, 1 << 30)? << 10,
@@ -231,6 +228,10 @@ impl Blueprint for CappedBlueprint {
 
     fn revolution(&self) -> Option<Duration> {
         None
+    }
+
+    fn room(&self, slot: Blocks) -> Room {
+        flat::room(self.capacity, slot)
     }
 
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {

@@ -23,9 +23,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::flat::{self, FlatOracle};
-use super::{Kind, file};
+use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::freemap::{Tracks, Uncountable};
+use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::Op;
@@ -101,23 +101,15 @@ impl EmpiricalParameters {
     /// # Errors
     /// The first thing wrong: the key, the value, what is allowed.
     pub fn read(table: &toml::Table) -> Result<EmpiricalParameters, ConfigError> {
-        file::check_keys::<EmpiricalParameters>("", table)?;
-        if let Some(toml::Value::Array(bins)) = table.get("bins") {
-            for (index, bin) in bins.iter().enumerate() {
-                if let toml::Value::Table(bin) = bin {
-                    file::read_table::<Bin>(&format!("bins[{index}]"), bin)?;
-                }
-            }
-        }
-        let parameters: EmpiricalParameters = file::read_table("", table)?;
+        let parameters: EmpiricalParameters = file::read(table)?;
         parameters.check()?;
         Ok(parameters)
     }
 
     fn check(&self) -> Result<(), ConfigError> {
         let blocks = self.capacity_blocks;
-        if !(1..=1 << 50).contains(&blocks) {
-            let allowed = format!("1 to {}", 1_u64 << 50);
+        if !(1..=CAPACITY_MAX).contains(&blocks) {
+            let allowed = format!("1 to {CAPACITY_MAX}");
             return Err(ConfigError::value(
                 "capacity_blocks",
                 &blocks.to_string(),
@@ -318,6 +310,10 @@ impl Blueprint for EmpiricalBlueprint {
 
     fn revolution(&self) -> Option<Duration> {
         None
+    }
+
+    fn room(&self, slot: Blocks) -> Room {
+        flat::room(self.capacity, slot)
     }
 
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {

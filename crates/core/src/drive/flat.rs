@@ -4,13 +4,22 @@
 //! free slots work over them. Their oracle gives every position the price 0 and foresees one service time for all. O(1).
 
 use crate::contract::Oracle;
-use crate::freemap::{Span, Tracks, Uncountable};
+use crate::freemap::{Room, Span, Tracks, Uncountable};
 use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
 use crate::request::{Op, Status};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Slots on what stands for a track.
 const TRACK_SLOTS: u64 = 64;
+
+/// How many slots a drive without mechanics has.
+pub(super) fn room(capacity: Blocks, slot: Blocks) -> Room {
+    Room {
+        tracks: capacity.0.div_ceil(slot.0 * TRACK_SLOTS),
+        slots: capacity.0 / slot.0,
+        on_track: TRACK_SLOTS,
+    }
+}
 
 /// Where slots of a drive without mechanics lie.
 ///

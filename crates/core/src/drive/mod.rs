@@ -34,6 +34,9 @@ pub type Reader = fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigE
 /// Every kind of drive.
 pub static KINDS: &[&Kind] = &[&null::KIND, &hdd::KIND, &empirical::KIND, &capped::KIND];
 
+/// Blocks of a drive at most: 8 PiB. The bytes of an array of 1,024 such drives still fit 64 bits.
+pub const CAPACITY_MAX: u64 = 1 << 44;
+
 /// A named drive that ships with nearslot.
 pub struct Entry {
     /// Name in configuration.
@@ -81,9 +84,9 @@ pub fn read(
     text: &str,
     knobs: &[(String, KnobValue)],
 ) -> Result<(Box<dyn Blueprint>, Knobs), ConfigError> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        ConfigError::value(&format!("drive {name}"), error.message(), "a TOML document")
-    })?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error: toml::de::Error| unreadable(name, text, &error))?;
     let kind = kind_of(name, &table)?;
     let knobs = Knobs::check(name, kind.knobs, knobs)?;
     let blueprint = (kind.read)(&table, &knobs).map_err(|mut error| {
@@ -91,6 +94,16 @@ pub fn read(
         error
     })?;
     Ok((blueprint, knobs))
+}
+
+/// A line of a drive's file that is no TOML.
+fn unreadable(name: &str, text: &str, error: &toml::de::Error) -> ConfigError {
+    let start = error.span().map_or(0, |span| span.start.min(text.len()));
+    let number = text[..start].matches('\n').count();
+    let line = text.lines().nth(number).unwrap_or_default().trim();
+    let key = format!("drive {name}: line {}", number + 1);
+    let allowed = format!("TOML, such as `rpm = 7200`; {}", error.message());
+    ConfigError::value(&key, line, &allowed)
 }
 
 /// The kind that a drive's file names.
@@ -101,11 +114,10 @@ pub fn kind_of(name: &str, table: &toml::Table) -> Result<&'static Kind, ConfigE
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let key = format!("drive {name}: kind");
     let Some(toml::Value::String(word)) = table.get("kind") else {
-        return Err(ConfigError::value(
-            &key,
-            "missing",
-            &format!("one of {}", names.join(", ")),
-        ));
+        let found = table.get("kind").map(toml::Value::to_string);
+        let allowed = format!("one of {}", names.join(", "));
+        let found = found.as_deref().unwrap_or("missing");
+        return Err(ConfigError::value(&key, found, &allowed));
     };
     let found = KINDS.iter().find(|kind| kind.name == word);
     found

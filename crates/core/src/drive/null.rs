@@ -4,10 +4,10 @@
 
 use serde::Deserialize;
 
-use super::Kind;
 use super::flat::{self, FlatOracle};
+use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::freemap::{Tracks, Uncountable};
+use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::registry::ConfigError;
 use crate::units::{Angle, Blocks, Duration, Instant};
@@ -31,15 +31,15 @@ struct NullBlueprint {
 
 impl NullBlueprint {
     fn read(table: &toml::Table) -> Result<NullBlueprint, ConfigError> {
-        let parameters: Parameters = table.clone().try_into().map_err(|e: toml::de::Error| {
-            ConfigError::value(
-                "parameters",
-                e.message(),
-                "kind, capacity_blocks, service_us",
-            )
-        })?;
-        if parameters.capacity_blocks == 0 {
-            return Err(ConfigError::value("capacity_blocks", "0", "at least 1"));
+        let parameters: Parameters = file::read(table)?;
+        let capacity = parameters.capacity_blocks;
+        if !(1..=CAPACITY_MAX).contains(&capacity) {
+            let allowed = format!("a whole number from 1 to {CAPACITY_MAX}");
+            return Err(ConfigError::value(
+                "capacity_blocks",
+                &capacity.to_string(),
+                &allowed,
+            ));
         }
         let us = parameters.service_us;
         if !(0.001..=1e9).contains(&us) {
@@ -79,6 +79,10 @@ impl Blueprint for NullBlueprint {
 
     fn revolution(&self) -> Option<Duration> {
         None
+    }
+
+    fn room(&self, slot: Blocks) -> Room {
+        flat::room(self.capacity, slot)
     }
 
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {

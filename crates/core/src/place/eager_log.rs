@@ -84,10 +84,17 @@ pub(super) fn settings(geometry: &Geometry, knobs: &Knobs) -> Result<Settings, C
 ///
 /// # Errors
 /// There is no room.
-pub(super) fn reserve(free: &mut FreeMap, bands: u32, len: Blocks) -> Result<Region, ConfigError> {
+pub(super) fn reserve(
+    free: &mut FreeMap,
+    bands: u32,
+    len: Blocks,
+    capacity: Blocks,
+) -> Result<Region, ConfigError> {
     let tracks = free.tracks();
     let first = first_block(tracks, bands / 2);
-    let behind = Pba(first.0 + len.0);
+    let behind = Pba(first.0.saturating_add(len.0));
+    // Where all bands are in use, or no unused one has a slot, the drive ends behind them.
+    let end = first_block(tracks, bands).min(Pba(capacity.0));
     let slot_blocks = tracks.slot_blocks().0;
     let inside = |slot: &Slot| {
         let at = tracks.at(*slot);
@@ -95,7 +102,7 @@ pub(super) fn reserve(free: &mut FreeMap, bands: u32, len: Blocks) -> Result<Reg
     };
     let taken: Vec<Slot> = free.iter().filter(inside).collect();
     let whole = taken.len() as u64 * slot_blocks >= len.0 / 2;
-    if behind > first_block(tracks, bands) || !whole {
+    if behind > end || !whole {
         let kib = (len.bytes().div_ceil(1024)).to_string();
         let allowed = "what half of the cylinders in use have room for";
         return Err(ConfigError::value("KiB of the map's log", &kib, allowed));

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::eager_state::{drives_of, tracks, used_bands};
+use super::eager_state::{Footprint, drives_of, tracks, used_bands};
 use super::fixed_copies::{FixedCopies, Layout};
 use super::mirror::GRANULE;
 use super::striping::{Striping, UNIT, numbered, unit_in_granules};
@@ -34,7 +34,12 @@ impl SrArray {
     fn new(knobs: &Knobs, env: &Env<'_>) -> Result<SrArray, ConfigError> {
         let (ds, dr) = (knobs.number("ds"), knobs.integer("dr") as u32);
         let disks = drives_of(&[("ds", ds), ("dr", dr.into())])?;
-        let tracks = tracks(GRANULE, env)?;
+        // All drives have their blocks at the same places.
+        let footprint = Footprint {
+            drives: 1,
+            dilution: 1.0,
+        };
+        let tracks = tracks(GRANULE, footprint, None, env)?;
         let stripe_kib = knobs.integer("stripe_kib");
         unit_in_granules(stripe_kib, GRANULE.bytes() / 1024)?;
         let striping = Striping::new(disks.into(), stripe_kib);

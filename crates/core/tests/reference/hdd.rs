@@ -2,6 +2,7 @@
 //! as floating point, slips by walking through them. Random drives of every layout, random accesses.
 
 use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
+use nearslot_core::drive::hdd::seek::drawn_on;
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
 use nearslot_core::io::Head;
@@ -234,13 +235,14 @@ fn random_drive(rng: &mut Rng) -> Parameters {
         time += rng.unit() * 0.7 - 0.1;
         (distance, time)
     };
-    let seek_ms = (0..5).map(&mut point).collect();
+    let cylinders = next + 3;
+    let seek_ms = drawn_on((0..5).map(&mut point).collect(), cylinders);
     Parameters {
         kind: "hdd".to_owned(),
         description: None,
         rpm: 3_000.0 + (rng.unit() * 12_000.0).floor(),
         heads,
-        cylinders: next + 3,
+        cylinders,
         head_switch_ms: rng.unit() * 1.5,
         write_settle_ms: rng.unit() * 0.6 - 0.2,
         head_order: orders[rng.below(3) as usize],
@@ -252,6 +254,7 @@ fn random_drive(rng: &mut Rng) -> Parameters {
         bus: None,
         overheads: None,
         seek_ms,
+        seek_measured: true,
         zones,
         calibration: None,
     }
@@ -264,8 +267,8 @@ fn random_zone(rng: &mut Rng, first: u32, heads: u32, sparing: Sparing) -> Zone 
     let mut zone = Zone {
         cylinders: (first, first + cylinders as u32 - 1),
         sectors_per_track: sectors as u32,
-        track_skew_sectors: rng.below(2 * sectors) as i64 - 1,
-        cylinder_skew_sectors: rng.below(2 * sectors) as i64,
+        track_skew_sectors: (rng.below(2 * sectors) % sectors) as i64 - 1,
+        cylinder_skew_sectors: (rng.below(2 * sectors) % sectors) as i64,
         first_block_offset_sectors: rng.below(sectors) as i64,
         reserved_sectors_at_front: rng.below(sectors),
         spares: 0,

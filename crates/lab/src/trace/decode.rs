@@ -1,7 +1,7 @@
 //! What a trace format is to the rest: a probe and a decoder of bytes.
 //!
 //! A decoder is a pure push parser: it gets bytes, appends records, and says how many bytes it has used up.
-//! Who brings the bytes (a mapped file, a decompressor, standard input) is not its business, so every decoder
+//! Who brings the bytes (a plain file, a decompressor, standard input) is not its business, so every decoder
 //! can be fuzzed and timed on a slice. Only a format whose index stands at its end (Parquet) is read from a file
 //! instead.
 

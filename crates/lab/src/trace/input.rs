@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::TraceError;
-use super::mapped::Mapped;
+use super::plain::Plain;
 
 /// Containers inside containers that are looked through.
 const NESTING_MAX: usize = 4;
@@ -21,15 +21,19 @@ const STREAM_BYTES: usize = 256 << 10;
 
 /// Bytes in order, of which a reader looks at some and says how many it has used.
 pub(crate) enum Bytes {
-    Mapped(Mapped),
-    Stream(Stream),
+    Plain(Buffered<Plain>),
+    Stream(Buffered<Box<dyn Read + Send>>),
 }
 
 impl Bytes {
+    fn stream(from: Box<dyn Read + Send>) -> Bytes {
+        Bytes::Stream(Buffered::new(from))
+    }
+
     /// The next bytes: `wanted`, or all there are; and whether none follow them.
     pub(crate) fn look(&mut self, wanted: usize) -> io::Result<(&[u8], bool)> {
         match self {
-            Bytes::Mapped(mapped) => mapped.look(wanted),
+            Bytes::Plain(file) => file.look(wanted),
             Bytes::Stream(stream) => stream.look(wanted),
         }
     }
@@ -37,7 +41,7 @@ impl Bytes {
     /// Passes over bytes looked at.
     pub(crate) fn consume(&mut self, used: usize) {
         match self {
-            Bytes::Mapped(mapped) => mapped.consume(used),
+            Bytes::Plain(file) => file.consume(used),
             Bytes::Stream(stream) => stream.consume(used),
         }
     }
@@ -45,7 +49,7 @@ impl Bytes {
     /// All bytes there are from the start, where that is known beforehand.
     pub(crate) fn size(&self) -> Option<u64> {
         match self {
-            Bytes::Mapped(mapped) => Some(mapped.len()),
+            Bytes::Plain(file) => Some(file.from.len()),
             Bytes::Stream(stream) => stream.ended_at(),
         }
     }
@@ -61,9 +65,9 @@ impl Read for Bytes {
     }
 }
 
-/// A stream with a buffer that grows to what a reader wants to see at once.
-pub(crate) struct Stream {
-    from: Box<dyn Read + Send>,
+/// A source of bytes with a buffer that grows to what a reader wants to see at once.
+pub(crate) struct Buffered<R> {
+    pub(crate) from: R,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -71,9 +75,9 @@ pub(crate) struct Stream {
     ended: bool,
 }
 
-impl Stream {
-    pub(crate) fn new(from: Box<dyn Read + Send>) -> Stream {
-        Stream {
+impl<R: Read> Buffered<R> {
+    fn new(from: R) -> Buffered<R> {
+        Buffered {
             from,
             buffer: Vec::new(),
             start: 0,
@@ -134,13 +138,13 @@ pub(crate) struct Input {
     pub(crate) containers: Vec<&'static str>,
 }
 
-/// Opens a file, or standard input for `-`, and looks through its containers; `share` says how many are open together.
+/// Opens a file, or standard input for `-`, and looks through its containers.
 ///
 /// # Errors
 /// It cannot be opened or read, or is something to be unpacked or converted first.
-pub(crate) fn open(path: &Path, share: usize) -> Result<Input, TraceError> {
+pub(crate) fn open(path: &Path) -> Result<Input, TraceError> {
     let name = display(path);
-    let bytes = open_plain(path, share).map_err(|source| TraceError::Io {
+    let bytes = open_plain(path).map_err(|source| TraceError::Io {
         path: name.clone(),
         source,
     })?;
@@ -156,9 +160,9 @@ pub(crate) fn display(path: &Path) -> String {
     }
 }
 
-fn open_plain(path: &Path, share: usize) -> io::Result<Bytes> {
+fn open_plain(path: &Path) -> io::Result<Bytes> {
     if path == Path::new("-") {
-        return Ok(Bytes::Stream(Stream::new(Box::new(io::stdin()))));
+        return Ok(Bytes::stream(Box::new(io::stdin())));
     }
     let file = File::open(path)?;
     let kind = file.metadata()?;
@@ -167,10 +171,10 @@ fn open_plain(path: &Path, share: usize) -> io::Result<Bytes> {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, what));
     }
     if kind.is_file() && kind.len() > 0 {
-        Ok(Bytes::Mapped(Mapped::new(file, share)?))
+        Ok(Bytes::Plain(Buffered::new(Plain::new(file)?)))
     } else {
-        // Pipes and devices cannot be mapped, and files of /proc claim to be empty.
-        Ok(Bytes::Stream(Stream::new(Box::new(file))))
+        // Pipes and devices have no length, and files of /proc claim to be empty.
+        Ok(Bytes::stream(Box::new(file)))
     }
 }
 
@@ -192,13 +196,13 @@ fn unwrap(mut bytes: Bytes, name: &str) -> Result<Input, TraceError> {
             let what = format!("compressed more than {NESTING_MAX} times; unpack it first");
             return Err(TraceError::unfit(what).in_file(name));
         }
-        bytes = Bytes::Stream(Stream::new(match container {
+        bytes = Bytes::stream(match container {
             "gzip" => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
             _ => Box::new(
                 zstd::stream::read::Decoder::new(bytes)
                     .map_err(|source| damaged(source, name, &containers))?,
             ),
-        }));
+        });
         containers.push(container);
     }
 }
@@ -311,7 +315,7 @@ mod tests {
     use super::*;
 
     fn stream(bytes: Vec<u8>) -> Bytes {
-        Bytes::Stream(Stream::new(Box::new(io::Cursor::new(bytes))))
+        Bytes::stream(Box::new(io::Cursor::new(bytes)))
     }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {

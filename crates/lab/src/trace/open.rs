@@ -117,7 +117,7 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
     for item in &items {
         match item {
             Item::One(path) => {
-                let input = input::open(path, items.len())?;
+                let input = input::open(path)?;
                 sources.push(Source::new(input, device_name(path, paths), &setup)?);
                 files.push(input::display(path));
             }

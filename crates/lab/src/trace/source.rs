@@ -96,10 +96,9 @@ impl Source {
         files: &[PathBuf],
         setup: &Setup<'_>,
     ) -> Result<Source, TraceError> {
-        let share = setup.count * files.len();
         let mut inputs = Vec::new();
         for file in files {
-            let mut input = input::open(file, share)?;
+            let mut input = input::open(file)?;
             let head = input
                 .bytes
                 .look(4)
@@ -302,8 +301,9 @@ fn whole_file(
     name: &str,
     containers: &[&'static str],
 ) -> Result<File, TraceError> {
-    if let Bytes::Mapped(mapped) = bytes {
-        return Ok(mapped.into_file());
+    if let Bytes::Plain(file) = bytes {
+        let whole = file.from.into_file();
+        return whole.map_err(|source| input::damaged(source, name, containers));
     }
     let copy = |bytes: &mut Bytes| -> std::io::Result<File> {
         let mut file = tempfile::tempfile()?;

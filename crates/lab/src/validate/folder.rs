@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
+use nearslot_core::drive::hdd::seek::drawn_on;
 use nearslot_core::registry::ConfigError;
 
 use super::ValidateError;
@@ -136,12 +137,13 @@ impl Drive {
         let used = zones
             .last()
             .map_or(0, |zone| zone.cylinders.1.saturating_add(1));
+        let cylinders = used.max(self.number("cylinders")?);
         Ok(Parameters {
             kind: "hdd".to_owned(),
             description: Some(self.text("model")?.to_owned()),
             rpm: self.number("rpm")?,
             heads: self.number("heads")?,
-            cylinders: used.max(self.number("cylinders")?),
+            cylinders,
             head_switch_ms: self.number("head_switch_ms")?,
             write_settle_ms: self.number("write_settle_ms")?,
             head_order,
@@ -152,7 +154,9 @@ impl Drive {
             start_cylinder: self.number("start_cylinder")?,
             start_head: self.number("start_head")?,
             start_angle_turns: self.number("start_angle_rev")?,
-            seek_ms,
+            // What was measured may have dents, and end before the last cylinder.
+            seek_ms: drawn_on(seek_ms, cylinders),
+            seek_measured: true,
             zones,
             calibration: None,
         })

@@ -35,6 +35,8 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug)]
 struct ZoneTracks {
     first_cylinder: u32,
+    /// How many there are.
+    tracks: u64,
     sectors: Divisor,
     /// Flips the heads of a cylinder if odd: added to its number in the zone.
     flip_base: u32,
@@ -56,7 +58,7 @@ pub struct Spot {
     pub place: Place,
     /// Zone, counted from 0.
     pub zone: u32,
-    /// ZoneTracks, counted within the zone.
+    /// Track, counted within the zone.
     pub track: u64,
     /// Sector on the track, spare and defective ones counted.
     pub sector: u32,
@@ -156,6 +158,11 @@ impl Layout {
     /// Recording surfaces.
     pub fn heads(&self) -> u32 {
         self.heads.by as u32
+    }
+
+    /// Tracks of each zone, and sectors of one.
+    pub(super) fn tracks_of_zones(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.zones.iter().map(|zone| (zone.tracks, zone.sectors.by))
     }
 
     /// Where a block lies.
@@ -292,6 +299,7 @@ impl ZoneTracks {
         };
         ZoneTracks {
             first_cylinder: zone.cylinders.0,
+            tracks: zone.cylinder_count() * u64::from(drive.heads),
             sectors: Divisor::new(zone.sectors_per_track.into()),
             flip_base,
             flip_mask,

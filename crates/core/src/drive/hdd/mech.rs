@@ -75,14 +75,10 @@ impl Mechanics {
     pub fn new(drive: &Parameters) -> Result<Mechanics, ConfigError> {
         let start = libm::round(drive.start_angle_turns * 4_294_967_296.0) as u64 as u32;
         let spindle = Spindle::new(drive.rpm, Angle(start));
-        let curve = SeekCurve::new(&drive.seek_ms, drive.cylinders).map_err(|(distance, ms)| {
-            let key = format!("seek_ms at distance {distance}");
-            ConfigError::value(&key, &format!("{ms} ms"), "0 to 4000 ms")
-        })?;
         let mechanics = Mechanics {
             layout: Arc::new(Layout::new(drive, &spindle)?),
             spindle,
-            curve,
+            curve: SeekCurve::new(&drive.seek_ms, drive.cylinders),
             head_switch: Duration::from_ms_f64(drive.head_switch_ms),
             write_settle_ns: libm::round(drive.write_settle_ms * 1e6) as i64,
             start: Head {
@@ -105,11 +101,11 @@ impl Mechanics {
 
     /// Refuses a negative settle that would end a move before it began.
     fn check_settle(&self, settle_ms: f64) -> Result<(), ConfigError> {
-        let nearest = (self.cylinders > 1).then(|| self.curve.reach(1));
         let switch = (self.layout.heads() > 1).then_some(self.head_switch);
-        let moves = [nearest, switch].into_iter().flatten();
-        // A move that takes no time needs no settle.
-        let Some(shortest) = moves.filter(|least| *least > Duration::ZERO).min() else {
+        // A move that takes no time needs no settle. Every distance counts: the nearest may take none.
+        let switch = switch.filter(|switch| *switch > Duration::ZERO);
+        let moves = [self.curve.shortest(), switch].into_iter().flatten();
+        let Some(shortest) = moves.min() else {
             return Ok(());
         };
         if shortest

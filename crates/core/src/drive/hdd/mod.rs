@@ -22,7 +22,7 @@ use self::complete::{CompleteDrive, CompleteOracle};
 use self::firmware::Firmware;
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
-use crate::freemap::{FreeMap, Tracks, Uncountable};
+use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::io::{Arrival, Command, Cost, DriveDone, Foresight, Head, Place};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::{Op, Status};
@@ -161,6 +161,10 @@ impl Blueprint for HddBlueprint {
 
     fn revolution(&self) -> Option<Duration> {
         Some(self.mechanics.spindle().revolution())
+    }
+
+    fn room(&self, slot: Blocks) -> Room {
+        slots::room(&self.mechanics, slot)
     }
 
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::firmware::{BufferParameters, BusParameters, Firmware, OverheadParameters};
-use crate::drive::file;
+use crate::drive::{CAPACITY_MAX, file};
 use crate::registry::ConfigError;
 
 /// A disk drive with its layout and mechanics.
@@ -43,8 +43,11 @@ pub struct Parameters {
     /// The angle under the heads at time 0, in turns.
     #[serde(default)]
     pub start_angle_turns: f64,
-    /// Seek time in milliseconds by distance in cylinders; straight lines in between, the last one goes on.
+    /// Seek time in milliseconds by distance in cylinders, up to the last cylinder; straight lines in between.
     pub seek_ms: Vec<(u32, f64)>,
+    /// The seek times were measured, so one may lie below that of a shorter distance.
+    #[serde(default)]
+    pub seek_measured: bool,
     /// The on-board buffer; without it only arm and platters are modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferParameters>,
@@ -126,24 +129,43 @@ pub enum Sparing {
     },
 }
 
+/// The keys of `sparing` with their types, whichever of them go together.
+#[derive(Deserialize)]
+struct SparingAlone {
+    #[serde(rename = "sparing")]
+    _sparing: SparingKeys,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SparingKeys {
+    #[serde(rename = "at")]
+    _at: SparingWord,
+    #[serde(rename = "cylinders")]
+    _cylinders: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SparingWord {
+    None,
+    ZoneEnd,
+    ZoneEndTracks,
+    CylinderRanges,
+}
+
 impl Parameters {
     /// Reads and checks a drive's file.
     ///
     /// # Errors
     /// The first thing wrong: the key, the value, what is allowed.
     pub fn read(table: &toml::Table) -> Result<Parameters, ConfigError> {
-        file::check_keys::<Parameters>("", table)?;
-        if let Some(toml::Value::Array(zones)) = table.get("zones") {
-            for (index, zone) in zones.iter().enumerate() {
-                if let toml::Value::Table(zone) = zone {
-                    file::read_table::<Zone>(&format!("zones[{index}]"), zone)?;
-                }
-            }
+        // A choice that is a table loses the keys of its values on its way: they are looked at first.
+        if let Some(sparing @ toml::Value::Table(_)) = table.get("sparing") {
+            let alone = toml::Table::from_iter([("sparing".to_owned(), sparing.clone())]);
+            file::read::<SparingAlone>(&alone)?;
         }
-        file::read_inner::<BufferParameters>("buffer", table)?;
-        file::read_inner::<BusParameters>("bus", table)?;
-        file::read_inner::<OverheadParameters>("overheads", table)?;
-        let parameters: Parameters = file::read_table("", table)?;
+        let parameters: Parameters = file::read(table)?;
         parameters.check()?;
         Ok(parameters)
     }
@@ -209,23 +231,46 @@ impl Parameters {
             };
             zone.check(self.heads, self.sparing).map_err(named)?;
         }
-        Ok(())
+        let sectors = self.zones.iter().map(|zone| zone.sectors(self.heads));
+        in_range("sectors of all zones", sectors.sum(), 1, CAPACITY_MAX)
     }
 
     fn check_seek(&self) -> Result<(), ConfigError> {
-        if self.seek_ms.len() < 2 && self.cylinders > 1 {
+        let farthest = self.cylinders - 1;
+        let least = farthest.min(2) as usize;
+        if self.seek_ms.len() < least {
             let text = format!("{} points", self.seek_ms.len());
-            return Err(ConfigError::value("seek_ms", &text, "at least two points"));
+            let allowed = format!("at least {least}");
+            return Err(ConfigError::value("seek_ms", &text, &allowed));
         }
-        let mut before = 0;
+        let mut before = (0, 0.0);
         for (index, &(distance, ms)) in self.seek_ms.iter().enumerate() {
-            if distance <= before {
-                let allowed = format!("distances that rise, so above {before} here");
+            if distance <= before.0 {
+                let allowed = format!("distances that rise, so above {} here", before.0);
                 let key = format!("seek_ms[{index}] distance");
                 return Err(ConfigError::value(&key, &distance.to_string(), &allowed));
             }
-            in_range(&format!("seek_ms[{index}] time"), ms, 0.0, 4e3)?;
-            before = distance;
+            let key = format!("seek_ms[{index}] time");
+            in_range(&key, ms, 0.0, 4e3)?;
+            if ms < before.1 && !self.seek_measured {
+                let allowed = format!(
+                    "times that do not fall, so {} or more here; with seek_measured = true they may",
+                    before.1
+                );
+                return Err(ConfigError::value(&key, &ms.to_string(), &allowed));
+            }
+            before = (distance, ms);
+        }
+        if before.0 < farthest {
+            let allowed = format!(
+                "a last distance of {farthest} or more, from the first of {} cylinders to the last",
+                self.cylinders
+            );
+            return Err(ConfigError::value(
+                "seek_ms, its last distance",
+                &before.0.to_string(),
+                &allowed,
+            ));
         }
         Ok(())
     }
@@ -294,21 +339,17 @@ impl Zone {
     fn check(&self, heads: u32, sparing: Sparing) -> Result<(), ConfigError> {
         let sectors = u64::from(self.sectors_per_track);
         in_range("sectors_per_track", sectors, 1, 65_535)?;
-        let skew_max = 1 << 40;
-        in_range(
-            "track_skew_sectors",
-            self.track_skew_sectors,
-            -skew_max,
-            skew_max,
-        )?;
+        // A skew is a part of a turn.
+        let most = i64::from(self.sectors_per_track) - 1;
+        in_range("track_skew_sectors", self.track_skew_sectors, -most, most)?;
         in_range(
             "cylinder_skew_sectors",
             self.cylinder_skew_sectors,
-            -skew_max,
-            skew_max,
+            -most,
+            most,
         )?;
-        let offset = self.first_block_offset_sectors;
-        in_range("first_block_offset_sectors", offset, -skew_max, skew_max)?;
+        let (offset, most) = (self.first_block_offset_sectors, 1 << 40);
+        in_range("first_block_offset_sectors", offset, -most, most)?;
         self.check_spares(heads, sparing)?;
         let last = match sparing {
             Sparing::ZoneEndTracks => self.sectors(heads) / sectors - 1,

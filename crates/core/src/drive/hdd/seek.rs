@@ -1,7 +1,8 @@
 //! How long the arm moves: a measured curve, spread into one number per distance.
 //!
-//! Source: the `extracted` seek curves of DiskSim 4.0: straight lines between measured points, the last line
-//! drawn on beyond the last point. A table costs 4 bytes a cylinder and makes a look-up one load.
+//! Source: the `extracted` seek curves of DiskSim 4.0: straight lines between measured points. A drive's file has a curve up
+//! to its last cylinder; where a measured one ends before that, [`drawn_on`] does as DiskSim does. A table costs 4 bytes a
+//! cylinder and makes a look-up one load.
 
 use crate::units::Duration;
 
@@ -17,31 +18,28 @@ pub struct SeekCurve {
 impl SeekCurve {
     /// Spreads points of (distance, milliseconds) over distances below `cylinders`.
     ///
-    /// The points are checked by the caller: distances from 1 and rising, at least two of them unless there is
-    /// nowhere to go.
-    ///
-    /// # Errors
-    /// The distance whose time is negative or above 4 seconds, with that time in milliseconds.
-    pub(super) fn new(points: &[(u32, f64)], cylinders: u32) -> Result<SeekCurve, (u32, f64)> {
+    /// The points are checked by the caller: distances from 1, rising, up to the last cylinder; times from 0 to 4 seconds.
+    pub(super) fn new(points: &[(u32, f64)], cylinders: u32) -> SeekCurve {
         let mut times_ns = vec![0];
         let mut next = 0;
         for distance in 1..cylinders {
-            while next + 1 < points.len() && points[next].0 < distance {
+            while points[next].0 < distance {
                 next += 1;
             }
-            let ms = interpolate(points, next, distance);
-            let ns = libm::round(ms * 1e6);
-            if !(0.0..=4e9).contains(&ns) {
-                return Err((distance, ms));
-            }
-            times_ns.push(ns as u32);
+            times_ns.push(libm::round(interpolate(points, next, distance) * 1e6) as u32);
         }
         let mut reach_ns = times_ns.clone();
         for distance in (1..reach_ns.len()).rev() {
             let beyond = reach_ns.get(distance + 1).copied().unwrap_or(u32::MAX);
             reach_ns[distance] = reach_ns[distance].min(beyond);
         }
-        Ok(SeekCurve { times_ns, reach_ns })
+        SeekCurve { times_ns, reach_ns }
+    }
+
+    /// The least time of a movement that takes any; `None` if none does.
+    pub(super) fn shortest(&self) -> Option<Duration> {
+        let moving = self.times_ns.iter().filter(|time| **time > 0);
+        moving.min().map(|time| Duration(u64::from(*time)))
     }
 
     /// Time to move over `distance` cylinders and come to rest for reading.
@@ -57,6 +55,18 @@ impl SeekCurve {
     }
 }
 
+/// The points of a curve with one more at the last of so many cylinders, on the last line drawn on, if they end before it.
+pub fn drawn_on(mut points: Vec<(u32, f64)>, cylinders: u32) -> Vec<(u32, f64)> {
+    let farthest = cylinders.saturating_sub(1);
+    if let Some((last, _)) = points.last()
+        && *last < farthest
+    {
+        let ms = interpolate(&points, points.len() - 1, farthest);
+        points.push((farthest, ms));
+    }
+    points
+}
+
 /// On the line that ends at point `next`; the first line begins at distance 0, time 0.
 fn interpolate(points: &[(u32, f64)], next: usize, distance: u32) -> f64 {
     let (right, right_ms) = points[next];
@@ -67,7 +77,7 @@ fn interpolate(points: &[(u32, f64)], next: usize, distance: u32) -> f64 {
         0 => (0, 0.0),
         _ => points[next - 1],
     };
-    let along = f64::from(distance - left) / f64::from(right - left);
+    let along = (f64::from(distance) - f64::from(left)) / (f64::from(right) - f64::from(left));
     left_ms + along * (right_ms - left_ms)
 }
 
@@ -81,30 +91,38 @@ mod tests {
 
     #[test]
     fn lines_between_points_and_the_last_one_drawn_on() {
-        let curve = SeekCurve::new(&[(1, 1.0), (3, 2.0), (5, 2.5)], 8).unwrap();
+        let points = drawn_on(vec![(1, 1.0), (3, 2.0), (5, 2.5)], 8);
+        assert_eq!(points[3], (7, 3.0));
+        let curve = SeekCurve::new(&points, 8);
         let expected = [
             0, 1_000_000, 1_500_000, 2_000_000, 2_250_000, 2_500_000, 2_750_000, 3_000_000,
         ];
         assert_eq!(ns(&curve), expected);
+        // A curve that reaches the last cylinder stays as it is.
+        assert_eq!(drawn_on(points.clone(), 6), points);
     }
 
     #[test]
     fn a_first_point_beyond_one_begins_at_rest() {
-        let curve = SeekCurve::new(&[(2, 1.0), (3, 2.0)], 4).unwrap();
+        let curve = SeekCurve::new(&[(2, 1.0), (3, 2.0)], 4);
         assert_eq!(ns(&curve), [0, 500_000, 1_000_000, 2_000_000]);
+        assert_eq!(curve.shortest(), Some(Duration(500_000)));
     }
 
     #[test]
     fn reach_never_falls_with_distance_and_never_exceeds_the_curve() {
-        let curve = SeekCurve::new(&[(1, 1.0), (2, 3.0), (3, 2.0), (4, 4.0)], 5).unwrap();
+        let curve = SeekCurve::new(&[(1, 1.0), (2, 3.0), (3, 2.0), (4, 4.0)], 5);
         let reach: Vec<u64> = (0..5).map(|d| curve.reach(d).0 / 1_000_000).collect();
         assert_eq!(reach, [0, 1, 2, 2, 4]);
     }
 
     #[test]
-    fn a_curve_that_falls_below_zero_names_the_distance() {
-        let (distance, ms) = SeekCurve::new(&[(1, 1.0), (2, 0.5)], 9).unwrap_err();
-        assert_eq!(distance, 4);
-        assert!((ms + 0.5).abs() < 1e-12);
+    fn the_shortest_movement_is_the_least_that_takes_time() {
+        // A measured curve may fall behind its first point; a movement that takes no time is none.
+        let falling = SeekCurve::new(&[(1, 2.0), (20, 1.0), (30, 5.0)], 31);
+        assert_eq!(falling.shortest(), Some(Duration::from_ms(1)));
+        let from_nothing = SeekCurve::new(&[(1, 0.0), (3, 1.0)], 4);
+        assert_eq!(from_nothing.shortest(), Some(Duration(500_000)));
+        assert_eq!(SeekCurve::new(&[(2, 0.0)], 3).shortest(), None);
     }
 }

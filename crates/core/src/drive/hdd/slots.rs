@@ -4,8 +4,23 @@
 //! sector is no place to write. Slipped sectors only move the slots behind them a little farther round.
 
 use super::mech::Mechanics;
-use crate::freemap::{Span, Tracks, Uncountable};
+use crate::freemap::{Room, Span, Tracks, Uncountable};
 use crate::units::{Angle, Blocks, Pba};
+
+/// How many tracks and slots there are, by the zones alone.
+pub(super) fn room(mechanics: &Mechanics, slot: Blocks) -> Room {
+    let layout = mechanics.layout();
+    let of_zone = |(tracks, sectors): (u64, u64)| (tracks * (sectors / slot.0), sectors / slot.0);
+    let zones = layout.tracks_of_zones().map(of_zone);
+    let (slots, on_track) = zones.fold((0, 0), |(slots, most), (of_zone, on_track)| {
+        (slots + of_zone, most.max(on_track))
+    });
+    Room {
+        tracks: u64::from(mechanics.cylinders()) * u64::from(layout.heads()),
+        slots,
+        on_track,
+    }
+}
 
 /// All tracks, by cylinder and head; those that hold spare sectors only have no slots.
 ///
@@ -21,7 +36,10 @@ pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Unco
         sectors: 0,
         contiguous: Blocks(0),
     };
-    let mut all = vec![nothing; (mechanics.cylinders() * heads) as usize];
+    let count = u64::from(mechanics.cylinders()) * u64::from(heads);
+    // A track is numbered by 32 bits, too.
+    let count = u32::try_from(count).map_err(|_| Uncountable::TooMany)?;
+    let mut all = vec![nothing; count as usize];
     let mut next = Pba(0);
     while next.0 < layout.capacity().0 {
         // A block that was remapped tells nothing of the track that it comes from: its home does.

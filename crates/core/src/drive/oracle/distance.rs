@@ -5,10 +5,11 @@
 //! enough in number to be walked and large enough to be few; O(1) per price.
 
 use crate::contract::Oracle;
-use crate::freemap::Tracks;
+use crate::freemap::{FreeMap, Tracks};
 use crate::io::{Command, Foresight, Head, Place};
 use crate::registry::{Env, Spec};
 use crate::request::Op;
+use crate::search::{self, Landing, Search};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Most bands that a drive is cut into.
@@ -24,11 +25,9 @@ struct Distance {
 
 impl Distance {
     fn new(capacity: Blocks) -> Distance {
+        // No drive has more than `CAPACITY_MAX` blocks, so the number of a block within its band fits 32 bits.
         let width = capacity.0.div_ceil(BANDS_MAX).max(1);
-        assert!(
-            width <= u64::from(u32::MAX),
-            "a drive of {capacity} blocks is too large to be cut into {BANDS_MAX} bands"
-        );
+        assert!(width <= u64::from(u32::MAX), "{capacity} blocks");
         Distance {
             width,
             bands: (capacity.0 / width + 1) as u32,
@@ -100,6 +99,10 @@ impl Oracle for Distance {
     fn position_after(&self, access: &Foresight, _op: Op, place: &Place) -> Duration {
         let from = self.block(access.head.band, access.head.surface);
         Duration(from.distance(self.block(place.band, place.surface)).0)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+        search::by_block(self, search, free, self.last)
     }
 
     fn started(&mut self, _now: Instant, command: &Command) {

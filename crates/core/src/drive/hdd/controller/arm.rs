@@ -102,6 +102,11 @@ impl Controller {
         if !has_arm && meets != Match::Collision {
             self.give_arm_to_host();
         }
+        // Read-ahead that was stopped for a command which then asked for no arm is over all the same.
+        if self.access.is_none() && matches!(self.owner, Owner::Itself(_)) {
+            self.leave_access();
+        }
+        self.write_oldest();
     }
 
     /// The command uses its segment.
@@ -185,6 +190,11 @@ impl Controller {
                 self.give_arm_to_host();
             }
         }
+        self.write_oldest();
+    }
+
+    /// A free arm writes what has been dirty longest.
+    pub(super) fn write_oldest(&mut self) {
         if self.owner == Owner::Nobody
             && let Some(index) = self.buffer.oldest_dirty()
         {
@@ -225,6 +235,14 @@ impl Controller {
         self.access = Some(access);
     }
 
+    /// Whether the command reads blocks that the medium does not have yet. What of them the buffer does not answer is
+    /// read when they are written: a segment is filled from the medium or emptied to it, never both.
+    fn reads_unwritten(&self) -> bool {
+        let job = self.job();
+        let unwritten = |index| self.buffer.at(index).unwritten();
+        job.op == Op::Read && job.segment.is_some_and(unwritten)
+    }
+
     /// Gives the free arm to the command, with a segment that it finds now if it had none.
     fn give_arm_to_host(&mut self) {
         if self.owner != Owner::Nobody {
@@ -238,6 +256,10 @@ impl Controller {
             self.take_segment();
         }
         self.prepare_segment();
+        if self.reads_unwritten() {
+            self.check_bus();
+            return;
+        }
         let job = self.job_mut();
         job.has_arm = true;
         let (op, index) = (job.op, job.segment.expect("just found"));

@@ -6,7 +6,7 @@
 use super::super::access::{Access, Stage};
 use super::super::buffer::State;
 use super::super::firmware::ReadAhead;
-use super::{Bus, Controller, Owner};
+use super::{Bus, Controller, Job, Owner};
 use crate::request::Op;
 use crate::units::{Duration, Instant};
 
@@ -101,15 +101,17 @@ impl Controller {
         }
     }
 
-    /// A write with extra disconnects does not begin before some of its data have come.
+    /// A write with extra disconnects does not begin before some of its data have come, as far as a segment holds them.
+    /// What the arm writes for an earlier command is all there.
     fn enough_to_write(&self, index: usize) -> bool {
-        let (Some(job), Some(_)) = (&self.job, &self.firmware.extra) else {
+        let own = |job: &&Job| job.op == Op::Write && job.segment == Some(index);
+        let (Some(job), Some(_)) = (self.job.as_ref().filter(own), &self.firmware.extra) else {
             return true;
         };
         let len = job.end - job.first;
         let segment = self.buffer.at(index);
         let needed = if len < 45 { len.min(10) } else { 15 };
-        segment.end - segment.first >= needed
+        segment.end - segment.first >= needed.min(self.firmware.buffer.segment_blocks)
     }
 
     /// In order: the passing sector has ended, and as many more as have no consequence elsewhere.
@@ -121,8 +123,9 @@ impl Controller {
             self.firmware.buffer.room_at_sector_start || op == Op::Write || self.usable(at);
         if !access.usable || !still_usable {
             self.count_burst();
-            self.progress();
-            if let Some(access) = &mut self.access {
+            // Where it ended, another access may have begun already.
+            if !self.progress() {
+                let access = self.access.as_mut().expect("it has not ended");
                 access.retry(&self.mechanics, at);
             }
             return;

@@ -302,6 +302,7 @@ impl Controller {
         let begin = self.now.max(self.stopped);
         self.head = to;
         self.now = begin + seek;
+        self.write_oldest();
         let cost = Cost {
             overhead: begin.since(start),
             seek,
