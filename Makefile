@@ -20,7 +20,7 @@ NEARSLOT := target/$(PROFILE:dev=debug)/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
 
-.PHONY: help demo build check test bench fmt lint unit web browser python fuzz docs clean
+.PHONY: help demo build check test soak bench fmt lint unit web browser python fuzz docs clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,13 @@ test: fmt lint peers ## Everything that CI runs
 
 examples: demo
 	test -s out/report.html
+
+# How many scenarios, and the seed of the first; another one every second when not given.
+COUNT ?= 1000
+SEED ?= $(shell date +%s)
+soak: rust ## Random scenarios in release with checks for overflow: COUNT (1000) from SEED (fresh) on
+	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
+		$(CARGO) test --workspace --locked --profile soak --test scenarios random -- --nocapture
 
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
 	$(CARGO) test --workspace --test fuzz_readers --locked -q

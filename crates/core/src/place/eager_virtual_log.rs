@@ -395,8 +395,11 @@ impl Keeper for VirtualKeeper {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::freemap::Span;
+    use crate::maplog::Spread;
     use crate::units::Angle;
 
     /// Tracks of so many blocks, by their first one.
@@ -436,5 +439,37 @@ mod tests {
             (257..769, 2_056, 4_096),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_slot_is_kept_for_each_sector_and_one_more() {
+        let geometry = Geometry {
+            volume: 1,
+            granules: 5_000,
+            copies: 1,
+            columns: 1,
+            unit: 1,
+            spread: Spread::ByCopy,
+            slots: 20_000,
+        };
+        let log = || {
+            let mut log = VirtualLog::new(&geometry, Blocks(8)).unwrap();
+            log.dirty_all();
+            log
+        };
+        let kept = slots(&geometry, Blocks(8)).unwrap();
+        assert!(log().sectors() > 1, "one sector tells little");
+        // When all sectors are on the platter, the next one needs a slot before the old one's is free.
+        assert_eq!(kept, u64::from(log().sectors()) + 1);
+        let left = |count: u64| {
+            let mut free = FreeMap::empty(Arc::new(tracks(&[(0, 4_096)])));
+            let taken: Vec<Slot> = free.iter().skip(count as usize).collect();
+            taken.iter().for_each(|slot| free.take(*slot));
+            VirtualKeeper::of(log(), &geometry, &mut free).map(|_| free.free())
+        };
+        assert_eq!(left(kept).unwrap(), 0);
+        assert_eq!(left(kept + 3).unwrap(), 3);
+        let refused = left(kept - 1).unwrap_err().to_string();
+        assert!(refused.contains("for the sectors of the map"), "{refused}");
     }
 }

@@ -6,6 +6,7 @@
 mod support;
 
 mod discards;
+mod expiry;
 mod oracles;
 mod placements;
 mod schedulers;

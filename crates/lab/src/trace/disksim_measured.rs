@@ -20,6 +20,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "measured.csv of DiskSim's reference tables: service times of a real drive",
     source: "DiskSim 4.0, validation traces",
     probe: Probe::Magic(|bytes| bytes.starts_with(HEADER)),
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Measured::default(), options))),
 };
 

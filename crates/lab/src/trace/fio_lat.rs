@@ -23,6 +23,7 @@ pub(crate) static FORMAT: Format = Format {
     summary: "latency logs of fio with offsets (write_lat_log, log_offset=1); only when named",
     source: "fio HOWTO, Log File Formats",
     probe: Probe::Never,
+    options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(FioLat, options))),
 };
 

@@ -42,34 +42,30 @@ pub(crate) fn drive(rng: &mut Rng) -> String {
         );
     }
     text += &seeks(rng, cylinders);
-    let sparing = one(
-        rng,
-        &[
-            "none",
-            "none",
-            "none",
-            "zone-end",
-            "zone-end-tracks",
-            "cylinder-ranges",
-        ],
-    );
-    match sparing {
-        "none" => {}
-        "cylinder-ranges" => {
-            let range = 1 + rng.below(cylinders);
-            let _ = writeln!(
-                text,
-                "sparing = {{ at = '{sparing}', cylinders = {range} }}"
-            );
-        }
-        _ => {
-            let _ = writeln!(text, "sparing = {{ at = '{sparing}' }}");
-        }
-    }
+    let sparing = sparing(rng, cylinders, &mut text);
     if rng.chance(0.55) {
         text += &electronics(rng);
     }
     text + &zones(rng, heads, cylinders, sparing)
+}
+
+/// Where spares are; the word that says it.
+fn sparing(rng: &mut Rng, cylinders: u64, text: &mut String) -> &'static str {
+    let words = [
+        "none",
+        "none",
+        "none",
+        "zone-end",
+        "zone-end-tracks",
+        "cylinder-ranges",
+    ];
+    let word = one(rng, &words);
+    let range = match word {
+        "cylinder-ranges" => format!(", cylinders = {}", 1 + rng.below(cylinders)),
+        _ => String::new(),
+    };
+    let _ = writeln!(text, "sparing = {{ at = '{word}'{range} }}");
+    word
 }
 
 /// A curve that rises, from nothing or from a start; now and then measured, with dents, or ending too early.
@@ -103,23 +99,39 @@ fn seeks(rng: &mut Rng, cylinders: u64) -> String {
     format!("seek_ms = [{}]\n{measured}", points.join(", "))
 }
 
+/// A buffer, and mostly a bus and overheads.
 fn electronics(rng: &mut Rng) -> String {
+    let mut text = buffer(rng);
+    if rng.chance(0.7) {
+        let (read, write) = (one(rng, &["0", "0.1", "3"]), one(rng, &["0", "0.05", "2"]));
+        let (reads, writes) = (rng.chance(0.5), rng.chance(0.5));
+        let _ = writeln!(
+            text,
+            "[bus]\nread_ms_per_block = {read}\nwrite_ms_per_block = {write}\nhold_during_reads = {reads}\n\
+             hold_during_writes = {writes}"
+        );
+    }
+    if rng.chance(0.7) {
+        text += &overheads(rng);
+    }
+    text
+}
+
+fn buffer(rng: &mut Rng) -> String {
     let segments = one(rng, &[1, 2, 3, 8, 64]);
     let blocks = one(rng, &[1, 3, 8, 17, 128, 1_024]);
     let writes = 1 + rng.below(segments);
     let mut text = format!(
         "[buffer]\nsegments = {segments}\nsegment_blocks = {blocks}\nwrite_segments_max = {writes}\n"
     );
-    let ahead = one(
-        rng,
-        &[
-            "none",
-            "within-track",
-            "within-cylinder",
-            "track-end",
-            "blocks",
-        ],
-    );
+    let places = [
+        "none",
+        "within-track",
+        "within-cylinder",
+        "track-end",
+        "blocks",
+    ];
+    let ahead = one(rng, &places);
     let behind = one(rng, &["none", "sequential", "any"]);
     let of = one(rng, &["request", "segment"]);
     let requested = one(rng, &["keep", "yield", "forget"]);
@@ -136,62 +148,61 @@ fn electronics(rng: &mut Rng) -> String {
             "read_ahead_min_blocks = {least}\nread_ahead_max_blocks = {most}"
         );
     }
-    for flag in [
-        "dedicated_write_segment",
-        "read_ahead_on_hit",
-        "read_whole_track",
-        "join_writes",
-        "accept_while_writing",
-        "stop_within_sector",
-        "write_ends_read_ahead",
-        "room_at_sector_start",
-        "partial_hit_at_once",
-        "zero_latency_reads",
-        "zero_latency_writes",
-        "read_hits_on_next_block",
-        "read_hits_on_writes",
-    ] {
+    for flag in FLAGS {
         if rng.chance(0.5) {
             let _ = writeln!(text, "{flag} = {}", rng.chance(0.5));
         }
     }
-    if rng.chance(0.7) {
-        let (read, write) = (one(rng, &["0", "0.1", "3"]), one(rng, &["0", "0.05", "2"]));
-        let (reads, writes) = (rng.chance(0.5), rng.chance(0.5));
+    text
+}
+
+/// Keys of a buffer that are true or false.
+const FLAGS: &[&str] = &[
+    "dedicated_write_segment",
+    "read_ahead_on_hit",
+    "read_whole_track",
+    "join_writes",
+    "accept_while_writing",
+    "stop_within_sector",
+    "write_ends_read_ahead",
+    "room_at_sector_start",
+    "partial_hit_at_once",
+    "zero_latency_reads",
+    "zero_latency_writes",
+    "read_hits_on_next_block",
+    "read_hits_on_writes",
+];
+
+/// Keys of overheads.
+const OVERHEADS: &[&str] = &[
+    "command_ms",
+    "read_hit_after_read_ms",
+    "read_miss_after_write_ms",
+    "write_after_read_ms",
+    "write_after_write_ms",
+    "read_completion_ms",
+    "write_completion_ms",
+    "data_preparation_ms",
+    "reselect_ms",
+    "reselect_again_ms",
+    "read_disconnect_after_read_ms",
+    "write_disconnect_ms",
+    "write_seek_min_ms",
+];
+
+fn overheads(rng: &mut Rng) -> String {
+    let mut text = "[overheads]\n".to_owned();
+    for name in OVERHEADS {
+        if rng.chance(0.4) {
+            let _ = writeln!(text, "{name} = {}", one(rng, &["0", "0.2", "7.5", "10000"]));
+        }
+    }
+    if rng.chance(0.4) {
+        let (seek, pause) = (one(rng, &["0", "0.3"]), one(rng, &["0", "1.5"]));
         let _ = writeln!(
             text,
-            "[bus]\nread_ms_per_block = {read}\nwrite_ms_per_block = {write}\nhold_during_reads = {reads}\n\
-             hold_during_writes = {writes}"
+            "extra_disconnect = {{ seek_ms = {seek}, pause_ms = {pause} }}"
         );
-    }
-    if rng.chance(0.7) {
-        text += "[overheads]\n";
-        for name in [
-            "command_ms",
-            "read_hit_after_read_ms",
-            "read_miss_after_write_ms",
-            "write_after_read_ms",
-            "write_after_write_ms",
-            "read_completion_ms",
-            "write_completion_ms",
-            "data_preparation_ms",
-            "reselect_ms",
-            "reselect_again_ms",
-            "read_disconnect_after_read_ms",
-            "write_disconnect_ms",
-            "write_seek_min_ms",
-        ] {
-            if rng.chance(0.4) {
-                let _ = writeln!(text, "{name} = {}", one(rng, &["0", "0.2", "7.5", "10000"]));
-            }
-        }
-        if rng.chance(0.4) {
-            let (seek, pause) = (one(rng, &["0", "0.3"]), one(rng, &["0", "1.5"]));
-            let _ = writeln!(
-                text,
-                "extra_disconnect = {{ seek_ms = {seek}, pause_ms = {pause} }}"
-            );
-        }
     }
     text
 }

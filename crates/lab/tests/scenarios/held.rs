@@ -89,26 +89,7 @@ pub(crate) fn holds_together(run: &Run, made: &Made) {
         // 4 s of seek, 1 s of switch at most, 1 s of settle.
         assert!(run.seek_ms <= 5_000.0, "a seek of {} ms", run.seek_ms);
     }
-    let counted = |name: &str| run.operations.get(name).copied().unwrap_or(0);
-    let measured = counted("read") + counted("write");
-    if measured == run.requests && run.warmup_requests == 0 {
-        // Little: L = lambda W, over a span that begins and ends with an empty system.
-        let all_ms = run.response_ms.mean * measured as f64;
-        equal(
-            "Little's law",
-            run.queue_mean * run.duration_s * 1e3,
-            all_ms,
-        );
-        equal(
-            "throughput",
-            run.throughput_rps * run.duration_s,
-            if run.duration_s > 0.0 {
-                measured as f64
-            } else {
-                0.0
-            },
-        );
-    }
+    little(run);
     let load = &run.config["load"];
     if let Some(depth) = load["depth"].as_u64() {
         assert!(
@@ -117,4 +98,24 @@ pub(crate) fn holds_together(run: &Run, made: &Made) {
             run.queue_max
         );
     }
+}
+
+/// Little's law, over a span that begins and ends with an empty system; where all requests are measured.
+fn little(run: &Run) {
+    let counted = |name: &str| run.operations.get(name).copied().unwrap_or(0);
+    let measured = counted("read") + counted("write");
+    if measured < run.requests || run.warmup_requests > 0 || run.duration_s <= 0.0 {
+        return;
+    }
+    let all_ms = run.response_ms.mean * measured as f64;
+    equal(
+        "Little's law",
+        run.queue_mean * run.duration_s * 1e3,
+        all_ms,
+    );
+    equal(
+        "throughput",
+        run.throughput_rps * run.duration_s,
+        measured as f64,
+    );
 }

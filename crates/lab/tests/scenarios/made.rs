@@ -1,7 +1,6 @@
 //! A scenario made of a seed: its drive, its parts with their knobs, its load.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 
 use nearslot_core::drive::KINDS;
 use nearslot_core::registry::{Knob, KnobKind, Spec};
@@ -79,6 +78,18 @@ impl Made {
         }
     }
 
+    /// A scenario that is written out, with the drive's file `drive.toml` and perhaps a trace `trace.csv`.
+    pub(crate) fn of(scenario: &str, drive: &str, trace: Option<&str>) -> Made {
+        Made {
+            folder: tempfile::tempdir().unwrap(),
+            drive: drive.to_owned(),
+            scenario: scenario.to_owned(),
+            trace: trace.map(str::to_owned),
+            parts: Vec::new(),
+            linear: false,
+        }
+    }
+
     /// The parts that it names.
     pub(crate) fn parts(&self) -> Vec<String> {
         self.parts.clone()
@@ -101,10 +112,7 @@ impl Made {
             file("trace.csv", trace).unwrap();
         }
         let folder = self.folder.path();
-        let mut scenario =
-            Scenario::from_toml(&self.scenario, folder).map_err(|e| e.to_string())?;
-        let path: PathBuf = folder.join("drive.toml");
-        scenario.drive.name = path.display().to_string();
+        let scenario = Scenario::from_toml(&self.scenario, folder).map_err(|e| e.to_string())?;
         let files = match &scenario.load {
             Load::Trace(trace) => Some(trace.files.clone()),
             Load::Workload(_) => None,

@@ -7,9 +7,14 @@
     clippy::unwrap_used,
     reason = "what fails in a helper of a test fails the test"
 )]
+#![allow(
+    clippy::print_stderr,
+    reason = "a failure names its seed at once, whatever comes after it"
+)]
 
 mod drives;
 mod held;
+mod known;
 mod made;
 
 use std::collections::BTreeSet;
