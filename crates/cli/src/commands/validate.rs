@@ -20,8 +20,9 @@ pub(crate) fn validate(command: &ValidateCommand) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::Check(format!(
-            "{}: beyond the limits",
-            args.directory.display()
+            "{}: beyond the limits: {}",
+            args.directory.display(),
+            validation.failures().join("; ")
         )))
     }
 }

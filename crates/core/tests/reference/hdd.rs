@@ -60,7 +60,7 @@ impl Rules<'_> {
         };
         match self.drive.sparing {
             Sparing::None => x,
-            Sparing::ZoneEnd => {
+            Sparing::ZoneEnd | Sparing::Slips => {
                 let mut k = 0;
                 for p in slips {
                     if p <= x + k {
@@ -80,6 +80,16 @@ impl Rules<'_> {
                     }
                 }
                 remap(range * all + inside + k)
+            }
+            Sparing::TrackEnd => {
+                let data = sectors - zone.spares;
+                let (first, mut sector) = (x / data * sectors, x % data);
+                for p in slips {
+                    if p >= first && p - first <= sector {
+                        sector += 1;
+                    }
+                }
+                remap(first + sector)
             }
             Sparing::ZoneEndTracks => {
                 let mut track = x / sectors;
@@ -106,14 +116,24 @@ impl Rules<'_> {
             HeadOrder::AlternatingInZone => c % 2,
             HeadOrder::Alternating => cylinder % 2,
         };
+        let head = if odd == 1 { h_count - 1 - h } else { h };
+        // Where tracks have their own spares, slips push the skew forward.
+        let pushed = match self.drive.sparing {
+            Sparing::TrackEnd => {
+                let before = (c * h_count + head) * s_count;
+                zone.slips.iter().filter(|slip| **slip < before).count()
+            }
+            _ => 0,
+        };
         let angle = (zone.first_block_offset_sectors as f64
+            + pushed as f64
             + zone.track_skew_sectors as f64 * (h + (h_count - 1) * c) as f64
             + zone.cylinder_skew_sectors as f64 * c as f64
             + s as f64)
             / s_count as f64;
         Place {
             cylinder,
-            head: if odd == 1 { h_count - 1 - h } else { h },
+            head,
             sector: s,
             sectors: s_count,
             angle: angle - angle.floor(),
@@ -215,7 +235,9 @@ fn random_drive(rng: &mut Rng) -> Parameters {
         Sparing::ZoneEnd,
         Sparing::ZoneEndTracks,
         Sparing::CylinderRanges { cylinders: range },
-    ][rng.below(4) as usize];
+        Sparing::TrackEnd,
+        Sparing::Slips,
+    ][rng.below(6) as usize];
     let orders = [
         HeadOrder::Ascending,
         HeadOrder::AlternatingInZone,
@@ -282,13 +304,21 @@ fn random_zone(rng: &mut Rng, first: u32, heads: u32, sparing: Sparing) -> Zone 
         Sparing::ZoneEnd => (tracks * sectors, 6),
         Sparing::ZoneEndTracks => (tracks, 1 + tracks / 4),
         Sparing::CylinderRanges { .. } => (tracks * sectors, rng.below(3)),
+        Sparing::TrackEnd => (tracks * sectors, 1 + rng.below(2)),
+        Sparing::Slips => (tracks * sectors, 0),
     };
     zone.spares = spares;
     let slips = match sparing {
         Sparing::CylinderRanges { .. } => u64::from(spares > 0),
+        Sparing::TrackEnd | Sparing::Slips => rng.below(6),
         _ => rng.below(spares),
     };
     zone.slips = (0..slips).map(|_| rng.below(positions)).collect();
+    if sparing == Sparing::Slips {
+        // It is shorter by every slip, so none may be there twice.
+        zone.slips.sort_unstable();
+        zone.slips.dedup();
+    }
     if !matches!(sparing, Sparing::CylinderRanges { .. }) && rng.chance(0.7) {
         zone.remaps = vec![(rng.below(positions), positions - 1)];
     }
@@ -418,6 +448,8 @@ fn random_drives_are_of_every_kind() {
     assert!(has(&|d| d.sparing == Sparing::None) > 20);
     assert!(has(&|d| d.sparing == Sparing::ZoneEndTracks) > 20);
     assert!(has(&|d| matches!(d.sparing, Sparing::CylinderRanges { .. })) > 20);
+    assert!(has(&|d| d.sparing == Sparing::TrackEnd) > 20);
+    assert!(has(&|d| d.sparing == Sparing::Slips) > 20);
     assert!(has(&|d| d.zones.iter().any(|z| !z.slips.is_empty())) > 50);
     assert!(has(&|d| d.zones.iter().any(|z| !z.remaps.is_empty())) > 50);
     assert!(has(&|d| d.head_order == HeadOrder::Alternating) > 50);

@@ -18,9 +18,8 @@ use nearslot_core::sched;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 use serde::Serialize;
 
-use super::folder::Folder;
-use super::rows::{self, Ask, Served};
-use super::{Check, Checks, Drives, Finding, SPTF_EQUAL_MIN, TIE_US, ValidateError};
+use super::rows::{Ask, Load, Run, Served};
+use super::{Check, Checks, Drives, Finding, SPTF_EQUAL_MIN, TIE_US};
 
 /// How many choices are equal.
 #[derive(Clone, Debug, Serialize)]
@@ -34,62 +33,43 @@ pub struct Choices {
     pub tied: u64,
 }
 
-/// Result files with the scheduler that made them and the share of choices that must be equal.
-const FILES: [(&str, &str, f64); 4] = [
-    ("look_random4k_qd16_ideal.csv", "look", 1.0),
-    ("clook_random4k_qd16_ideal.csv", "clook", 1.0),
-    ("sstf_random4k_qd16_ideal.csv", "sstf", 1.0),
-    ("sptf_random4k_qd16_ideal.csv", "satf", SPTF_EQUAL_MIN),
-];
-
-/// Requests in these files that are in the drive or wait.
-const DEPTH: usize = 16;
-
-pub(super) fn compare(
-    folder: &Folder,
-    drives: &Drives,
-    checks: &mut Checks,
-) -> Result<(), ValidateError> {
-    let drive = &drives.ideal;
-    let capacity = drive.capacity();
-    let Some(trace) = rows::read_trace(&folder.path, "trace_random4k.csv", capacity)? else {
-        return Ok(());
-    };
-    let order = closed_order(&trace, DEPTH);
-    for (file, scheduler, equal_min) in FILES {
-        let Some(served) = rows::read_served(&folder.path, file, drive.mechanics())? else {
+pub(super) fn compare(runs: &[Run], drives: &Drives, checks: &mut Checks) {
+    for run in runs {
+        let Load::Closed(depth) = run.load else {
             continue;
         };
-        rows::check_served(file, &served, &order, |row| DEPTH + row.max(1) - 1)?;
-        let compared = (served.len() as u64).saturating_sub(1);
-        let found = compare_choices(&served, &order, drive, scheduler);
-        let needed = (equal_min * compared as f64).ceil() as u64;
-        checks.checks.push(Check {
-            file: file.to_owned(),
-            what: scheduler.to_owned(),
+        let compared = (run.served.len() as u64).saturating_sub(1);
+        let found = compare_choices(run, depth, drives.named(run.layout));
+        let (words, least) = match run.scheduler {
+            "satf" => (
+                format!("{} % equal or tied", SPTF_EQUAL_MIN * 100.0),
+                SPTF_EQUAL_MIN,
+            ),
+            _ => ("all equal".to_owned(), 1.0),
+        };
+        let needed = libm::ceil(least * compared as f64) as u64;
+        let alike = found.equal + found.tied;
+        let mut wrong = Vec::new();
+        if alike < needed {
+            let first = found.first_difference_seq.expect("one differs");
+            wrong.push(format!(
+                "{alike} choices of {compared} are equal or tied, where {needed} must be; the first that differs is request {first}"
+            ));
+        }
+        checks.add(Check {
+            file: run.file.to_owned(),
+            what: run.scheduler.to_owned(),
             compared,
-            pass: Some(found.equal + found.tied >= needed),
             finding: Finding::Choices(found),
-            limit: format!("{needed} equal or tied"),
+            limit: format!("{words}: {needed}"),
+            wrong,
+            pass: false,
         });
     }
-    Ok(())
 }
 
-/// A trace in the order in which a closed load issues it: line 2 to Q, then line 1, then the rest.
-pub(super) fn closed_order(trace: &[Ask], depth: usize) -> Vec<Ask> {
-    let mut order = trace.to_vec();
-    let first = depth.min(order.len());
-    order[..first].rotate_left(1);
-    order
-}
-
-fn compare_choices(
-    served: &[Served],
-    order: &[Ask],
-    drive: &HddBlueprint,
-    scheduler: &str,
-) -> Choices {
+fn compare_choices(run: &Run, depth: usize, drive: &HddBlueprint) -> Choices {
+    let (served, order, scheduler) = (&run.served, &run.trace[..], run.scheduler);
     let mut found = Choices {
         equal: 0,
         first_difference_seq: None,
@@ -100,7 +80,7 @@ fn compare_choices(
         return found;
     };
     desk.lead_to(first.sequence, order);
-    let mut arrived = DEPTH.min(order.len()) as u64;
+    let mut arrived = depth.min(order.len()) as u64;
     for number in (0..arrived).filter(|number| *number != first.sequence) {
         desk.join(number, order);
     }

@@ -36,7 +36,8 @@ const EXTRA_DISCONNECT: ExtraDisconnectParameters = ExtraDisconnectParameters {
     seek_ms: 0.25,
 };
 
-const PREFIX: &str = "full: ";
+/// How the names of the rows begin.
+pub(super) const PREFIX: &str = "full: ";
 
 impl Electronics {
     /// Reads the rows; `None` if there is none.
@@ -234,7 +235,7 @@ impl Rows<'_> {
                 Ok(value)
             }
             None => Err(ValidateError::Parameter {
-                name: format!("{PREFIX}{name}"),
+                name: format!("drive.csv, {PREFIX}{name}"),
                 value: "missing".to_owned(),
                 allowed: "a row of drive.csv".to_owned(),
             }),
@@ -265,7 +266,7 @@ impl Rows<'_> {
         let name = format!("{PREFIX}{name}");
         ValidateError::Parameter {
             value: self.values.get(&name).cloned().unwrap_or_default(),
-            name,
+            name: format!("drive.csv, {name}"),
             allowed: allowed.to_owned(),
         }
     }

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
 use nearslot_core::drive::hdd::seek::drawn_on;
-use nearslot_core::registry::ConfigError;
+use nearslot_core::registry::{ConfigError, nearest};
 
 use super::ValidateError;
-use super::electronics::Electronics;
-use super::table::{Row, Table};
+use super::electronics::{self, Electronics};
+use super::rows;
+use super::table::{Column, Row, Table, kind};
 
 /// What a folder says of its drive.
 pub(super) struct Folder {
@@ -33,14 +34,21 @@ impl Folder {
     /// # Errors
     /// A file that is missing or malformed, or parameters that contradict each other.
     pub(super) fn read(path: &Path) -> Result<Folder, ValidateError> {
+        check_needed(path)?;
         let drive = Drive::read(path)?;
         let zones = Zones::read(path)?;
         let mut real = drive.parameters(zones.zones, seek_curve(path)?)?;
         let mut ideal = real.ideal();
         for (zone, (in_ideal, in_real)) in zones.blocks.iter().enumerate() {
-            ideal.zones[zone].blocks = Some(*in_ideal);
-            real.zones[zone].blocks = Some(*in_real);
+            for (parameters, name, given) in [
+                (&mut ideal, "blocks_ideal", *in_ideal),
+                (&mut real, "blocks_real", *in_real),
+            ] {
+                check_zone_blocks(parameters, zone, name, given)?;
+                parameters.zones[zone].blocks = Some(given);
+            }
         }
+        drive.check_blocks(&zones.blocks)?;
         let folder = Folder {
             electronics: Electronics::read(&drive.values)?,
             path: path.to_owned(),
@@ -54,6 +62,28 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Tables in the folder whose names mean nothing here.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub(super) fn unknown_tables(&self) -> Result<Vec<String>, ValidateError> {
+        let folder = self.path.display().to_string();
+        let unreadable = |error: std::io::Error| ValidateError::unreadable(&folder, &error);
+        let mut unknown = Vec::new();
+        for entry in std::fs::read_dir(&self.path).map_err(unreadable)? {
+            let name = entry.map_err(unreadable)?.file_name();
+            let name = name.to_string_lossy();
+            let table = Path::new(&*name)
+                .extension()
+                .is_some_and(|ext| ext == "csv");
+            if table && !KNOWN.contains(&&*name) && rows::file_names().all(|known| known != name) {
+                unknown.push(name.into_owned());
+            }
+        }
+        unknown.sort_unstable();
+        Ok(unknown)
+    }
+
     /// Parameters of this folder contradict each other.
     pub(super) fn config(&self, error: ConfigError) -> ValidateError {
         ValidateError::Drive {
@@ -61,6 +91,47 @@ impl Folder {
             error,
         }
     }
+}
+
+/// Files that every folder must have, with what they hold.
+const NEEDED: [(&str, &str); 3] = [
+    ("drive.csv", "one parameter a row"),
+    (
+        "zones.csv",
+        "where each zone begins and ends, its sectors per track, skews and blocks",
+    ),
+    ("seek_curve.csv", "seek times by distance"),
+];
+/// Files that are read besides those and the results.
+const KNOWN: [&str; 9] = [
+    "drive.csv",
+    "zones.csv",
+    "seek_curve.csv",
+    "slips.csv",
+    "remaps.csv",
+    "layout_ideal.csv",
+    "layout_real.csv",
+    "summary.csv",
+    "measured.csv",
+];
+
+/// Names all files at once that a folder lacks and needs.
+fn check_needed(path: &Path) -> Result<(), ValidateError> {
+    let missing = NEEDED.iter().filter(|(file, _)| !path.join(file).is_file());
+    let (files, holds): (Vec<&str>, Vec<String>) = missing
+        .map(|(file, holds)| (*file, format!("{file}: {holds}")))
+        .unzip();
+    if files.is_empty() {
+        return Ok(());
+    }
+    Err(ValidateError::Missing {
+        folder: path.display().to_string(),
+        file: files.join(", no "),
+        needed: format!(
+            "a drive's folder has drive.csv, zones.csv and seek_curve.csv ({})",
+            holds.join("; ")
+        ),
+    })
 }
 
 /// `drive.csv`: one parameter a row.
@@ -71,23 +142,51 @@ struct Drive {
 
 impl Drive {
     fn read(path: &Path) -> Result<Drive, ValidateError> {
-        let table = Table::require(path, "drive.csv")?;
+        let table = Table::require(path, "drive.csv", "it describes the drive")?;
         let [parameter, value] = table.columns(["parameter", "value"])?;
-        let values = table
-            .rows()
-            .map(|row| (row.text(parameter).to_owned(), row.text(value).to_owned()));
+        let unit = table.optional("unit");
+        table.check_all_read()?;
+        table.check_rows("it describes the drive, one parameter a row")?;
+        let mut values = BTreeMap::new();
+        for row in table.rows() {
+            let (name, text) = (row.text(parameter), row.text(value));
+            if !name.starts_with(electronics::PREFIX) && !PARAMETERS.contains(&name) {
+                let hint = nearest(name, &PARAMETERS);
+                let hint = hint.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                let allowed = format!("a parameter that the model has{hint}");
+                return Err(row.wrong(parameter, &allowed));
+            }
+            if let Some(unit) = unit {
+                check_unit(&row, name, unit)?;
+            }
+            if values.insert(name.to_owned(), text.to_owned()).is_some() {
+                return Err(row.wrong(parameter, &"a parameter that no row above gives"));
+            }
+        }
         let mut drive = Drive {
-            values: values.collect(),
+            values,
             sparing: Sparing::None,
         };
         drive.sparing = drive.read_sparing()?;
         Ok(drive)
     }
 
+    /// Checks what the drive says of its blocks, if it does.
+    fn check_blocks(&self, blocks: &[(u64, u64)]) -> Result<(), ValidateError> {
+        let ideal: u64 = blocks.iter().map(|(ideal, _)| ideal).sum();
+        let real: u64 = blocks.iter().map(|(_, real)| real).sum();
+        for (name, sum) in [("blocks_ideal", ideal), ("blocks_real", real)] {
+            if self.values.contains_key(name) && self.number::<u64>(name)? != sum {
+                return Err(self.wrong(name, &format!("{sum}, the blocks of all zones")));
+            }
+        }
+        Ok(())
+    }
+
     fn text(&self, name: &str) -> Result<&str, ValidateError> {
         let found = self.values.get(name).map(String::as_str);
         found.ok_or_else(|| ValidateError::Parameter {
-            name: name.to_owned(),
+            name: format!("drive.csv, {name}"),
             value: "missing".to_owned(),
             allowed: "a row of drive.csv".to_owned(),
         })
@@ -95,13 +194,12 @@ impl Drive {
 
     fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T, ValidateError> {
         let text = self.text(name)?;
-        text.parse()
-            .map_err(|_| self.wrong(name, std::any::type_name::<T>()))
+        text.parse().map_err(|_| self.wrong(name, kind::<T>()))
     }
 
     fn wrong(&self, name: &str, allowed: &str) -> ValidateError {
         ValidateError::Parameter {
-            name: name.to_owned(),
+            name: format!("drive.csv, {name}"),
             value: self.values.get(name).cloned().unwrap_or_default(),
             allowed: allowed.to_owned(),
         }
@@ -111,11 +209,13 @@ impl Drive {
         match self.text("sparing_scheme")? {
             "0" => Ok(Sparing::None),
             "1" => Ok(Sparing::ZoneEndTracks),
+            "3" => Ok(Sparing::TrackEnd),
+            "7" => Ok(Sparing::Slips),
             "8" => Ok(Sparing::CylinderRanges {
                 cylinders: self.number("sparing_range_cylinders")?,
             }),
             "9" => Ok(Sparing::ZoneEnd),
-            _ => Err(self.wrong("sparing_scheme", "0 (none), 1, 8 or 9")),
+            _ => Err(self.wrong("sparing_scheme", "0 (none), 1, 3, 7, 8 or 9")),
         }
     }
 
@@ -137,7 +237,11 @@ impl Drive {
         let used = zones
             .last()
             .map_or(0, |zone| zone.cylinders.1.saturating_add(1));
-        let cylinders = used.max(self.number("cylinders")?);
+        let named: u32 = self.number("cylinders")?;
+        if named.saturating_add(1) < used {
+            return Err(self.wrong("cylinders", &format!("at least {used}, as the zones have")));
+        }
+        let cylinders = used.max(named);
         Ok(Parameters {
             kind: "hdd".to_owned(),
             description: Some(self.text("model")?.to_owned()),
@@ -163,9 +267,67 @@ impl Drive {
     }
 }
 
+/// Checks that a zone holds as many blocks as its sectors leave besides reserve, spares and slips.
+fn check_zone_blocks(
+    parameters: &Parameters,
+    zone: usize,
+    name: &str,
+    given: u64,
+) -> Result<(), ValidateError> {
+    let left = parameters.zones[zone].blocks(parameters.heads, parameters.sparing);
+    match left {
+        Some(left) if left == given => Ok(()),
+        _ => Err(ValidateError::Parameter {
+            name: format!("zones.csv, {name} of zone {zone}"),
+            value: given.to_string(),
+            allowed: format!(
+                "{}, what its sectors leave besides reserve and spares",
+                left.map_or("no number".to_owned(), |left| left.to_string())
+            ),
+        }),
+    }
+}
+
+/// Parameters of `drive.csv` but for those of the electronics.
+const PARAMETERS: [&str; 15] = [
+    "model",
+    "rpm",
+    "heads",
+    "cylinders",
+    "blocks_ideal",
+    "blocks_real",
+    "sector_bytes",
+    "head_switch_ms",
+    "write_settle_ms",
+    "mapping_scheme",
+    "sparing_scheme",
+    "sparing_range_cylinders",
+    "start_cylinder",
+    "start_head",
+    "start_angle_rev",
+];
+
+/// Checks the unit of a parameter, where it has one: a time in another unit would be off by a factor.
+fn check_unit(row: &Row<'_>, name: &str, unit: Column) -> Result<(), ValidateError> {
+    let expected = match name {
+        "rpm" => "rev/min",
+        "sector_bytes" => "bytes",
+        _ if name.ends_with("_ms") => "ms",
+        // Times of the electronics have one, counts and flags have none.
+        _ if name.starts_with(electronics::PREFIX) && !row.text(unit).is_empty() => "ms",
+        _ => return Ok(()),
+    };
+    match row.text(unit) {
+        found if found == expected => Ok(()),
+        _ => Err(row.wrong(unit, &expected)),
+    }
+}
+
 fn seek_curve(path: &Path) -> Result<Vec<(u32, f64)>, ValidateError> {
-    let table = Table::require(path, "seek_curve.csv")?;
+    let table = Table::require(path, "seek_curve.csv", "it gives the seek times")?;
     let [distance, time] = table.columns(["distance_cyl", "time_ms"])?;
+    table.check_all_read()?;
+    table.check_rows("it gives seek times by distance")?;
     let point = |row: Row<'_>| Ok((row.number(distance)?, row.real(time)?));
     table.rows().map(point).collect()
 }
@@ -179,7 +341,7 @@ struct Zones {
 
 impl Zones {
     fn read(path: &Path) -> Result<Zones, ValidateError> {
-        let table = Table::require(path, "zones.csv")?;
+        let table = Table::require(path, "zones.csv", "it describes the zones")?;
         let [zone, first_cylinder, last_cylinder, sectors] =
             table.columns(["zone", "first_cyl", "last_cyl", "sectors_per_track"])?;
         let [track_skew, cylinder_skew, offset, reserved, spares] = table.columns([
@@ -195,6 +357,11 @@ impl Zones {
             "first_lba_real",
             "blocks_real",
         ])?;
+        let slips = table.optional("n_slips");
+        table.check_all_read()?;
+        table.check_rows(
+            "each zone needs one, with its cylinders, sectors per track, skews and blocks",
+        )?;
         let mut read = Zones {
             zones: Vec::new(),
             blocks: Vec::new(),
@@ -226,7 +393,20 @@ impl Zones {
         }
         read.read_slips(path)?;
         read.read_remaps(path)?;
+        if let Some(slips) = slips {
+            read.check_slips(&table, slips)?;
+        }
         Ok(read)
+    }
+
+    fn check_slips(&self, table: &Table, slips: Column) -> Result<(), ValidateError> {
+        for (row, zone) in table.rows().zip(&self.zones) {
+            if row.number::<usize>(slips)? != zone.slips.len() {
+                let allowed = format!("{}, as slips.csv has for this zone", zone.slips.len());
+                return Err(row.wrong(slips, &allowed));
+            }
+        }
+        Ok(())
     }
 
     fn read_slips(&mut self, path: &Path) -> Result<(), ValidateError> {
@@ -234,6 +414,7 @@ impl Zones {
             return Ok(());
         };
         let [zone, position] = table.columns(["zone", "position"])?;
+        table.check_all_read()?;
         for row in table.rows() {
             let index: usize = row.number(zone)?;
             let of = self.zones.get_mut(index);
@@ -249,6 +430,7 @@ impl Zones {
         };
         let [zone, defect, replacement] =
             table.columns(["zone", "defect_position", "replacement_position"])?;
+        table.check_all_read()?;
         for row in table.rows() {
             let index: usize = row.number(zone)?;
             let of = self.zones.get_mut(index);

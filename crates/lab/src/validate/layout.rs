@@ -1,5 +1,7 @@
 //! `layout_*.csv`: where blocks lie, every row exactly.
 
+use std::collections::BTreeSet;
+
 use nearslot_core::drive::hdd::layout::{Layout, Spot};
 use nearslot_core::drive::hdd::parameters::Zone;
 use nearslot_core::units::{Angle, Pba};
@@ -15,6 +17,8 @@ use super::{Check, Checks, Drives, Finding, ValidateError};
 pub struct Layouts {
     /// Rows that are equal in everything.
     pub equal: u64,
+    /// First and last blocks of zones that have no row.
+    pub borders_missing: u64,
     /// The first block that differs, with what was expected and found.
     pub first_difference: Option<String>,
     /// The greatest difference of angles, in 10^-9 turns.
@@ -45,25 +49,71 @@ pub(super) fn compare(
         } else {
             &folder.real.zones
         };
-        let found = compare_rows(&table, layout, zones)?;
-        checks.checks.push(Check {
+        let mut found = compare_rows(&table, layout, zones)?;
+        found.borders_missing = borders_missing(&table, zones)?;
+        let borders = compared >= BORDERS_ROWS_MIN;
+        let mut wrong = Vec::new();
+        if let Some(first) = &found.first_difference {
+            wrong.push(format!("{} rows differ; {first}", compared - found.equal));
+        }
+        if borders && found.borders_missing > 0 {
+            wrong.push(format!(
+                "{} first or last blocks of zones have no row; rows are missing",
+                found.borders_missing
+            ));
+        }
+        let listed = if borders {
+            "; borders of zones listed"
+        } else {
+            ""
+        };
+        checks.add(Check {
             file,
             what: "place".to_owned(),
             compared,
-            pass: Some(found.equal == compared),
             finding: Finding::Layout(found),
-            limit: "every row equal; angles within the reference's rounding".to_owned(),
+            limit: format!("every row equal, angles within the reference's rounding{listed}"),
+            wrong,
+            pass: false,
         });
     }
     Ok(())
 }
 
+/// A list of so many blocks has the first and the last one of every zone, where mistakes show; a shorter one is a sample.
+const BORDERS_ROWS_MIN: u64 = 1_000;
+
+/// First and last blocks of zones that the table does not list.
+fn borders_missing(table: &Table, zones: &[Zone]) -> Result<u64, ValidateError> {
+    let lba = table.column("lba")?;
+    let listed: BTreeSet<u64> = table
+        .rows()
+        .map(|row| row.number(lba))
+        .collect::<Result<_, _>>()?;
+    let (mut first, mut missing) = (0, 0);
+    for zone in zones {
+        let next = first
+            + zone
+                .blocks
+                .expect("a folder gives the blocks of every zone");
+        let borders = [first, next - 1];
+        missing += borders
+            .iter()
+            .filter(|block| !listed.contains(block))
+            .count() as u64;
+        first = next;
+    }
+    Ok(missing)
+}
+
 fn compare_rows(table: &Table, layout: &Layout, zones: &[Zone]) -> Result<Layouts, ValidateError> {
     let [lba, cylinder, head, sector] = table.columns(["lba", "cylinder", "head", "sector"])?;
     let [angle, first, last] = table.columns(["angle_rev", "track_first_lba", "track_last_lba"])?;
-    let one = table.column("lba")?;
+    table.check_all_read()?;
+    let mut before = None;
     let mut found = Layouts {
         equal: 0,
+        borders_missing: 0,
         first_difference: None,
         angle_nanoturns_max: 0.0,
     };
@@ -78,9 +128,12 @@ fn compare_rows(table: &Table, layout: &Layout, zones: &[Zone]) -> Result<Layout
     };
     for row in table.rows() {
         let at: u64 = row.number(lba)?;
+        if before.replace(at).is_some_and(|before| before >= at) {
+            return Err(row.wrong(lba, &"above the row before, in rising order"));
+        }
         if at >= layout.capacity().0 {
             return Err(row.wrong(
-                one,
+                lba,
                 &format!("below the drive's {} blocks", layout.capacity()),
             ));
         }

@@ -5,9 +5,11 @@ use nearslot_core::io::Cost;
 use nearslot_core::units::{Blocks, Duration, Pba};
 use serde::Serialize;
 
-use super::folder::Folder;
-use super::rows::{self, Ask, Served};
-use super::{Check, Checks, Drives, EDGE_ROWS_MAX, Finding, ROW_US_MAX, TIE_US, ValidateError};
+use super::rows::{Ask, Run, Served};
+use super::{
+    Check, Checks, Drives, EDGE_ROWS_MAX, Finding, LONG_ROW_US_MAX, ROW_US_MAX, SHORT_BLOCKS,
+    TIE_US,
+};
 
 /// How far the rows of a file are apart.
 #[derive(Clone, Debug, Serialize)]
@@ -28,8 +30,11 @@ pub struct Rows {
     pub beyond_at_edges: u64,
     /// Rows whose seek distance differs.
     pub distances_unequal: u64,
-    /// The row that is off most, by number in order of arrival.
+    /// Of the rows that nothing of this explains, or of all if there is none: the one that is off most, by number in
+    /// order of arrival.
     pub worst_seq: u64,
+    /// How far it is off, in microseconds.
+    pub worst_us: f64,
 }
 
 /// Absolute differences in microseconds.
@@ -59,51 +64,46 @@ impl Differences {
     }
 }
 
-/// Result files with the layout they are of.
-const FILES: [(&str, &str); 8] = [
-    ("fcfs_random4k_ideal.csv", "ideal"),
-    ("fcfs_random4k_real.csv", "real"),
-    ("fcfs_mixed_ideal.csv", "ideal"),
-    ("fcfs_mixed_real.csv", "real"),
-    ("look_random4k_qd16_ideal.csv", "ideal"),
-    ("clook_random4k_qd16_ideal.csv", "ideal"),
-    ("sstf_random4k_qd16_ideal.csv", "ideal"),
-    ("sptf_random4k_qd16_ideal.csv", "ideal"),
-];
-
-pub(super) fn compare(
-    folder: &Folder,
-    drives: &Drives,
-    checks: &mut Checks,
-) -> Result<(), ValidateError> {
-    for (file, layout) in FILES {
-        let mechanics = drives.named(layout).mechanics();
-        let Some(served) = rows::read_served(&folder.path, file, mechanics)? else {
-            checks.absent(file);
-            continue;
-        };
-        let found = compare_rows(&served, mechanics);
-        let compared = served.len() as u64;
+pub(super) fn compare(runs: &[Run], drives: &Drives, checks: &mut Checks) {
+    for run in runs {
+        let found = compare_rows(&run.served, drives.named(run.layout).mechanics());
+        let compared = run.served.len() as u64;
         let edges_max = (compared * EDGE_ROWS_MAX).div_ceil(10_000);
-        let explained = found.beyond == found.beyond_at_slips + found.beyond_at_edges;
-        let within =
-            explained && found.beyond_at_edges <= edges_max && found.distances_unequal == 0;
-        checks.checks.push(Check {
-            file: file.to_owned(),
-            what: "each from its state".to_owned(),
+        let unexplained = found.beyond - found.beyond_at_slips - found.beyond_at_edges;
+        let mut wrong = Vec::new();
+        if unexplained > 0 {
+            wrong.push(format!(
+                "{unexplained} rows are off by more than a row may be; request {} is off by {:.3} us",
+                found.worst_seq, found.worst_us
+            ));
+        }
+        if found.beyond_at_edges > edges_max {
+            wrong.push(format!("{} rows lose a revolution", found.beyond_at_edges));
+        }
+        if found.distances_unequal > 0 {
+            wrong.push(format!(
+                "{} rows have another `seek_cyl`",
+                found.distances_unequal
+            ));
+        }
+        checks.add(Check {
+            file: run.file.to_owned(),
+            what: "each row from its state".to_owned(),
             compared,
-            pass: Some(within),
             finding: Finding::Rows(found),
-            limit: format!("{ROW_US_MAX} us; skipped sectors' time; {edges_max} at edges"),
+            limit: format!(
+                "{ROW_US_MAX} us; {LONG_ROW_US_MAX} us beyond {SHORT_BLOCKS} blocks; skipped sectors' time; {edges_max} at edges"
+            ),
+            wrong,
+            pass: false,
         });
     }
-    Ok(())
 }
 
 fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
     let mut apart: [Vec<u64>; 4] = std::array::from_fn(|_| Vec::with_capacity(served.len()));
     let (mut beyond, mut at_slips, mut at_edges) = (0, 0, 0);
-    let (mut unequal, mut worst) = (0, (0, 0));
+    let (mut unequal, mut worst) = (0, (false, 0, 0));
     for row in served {
         let cost = row.media(mechanics).cost;
         let place = mechanics.layout().spot(row.ask.at).place;
@@ -113,15 +113,18 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
             list.push(difference);
         }
         let most = differences.into_iter().max().expect("there are four");
-        worst = worst.max((most, row.sequence));
-        if !within_row(most, 0) {
+        let mut unexplained = !within_row(row, most, 0);
+        if unexplained {
             beyond += 1;
             if at_slip(row, &cost, mechanics) {
                 at_slips += 1;
+                unexplained = false;
             } else if at_edge(row, &cost, mechanics) {
                 at_edges += 1;
+                unexplained = false;
             }
         }
+        worst = worst.max((unexplained, most, row.sequence));
     }
     let [seek_us, rotation_us, transfer_us, completion_us] = apart.map(Differences::of_ns);
     Rows {
@@ -133,7 +136,8 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
         beyond_at_slips: at_slips,
         beyond_at_edges: at_edges,
         distances_unequal: unequal,
-        worst_seq: worst.1,
+        worst_seq: worst.2,
+        worst_us: worst.1 as f64 / 1e3,
     }
 }
 
@@ -151,13 +155,18 @@ fn differences(row: &Served, cost: &Cost) -> [u64; 4] {
 fn at_slip(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
     let [seek, rotation, ..] = differences(row, cost);
     let skipping = skipping_ns(row, mechanics);
-    within_row(seek.max(rotation), 0)
+    within_row(row, seek.max(rotation), 0)
         && skipping != cost.total().0
-        && within_row(skipping, row.completion.since(row.start).0)
+        && within_row(row, skipping, row.completion.since(row.start).0)
 }
 
-fn within_row(ours_ns: u64, theirs_ns: u64) -> bool {
-    ours_ns.abs_diff(theirs_ns) as f64 <= ROW_US_MAX * 1e3
+/// Whether two times of a row are as near as its length lets them be.
+fn within_row(row: &Served, ours_ns: u64, theirs_ns: u64) -> bool {
+    let limit_us = match row.ask.len.0 {
+        ..=SHORT_BLOCKS => ROW_US_MAX,
+        _ => LONG_ROW_US_MAX,
+    };
+    ours_ns.abs_diff(theirs_ns) as f64 <= limit_us * 1e3
 }
 
 /// Whether a row is a revolution off because its first sector begins, within [`TIE_US`], just as the heads get
@@ -167,8 +176,8 @@ fn at_edge(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
     let (ours, theirs) = (cost.total().0, row.completion.since(row.start).0);
     let edge = (TIE_US * 1e3) as u64;
     let near = cost.rotation.0 <= edge || cost.rotation.0 + edge >= revolution;
-    let arm = within_row(cost.seek.0, row.seek_ns);
-    arm && near && within_row(ours.abs_diff(theirs), revolution)
+    let arm = within_row(row, cost.seek.0, row.seek_ns);
+    arm && near && within_row(row, ours.abs_diff(theirs), revolution)
 }
 
 /// What a request costs if sectors that are skipped on a track take no time to pass.

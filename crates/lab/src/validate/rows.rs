@@ -8,8 +8,139 @@ use nearslot_core::io::Head;
 use nearslot_core::request::Op;
 use nearslot_core::units::{Angle, Blocks, Instant, Pba};
 
-use super::ValidateError;
+use super::folder::Folder;
 use super::table::{Column, Row, Table};
+use super::{Checks, Drives, ValidateError};
+
+/// A file of results that a folder may have.
+struct ResultFile {
+    name: &'static str,
+    layout: &'static str,
+    trace: &'static str,
+    load: Load,
+    /// Our name of the scheduler.
+    scheduler: &'static str,
+}
+
+/// How requests come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// When the trace says so.
+    Open,
+    /// So many at time 0, then one for each that completes.
+    Closed(usize),
+}
+
+impl Load {
+    /// What says when a request arrives.
+    pub(super) fn clock(self) -> &'static str {
+        match self {
+            Load::Open => "the trace",
+            Load::Closed(_) => "the completion that lets it in",
+        }
+    }
+}
+
+const RANDOM: &str = "trace_random4k.csv";
+const MIXED: &str = "trace_mixed.csv";
+/// Requests in the files of scheduled loads that are in the drive or wait.
+const DEPTH: usize = 16;
+
+const fn open(name: &'static str, layout: &'static str, trace: &'static str) -> ResultFile {
+    ResultFile {
+        name,
+        layout,
+        trace,
+        load: Load::Open,
+        scheduler: "fcfs",
+    }
+}
+
+const fn closed(name: &'static str, scheduler: &'static str) -> ResultFile {
+    ResultFile {
+        name,
+        layout: "ideal",
+        trace: RANDOM,
+        load: Load::Closed(DEPTH),
+        scheduler,
+    }
+}
+
+const FILES: [ResultFile; 8] = [
+    open("fcfs_random4k_ideal.csv", "ideal", RANDOM),
+    open("fcfs_random4k_real.csv", "real", RANDOM),
+    open("fcfs_mixed_ideal.csv", "ideal", MIXED),
+    open("fcfs_mixed_real.csv", "real", MIXED),
+    closed("look_random4k_qd16_ideal.csv", "look"),
+    closed("clook_random4k_qd16_ideal.csv", "clook"),
+    closed("sstf_random4k_qd16_ideal.csv", "sstf"),
+    closed("sptf_random4k_qd16_ideal.csv", "satf"),
+];
+
+/// Names of the files that results are read from.
+pub(super) fn file_names() -> impl Iterator<Item = &'static str> {
+    let results = FILES.iter().map(|file| file.name);
+    results.chain([RANDOM, MIXED])
+}
+
+/// A run of the reference: the requests of a trace, and what each row says of the one that it serves.
+pub(super) struct Run {
+    pub(super) file: &'static str,
+    pub(super) layout: &'static str,
+    pub(super) load: Load,
+    /// Our name of the scheduler.
+    pub(super) scheduler: &'static str,
+    /// In order of arrival: a row's number counts in it.
+    pub(super) trace: Vec<Ask>,
+    /// In the order in which they were served.
+    pub(super) served: Vec<Served>,
+}
+
+/// Reads all files of results that the folder has, with their traces.
+///
+/// # Errors
+/// A malformed file, a trace that is missing, or a row that serves no request of the trace.
+pub(super) fn read_runs(
+    folder: &Folder,
+    drives: &Drives,
+    checks: &mut Checks,
+) -> Result<Vec<Run>, ValidateError> {
+    let mut runs = Vec::new();
+    for of in &FILES {
+        let mechanics = drives.named(of.layout).mechanics();
+        let Some(served) = read_served(&folder.path, of.name, mechanics)? else {
+            checks.absent(of.name);
+            continue;
+        };
+        let capacity = mechanics.layout().capacity();
+        let needed = format!("{} serves its requests", of.name);
+        let mut trace = require_trace(&folder.path, of.trace, capacity, &needed)?;
+        match of.load {
+            Load::Open => check_served(of.name, &served, &trace, |_| trace.len())?,
+            Load::Closed(depth) => {
+                trace = closed_order(&trace, depth);
+                check_served(of.name, &served, &trace, |row| depth + row.max(1) - 1)?;
+            }
+        }
+        runs.push(Run {
+            file: of.name,
+            layout: of.layout,
+            load: of.load,
+            scheduler: of.scheduler,
+            trace,
+            served,
+        });
+    }
+    Ok(runs)
+}
+
+/// A trace in the order in which a closed load issues it: line 2 to Q, then line 1, then the rest.
+pub(super) fn closed_order(trace: &[Ask], depth: usize) -> Vec<Ask> {
+    let mut order = trace.to_vec();
+    let first = depth.min(order.len());
+    order[..first].rotate_left(1);
+    order
+}
 
 /// A request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +224,11 @@ pub(super) fn operation(row: &Row<'_>, column: Column) -> Result<Op, ValidateErr
     }
 }
 
+/// The word of the tables for it.
+fn letter(op: Op) -> String {
+    if op == Op::Read { "R" } else { "W" }.to_owned()
+}
+
 /// Reads where a request lies.
 ///
 /// # Errors
@@ -116,36 +252,42 @@ pub(super) fn extent(
     }
 }
 
-/// The requests of a trace file; `None` if there is no such file.
+/// The requests of a trace file.
 ///
 /// # Errors
-/// A malformed file, or a request beyond the drive.
-pub(super) fn read_trace(
+/// No such file, a malformed one, a request beyond the drive, or requests for several devices.
+pub(super) fn require_trace(
     folder: &Path,
     file: &str,
     capacity: Blocks,
-) -> Result<Option<Vec<Ask>>, ValidateError> {
-    let Some(table) = Table::read(folder, file)? else {
-        return Ok(None);
-    };
+    needed: &str,
+) -> Result<Vec<Ask>, ValidateError> {
+    let table = Table::require(folder, file, needed)?;
     let columns = AskColumns::of(&table, "time_ms")?;
-    let asks: Vec<Ask> = table
-        .rows()
-        .map(|row| columns.read(&row, capacity))
-        .collect::<Result<_, _>>()?;
-    for (row, pair) in table.rows().skip(1).zip(asks.windows(2)) {
-        if pair[1].arrival < pair[0].arrival {
+    let device = table.column("dev")?;
+    table.check_all_read()?;
+    table.check_rows(needed)?;
+    let (mut asks, mut before) = (Vec::new(), Instant::ZERO);
+    let mut of = None;
+    for row in table.rows() {
+        let ask = columns.read(&row, capacity)?;
+        if std::mem::replace(&mut before, ask.arrival) > ask.arrival {
             return Err(row.wrong(columns.arrival, &"not before the row above"));
         }
+        let number: u64 = row.number(device)?;
+        if *of.get_or_insert(number) != number {
+            return Err(row.wrong(device, &"the device of the rows above; a folder is of one"));
+        }
+        asks.push(ask);
     }
-    Ok(Some(asks))
+    Ok(asks)
 }
 
 /// The rows of a result file; `None` if there is no such file.
 ///
 /// # Errors
 /// A malformed file, or a request or a head position beyond the drive.
-pub(super) fn read_served(
+fn read_served(
     folder: &Path,
     file: &str,
     mechanics: &Mechanics,
@@ -158,6 +300,8 @@ pub(super) fn read_served(
     let [cylinder, head, angle] = table.columns(["start_cyl", "start_head", "start_angle_rev"])?;
     let [distance, seek, rotation, transfer] =
         table.columns(["seek_cyl", "seek_ms", "rotation_ms", "transfer_ms"])?;
+    table.check_all_read()?;
+    table.check_rows("results are compared row by row")?;
     let capacity = mechanics.layout().capacity();
     let read = |row: Row<'_>| {
         let served = Served {
@@ -181,10 +325,7 @@ pub(super) fn read_served(
         }
         Ok(served)
     };
-    let served: Vec<Served> = table.rows().map(read).collect::<Result<_, _>>()?;
-    if served.is_empty() {
-        return Err(ValidateError::unreadable(file, &"it has no rows"));
-    }
+    let served = table.rows().map(read).collect::<Result<_, _>>()?;
     Ok(Some(served))
 }
 
@@ -193,7 +334,7 @@ pub(super) fn read_served(
 ///
 /// # Errors
 /// A row that serves something else.
-pub(super) fn check_served(
+fn check_served(
     file: &str,
     served: &[Served],
     trace: &[Ask],
@@ -218,14 +359,26 @@ pub(super) fn check_served(
         if std::mem::replace(&mut seen[number], true) {
             return Err(wrong("a request that no row above serves".to_owned()));
         }
-        let asked = trace[number];
-        if (row.ask.op, row.ask.at, row.ask.len) != (asked.op, asked.at, asked.len) {
-            return Err(wrong(format!(
-                "the trace's number of a {} of {} blocks at {}",
-                row.ask.op.name(),
-                row.ask.len.0,
-                row.ask.at.0
-            )));
+        let (asked, row_asks) = (trace[number], row.ask);
+        let cells = [
+            ("op", letter(asked.op), letter(row_asks.op)),
+            ("lba", asked.at.0.to_string(), row_asks.at.0.to_string()),
+            (
+                "blocks",
+                asked.len.0.to_string(),
+                row_asks.len.0.to_string(),
+            ),
+        ];
+        for (column, expected, value) in cells {
+            if value != expected {
+                return Err(ValidateError::Cell {
+                    file: file.to_owned(),
+                    line: row.line,
+                    column: column.to_owned(),
+                    value,
+                    allowed: format!("{expected}, as request {number} of the trace has"),
+                });
+            }
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! The tables of a reference folder: CSV files whose columns are found by name.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -17,6 +19,8 @@ pub(super) struct Table {
     file: String,
     header: StringRecord,
     rows: Vec<StringRecord>,
+    /// Columns that were asked for, by index.
+    asked: RefCell<BTreeSet<usize>>,
 }
 
 /// A column of a table: where it is and what it is called.
@@ -52,6 +56,7 @@ impl Table {
             file: file.to_owned(),
             header,
             rows: rows.map_err(malformed)?,
+            asked: RefCell::default(),
         }))
     }
 
@@ -59,10 +64,11 @@ impl Table {
     ///
     /// # Errors
     /// As above, and if there is no such file.
-    pub(super) fn require(folder: &Path, file: &str) -> Result<Table, ValidateError> {
+    pub(super) fn require(folder: &Path, file: &str, needed: &str) -> Result<Table, ValidateError> {
         Table::read(folder, file)?.ok_or_else(|| ValidateError::Missing {
             folder: folder.display().to_string(),
             file: file.to_owned(),
+            needed: needed.to_owned(),
         })
     }
 
@@ -79,7 +85,43 @@ impl Table {
                     .map_or(String::new(), |near| format!("; `{near}` is the nearest")),
             }
         })?;
+        self.asked.borrow_mut().insert(index);
         Ok(Column { index, name })
+    }
+
+    /// A column that a table may lack.
+    pub(super) fn optional(&self, name: &'static str) -> Option<Column> {
+        self.header.iter().any(|field| field == name).then(|| {
+            self.column(name)
+                .expect("the header was just seen to have it")
+        })
+    }
+
+    /// Whether every column was asked for: what a table says is used, or refused.
+    ///
+    /// # Errors
+    /// There is a column that nobody reads.
+    pub(super) fn check_all_read(&self) -> Result<(), ValidateError> {
+        let asked = self.asked.borrow();
+        let mut columns = self.header.iter().enumerate();
+        let Some((_, column)) = columns.find(|(index, _)| !asked.contains(index)) else {
+            return Ok(());
+        };
+        let known: Vec<&str> = asked.iter().map(|index| &self.header[*index]).collect();
+        Err(ValidateError::UnknownColumn {
+            file: self.file.clone(),
+            column: column.to_owned(),
+            known: known.join(", "),
+        })
+    }
+
+    /// The error that the table has no rows.
+    pub(super) fn check_rows(&self, needed: &str) -> Result<(), ValidateError> {
+        if self.rows.is_empty() {
+            let reason = format!("it has no rows; {needed}");
+            return Err(ValidateError::unreadable(&self.file, &reason));
+        }
+        Ok(())
     }
 
     /// # Errors
@@ -116,8 +158,7 @@ impl<'a> Row<'a> {
     /// It is not one of that type.
     pub(super) fn number<T: FromStr>(&self, column: Column) -> Result<T, ValidateError> {
         let text = self.text(column);
-        text.parse()
-            .map_err(|_| self.wrong(column, &std::any::type_name::<T>()))
+        text.parse().map_err(|_| self.wrong(column, &kind::<T>()))
     }
 
     /// A cell as a number with a fraction, neither infinite nor undefined.
@@ -163,6 +204,15 @@ impl<'a> Row<'a> {
     }
 }
 
+/// A type of numbers in words.
+pub(super) fn kind<T>() -> &'static str {
+    match std::any::type_name::<T>() {
+        "f64" => "a number",
+        "i64" => "a whole number",
+        _ => "a whole number from 0",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,7 +226,7 @@ mod tests {
     #[test]
     fn columns_are_found_by_name_in_any_order() {
         let folder = folder("b,a\n2,1\n4,\"3\"\n");
-        let table = Table::require(folder.path(), "t.csv").unwrap();
+        let table = Table::require(folder.path(), "t.csv", "a test").unwrap();
         let [a, b] = table.columns(["a", "b"]).unwrap();
         let read = |row: Row<'_>| (row.number::<u64>(a).unwrap(), row.real(b).unwrap() as u64);
         assert_eq!(table.rows().map(read).collect::<Vec<_>>(), [(1, 2), (3, 4)]);
@@ -185,7 +235,7 @@ mod tests {
     #[test]
     fn a_wrong_cell_is_named_by_file_line_and_column() {
         let folder = folder("lba,blocks\n1,8\nx,8\n");
-        let table = Table::require(folder.path(), "t.csv").unwrap();
+        let table = Table::require(folder.path(), "t.csv", "a test").unwrap();
         let column = table.column("lba").unwrap();
         let error = table
             .rows()
@@ -195,7 +245,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "t.csv, line 3, column `lba`: `x` is not u64"
+            "t.csv, line 3, column `lba`: `x` is not a whole number from 0"
         );
     }
 
@@ -203,7 +253,9 @@ mod tests {
     fn absent_files_and_columns_and_short_rows_are_told_apart() {
         let folder = folder("lba,blocks\n1\n");
         assert!(Table::read(folder.path(), "none.csv").unwrap().is_none());
-        let error = Table::require(folder.path(), "none.csv").err().unwrap();
+        let error = Table::require(folder.path(), "none.csv", "a test needs it")
+            .err()
+            .unwrap();
         assert!(matches!(error, ValidateError::Missing { .. }));
         let error = Table::read(folder.path(), "t.csv").err().unwrap();
         assert!(error.to_string().contains("line: 2"), "{error}");
@@ -212,11 +264,31 @@ mod tests {
     #[test]
     fn a_missing_column_names_the_nearest() {
         let folder = folder("lab,blocks\n1,2\n");
-        let table = Table::require(folder.path(), "t.csv").unwrap();
+        let table = Table::require(folder.path(), "t.csv", "a test").unwrap();
         let error = table.column("lba").err().unwrap();
         assert_eq!(
             error.to_string(),
             "t.csv has no column `lba`; `lab` is the nearest"
         );
+    }
+    #[test]
+    fn a_column_that_nobody_reads_is_named() {
+        for header in ["lba,colour", "colour,lba"] {
+            let folder = folder(&format!("{header}\n1,2\n"));
+            let table = Table::require(folder.path(), "t.csv", "a test").unwrap();
+            table.column("lba").unwrap();
+            let error = table.check_all_read().unwrap_err().to_string();
+            assert!(
+                error.contains("column `colour` that is not known"),
+                "{error}"
+            );
+            assert!(table.optional("size").is_none());
+            assert!(table.optional("colour").is_some());
+            table.check_all_read().unwrap();
+        }
+        let folder = folder("lba,lba\n1,2\n");
+        let table = Table::require(folder.path(), "t.csv", "a test").unwrap();
+        table.column("lba").unwrap();
+        assert!(table.check_all_read().is_err());
     }
 }

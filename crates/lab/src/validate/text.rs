@@ -20,7 +20,7 @@ impl fmt::Display for Validation {
             );
             for check in &self.checks {
                 for cells in lines(check) {
-                    let verdict = verdict(check.pass).to_owned();
+                    let verdict = if check.pass { "pass" } else { "FAIL" }.to_owned();
                     let ends = [check.limit.clone(), verdict];
                     table.add_row([check.file.clone()].into_iter().chain(cells).chain(ends));
                 }
@@ -33,6 +33,16 @@ impl fmt::Display for Validation {
         if !self.absent.is_empty() {
             writeln!(f, "\nnot in the folder: {}", self.absent.join(", "))?;
         }
+        if !self.unknown.is_empty() {
+            writeln!(f, "\nnot known, not compared: {}", self.unknown.join(", "))?;
+        }
+        if !self.pass {
+            writeln!(
+                f,
+                "\nbeyond the limits:\n  {}",
+                self.failures().join("\n  ")
+            )?;
+        }
         writeln!(f, "\nverdict: {}", if self.pass { "pass" } else { "FAIL" })
     }
 }
@@ -44,11 +54,16 @@ type Section = (
     fn(&Check) -> Vec<Vec<String>>,
 );
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 7] = [
     (
         "Where blocks lie",
-        &["rows", "equal", "angle max 1e-9 rev", "first difference"],
+        &["rows", "equal", "angle max 1e-9 rev", "borders missing"],
         layouts,
+    ),
+    (
+        "Whether rows fit the trace, each other and the clock",
+        &["rows", "do not fit", "missing", "platter lags us"],
+        timelines,
     ),
     (
         "Cost of each request from its recorded state, difference in us (mean / 99 % / max)",
@@ -59,6 +74,8 @@ const SECTIONS: [Section; 5] = [
             "transfer",
             "completion",
             "beyond",
+            "at slips",
+            "at edges",
         ],
         rows,
     ),
@@ -73,15 +90,29 @@ const SECTIONS: [Section; 5] = [
         free_running,
     ),
     (
+        "Statistics of whole runs with the clock running freely",
+        &[
+            "run",
+            "requests",
+            "mean ms",
+            "reference ms",
+            "apart",
+            "nearest to its limit",
+        ],
+        summaries,
+    ),
+    (
         "Service times against the real drive's",
         &[
-            "requests",
+            "judged",
             "mean ms",
             "measured",
             "reference",
             "rms ms",
             "reference's",
+            "correlation",
             "as reference",
+            "hits as told",
             "bus ms/block",
         ],
         measured,
@@ -106,7 +137,19 @@ fn layouts(check: &Check) -> Vec<Vec<String>> {
         check.compared.to_string(),
         found.equal.to_string(),
         format!("{:.1}", found.angle_nanoturns_max),
-        found.first_difference.clone().unwrap_or_default(),
+        found.borders_missing.to_string(),
+    ]]
+}
+
+fn timelines(check: &Check) -> Vec<Vec<String>> {
+    let Finding::Timeline(found) = &check.finding else {
+        return Vec::new();
+    };
+    vec![vec![
+        check.compared.to_string(),
+        found.beyond.to_string(),
+        found.missing.to_string(),
+        format!("{:.1}", found.lag_us),
     ]]
 }
 
@@ -149,10 +192,38 @@ fn free_running(check: &Check) -> Vec<Vec<String>> {
         format!("{:.4}", found.mean_ms),
         format!("{:.4}", found.reference_ms),
         format!("{:+.3} %", found.relative * 100.0),
-        found
-            .in_step
-            .map_or(String::new(), |apart| format!("{:+.4} %", apart * 100.0)),
+        format!("{:+.4} %", found.in_step * 100.0),
     ]]
+}
+
+fn summaries(check: &Check) -> Vec<Vec<String>> {
+    let percent = |part: f64| format!("{:+.3} %", part * 100.0);
+    let (requests, cells) = match &check.finding {
+        Finding::Summary(found) => {
+            let apart = found.ours.mean_ms / found.reference.mean_ms - 1.0;
+            let cells = [
+                format!("{:.4}", found.ours.mean_ms),
+                format!("{:.4}", found.reference.mean_ms),
+                percent(apart),
+                format!("{} {}", found.worst, percent(found.worst_relative)),
+            ];
+            (check.compared.to_string(), cells)
+        }
+        Finding::Loads(found) => {
+            let missing = format!("{} of {}", found.missing.len(), found.rows);
+            (
+                String::new(),
+                [String::new(), String::new(), String::new(), missing],
+            )
+        }
+        _ => return Vec::new(),
+    };
+    vec![
+        [check.what.clone(), requests]
+            .into_iter()
+            .chain(cells)
+            .collect(),
+    ]
 }
 
 fn measured(check: &Check) -> Vec<Vec<String>> {
@@ -163,25 +234,20 @@ fn measured(check: &Check) -> Vec<Vec<String>> {
         .fitted_read_ms_per_block
         .zip(found.fitted_write_ms_per_block);
     let fitted = times.map(|(read, write)| format!("fitted {read:.4}, {write:.4}"));
+    let share = |part: u64, of: u64| match of {
+        0 => "not told".to_owned(),
+        _ => format!("{:.2} %", part as f64 / of as f64 * 100.0),
+    };
     vec![vec![
-        check.compared.to_string(),
+        format!("{} of {}", found.judged, check.compared),
         format!("{:.3}", found.mean_ms),
         format!("{:.3}", found.measured_mean_ms),
         format!("{:.3}", found.reference_mean_ms),
         format!("{:.4}", found.rms_ms),
         format!("{:.4}", found.reference_rms_ms),
-        format!(
-            "{:.2} %",
-            found.as_reference as f64 / check.compared as f64 * 100.0
-        ),
+        format!("{:.3}", found.correlation),
+        share(found.as_reference, found.judged),
+        share(found.outcomes_equal, found.outcomes),
         fitted.unwrap_or_default(),
     ]]
-}
-
-fn verdict(pass: Option<bool>) -> &'static str {
-    match pass {
-        Some(true) => "pass",
-        Some(false) => "FAIL",
-        None => "-",
-    }
 }

@@ -111,6 +111,7 @@ impl Layout {
                 index: index as u32,
                 heads: drive.heads.into(),
                 sparing: drive.sparing,
+                head_order: drive.head_order,
                 first,
                 blocks,
             };
@@ -130,6 +131,7 @@ impl Layout {
             first,
             position: 0,
             zone: u32::MAX,
+            turned: 0,
         };
         for list in [&mut runs, &mut slipped] {
             runs::join(list);
@@ -174,12 +176,13 @@ impl Layout {
         let index = self.run(at);
         let run = &self.runs[index];
         let position = run.position + (at.0 - run.first);
-        self.spot_at(run.zone, position, self.runs[index + 1].first - at.0)
+        self.spot_at(run, position, self.runs[index + 1].first - at.0)
     }
 
-    /// What lies at a position of a zone, if `follow` blocks do so from there on.
+    /// What lies at a position of a run's zone, if `follow` blocks do so from there on.
     #[inline]
-    fn spot_at(&self, zone: u32, position: u64, follow: u64) -> Spot {
+    fn spot_at(&self, run: &Run, position: u64, follow: u64) -> Spot {
+        let zone = run.zone;
         let on = &self.zones[zone as usize];
         let track = on.sectors.quotient(position);
         let sector = position - track * on.sectors.by;
@@ -195,7 +198,7 @@ impl Layout {
             .angle
             .wrapping_add(track.wrapping_mul(on.track_step))
             .wrapping_add(cylinder.wrapping_mul(on.cylinder_step))
-            .wrapping_add(sector.wrapping_mul(on.sector_step))
+            .wrapping_add((sector + u64::from(run.turned)).wrapping_mul(on.sector_step))
             .wrapping_add(1 << 31);
         Spot {
             place: Place {
@@ -265,7 +268,7 @@ impl Layout {
     pub fn home(&self, at: Pba) -> Spot {
         let index = self.slipped.partition_point(|run| run.first <= at.0) - 1;
         let run = &self.slipped[index];
-        self.spot_at(run.zone, run.position + (at.0 - run.first), 1)
+        self.spot_at(run, run.position + (at.0 - run.first), 1)
     }
 
     /// The first block of a zone whose position is not below `position`, slips counted.

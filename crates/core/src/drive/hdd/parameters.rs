@@ -122,6 +122,10 @@ pub enum Sparing {
     ZoneEnd,
     /// Tracks at the end of a zone (sparing scheme 1).
     ZoneEndTracks,
+    /// Sectors at the end of every track (sparing scheme 3).
+    TrackEnd,
+    /// None are kept: a zone is shorter by its slips (sparing scheme 7).
+    Slips,
     /// Sectors at the end of every range of this many cylinders (sparing scheme 8).
     CylinderRanges {
         /// Cylinders in a range.
@@ -314,9 +318,14 @@ impl Zone {
         u64::from(self.cylinders.1 - self.cylinders.0) + 1
     }
 
+    /// Tracks of the zone.
+    pub fn tracks(&self, heads: u32) -> u64 {
+        self.cylinder_count() * u64::from(heads)
+    }
+
     /// Sectors of the zone, used or not.
     pub fn sectors(&self, heads: u32) -> u64 {
-        self.cylinder_count() * u64::from(heads) * u64::from(self.sectors_per_track)
+        self.tracks(heads) * u64::from(self.sectors_per_track)
     }
 
     /// Blocks that the zone holds: as given, or what geometry and spares leave; `None` if nothing is left.
@@ -328,6 +337,8 @@ impl Zone {
             Sparing::None => Some(0),
             Sparing::ZoneEnd => Some(self.spares),
             Sparing::ZoneEndTracks => self.spares.checked_mul(self.sectors_per_track.into()),
+            Sparing::TrackEnd => self.spares.checked_mul(self.tracks(heads)),
+            Sparing::Slips => Some(self.slips.len() as u64),
             Sparing::CylinderRanges { cylinders } => self
                 .spares
                 .checked_mul(self.cylinder_count() / u64::from(cylinders)),
@@ -384,6 +395,11 @@ impl Zone {
             let range = u64::from(self.sectors_per_track) * u64::from(heads);
             in_range("spares", self.spares, 0, range * u64::from(cylinders) - 1)?;
         }
+        match sparing {
+            Sparing::TrackEnd => self.check_track_spares(heads)?,
+            Sparing::Slips => in_range("spares", self.spares, 0, 0)?,
+            _ => {}
+        }
         let total = self.sectors(heads);
         match self.blocks(heads, sparing) {
             Some(blocks @ 1..) if self.fits(blocks, total) => Ok(()),
@@ -397,11 +413,36 @@ impl Zone {
         }
     }
 
+    /// Every track is mapped by itself, and has room for its own slips only.
+    fn check_track_spares(&self, heads: u32) -> Result<(), ConfigError> {
+        let sectors = u64::from(self.sectors_per_track);
+        in_range("spares", self.spares, 0, sectors - 1)?;
+        if self.tracks(heads) > TRACKS_MAX {
+            let text = self.tracks(heads).to_string();
+            let allowed =
+                format!("at most {TRACKS_MAX} tracks in a zone with spares on every track");
+            return Err(ConfigError::value("cylinders", &text, &allowed));
+        }
+        let mut slips = self.slips.clone();
+        slips.sort_unstable();
+        for on_track in slips.chunk_by(|a, b| a / sectors == b / sectors) {
+            if on_track.len() as u64 > self.spares {
+                let text = format!("{} on track {}", on_track.len(), on_track[0] / sectors);
+                let allowed = format!("at most its {} spares", self.spares);
+                return Err(ConfigError::value("slips", &text, &allowed));
+            }
+        }
+        Ok(())
+    }
+
     fn fits(&self, blocks: u64, total: u64) -> bool {
         let used = blocks.checked_add(self.reserved_sectors_at_front);
         used.is_some_and(|used| used <= total)
     }
 }
+
+/// A zone whose tracks are mapped one by one has no more of them than this, so that its map stays within half a gibibyte.
+const TRACKS_MAX: u64 = 16_000_000;
 
 /// Checks a number against what is allowed.
 fn in_range<T: PartialOrd + std::fmt::Display>(

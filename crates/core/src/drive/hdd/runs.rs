@@ -5,9 +5,10 @@
 //! one that moves a defective sector elsewhere makes a run of one block. So the mapping at run time knows
 //! nothing of sparing, and a layout without defects is merely one with one run a zone.
 //!
-//! Source: the sparing schemes 9, 8 and 1 of DiskSim 4.0's `layout_g1`, in its order: slips first, then remaps.
+//! Source: the sparing schemes 9, 8, 7, 3 and 1 of DiskSim 4.0's `layout_g1`, in its order: slips first, then remaps. Where
+//! every track has its own spares, a slip also turns all later tracks of its zone by a sector, as it does there.
 
-use super::parameters::{Sparing, Zone};
+use super::parameters::{HeadOrder, Sparing, Zone};
 
 /// Blocks at consecutive positions of a zone, up to where the next run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(super) struct Run {
     pub(super) position: u64,
     /// The zone, counted from 0.
     pub(super) zone: u32,
+    /// By how many sectors its track is turned against the zone's skews.
+    pub(super) turned: u32,
 }
 
 /// A zone with what its runs depend on.
@@ -26,6 +29,7 @@ pub(super) struct ZoneMap<'a> {
     pub(super) index: u32,
     pub(super) heads: u64,
     pub(super) sparing: Sparing,
+    pub(super) head_order: HeadOrder,
     /// First block of the zone.
     pub(super) first: u64,
     /// Blocks of the zone.
@@ -49,8 +53,39 @@ impl ZoneMap<'_> {
                     u64::from(self.zone.sectors_per_track) * self.heads * u64::from(cylinders);
                 (all, all - self.zone.spares)
             }
+            Sparing::TrackEnd => {
+                let all = u64::from(self.zone.sectors_per_track);
+                (all, all - self.zone.spares)
+            }
             _ => (u64::MAX, u64::MAX),
         }
+    }
+
+    /// By how many sectors the track of a position is turned. The reference counts the slips of the tracks before it, and
+    /// counts tracks by the number of their head where the heads of a cylinder come in descending order.
+    fn turned(&self, position: u64) -> u32 {
+        if self.sparing != Sparing::TrackEnd || self.zone.slips.is_empty() {
+            return 0;
+        }
+        let sectors = u64::from(self.zone.sectors_per_track);
+        let track = position / sectors;
+        let (cylinder, side) = (track / self.heads, track % self.heads);
+        let descending = match self.head_order {
+            HeadOrder::Ascending => false,
+            HeadOrder::AlternatingInZone => cylinder % 2 == 1,
+            HeadOrder::Alternating => (cylinder + u64::from(self.zone.cylinders.0)) % 2 == 1,
+        };
+        let head = if descending {
+            self.heads - 1 - side
+        } else {
+            side
+        };
+        let before = (cylinder * self.heads + head) * sectors;
+        self.zone
+            .slips
+            .iter()
+            .filter(|slip| **slip < before)
+            .count() as u32
     }
 
     /// The zone's runs by slips alone, in order of blocks and of positions.
@@ -97,6 +132,7 @@ impl ZoneMap<'_> {
             first: x,
             position,
             zone: self.index,
+            turned: self.turned(position),
         });
     }
 
@@ -128,13 +164,9 @@ impl ZoneMap<'_> {
                 let (from, to) = (old.max(low), (old + self.unit()).min(high));
                 if from < to {
                     let block = run.first + (from - low);
-                    move_away(
-                        &mut runs,
-                        block,
-                        block + (to - from),
-                        new + (from - old),
-                        end,
-                    );
+                    let place = new + (from - old);
+                    let moved = move_away(&mut runs, block, block + (to - from), place, end);
+                    moved.turned = self.turned(place);
                 }
             }
         }
@@ -154,13 +186,14 @@ impl ZoneMap<'_> {
     }
 }
 
-/// Gives blocks `from..to` a run of their own at `position`; `end` is behind the zone's last block.
-fn move_away(runs: &mut Vec<Run>, from: u64, to: u64, position: u64, end: u64) {
+/// Gives blocks `from..to` a run of their own at `position`, and returns it; `end` is behind the zone's last block.
+fn move_away(runs: &mut Vec<Run>, from: u64, to: u64, position: u64, end: u64) -> &mut Run {
     if to < end {
         split(runs, to);
     }
     let index = split(runs, from);
     runs[index].position = position;
+    &mut runs[index]
 }
 
 /// Lets a run begin at `block`; its index.
@@ -175,7 +208,7 @@ fn split(runs: &mut Vec<Run>, block: u64) -> usize {
         Run {
             first: block,
             position: run.position + (block - run.first),
-            zone: run.zone,
+            ..run
         },
     );
     index + 1
@@ -184,7 +217,8 @@ fn split(runs: &mut Vec<Run>, block: u64) -> usize {
 /// Joins runs that continue each other.
 pub(super) fn join(runs: &mut Vec<Run>) {
     runs.dedup_by(|next, run| {
-        next.zone == run.zone && next.position.wrapping_sub(run.position) == next.first - run.first
+        let alike = next.zone == run.zone && next.turned == run.turned;
+        alike && next.position.wrapping_sub(run.position) == next.first - run.first
     });
 }
 
@@ -214,6 +248,7 @@ mod tests {
             index: 0,
             heads: 2,
             sparing,
+            head_order: HeadOrder::Ascending,
             first: 100,
             blocks: zone.blocks(2, sparing).unwrap(),
         };
@@ -302,5 +337,54 @@ mod tests {
         ];
         assert_eq!(runs(&zone(&[], &[(25, 38)], 3, 0), ranges), expected);
         assert_eq!(runs(&zone(&[], &[(25, 18)], 3, 0), ranges), expected);
+    }
+
+    #[test]
+    fn slips_alone_shorten_a_zone() {
+        let expected = [(100, 0), (103, 5), (107, 10)];
+        assert_eq!(runs(&zone(&[3, 4, 9], &[], 0, 0), Sparing::Slips), expected);
+        let zone = zone(&[3, 4, 9], &[], 0, 0);
+        assert_eq!(zone.blocks(2, Sparing::Slips), Some(77));
+    }
+
+    #[test]
+    fn slips_of_a_track_push_only_their_track_and_turn_the_later_ones() {
+        // Tracks of 10 sectors of which 8 hold data; position 12 is sector 2 of track 1.
+        let zone = zone(&[12], &[], 2, 0);
+        assert_eq!(zone.blocks(2, Sparing::TrackEnd), Some(64));
+        let map = ZoneMap {
+            zone: &zone,
+            index: 0,
+            heads: 2,
+            sparing: Sparing::TrackEnd,
+            head_order: HeadOrder::Ascending,
+            first: 100,
+            blocks: 64,
+        };
+        let of = |run: &Run| (run.first, run.position, run.turned);
+        let runs: Vec<_> = map.slipped().iter().map(of).collect();
+        assert_eq!(
+            runs[..4],
+            [(100, 0, 0), (108, 10, 0), (110, 13, 0), (116, 20, 1)]
+        );
+        assert_eq!(runs.len(), 9);
+        assert!(runs[4..].iter().all(|(_, _, turned)| *turned == 1));
+    }
+
+    #[test]
+    fn descending_heads_count_by_their_number() {
+        // Position 25 is on track 2, head 1 of cylinder 1, which descends: it counts for that track and not for head 0.
+        let zone = zone(&[25], &[], 2, 0);
+        let map = ZoneMap {
+            zone: &zone,
+            index: 0,
+            heads: 2,
+            sparing: Sparing::TrackEnd,
+            head_order: HeadOrder::Alternating,
+            first: 100,
+            blocks: 64,
+        };
+        let turned: Vec<_> = map.slipped().iter().map(|run| run.turned).collect();
+        assert_eq!(turned, [0, 0, 1, 1, 0, 1, 1, 1, 1]);
     }
 }
