@@ -114,10 +114,10 @@ describe("figures", () => {
   });
 
   const wrong: [string, (value: any) => void, string][] = [
-    ["a newer layout", (v) => (v.figures.schema = 2), "layout 2"],
+    ["a newer layout", (v) => (v.figures.schema = 3), "layout 3"],
     ["an unknown key", (v) => (v.figures.figures[1].colour = "red"), "figures.figures[1]: unknown key colour"],
     ["an uneven band", (v) => v.figures.figures[0].panels[1].lines[2].low.pop(), "lines[2]: lists that belong together"],
-    ["a verdict in words", (v) => (v.figures.figures[0].claims[0].holds = "yes"), "holds: expected true or false"],
+    ["a verdict in words", (v) => (v.figures.figures[0].claims[0].verdict = "yes"), "verdict: expected one of holds, does not hold"],
   ];
   test.each(wrong)("with %s are refused by name", (_name, change, message) => {
     expect(() => parseFigures(changed(change, drawn))).toThrow(message);

@@ -6,7 +6,7 @@
 /** Version of the layout that this page reads. */
 export const SCHEMA = 2;
 /** The same of published figures. */
-export const FIGURES_SCHEMA = 1;
+export const FIGURES_SCHEMA = 2;
 
 /** Data that are not what this page knows; says where. */
 export class WireError extends Error {
@@ -330,13 +330,23 @@ const figureLine: Parser<Parsed<typeof anyLine>> = (value, path) => {
   return line;
 };
 
+const VERDICTS = ["holds", "does not hold", "undecided", "not testable"] as const;
+/** What became of a claim. */
+export type Verdict = (typeof VERDICTS)[number];
+
+const verdict: Parser<Verdict> = (value, path) =>
+  VERDICTS.find((known) => known === value) ?? fail(path, `one of ${VERDICTS.join(", ")}`, value);
+
 const claim = object({
   id: text,
+  kind: text,
   statement: text,
   published: text,
+  range: text,
+  outside: text,
   found: text,
-  ci: nullable(number),
-  holds: nullable(flag),
+  verdict: nullable(verdict),
+  provisional: flag,
   note: text,
 });
 

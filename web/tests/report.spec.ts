@@ -254,10 +254,19 @@ describe("published figures", () => {
   test("have their claims beside them", async () => {
     const { page } = await open(browser, report("figures"));
     const claims = page.locator("#ew-fig5 .claims li");
-    expect(await claims.locator(".verdict-word").allInnerTexts()).toEqual(["holds", "does not", "not told"]);
+    expect(await claims.locator(".verdict-word").allInnerTexts()).toEqual([
+      "holds",
+      "does not hold",
+      "undecided",
+      "not testable",
+      "told",
+    ]);
+    expect(await claims.nth(0).innerText()).toContain("provisional");
+    expect(await claims.nth(1).innerText()).not.toContain("provisional");
+    expect(await page.locator(".verdict").innerText()).toContain("every verdict is provisional");
     await claims.nth(1).locator("summary").click();
     const words = await claims.nth(1).innerText();
-    for (const part of ["D2", "no number (section 4)", "-9.9 \u00b1 0.5 % at 64", "at 0 ms it does not hold"]) {
+    for (const part of ["D2", "no number (section 4)", "-9.9 \u00b1 0.5 % at 64", "+1.2 \u00b1 0.3 % at 4", "queues of 32 to 128", "at 0 ms it does not hold"]) {
       expect(words).toContain(part);
     }
     await page.context().close();

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::{Blueprint, Drive};
 use crate::drive;
+use crate::ids::DriveId;
 use crate::registry::{self, ConfigError, Env, Forgetful, KnobValue, Knobs, Memo, Spec, Survivors};
 use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
@@ -221,7 +222,11 @@ impl StackConfig {
         };
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..placement.drives() {
-            let turned = blueprint.turned(self.phase(index));
+            let mut turned = blueprint.turned(self.phase(index));
+            let free = placement.free(DriveId(index));
+            if let Some(at) = free.and_then(|free| free.left().at) {
+                turned = turned.resting(at);
+            }
             let of_drive = Env {
                 blueprint: &*turned,
                 ..env

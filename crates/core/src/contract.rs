@@ -275,6 +275,9 @@ pub trait Blueprint: Send + Sync {
     /// The same drive, its platters turned by this at the beginning: spindles of an array do not turn as one.
     fn turned(&self, by: Angle) -> Box<dyn Blueprint>;
 
+    /// The same drive, its heads on the track of this block at the beginning.
+    fn resting(&self, at: Pba) -> Box<dyn Blueprint>;
+
     /// Time of one revolution; `None` if nothing turns.
     fn revolution(&self) -> Option<Duration>;
 

@@ -309,6 +309,16 @@ pub struct FreeMap {
     by_track: Vec<u16>,
     by_band: Vec<u32>,
     free: u64,
+    left: Left,
+}
+
+/// How the writes before a run left a drive, besides what is free on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The block that was written last; none if nothing was.
+    pub at: Option<Pba>,
+    /// Whether the sweep went upward.
+    pub upward: bool,
 }
 
 impl FreeMap {
@@ -319,6 +329,10 @@ impl FreeMap {
             by_track: vec![0; tracks.tracks.len()],
             by_band: vec![0; tracks.bands() as usize],
             free: 0,
+            left: Left {
+                at: None,
+                upward: true,
+            },
             tracks,
         }
     }
@@ -349,6 +363,17 @@ impl FreeMap {
     /// Memory that it takes, without the tracks.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.bits) + size_of_val(&*self.by_track) + size_of_val(&*self.by_band)
+    }
+
+    /// How the writes before a run left the drive.
+    #[inline]
+    pub fn left(&self) -> Left {
+        self.left
+    }
+
+    /// The writes before a run end like this.
+    pub fn leave(&mut self, left: Left) {
+        self.left = left;
     }
 
     /// How many slots are free.

@@ -505,16 +505,12 @@ impl Passing {
 ///
 /// Alone they would keep the arm where it is until nothing is free there. So they look from the arm's band on in one
 /// direction only, and turn round where nothing lies ahead (Zhang and others, FAST 2002, section 4; the virtual-log disk of
-/// OSDI 1999 began again at the first cylinder).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// OSDI 1999 began again at the first cylinder). The first sweep goes on as the writes before the run went: behind them few
+/// slots are free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
-    upward: bool,
-}
-
-impl Default for Sweep {
-    fn default() -> Sweep {
-        Sweep { upward: true }
-    }
+    /// Not known before the first search.
+    upward: Option<bool>,
 }
 
 impl Sweep {
@@ -526,14 +522,21 @@ impl Sweep {
             true => band < last && free.any_in(band + 1..=last),
             false => band > 0 && free.any_in(0..=band - 1),
         };
-        if !lies(self.upward) && lies(!self.upward) {
-            self.upward = !self.upward;
+        let mut upward = self.upward(free);
+        if !lies(upward) && lies(!upward) {
+            upward = !upward;
         }
-        let (low, high) = if self.upward { (band, last) } else { (0, band) };
+        self.upward = Some(upward);
+        let (low, high) = if upward { (band, last) } else { (0, band) };
         Search {
             low,
             high,
             ..Search::anywhere(now)
         }
+    }
+
+    /// Whether it goes upward.
+    pub fn upward(&self, free: &FreeMap) -> bool {
+        self.upward.unwrap_or_else(|| free.left().upward)
     }
 }

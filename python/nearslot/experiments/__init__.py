@@ -20,9 +20,21 @@ from . import (
     ew_models,
     ew_own,
 )
-from .frame import Claim, Experiment, Options, Outcome
+from .frame import Claim, Experiment, Options, Outcome, summary
+from .verdict import Kind, Verdict
 
-__all__ = ["EXPERIMENTS", "GROUPS", "Claim", "Experiment", "Options", "Outcome", "find"]
+__all__ = [
+    "EXPERIMENTS",
+    "GROUPS",
+    "Claim",
+    "Experiment",
+    "Kind",
+    "Options",
+    "Outcome",
+    "Verdict",
+    "find",
+    "summary",
+]
 
 EXPERIMENTS: dict[str, Experiment] = {
     one.name: one

@@ -1,6 +1,6 @@
 """``python -m nearslot.experiments``: lists and runs published experiments.
 
-Exit codes: 0 every claim was decided, whatever the verdict; 2 wrong usage; 3 input unfit;
+Exit codes: 0 the experiments ran, whatever the verdicts; 2 wrong usage; 3 input unfit;
 4 interrupted.
 """
 
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from .. import _native
 from ..errors import ConfigError, InputError, Interrupted
-from . import EXPERIMENTS, find, page
+from . import EXPERIMENTS, find, page, summary
 from .frame import Experiment, Options, Outcome
 
-_WORDS = {True: "holds", False: "does NOT hold", None: "not decided"}
+_INDENT = " " * 6
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,13 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    few = {"requests": 8_000, "seeds": 2} if parsed.quick else {}
-    given = {
-        key: getattr(parsed, key)
-        for key in ("seed", "seeds", "drive", "overhead_ms", "dilution", "requests")
-        if getattr(parsed, key) is not None
-    }
-    options = Options(**{**few, **given, "quick": parsed.quick})
+    options = _options(parsed)
     outcomes = []
     if parsed.out is not None:
         _check_files(find(parsed.names), parsed.out, force=parsed.force)
@@ -70,10 +64,29 @@ def _run(parsed: argparse.Namespace) -> int:
     if parsed.out is not None:
         found = zip(find(parsed.names), outcomes, strict=True)
         _save_page(found, options, parsed.out, force=parsed.force)
+    told = summary(claim for outcome in outcomes for claim in outcome.claims)
+    if parsed.out is not None:
+        (parsed.out / "claims.txt").write_text(told + "
+", encoding="utf-8")
+    if parsed.format == "text":
+        print(told)
     if parsed.format == "json":
         plain = [outcome.to_dict() for outcome in outcomes]
         print(json.dumps(plain[0] if len(plain) == 1 else plain, indent=1))
     return 0
+
+
+def _options(parsed: argparse.Namespace) -> Options:
+    """What was asked; unless it is told, quick runs have few seeds and add none."""
+    keys = ("seed", "seeds", "seeds_max", "drive", "overhead_ms", "dilution", "requests")
+    given = {key: getattr(parsed, key) for key in keys if getattr(parsed, key) is not None}
+    few = {"requests": 8_000, "seeds": 2} if parsed.quick else {}
+    asked = {**few, **given}
+    if parsed.quick and "seeds_max" not in asked:
+        asked["seeds_max"] = asked["seeds"]
+    elif "seeds_max" not in asked:
+        asked["seeds_max"] = max(Options.seeds_max, asked.get("seeds", 0))
+    return Options(**asked, quick=parsed.quick)
 
 
 def _find_modules(experiments: Iterable[Experiment], *, drawn: bool) -> None:
@@ -91,6 +104,7 @@ def _check_files(experiments: Iterable[Experiment], folder: Path, *, force: bool
     chosen = list(experiments)
     names = [f"{experiment.name}.json" for experiment in chosen]
     names += [f"{experiment.name}.svg" for experiment in chosen if experiment.draw is not None]
+    names += ["claims.txt"]
     names += ["figures.html"] if any(experiment.chart for experiment in chosen) else []
     for name in names:
         _native.check_output("--out", str(folder / name), [], force)
@@ -98,12 +112,14 @@ def _check_files(experiments: Iterable[Experiment], folder: Path, *, force: bool
 
 def _print(outcome: Outcome) -> None:
     for claim in outcome.claims:
-        spread = "" if claim.ci is None else f"  (95 %: ± {claim.ci:.3g})"
-        print(f"{claim.id:4} {_WORDS[claim.holds]:13} {claim.statement}")
-        print(f"{'':18} published: {claim.published}")
-        print(f"{'':18} found: {claim.found}{spread}")
+        print(f"{claim.id:5} {claim.says}: {claim.statement}")
+        print(f"{_INDENT}{claim.kind}: {claim.published}")
+        print(f"{_INDENT}decided over: {claim.range} ({claim.seeds} seeds)")
+        print(f"{_INDENT}found: {claim.found}")
+        if claim.outside:
+            print(f"{_INDENT}outside of that: {claim.outside}")
         if claim.note:
-            print(f"{'':18} {claim.note}")
+            print(f"{_INDENT}{claim.note}")
 
 
 def _save(experiment: Experiment, outcome: Outcome, folder: Path) -> None:
@@ -142,6 +158,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--force", action="store_true", help="replace files that exist in DIR")
     run.add_argument("--seed", type=int, help="first seed [1]")
     run.add_argument("--seeds", type=int, help="how many seeds [3]")
+    run.add_argument(
+        "--seeds-max", type=int, help="how many at most, where a claim is undecided [9]"
+    )
     run.add_argument("--drive", help="drive of the catalog or TOML file [seagate-cheetah-9lp]")
     run.add_argument(
         "--overhead-ms", type=float, help="overhead a request, in place of the published sweep"

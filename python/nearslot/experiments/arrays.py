@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..running import compare
+from ..results import Run
 from ..scenario import Scenario, part
+from . import eager
 from .eager import SOURCE
-from .frame import Mean, Options
+from .frame import Options
+from .table import Cell, simulated
 
-__all__ = ["SOURCE", "Array", "Grid", "Loads", "distorted", "ew", "mirror", "sr", "stripe"]
+__all__ = ["SOURCE", "Array", "cells", "distorted", "ew", "mirror", "scenario", "sr", "stripe"]
 
-Loads = Mapping[str, Sequence[float]]
-"""Knobs of a workload and the values that each takes in turn."""
-
-OVERHEAD_MS = 0.0
-"""Per-request overhead where nothing is said: these figures are about positions."""
+MS = "response_ms"
+RPS = eager.RPS
 
 
 @dataclass(frozen=True)
@@ -98,81 +96,64 @@ def _synchronous(foreground: int) -> str:
     return "" if foreground == 1 else f", {foreground} synchronous"
 
 
-def drive(options: Options) -> str:
-    """The drive as every array experiment models it."""
-    overhead = OVERHEAD_MS if options.overhead_ms is None else options.overhead_ms
-    return f"{options.drive}:model=mechanical:overhead_ms={overhead}"
+def scenario(
+    options: Options,
+    array: Array,
+    workload: str,
+    load: Mapping[str, float],
+    *,
+    drive: str,
+    warmup: str = "auto",
+    requests: int | None = None,
+) -> Scenario:
+    """An array under a load. Its data fill `span` of its volume, so that all hold the same."""
+    knobs: dict[str, Any] = {"requests": requests or options.requests, "span": array.span, **load}
+    if workload == "iometer":
+        # The papers' queue of n waits, so the next request comes before the drive chooses.
+        knobs["refill"] = "before"
+    return Scenario(
+        workload=part(workload, **knobs),
+        drive=drive,
+        place=array.place,
+        sched=array.sched,
+        warmup=warmup,
+        seed=options.seed,
+    )
 
 
-class Grid:
-    """Rows of several arrays under several loads, for some seeds."""
-
-    def __init__(self) -> None:
-        """Nothing has run yet."""
-        self.rows: list[dict[str, Any]] = []
-
-    def run(
-        self,
-        options: Options,
-        arrays: Iterable[Array],
-        workload: str,
-        loads: Loads,
-        *,
-        warmup: str = "auto",
-        **marks: object,
-    ) -> None:
-        """Runs every array under every combination of a workload's knobs.
-
-        `marks` are put into each row.
-
-        The data of an array fill `span` of its volume, so that all hold the same.
-        """
-        keys = list(loads)
+def cells(
+    options: Options,
+    arrays: Iterable[Array],
+    workload: str,
+    loads: Iterable[Mapping[str, float]],
+    *,
+    warmup: str = "auto",
+    **marks: object,
+) -> list[Cell]:
+    """Every array under every load at every overhead; `marks` tell them from others."""
+    many, found = list(loads), []
+    for overhead_ms in options.overheads:
+        drive = eager.drive(options, overhead_ms)
         for array in arrays:
-            base = Scenario(
-                workload=f"{workload}:requests={options.requests}:span={array.span}",
-                drive=str(marks.get("drive", drive(options))),
-                place=array.place,
-                sched=array.sched,
-                warmup=warmup,
-                seed=options.seed,
-            )
-            vary: dict[str, Iterable[object]] = {f"workload.{key}": loads[key] for key in keys}
-            results = compare(base, vary={**vary, "seed": options.all_seeds}, series=False)
-            points = itertools.product(*loads.values(), options.all_seeds)
-            for point, run in zip(points, results.runs, strict=True):
-                self.rows.append(
-                    {
-                        **marks,
-                        "array": array.label,
-                        "drives": array.drives,
-                        **dict(zip([*keys, "seed"], point, strict=True)),
-                        **_numbers(run),
-                    }
-                )
-
-    def by_seed(self, key: str, **at: object) -> dict[int, float]:
-        """One number at a point, by seed."""
-        chosen = [
-            row for row in self.rows if all(row.get(name) == value for name, value in at.items())
-        ]
-        return {row["seed"]: row[key] for row in chosen}
-
-    def mean(self, key: str, **at: object) -> Mean:
-        """The same over seeds."""
-        return Mean.of(list(self.by_seed(key, **at).values()))
+            for load in many:
+                base = scenario(options, array, workload, load, drive=drive, warmup=warmup)
+                of = {"overhead_ms": overhead_ms, "array": array.label, **load, **marks}
+                found.append(simulated(of, base, numbers))
+    return found
 
 
-def _numbers(run: Any) -> dict[str, Any]:  # noqa: ANN401 (an outcome's run)
+def numbers(run: Run) -> dict[str, Any]:
+    """What claims of arrays look at."""
     reads, writes = run.read_response_ms, run.write_response_ms
     return {
-        "throughput_rps": run.throughput_rps,
-        "response_ms": run.response_ms.mean,
+        RPS: run.throughput_rps,
+        MS: run.response_ms.mean,
         "p99_ms": run.response_ms.p99,
         "read_response_ms": reads.mean if reads else None,
         "write_response_ms": writes.mean if writes else None,
         "seek_ms": run.seek_ms,
         "rotation_ms": run.rotation_ms,
         "transfer_ms": run.transfer_ms,
+        "service_overhead_ms": run.overhead_ms,
         "utilisation": run.utilisation,
     }

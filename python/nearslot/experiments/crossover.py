@@ -1,66 +1,89 @@
-"""From which overhead on a claim holds that does not hold without any.
+"""At which overhead of a request a claim turns: it leans one way below, and the other way above.
 
 What decides a claim does not change evenly with the overhead of a request: it goes in steps of the
 time in which a slot passes the heads, and it stops where a scheduler has become the best. A line
 between two measured overheads meets the limit in the wrong place (D3 at 0.27 ms, where runs between
 say 0.15), so the crossover is bisected.
 
-A probe has one seed and half of the requests, but the whole grid and slots as aged as ever. Less
-was tried: slots aged half as long, or a quarter of the requests, put FreeBW-SATF 3 % higher, since
-the writes that it starves have not filled the queue yet, and moved crossovers by 0.05 ms; a coarser
-grid misses the point that decides. Aging is most of a probe's time, so claims that are still open
-share the probes, and all probes of a round are one grid. The answer is two overheads: at one the
-claim was not yet found to hold, at the other it was. Near the limit one seed can be off by a step.
+A probe has one seed and half of the requests, but all that decides the claim and slots as aged as
+ever. Less was tried: slots aged half as long, or a quarter of the requests, put FreeBW-SATF 3 %
+higher, since the writes that it starves have not filled the queue yet, and moved crossovers by
+0.05 ms; a coarser grid misses the point that decides. Claims that are still open share the probes.
+The answer is two overheads: at one the claim still leaned as at the lowest overhead, at the other
+as at the highest. Near the limit one seed can be off by a step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import TypeVar
-
-_Found = TypeVar("_Found")
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 
-def crossovers(
-    holds: Mapping[str, Callable[[_Found], bool | None]],
-    measured: Mapping[float, _Found],
-    probe: Callable[[list[float]], Mapping[float, _Found]],
-    step: float,
-) -> dict[str, tuple[float, float]]:
-    """Where claims begin to hold.
+@dataclass(frozen=True)
+class Turn:
+    """Between which overheads a claim turns, and whether it holds above them."""
+
+    below: float
+    above: float
+    holds_above: bool
+
+    def told(self, requests: int) -> str:
+        """In words."""
+        side, other = ("holds", "not yet") if self.holds_above else ("no longer holds", "still")
+        how = f"bisected with one seed of {requests:,} requests"
+        return f"crossover: {side} from {self.above:g} ms, {other} at {self.below:g} ms ({how})"
+
+
+Leans = Mapping[float, bool | None]
+"""To which side a claim leans, by overhead."""
+Probe = Callable[[Mapping[float, Sequence[str]]], Mapping[float, Mapping[str, bool | None]]]
+"""Where some claims lean at some overheads."""
+
+
+def crossovers(leans: Mapping[str, Leans], probe: Probe, step: float) -> dict[str, Turn]:
+    """Where claims turn.
 
     Args:
-        holds: Each claim's verdict on what was found at an overhead.
-        measured: What was found at some overheads.
+        leans: To which side each claim leans at the measured overheads.
         probe: Finds it at others, less surely.
         step: How near the two overheads of an answer have to be.
 
     Returns:
-        For each claim that holds at the highest measured overhead and not at the lowest, the
-        overhead at which it does not hold yet and the one from which on it does. One that comes and
-        goes between measured overheads is not told from one that comes once.
+        A turn for each claim that leans one way at the lowest measured overhead and the other way
+        at the highest. One that turns several times has the last of its turns between measured
+        overheads bisected.
     """
-    known = dict(measured)
-    between = {}
-    for name, verdict in holds.items():
-        verdicts = {at: verdict(found) for at, found in sorted(measured.items())}
-        if verdicts[max(verdicts)] is True and verdicts[min(verdicts)] is False:
-            below = max(at for at, held in verdicts.items() if held is not True)
-            between[name] = (below, min(at for at in verdicts if at > below))
+    turns = {name: _measured(of) for name, of in leans.items()}
+    open_turns = {name: turn for name, turn in turns.items() if turn is not None}
     while True:
         middles = {
-            name: _middle(below, above, step)
-            for name, (below, above) in between.items()
-            if _steps(below, above, step) > 1
+            name: _middle(turn.below, turn.above, step)
+            for name, turn in open_turns.items()
+            if _steps(turn.below, turn.above, step) > 1
         }
         if not middles:
-            return between
-        known.update(probe(sorted(set(middles.values()) - set(known))))
+            return open_turns
+        wanted: dict[float, list[str]] = {}
         for name, middle in middles.items():
-            below, above = between[name]
-            held = holds[name](known[middle])
-            between[name] = (below, middle) if held else (middle, above)
+            wanted.setdefault(middle, []).append(name)
+        found = probe(wanted)
+        for name, middle in middles.items():
+            turn = open_turns[name]
+            if found[middle][name] is turn.holds_above:
+                open_turns[name] = Turn(turn.below, middle, turn.holds_above)
+            else:
+                open_turns[name] = Turn(middle, turn.above, turn.holds_above)
+
+
+def _measured(leans: Leans) -> Turn | None:
+    """The measured overheads between which a claim turns for the last time."""
+    at = sorted(leans)
+    if len(at) < 2 or {leans[at[0]], leans[at[-1]]} != {True, False}:
+        return None
+    last = leans[at[-1]]
+    below = max(overhead for overhead in at if leans[overhead] is not last)
+    return Turn(below, min(overhead for overhead in at if overhead > below), last is True)
 
 
 def _steps(below: float, above: float, step: float) -> int:

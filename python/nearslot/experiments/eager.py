@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from ..results import Run
-from ..running import compare
+from ..running import run
 from ..scenario import Scenario, part
-from .frame import Mean, Options
+from .frame import Options
+from .table import Cell, Table, simulated
+from .verdict import Mean
 
 SOURCE = (
     "Zhang, Yu, Krishnamurthy and Wang, Configuring and Scheduling an Eager-Writing Disk Array "
@@ -23,125 +26,151 @@ PUBLISHED = {
     "FreeBW-SCAN": "freebw_scan",
     "FreeBW-Hybrid": "freebw_hybrid",
 }
+NAMES = {
+    **{sched: name for name, sched in PUBLISHED.items()},
+    "write_first": "write-first",
+    "read_first": "read-first",
+    "satf": "SATF",
+}
 
-# Per-request overheads at which claims are reported: the published order needs about 0.5 ms.
-OVERHEADS_MS = (0.0, 0.3, 0.6)
-
-Point = tuple[str, float, int]
+RPS = "throughput_rps"
 
 
-def scenario(options: Options, *, overhead_ms: float, dilution: float) -> Scenario:
+def aging(options: Options, dilution: float) -> float:
+    """Times that the volume is overwritten before a run: twice, and not less than a whole sweep.
+
+    Up and down again a sweep writes about all free slots twice, of which there are `dilution - 1`
+    for each block of the volume.
+    """
+    return 1.0 if options.quick else max(2.0, 2 * (dilution - 1))
+
+
+def drive(options: Options, overhead_ms: float) -> str:
+    """The drive, with this overhead of a request."""
+    return f"{options.drive}:model=mechanical:overhead_ms={overhead_ms}"
+
+
+def scenario(
+    options: Options,
+    *,
+    overhead_ms: float,
+    dilution: float,
+    sched: str,
+    load: str = "iometer",
+    **knobs: Any,  # noqa: ANN401 (knobs of a workload)
+) -> Scenario:
     """One eagerly written disk, its free slots as a long run leaves them."""
     chosen = options.dilution if options.dilution is not None else dilution
-    aging = 1 if options.quick else 2
+    # The papers' queue of n waits, so the next request comes before the drive chooses.
+    closed = {"refill": "before"} if load == "iometer" else {}
     return Scenario(
-        # The papers' queue of n waits, so the next request comes before the drive chooses.
-        workload=part("iometer", refill="before", requests=options.requests),
-        drive=f"{options.drive}:model=mechanical:overhead_ms={overhead_ms}",
-        place=part("eager", dilution=chosen, aging=aging),
+        workload=part(load, **{"requests": options.requests, **closed, **knobs}),
+        drive=drive(options, overhead_ms),
+        place=part("eager", dilution=chosen, aging=aging(options, chosen)),
+        sched=sched,
         seed=options.seed,
     )
 
 
-def overheads(options: Options) -> tuple[float, ...]:
-    """The overheads to report claims at."""
-    return OVERHEADS_MS if options.overhead_ms is None else (options.overhead_ms,)
-
-
-def probing(options: Options) -> Options:
-    """The same for a look between measured overheads."""
-    return replace(options, seeds=1, requests=max(1_000, options.requests // 2))
-
-
-def crossover_step_ms(options: Options) -> float:
-    """How closely to look for a crossover."""
-    return 0.1 if options.quick else 0.05
-
-
-class Sweep:
-    """Runs of several schedulers along one axis, for some seeds, at one overhead."""
-
-    def __init__(self, axis: str, overhead_ms: float) -> None:
-        """Nothing has run yet."""
-        self.axis = axis
-        self.overhead_ms = overhead_ms
-        self.rows: dict[Point, dict[str, Any]] = {}
-
-    def keep(self, run: Run) -> None:
-        """Adds what a run found."""
-        point = (
-            run.config["sched"]["name"],
-            float(run.config["load"][self.axis]),
-            int(run.config["seed"]),
-        )
-        self.rows[point] = {
-            "sched": point[0],
-            self.axis: point[1],
-            "seed": point[2],
-            "overhead_ms": self.overhead_ms,
-            "throughput_rps": run.throughput_rps,
-            "seek_ms": run.seek_ms,
-            "rotation_ms": run.rotation_ms,
-            "transfer_ms": run.transfer_ms,
-            "read_wait_ms_mean": run.read_wait_ms.mean if run.read_wait_ms else None,
-            "read_wait_ms_max": run.read_wait_ms.max if run.read_wait_ms else None,
-            "write_wait_ms_mean": run.write_wait_ms.mean if run.write_wait_ms else None,
-            "write_wait_ms_max": run.write_wait_ms.max if run.write_wait_ms else None,
-        }
-
-    def values(self) -> list[float]:
-        """The values along the axis."""
-        return sorted({value for _, value, _ in self.rows})
-
-    def by_seed(self, sched: str, value: float, key: str = "throughput_rps") -> dict[int, float]:
-        """One number of a scheduler at a value, by seed."""
-        return {
-            seed: row[key]
-            for (name, at, seed), row in self.rows.items()
-            if name == sched and at == value
-        }
-
-    def mean(self, sched: str, value: float, key: str = "throughput_rps") -> Mean:
-        """The same over seeds."""
-        return Mean.of(list(self.by_seed(sched, value, key).values()))
-
-    def best(self, value: float) -> str:
-        """The published scheduler with the highest throughput at a value."""
-        return max(PUBLISHED.values(), key=lambda name: self.mean(name, value).value)
+def numbers(run: Run) -> dict[str, Any]:
+    """What claims of one disk look at."""
+    found: dict[str, Any] = {
+        RPS: run.throughput_rps,
+        "service_overhead_ms": run.overhead_ms,
+        "seek_ms": run.seek_ms,
+        "rotation_ms": run.rotation_ms,
+        "transfer_ms": run.transfer_ms,
+        "response_ms": run.response_ms.mean,
+        "wait_ms_p999": run.wait_ms.p999,
+    }
+    for op, times in (("read", run.read_wait_ms), ("write", run.write_wait_ms)):
+        found[f"{op}_wait_ms_mean"] = times.mean if times else None
+        found[f"{op}_wait_ms_p999"] = times.p999 if times else None
+        found[f"{op}_wait_ms_max"] = times.max if times else None
+    gaps = run.series.stretch.gaps if run.series and run.series.stretch else None
+    if gaps is not None:
+        found["gap_writes"] = gaps.writes_mean
+        found["gap_seek_share"] = gaps.seek_ms_mean / gaps.ms_mean
+        found["gap_seek_ms"] = gaps.seek_ms_mean
+        found["gap_rotation_ms"] = gaps.rotation_ms_mean
+    return found
 
 
 def sweeps(
-    axis: str,
     options: Options,
-    overheads_ms: Sequence[float],
     schedulers: Iterable[str],
-    values: Iterable[float],
+    loads: Iterable[Mapping[str, Any]],
     *,
     dilution: float = 2.0,
-    **fixed: object,
-) -> dict[float, Sweep]:
-    """Runs schedulers along an axis, a sweep for each overhead; one grid, so that cores are busy.
+    series: bool = False,
+    overheads_ms: Iterable[float] | None = None,
+    **marks: object,
+) -> list[Cell]:
+    """Points of schedulers under loads, at every overhead; `marks` tell them from others."""
+    cells = []
+    for overhead_ms in options.overheads if overheads_ms is None else overheads_ms:
+        for load in loads:
+            for sched in schedulers:
+                base = scenario(
+                    options, overhead_ms=overhead_ms, dilution=dilution, sched=sched, **load
+                )
+                of = {
+                    "overhead_ms": overhead_ms,
+                    "dilution": dilution,
+                    "sched": sched,
+                    **load,
+                    **marks,
+                }
+                cells.append(simulated(of, base, numbers, series=series))
+    return cells
 
-    Args:
-        axis: Knob of the workload that is swept.
-        options: What was asked.
-        overheads_ms: Overheads of a request.
-        schedulers: What is compared.
-        values: Along the axis.
-        dilution: Slots per block, unless the options say otherwise.
-        fixed: Other knobs of the workload.
+
+def leader(table: Table, **at: object) -> tuple[list[str], Mean]:
+    """Who has the highest throughput at a point, with those not told from it, and its value."""
+    means = {name: table.mean(RPS, sched=name, **at) for name in PUBLISHED.values()}
+    best = max(means, key=lambda name: means[name].value)
+    level = [best]
+    for name in PUBLISHED.values():
+        if name != best:
+            apart = table.lead(RPS, {"sched": best}, {"sched": name}, **at)
+            if apart.ci is None or apart.value <= apart.ci:
+                level.append(name)
+    return level, means[best]
+
+
+def leaders(table: Table, axis: str, values: Iterable[float], **at: object) -> str:
+    """Who leads at some values along an axis, in words."""
+    told = []
+    for value in values:
+        level, _ = leader(table, **{axis: value}, **at)
+        told.append(f"{' and '.join(NAMES[name] for name in level)} at {value:g}")
+    return "the highest throughput has " + ", ".join(told) if told else ""
+
+
+@cache
+def free_slots(drive: str, place: str) -> int:
+    """How many slots of a drive are free for eager writes."""
+    import pyarrow
+
+    asked = Scenario(
+        workload=part("iometer", requests=1_000, depth=1, read_share=1.0),
+        drive=drive,
+        place=place,
+        sched="satf_ew",
+        warmup=0,
+    )
+    found = run(asked, series=False, commands=True)
+    return int(pyarrow.table(found.commands).column("free_slots")[0].as_py())
+
+
+def whole_sweep(options: Options, dilution: float) -> int:
+    """Writes that take the arm over all cylinders and back: about twice as many as slots are free.
+
+    Free slots lie less densely behind the arm than before it, so a part of a sweep tells another
+    mean than the whole of it.
     """
-    if not overheads_ms:
-        return {}
-    vary: dict[str, Iterable[object]] = {
-        "drive.overhead_ms": overheads_ms,
-        **{f"workload.{key}": [value] for key, value in fixed.items()},
-        "sched": list(schedulers),
-        f"workload.{axis}": list(values),
-        "seed": options.all_seeds,
-    }
-    base = scenario(options, overhead_ms=overheads_ms[0], dilution=dilution)
-    found = {overhead: Sweep(axis, overhead) for overhead in overheads_ms}
-    for run in compare(base, vary=vary, series=False).runs:
-        found[float(run.config["drive"]["overhead_ms"])].keep(run)
-    return found
+    if options.quick:
+        return options.requests
+    place = part("eager", dilution=dilution)
+    free = free_slots(drive(options, 0.0), place)
+    return max(options.requests, math.ceil(2 * free / 1_000) * 1_000)

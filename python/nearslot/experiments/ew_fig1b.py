@@ -2,146 +2,179 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+from ..parts import list_parts
 from . import arrays
-from .arrays import Array, Grid, Loads, mirror, stripe
+from .arrays import mirror, stripe
 from .figures import stacked
-from .frame import Claim, Experiment, Mean, Options, Outcome
+from .frame import Experiment, Options, Outcome
+from .statement import Found, Statement
+from .table import Cell, Table
+from .verdict import Check, Kind, above, at_least, below, within
 
 COPIES = (1, 2, 3, 4, 5, 6)
 STRIPES = (1, 2, 3, 4, 6, 9, 12, 18)
+READS = {"op": "read"}
+WRITES = {"op": "write"}
 
 
-def _grid(options: Options, factors: dict[int, Array], read_share: float = 1.0) -> Grid:
-    grid = Grid()
-    for factor, array in factors.items():
-        loads: Loads = {"depth": [1], "read_share": [read_share]}
-        grid.run(options, [array], "iometer", loads, factor=factor)
-    return grid
-
-
-def _curve(grid: Grid, key: str) -> dict[int, Mean]:
-    factors = sorted({row["factor"] for row in grid.rows})
-    return {factor: grid.mean(key, factor=factor) for factor in factors}
-
-
-def _told(curve: dict[int, Mean]) -> str:
-    return " ".join(f"{mean.value:.2f}" for mean in curve.values())
-
-
-def _falls(curve: dict[int, Mean]) -> bool:
-    return (
-        all(
-            after.value < before.value + (before.ci or 0.0) + (after.ci or 0.0)
-            for before, after in pairwise(curve.values())
-        )
-        and curve[max(curve)].value < curve[min(curve)].value
+def _curve(table: Table, key: str) -> str:
+    means = (
+        table.mean(key, factor=factor, **READS).value for factor in table.values("factor", **READS)
     )
+    return f"{key.removesuffix('_ms')} {' '.join(f'{value:.2f}' for value in means)}"
 
 
-def _mirroring(grid: Grid) -> Claim:
-    seek, rotation = _curve(grid, "seek_ms"), _curve(grid, "rotation_ms")
-    total = {
-        at: seek[at].value + rotation[at].value + grid.mean("transfer_ms", factor=at).value
-        for at in seek
-    }
-    significant = min(seek[4].value, rotation[4].value) > 0.1 * total[4] if 4 in seek else None
-    both = _falls(seek) and _falls(rotation)
-    return Claim(
+def _falls(table: Table, key: str) -> list[Check]:
+    name = key.removesuffix("_ms")
+    return [
+        Check(
+            f"{name} from {less} to {more}",
+            table.lead(key, {"factor": more}, {"factor": less}, **READS),
+            below(0.0),
+        )
+        for less, more in pairwise(table.values("factor", **READS))
+    ]
+
+
+def mirroring(table: Table) -> Found:
+    """C3."""
+    checks = [*_falls(table, "seek_ms"), *_falls(table, "rotation_ms")]
+    at = {"factor": 4, **READS}
+    parts = ("seek_ms", "rotation_ms", "service_overhead_ms", "transfer_ms")
+    for key in parts[:2]:
+        share = table.each(lambda one, *of: one / sum(of), *((of, at) for of in (key, *parts)))
+        name = key.removesuffix("_ms")
+        checks.append(Check(f"share of {name} with four copies", share, at_least(0.1), ""))
+    told = f"{_curve(table, 'seek_ms')}, {_curve(table, 'rotation_ms')} ms at as many copies"
+    return Found(checks, told)
+
+
+def settling(table: Table) -> Found:
+    """C4."""
+    difference = table.each(
+        lambda write, read: write - read,
+        ("seek_ms", {"factor": 1, **WRITES}),
+        ("seek_ms", {"factor": 1, **READS}),
+    )
+    settle = table.values("write_settle_ms", factor=1, **WRITES)[0]
+    gate = within(0.9 * settle, 1.1 * settle) if settle > 0 else above(0.0)
+    return Found([Check("between the average seeks of this drive", difference, gate, "ms")])
+
+
+def striping(table: Table) -> Found:
+    """C5."""
+    factors = table.values("factor", **READS)
+    first, largest = factors[0], factors[-1]
+    steady = [
+        Check(
+            f"rotation at {factor} against {first}",
+            table.lead("rotation_ms", {"factor": factor}, {"factor": first}, **READS),
+            within(-0.03, 0.03),
+        )
+        for factor in factors[1:]
+    ]
+    at = {"factor": largest, **READS}
+    over = table.each(lambda turn, seek: turn / seek, ("rotation_ms", at), ("seek_ms", at))
+    checks = [*_falls(table, "seek_ms"), *steady]
+    checks.append(Check(f"rotation to seek at {largest}", over, above(1.0), "times"))
+    at_all = " ".join(map(str, factors))
+    told = f"{_curve(table, 'seek_ms')}, {_curve(table, 'rotation_ms')} ms at Ds of {at_all}"
+    return Found(checks, told)
+
+
+def _write_settle_ms(options: Options) -> float:
+    named = {one.name: one.text for one in list_parts("drives")}
+    text = named.get(options.drive) or Path(options.drive).read_text(encoding="utf-8")
+    return float(tomllib.loads(text).get("write_settle_ms", 0.0))
+
+
+def mirror_cells(options: Options) -> list[Cell]:
+    """Reads of mirrors, and writes of a single drive."""
+    load = {"depth": 1, "read_share": 1.0}
+    found = []
+    for count in (1, 2, 4) if options.quick else COPIES:
+        one = mirror(count, copies=count)
+        found += arrays.cells(options, [one], "iometer", [load], factor=count, **READS)
+    write = {"depth": 1, "read_share": 0.0}
+    marks: dict[str, Any] = {"factor": 1, "write_settle_ms": _write_settle_ms(options), **WRITES}
+    found += arrays.cells(options, [mirror(1, copies=1)], "iometer", [write], **marks)
+    return found
+
+
+def stripe_cells(options: Options) -> list[Cell]:
+    """Reads of stripes."""
+    load = {"depth": 1, "read_share": 1.0}
+    return [
+        cell
+        for factor in ((1, 4, 18) if options.quick else STRIPES)
+        for cell in arrays.cells(
+            options, [stripe(factor)], "iometer", [load], factor=factor, **READS
+        )
+    ]
+
+
+_statement = partial(Statement, kind=Kind.ORDER)
+
+MIRRORING = [
+    _statement(
         id="C3",
         statement="Mirroring lowers both seek and rotation of reads, and both remain significant",
         published="no number (figure 1b)",
-        found=f"seek {_told(seek)}, rotation {_told(rotation)} ms at {len(seek)} numbers of "
-        "copies from 1",
-        ci=rotation[max(rotation)].ci,
-        holds=both and significant,
-        note="significant: each over 10 % of the access time with four copies",
-    )
-
-
-def _settling(reads: Grid, writes: Grid) -> Claim:
-    difference = Mean.of(
-        [
-            value - reads.by_seed("seek_ms", factor=1)[seed]
-            for seed, value in writes.by_seed("seek_ms", factor=1).items()
-        ]
-    )
-    return Claim(
+        range="1 to 6 copies, one read at a time; significant: a tenth of the access time with 4",
+        judge=mirroring,
+        needs=READS,
+    ),
+    _statement(
         id="C4",
+        kind=Kind.NUMBER,
         statement="A read's overhead is below a write's, which settles longer",
         published="0.8 ms between the average seeks of the paper's drive (5.2 and 6.0 ms)",
-        found=f"{difference.value:.2f} ms between the average seeks of this one",
-        ci=difference.ci,
-        holds=difference.value > 0.1,
-        note="the stand-in drive's write settle is 0.46 ms",
-    )
-
-
-def run_mirrors(options: Options) -> Outcome:
-    """Reads of mirrors."""
-    copies = (1, 2, 4) if options.quick else COPIES
-    grid = _grid(options, {count: mirror(count, copies=count) for count in copies})
-    writes = _grid(options, {1: mirror(1, copies=1)}, read_share=0.0)
-    return Outcome.of(
-        options,
-        experiment="ew-fig1b",
-        claims=[_mirroring(grid), _settling(grid, writes)],
-        runs=grid.rows,
-    )
-
-
-def _striping(grid: Grid) -> Claim:
-    seek, rotation = _curve(grid, "seek_ms"), _curve(grid, "rotation_ms")
-    first = rotation[min(rotation)].value
-    steady = all(abs(mean.value / first - 1) < 0.03 for mean in rotation.values())
-    largest = max(seek)
-    return Claim(
+        range="one drive, one request at a time; as long as this drive's write settle, within a "
+        "tenth",
+        judge=settling,
+    ),
+]
+STRIPING = [
+    _statement(
         id="C5",
         statement="Striping lowers seeks and leaves rotation alone, which dominates where Ds is "
         "large",
         published="no number (figure 1c)",
-        found=f"seek {_told(seek)}, rotation {_told(rotation)} ms at Ds of "
-        + " ".join(str(factor) for factor in seek),
-        ci=rotation[largest].ci,
-        holds=_falls(seek) and steady and rotation[largest].value > seek[largest].value,
+        range="Ds of 1 to 18, one read at a time; alone: within 3 %",
+        judge=striping,
     )
-
-
-def run_stripes(options: Options) -> Outcome:
-    """Reads of stripes."""
-    factors = (1, 4, 18) if options.quick else STRIPES
-    grid = _grid(options, {factor: stripe(factor) for factor in factors})
-    return Outcome.of(
-        options,
-        experiment="ew-fig1c",
-        claims=[_striping(grid)],
-        runs=grid.rows,
-    )
+]
 
 
 def _draw(label: str, outcome: Outcome, path: Path) -> None:
-    stacked(
-        outcome,
-        path,
-        axis="factor",
-        label=label,
-        keys={"transfer_ms": "transfer", "seek_ms": "seek", "rotation_ms": "rotation"},
-    )
+    keys = {
+        "service_overhead_ms": "overhead",
+        "transfer_ms": "transfer",
+        "seek_ms": "seek",
+        "rotation_ms": "rotation",
+    }
+    stacked(outcome, path, axis="factor", label=label, keys=keys, where=READS)
 
 
 MIRRORS = Experiment(
     name="ew-fig1b",
     question="What does a random read cost as copies grow?",
     source=f"{arrays.SOURCE}, figure 1b",
-    run=run_mirrors,
+    cells=mirror_cells,
+    statements=MIRRORING,
     draw=lambda outcome, path: _draw("mirroring factor Dm", outcome, path),
 )
 STRIPED = Experiment(
     name="ew-fig1c",
     question="What does a random read cost as data are striped over more drives?",
     source=f"{arrays.SOURCE}, figure 1c",
-    run=run_stripes,
+    cells=stripe_cells,
+    statements=STRIPING,
     draw=lambda outcome, path: _draw("striping factor Ds", outcome, path),
 )

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from ..errors import ConfigError
 from ..parts import list_parts
-from . import arrays
-from .arrays import Array, Grid, Loads, ew, stripe
-from .frame import Claim, Experiment, Mean, Options, Outcome
+from ..running import run
+from . import arrays, eager
+from .arrays import MS, RPS, Array, ew, numbers, stripe
+from .frame import Experiment, Options, Outcome
+from .statement import Found, Statement
+from .table import Cell, Table, simulated
+from .verdict import Check, Kind, below, exactly, within
 
 BUDGETS = (2, 3, 4, 6)
 DILUTIONS = tuple(Fraction(value) for value in ("5/4", "3/2", "2", "3", "4", "6"))
-DOUBLED = ("writes", "slow seeks", "slow rotation")
 LONG_DEPTH_PER_DRIVE = 16
+Factors = tuple[int, float, float]
+"""Dm, Ds and Dd."""
+
+AS_IT_IS, LONG_QUEUE = "as it is", "long queue"
+# What each change favours, and which configurations have much of that.
+FAVOURED: dict[str, tuple[str, Callable[[Factors], bool]]] = {
+    "writes": ("dilution of 2 and more", lambda factors: factors[2] >= 2),
+    "slow seeks": ("striping by 2 and more", lambda factors: factors[1] >= 2),
+    "slow rotation": ("2 copies and more", lambda factors: factors[0] >= 2),
+}
 
 
-def configurations(drives: int) -> Iterator[tuple[int, float, float]]:
+def configurations(drives: int) -> Iterator[Factors]:
     """Every Dm x Ds x Dd of so many drives whose dilution is one of a few."""
     for dm in range(1, drives + 1):
         if drives % dm == 0:
@@ -32,26 +47,21 @@ def configurations(drives: int) -> Iterator[tuple[int, float, float]]:
                     yield dm, float(striping), float(dilution)
 
 
-def _arrays(drives: int, aging: float) -> dict[str, tuple[int, float, float]]:
-    return {
-        ew(dm, ds, dd, aging=aging).label: (dm, ds, dd) for dm, ds, dd in configurations(drives)
-    }
+def _factors(drives: int) -> dict[str, Factors]:
+    return {ew(*one).label: one for one in configurations(drives)}
 
 
-def _best(grid: Grid, options: Options, **at: object) -> tuple[str, Mean]:
-    labels = dict.fromkeys(
-        row["array"] for row in grid.rows if all(row.get(k) == v for k, v in at.items())
-    )
-    means = {label: grid.mean("response_ms", array=label, **at) for label in labels}
-    best = min(means, key=lambda label: means[label].value)
-    return best, means[best]
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """For the files of changed drives, as long as the program runs."""
+    return tempfile.TemporaryDirectory()
 
 
-def _variants(options: Options, folder: Path) -> dict[str, str]:
-    """The drive as it is, with seeks twice as long, and with rotation half as fast."""
+def _variants(options: Options, overhead_ms: float) -> dict[str, str]:
+    """The drive with seeks twice as long, and with rotation half as fast."""
     named = {one.name: one.text for one in list_parts("drives")}
-    text = named.get(options.drive) or Path(options.drive).read_text()
-    ways: dict[str, Any] = {
+    text = named.get(options.drive) or Path(options.drive).read_text(encoding="utf-8")
+    ways: dict[str, Callable[[dict[str, Any]], None]] = {
         "slow seeks": lambda table: table.update(
             seek_ms=[[n, 2 * ms] for n, ms in table["seek_ms"]]
         ),
@@ -61,169 +71,184 @@ def _variants(options: Options, folder: Path) -> dict[str, str]:
     for name, change in ways.items():
         table = tomllib.loads(text)
         change(table)
-        path = folder / f"{name.replace(' ', '-')}.toml"
-        path.write_text(tomli_w.dumps(table))
-        overhead = arrays.OVERHEAD_MS if options.overhead_ms is None else options.overhead_ms
-        found[name] = f"{path}:model=mechanical:overhead_ms={overhead}"
+        path = Path(_folder().name) / f"{Path(options.drive).stem}-{name.replace(' ', '-')}.toml"
+        path.write_text(tomli_w.dumps(table), encoding="utf-8")
+        found[name] = f"{path}:model=mechanical:overhead_ms={overhead_ms}"
     return found
 
 
-def _run(options: Options) -> Grid:
-    grid = Grid()
-    half: Loads = {"depth": [1], "read_share": [0.5]}
+def cells(options: Options) -> list[Cell]:
+    """Every configuration of a few budgets."""
     budgets = (4,) if options.quick else BUDGETS
+    found = []
+    for overhead_ms in options.overheads:
+        found += _cells(options, budgets, overhead_ms)
+    return found
+
+
+def _cells(options: Options, budgets: tuple[int, ...], overhead_ms: float) -> list[Cell]:
     aging = 0.0 if options.quick else 1.0
-    usual = {"drive": arrays.drive(options), "case": "as it is"}
-    grid.run(options, [stripe(1)], "iometer", half, budget=1, **usual)
-    for budget in budgets:
-        of_budget = [ew(*one, aging=aging) for one in configurations(budget)]
-        grid.run(options, of_budget, "iometer", half, budget=budget, **usual)
+    drive = eager.drive(options, overhead_ms)
+    half = {"depth": 1, "read_share": 0.5}
     last = budgets[-1]
-    of_budget = [ew(*one, aging=aging) for one in configurations(last)]
-    few_reads: Loads = {"depth": [1], "read_share": [0.25]}
-    grid.run(options, of_budget, "iometer", few_reads, budget=last, **{**usual, "case": "writes"})
-    with tempfile.TemporaryDirectory() as folder:
-        for case, drive in _variants(options, Path(folder)).items():
-            grid.run(options, of_budget, "iometer", half, budget=last, drive=drive, case=case)
-    long: Loads = {"depth": [LONG_DEPTH_PER_DRIVE * last], "read_share": [0.5]}
-    grid.run(options, of_budget, "iometer", long, budget=last, **{**usual, "case": "long queue"})
-    for row in grid.rows:
-        # Where the file of a changed drive lay says nothing.
-        row["drive"] = (
-            options.drive if row["case"] in ("as it is", "writes", "long queue") else row["case"]
-        )
-    return grid
+    found = []
+
+    def add(array: Array, budget: int, case: str, load: dict[str, float], of: str) -> None:
+        base = arrays.scenario(options, array, "iometer", load, drive=of)
+        # Where the file of a changed drive lies says nothing.
+        marks = {"overhead_ms": overhead_ms, "array": array.label, "budget": budget, "case": case}
+        found.append(simulated(marks, base, numbers))
+
+    add(stripe(1), 1, AS_IT_IS, half, drive)
+    for budget in budgets:
+        for one in configurations(budget):
+            add(ew(*one, aging=aging), budget, AS_IT_IS, half, drive)
+    for one in configurations(last):
+        array = ew(*one, aging=aging)
+        add(array, last, "writes", {"depth": 1, "read_share": 0.25}, drive)
+        for case, changed in _variants(options, overhead_ms).items():
+            add(array, last, case, half, changed)
+        long = {"depth": LONG_DEPTH_PER_DRIVE * last, "read_share": 0.5}
+        add(array, last, LONG_QUEUE, long, drive)
+    return found
 
 
-def _small_dilution(grid: Grid, options: Options) -> Claim:
-    budgets = [budget for budget in (4, 6) if any(row["budget"] == budget for row in grid.rows)]
-    best = {budget: _best(grid, options, budget=budget, case="as it is") for budget in budgets}
-    factors = {
-        budget: _arrays(budget, 1.0)[label.split(",")[0]] for budget, (label, _) in best.items()
-    }
-    told = "; ".join(
-        f"{label} of {budget} drives, {mean.value:.2f} ms" for budget, (label, mean) in best.items()
-    )
-    return Claim(
-        id="E2",
-        statement="With a queue of one, half reads, little dilution suffices and the rest goes "
-        "to the read factors",
-        published="no number (figure 2)",
-        found=f"best: {told}",
-        holds=all(dd <= 2 for _, _, dd in factors.values()),
-    )
+def _best(
+    table: Table, budget: int, case: str, among: Callable[[Factors], bool] = lambda _: True
+) -> str:
+    labels = [label for label, factors in _factors(budget).items() if among(factors)]
+    at = {"budget": budget, "case": case}
+    return min(labels, key=lambda label: table.mean(MS, array=label, **at).value)
 
 
-def _halves(grid: Grid, options: Options) -> Claim:
-    single = grid.by_seed("response_ms", budget=1)
-    label, _ = _best(grid, options, budget=4, case="as it is")
-    four = grid.by_seed("response_ms", budget=4, array=label, case="as it is")
-    gain = Mean.of([single[seed] / four[seed] for seed in single])
-    return Claim(
-        id="E3",
-        statement="A well-configured array of four drives halves the latency of a conventional "
-        "drive",
-        published="2 times",
-        found=f"{gain.value:.2f} times ({label})",
-        ci=gain.ci,
-        holds=1.7 <= gain.value <= 2.5,
-        note=""
-        if gain.value <= 2.5
-        else "more than halves: above the proposed range of 1.7 to 2.5 times",
-    )
+def small_dilution(table: Table) -> Found:
+    """E2."""
+    checks, told = [], []
+    for budget in table.values("budget"):
+        if budget in (4, 6):
+            at = {"budget": budget, "case": AS_IT_IS}
+            little = _best(table, budget, AS_IT_IS, lambda factors: factors[2] <= 2)
+            much = _best(table, budget, AS_IT_IS, lambda factors: factors[2] > 2)
+            ahead = table.lead(MS, {"array": little}, {"array": much}, **at)
+            checks.append(Check(f"{little} against {much}, {budget} drives", ahead, below(0.0)))
+            told.append(f"{little} {table.mean(MS, array=little, **at).value:.2f} ms")
+    return Found(checks, f"best with little dilution: {', '.join(told)}")
 
 
-def _moves(grid: Grid, options: Options) -> Claim:
-    budget = max(row["budget"] for row in grid.rows)
-    factors = _arrays(budget, 1.0)
-    best = {
-        case: _best(grid, options, budget=budget, case=case)[0] for case in ("as it is", *DOUBLED)
-    }
-    at = {case: factors[label] for case, label in best.items()}
-    moves = {
-        "writes": at["writes"][2] >= at["as it is"][2],
-        "slow seeks": at["slow seeks"][1] >= at["as it is"][1],
-        "slow rotation": at["slow rotation"][0] >= at["as it is"][0],
-    }
-    return Claim(
-        id="E4",
-        statement="More writes favour dilution, slow seeks favour striping, slow rotation "
-        "favours mirroring",
-        published="no number (section 3)",
-        found="; ".join(f"{case}: {label}" for case, label in best.items()),
-        holds=all(moves.values()),
-        note=f"{budget} drives; writes: 75 % instead of 50 %; otherwise one parameter of the "
-        "drive doubled; "
-        "a factor that stays where it is counts as not moving the other way",
-    )
+def halves(table: Table) -> Found:
+    """E3."""
+    best = {"array": _best(table, 4, AS_IT_IS), "budget": 4, "case": AS_IT_IS}
+    gain = table.each(lambda single, four: single / four, (MS, {"budget": 1}), (MS, best))
+    return Found([Check(f"one drive to {best['array']}", gain, within(1.7, 2.5), "times")])
 
 
-def _long_queue(grid: Grid, options: Options) -> Claim:
-    budget = max(row["budget"] for row in grid.rows)
-    labels = _arrays(budget, 1.0)
-    rates = {
-        label: grid.mean("throughput_rps", array=label, case="long queue", budget=budget).value
-        for label in labels
-    }
+def moves(table: Table) -> Found:
+    """E4."""
+    budget = max(table.values("budget"))
+    checks, told = [], [f"as it is {_best(table, budget, AS_IT_IS)}"]
+    for case, (name, much) in FAVOURED.items():
+        told.append(f"{case} {_best(table, budget, case)}")
+        columns = [
+            (MS, {"budget": budget, "case": at, "array": _best(table, budget, at, chosen)})
+            for at in (case, AS_IT_IS)
+            for chosen in (much, lambda factors, much=much: not much(factors))
+        ]
+        gain = table.each(lambda a, b, c, d: a / b - c / d, *columns)
+        checks.append(Check(f"{case}: what {name} costs against less", gain, below(0.0)))
+    return Found(checks, f"best: {', '.join(told)}")
+
+
+def long_queue(table: Table) -> Found:
+    """E9."""
+    budget = max(table.values("budget"))
+    at = {"budget": budget, "case": LONG_QUEUE}
+    rates = {label: table.mean(RPS, array=label, **at).value for label in _factors(budget)}
     ranked = sorted(rates, key=lambda label: -rates[label])[:3]
-    return Claim(
-        id="E9",
-        statement="Throughput by configuration for long queues (figure 3)",
-        published="the text of figure 3 is not available",
-        found="best: " + ", ".join(f"{label} {rates[label]:.0f}/s" for label in ranked),
-        note=f"for information; {budget} drives, {LONG_DEPTH_PER_DRIVE} requests per drive, half "
-        "reads",
-    )
+    best = ", ".join(f"{label} {rates[label]:.0f}/s" for label in ranked)
+    return Found([], f"best of {budget} drives: {best}")
 
 
-def _budget() -> Claim:
-    fits = all(abs(dm * ds * dd - 6) < 1e-9 for dm, ds, dd in configurations(6))
-    wanted = {(1, 3.0, 2.0), (2, 1.5, 2.0)}
-    found = wanted <= set(configurations(6))
+def budgets(table: Table) -> Found:
+    """E1."""
+    fits = sum(abs(dm * ds * dd - 6) > 1e-9 for dm, ds, dd in configurations(6))
+    wanted = sum(one in set(configurations(6)) for one in ((1, 3.0, 2.0), (2, 1.5, 2.0)))
     refused = _refuses(Array("", "ew_array:dm=1:ds=1.5:dd=1.5", "satf_ew", 1.0, 2))
-    return Claim(
-        id="E1",
-        statement="A budget is Dm x Ds x Dd; Ds and Dd may be fractional, their product is a "
-        "whole number",
-        published="2x1.5x2 on six drives",
-        found="2x1.5x2 and 1x3x2 are built of six drives; 1x1.5x1.5 is "
-        f"{'refused' if refused else 'built'}",
-        holds=fits and found and refused,
+    return Found(
+        [
+            exactly("configurations of six drives that need others", fits, within(0, 0)),
+            exactly("of 1x3x2 and 2x1.5x2, built of six drives", wanted, within(2, 2)),
+            exactly("1x1.5x1.5 is refused", refused, within(1, 1)),
+        ]
     )
 
 
 def _refuses(array: Array) -> bool:
-    from ..errors import ConfigError
-
+    options = Options(requests=1_000, seeds=1)
+    load = {"depth": 1, "read_share": 1.0}
+    drive = eager.drive(options, 0.0)
     try:
-        Grid().run(Options(requests=1_000, seeds=1), [array], "iometer", {"depth": [1]})
+        run(arrays.scenario(options, array, "iometer", load, drive=drive), series=False)
     except ConfigError:
         return True
     return False
 
 
-def run(options: Options) -> Outcome:
-    """Runs every configuration of a few budgets and decides the claims."""
-    grid = _run(options)
-    return Outcome.of(
-        options,
-        experiment="ew-fig2",
-        claims=[
-            _budget(),
-            _small_dilution(grid, options),
-            _halves(grid, options),
-            _moves(grid, options),
-            _long_queue(grid, options),
-        ],
-        runs=grid.rows,
-    )
+_statement = partial(Statement, kind=Kind.ORDER)
+
+STATEMENTS = [
+    _statement(
+        id="E1",
+        statement="A budget is Dm x Ds x Dd; Ds and Dd may be fractional, their product is a "
+        "whole number",
+        published="2x1.5x2 on six drives",
+        range="six drives, and 1x1.5x1.5",
+        judge=budgets,
+        turns=False,
+    ),
+    _statement(
+        id="E2",
+        statement="With a queue of one, half reads, little dilution suffices and the rest goes "
+        "to the read factors",
+        published="no number (figure 2)",
+        range="4 and 6 drives; little: the best with a dilution up to 2 is ahead of all others",
+        judge=small_dilution,
+    ),
+    _statement(
+        id="E3",
+        kind=Kind.NUMBER,
+        statement="A well-configured array of four drives halves the latency of a conventional "
+        "drive",
+        published="2 times",
+        range="half reads, one request at a time; halves: 1.7 to 2.5 times",
+        judge=halves,
+    ),
+    _statement(
+        id="E4",
+        statement="More writes favour dilution, slow seeks favour striping, slow rotation "
+        "favours mirroring",
+        published="no number (section 3)",
+        range="the most drives, one request at a time; 75 % writes instead of 50 %, seeks or "
+        "rotation twice as long; favour: the best that has much of it gains on the best that has "
+        "not",
+        judge=moves,
+    ),
+    _statement(
+        id="E9",
+        kind=Kind.INFORMATION,
+        statement="Throughput by configuration for long queues (figure 3)",
+        published="the text of figure 3 is not available",
+        range=f"{LONG_DEPTH_PER_DRIVE} requests per drive, half reads",
+        judge=long_queue,
+    ),
+]
 
 
 def draw(outcome: Outcome, path: Path) -> None:
     """Response time of the configurations of each budget, best first."""
     from matplotlib.figure import Figure
 
-    rows = [row for row in outcome.runs if row["case"] == "as it is"]
+    table = Table(outcome.runs)
+    rows = table.only(case=AS_IT_IS, overhead_ms=table.values("overhead_ms")[-1]).rows
     labels = dict.fromkeys((row["budget"], row["array"]) for row in rows)
     means = {
         key: sum(r["response_ms"] for r in rows if (r["budget"], r["array"]) == key)
@@ -245,6 +270,7 @@ EXPERIMENT = Experiment(
     name="ew-fig2",
     question="How are a few drives best spent on copies, striping and free space?",
     source=f"{arrays.SOURCE}, figures 2 and 3",
-    run=run,
+    cells=cells,
+    statements=STATEMENTS,
     draw=draw,
 )

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from ..running import compare
+from ..running import run as run_scenario
 from ..scenario import Scenario, part
 from . import eager, rules
-from .frame import Claim, Experiment, Mean, Options, Outcome, percent, ratios
+from .eager import numbers
+from .frame import Experiment, Options, Outcome
+from .statement import Found, Statement
+from .table import Cell, Row, Table, simulated
+from .verdict import Check, Kind, Mean, at_least, below, missing, percent
 
-OVERHEADS_MS = (0.0, 0.1, 0.3, 0.6, 1.0, 2.0)
+HOST_MS = (0.0, 0.1, 0.3, 0.6, 1.0, 2.0)
+"""Overheads of a request that hosts had."""
 UTILISATION = 0.8
+MS = "response_ms"
 
 PAUSES_MS = (3, 10, 30, 100, 300, 1000)
 """Idle intervals between bursts."""
+SHORT_MS = 100
 BURST = 32
 WRITE_MS = 0.7
 """About what an eager write takes at this utilisation, without overhead."""
@@ -26,30 +34,35 @@ REQUESTS_MAX = 16_000
 """Writes of a run with pauses: these are long in time, and bursts are alike."""
 SPAN_BLOCKS = 1 << 24
 """Addresses of the bursts, wrapped round the volume."""
+IN_PLACE, EAGERLY = {"way": "in place"}, {"way": "eager"}
 
 
-def _rows(options: Options) -> list[dict[str, Any]]:
-    overheads: tuple[float, ...] = OVERHEADS_MS
-    if options.overhead_ms is not None:
-        overheads = (options.overhead_ms,)
-    if options.quick:
-        overheads = overheads[::2]
-    rows = []
-    for overhead in overheads:
-        drive = f"{options.drive}:model=mechanical:overhead_ms={overhead}"
+def _dilution(options: Options) -> float:
+    return options.dilution or 1 / UTILISATION
+
+
+def _hosts(options: Options) -> list[Cell]:
+    """Writes in place and eager ones, one at a time, under the overheads of several hosts."""
+    hosts: Sequence[float] = HOST_MS if options.overhead_ms is None else (options.overhead_ms,)
+    dilution = _dilution(options)
+    found = []
+    for host_ms in hosts[::2] if options.quick else hosts:
+        drive = eager.drive(options, host_ms)
         load = part("iometer", requests=options.requests, depth=1, read_share=0)
-        dilution = options.dilution or 1 / UTILISATION
-        ways = {
-            "in place": ("linear", "fcfs"),
-            "eager": (part("eager", dilution=dilution, aging=1 if options.quick else 2), "satf_ew"),
-        }
-        for way, (place, sched) in ways.items():
-            base = Scenario(workload=load, drive=drive, place=place, sched=sched)
-            for run in compare(base, vary={"seed": options.all_seeds}, series=False).runs:
-                seed = int(run.config["seed"])
-                row = {"overhead_ms": overhead, "way": way, "seed": seed}
-                rows.append({**row, "response_ms": run.response_ms.mean})
-    return rows
+        there = Scenario(workload=load, drive=drive, sched="fcfs", seed=options.seed)
+        found.append(simulated({"host_ms": host_ms, **IN_PLACE}, there, numbers))
+        anywhere = eager.scenario(
+            options,
+            overhead_ms=host_ms,
+            dilution=dilution,
+            sched="satf_ew",
+            requests=eager.whole_sweep(options, dilution),
+            depth=1,
+            read_share=0,
+        )
+        marks = {"host_ms": host_ms, **EAGERLY}
+        found.append(simulated(marks, anywhere.replace(warmup=0), numbers))
+    return found
 
 
 def _bursts(path: Path, *, count: int, period_us: int, seed: int) -> None:
@@ -63,19 +76,25 @@ def _bursts(path: Path, *, count: int, period_us: int, seed: int) -> None:
                 file.write(f"{1 + number * period_us + index},0,{lba},8,W\n")
 
 
-def _pauses(options: Options) -> list[dict[str, Any]]:
+def _pauses(options: Options) -> list[Cell]:
     """Eager writing with and without compaction, for idle intervals of several lengths."""
-    overhead = FAST_HOST_MS if options.overhead_ms is None else options.overhead_ms
-    dilution = options.dilution or 1 / UTILISATION
-    aging = 1 if options.quick else 2
-    places = {
-        compact: part("eager", dilution=dilution, aging=aging, compact=compact)
+    return [
+        _pause(options, pause, compact)
+        for pause in (PAUSES_MS[1:4:2] if options.quick else PAUSES_MS)
         for compact in (False, True)
-    }
-    rows = []
-    for pause in PAUSES_MS[1:4:2] if options.quick else PAUSES_MS:
-        period_us = int((BURST * (overhead + WRITE_MS) + pause) * 1_000)
-        for seed in options.all_seeds:
+    ]
+
+
+def _pause(options: Options, pause: int, compact: bool) -> Cell:
+    overhead = FAST_HOST_MS if options.overhead_ms is None else options.overhead_ms
+    dilution = _dilution(options)
+    aging = eager.aging(options, dilution)
+    place = part("eager", dilution=dilution, aging=aging, compact=compact)
+    period_us = int((BURST * (overhead + WRITE_MS) + pause) * 1_000)
+
+    def run(seeds: Sequence[int]) -> list[Row]:
+        rows = []
+        for seed in seeds:
             with TemporaryDirectory() as directory:
                 path = Path(directory) / "bursts.csv"
                 count = min(options.requests, REQUESTS_MAX) // BURST
@@ -84,114 +103,139 @@ def _pauses(options: Options) -> list[dict[str, Any]]:
                     trace=str(path),
                     replay="open",
                     fit="wrap",
-                    drive=f"{options.drive}:model=mechanical:overhead_ms={overhead}",
+                    drive=eager.drive(options, overhead),
+                    place=place,
                     sched="satf_ew",
                     seed=seed,
                 )
-                runs = compare(base, vary={"place": list(places.values())}, series=False).runs
-            for run in runs:
-                row = {"overhead_ms": overhead, "pause_ms": pause, "seed": seed}
-                compact = run.config["place"]["compact"]
-                rows.append({**row, "compact": compact, "response_ms": run.response_ms.mean})
-    return rows
+                done = run_scenario(base, series=False).runs[0]
+            rows.append({"seed": seed, MS: done.response_ms.mean})
+        return rows
+
+    return Cell({"pause_ms": pause, "compact": compact}, run)
 
 
-def _gains(bursts: list[dict[str, Any]]) -> dict[int, Mean]:
-    """How much shorter a write's response is with compaction, by the length of pauses."""
-
-    def times(pause: int, compact: bool) -> dict[int, float]:
-        chosen = [row for row in bursts if row["pause_ms"] == pause and row["compact"] == compact]
-        return {row["seed"]: row["response_ms"] for row in chosen}
-
-    pauses = sorted({row["pause_ms"] for row in bursts})
-    return {pause: ratios(times(pause, True), times(pause, False)) for pause in pauses}
-
-
-def _decide_compaction(bursts: list[dict[str, Any]]) -> Claim:
-    gains = _gains(bursts)
+def compaction(table: Table) -> Found:
+    """F14."""
+    gains = {
+        pause: table.lead(MS, {"compact": True}, {"compact": False}, pause_ms=pause)
+        for pause in table.values("pause_ms")
+    }
     told = ", ".join(f"{percent(gain)} at {pause} ms" for pause, gain in gains.items())
-    best = min(gain.value for gain in gains.values())
-    sure = {pause: gain for pause, gain in gains.items() if gain.value + (gain.ci or 0) < 0}
-    enough = [pause for pause, gain in sure.items() if gain.value <= 0.8 * best]
-    reached = f"; four fifths of the best from {enough[0]} ms on" if enough else ""
-    return Claim(
+    best = min(gains, key=lambda pause: gains[pause].value)
+    short = max(pause for pause in gains if pause <= SHORT_MS)
+    columns = (
+        (MS, {"compact": compact, "pause_ms": pause})
+        for pause in (short, best)
+        for compact in (True, False)
+    )
+    most = table.each(lambda a, b, c, d: (1 - a / b) - 0.8 * (1 - c / d), *columns)
+    return Found(
+        [
+            Check(
+                f"response with compaction against without, {short} ms idle",
+                gains[short],
+                below(0.0),
+            ),
+            Check(f"what {short} ms gain beyond four fifths of the most", most, at_least(0.0)),
+            missing("log cleaning: there is no log-structured system to hold against it"),
+        ],
+        told,
+    )
+
+
+def speed_up(table: Table) -> dict[float, Mean]:
+    """How much sooner an eager write is done than one in place, by the overhead of the host."""
+    return {
+        host: table.each(
+            lambda there, anywhere: there / anywhere,
+            (MS, {"host_ms": host, **IN_PLACE}),
+            (MS, {"host_ms": host, **EAGERLY}),
+        )
+        for host in table.values("host_ms")
+    }
+
+
+def far_ahead(table: Table) -> Found:
+    """F12."""
+    gains = speed_up(table)
+    least = min(gains)
+    told = ", ".join(f"{gain.value:.1f} at {host:g} ms" for host, gain in gains.items())
+    what = f"in place to eager at {least:g} ms of overhead"
+    return Found([Check(what, gains[least], at_least(5.0), "times")], f"times {told}")
+
+
+def hidden(table: Table) -> Found:
+    """F13."""
+    checks = []
+    for less, more in pairwise(table.values("host_ms")):
+        columns = (
+            (MS, {"host_ms": host, **way}) for host in (more, less) for way in (IN_PLACE, EAGERLY)
+        )
+        change = table.each(lambda a, b, c, d: a / b / (c / d) - 1, *columns)
+        checks.append(
+            Check(f"speed-up from {less:g} to {more:g} ms of overhead", change, below(0.0))
+        )
+    return Found(checks)
+
+
+def no_ranges(table: Table) -> Found:
+    """F15."""
+    return Found([missing("range writes are not there; optional in the list of claims")])
+
+
+_statement = partial(Statement, turns=False)
+
+STATEMENTS = [
+    *rules.STATEMENTS,
+    _statement(
+        id="F12",
+        kind=Kind.NUMBER,
+        statement="Random synchronous 4-KB overwrites, fast host, 80 % utilisation: eager far "
+        "ahead of in place",
+        published="almost 10 times",
+        range="the least overhead, a whole sweep; far ahead: 5 times at least",
+        judge=far_ahead,
+    ),
+    _statement(
+        id="F13",
+        kind=Kind.ORDER,
+        statement="Host and bus overhead hide the gain on slower platforms",
+        published="no number (virtual log, OSDI 1999)",
+        range="overheads of 0 to 2 ms a request, from each to the next",
+        judge=hidden,
+    ),
+    _statement(
         id="F14",
+        kind=Kind.ORDER,
         statement="Compaction profits from short idle intervals, log cleaning only from long ones",
         published="no number (virtual log, OSDI 1999)",
-        found=f"response of bursts of {BURST} writes with compaction against without, by the "
-        f"idle interval between them: {told}{reached}",
-        holds=bool(enough) and enough[0] <= 100,
-        note="holds: intervals of 100 ms at most surely gain, and four fifths of the best. Of "
-        "compaction only: there is no log-structured system to hold against it. Runs are of "
-        f"{REQUESTS_MAX:,} requests at most",
-    )
+        range=f"bursts of {BURST} writes, {REQUESTS_MAX:,} at most; short: up to {SHORT_MS} ms, "
+        "which gain four fifths of what the best interval does",
+        judge=compaction,
+    ),
+    _statement(
+        id="F15",
+        kind=Kind.NUMBER,
+        statement="Eager choice within a range removes rotation; few candidates give most of the "
+        "gain",
+        published="12 to 4 ms with 64 x 100 targets on a 5,400-RPM disk (range writes, OSDI 2008)",
+        range="nothing",
+        judge=no_ranges,
+    ),
+]
 
 
-def _speed_up(rows: list[dict[str, Any]]) -> dict[float, Mean]:
-    def times(overhead: float, way: str) -> dict[int, float]:
-        chosen = [row for row in rows if row["overhead_ms"] == overhead and row["way"] == way]
-        return {row["seed"]: row["response_ms"] for row in chosen}
-
-    found = {}
-    for overhead in sorted({row["overhead_ms"] for row in rows}):
-        in_place, eagerly = times(overhead, "in place"), times(overhead, "eager")
-        found[overhead] = Mean.of([in_place[seed] / eagerly[seed] for seed in in_place])
-    return found
-
-
-def _decide(rows: list[dict[str, Any]], bursts: list[dict[str, Any]]) -> list[Claim]:
-    gains = _speed_up(rows)
-    least = min(gains)
-    told = ", ".join(f"{gain.value:.1f} at {overhead:g} ms" for overhead, gain in gains.items())
-    return [
-        Claim(
-            id="F12",
-            statement="Random synchronous 4-KB overwrites, fast host, 80 % utilisation: eager "
-            "far ahead of in place",
-            published="almost 10 times",
-            found=f"{gains[least].value:.1f} times at {least:g} ms of overhead a request ({told})",
-            ci=gains[least].ci,
-            holds=gains[least].value >= 5,
-            note="holds: at least 5 times with small overhead",
-        ),
-        Claim(
-            id="F13",
-            statement="Host and bus overhead hide the gain on slower platforms",
-            published="no number (virtual log, OSDI 1999)",
-            found=f"speed-up {told} of overhead",
-            holds=all(b.value < a.value for a, b in pairwise(gains.values()))
-            if len(gains) > 1
-            else None,
-        ),
-        _decide_compaction(bursts),
-        Claim(
-            id="F15",
-            statement="Eager choice within a range removes rotation; few candidates give most of "
-            "the gain",
-            published="12 to 4 ms with 64 x 100 targets on a 5,400-RPM disk (range writes, OSDI "
-            "2008)",
-            found="nothing",
-            note="not testable yet: range writes are not there; optional in the list of claims",
-        ),
-    ]
-
-
-def run(options: Options) -> Outcome:
-    """Checks the rules and measures eager writing against writing in place."""
-    rows, bursts = _rows(options), _pauses(options)
-    return Outcome.of(
-        options,
-        experiment="ew-mechanisms",
-        claims=[*rules.claims(options), *_decide(rows, bursts)],
-        runs=[*rows, *bursts],
-    )
+def cells(options: Options) -> list[Cell]:
+    """The rules, hosts of several overheads, and bursts with pauses between them."""
+    return [*rules.cells(options), *_hosts(options), *_pauses(options)]
 
 
 def draw(outcome: Outcome, path: Path) -> None:
     """Speed-up over overhead."""
     from matplotlib.figure import Figure
 
-    gains = _speed_up([row for row in outcome.runs if "way" in row])
+    gains = speed_up(Table(outcome.runs))
     figure = Figure(figsize=(6, 3.8), layout="constrained")
     panel = figure.subplots()
     panel.plot(list(gains), [gain.value for gain in gains.values()], marker="o")
@@ -207,7 +251,8 @@ EXPERIMENT = Experiment(
     question="Which rules are kept to the letter, and what does eager writing gain on one drive?",
     source=f"{eager.SOURCE}; Wang, Anderson and Patterson, Virtual Log Based File Systems, OSDI "
     "1999",
-    run=run,
+    cells=cells,
+    statements=STATEMENTS,
     draw=draw,
     needs=("pyarrow",),
 )

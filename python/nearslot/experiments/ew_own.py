@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from ..running import compare
-from .eager import PUBLISHED, scenario
-from .frame import Claim, Experiment, Mean, Options, Outcome, percent, ratios
+from .eager import NAMES, PUBLISHED, RPS, sweeps
+from .frame import Experiment, Options, Outcome
+from .statement import Found, Statement
+from .table import Cell, Table
+from .verdict import Check, Kind, Mean, Where, above, at_least, at_most, percent
 
 OWN = "gap_satf"
 # The study's four, and the two bounds that it draws beside them.
@@ -15,159 +18,152 @@ RIVALS = (*PUBLISHED.values(), "read_first", "write_first")
 DEPTHS = (2, 8, 32, 64, 128)
 SHARES = (0.0, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0)
 DILUTIONS = (1.25, 2.0, 4.0)
-OVERHEADS_MS = (0.0, 0.3, 0.6, 0.8)
 WITHIN = -0.01
-PUBLISHED_OVERHEAD_MS = 0.6
+AXES = ("dilution", "depth", "read_share")
 
 
-def _rows(options: Options, overhead_ms: float) -> list[dict[str, Any]]:
-    """Throughput of all schedulers at every point of the grid, and the longest waits of ours."""
-    coarse = options.quick
-    base = scenario(options, overhead_ms=overhead_ms, dilution=2.0)
-    dilutions = DILUTIONS if options.dilution is None else (options.dilution,)
-    results = compare(
-        base,
-        vary={
-            "place.dilution": dilutions[::2] if coarse else dilutions,
-            "workload.depth": DEPTHS[::3] if coarse else DEPTHS,
-            "workload.read_share": SHARES[1::4] if coarse else SHARES,
-            "seed": options.all_seeds,
-            "sched": [*RIVALS, OWN],
-        },
-        series=False,
-    )
+def cells(options: Options) -> list[Cell]:
+    """All schedulers at every point of the grid."""
+    step = 2 if options.quick else 1
+    dilutions = DILUTIONS[::step] if options.dilution is None else (options.dilution,)
+    depths = DEPTHS[::3] if options.quick else DEPTHS
+    shares = SHARES[1::4] if options.quick else SHARES
+    loads = [{"depth": depth, "read_share": share} for depth in depths for share in shares]
     return [
-        {
-            "sched": run.config["sched"]["name"],
-            "overhead_ms": overhead_ms,
-            "dilution": run.config["place"]["dilution"],
-            "depth": run.config["load"]["depth"],
-            "read_share": run.config["load"]["read_share"],
-            "seed": int(run.config["seed"]),
-            "throughput_rps": run.throughput_rps,
-            "wait_ms_p999": run.wait_ms.p999,
-        }
-        for run in results.runs
+        cell
+        for dilution in dilutions
+        for cell in sweeps(options, [*RIVALS, OWN], loads, dilution=dilution)
     ]
 
 
-_POINT = ("overhead_ms", "dilution", "depth", "read_share")
+def points(table: Table) -> list[Where]:
+    """Every point of the grid."""
+    found = dict.fromkeys(tuple(row[axis] for axis in AXES) for row in table.rows)
+    return [dict(zip(AXES, point, strict=True)) for point in found]
 
 
-def _margins(rows: list[dict[str, Any]]) -> dict[tuple[float, ...], Mean]:
-    """Ours against the best published one at each point, seed by seed."""
-    found: dict[tuple[float, ...], dict[int, dict[str, float]]] = {}
-    for row in rows:
-        point = tuple(float(row[key]) for key in _POINT)
-        seeds = found.setdefault(point, {})
-        seeds.setdefault(row["seed"], {})[row["sched"]] = row["throughput_rps"]
-    margins = {}
-    for point, seeds in found.items():
-        totals = {name: sum(of[name] for of in seeds.values()) for name in RIVALS}
-        best = max(totals, key=lambda name: totals[name])
-        margins[point] = Mean.of([of[OWN] / of[best] - 1 for of in seeds.values()])
-    return margins
+def _best(table: Table, point: Where) -> str:
+    return max(RIVALS, key=lambda name: table.mean(RPS, sched=name, **point).value)
 
 
-def _told(point: tuple[float, ...]) -> str:
-    overhead, dilution, depth, share = point
-    return f"overhead {overhead:g} ms, dilution {dilution:g}, depth {depth:g}, read share {share:g}"
+def margin(table: Table, point: Where) -> Mean:
+    """Ours against the best of the others at a point, seed by seed."""
+    return table.lead(RPS, {"sched": OWN}, {"sched": _best(table, point)}, **point)
 
 
-def _lead_and_dilution(rows: list[dict[str, Any]]) -> Claim:
-    """How far FreeBW-Hybrid is ahead of SATF-EW at each dilution."""
-    overheads = {row["overhead_ms"] for row in rows}
-    overhead = min(overheads, key=lambda overhead: abs(overhead - PUBLISHED_OVERHEAD_MS))
-    at = [row for row in rows if row["overhead_ms"] == overhead]
-    depth = min({row["depth"] for row in at}, key=lambda depth: abs(depth - 64))
-    share = min({row["read_share"] for row in at}, key=lambda share: abs(share - 0.5))
-    leads: dict[float, Mean] = {}
-    for dilution in sorted({row["dilution"] for row in at}):
-        point = {"dilution": dilution, "depth": depth, "read_share": share}
-        chosen = [row for row in at if all(row[key] == value for key, value in point.items())]
-        by_sched = {
-            sched: {row["seed"]: row["throughput_rps"] for row in chosen if row["sched"] == sched}
-            for sched in ("freebw_hybrid", "satf_ew")
-        }
-        leads[dilution] = ratios(by_sched["freebw_hybrid"], by_sched["satf_ew"])
-    told = ", ".join(f"{percent(lead)} at {dilution:g}" for dilution, lead in leads.items())
-    several = len(leads) > 1
-    return Claim(
+def _told(point: Where) -> str:
+    names = zip(("dilution", "depth", "read share"), point.values(), strict=True)
+    return ", ".join(f"{name} {value:g}" for name, value in names)
+
+
+def ahead(table: Table) -> Found:
+    """OWN1."""
+    every = points(table)
+    bests = [_best(table, point) for point in every]
+    columns = [
+        (RPS, {"sched": sched, **point})
+        for point, best in zip(every, bests, strict=True)
+        for sched in (OWN, best)
+    ]
+    mean = table.each(
+        lambda *of: (
+            math.fsum(a / b - 1 for a, b in zip(of[::2], of[1::2], strict=True)) / len(every)
+        ),
+        *columns,
+    )
+    margins = {index: margin(table, point) for index, point in enumerate(every)}
+    most = max(margins, key=lambda index: margins[index].value)
+    told = f"{len(every)} points; best {percent(margins[most])} ({_told(every[most])})"
+    return Found([Check("mean over all points", mean, above(0.0))], told)
+
+
+def nowhere_behind(table: Table) -> Found:
+    """OWN2."""
+    checks = [
+        Check(
+            f"against {NAMES[_best(table, point)]} ({_told(point)})",
+            margin(table, point),
+            at_least(WITHIN),
+        )
+        for point in points(table)
+    ]
+    return Found(checks)
+
+
+def bounded_waits(table: Table) -> Found:
+    """OWN3."""
+    waits = {
+        index: table.mean("wait_ms_p999", sched=OWN, **point)
+        for index, point in enumerate(points(table))
+    }
+    worst = max(waits, key=lambda index: waits[index].value)
+    what = f"99.9 % of all waits ({_told(points(table)[worst])})"
+    return Found([Check(what, waits[worst], at_most(10_000.0), "ms")])
+
+
+def lead_and_dilution(table: Table) -> Found:
+    """D16."""
+    at = {
+        "depth": min(table.values("depth"), key=lambda depth: abs(depth - 64)),
+        "read_share": min(table.values("read_share"), key=lambda share: abs(share - 0.5)),
+    }
+    one, other = {"sched": "freebw_hybrid"}, {"sched": "satf_ew"}
+    told = ", ".join(
+        f"{percent(table.lead(RPS, one, other, dilution=dilution, **at))} at {dilution:g}"
+        for dilution in table.values("dilution")
+    )
+    return Found([], f"{told} (depth {at['depth']:g}, read share {at['read_share']:g})")
+
+
+GRID = "queues of 2 to 128, read shares of 0 to 1, dilutions of 1.25 to 4"
+_statement = partial(Statement, kind=Kind.OWN, published="not published", range=GRID, turns=False)
+
+STATEMENTS = [
+    _statement(
+        id="OWN1",
+        statement="GAP-SATF is ahead of the best published scheduler on average",
+        judge=ahead,
+        note="its constants were chosen on this grid",
+    ),
+    _statement(
+        id="OWN2",
+        statement="GAP-SATF is nowhere more than 1 % below the best published scheduler",
+        judge=nowhere_behind,
+    ),
+    _statement(
+        id="OWN3",
+        statement="Its waits are bounded for both classes",
+        judge=bounded_waits,
+        note="what has waited for the age limit goes first, and what waited half as long",
+    ),
+    Statement(
         id="D16",
+        kind=Kind.INFORMATION,
         statement="FreeBW-Hybrid's lead over SATF-EW grows as free space shrinks",
         published="not published; an independent model: 7 % at dilution 1.25, 0 at 3",
-        found=f"{told} (depth {depth:g}, read share {share:g}, overhead {overhead:g} ms)",
-        ci=leads[min(leads)].ci,
-        holds=leads[min(leads)].value > leads[max(leads)].value if several else None,
-        note="for information",
-    )
-
-
-def run(options: Options) -> Outcome:
-    """Runs the grid at every overhead and says where ours wins and loses."""
-    overheads = OVERHEADS_MS if options.overhead_ms is None else (options.overhead_ms,)
-    rows = [row for overhead in overheads for row in _rows(options, overhead)]
-    margins = _margins(rows)
-    mean = sum(margin.value for margin in margins.values()) / len(margins)
-    worst = min(margins, key=lambda point: margins[point].value)
-    best = max(margins, key=lambda point: margins[point].value)
-    below = [margin for margin in margins.values() if margin.value < WITHIN]
-    surely = [margin for margin in below if margin.value + (margin.ci or 0) < WITHIN]
-    # Of few requests the time that one in a thousand exceeds is not told.
-    waits = [row["wait_ms_p999"] for row in rows if row["sched"] == OWN]
-    waits = [wait for wait in waits if wait is not None]
-    wait = f"below {max(waits):.0f} ms" if waits else "not told by so few requests"
-    claims = [
-        Claim(
-            id="OWN1",
-            statement="GAP-SATF is ahead of the best published scheduler on average",
-            published="not published",
-            found=f"{percent(Mean(mean, None))} over {len(margins)} points; best "
-            f"{percent(margins[best])} ({_told(best)})",
-            holds=mean > 0,
-        ),
-        Claim(
-            id="OWN2",
-            statement="GAP-SATF is nowhere more than 1 % below the best published scheduler",
-            published="not published",
-            found=f"worst {percent(margins[worst])} ({_told(worst)}); {len(below)} of "
-            f"{len(margins)} points are more than 1 % below, "
-            f"{len(surely)} by more than their interval",
-            ci=margins[worst].ci,
-            holds=not below,
-        ),
-        Claim(
-            id="OWN3",
-            statement="Its waits are bounded for both classes",
-            published="not published",
-            found=f"99.9 % of all waits at any point are {wait}",
-            holds=max(waits) < 10_000 if waits else None,
-            note="age limit 5 s: what has waited so long goes first, and what waited half as long",
-        ),
-        _lead_and_dilution(rows),
-    ]
-    return Outcome.of(
-        options,
-        experiment="ew-own",
-        claims=claims,
-        runs=rows,
-    )
+        range="a queue of 64, half reads",
+        judge=lead_and_dilution,
+    ),
+]
 
 
 def draw(outcome: Outcome, path: Path) -> None:
     """The margin at every point: depth over read share, a panel for each overhead and dilution."""
     from matplotlib.figure import Figure
 
-    margins = _margins(outcome.runs)
-    overheads, dilutions, depths, shares = (
-        sorted({point[index] for point in margins}) for index in range(4)
-    )
+    table = Table(outcome.runs)
+    overheads = table.values("overhead_ms")
+    dilutions, depths, shares = (table.values(axis) for axis in AXES)
     figure = Figure(figsize=(3 * len(dilutions), 1.9 * len(overheads)), layout="constrained")
     panels = figure.subplots(len(overheads), len(dilutions), squeeze=False)
     for line, overhead in zip(panels, overheads, strict=True):
+        rows = table.only(overhead_ms=overhead)
         for panel, dilution in zip(line, dilutions, strict=True):
             values = [
-                [100 * margins[overhead, dilution, depth, share].value for share in shares]
+                [
+                    100 * margin(rows, dict(zip(AXES, (dilution, depth, share), strict=True))).value
+                    for share in shares
+                ]
                 for depth in depths
             ]
             image = panel.imshow(
@@ -186,6 +182,7 @@ EXPERIMENT = Experiment(
     name="ew-own",
     question="Is there a better eager-writing scheduler than the published ones?",
     source="ours; the grid spans figures 4 and 5 of the FAST 2002 study",
-    run=run,
+    cells=cells,
+    statements=STATEMENTS,
     draw=draw,
 )

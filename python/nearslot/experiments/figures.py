@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .frame import Outcome
+from .table import Table
+from .verdict import Where
 
 
 def lines(
@@ -17,18 +19,19 @@ def lines(
     label: str,
     title: str,
     names: Mapping[str, str],
+    where: Where,
     logarithmic: bool = False,
 ) -> None:
     """Throughput of several schedulers, a panel for each overhead."""
     from matplotlib.figure import Figure
 
-    overheads = sorted({row["overhead_ms"] for row in outcome.runs})
-    values = sorted({row[axis] for row in outcome.runs})
+    rows = Table(outcome.runs).only(**where)
+    overheads, values = rows.values("overhead_ms"), rows.values(axis)
     figure = Figure(figsize=(4.6 * len(overheads), 3.8), layout="constrained")
     panels = figure.subplots(1, len(overheads), sharey=logarithmic, squeeze=False)[0]
     for panel, overhead in zip(panels, overheads, strict=True):
         for name, marker in zip(names, "osv^D*", strict=False):
-            points = _means(outcome.runs, names[name], overhead, axis)
+            points = _means(rows.rows, names[name], overhead, axis)
             if points:
                 panel.plot(list(points), list(points.values()), marker=marker, label=name)
         panel.set_title(f"{title}; overhead {overhead:g} ms", fontsize=9)
@@ -55,19 +58,27 @@ def _means(
 
 
 def stacked(
-    outcome: Outcome, path: Path, *, axis: str, label: str, keys: Mapping[str, str]
+    outcome: Outcome,
+    path: Path,
+    *,
+    axis: str,
+    label: str,
+    keys: Mapping[str, str],
+    where: Where,
 ) -> None:
-    """What a request's time goes into, one bar a value."""
+    """What a request's time goes into, one bar a value, at the highest overhead."""
     from matplotlib.figure import Figure
 
-    values = sorted({row[axis] for row in outcome.runs})
+    rows = Table(outcome.runs).only(**where)
+    rows = rows.only(overhead_ms=rows.values("overhead_ms")[-1])
+    values = rows.values(axis)
     figure = Figure(figsize=(6, 3.8), layout="constrained")
     panel = figure.subplots()
     floor = [0.0] * len(values)
     for key, name in keys.items():
         heights = []
         for value in values:
-            chosen = [row[key] for row in outcome.runs if row[axis] == value]
+            chosen = [row[key] for row in rows.rows if row[axis] == value]
             heights.append(sum(chosen) / len(chosen))
         panel.bar([f"{value:g}" for value in values], heights, bottom=floor, label=name)
         floor = [low + height for low, height in zip(floor, heights, strict=True)]
@@ -85,18 +96,22 @@ def curves(
     label: str,
     key: str,
     unit: str,
+    where: Where,
     logarithmic: bool = False,
     ceiling: float | None = None,
 ) -> None:
-    """One number of every array along an axis, means over seeds."""
+    """One number of every array along an axis, means over seeds, at the highest overhead."""
     from matplotlib.figure import Figure
+
+    rows = Table(outcome.runs).only(**where)
+    rows = rows.only(overhead_ms=rows.values("overhead_ms")[-1])
 
     figure = Figure(figsize=(7, 4.4), layout="constrained")
     panel = figure.subplots()
-    arrays = list(dict.fromkeys(row["array"] for row in outcome.runs))
+    arrays = list(dict.fromkeys(row["array"] for row in rows.rows))
     for index, name in enumerate(arrays):
         found: dict[float, list[float]] = {}
-        for row in outcome.runs:
+        for row in rows.rows:
             if row["array"] == name and row[key] is not None:
                 found.setdefault(row[axis], []).append(row[key])
         points = {at: sum(values) / len(values) for at, values in sorted(found.items())}

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..errors import config_error
+from .verdict import SEEDS_MOST, Check, Kind, Verdict
 
 if TYPE_CHECKING:
     from .page import Chart
+    from .statement import Statement
+    from .table import Cell
 
-# Two-sided 95 % points of Student's t by degrees of freedom.
-_STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
+OVERHEADS_MS = (0.0, 0.3, 0.6)
+"""Overheads of a request at which claims are reported; they are decided at the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,15 +28,17 @@ class Options:
     Attributes:
         seed: First of the seeds; the others follow it.
         seeds: How many.
+        seeds_max: How many at most, where a claim is undecided with fewer.
         drive: A drive of the catalog or a drive's TOML file.
         overhead_ms: Overhead of a request before the arm moves; None as the experiment has it.
         dilution: Slots per block of the volume; None is the published value.
         requests: Requests of each run.
-        quick: A coarse grid, to see that everything works.
+        quick: A coarse grid, to see that everything works; its verdicts are provisional.
     """
 
     seed: int = 1
     seeds: int = 3
+    seeds_max: int = 9
     drive: str = "seagate-cheetah-9lp"
     overhead_ms: float | None = None
     dilution: float | None = None
@@ -44,8 +49,11 @@ class Options:
         """Refuses what no run can have."""
         if self.requests < 1_000:
             raise config_error("requests", self.requests, "at least 1000")
-        if self.seeds < 1:
-            raise config_error("seeds", self.seeds, "at least 1")
+        if not 1 <= self.seeds <= SEEDS_MOST:
+            raise config_error("seeds", self.seeds, f"1 to {SEEDS_MOST}")
+        if not self.seeds <= self.seeds_max <= SEEDS_MOST:
+            allowed = f"from the {self.seeds} of seeds to {SEEDS_MOST}"
+            raise config_error("seeds-max", self.seeds_max, allowed)
         if self.overhead_ms is not None and not 0 <= self.overhead_ms <= 1_000:
             raise config_error("overhead-ms", self.overhead_ms, "0 to 1000")
         if self.dilution is not None and self.dilution < 1.001:
@@ -53,31 +61,68 @@ class Options:
 
     @property
     def all_seeds(self) -> list[int]:
-        """Every seed."""
+        """Every seed of the first round."""
         return list(range(self.seed, self.seed + self.seeds))
+
+    @property
+    def overheads(self) -> tuple[float, ...]:
+        """Overheads at which claims are reported."""
+        return OVERHEADS_MS if self.overhead_ms is None else (self.overhead_ms,)
+
+    @property
+    def crossover_step_ms(self) -> float:
+        """How closely to look for the overhead at which a claim turns."""
+        return 0.1 if self.quick else 0.05
+
+    def probing(self, overhead_ms: float) -> Options:
+        """The same for a look at one more overhead."""
+        requests = max(1_000, self.requests // 2)
+        return replace(self, seeds=1, overhead_ms=overhead_ms, requests=requests)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A published statement and what was found.
+    """A statement and what was found.
 
     Attributes:
         id: Its name in the list of claims.
+        kind: Where it comes from.
         statement: What is claimed.
         published: The published number, or where the statement stands if there is none.
+        range: Over what it was decided.
+        outside: What was found outside of that range.
         found: What was found, in words with units.
-        ci: Half width of the 95 % interval of the value found, in its unit; None if it has none.
-        holds: Whether it does; None if this cannot tell.
-        note: Under which conditions, and why it cannot be told.
+        checks: Its parts, each a value with its interval against a gate.
+        verdict: What became of it; None if it is for information.
+        provisional: Whether coarse and short runs decided it, so that it may change.
+        seeds: How many seeds decided it.
+        note: What it would be at other overheads, and what else is to be said.
     """
 
     id: str
+    kind: Kind
     statement: str
     published: str
+    range: str
     found: str
-    ci: float | None = None
-    holds: bool | None = None
+    outside: str = ""
+    checks: list[Check] = field(default_factory=list)
+    verdict: Verdict | None = None
+    provisional: bool = False
+    seeds: int = 0
     note: str = ""
+
+    @property
+    def says(self) -> str:
+        """The verdict in words."""
+        if self.verdict is None:
+            return "for information"
+        return f"{self.verdict}{', provisional' if self.provisional else ''}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        plain = {key: value for key, value in vars(self).items() if key != "checks"}
+        return {**plain, "checks": [check.to_dict() for check in self.checks]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +133,7 @@ class Outcome:
         experiment: Its name.
         claims: Every claim with its verdict.
         runs: The numbers, a mapping for every run or point.
-        seeds: Seeds of the runs.
+        seeds: Seeds of the runs; where a claim was undecided, some have more.
         version: Of nearslot.
         options: What was asked.
     """
@@ -98,29 +143,12 @@ class Outcome:
     runs: list[dict[str, Any]]
     seeds: list[int]
     version: str
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        options: Options,
-        *,
-        experiment: str,
-        claims: list[Claim],
-        runs: list[dict[str, Any]],
-    ) -> Outcome:
-        """What an experiment came to that was asked for with these options."""
-        return cls(
-            experiment=experiment,
-            claims=claims,
-            runs=runs,
-            seeds=options.all_seeds,
-            version=_native.__version__,
-        )
+    options: Options
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
-        return asdict(self)
+        plain = {**vars(self), "options": asdict(self.options)}
+        return {**plain, "claims": [claim.to_dict() for claim in self.claims]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +159,8 @@ class Experiment:
         name: For the command line.
         question: What it asks.
         source: Where it was published.
-        run: Does it.
+        cells: The points of its grid.
+        statements: What is decided on them.
         draw: Draws it from the outcome into a file, as the paper does; None if it has no figure.
         chart: What the interactive page draws of it; None if that shows nothing.
         needs: Modules that the package does not bring by itself, but for drawing.
@@ -140,37 +169,43 @@ class Experiment:
     name: str
     question: str
     source: str
-    run: Callable[[Options], Outcome]
+    cells: Callable[[Options], Sequence[Cell]]
+    statements: Sequence[Statement]
     draw: Callable[[Outcome, Path], None] | None = None
     chart: Chart | None = None
     needs: tuple[str, ...] = ()
 
+    def run(self, options: Options) -> Outcome:
+        """Runs the grid, with more seeds where a claim is undecided, and decides the claims."""
+        from .statement import carry_out
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean over seeds with half the width of its 95 % interval; None from a single seed."""
-
-    value: float
-    ci: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Mean:
-        """The mean of one value a seed."""
-        count = len(values)
-        mean = sum(values) / count
-        if count < 2:
-            return cls(mean, None)
-        variance = sum((value - mean) ** 2 for value in values) / (count - 1)
-        student = _STUDENT[count - 2] if count - 2 < len(_STUDENT) else 1.96
-        return cls(mean, student * math.sqrt(variance / count))
+        claims, rows = carry_out(self, options)
+        return Outcome(
+            experiment=self.name,
+            claims=claims,
+            runs=rows,
+            seeds=options.all_seeds,
+            version=_native.__version__,
+            options=options,
+        )
 
 
-def ratios(above: Mapping[int, float], below: Mapping[int, float]) -> Mean:
-    """How much one is above another, relatively, seed by seed: common noise is out."""
-    return Mean.of([above[seed] / below[seed] - 1 for seed in above])
-
-
-def percent(mean: Mean) -> str:
-    """As a signed percentage with its interval."""
-    spread = "" if mean.ci is None else f" ± {mean.ci * 100:.1f}"
-    return f"{mean.value * 100:+.1f}{spread} %"
+def summary(claims: Iterable[Claim]) -> str:
+    """How many claims of each kind came to what, as a table."""
+    counts: dict[Kind, Counter[Verdict]] = {kind: Counter() for kind in Kind}
+    told = 0
+    provisional = False
+    for claim in claims:
+        provisional |= claim.provisional
+        if claim.verdict is None:
+            told += 1
+        else:
+            counts[claim.kind][claim.verdict] += 1
+    lines = [" " * 26 + "".join(f"{verdict.value:>16}" for verdict in Verdict)]
+    for kind, count in counts.items():
+        if kind is not Kind.INFORMATION:
+            lines.append(f"{kind.value:26}" + "".join(f"{count[one]:16}" for one in Verdict))
+    lines.append(f"{Kind.INFORMATION.value:26}{told:16} told, nothing decided")
+    if provisional:
+        lines.append("provisional: coarse grids and short runs decided, --quick was asked for")
+    return "\n".join(lines)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _native
-from .frame import Experiment, Mean, Options, Outcome
+from .frame import Experiment, Options, Outcome
+from .table import Table
+from .verdict import Mean, Where
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +26,7 @@ class Chart:
         setup: What all runs have in common besides dilution, length and drive, in words.
         dilution: The published one.
         names: Schedulers of the rows by the names that the lines have.
+        where: The rows that are drawn.
         logarithmic: Whether values double from one to the next.
     """
 
@@ -31,6 +34,7 @@ class Chart:
     label: str
     setup: str
     names: Mapping[str, str]
+    where: Where = field(default_factory=dict)
     dilution: float = 2.0
     logarithmic: bool = False
 
@@ -41,8 +45,8 @@ class Chart:
             f"{self.setup}, dilution {dilution:g}, {options.requests} requests a run, "
             f"{options.drive}"
         )
-        overheads = sorted({row["overhead_ms"] for row in outcome.runs})
-        values = sorted({row[self.axis] for row in outcome.runs})
+        drawn = Table(outcome.runs).only(**self.where)
+        values = drawn.values(self.axis)
         return {
             "name": outcome.experiment,
             "question": experiment.question,
@@ -53,17 +57,20 @@ class Chart:
             "y": _axis("throughput", "requests/s", None),
             "panels_by": "overhead of a request",
             "panels": [
-                {"name": f"{overhead:g} ms", "lines": self._lines(outcome.runs, overhead)}
-                for overhead in overheads
+                {"name": f"{overhead:g} ms", "lines": self._lines(drawn.rows, overhead)}
+                for overhead in drawn.values("overhead_ms")
             ],
             "claims": [
                 {
                     "id": claim.id,
+                    "kind": claim.kind.value,
                     "statement": claim.statement,
                     "published": claim.published,
+                    "range": claim.range,
+                    "outside": claim.outside,
                     "found": claim.found,
-                    "ci": claim.ci,
-                    "holds": claim.holds,
+                    "verdict": None if claim.verdict is None else claim.verdict.value,
+                    "provisional": claim.provisional,
                     "note": claim.note,
                 }
                 for claim in outcome.claims

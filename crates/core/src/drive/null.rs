@@ -77,6 +77,10 @@ impl Blueprint for NullBlueprint {
         Box::new(*self)
     }
 
+    fn resting(&self, _at: Pba) -> Box<dyn Blueprint> {
+        Box::new(*self)
+    }
+
     fn revolution(&self) -> Option<Duration> {
         None
     }

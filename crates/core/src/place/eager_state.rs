@@ -2,13 +2,13 @@
 //!
 //! Blocks begin at random slots of the cylinders in use. Aging overwrites the whole drive so many times before the run, since
 //! sweeping writers leave free slots in other patterns than chance does (Wang, Anderson and Patterson, OSDI 1999, section
-//! 2.3). It is the costly part, so one drive is aged and the others of an array begin with its pattern of free slots; which
+//! 2.3). A run begins where aging ended: with the arm there, and the sweep in that direction. It is the costly part, so one drive is aged and the others of an array begin with its pattern of free slots; which
 //! block lies where is shuffled anew for each.
 
 use std::sync::Arc;
 
 use super::eager_log::{Region, reserve};
-use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
+use crate::freemap::{FreeMap, Left, Room, Slot, Tracks, Uncountable};
 use crate::io::{Command, Cost, DriveDone, Head};
 use crate::registry::{ConfigError, Env, Knob};
 use crate::request::{Op, Status};
@@ -339,6 +339,7 @@ impl Disk {
             let Some(landing) = oracle.nearest_free(&search, &self.free) else {
                 return;
             };
+            let upward = sweep.upward(&self.free);
             let foresight = oracle.foresee(now, Op::Write, landing.at, len);
             let command = Command {
                 io: Command::ARM,
@@ -350,6 +351,10 @@ impl Disk {
             now = foresight.end;
             oracle.observed(now, &done(&command, foresight.head));
             self.free.take(landing.slot);
+            self.free.leave(Left {
+                at: Some(landing.at),
+                upward,
+            });
             let granule = self.homes + rng.below(moving as u64) as usize;
             let old = std::mem::replace(&mut self.slots[granule], landing.slot);
             self.free.release(old);

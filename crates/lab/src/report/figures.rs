@@ -9,7 +9,7 @@ use super::ReportError;
 use super::html::page;
 
 /// Version of the layout; grows when a key changes its meaning or goes away.
-pub const FIGURES_SCHEMA: u32 = 1;
+pub const FIGURES_SCHEMA: u32 = 2;
 
 /// What one page shows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,23 +89,46 @@ pub struct Line {
     pub high: Vec<Option<f64>>,
 }
 
-/// A published statement and its verdict.
+/// What became of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The interval of what was found lies inside of the gate.
+    #[serde(rename = "holds")]
+    Holds,
+    /// It lies outside.
+    #[serde(rename = "does not hold")]
+    Fails,
+    /// It straddles the gate, or a part could not be tested.
+    #[serde(rename = "undecided")]
+    Undecided,
+    /// These runs cannot tell.
+    #[serde(rename = "not testable")]
+    Untestable,
+}
+
+/// A statement and its verdict.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Its name in the list of claims.
     pub id: String,
+    /// Where it comes from, such as `published with a number`.
+    pub kind: String,
     /// What is claimed.
     pub statement: String,
     /// The published number, or where it stands.
     pub published: String,
+    /// Over what it was decided.
+    pub range: String,
+    /// What was found outside of that.
+    pub outside: String,
     /// What was found.
     pub found: String,
-    /// Half width of the 95 % interval of what was found.
-    pub ci: Option<f64>,
-    /// Whether it does; `None` if that cannot be told.
-    pub holds: Option<bool>,
-    /// Under which conditions.
+    /// What became of it; `None` if it is for information.
+    pub verdict: Option<Verdict>,
+    /// Whether coarse and short runs decided it, so that it may change.
+    pub provisional: bool,
+    /// What it would be under other conditions.
     pub note: String,
 }
 

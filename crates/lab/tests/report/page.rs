@@ -210,8 +210,8 @@ fn figures_that_cannot_be_drawn_are_refused() {
     assert!(read(&|_| ()).is_ok());
     let unknown = read(&|value| value["figures"][0]["colour"] = Value::from("red"));
     assert!(unknown.unwrap_err().contains("unknown field `colour`"));
-    let newer = read(&|value| value["schema"] = Value::from(2));
-    assert!(newer.unwrap_err().contains("layout 2"));
+    let newer = read(&|value| value["schema"] = Value::from(3));
+    assert!(newer.unwrap_err().contains("layout 3"));
     let line = "/figures/0/panels/1/lines/2";
     let short = read(&|value| value.pointer_mut(line).unwrap()["y"] = Value::from(vec![1.0]));
     let words = short.unwrap_err();

@@ -99,6 +99,14 @@ impl Mechanics {
         }
     }
 
+    /// The same, with the heads on the track of this block at time 0.
+    pub fn resting(&self, at: Pba) -> Mechanics {
+        Mechanics {
+            start: self.layout.spot(at).head(),
+            ..self.clone()
+        }
+    }
+
     /// Refuses a negative settle that would end a move before it began.
     fn check_settle(&self, settle_ms: f64) -> Result<(), ConfigError> {
         let switch = (self.layout.heads() > 1).then_some(self.head_switch);

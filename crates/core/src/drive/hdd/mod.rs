@@ -159,6 +159,12 @@ impl Blueprint for HddBlueprint {
         Box::new(turned)
     }
 
+    fn resting(&self, at: Pba) -> Box<dyn Blueprint> {
+        let mut resting = self.clone();
+        resting.mechanics = Arc::new(self.mechanics.resting(at));
+        Box::new(resting)
+    }
+
     fn revolution(&self) -> Option<Duration> {
         Some(self.mechanics.spindle().revolution())
     }
