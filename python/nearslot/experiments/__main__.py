@@ -66,8 +66,7 @@ def _run(parsed: argparse.Namespace) -> int:
         _save_page(found, options, parsed.out, force=parsed.force)
     told = summary(claim for outcome in outcomes for claim in outcome.claims)
     if parsed.out is not None:
-        (parsed.out / "claims.txt").write_text(told + "
-", encoding="utf-8")
+        (parsed.out / "claims.txt").write_text(told + "\n", encoding="utf-8")
     if parsed.format == "text":
         print(told)
     if parsed.format == "json":

@@ -26,7 +26,7 @@ use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::Op;
-use crate::units::{Angle, Blocks, Duration, Instant};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// A capped volume, as its file holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -226,6 +226,10 @@ impl Blueprint for CappedBlueprint {
         Box::new(*self)
     }
 
+    fn resting(&self, _at: Pba) -> Box<dyn Blueprint> {
+        Box::new(*self)
+    }
+
     fn revolution(&self) -> Option<Duration> {
         None
     }
@@ -322,7 +326,6 @@ mod tests {
     use super::*;
     use crate::ids::IoId;
     use crate::registry::KnobValue;
-    use crate::units::Pba;
 
     /// 100 commands a second, 1,000 in bursts, 5 credits; 1 MiB a second; 4 ms.
     const SMALL: &str = "

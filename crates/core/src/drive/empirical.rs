@@ -30,7 +30,7 @@ use crate::io::{Command, DriveDone};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::Op;
 use crate::rng::Rng;
-use crate::units::{Angle, Blocks, Duration, Instant};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// An empirical drive, as its file holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -308,6 +308,10 @@ impl Blueprint for EmpiricalBlueprint {
         Box::new(self.clone())
     }
 
+    fn resting(&self, _at: Pba) -> Box<dyn Blueprint> {
+        Box::new(self.clone())
+    }
+
     fn revolution(&self) -> Option<Duration> {
         None
     }
@@ -373,7 +377,6 @@ pub(super) static KIND: Kind = Kind {
 mod tests {
     use super::*;
     use crate::ids::IoId;
-    use crate::units::Pba;
 
     const SMALL: &str = "
         kind = 'empirical'

@@ -10,7 +10,7 @@ use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::registry::ConfigError;
-use crate::units::{Angle, Blocks, Duration, Instant};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

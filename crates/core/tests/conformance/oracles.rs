@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nearslot_core::contract::{Blueprint, Oracle};
 use nearslot_core::drive;
-use nearslot_core::freemap::{FreeMap, Slot, Tracks};
+use nearslot_core::freemap::{FreeMap, Left, Slot, Tracks};
 use nearslot_core::ids::IoId;
 use nearslot_core::io::{Candidate, Command, Head};
 use nearslot_core::request::Op;
@@ -179,6 +179,43 @@ fn the_nearest_free_slot_is_what_trying_all_finds() {
         });
     }
     assert!(found.get() > 3_000, "{} searches found a slot", found.get());
+}
+
+#[test]
+fn the_first_sweep_goes_on_as_the_one_before_went() {
+    let tracks = Arc::new(blueprint(DISK).tracks(Blocks(8)).expect("it has slots"));
+    let (last, middle) = (tracks.bands() - 1, tracks.bands() / 2);
+    for upward in [true, false] {
+        let mut free = FreeMap::empty(Arc::clone(&tracks));
+        free.leave(Left { at: None, upward });
+        let mut sweep = Sweep::default();
+        let search = sweep.search(Instant::ZERO, middle, &free);
+        let expected = if upward { (middle, last) } else { (0, middle) };
+        assert_eq!((search.low, search.high), expected);
+        assert_eq!(sweep.upward(&free), upward);
+    }
+}
+
+#[test]
+fn drives_and_oracles_begin_where_the_arm_rests() {
+    for text in [DISK, &complete_disk()] {
+        let first = blueprint(text);
+        let at = Pba(first.capacity().0 / 2);
+        let resting = first.resting(at);
+        let (oracle, mut drive) = (resting.exact(), resting.drive());
+        assert_eq!(oracle.head(), oracle.locate(at).head());
+        assert_ne!(oracle.head(), first.exact().head());
+        let command = Command {
+            io: IoId(0),
+            op: Op::Read,
+            at,
+            len: Blocks(1),
+        };
+        drive.submit(Instant::ZERO, &command);
+        let due = drive.next_event().expect("the drive works");
+        let done = drive.advance(due).expect("the drive is done");
+        assert_eq!(done.cost.seek, Duration::ZERO);
+    }
 }
 
 #[test]
