@@ -21,7 +21,7 @@ pub(super) const AGING: Knob = Knob::number(
     "aging",
     0.0,
     0.0..=1_000.0,
-    "times that the volume was overwritten before the run begins",
+    "times that the volume was overwritten before the run, which begins where that ended",
 );
 
 /// Whether spare time makes empty tracks.
