@@ -330,12 +330,12 @@ const figureLine: Parser<Parsed<typeof anyLine>> = (value, path) => {
   return line;
 };
 
-const VERDICTS = ["holds", "does not hold", "undecided", "not testable"] as const;
+const CLAIM_VERDICTS = ["holds", "does not hold", "undecided", "not testable"] as const;
 /** What became of a claim. */
-export type Verdict = (typeof VERDICTS)[number];
+export type ClaimVerdict = (typeof CLAIM_VERDICTS)[number];
 
-const verdict: Parser<Verdict> = (value, path) =>
-  VERDICTS.find((known) => known === value) ?? fail(path, `one of ${VERDICTS.join(", ")}`, value);
+const claimVerdict: Parser<ClaimVerdict> = (value, path) =>
+  CLAIM_VERDICTS.find((known) => known === value) ?? fail(path, `one of ${CLAIM_VERDICTS.join(", ")}`, value);
 
 const claim = object({
   id: text,
@@ -345,7 +345,7 @@ const claim = object({
   range: text,
   outside: text,
   found: text,
-  verdict: nullable(verdict),
+  verdict: nullable(claimVerdict),
   provisional: flag,
   note: text,
 });
