@@ -82,10 +82,11 @@ def carry_out(experiment: Experiment, options: Options) -> tuple[list[Claim], li
     cells = experiment.cells(options)
     table = Table(row for cell in cells for row in cell.measure(options.all_seeds))
     extended = _extend(experiment, options, cells, table)
-    claims = _claims(experiment, options, table)
-    return [replace(claim, seeds=extended.get(claim.id, options.seeds)) for claim in claims], (
-        table.rows
-    )
+    claims = [
+        replace(claim, seeds=extended.get(claim.id, options.seeds))
+        for claim in _claims(experiment, options, table)
+    ]
+    return claims, table.rows
 
 
 def _by_overhead(table: Table) -> dict[float | None, Table]:
@@ -107,10 +108,12 @@ def _extend(
             if statement.kind is Kind.INFORMATION:
                 continue
             found = statement.judge(by_overhead[main])
-            open_checks = [check for check in found.checks if check.verdict is Verdict.UNDECIDED]
-            if found.verdict is Verdict.UNDECIDED and open_checks:
-                got[statement.id] = seeds + more
-                needs += [where for check in open_checks if check.found for where in _of(check)]
+            if found.verdict is not Verdict.UNDECIDED:
+                continue
+            for check in found.checks:
+                if check.verdict is Verdict.UNDECIDED and check.found is not None:
+                    got[statement.id] = seeds + more
+                    needs += check.found.needs
         at = {} if main is None else {"overhead_ms": main}
         chosen = [cell for cell in cells if any(cell.fits({**where, **at}) for where in needs)]
         if not chosen:
@@ -125,10 +128,6 @@ def _extend(
         table.add(row for cell in chosen for row in cell.measure(added))
         seeds += more
     return got
-
-
-def _of(check: Check) -> Sequence[Where]:
-    return () if check.found is None else check.found.needs
 
 
 def _claims(experiment: Experiment, options: Options, table: Table) -> list[Claim]:
