@@ -268,7 +268,7 @@ def of_own() -> list[Row]:
             "depth": depth,
             "read_share": share,
             "=throughput_rps": 420.0 if sched == ew_own.OWN else 400.0,
-            "=wait_ms_p999": 900.0,
+            "=wait_ms_max": 900.0,
         }
         for sched in (*ew_own.RIVALS, ew_own.OWN)
         for dilution in (1.25, 2.0)
@@ -459,7 +459,7 @@ FAULTS: list[tuple[str, Fault]] = [
     ("F14", scaled(MS, 1.4, compact=True, pause_ms=100)),
     ("OWN1", scaled(RPS, 0.8, sched=ew_own.OWN)),
     ("OWN2", scaled(RPS, 0.9, sched=ew_own.OWN, depth=64, read_share=0.5, dilution=2.0)),
-    ("OWN3", scaled("wait_ms_p999", 20.0, sched=ew_own.OWN, depth=2)),
+    ("OWN3", scaled("wait_ms_max", 20.0, sched=ew_own.OWN, depth=2)),
 ]
 
 

@@ -81,11 +81,10 @@ def numbers(run: Run) -> dict[str, Any]:
         "rotation_ms": run.rotation_ms,
         "transfer_ms": run.transfer_ms,
         "response_ms": run.response_ms.mean,
-        "wait_ms_p999": run.wait_ms.p999,
+        "wait_ms_max": run.wait_ms.max,
     }
     for op, times in (("read", run.read_wait_ms), ("write", run.write_wait_ms)):
         found[f"{op}_wait_ms_mean"] = times.mean if times else None
-        found[f"{op}_wait_ms_p999"] = times.p999 if times else None
         found[f"{op}_wait_ms_max"] = times.max if times else None
     gaps = run.series.stretch.gaps if run.series and run.series.stretch else None
     if gaps is not None:

@@ -19,6 +19,8 @@ DEPTHS = (2, 8, 32, 64, 128)
 SHARES = (0.0, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0)
 DILUTIONS = (1.25, 2.0, 4.0)
 WITHIN = -0.01
+# The default of its knob `age_limit_ms`.
+AGE_LIMIT_MS = 5_000.0
 AXES = ("dilution", "depth", "read_share")
 
 
@@ -93,12 +95,12 @@ def nowhere_behind(table: Table) -> Found:
 def bounded_waits(table: Table) -> Found:
     """OWN3."""
     waits = {
-        index: table.mean("wait_ms_p999", sched=OWN, **point)
+        index: table.mean("wait_ms_max", sched=OWN, **point)
         for index, point in enumerate(points(table))
     }
     worst = max(waits, key=lambda index: waits[index].value)
-    what = f"99.9 % of all waits ({_told(points(table)[worst])})"
-    return Found([Check(what, waits[worst], at_most(10_000.0), "ms")])
+    what = f"longest wait ({_told(points(table)[worst])})"
+    return Found([Check(what, waits[worst], at_most(AGE_LIMIT_MS), "ms")])
 
 
 def lead_and_dilution(table: Table) -> Found:
@@ -132,9 +134,9 @@ STATEMENTS = [
     ),
     _statement(
         id="OWN3",
-        statement="Its waits are bounded for both classes",
+        statement="No read and no write waits longer than the age limit of GAP-SATF",
         judge=bounded_waits,
-        note="what has waited for the age limit goes first, and what waited half as long",
+        note="as long as serving all that wait takes less than half of the limit",
     ),
     Statement(
         id="D16",
