@@ -367,9 +367,11 @@ pub(crate) struct CalibrateArgs {
     /// Seconds that a probe takes at most [default: 120]
     #[arg(long, value_name = "S", requires = "probe", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) probe_seconds: Option<u64>,
-    /// Write the drive's file here; one that is there is not overwritten
+    /// Write the drive's file here
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
     /// What kind of drive to make
     #[arg(long = "as", value_name = "KIND", default_value = "hdd")]
     pub(crate) target: TargetWord,

@@ -16,18 +16,21 @@ fn recorded(desk: &Desk, drive: &str) -> String {
         "--drive",
         drive,
         "--blktrace",
-        &word(&trace),
+        word(&trace),
     ];
     let output = nearslot(&words);
     assert!(output.status.success(), "{}", told(&output));
-    word(&trace)
+    word(&trace).to_owned()
 }
 
 #[test]
 fn a_recorded_schedule_becomes_a_drive_that_runs() {
     let desk = Desk::new();
     let trace = recorded(&desk, "seagate-cheetah-9lp:model=mechanical");
-    let (own, json) = (word(&desk.path("own.toml")), ["--format", "json"]);
+    let (own, json) = (
+        word(&desk.path("own.toml")).to_owned(),
+        ["--format", "json"],
+    );
     let words = [
         "calibrate",
         &trace,
@@ -70,7 +73,7 @@ fn what_is_no_disk_is_refused_with_what_helps() {
         "{}",
         told(&output)
     );
-    let own = word(&desk.path("own.toml"));
+    let own = word(&desk.path("own.toml")).to_owned();
     let tables = nearslot(&["calibrate", &trace, "--as", "empirical", "-o", &own]);
     assert!(tables.status.success(), "{}", told(&tables));
     let run = nearslot(&["run", "--workload", "iometer:requests=200", "--drive", &own]);
@@ -80,7 +83,7 @@ fn what_is_no_disk_is_refused_with_what_helps() {
 #[test]
 fn options_without_effect_are_errors() {
     let desk = Desk::new();
-    let trace = word(&desk.trace(300));
+    let trace = word(&desk.trace(300)).to_owned();
     for (words, said) in [
         (&["--as", "empirical", "--base", "hp-c2247a"][..], "--base"),
         (&["--probe-reads", "4000"], "--probe"),
@@ -109,7 +112,7 @@ fn a_probe_reads_and_never_writes() {
     let probe = [
         "calibrate",
         "--probe",
-        &word(&path),
+        word(&path),
         "--probe-reads",
         "3000",
         "--probe-seconds",

@@ -83,7 +83,9 @@ fn header() -> Header {
         sector_size: 512,
         devices: Vec::new(),
         clients: Vec::new(),
+        object_ids: false,
         requests: 0,
+        understood: 0,
         limited: false,
         anomalies: Default::default(),
         notes: Vec::new(),
@@ -160,10 +162,8 @@ fn main() {
         records
             .chunks(4096)
             .for_each(|batch| inspector.record(batch));
-        format!(
-            "{} bytes touched",
-            inspector.finish(&header()).footprint.bytes
-        )
+        let touched = inspector.finish(&header()).footprint.bytes;
+        format!("{} bytes touched", touched.expect("blocks have addresses"))
     });
     let summary = summary.expect("the survey came first");
     let fit = Fit::new(Mode::None, &summary, Blocks(CAPACITY), "bench").expect("it fits");

@@ -6,8 +6,8 @@
 mod words;
 
 pub mod ability;
-mod files;
 pub mod calibrate;
+mod files;
 pub mod grid;
 mod hash;
 pub mod inspect;

@@ -35,16 +35,12 @@ const SYNTHETIC_MAX: u64 = 200_000;
 /// Intervals in which arrivals are counted at most.
 const INTERVALS: usize = 1_024;
 
-impl Default for Overload {
-    fn default() -> Overload {
-        Overload::Stop
-    }
-}
-
 words! {
     /// What is done about a long load that offers clearly more than can be done.
+    #[derive(Default)]
     Overload {
         /// It is refused before it is simulated.
+        #[default]
         Stop = "stop",
         /// It is simulated nevertheless.
         Run = "run",

@@ -1,12 +1,9 @@
 //! `nearslot calibrate`: a drive's file from measured latencies.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::Path;
-
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::calibrate::probe::{Bounds, Opened, probe};
 use nearslot_lab::calibrate::{self, CalibrateError, How, Samples, Target, Verdict};
+use nearslot_lab::report::{OutputFile, Outputs, Target as Destination};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::trace;
 use serde_json::json;
@@ -31,11 +28,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
         None => None,
         Some(name) => Some((name.clone(), drive_text(name).map_err(Failure::usage)?)),
     };
-    let output = args.output.as_deref();
-    if let Some(there) = output.filter(|path| path.exists()) {
-        let text = format!("{} is there already; name another file", there.display());
-        return Err(Failure::Usage(text));
-    }
+    let output = destination(args)?;
     let (samples, capacity, input) = samples(args)?;
     let how = How {
         target,
@@ -44,9 +37,10 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
         input,
     };
     let found = calibrate::calibrate(&samples, &how).map_err(failed)?;
-    if let Some(path) = output {
-        write(path, &found.drive)?;
-        output::note(&format!("written: {}", path.display()));
+    if let Some(output) = output {
+        let file = OutputFile::create(&output)?;
+        file.save(|out| Ok(out.write_all(found.drive.as_bytes())?))?;
+        output::note(&format!("written: {}", output.path().display()));
     }
     match args.format {
         TextFormat::Json => output::print_json(&json!(found))?,
@@ -89,10 +83,25 @@ fn samples(args: &CalibrateArgs) -> Result<(Samples, Option<u64>, String), Failu
     ))
 }
 
-/// A file that is there, also since a moment ago, is left alone.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+/// Where the drive's file goes, if it goes anywhere; none of what is read.
+fn destination(args: &CalibrateArgs) -> Result<Option<Destination>, Failure> {
+    let mut outputs = Outputs::new(args.force.force);
+    outputs.prints()?;
+    match &args.probe {
+        Some(path) => outputs.reads(path),
+        None => {
+            for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
+                outputs.reads(&file);
+            }
+        }
+    }
+    if let Some(base) = args.base.as_ref().filter(|base| base.ends_with(".toml")) {
+        outputs.reads(base.as_ref());
+    }
+    let target = args.output.as_deref();
+    Ok(target
+        .map(|path| outputs.add("--output", path))
+        .transpose()?)
 }
 
 fn failed(error: CalibrateError) -> Failure {

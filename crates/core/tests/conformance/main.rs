@@ -6,6 +6,7 @@
 mod support;
 
 mod discards;
+mod drives;
 mod expiry;
 mod oracles;
 mod placements;

@@ -14,7 +14,8 @@ use nearslot_core::search::{self, Search, Sweep, Then};
 use nearslot_core::sorted::Sorted;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
-use crate::support::{CAPPED, DISK, EMPIRICAL, NULL, blueprint, complete_disk, oracle};
+use crate::drives::{CAPPED, EMPIRICAL};
+use crate::support::{DISK, NULL, blueprint, complete_disk, oracle};
 
 type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
 

@@ -11,9 +11,8 @@ use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::units::Duration;
 
-use crate::support::{
-    Ask, CAPPED, DISK, EMPIRICAL, NULL, Rig, blueprint, complete_disk, oracle, scheduler,
-};
+use crate::drives::{CAPPED, EMPIRICAL};
+use crate::support::{Ask, DISK, NULL, Rig, blueprint, complete_disk, oracle, scheduler};
 
 /// Case, part, reason.
 const EXCUSED: &[(&str, &str, &str)] = &[

@@ -39,6 +39,9 @@ impl Folder {
         let zones = Zones::read(path)?;
         let mut real = drive.parameters(zones.zones, seek_curve(path)?)?;
         let mut ideal = real.ideal();
+        for parameters in [&real, &ideal] {
+            parameters.check().map_err(|error| config(path, error))?;
+        }
         for (zone, (in_ideal, in_real)) in zones.blocks.iter().enumerate() {
             for (parameters, name, given) in [
                 (&mut ideal, "blocks_ideal", *in_ideal),
@@ -86,10 +89,14 @@ impl Folder {
 
     /// Parameters of this folder contradict each other.
     pub(super) fn config(&self, error: ConfigError) -> ValidateError {
-        ValidateError::Drive {
-            folder: self.path.display().to_string(),
-            error,
-        }
+        config(&self.path, error)
+    }
+}
+
+fn config(path: &Path, error: ConfigError) -> ValidateError {
+    ValidateError::Drive {
+        folder: path.display().to_string(),
+        error,
     }
 }
 

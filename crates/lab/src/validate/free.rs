@@ -60,7 +60,11 @@ pub(super) fn compare(runs: &[Run], drives: &Drives, checks: &mut Checks) {
 /// The mean over a file's requests.
 fn mean(run: &Run, drive: &HddBlueprint) -> FreeRunning {
     let ends = run_open(&run.trace, drive);
-    let ours = |row: &Served| ends[row.sequence as usize].0 - row.ask.arrival.0;
+    // Our run has its arrivals from the trace, whatever the rows say of theirs.
+    let ours = |row: &Served| {
+        let number = row.sequence as usize;
+        ends[number].since(run.trace[number].arrival).0
+    };
     let sum: u64 = run.served.iter().map(ours).sum();
     let reference: u64 = run.served.iter().map(Served::response_ns).sum();
     let count = run.served.len() as f64;

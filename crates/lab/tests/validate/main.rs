@@ -410,7 +410,10 @@ fn sparing_schemes_3_and_7_are_read() {
     let error = disksim(of_scheme("7", 1, true).path()).unwrap_err();
     assert!(error.to_string().contains("spares"), "{error}");
     let error = disksim(of_scheme("3", 0, true).path()).unwrap_err();
-    assert!(error.to_string().contains("blocks_real"), "{error}");
+    assert!(
+        error.to_string().contains("at most its 0 spares"),
+        "{error}"
+    );
 }
 
 #[test]
