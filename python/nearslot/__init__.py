@@ -13,7 +13,7 @@ Times are virtual: a run repeats bit for bit. Names of arguments and results car
 
 from ._native import __version__
 from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError, WorkerError
-from .inspection import Inspection
+from .inspection import Inspection, SpanRead
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
 from .results import (
@@ -63,6 +63,7 @@ __all__ = [
     "Run",
     "Scenario",
     "Series",
+    "SpanRead",
     "Stretch",
     "Swept",
     "Times",

@@ -37,6 +37,7 @@ def inspect(
     reading: _Reading,
     format: str | None,  # noqa: A002
     device: str | None,
+    span: tuple[str | None, str | None, str | None],
     limit: int | None,
     drive: str | None,
 ) -> str: ...

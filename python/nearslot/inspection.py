@@ -12,6 +12,19 @@ import msgspec
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpanRead:
+    """A part of a trace; seconds count from the first request of the whole trace.
+
+    `to_s` is not part of it; None is the end. `busiest` says that it was found as the window of its
+    length with most requests.
+    """
+
+    from_s: float
+    to_s: float | None
+    busiest: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimeStamps:
     """What times there are: which event was stamped, steps in ns, Unix time of the first record."""
 
@@ -214,6 +227,7 @@ class Inspection:
         notes: How the trace was understood, in words.
         hash: XXH3-128 of the records; results of runs name the same one.
         requests: Records of any operation; `limited` if reading stopped at a limit.
+        span: Which part of the trace was read; None if all of it.
         span_s: First to last arrival.
         read_share: Reads among media requests; None if there are none.
         devices: Busiest first.
@@ -232,6 +246,7 @@ class Inspection:
     hash: str
     requests: int
     limited: bool
+    span: SpanRead | None
     span_s: float
     time: TimeStamps
     operations: dict[str, Operation]

@@ -14,6 +14,7 @@ import msgspec
 
 from . import _native
 from .errors import InputError
+from .inspection import SpanRead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +25,7 @@ class TraceInfo:
         hash: XXH3-128 of the records replayed: the same trace has the same one in any format.
         requests: Requests replayed.
         span_s: First to last arrival.
+        span: Which part of the trace was replayed; None if all of it.
         fit: What was done to addresses.
         spread: How coarse time stamps were spread.
     """
@@ -34,6 +36,7 @@ class TraceInfo:
     requests: int
     device: str
     span_s: float
+    span: SpanRead | None
     fit: str
     spread: str
 

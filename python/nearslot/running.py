@@ -28,6 +28,9 @@ def inspect(
     *files: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 (as the command calls it)
     device: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    busiest: str | None = None,
     limit: int | None = None,
     drive: str | None = None,
     reading: Reading | None = None,
@@ -38,7 +41,10 @@ def inspect(
         files: Files of one trace; ``-`` is standard input.
         format: Its format, when it is not to be detected.
         device: Only this device of several.
-        limit: Only the first so many requests.
+        from_: Only what came at this time after the trace's first request, or later: "90s", "1h30m".
+        to: Only what came before this time.
+        busiest: Only the window of this length with most requests.
+        limit: Only the first so many requests (of the span).
         drive: Warn of addresses beyond this drive (a name of the catalog or a file).
         reading: How the files are read, where they leave it open.
 
@@ -54,6 +60,7 @@ def inspect(
         reading=reading or Reading(),
         format=format,
         device=device,
+        span=(from_, to, busiest),
         limit=limit,
         drive=drive,
     )

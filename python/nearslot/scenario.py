@@ -26,6 +26,9 @@ Knob: TypeAlias = bool | int | float | str
 _TRACE_SETTINGS = (
     "format",
     "device",
+    "from_",
+    "to",
+    "busiest",
     "limit",
     "replay",
     "depth",
@@ -115,7 +118,10 @@ class Scenario:
             does not tell.
         format: The trace's format, when it is not to be detected.
         device: Which device of several.
-        limit: Only the first so many requests.
+        from_: Only what came at this time after the trace's first request, or later: "90s", "1h30m".
+        to: Only what came before this time.
+        busiest: Only the window of this length with most requests.
+        limit: Only the first so many requests (of the span).
         warmup: Cut off the front: "auto", requests, or a share such as "5%".
         seed: Seeds everything random.
 
@@ -138,6 +144,9 @@ class Scenario:
     service_guess_us: float | None = None
     format: str | None = None
     device: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    busiest: str | None = None
     limit: int | None = None
     warmup: str | int = "auto"
     seed: int = 1
@@ -181,7 +190,9 @@ class Scenario:
             tables["workload"] = self.workload
         else:
             given = {key: getattr(self, key) for key in _TRACE_SETTINGS}
-            told = {key: value for key, value in given.items() if value is not None}
+            told = {
+                key.removesuffix("_"): value for key, value in given.items() if value is not None
+            }
             tables["trace"] = {"files": list(self.files), **told}
         return tomli_w.dumps(tables)
 
@@ -219,7 +230,8 @@ class Scenario:
         if "trace" in table:
             trace = dict(table["trace"])
             settings["trace"] = [_below(directory, file) for file in trace.pop("files")]
-            settings.update(trace)
+            # `from` is a word of Python itself.
+            settings.update({"from_" if key == "from" else key: trace[key] for key in trace})
         return cls(**settings)
 
     @classmethod

@@ -196,6 +196,27 @@ def test_inspection_is_the_commands(trace: Path) -> None:
     assert any("hp-c2247a" in warning.text for warning in found.warnings)
 
 
+def test_a_part_of_a_trace_is_the_commands(trace: Path) -> None:
+    told = printed("inspect", trace, "--from", "2s", "--to", "5s")
+    found = nearslot.inspect(trace, from_="2s", to="5s")
+    assert found.to_dict() == told
+    assert found.span == nearslot.SpanRead(from_s=2.0, to_s=5.0, busiest=False)
+    assert found.requests == 375
+    part = Scenario(trace=trace, from_="2s", to="5s", replay="closed")
+    assert Scenario.from_toml(part.to_toml()) == part
+    replayed = nearslot.run(part).trace
+    assert replayed is not None
+    assert (replayed.hash, replayed.span) == (found.hash, found.span)
+    busiest = nearslot.inspect(trace, busiest="5s")
+    assert busiest.to_dict() == printed("inspect", trace, "--busiest", "5s")
+    with pytest.raises(ConfigError, match="nothing beside busiest"):
+        nearslot.inspect(trace, from_="2s", busiest="5s")
+    with pytest.raises(ConfigError, match="from_"):
+        Scenario(workload="iometer", from_="2s")
+    with pytest.raises(InputError, match="begins at 1h"):
+        nearslot.inspect(trace, from_="1h")
+
+
 def test_other_threads_go_on_during_a_run() -> None:
     over, turns = threading.Event(), 0
 

@@ -268,6 +268,12 @@ const varied = object({
   values: list(text),
 });
 
+const traceSpan = object({
+  from_s: number,
+  to_s: nullable(number),
+  busiest: flag,
+});
+
 const trace = object({
   files: list(text),
   format: text,
@@ -275,6 +281,7 @@ const trace = object({
   requests: count,
   device: text,
   span_s: number,
+  span: nullable(traceSpan),
   fit: text,
   spread: text,
 });

@@ -88,7 +88,7 @@ pub(crate) struct ReadArgs {
     /// Only this device of several, by its name in the trace
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
-    /// Only the first N requests
+    /// Only the first N requests (of the span, if there is one)
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
     /// Columns of a CSV without a telling header: ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1
@@ -135,6 +135,36 @@ fn whole(word: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("allowed is a whole number from 0 to {}", u64::MAX))
 }
 
+/// The part of a trace that is read.
+#[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Reading the trace")]
+pub(crate) struct SpanArgs {
+    /// Only what came at this time after the trace's first request, or later: 90s, 10m, 1h30m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+    /// Only what came before this time
+    #[arg(long, visible_alias = "until", value_name = "TIME")]
+    pub(crate) to: Option<String>,
+    /// Only the window of this length with most requests, such as 1h
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) busiest: Option<String>,
+}
+
+/// The same where `--to` names the format.
+#[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Reading the trace")]
+pub(crate) struct ConvertSpanArgs {
+    /// Only what came at this time after the trace's first request, or later: 90s, 10m, 1h30m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+    /// Only what came before this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Only the window of this length with most requests, such as 1h
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) busiest: Option<String>,
+}
+
 /// Units of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeUnitWord {
@@ -175,6 +205,8 @@ pub(crate) struct InspectArgs {
     /// Trace files; several are one trace; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) span: SpanArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     /// Warn of addresses beyond this drive
@@ -239,6 +271,8 @@ pub(crate) struct ScenarioArgs {
     /// Seed of everything random [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<String>,
+    #[command(flatten)]
+    pub(crate) span: SpanArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }
@@ -348,6 +382,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
+    pub(crate) span: ConvertSpanArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }

@@ -87,6 +87,7 @@ fn header() -> Header {
         requests: 0,
         understood: 0,
         limited: false,
+        span: None,
         anomalies: Default::default(),
         notes: Vec::new(),
         spread: None,

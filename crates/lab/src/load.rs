@@ -4,15 +4,14 @@
 //! once here, and once per run, from memory when it has at most [`KEPT_MAX`] requests, from its files otherwise.
 //! Standard input is spooled to a temporary file as it comes, for it cannot be read twice.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use nearslot_core::units::Blocks;
-use tempfile::NamedTempFile;
 
 use crate::inspect::{Against, Inspection, Inspector};
 use crate::survey::{Summary, Survey};
+use crate::trace::spool::{Spool, spool};
 use crate::trace::{self, Anomaly, Header, OpenOptions, Record, TraceError, TraceOp};
 use crate::workload::fit::Fit;
 use crate::workload::intake::{Intake, RecordSource, SharedRecords};
@@ -30,8 +29,8 @@ pub struct LoadedTrace {
     kept: Option<Arc<[Record]>>,
     files: Vec<PathBuf>,
     how: OpenOptions,
-    /// Kept alive as long as the trace: dropping it deletes the file.
-    _spool: Option<NamedTempFile>,
+    /// Kept alive as long as the trace.
+    _spool: Option<Spool>,
 }
 
 /// How many requests a load will make.
@@ -83,7 +82,10 @@ impl LoadedTrace {
             summary: survey.finish(),
             kept: kept.map(Arc::from),
             files: paths,
-            how: how.clone(),
+            how: OpenOptions {
+                span: reader.span(),
+                ..how.clone()
+            },
             _spool: spool,
         };
         loaded.one_device()?;
@@ -215,28 +217,4 @@ impl LoadedTrace {
         );
         Err(TraceError::unfit(what).in_file(&self.header.files.join(", ")))
     }
-}
-
-/// Copies standard input to a file that can be read twice.
-fn spool(files: &[PathBuf]) -> Result<(Option<NamedTempFile>, Vec<PathBuf>), TraceError> {
-    let stdin = Path::new("-");
-    if !files.iter().any(|file| file == stdin) {
-        return Ok((None, files.to_vec()));
-    }
-    let wrong = |source| TraceError::Io {
-        path: "spool of standard input".to_owned(),
-        source,
-    };
-    let mut spool = NamedTempFile::with_prefix("nearslot-").map_err(wrong)?;
-    io::copy(&mut io::stdin().lock(), &mut spool).map_err(wrong)?;
-    spool.flush().map_err(wrong)?;
-    let path = |file: &PathBuf| {
-        if file == stdin {
-            spool.path().to_owned()
-        } else {
-            file.clone()
-        }
-    };
-    let paths = files.iter().map(path).collect();
-    Ok((Some(spool), paths))
 }

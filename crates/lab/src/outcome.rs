@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::keys::Role;
+use crate::trace::SpanRead;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
 pub const SCHEMA: u32 = 2;
@@ -50,6 +51,8 @@ pub struct TraceInfo {
     pub device: String,
     /// First to last arrival in seconds.
     pub span_s: f64,
+    /// Which part of the trace was replayed; `None` if all of it.
+    pub span: Option<SpanRead>,
     /// What was done to the addresses: `none`, `wrap`, `scale`, `truncate`, or `varied` from run to run.
     pub fit: String,
     /// How time stamps coarser than 1 ms were spread: `none`, `even`, `poisson`.

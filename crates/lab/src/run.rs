@@ -403,6 +403,16 @@ fn prepare_trace(
             effective["service_guess_us"] = json!(load.service_guess_us());
         }
     }
+    let span = [
+        ("from", load.from),
+        ("to", load.to),
+        ("busiest", load.busiest),
+    ];
+    for (key, time) in span {
+        if let Some(time) = time {
+            effective[key] = json!(time);
+        }
+    }
     if let Some(limit) = load.limit {
         effective["limit"] = json!(limit);
     }
@@ -454,6 +464,7 @@ fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
         hash: format!("{:032x}", summary.hash),
         requests: summary.requests,
         device: trace.device().to_owned(),
+        span: trace.header().span,
         span_s: (summary.last_ns - summary.first_ns) as f64 / 1e9,
         fit: if one_fit { fit } else { "varied" }.to_owned(),
         spread: match trace.header().spread {

@@ -28,7 +28,7 @@ use nearslot_core::registry::{ConfigError, KnobValue};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{self, Key, Place};
-use crate::trace::{self, TraceError};
+use crate::trace::{self, OpenOptions, Span, TraceError, TraceTime};
 use crate::workload::closed::Refill;
 use crate::workload::{self, fit::Mode};
 
@@ -89,7 +89,16 @@ pub struct TraceLoad {
     /// Which device of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Only the first requests.
+    /// Only what came at this time after the trace's first request, or later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<TraceTime>,
+    /// Only what came before this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<TraceTime>,
+    /// Only the window of this length with most requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busiest: Option<TraceTime>,
+    /// Only the first requests (of the span).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// How arrivals are made of it.
@@ -150,6 +159,9 @@ impl Default for TraceLoad {
             files: Vec::new(),
             format: None,
             device: None,
+            from: None,
+            to: None,
+            busiest: None,
             limit: None,
             replay: Replay::Open,
             depth: None,
@@ -158,6 +170,30 @@ impl Default for TraceLoad {
             fit: Mode::None,
             service_guess_us: None,
         }
+    }
+}
+
+impl TraceLoad {
+    /// The part of the trace that is replayed.
+    ///
+    /// # Errors
+    /// `from`, `to` and `busiest` contradict each other.
+    pub fn span(&self) -> Result<Span, ConfigError> {
+        Span::told(self.from, self.to, self.busiest)
+    }
+
+    /// How its files are opened: as `how` says, and what the load itself says of them.
+    ///
+    /// # Errors
+    /// As [`TraceLoad::span`].
+    pub fn opened(&self, how: OpenOptions) -> Result<OpenOptions, ConfigError> {
+        Ok(OpenOptions {
+            format: self.format.clone(),
+            device: self.device.clone(),
+            span: self.span()?,
+            limit: self.limit,
+            ..how
+        })
     }
 }
 
@@ -347,7 +383,7 @@ impl Scenario {
                 "service_guess_us" => {
                     trace.service_guess_us = Some(number(key, value, "microseconds")?);
                 }
-                "limit" | "device" | "format" | "files" => {
+                "from" | "to" | "busiest" | "limit" | "device" | "format" | "files" => {
                     let allowed = "one for all runs: it decides which requests there are";
                     return Err(ConfigError::value(key, value, allowed));
                 }
@@ -399,6 +435,7 @@ impl Scenario {
                 "0.001 to 1e9",
             ));
         }
+        trace.span()?;
         if trace.limit == Some(0) {
             return Err(ConfigError::value("limit", "0", "a whole number from 1"));
         }

@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use nearslot_lab::trace::{
-    Anomaly, Flags, Header, OpenOptions, Options, Record, Spread, TraceError, TraceOp, open,
+    Anomaly, Flags, Header, OpenOptions, Options, Record, Span, SpanRead, Spread, TraceError,
+    TraceOp, TraceTime, open,
 };
 use tempfile::TempDir;
 
@@ -352,4 +353,74 @@ fn huge_and_empty_requests_follow_the_rules() {
     ] {
         assert_eq!(header.anomalies.of(kind), 1, "{kind:?}");
     }
+}
+
+#[test]
+fn a_span_is_what_lies_between_of_the_whole_trace() {
+    let folder = Folder::new();
+    let requests: Vec<(u32, u64)> = (0..20_000).map(|n| (n % 3, u64::from(n) * 1_000)).collect();
+    let path = folder.file("t.csv", alibaba(&requests));
+    let (whole, header) = read(std::slice::from_ref(&path), &plain()).unwrap();
+    let time = |word: &str| Some(word.parse::<TraceTime>().unwrap());
+    let span = Span::told(time("5s"), time("15s"), None).unwrap();
+    for (device, limit) in [(None, None), (Some("1"), None), (None, Some(100))] {
+        let how = OpenOptions {
+            device: device.map(str::to_owned),
+            span,
+            limit,
+            ..plain()
+        };
+        let (part, of_part) = read(std::slice::from_ref(&path), &how).unwrap();
+        let one = OpenOptions {
+            span: Span::Whole,
+            limit: None,
+            ..how
+        };
+        let (whole, _) = read(std::slice::from_ref(&path), &one).unwrap();
+        let within = |record: &&Record| (5_000_000_000..15_000_000_000).contains(&record.ts);
+        let mut expected: Vec<Record> = whole.iter().filter(within).copied().collect();
+        expected.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+        let first = expected[0].ts;
+        expected.iter_mut().for_each(|record| record.ts -= first);
+        assert_eq!(part, expected);
+        let epoch = header.epoch_unix_ns.unwrap();
+        if device.is_none() {
+            assert_eq!(of_part.epoch_unix_ns, Some(epoch + first));
+        }
+    }
+    assert_eq!(whole.len(), 20_000);
+}
+
+#[test]
+fn coarse_stamps_are_spread_before_a_span_is_cut() {
+    let folder = Folder::new();
+    // Whole seconds, four requests each.
+    let text: String = (0..40)
+        .map(|n| format!("1,R,{},4096,{}\n", n * 8192, 1_577_808_000 + n / 4))
+        .collect();
+    let path = folder.file("t.csv", text);
+    let how = OpenOptions {
+        decode: Options {
+            columns: Some("ts=5:s,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1".to_owned()),
+            ..Options::default()
+        },
+        span: Span::told(
+            Some("2s500ms".parse().unwrap()),
+            Some("3s250ms".parse().unwrap()),
+            None,
+        )
+        .unwrap(),
+        ..plain()
+    };
+    let (part, header) = read(&[path], &how).unwrap();
+    let times: Vec<i64> = part.iter().map(|record| record.ts / 1_000_000).collect();
+    assert_eq!(times, [0, 250, 500]);
+    assert_eq!(
+        header.span,
+        Some(SpanRead {
+            from_s: 2.5,
+            to_s: Some(3.25),
+            busiest: false
+        })
+    );
 }

@@ -10,7 +10,7 @@ use nearslot_core::units::Blocks;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::{self, OpenOptions};
+use nearslot_lab::trace::{self, OpenOptions, Span, TraceTime};
 use pyo3::prelude::*;
 
 use crate::aside::{Ended, aside};
@@ -19,19 +19,25 @@ use crate::reading::Reading;
 
 /// Inspects a trace; the JSON is that of `nearslot inspect --format json`.
 #[pyfunction]
-#[pyo3(signature = (files, *, reading, format, device, limit, drive))]
+#[pyo3(signature = (files, *, reading, format, device, span, limit, drive))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are named where it is called"
+)]
 pub(crate) fn inspect(
     py: Python<'_>,
     files: Vec<PathBuf>,
     reading: Reading,
     format: Option<String>,
     device: Option<String>,
+    span: [Option<String>; 3],
     limit: Option<u64>,
     drive: Option<String>,
 ) -> PyResult<String> {
     let how = OpenOptions {
         format,
         device,
+        span: told(span).map_err(Failure::from)?,
         limit,
         ..reading.options(1).map_err(Failure::from)?
     };
@@ -43,6 +49,20 @@ pub(crate) fn inspect(
         Ended::Done(found) => encode(&found?),
         Ended::Stopped(raised, _) => Err(raised),
     }
+}
+
+/// The span that `from`, `to` and `busiest` say.
+fn told(words: [Option<String>; 3]) -> Result<Span, ConfigError> {
+    let [from, to, busiest] = words;
+    let time = |key, word: Option<String>| {
+        let time = word.map(|word| TraceTime::told(key, &word));
+        time.transpose()
+    };
+    Span::told(
+        time("from", from)?,
+        time("to", to)?,
+        time("busiest", busiest)?,
+    )
 }
 
 /// A drive's name with its capacity.

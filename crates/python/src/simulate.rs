@@ -163,12 +163,7 @@ impl Job {
         let Load::Trace(load) = &self.scenario.load else {
             return Ok(None);
         };
-        let how = OpenOptions {
-            format: load.format.clone(),
-            device: load.device.clone(),
-            limit: load.limit,
-            ..self.how.clone()
-        };
+        let how = load.opened(self.how.clone())?;
         Ok(Some(LoadedTrace::read(&load.files, &how)?))
     }
 }

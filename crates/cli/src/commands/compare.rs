@@ -137,10 +137,8 @@ fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, F
     let Load::Trace(load) = &described.scenario.load else {
         return Ok(None);
     };
-    let mut how = open_options(read, described.scenario.seed);
-    how.format.clone_from(&load.format);
-    how.device.clone_from(&load.device);
-    how.limit = load.limit;
+    let how = load.opened(open_options(read, described.scenario.seed));
+    let how = how.map_err(|error| described.blame(&error))?;
     Ok(Some(LoadedTrace::read(&load.files, &how)?))
 }
 

@@ -7,8 +7,8 @@ use nearslot_lab::report::{Outputs, SharedOutput};
 use nearslot_lab::sim::Control;
 use nearslot_lab::trace::{self, write};
 
-use super::scenario::open_options;
-use crate::args::ConvertArgs;
+use super::scenario::read_options;
+use crate::args::{ConvertArgs, ConvertSpanArgs, SpanArgs};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
@@ -20,9 +20,19 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         outputs.reads(&file);
     }
     let target = outputs.add("--output", &args.output)?;
+    let ConvertSpanArgs {
+        from,
+        until,
+        busiest,
+    } = args.span.clone();
+    let span = SpanArgs {
+        from,
+        to: until,
+        busiest,
+    };
     let control = Arc::new(Control::default());
     interrupt::stop(&control)?;
-    let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
+    let mut reader = trace::open(&args.files, &read_options(&args.read, &span)?)?;
     let file = SharedOutput::create(&target)?;
     let name = args.output.display().to_string();
     let mut writer = (format.make)(Box::new(file.clone()), &name)?;

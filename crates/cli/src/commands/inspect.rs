@@ -7,7 +7,7 @@ use nearslot_lab::scenario::drive_text;
 use nearslot_lab::trace;
 use serde_json::json;
 
-use super::scenario::open_options;
+use super::scenario::read_options;
 use crate::args::{InspectArgs, TextFormat};
 use crate::failure::Failure;
 use crate::output;
@@ -27,7 +27,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
         outputs.reads(&file);
     }
     outputs.prints()?;
-    let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
+    let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
     let inspection = inspect::inspect(&mut reader, Against { drive })?;
     match args.format {
         TextFormat::Json => output::print_json(&json!(inspection)),

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
-use nearslot_lab::trace::{FioWait, OpenOptions, Options, Spread, TimeUnit};
+use nearslot_lab::trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
 
-use crate::args::{FioWaitWord, ReadArgs, ScenarioArgs, SpreadWord, TimeUnitWord};
+use crate::args::{FioWaitWord, ReadArgs, ScenarioArgs, SpanArgs, SpreadWord, TimeUnitWord};
 use crate::failure::Failure;
 
 /// The scenario that the command line describes, and whether it came from a file.
@@ -60,8 +60,12 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
             trace.limit = args.read.limit.or(trace.limit);
             trace.device = args.read.device.clone().or(trace.device.take());
             trace.format = args.read.trace_format.clone().or(trace.format.take());
+            let [from, to, busiest] = times(&args.span)?;
+            trace.from = from.or(trace.from);
+            trace.to = to.or(trace.to);
+            trace.busiest = busiest.or(trace.busiest);
         }
-        Load::Workload(part) => refuse_reading(&args.read, &part.name)?,
+        Load::Workload(part) => refuse_reading(args, &part.name)?,
     }
     described
         .scenario
@@ -71,10 +75,14 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
 }
 
 /// Options about reading a trace say nothing to a synthetic load.
-fn refuse_reading(read: &ReadArgs, workload: &str) -> Result<(), Failure> {
+fn refuse_reading(args: &ScenarioArgs, workload: &str) -> Result<(), Failure> {
+    let (read, span) = (&args.read, &args.span);
     let given = [
         ("--trace-format", read.trace_format.is_some()),
         ("--device", read.device.is_some()),
+        ("--from", span.from.is_some()),
+        ("--to", span.to.is_some()),
+        ("--busiest", span.busiest.is_some()),
         ("--limit", read.limit.is_some()),
         ("--columns", read.columns.is_some()),
         ("--time-unit", read.time_unit.is_some()),
@@ -91,6 +99,19 @@ fn refuse_reading(read: &ReadArgs, workload: &str) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Times that a command line has: from, to, busiest.
+fn times(span: &SpanArgs) -> Result<[Option<TraceTime>; 3], Failure> {
+    let time = |key: &str, word: &Option<String>| {
+        let time = word.as_ref().map(|word| TraceTime::told(key, word));
+        time.transpose().map_err(Failure::usage)
+    };
+    Ok([
+        time("from", &span.from)?,
+        time("to", &span.to)?,
+        time("busiest", &span.busiest)?,
+    ])
 }
 
 fn base(args: &ScenarioArgs) -> Result<Described, Failure> {
@@ -136,7 +157,22 @@ fn read(path: &Path) -> Result<Scenario, Failure> {
     Scenario::from_toml(&text, directory).map_err(|error| Failure::file(path, &error))
 }
 
-/// How a trace is read, as the command line says; `seed` is for random spreading.
+/// How the trace of a command without a scenario is read.
+///
+/// # Errors
+/// The span is wrong.
+pub(crate) fn read_options(read: &ReadArgs, span: &SpanArgs) -> Result<OpenOptions, Failure> {
+    let [from, to, busiest] = times(span)?;
+    Ok(OpenOptions {
+        format: read.trace_format.clone(),
+        device: read.device.clone(),
+        span: Span::told(from, to, busiest).map_err(Failure::usage)?,
+        limit: read.limit,
+        ..open_options(read, 1)
+    })
+}
+
+/// How a trace is read, as the command line says and scenarios cannot; `seed` is for random spreading.
 pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
     let unit = |word| match word {
         TimeUnitWord::S => TimeUnit::Seconds,
@@ -146,7 +182,6 @@ pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
     };
     let plain = OpenOptions::default();
     OpenOptions {
-        format: read.trace_format.clone(),
         decode: Options {
             time_unit: read.time_unit.map(unit),
             columns: read.columns.clone(),
@@ -158,8 +193,6 @@ pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
             strict: read.strict,
             ..Options::default()
         },
-        device: read.device.clone(),
-        limit: read.limit,
         reorder_window_ns: read
             .reorder_ms
             .map_or(plain.reorder_window_ns, |window_ms| {

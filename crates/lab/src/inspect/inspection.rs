@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::trace::{Anomaly, Spread, TimeKind};
+use crate::trace::{Anomaly, SpanRead, Spread, TimeKind};
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
@@ -34,6 +34,8 @@ pub struct Inspection {
     pub requests: u64,
     /// Whether reading stopped at a limit on requests.
     pub limited: bool,
+    /// Which part of the trace was read; `None` if all of it.
+    pub span: Option<SpanRead>,
     /// First to last arrival.
     pub span_s: f64,
     /// What times there are.

@@ -132,6 +132,7 @@ impl Inspector {
             hash: summary.hash_hex(),
             requests: summary.requests,
             limited: header.limited,
+            span: header.span,
             span_s,
             time: Times {
                 kind: header.time_kind,

@@ -23,6 +23,7 @@ fn header() -> Header {
         requests: 0,
         understood: 0,
         limited: false,
+        span: None,
         anomalies: Anomalies::default(),
         notes: vec!["read as toy".to_owned()],
         spread: None,

@@ -53,6 +53,9 @@ fn head(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         "requests",
         &format!("{} in {span}{limited}", grouped(found.requests)),
     )?;
+    if let Some(span) = found.span {
+        line(f, "", &span.words())?;
+    }
     let operations: Vec<String> = found
         .operations
         .iter()

@@ -369,7 +369,7 @@ fn trace_facts(trace: Option<&TraceInfo>) -> Vec<(&'static str, String)> {
     let files: Vec<String> = trace.files.iter().map(|file| plain(file)).collect();
     let (requests, device, span) = (trace.requests, plain(&trace.device), number(trace.span_s));
     let (fit, spread) = (&trace.fit, &trace.spread);
-    vec![
+    let mut facts = vec![
         (
             "trace",
             format!("{} ({})", files.join(" "), plain(&trace.format)),
@@ -378,12 +378,16 @@ fn trace_facts(trace: Option<&TraceInfo>) -> Vec<(&'static str, String)> {
             "",
             format!("{requests} requests of device {device} over {span} s"),
         ),
+    ];
+    facts.extend(trace.span.map(|span| ("", span.words())));
+    facts.extend([
         (
             "",
             format!("addresses fitted: {fit}; time stamps spread: {spread}"),
         ),
         ("hash", trace.hash.clone()),
-    ]
+    ]);
+    facts
 }
 
 /// One named fact, wrapped.

@@ -3,6 +3,7 @@
 use super::TraceError;
 use super::decode::{Anomalies, TimeKind};
 use super::record::Record;
+use super::span::SpanRead;
 use super::spread::Spread;
 
 /// A trace as a whole.
@@ -34,6 +35,8 @@ pub struct Header {
     pub understood: u64,
     /// Whether reading stopped at the limit on requests.
     pub limited: bool,
+    /// Which part of the trace was asked for; none if all of it.
+    pub span: Option<SpanRead>,
     /// What was odd.
     pub anomalies: Anomalies,
     /// How the trace was understood, in words for the user.
@@ -80,6 +83,7 @@ impl Header {
             requests: 0,
             understood: 0,
             limited: false,
+            span: None,
             anomalies: Anomalies::default(),
             notes: Vec::new(),
             spread: None,

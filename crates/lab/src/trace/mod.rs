@@ -41,7 +41,9 @@ mod plain;
 mod rwbs;
 mod sort;
 mod source;
+mod span;
 mod spc;
+pub(crate) mod spool;
 mod spread;
 mod systor17;
 mod tencent;
@@ -56,6 +58,7 @@ pub use decode::{
 pub use header::{Device, Header};
 pub use open::{OpenOptions, TraceReader, files, open};
 pub use record::{Flags, Record, TraceOp};
+pub use span::{Span, SpanRead, TraceTime};
 pub use spread::Spread;
 pub use write::{Output, WRITERS, WriteFormat, Writer, writer};
 

@@ -1,7 +1,7 @@
 //! Opens a trace and gives its requests in batches, in the order of time.
 //!
 //! All that the parts of the pipeline leave open is decided here: which files belong together, times relative to the first
-//! request, the limit, and what the header says at the end.
+//! request, the span, the limit, and what the header says at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ use super::order::Shared;
 use super::record::Record;
 use super::sort::Sorted;
 use super::source::{Setup, Source};
+use super::span::{Busiest, Cut, Span};
+use super::spool::{Spool, spool};
 use super::spread::{Spread, Spreader};
 use super::{FORMATS, TraceError};
 use crate::files::{Identity, Kind, Place};
@@ -37,7 +39,9 @@ pub struct OpenOptions {
     pub decode: Options,
     /// Keep only this device.
     pub device: Option<String>,
-    /// Stop after this many requests, in the order of time.
+    /// Only what came in this part of the trace.
+    pub span: Span,
+    /// Stop after this many requests (of the span), in the order of time.
     pub limit: Option<u64>,
     /// How far requests may be out of order, in ns.
     pub reorder_window_ns: u64,
@@ -57,6 +61,7 @@ impl Default for OpenOptions {
             format: None,
             decode: Options::default(),
             device: None,
+            span: Span::Whole,
             limit: None,
             reorder_window_ns: WINDOW_NS,
             sort: false,
@@ -73,6 +78,7 @@ pub struct TraceReader {
     shared: Shared,
     kept: Census,
     spreader: Option<Spreader>,
+    cut: Option<Cut>,
     header: Header,
     /// Whether the meaning of times is known.
     understood: bool,
@@ -81,6 +87,8 @@ pub struct TraceReader {
     how: OpenOptions,
     newest: i64,
     ended: bool,
+    /// Kept alive as long as it is read.
+    _spool: Option<Spool>,
 }
 
 /// All files that [`open()`] reads for these: with one per-CPU file of a blktrace, the whole set.
@@ -98,8 +106,48 @@ pub fn files(paths: &[PathBuf], format: Option<&str>) -> Result<Vec<PathBuf>, Tr
 /// A file cannot be read, is empty or of no known format, or an option is out of range.
 pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceError> {
     check(paths, how)?;
+    distinct(paths, &items(paths, how.format.as_deref())?)?;
+    match how.span {
+        Span::Busiest(length) => open_busiest(paths, how, Busiest::new(length)),
+        Span::Whole | Span::Between { .. } => open_span(paths, how),
+    }
+}
+
+/// Reads the trace once to find its busiest window, and opens that.
+fn open_busiest(
+    paths: &[PathBuf],
+    how: &OpenOptions,
+    mut busiest: Busiest,
+) -> Result<TraceReader, TraceError> {
+    let (spool, files) = spool(paths)?;
+    let whole = OpenOptions {
+        span: Span::Whole,
+        limit: None,
+        ..how.clone()
+    };
+    let (mut reader, mut batch) = (open_span(&files, &whole)?, Vec::new());
+    while reader.next_batch(&mut batch)? {
+        busiest.record(&batch);
+    }
+    let span = busiest
+        .finish()
+        .map_err(|error| error.in_file(&reader.header.files.join(", ")))?;
+    let how = OpenOptions {
+        span,
+        ..how.clone()
+    };
+    let mut reader = open_span(&files, &how)?;
+    reader.header.span = span.read(true);
+    if spool.is_some() {
+        reader.header.files = paths.iter().map(|path| input::display(path)).collect();
+    }
+    reader._spool = spool;
+    Ok(reader)
+}
+
+/// Opens a trace of which it is known what is to be read.
+fn open_span(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceError> {
     let items = items(paths, how.format.as_deref())?;
-    distinct(paths, &items)?;
     let setup = Setup {
         format: how.format.as_deref(),
         options: &how.decode,
@@ -112,27 +160,11 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
         left_out: Census::default(),
         understood: 0,
     };
-    let mut files = Vec::new();
-    let mut sources = Vec::new();
-    for item in &items {
-        match item {
-            Item::One(path) => {
-                let input = input::open(path)?;
-                sources.push(Source::new(input, device_name(path, paths), &setup)?);
-                files.push(input::display(path));
-            }
-            Item::PerCpu(base, set) => {
-                sources.push(Source::per_cpu(base, set, &setup)?);
-                files.extend(set.iter().map(|path| input::display(path)));
-                shared.sink.note(format!(
-                    "per-CPU files merged: {} of {}",
-                    set.len(),
-                    input::display(base)
-                ));
-            }
-        }
-    }
-    let header = header(files, &sources, how)?;
+    let (files, sources) = sources(&items, paths, &setup, &mut shared)?;
+    let header = Header {
+        span: how.span.read(false),
+        ..header(files, &sources, how)?
+    };
     let mut feeds: Vec<Box<dyn Feed>> = sources
         .into_iter()
         .map(|source| Box::new(source) as Box<dyn Feed>)
@@ -145,13 +177,45 @@ pub fn open(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceEr
         shared,
         kept: Census::default(),
         spreader: None,
+        cut: Cut::of(how.span),
         header,
         understood: false,
         base: None,
         how: how.clone(),
         newest: i64::MAX,
         ended: false,
+        _spool: None,
     })
+}
+
+/// The files by name, and what reads them.
+fn sources(
+    items: &[Item],
+    paths: &[PathBuf],
+    setup: &Setup<'_>,
+    shared: &mut Shared,
+) -> Result<(Vec<String>, Vec<Source>), TraceError> {
+    let mut files = Vec::new();
+    let mut sources = Vec::new();
+    for item in items {
+        match item {
+            Item::One(path) => {
+                let input = input::open(path)?;
+                sources.push(Source::new(input, device_name(path, paths), setup)?);
+                files.push(input::display(path));
+            }
+            Item::PerCpu(base, set) => {
+                sources.push(Source::per_cpu(base, set, setup)?);
+                files.extend(set.iter().map(|path| input::display(path)));
+                shared.sink.note(format!(
+                    "per-CPU files merged: {} of {}",
+                    set.len(),
+                    input::display(base)
+                ));
+            }
+        }
+    }
+    Ok((files, sources))
 }
 
 /// What is read as one stream.
@@ -298,8 +362,8 @@ impl TraceReader {
         while out.is_empty() && !self.ended {
             self.read(out)?;
         }
-        if self.ended && self.header.requests == 0 {
-            return Err(self.nothing());
+        if self.ended {
+            self.check_end()?;
         }
         Ok(!out.is_empty())
     }
@@ -307,6 +371,24 @@ impl TraceReader {
     /// What is known of the trace so far; complete after the last batch.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The span that is read, with the busiest window found.
+    pub fn span(&self) -> Span {
+        self.how.span
+    }
+
+    /// Whether there was what was asked for.
+    fn check_end(&self) -> Result<(), TraceError> {
+        let requests = self.header.requests;
+        let fault = self.cut.as_ref().filter(|_| !self.header.limited);
+        if let Some(what) = fault.and_then(|cut| cut.fault(requests)) {
+            return Err(TraceError::unfit(what).in_file(&self.header.files.join(", ")));
+        }
+        if requests == 0 {
+            return Err(self.nothing());
+        }
+        Ok(())
     }
 
     fn read(&mut self, out: &mut Vec<Record>) -> Result<(), TraceError> {
@@ -322,8 +404,9 @@ impl TraceReader {
                 .spread(out, ended)
                 .map_err(|error| error.in_file(&self.header.files[0]))?;
         }
+        let passed = self.cut.as_mut().is_some_and(|cut| cut.keep(out));
         self.finish_batch(out);
-        if ended || self.header.limited {
+        if ended || passed || self.header.limited {
             self.merge.stop(&mut self.shared);
             self.ended = true;
         }

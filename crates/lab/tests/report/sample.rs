@@ -88,6 +88,7 @@ pub(crate) fn results(size: Size) -> Results {
             requests: size.requests,
             device: "8,0".to_owned(),
             span_s: seconds(span_ns),
+            span: None,
             fit: "scale".to_owned(),
             spread: "none".to_owned(),
         }),

@@ -208,7 +208,11 @@ fn facts(header: &Header) -> Vec<(&'static str, String)> {
         TimeKind::Completion => "completion",
         TimeKind::Arrival | TimeKind::None => "arrival",
     };
-    let transform = serde_json::json!({ "spread": header.spread, "limited": header.limited });
+    let transform = serde_json::json!({
+        "spread": header.spread,
+        "span": header.span,
+        "limited": header.limited,
+    });
     let mut facts = vec![
         (key::SCHEMA, SCHEMA_VERSION.to_owned()),
         (key::SOURCE_FORMAT, header.format.clone()),
