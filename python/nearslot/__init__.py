@@ -34,6 +34,7 @@ from .results import (
     TraceInfo,
     Varied,
     Verdict,
+    VolumePlace,
 )
 from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
@@ -70,6 +71,7 @@ __all__ = [
     "TraceInfo",
     "Varied",
     "Verdict",
+    "VolumePlace",
     "WorkerError",
     "__version__",
     "compare",

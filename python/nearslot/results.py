@@ -42,6 +42,26 @@ class TraceInfo:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VolumePlace:
+    """A volume of the trace, and where it was placed.
+
+    Attributes:
+        device: The device, by its name in the trace.
+        requests: Its requests.
+        end_bytes: First byte behind the highest that they touch.
+        drive: The drive that it has for itself; None if volumes lie one behind the other.
+        first_block: Where it begins, before addresses are fitted: in 512-byte blocks of that drive,
+            or of what the placement makes of its drives.
+    """
+
+    device: str
+    requests: int
+    end_bytes: int
+    drive: int | None
+    first_block: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Times:
     """A distribution of times in milliseconds.
 
@@ -198,6 +218,7 @@ class Run:
         settings: The keys that the grid varies, with their values here.
         config: Everything in effect, defaults spelled out.
         replay: How requests came: open, closed, dependent, or the workload's name.
+        volumes: Where each volume of a trace with several was placed; empty otherwise.
         requests: Requests answered; `warmup_requests` of them were cut off the front.
         operations: Requests by operation.
         pending: Requests never answered; 0 unless the run was cut short.
@@ -224,6 +245,7 @@ class Run:
     settings: dict[str, str]
     config: dict[str, Any]
     replay: str
+    volumes: list[VolumePlace]
     requests: int
     warmup_requests: int
     operations: dict[str, int]

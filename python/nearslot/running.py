@@ -41,7 +41,7 @@ def inspect(
         files: Files of one trace; ``-`` is standard input.
         format: Its format, when it is not to be detected.
         device: Only this device of several.
-        from_: Only what came at this time after the trace's first request, or later: "90s", "1h30m".
+        from_: Only what came at this time after the first request, or later: "90s", "1h30m".
         to: Only what came before this time.
         busiest: Only the window of this length with most requests.
         limit: Only the first so many requests (of the span).

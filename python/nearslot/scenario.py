@@ -26,6 +26,7 @@ Knob: TypeAlias = bool | int | float | str
 _TRACE_SETTINGS = (
     "format",
     "device",
+    "volumes",
     "from_",
     "to",
     "busiest",
@@ -118,7 +119,9 @@ class Scenario:
             does not tell.
         format: The trace's format, when it is not to be detected.
         device: Which device of several.
-        from_: Only what came at this time after the trace's first request, or later: "90s", "1h30m".
+        volumes: How several devices are placed: "concat" (one behind the other on the drive, or on
+            the array of `place`) or "own-drives" (each on a drive of its own).
+        from_: Only what came at this time after the first request, or later: "90s", "1h30m".
         to: Only what came before this time.
         busiest: Only the window of this length with most requests.
         limit: Only the first so many requests (of the span).
@@ -144,6 +147,7 @@ class Scenario:
     service_guess_us: float | None = None
     format: str | None = None
     device: str | None = None
+    volumes: Literal["concat", "own-drives"] | None = None
     from_: str | None = None
     to: str | None = None
     busiest: str | None = None

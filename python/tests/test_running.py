@@ -217,6 +217,20 @@ def test_a_part_of_a_trace_is_the_commands(trace: Path) -> None:
         nearslot.inspect(trace, from_="1h")
 
 
+def test_volumes_are_placed_as_told(tmp_path: Path) -> None:
+    lines = [f"{n * 9_000},{'ab'[n % 2]},{n * 8},8,R" for n in range(200)]
+    trace = tmp_path / "two.csv"
+    trace.write_text("\n".join(["time_us,dev,lba,blocks,op", *lines]) + "\n")
+    with pytest.raises(InputError, match="own-drives"):
+        nearslot.run(trace)
+    scenario = Scenario(trace=trace, volumes="own-drives")
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+    run = nearslot.run(scenario).run
+    assert [(volume.device, volume.drive) for volume in run.volumes] == [("a", 0), ("b", 1)]
+    behind = nearslot.run(scenario.replace(volumes="concat")).run
+    assert [volume.first_block for volume in behind.volumes] == [0, 2048]
+
+
 def test_other_threads_go_on_during_a_run() -> None:
     over, turns = threading.Event(), 0
 

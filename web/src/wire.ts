@@ -190,6 +190,14 @@ const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
   return lists;
 };
 
+const volume = object({
+  device: text,
+  requests: count,
+  end_bytes: count,
+  drive: nullable(count),
+  first_block: count,
+});
+
 const runShape = object({
   label: text,
   load: text,
@@ -197,6 +205,7 @@ const runShape = object({
   settings: dictionary(text),
   config: json,
   replay: text,
+  volumes: list(volume),
   requests: count,
   warmup_requests: count,
   operations: dictionary(count),

@@ -265,6 +265,10 @@ pub(crate) struct ScenarioArgs {
     /// [default: stop]
     #[arg(long, value_name = "HOW")]
     pub(crate) overload: Option<String>,
+    /// How several devices of a trace are placed: concat (one behind the other on the drive, or on the array of --place),
+    /// own-drives (each on a drive of its own)
+    #[arg(long, value_name = "HOW")]
+    pub(crate) volumes: Option<String>,
     /// Requests cut off the front: auto, a number, or a share such as 5% [default: auto]
     #[arg(long, value_name = "CUT", allow_hyphen_values = true)]
     pub(crate) warmup: Option<String>,
@@ -382,6 +386,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
+    #[command(flatten)]
     pub(crate) span: ConvertSpanArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -394,7 +399,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(required_unless_present = "probe", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Time reads of this file or device instead of reading a trace; nothing is written to it
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["files", "ReadArgs", "capacity"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["files", "ReadArgs", "SpanArgs", "capacity"])]
     pub(crate) probe: Option<PathBuf>,
     /// Reads that a probe makes at most [default: 6000]
     #[arg(long, value_name = "N", requires = "probe", value_parser = clap::value_parser!(u64).range(3_000..=1_000_000))]
@@ -417,6 +422,8 @@ pub(crate) struct CalibrateArgs {
     /// Blocks of 512 bytes of the drive [default: those of the base; of other kinds, up to the highest address]
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) capacity: Option<u64>,
+    #[command(flatten)]
+    pub(crate) span: SpanArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     /// How to print what was found

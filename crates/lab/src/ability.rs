@@ -7,13 +7,12 @@
 //! sure as sixteen stretches are of the whole. A scheduler that gains from a longer queue than [`DEPTH`] can do more: SATF
 //! about a tenth more with each doubling. It says nothing of idle time that a placement needs for itself.
 
-use nearslot_core::config::Assembly;
+use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
 use crate::memo::SHARED;
 use crate::run::RunError;
-use crate::scenario::Scenario;
 use crate::sim::{self, Control, Observer};
 use crate::workload::sampled::Sampled;
 
@@ -48,7 +47,7 @@ pub fn is_sampled(number: u64, count: u64) -> bool {
 /// # Errors
 /// The stack cannot be built.
 pub fn ability(
-    scenario: &Scenario,
+    stack: &StackConfig,
     sample: Vec<Request>,
     control: &Control,
 ) -> Result<Option<Ability>, RunError> {
@@ -56,7 +55,7 @@ pub fn ability(
         mut stack,
         mut drives,
         ..
-    } = scenario.stack()?.build_with(&SHARED)?;
+    } = stack.build_with(&SHARED)?;
     let count = sample.len() as u64;
     let depth = DEPTH.min(count / 4);
     if depth == 0 {

@@ -56,6 +56,7 @@ pub static KEYS: &[Key] = &[
     key("files", Place::Trace, Role::Load),
     key("format", Place::Trace, Role::Load),
     key("device", Place::Trace, Role::Load),
+    key("volumes", Place::Trace, Role::Choice),
     key("from", Place::Trace, Role::Load),
     key("to", Place::Trace, Role::Load),
     key("busiest", Place::Trace, Role::Load),

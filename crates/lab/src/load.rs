@@ -13,8 +13,8 @@ use crate::inspect::{Against, Inspection, Inspector};
 use crate::survey::{Summary, Survey};
 use crate::trace::spool::{Spool, spool};
 use crate::trace::{self, Anomaly, Header, OpenOptions, Record, TraceError, TraceOp};
-use crate::workload::fit::Fit;
 use crate::workload::intake::{Intake, RecordSource, SharedRecords};
+use crate::workload::layout::{self, Layout, Volumes};
 
 /// Requests that are kept in memory at most: 112 MB.
 pub const KEPT_MAX: usize = 2_000_000;
@@ -53,7 +53,7 @@ impl LoadedTrace {
     /// Reads a trace once.
     ///
     /// # Errors
-    /// It cannot be read, or has several devices and none was named.
+    /// It cannot be read.
     pub fn read(files: &[PathBuf], how: &OpenOptions) -> Result<LoadedTrace, TraceError> {
         let (spool, paths) = spool(files)?;
         let mut reader = trace::open(&paths, how)?;
@@ -77,7 +77,7 @@ impl LoadedTrace {
                 .map(|file| file.display().to_string())
                 .collect();
         }
-        let loaded = LoadedTrace {
+        Ok(LoadedTrace {
             header,
             summary: survey.finish(),
             kept: kept.map(Arc::from),
@@ -87,9 +87,17 @@ impl LoadedTrace {
                 ..how.clone()
             },
             _spool: spool,
-        };
-        loaded.one_device()?;
-        Ok(loaded)
+        })
+    }
+
+    /// Whether it has several devices exactly if `how` says how they are placed.
+    ///
+    /// # Errors
+    /// It has several and nobody said how, or one.
+    pub fn check_volumes(&self, how: Option<Volumes>) -> Result<(), TraceError> {
+        layout::check(how, &self.header, &self.summary).map_err(|error| {
+            TraceError::unfit(error.to_string()).in_file(&self.header.files.join(", "))
+        })
     }
 
     /// What is known of it besides its requests.
@@ -102,22 +110,28 @@ impl LoadedTrace {
         &self.summary
     }
 
-    /// The name of the one device that is replayed.
-    pub fn device(&self) -> &str {
-        let used = self
-            .summary
-            .devices
-            .iter()
-            .position(|device| device.requests > 0);
-        used.map_or("", |index| &self.header.devices[index].name)
+    /// How many devices have requests.
+    pub fn volumes(&self) -> usize {
+        let used = self.summary.devices.iter();
+        used.filter(|device| device.requests > 0).count()
+    }
+
+    /// The name of the device that is replayed, or how many there are.
+    pub fn device(&self) -> String {
+        let devices = &self.summary.devices;
+        let used = devices.iter().position(|device| device.requests > 0);
+        match (self.volumes(), used) {
+            (1, Some(index)) => self.header.devices[index].name.clone(),
+            (several, _) => format!("{several} devices"),
+        }
     }
 
     /// Its requests, placed on a drive; again for every run.
     ///
     /// # Errors
     /// Its files cannot be opened again.
-    pub fn intake(&self, fit: Fit) -> Result<Intake, TraceError> {
-        Ok(Intake::new(self.source()?, fit))
+    pub fn intake(&self, layout: Layout) -> Result<Intake, TraceError> {
+        Ok(Intake::new(self.source()?, layout))
     }
 
     /// Looks it over once more, held against a drive.
@@ -140,19 +154,19 @@ impl LoadedTrace {
         }
     }
 
-    /// How many requests a replay makes, when those that `fit` leaves out are not counted.
+    /// How many requests a replay makes, when those that `layout` leaves out are not counted.
     ///
     /// # Errors
     /// Its files cannot be read again.
-    pub fn count(&self, fit: &Fit) -> Result<RequestCount, TraceError> {
+    pub fn count(&self, layout: &Layout) -> Result<RequestCount, TraceError> {
         let other = self.summary.operations[TraceOp::Other as usize].requests;
         let mut count = self.summary.requests - other;
-        if fit.leaves_out() {
+        if layout.leaves_out() {
             let (mut source, mut batch) = (self.source()?, Vec::new());
             while source.next_batch(&mut batch)? {
                 let beyond = |record: &&Record| {
                     let placed = !matches!(record.op, TraceOp::Flush | TraceOp::Other);
-                    placed && fit.place(record.offset, record.len).is_none()
+                    placed && layout.place(record).is_none()
                 };
                 count -= batch.iter().filter(beyond).count() as u64;
             }
@@ -199,22 +213,5 @@ impl LoadedTrace {
             }
         }
         warnings
-    }
-
-    fn one_device(&self) -> Result<(), TraceError> {
-        let devices = self.header.devices.iter().zip(&self.summary.devices);
-        let used: Vec<String> = devices
-            .filter(|(_, found)| found.requests > 0)
-            .map(|(device, found)| format!("{} ({} requests)", device.name, found.requests))
-            .collect();
-        if used.len() <= 1 {
-            return Ok(());
-        }
-        let what = format!(
-            "has {} devices, and a replay needs one: name it with --device; there are {}",
-            used.len(),
-            used.join(", ")
-        );
-        Err(TraceError::unfit(what).in_file(&self.header.files.join(", ")))
     }
 }

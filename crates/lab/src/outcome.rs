@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::keys::Role;
 use crate::trace::SpanRead;
+use crate::workload::layout::VolumePlace;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
 pub const SCHEMA: u32 = 2;
@@ -47,7 +48,7 @@ pub struct TraceInfo {
     pub hash: String,
     /// Requests replayed.
     pub requests: u64,
-    /// The device replayed, by its name in the trace.
+    /// The device replayed, by its name in the trace, or how many devices (`3 devices`); `volumes` of a run names them.
     pub device: String,
     /// First to last arrival in seconds.
     pub span_s: f64,
@@ -75,6 +76,8 @@ pub struct Run {
     pub config: serde_json::Value,
     /// How requests came: `open`, `closed`, `dependent`, or the synthetic workload's name.
     pub replay: String,
+    /// Where each volume of a trace with several was placed; empty otherwise.
+    pub volumes: Vec<VolumePlace>,
     /// Requests answered.
     pub requests: u64,
     /// Of these, how many were cut off the front as warm-up; all times below are without them.

@@ -107,7 +107,8 @@ pub(crate) fn demands(
         if control.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let ability = ability(&point.scenario, offered.sample.clone(), control)?;
+        let stack = run::stack_of(&point.scenario, trace)?;
+        let ability = ability(&stack, offered.sample.clone(), control)?;
         Ok(ability.map(|ability| offered.against(ability)))
     };
     points.par_iter().map(demand).collect()
@@ -127,7 +128,7 @@ fn offered(point: &Point, trace: Option<&LoadedTrace>) -> Result<Option<Offered>
     let scenario = &point.scenario;
     let Assembly {
         stack, blueprint, ..
-    } = scenario.stack()?.build_with(&SHARED)?;
+    } = run::stack_of(scenario, trace)?.build_with(&SHARED)?;
     let mut prepared = run::prepare(scenario, trace, &stack, &*blueprint)?;
     let count = match scenario.load {
         Load::Trace(_) => prepared.count.get(),

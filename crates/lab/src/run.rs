@@ -33,7 +33,7 @@ use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
-use crate::workload::fit::Fit;
+use crate::workload::layout::{self, Layout, VolumePlace, Volumes};
 use crate::workload::open::Open;
 use crate::workload::{self, Tally, Workload, WorkloadError};
 
@@ -220,10 +220,11 @@ fn run(
         mut drives,
         blueprint,
         effective,
-    } = scenario.stack()?.build_with(&SHARED)?;
+    } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
     let Prepared {
         mut workload,
         count,
+        volumes,
         effective: load,
         replay,
         depth,
@@ -253,6 +254,7 @@ fn run(
     identify(&mut run, point);
     run.replay = replay;
     run.demand = foreseen.map(|foreseen| foreseen.demand);
+    run.volumes = volumes;
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     Ok(Some(Finished {
@@ -268,6 +270,22 @@ fn identify(run: &mut Run, point: &Point) {
     run.load = point.load();
     run.choice = point.choice();
     run.settings = point.settings.iter().cloned().collect();
+}
+
+/// The stack of a run, with a drive for each volume if they are to have their own.
+pub(crate) fn stack_of(
+    scenario: &Scenario,
+    trace: Option<&LoadedTrace>,
+) -> Result<StackConfig, RunError> {
+    let mut stack = scenario.stack()?;
+    let Some(trace) = trace else {
+        return Ok(stack);
+    };
+    trace.check_volumes(scenario.volumes())?;
+    if scenario.volumes() == Some(Volumes::OwnDrives) {
+        stack.place = layout::own_drives(trace.volumes());
+    }
+    Ok(stack)
 }
 
 /// What a run is observed by.
@@ -338,6 +356,8 @@ fn conserve(label: &str, stack: &Stack, cut_short: bool) -> Result<(), RunError>
 pub(crate) struct Prepared {
     pub(crate) workload: Box<dyn Workload>,
     pub(crate) count: RequestCount,
+    /// Where the volumes of a trace with several lie.
+    volumes: Vec<VolumePlace>,
     /// Its configuration with every default spelled out.
     effective: serde_json::Value,
     /// How requests come, in one word.
@@ -369,14 +389,16 @@ fn prepare_trace(
     trace: &LoadedTrace,
     stack: &Stack,
 ) -> Result<Prepared, RunError> {
-    let fit = Fit::new(
+    let layout = Layout::new(
+        load.volumes,
         load.fit,
-        trace.summary(),
-        stack.capacity(),
-        &scenario.drive.name,
+        (trace.header(), trace.summary()),
+        (stack.capacity(), &scenario.drive.name),
     )
     .map_err(RunError::Unfit)?;
-    let intake = trace.intake(fit)?;
+    let count = trace.count(&layout)?;
+    let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
+    let intake = trace.intake(layout)?;
     let (workload, depth): (Box<dyn Workload>, _) = match load.replay {
         Replay::Open => (Box::new(Open::new(intake, load.speed())), None),
         Replay::Closed => {
@@ -391,7 +413,22 @@ fn prepare_trace(
             )
         }
     };
-    let mut effective = json!({ "replay": load.replay, "fit": fit.name() });
+    Ok(Prepared {
+        workload,
+        count,
+        volumes,
+        effective: effective(load, fit),
+        replay: load.replay.word().to_owned(),
+        depth,
+    })
+}
+
+/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses.
+fn effective(load: &TraceLoad, fit: &str) -> serde_json::Value {
+    let mut effective = json!({ "replay": load.replay, "fit": fit });
+    if let Some(how) = load.volumes {
+        effective["volumes"] = json!(how);
+    }
     match load.replay {
         Replay::Closed => {
             effective["depth"] = json!(load.depth());
@@ -416,13 +453,7 @@ fn prepare_trace(
     if let Some(limit) = load.limit {
         effective["limit"] = json!(limit);
     }
-    Ok(Prepared {
-        workload,
-        count: trace.count(&fit)?,
-        effective,
-        replay: load.replay.word().to_owned(),
-        depth,
-    })
+    effective
 }
 
 fn prepare_synthetic(
@@ -444,6 +475,7 @@ fn prepare_synthetic(
     Ok(Prepared {
         workload: synthetic.workload,
         count: RequestCount::new(synthetic.requests),
+        volumes: Vec::new(),
         replay: effective.name.clone(),
         effective: json!(effective),
         depth: synthetic.depth,
@@ -463,7 +495,7 @@ fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
         format: trace.header().format.clone(),
         hash: format!("{:032x}", summary.hash),
         requests: summary.requests,
-        device: trace.device().to_owned(),
+        device: trace.device(),
         span: trace.header().span,
         span_s: (summary.last_ns - summary.first_ns) as f64 / 1e9,
         fit: if one_fit { fit } else { "varied" }.to_owned(),

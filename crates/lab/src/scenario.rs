@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::keys::{self, Key, Place};
 use crate::trace::{self, OpenOptions, Span, TraceError, TraceTime};
 use crate::workload::closed::Refill;
+use crate::workload::layout::Volumes;
 use crate::workload::{self, fit::Mode};
 
 /// The drive when nothing is said: the one whose model is validated against a real one.
@@ -89,6 +90,9 @@ pub struct TraceLoad {
     /// Which device of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// How several devices are placed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<Volumes>,
     /// Only what came at this time after the trace's first request, or later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<TraceTime>,
@@ -159,6 +163,7 @@ impl Default for TraceLoad {
             files: Vec::new(),
             format: None,
             device: None,
+            volumes: None,
             from: None,
             to: None,
             busiest: None,
@@ -380,6 +385,7 @@ impl Scenario {
                 "refill" => trace.refill = Some(value.parse()?),
                 "speed" => trace.speed = Some(number(key, value, "a number above 0")?),
                 "fit" => trace.fit = value.parse()?,
+                "volumes" => trace.volumes = Some(value.parse()?),
                 "service_guess_us" => {
                     trace.service_guess_us = Some(number(key, value, "microseconds")?);
                 }
@@ -436,6 +442,10 @@ impl Scenario {
             ));
         }
         trace.span()?;
+        if let (Some(volumes), Some(device)) = (trace.volumes, &trace.device) {
+            let allowed = format!("nothing beside device, which is {device}: one has no others");
+            return Err(ConfigError::value("volumes", volumes.word(), &allowed));
+        }
         if trace.limit == Some(0) {
             return Err(ConfigError::value("limit", "0", "a whole number from 1"));
         }
@@ -480,11 +490,28 @@ impl Scenario {
         self
     }
 
+    /// How the volumes of its trace are placed, if it has several.
+    pub fn volumes(&self) -> Option<Volumes> {
+        match &self.load {
+            Load::Trace(trace) => trace.volumes,
+            Load::Workload(_) => None,
+        }
+    }
+
     /// The stack below the load, with the drive's file read.
     ///
     /// # Errors
-    /// No such drive in the catalog and no such file.
+    /// No such drive in the catalog and no such file; a placement that does not go with drives of their own.
     pub fn stack(&self) -> Result<StackConfig, ConfigError> {
+        let own = self.volumes() == Some(Volumes::OwnDrives);
+        if own && !["linear", "single"].contains(&self.place.name.as_str()) {
+            let allowed = "linear (the default) with volumes = own-drives: each volume is one drive, block n on block n";
+            return Err(ConfigError::value(
+                "place",
+                &self.place.to_string(),
+                allowed,
+            ));
+        }
         let text = drive_text(&self.drive.name)?;
         Ok(StackConfig {
             drive: DriveConfig {

@@ -8,7 +8,7 @@ use nearslot_lab::scenario::drive_text;
 use nearslot_lab::trace;
 use serde_json::json;
 
-use super::scenario::open_options;
+use super::scenario::read_options;
 use crate::args::{CalibrateArgs, TargetWord, TextFormat};
 use crate::failure::Failure;
 use crate::output;
@@ -58,7 +58,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
 /// Timed requests, the capacity if it is known, and what they come from.
 fn samples(args: &CalibrateArgs) -> Result<(Samples, Option<u64>, String), Failure> {
     let Some(path) = &args.probe else {
-        let mut reader = trace::open(&args.files, &open_options(&args.read, 1))?;
+        let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
         let samples = calibrate::read(&mut reader).map_err(failed)?;
         let names = args.files.iter().map(|file| file.display().to_string());
         return Ok((samples, args.capacity, names.collect::<Vec<_>>().join(", ")));

@@ -47,6 +47,7 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
         ("refill", &args.refill),
         ("speed", &args.speed),
         ("fit", &args.fit),
+        ("volumes", &args.volumes),
         ("warmup", &args.warmup),
         ("seed", &args.seed),
     ];

@@ -17,6 +17,7 @@ mod striping;
 registry! { dyn Placement;
     linear,
     stripe,
+    concat,
     mirror,
     sr_array,
     eager,

@@ -226,4 +226,5 @@ pub(crate) const SETUPS: &[Setup] = &[
         1,
     )
     .buffer(3),
+    Setup::new("concat:disks=3", 1, 1).granule(1),
 ];

@@ -14,6 +14,7 @@ use comfy_table::{
 use super::columns::{part, seed};
 use crate::number::number;
 use crate::outcome::{Difference, Rank, Results, Run, Times, TraceInfo, Verdict, Word};
+use crate::workload::layout::VolumePlace;
 
 /// Narrowest table that is tried; below it lines wrap.
 const WIDTH_MIN: usize = 60;
@@ -303,7 +304,9 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
         ),
         ("version", format!("nearslot {}", results.version)),
     ];
-    facts.extend(trace_facts(results.trace.as_ref()));
+    let several = runs.iter().any(|run| !run.volumes.is_empty());
+    facts.extend(trace_facts(results.trace.as_ref(), several));
+    facts.extend(volume_facts(runs));
     facts.push(("warm-up", distinct(runs.iter().map(warmup))));
     for (index, warning) in results.warnings.iter().enumerate() {
         facts.push((if index == 0 { "warnings" } else { "" }, plain(warning)));
@@ -346,6 +349,37 @@ fn demand_facts(runs: &[Run]) -> Vec<(&'static str, String)> {
 }
 
 /// What the recovery of a single run comes to; of several the table tells the time.
+/// Volumes that are named; results as JSON have all.
+const VOLUMES_NAMED: usize = 8;
+
+/// Where volumes lie, once for all runs that place them alike.
+fn volume_facts(runs: &[Run]) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        let mut before = runs[..index].iter();
+        let told = before.any(|other| other.volumes == run.volumes);
+        if told || run.volumes.is_empty() {
+            continue;
+        }
+        let place = |volume: &VolumePlace| match volume.drive {
+            Some(drive) => format!("{} on drive {drive}", plain(&volume.device)),
+            None => format!(
+                "{} from block {}",
+                plain(&volume.device),
+                volume.first_block
+            ),
+        };
+        let listed = run.volumes.iter().take(VOLUMES_NAMED).map(place);
+        let mut listed: Vec<String> = listed.collect();
+        if run.volumes.len() > VOLUMES_NAMED {
+            listed.push(format!("and {} more", run.volumes.len() - VOLUMES_NAMED));
+        }
+        let name = if facts.is_empty() { "volumes" } else { "" };
+        facts.push((name, listed.join(", ")));
+    }
+    facts
+}
+
 fn recovery_fact(runs: &[Run]) -> Option<(&'static str, String)> {
     let [run] = runs else {
         return None;
@@ -362,12 +396,18 @@ fn recovery_fact(runs: &[Run]) -> Option<(&'static str, String)> {
     Some(("recovery", text))
 }
 
-fn trace_facts(trace: Option<&TraceInfo>) -> Vec<(&'static str, String)> {
+/// `several`: its devices are counted, not named.
+fn trace_facts(trace: Option<&TraceInfo>, several: bool) -> Vec<(&'static str, String)> {
     let Some(trace) = trace else {
         return vec![("trace", "none, synthetic workload".to_owned())];
     };
     let files: Vec<String> = trace.files.iter().map(|file| plain(file)).collect();
     let (requests, device, span) = (trace.requests, plain(&trace.device), number(trace.span_s));
+    let devices = if several {
+        device
+    } else {
+        format!("device {device}")
+    };
     let (fit, spread) = (&trace.fit, &trace.spread);
     let mut facts = vec![
         (
@@ -376,7 +416,7 @@ fn trace_facts(trace: Option<&TraceInfo>) -> Vec<(&'static str, String)> {
         ),
         (
             "",
-            format!("{requests} requests of device {device} over {span} s"),
+            format!("{requests} requests of {devices} over {span} s"),
         ),
     ];
     facts.extend(trace.span.map(|span| ("", span.words())));

@@ -35,7 +35,29 @@ words! {
 /// Alignment that survives: 4 KiB, the page of operating systems and the sector of modern drives.
 const ALIGNMENT: u64 = 8;
 
-/// Places the requests of one trace on one drive.
+/// How far requests reach.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// First byte behind the highest that they touch.
+    pub(super) end_bytes: u64,
+    /// Most blocks that one of them touches.
+    pub(super) blocks_max: u64,
+    /// Bytes of the longest.
+    pub(super) len_max: u64,
+}
+
+impl Reach {
+    /// Of all requests of a trace with one device.
+    pub(super) fn of(summary: &Summary) -> Reach {
+        Reach {
+            end_bytes: summary.end_bytes(),
+            blocks_max: summary.blocks_max,
+            len_max: summary.len_max,
+        }
+    }
+}
+
+/// Places requests on one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fit {
     capacity: u64,
@@ -61,12 +83,25 @@ impl Fit {
         capacity: Blocks,
         drive: &str,
     ) -> Result<Fit, ConfigError> {
-        let (end, capacity) = (summary.end_bytes().div_ceil(BLOCK_BYTES), capacity.0);
+        Fit::reaching(mode, Reach::of(summary), capacity, drive)
+    }
+
+    /// The same for requests of which only their reach is known.
+    ///
+    /// # Errors
+    /// As [`Fit::new`].
+    pub(super) fn reaching(
+        mode: Mode,
+        reach: Reach,
+        capacity: Blocks,
+        drive: &str,
+    ) -> Result<Fit, ConfigError> {
+        let (end, capacity) = (reach.end_bytes.div_ceil(BLOCK_BYTES), capacity.0);
         let how = match mode {
             _ if end <= capacity => How::Whole,
-            Mode::None => return Err(beyond(summary, capacity, drive)),
+            Mode::None => return Err(beyond(reach, capacity, drive)),
             Mode::Truncate => How::Truncate,
-            _ if summary.blocks_max > capacity => return Err(too_long(summary, capacity, drive)),
+            _ if reach.blocks_max > capacity => return Err(too_long(reach, capacity, drive)),
             Mode::Wrap => How::Wrap {
                 modulus: aligned(capacity).max(1),
             },
@@ -119,8 +154,8 @@ const fn aligned(block: u64) -> u64 {
     block - block % ALIGNMENT
 }
 
-fn beyond(summary: &Summary, capacity: u64, drive: &str) -> ConfigError {
-    let end = summary.end_bytes();
+fn beyond(reach: Reach, capacity: u64, drive: &str) -> ConfigError {
+    let end = reach.end_bytes;
     ConfigError::value(
         "highest address of the trace",
         &format!("{} bytes ({})", end - 1, gigabytes(end)),
@@ -134,7 +169,7 @@ fn beyond(summary: &Summary, capacity: u64, drive: &str) -> ConfigError {
 }
 
 /// The disks of the catalog that have so many blocks, smallest first, in words.
-fn large_enough(blocks: Blocks) -> String {
+pub(super) fn large_enough(blocks: Blocks) -> String {
     let capacity = |entry: &Entry| {
         let table = entry.text.parse().ok()?;
         let is_disk = drive::kind_of(entry.name, &table).is_ok_and(|kind| kind.name == "hdd");
@@ -154,10 +189,10 @@ fn large_enough(blocks: Blocks) -> String {
     }
 }
 
-fn too_long(summary: &Summary, capacity: u64, drive: &str) -> ConfigError {
+fn too_long(reach: Reach, capacity: u64, drive: &str) -> ConfigError {
     ConfigError::value(
         "longest request of the trace",
-        &format!("{} bytes", summary.len_max),
+        &format!("{} bytes", reach.len_max),
         &format!(
             "at most the capacity of {drive}, {} bytes; or --fit truncate, which leaves it out",
             capacity * BLOCK_BYTES

@@ -10,7 +10,7 @@ use nearslot_core::ids::StreamId;
 use nearslot_core::request::{Op, Request};
 use nearslot_core::units::{Blocks, Extent, Instant, Lba};
 
-use super::fit::Fit;
+use super::layout::Layout;
 use super::{Tally, WorkloadError};
 use crate::trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 
@@ -69,7 +69,7 @@ pub(super) struct Asked {
 /// The requests of a trace, one by one.
 pub struct Intake {
     source: Box<dyn RecordSource>,
-    fit: Fit,
+    layout: Layout,
     batch: Vec<Record>,
     next: usize,
     ended: bool,
@@ -79,11 +79,11 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// The requests of `source`, placed by `fit`.
-    pub fn new(source: Box<dyn RecordSource>, fit: Fit) -> Intake {
+    /// The requests of `source`, placed by `layout`.
+    pub fn new(source: Box<dyn RecordSource>, layout: impl Into<Layout>) -> Intake {
         Intake {
             source,
-            fit,
+            layout: layout.into(),
             batch: Vec::new(),
             next: 0,
             ended: false,
@@ -132,10 +132,10 @@ impl Intake {
         };
         let place = match op {
             Op::Flush => Some(NOWHERE),
-            _ => self.fit.place(record.offset, record.len),
+            _ => self.layout.place(record),
         };
         let Some(extent) = place else {
-            if !self.fit.leaves_out() {
+            if !self.layout.leaves_out() {
                 return Err("has addresses that the first pass did not see: it has changed");
             }
             self.tally.beyond += 1;
@@ -208,7 +208,7 @@ const fn operation(op: TraceOp) -> Option<Op> {
 pub(super) mod tests {
     use super::*;
     use crate::survey::Survey;
-    use crate::workload::fit::Mode;
+    use crate::workload::fit::{Fit, Mode};
 
     /// Everything of `records` on a drive of `capacity` blocks.
     pub(in crate::workload) fn intake(records: &[Record], mode: Mode, capacity: u64) -> Intake {

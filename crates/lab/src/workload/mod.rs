@@ -16,6 +16,7 @@ pub mod closed;
 pub mod dependent;
 pub mod fit;
 pub mod intake;
+pub mod layout;
 pub mod open;
 pub mod sampled;
 

@@ -1,0 +1,66 @@
+//! One drive behind the other: the volume fills the first, then the second, and so on.
+//!
+//! What lies together stays on one arm. A volume that is made of several, each as large as a drive, has every one of them on a
+//! drive of its own. O(drives touched) per request.
+//!
+//! It is a stripe whose unit is a whole drive.
+
+use super::stripe::flush;
+use super::striping::{Piece, Striping};
+use crate::contract::{Drives, Placement};
+use crate::ids::DriveId;
+use crate::io::{Data, Plan, PlannedIo, Target};
+use crate::registry::{Env, Knob, Knobs, Spec};
+use crate::request::{Op, Request};
+use crate::units::{Blocks, Instant};
+
+struct Concat {
+    striping: Striping,
+}
+
+impl Concat {
+    fn new(knobs: &Knobs, env: &Env<'_>) -> Concat {
+        let striping = Striping {
+            columns: knobs.integer("disks"),
+            unit: env.blueprint.capacity().0,
+        };
+        Concat { striping }
+    }
+}
+
+impl Placement for Concat {
+    fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
+        match request.op {
+            Op::Flush => flush(self.drives(), out),
+            Op::Discard => {}
+            op => {
+                let one = |piece: Piece| {
+                    let (drive, target) = (DriveId(piece.column as u16), Target::At(piece.at));
+                    let mut planned = PlannedIo::new(drive, op, target, piece.len);
+                    // On a drive the volume's blocks follow each other.
+                    planned.data = Some(Data::from(piece.first));
+                    planned
+                };
+                out.ios
+                    .extend(self.striping.pieces(&request.extent).map(one));
+            }
+        }
+    }
+
+    fn capacity(&self) -> Blocks {
+        Blocks(self.striping.unit * self.striping.columns)
+    }
+
+    fn drives(&self) -> u16 {
+        self.striping.columns as u16
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Placement> = Spec {
+    name: "concat",
+    aliases: &["jbod", "spanned"],
+    summary: "several drives, one behind the other",
+    source: "md(4) of Linux, its linear mode",
+    knobs: &[Knob::integer("disks", 2, 1..=1_024, "drives")],
+    build: |knobs, env| Ok(Box::new(Concat::new(knobs, env))),
+};
