@@ -111,8 +111,8 @@ class Scenario:
         place: Where data lives on the drive.
         replay: How arrivals are made of the trace [open].
         depth: Requests in flight in a closed replay [16].
-        refill: In a closed replay, whether the request that an answer brings comes after or before the
-            drive chooses its next command [after].
+        refill: In a closed replay, whether the request that an answer brings comes after or
+            before the drive chooses its next command [after].
         speed: Arrival times are divided by this [1.0].
         fit: What is done about addresses beyond the drive; with "none" they are an error [none].
         service_guess_us: Response time in a dependent replay of requests whose completion the trace

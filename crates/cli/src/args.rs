@@ -140,13 +140,18 @@ fn whole(word: &str) -> Result<u64, String> {
 #[command(next_help_heading = "Reading the trace")]
 pub(crate) struct SpanArgs {
     /// Only what came at this time after the trace's first request, or later: 90s, 10m, 1h30m
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) from: Option<String>,
     /// Only what came before this time
-    #[arg(long, visible_alias = "until", value_name = "TIME")]
+    #[arg(
+        long,
+        visible_alias = "until",
+        value_name = "TIME",
+        allow_hyphen_values = true
+    )]
     pub(crate) to: Option<String>,
     /// Only the window of this length with most requests, such as 1h
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) busiest: Option<String>,
 }
 
@@ -155,13 +160,13 @@ pub(crate) struct SpanArgs {
 #[command(next_help_heading = "Reading the trace")]
 pub(crate) struct ConvertSpanArgs {
     /// Only what came at this time after the trace's first request, or later: 90s, 10m, 1h30m
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) from: Option<String>,
     /// Only what came before this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
     /// Only the window of this length with most requests, such as 1h
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) busiest: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A simulated schedule of random reads, one at a time, as blktrace would have recorded it.
 fn recorded(desk: &Desk, drive: &str) -> String {
     let trace = desk.path("made.blktrace.0");
-    let load = "iometer:depth=1:requests=6000:read_percent=100";
+    let load = "iometer:depth=1:requests=6000:read_share=1";
     let words = [
         "run",
         "--workload",

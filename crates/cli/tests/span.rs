@@ -56,7 +56,14 @@ fn every_command_reads_the_same_part() {
     assert_eq!(run["trace"]["span"], expected);
     assert_eq!(run["runs"][0]["config"]["load"]["from"], "59s");
     let part = desk.path("part.parquet");
-    let words = ["convert", word(&trace), word(&part), "--to", "parquet"];
+    let words = [
+        "convert",
+        word(&trace),
+        "-o",
+        word(&part),
+        "--to",
+        "parquet",
+    ];
     let written = nearslot(&[&words, &["--from", "59s", "--until", "1m1s"][..]].concat());
     assert!(written.status.success(), "{}", told(&written));
     let part = inspected(&part, &[]);
@@ -172,7 +179,14 @@ fn spans_that_leave_nothing_are_refused() {
     let desk = Desk::new();
     let trace = trace(&desk);
     let file = desk.path("part.parquet");
-    let convert = ["convert", word(&trace), word(&file), "--to", "parquet"];
+    let convert = [
+        "convert",
+        word(&trace),
+        "-o",
+        word(&file),
+        "--to",
+        "parquet",
+    ];
     let commands: [&[&str]; 4] = [
         &["inspect", word(&trace)],
         &["run", word(&trace)],

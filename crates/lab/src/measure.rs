@@ -92,14 +92,15 @@ struct Levels {
 impl Levels {
     /// By how many requests a second it grew, if it grew all the time; `measured` arrivals lie between first and last.
     fn growth_rps(&self, measured: u64) -> Option<f64> {
+        // Fewer arrivals than levels tell nothing.
+        if self.count < LEVELS {
+            return None;
+        }
         let least = GROWTH_MIN * measured as f64 / (LEVELS - 1) as f64;
         let grew = |pair: &[(Instant, u64)]| pair[1].1 as f64 - pair[0].1 as f64 >= least.max(1.0);
         let [first, .., last] = self.noted;
         let seconds = last.0.since(first.0).0 as f64 / 1e9;
-        let grows = self.count == LEVELS
-            && last.1 >= GROWTH_QUEUE_MIN
-            && seconds > 0.0
-            && self.noted.windows(2).all(grew);
+        let grows = last.1 >= GROWTH_QUEUE_MIN && seconds > 0.0 && self.noted.windows(2).all(grew);
         grows.then(|| (last.1 - first.1) as f64 / seconds)
     }
 }

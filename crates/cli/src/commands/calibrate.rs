@@ -24,6 +24,21 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
         let allowed = "only with --as hdd: tables and limits take nothing from another drive";
         return Err(Failure::usage(ConfigError::value("--base", base, allowed)));
     }
+    // The command line's own check does not see it, as files and a probe exclude each other.
+    let bounds = [
+        ("--probe-reads", args.probe_reads),
+        ("--probe-seconds", args.probe_seconds),
+    ];
+    for (option, bound) in bounds {
+        if let (Some(bound), None) = (bound, &args.probe) {
+            let allowed = "only with --probe: a trace is read as it is";
+            return Err(Failure::usage(ConfigError::value(
+                option,
+                &bound.to_string(),
+                allowed,
+            )));
+        }
+    }
     let base = match &args.base {
         None => None,
         Some(name) => Some((name.clone(), drive_text(name).map_err(Failure::usage)?)),

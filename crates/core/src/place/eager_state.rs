@@ -150,10 +150,10 @@ pub(super) fn tracks(
 ) -> Result<Arc<Tracks>, ConfigError> {
     let room = env.blueprint.room(slot);
     let bytes = footprint.bytes(&room);
-    let why = if room.slots > u64::from(u32::MAX) {
-        Some(TooLarge::Slots(room.slots))
-    } else if bytes > MEMORY_MAX {
+    let why = if bytes > MEMORY_MAX {
         Some(TooLarge::Memory(bytes))
+    } else if room.slots > u64::from(u32::MAX) {
+        Some(TooLarge::Slots(room.slots))
     } else {
         None
     };

@@ -4,6 +4,7 @@
 //! capacity and sectors per track, nothing is changed at all, defects included.
 
 use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
+use nearslot_core::drive::hdd::seek::drawn_on;
 
 /// Addresses of a base drive's zones, as shares of all, up to their ends.
 pub(super) fn zone_ends(base: &Parameters) -> Vec<f64> {
@@ -90,6 +91,7 @@ pub(super) fn scaled(base: &Parameters, blocks: u64, sectors: Option<&[u32]>) ->
         (first, before) = (first + cylinders, end);
     }
     drive.cylinders = first;
+    drive.seek_ms = drawn_on(drive.seek_ms, first);
     drive
 }
 

@@ -2,6 +2,7 @@
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::drive::hdd::firmware::{OverheadParameters, ReadAhead, WriteBehind};
+use nearslot_core::drive::hdd::seek::drawn_on;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics, Parameters};
 use nearslot_core::request::Op;
 use nearslot_core::units::Pba;
@@ -426,7 +427,7 @@ impl Context<'_> {
             "middle of the latencies by distance, less half a turn",
         );
         self.finding.moves = of.iter().map(|one| (one.distance, one.ms)).collect();
-        drive.seek_ms = curve.points;
+        drive.seek_ms = drawn_on(curve.points, drive.cylinders);
         self.head_switch(drive, reads, turn_ms);
         self.settle(drive, writes, by_writes, turn_ms);
         Ok(())

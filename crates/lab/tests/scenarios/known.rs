@@ -94,7 +94,7 @@ fn what_memory_has_no_room_for_is_refused_before_it_is_taken() {
         why.contains("granule_kib = 4 (allowed: no granule of this drive"),
         "{why}"
     );
-    let with_fewer = disk(64, 1_000_000, 8, "[[1, 1.0], [999999, 9.0]]", "0.4");
+    let with_fewer = disk(64, 4_000_000, 8, "[[1, 1.0], [3999999, 9.0]]", "0.4");
     let why = refusal(scenario, &with_fewer);
     assert!(why.contains("GiB of memory"), "{why}");
 }
@@ -106,7 +106,7 @@ fn a_drive_with_too_many_slots_names_a_granule_that_works() {
     };
     let why = refusal(&of("eager"), "");
     assert!(
-        why.contains("granule_kib = 4 (allowed: more, such as 128: "),
+        why.contains("granule_kib = 4 (allowed: more, such as 64: it would take 4"),
         "{why}"
     );
 }

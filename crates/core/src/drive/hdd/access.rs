@@ -195,6 +195,11 @@ impl Access {
         true
     }
 
+    /// Whether a block passes under the heads on this track: one that was remapped to another one does not.
+    pub(super) fn passes(&self, mechanics: &Mechanics, block: u64) -> bool {
+        mechanics.layout().spot(Pba(block)).head() == self.spot.head()
+    }
+
     /// Waits for block `wanted` of this track, as it was missed.
     pub(super) fn retry(&mut self, mechanics: &Mechanics, wanted: u64) {
         let now = self.due;
@@ -215,11 +220,9 @@ impl Access {
             self.at = next;
             return;
         }
-        let elsewhere =
-            |block: &u64| mechanics.layout().spot(Pba(*block)).head() != self.spot.head();
-        // Blocks that were remapped to another track do not pass.
         let mut round = (next..self.track.end).chain(self.track.start..next);
-        let next = round.find(|block| !elsewhere(block)).unwrap_or(self.at);
+        let next = round.find(|block| self.passes(mechanics, *block));
+        let next = next.unwrap_or(self.at);
         self.move_to(mechanics, next);
         self.await_block(mechanics, end);
     }

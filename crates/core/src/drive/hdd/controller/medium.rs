@@ -252,11 +252,12 @@ impl Controller {
         if self.progress() {
             return;
         }
-        if wanted >= track_end {
+        let access = self.access.as_mut().expect("it has not ended");
+        // A block that was remapped to another track would be waited for here for ever.
+        if wanted >= track_end || !access.passes(&self.mechanics, wanted) {
             self.next_track(wanted);
             return;
         }
-        let access = self.access.as_mut().expect("it has not ended");
         access.turn(&self.mechanics);
         if access.stage == Stage::Passing {
             self.begin_sector();
