@@ -87,7 +87,6 @@ fn options_without_effect_are_errors() {
     for (words, said) in [
         (&["--as", "empirical", "--base", "hp-c2247a"][..], "--base"),
         (&["--probe-reads", "4000"], "--probe"),
-        (&["--base", "null"], "of kind null"),
         (&[], "tells no latency"),
     ] {
         let words = [&["calibrate", &trace], words].concat();
@@ -95,6 +94,10 @@ fn options_without_effect_are_errors() {
         assert!(!output.status.success());
         assert!(told(&output).contains(said), "{words:?}: {}", told(&output));
     }
+    let timed = recorded(&desk, "seagate-cheetah-9lp:model=mechanical");
+    let base = nearslot(&["calibrate", &timed, "--base", "null"]);
+    assert_eq!(base.status.code(), Some(2));
+    assert!(told(&base).contains("of kind null"), "{}", told(&base));
     let both = nearslot(&["calibrate", &trace, "--probe", &trace]);
     assert_eq!(both.status.code(), Some(2));
     let filtered = nearslot(&["calibrate", "--probe", &trace, "--limit", "5"]);

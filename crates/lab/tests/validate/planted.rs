@@ -426,7 +426,8 @@ fn faults_of_replay(file: &str) -> Vec<Fault> {
         fault(
             file,
             "1 % of the directions",
-            &["`reference_ms`"],
+            // Where outcomes are given, that of a write does not fit a read.
+            &["`reference_ms`", "`drive_cache_outcome`"],
             |sheet| sheet.set("op", hundredth, turned),
         ),
         fault(file, "1 % of the addresses", &["`reference_ms`"], |sheet| {
