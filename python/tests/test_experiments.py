@@ -311,7 +311,9 @@ def models() -> list[Row]:
 def test_the_models_are_decided_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "ew-models", *SMALL, "--format", "json", "--out", str(tmp_path)]) == 0
+    # Of two seeds every part but those far from their gates is undecided.
+    seeds = [*SMALL, "--seeds", "3"]
+    assert main(["run", "ew-models", *seeds, "--format", "json", "--out", str(tmp_path)]) == 0
     claims = {claim["id"]: claim for claim in json.loads(capsys.readouterr().out)["claims"]}
     assert set(claims) == {f"B{number}" for number in range(1, 8)}
     assert {claim["kind"] for claim in claims.values()} == {"formula only"}
