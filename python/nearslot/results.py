@@ -121,6 +121,27 @@ class Recovery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Traced:
+    """The response times that a trace tells of the requests that a run measured.
+
+    Attributes:
+        requests: Reads and writes that the trace tells it of; `untold` are the measured ones that
+            it does not tell it of.
+        demerit_ms: How far the distributions of simulated and traced response times are apart: the
+            root mean square of their distance at equal ranks; None where the queue grew.
+        demerit_share: The same as a share of the traced mean; None, too, if that is 0.
+    """
+
+    requests: int
+    untold: int
+    response_ms: Times
+    read_response_ms: Times | None
+    write_response_ms: Times | None
+    demerit_ms: float | None
+    demerit_share: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gaps:
     """What lies between two reads that follow each other on a drive, over a stretch of commands.
 
@@ -175,6 +196,7 @@ class Series:
 
     Attributes:
         cdf_ms: Response times, rising; `cdf_share` of requests (0..=1) took no longer.
+        traced_cdf_ms: The same as the trace tells it; empty where the run has no `traced`.
         time_s: Start of each interval of the run; `rate_rps`, `response_ms` (None if none was
             answered), `queue` and of it `queue_read` and `queue_write` are of the same intervals.
         arm_s: Commands of the drives, some thousands in a row from the middle of the run;
@@ -187,6 +209,8 @@ class Series:
 
     cdf_ms: list[float]
     cdf_share: list[float]
+    traced_cdf_ms: list[float]
+    traced_cdf_share: list[float]
     time_s: list[float]
     rate_rps: list[float]
     response_ms: list[float | None]
@@ -235,6 +259,8 @@ class Run:
         demand: What the load asks for and what can be done; None where requests wait for answers.
         queue_growth_rps: By how many requests a second the queue grew; None if it did not grow all
             the time. Where it grew, response times tell how long the load is.
+        traced: What the trace tells of its own response times; None where it tells nothing, or was
+            not replayed at its own times.
         simulated_in_s: Wall-clock time of the simulation; the one value that does not repeat.
         series: What plots need; None if it was not asked for.
     """
@@ -272,6 +298,7 @@ class Run:
     recovery: Recovery | None
     demand: Demand | None
     queue_growth_rps: float | None
+    traced: Traced | None
     simulated_in_s: float
     series: Series | None = None
 

@@ -122,6 +122,16 @@ const recovery = object({
   mib: number,
 });
 
+const traced = object({
+  requests: count,
+  untold: count,
+  response_ms: times,
+  read_response_ms: nullable(times),
+  write_response_ms: nullable(times),
+  demerit_ms: nullable(number),
+  demerit_share: nullable(number),
+});
+
 const gaps = object({
   by_writes: list(count),
   writes_mean: number,
@@ -148,6 +158,8 @@ const freeSpace = object({
 const anySeries = object({
   cdf_ms: list(number),
   cdf_share: list(number),
+  traced_cdf_ms: list(number),
+  traced_cdf_share: list(number),
   time_s: list(number),
   rate_rps: list(number),
   response_ms: list(nullable(number)),
@@ -180,6 +192,7 @@ const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
   const lists = anySeries(value, path);
   const groups = [
     [lists.cdf_ms, lists.cdf_share],
+    [lists.traced_cdf_ms, lists.traced_cdf_share],
     [lists.time_s, lists.rate_rps, lists.response_ms, lists.queue, lists.queue_read, lists.queue_write],
     [lists.arm_s, lists.arm_drive, lists.arm_share, lists.arm_from, lists.arm_band, lists.arm_write, lists.arm_open],
     [lists.arm_s, lists.arm_overhead_ms, lists.arm_seek_ms, lists.arm_rotation_ms, lists.arm_transfer_ms],
@@ -232,6 +245,7 @@ const runShape = object({
   recovery: nullable(recovery),
   demand: nullable(demand),
   queue_growth_rps: nullable(number),
+  traced: nullable(traced),
   simulated_in_s: number,
   series: nullable(series),
 });

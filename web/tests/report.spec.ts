@@ -78,6 +78,8 @@ describe("charts", () => {
     const words = await readout.innerText();
     expect(words).toMatch(/^within [0-9.]+\u2009ms/);
     expect(words).toMatch(/sched=satf\s+[0-9.]+\u2009%/);
+    // The trace tells the same of all runs: one line.
+    expect(words.match(/as traced/g)).toHaveLength(1);
     await page.mouse.move(0, 0);
     expect(await readout.isVisible()).toBe(false);
     await page.context().close();

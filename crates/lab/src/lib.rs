@@ -7,6 +7,7 @@ mod words;
 
 pub mod ability;
 pub mod calibrate;
+mod demerit;
 mod files;
 pub mod grid;
 mod hash;
@@ -27,6 +28,7 @@ pub mod sim;
 mod space;
 mod stretch;
 pub mod survey;
+mod told;
 pub mod trace;
 pub mod validate;
 pub mod verdict;

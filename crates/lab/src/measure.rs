@@ -215,6 +215,13 @@ impl Recorder {
         by_batch(&both, |batch| batch.mean_ns() / 1e6)
     }
 
+    /// All response times.
+    pub(crate) fn responses(&self) -> Histogram {
+        let mut all = self.reads.responses();
+        all.merge(&self.writes.responses());
+        all
+    }
+
     /// Whether any request after the warm-up was read or written and answered.
     pub fn measured_any(&self) -> bool {
         self.reads.count() + self.writes.count() > 0
@@ -490,7 +497,7 @@ fn tail_interval(all: &Histogram, batches: &[Histogram], rank: f64) -> Option<[f
     (rank + half < 1.0).then(|| [end((rank - half).max(0.0)), end(rank + half)])
 }
 
-fn times(histogram: &Histogram) -> Times {
+pub(crate) fn times(histogram: &Histogram) -> Times {
     let at = |rank| histogram.quantile(rank).as_ms();
     let tail = |rank: f64| {
         // What is told of a thousand requests is told of a thousand, whatever the rounding of the rank.

@@ -133,6 +133,8 @@ pub struct Run {
     /// in every quarter of that. Where it grew, response times tell how long the load is: they have no interval, and
     /// are not compared.
     pub queue_growth_rps: Option<f64>,
+    /// What the trace tells of its own response times; `None` where it tells nothing, or was not replayed at its own times.
+    pub traced: Option<Traced>,
     /// Wall-clock seconds that the simulation took. Not part of what repeats.
     pub simulated_in_s: f64,
     /// What the plots need; left out of plain JSON.
@@ -185,6 +187,26 @@ pub struct Times {
     pub p99_ci95: Option<[f64; 2]>,
     /// The same of the 99.9th percentile.
     pub p999_ci95: Option<[f64; 2]>,
+}
+
+/// The response times that a trace tells of the requests that a run measured, to be held beside those of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Traced {
+    /// Reads and writes that the trace tells it of.
+    pub requests: u64,
+    /// Measured reads and writes that it does not tell it of.
+    pub untold: u64,
+    /// Response times as traced, reads and writes.
+    pub response_ms: Times,
+    /// The same for reads alone; `None` if there was none.
+    pub read_response_ms: Option<Times>,
+    /// The same for writes alone.
+    pub write_response_ms: Option<Times>,
+    /// How far the distributions of simulated and traced response times are apart: the root mean square of their distance at equal
+    /// ranks. `None` where the queue grew.
+    pub demerit_ms: Option<f64>,
+    /// The same as a share of the traced mean; `None`, too, if that is 0.
+    pub demerit_share: Option<f64>,
 }
 
 /// What an open load asks for, and about what the drives can do, found out before the run.
@@ -297,6 +319,10 @@ pub struct Series {
     pub cdf_ms: Vec<f64>,
     /// Share of requests at or below, in `0..=1`.
     pub cdf_share: Vec<f64>,
+    /// The distribution that the trace tells of the same requests, as `cdf_ms`; empty where `traced` is `None`.
+    pub traced_cdf_ms: Vec<f64>,
+    /// Share of them at or below.
+    pub traced_cdf_share: Vec<f64>,
     /// Start of each interval of the run in seconds.
     pub time_s: Vec<f64>,
     /// Requests answered per second in each interval.

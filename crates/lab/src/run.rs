@@ -9,6 +9,7 @@ use std::time::Instant as Clock;
 
 use nearslot_core::config::{Assembly, PartConfig, StackConfig};
 use nearslot_core::contract::Blueprint;
+use nearslot_core::metrics::Histogram;
 use nearslot_core::registry::{ConfigError, Env, Forgetful};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Duration;
@@ -26,13 +27,15 @@ use crate::overload::{self, Foreseen, Overload};
 use crate::recovery;
 use crate::report::Target;
 use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
-use crate::series::Timeseries;
+use crate::series::{self, Timeseries};
 use crate::sim::{self, Control};
+use crate::told::Told;
 use crate::trace::{Spread, TraceError};
 use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
+use crate::workload::intake::Intake;
 use crate::workload::layout::{self, Layout, VolumePlace, Volumes};
 use crate::workload::open::Open;
 use crate::workload::{self, Tally, Workload, WorkloadError};
@@ -227,13 +230,8 @@ fn run(
         volumes,
         effective: load,
         replay,
-        depth,
-        ..
+        window,
     } = prepare(scenario, grid.trace, &stack, &*blueprint)?;
-    let window = Window {
-        requests: count.get(),
-        warmup: scenario.warmup.requests(count.get(), depth)?,
-    };
     let mut watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
     let clock = Clock::now();
     let load_of = &mut *workload;
@@ -250,6 +248,7 @@ fn run(
     let (recorder, parts) = watch.finish()?;
     let config = configuration(&effective, drives.len(), &load, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
+    let responses = recorder.responses();
     let mut run = recorder.finish(end, point.label.clone(), config);
     identify(&mut run, point);
     run.replay = replay;
@@ -257,12 +256,29 @@ fn run(
     run.volumes = volumes;
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
+    let mut warnings = warnings(&run, workload.tally(), count);
+    if let Some(told) = workload.told().filter(|_| !cut_short) {
+        warnings.extend(hold_beside(&mut run, told, &responses));
+    }
     Ok(Some(Finished {
-        warnings: warnings(&run, workload.tally(), count),
+        warnings,
         parts,
         run,
         batches_ms,
     }))
+}
+
+/// Fills in what the trace tells of response times; gives why not, if that is to be known.
+fn hold_beside(run: &mut Run, told: &Told, simulated: &Histogram) -> Option<String> {
+    let simulated = Some(simulated).filter(|_| run.queue_growth_rps.is_none());
+    match told.beside(simulated) {
+        Ok(traced) => run.traced = traced,
+        Err(why) => return Some(why),
+    }
+    if let (Some(_), Some(series)) = (&run.traced, &mut run.series) {
+        (series.traced_cdf_ms, series.traced_cdf_share) = series::distribution(&told.responses());
+    }
+    None
 }
 
 /// What asks and what answers in this run.
@@ -362,8 +378,8 @@ pub(crate) struct Prepared {
     effective: serde_json::Value,
     /// How requests come, in one word.
     replay: String,
-    /// Requests in flight, in a closed loop.
-    depth: Option<u64>,
+    /// What is measured of it.
+    window: Window,
 }
 
 /// Makes the load of a scenario.
@@ -398,19 +414,24 @@ fn prepare_trace(
     .map_err(RunError::Unfit)?;
     let count = trace.count(&layout)?;
     let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
+    let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
+    let window = window(scenario, count, depth)?;
     let intake = trace.intake(layout)?;
-    let (workload, depth): (Box<dyn Workload>, _) = match load.replay {
-        Replay::Open => (Box::new(Open::new(intake, load.speed())), None),
-        Replay::Closed => {
-            let closed = Closed::new(intake, load.depth(), load.refill());
-            (Box::new(closed), Some(load.depth()))
+    // At the trace's own times only: another speed is another load.
+    let own_times = load.speed().to_bits() == 1_f64.to_bits();
+    let noting = |intake: Intake| {
+        if own_times {
+            intake.noting(window.warmup)
+        } else {
+            intake
         }
+    };
+    let workload: Box<dyn Workload> = match load.replay {
+        Replay::Open => Box::new(Open::new(noting(intake), load.speed())),
+        Replay::Closed => Box::new(Closed::new(intake, load.depth(), load.refill())),
         Replay::Dependent => {
             let guess = Duration::from_ms_f64(load.service_guess_us() / 1e3);
-            (
-                Box::new(Dependent::new(intake, load.speed(), Some(guess))),
-                None,
-            )
+            Box::new(Dependent::new(noting(intake), load.speed(), Some(guess)))
         }
     };
     Ok(Prepared {
@@ -419,7 +440,20 @@ fn prepare_trace(
         volumes,
         effective: effective(load, fit),
         replay: load.replay.word().to_owned(),
-        depth,
+        window,
+    })
+}
+
+/// Which requests are measured.
+fn window(
+    scenario: &Scenario,
+    count: RequestCount,
+    depth: Option<u64>,
+) -> Result<Window, ConfigError> {
+    let requests = count.get();
+    Ok(Window {
+        requests,
+        warmup: scenario.warmup.requests(requests, depth)?,
     })
 }
 
@@ -472,13 +506,14 @@ fn prepare_synthetic(
         survivors: None,
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
+    let count = RequestCount::new(synthetic.requests);
     Ok(Prepared {
+        window: window(scenario, count, synthetic.depth)?,
         workload: synthetic.workload,
-        count: RequestCount::new(synthetic.requests),
+        count,
         volumes: Vec::new(),
         replay: effective.name.clone(),
         effective: json!(effective),
-        depth: synthetic.depth,
     })
 }
 

@@ -161,13 +161,14 @@ impl Timeseries {
                 .response_ms
                 .push((interval.replies > 0).then_some(mean));
         }
-        distribution(response, &mut series);
+        (series.cdf_ms, series.cdf_share) = distribution(response);
         series
     }
 }
 
-/// The distribution as points, thinned evenly in rank but never at its ends.
-fn distribution(response: &Histogram, series: &mut Series) {
+/// The distribution as points, milliseconds and share at or below, thinned evenly in rank but never at its ends.
+pub(crate) fn distribution(response: &Histogram) -> (Vec<f64>, Vec<f64>) {
+    let (mut ms, mut shares) = (Vec::new(), Vec::new());
     let steps: Vec<(Duration, u64)> = response.steps().collect();
     let total = response.count();
     let (mut seen, mut shown) = (0, None);
@@ -177,11 +178,12 @@ fn distribution(response: &Histogram, series: &mut Series) {
         let place = (seen as f64 / total as f64 * POINTS_MAX as f64) as u64;
         let tail = total - seen < total / 100;
         if index == 0 || tail || shown != Some(place) {
-            series.cdf_ms.push(upper.as_ms());
-            series.cdf_share.push(seen as f64 / total as f64);
+            ms.push(upper.as_ms());
+            shares.push(seen as f64 / total as f64);
             shown = Some(place);
         }
     }
+    (ms, shares)
 }
 
 pub(crate) fn seconds(span: Duration) -> f64 {

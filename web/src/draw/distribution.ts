@@ -8,10 +8,23 @@ import { inside, lastAtMost, line } from "./marks";
 
 export type Mode = "share" | "tail";
 
-/** A run that has a distribution. */
+/** A distribution: milliseconds, rising, and the share of requests at or below. */
 export interface Curve {
-  run: Run;
+  label: string;
+  ms: readonly number[];
+  share: readonly number[];
   look: Look;
+}
+
+/** The distribution of a run. */
+export function curveOf(run: Run, look: Look): Curve {
+  return { label: run.label, ms: run.series?.cdf_ms ?? [], share: run.series?.cdf_share ?? [], look };
+}
+
+/** What the trace tells of the requests of a run, in an ink that no run has. */
+export function tracedOf(run: Run, ink: string): Curve {
+  const { traced_cdf_ms: ms, traced_cdf_share: share } = run.series ?? { traced_cdf_ms: [], traced_cdf_share: [] };
+  return { label: "as traced", ms, share, look: { ink, dash: [2, 4], shape: "cross" } };
 }
 
 const HEIGHT = 400;
@@ -30,9 +43,9 @@ export function distribution(element: HTMLElement, mode: Mode, floor: number): C
   });
 }
 
-/** The smallest share of slower requests that any run can tell, as a power of ten. */
-export function floorOf(runs: readonly Run[]): number {
-  const slower = runs.flatMap((run) => run.series?.cdf_share.filter((share) => share < 1).slice(-1) ?? []);
+/** The smallest share of slower requests that any curve can tell, as a power of ten. */
+export function floorOf(curves: readonly Curve[]): number {
+  const slower = curves.flatMap((curve) => curve.share.filter((share) => share < 1).slice(-1));
   const least = Math.min(0.01, ...slower.map((share) => 1 - share));
   return Math.max(SLOWER_MIN, 10 ** Math.floor(Math.log10(least) + 1e-9));
 }
@@ -43,22 +56,20 @@ function slowerTicks(floor: number): number[] {
   return ticks;
 }
 
-export function scene(curves: readonly Curve[], all: readonly Run[], mode: Mode, floor: number): Scene {
-  const slower = new Map(curves.map(({ run }) => [run, tailOf(run, floor)]));
+export function scene(curves: readonly Curve[], all: readonly Curve[], mode: Mode, floor: number): Scene {
+  const heights = new Map(curves.map((curve) => [curve, mode === "share" ? curve.share : tailOf(curve, floor)]));
   const draw = (pen: Pen) =>
     inside(pen, () => {
       // The best run is drawn last, on top.
-      for (const { run, look } of [...curves].reverse()) {
-        const { cdf_ms, cdf_share } = run.series!;
-        line(pen, cdf_ms, mode === "share" ? cdf_share : slower.get(run)!, look, { step: true });
-      }
+      for (const curve of [...curves].reverse()) line(pen, curve.ms, heights.get(curve)!, curve.look, { step: true });
     });
   const read = (ms: number) => {
-    const readings = curves.map(({ run, look }): Reading & { share: number } => {
-      const at = lastAtMost(run.series!.cdf_ms, ms);
-      const share = at < 0 ? 0 : run.series!.cdf_share[at]!;
+    const readings = curves.map((curve): Reading & { share: number } => {
+      const at = lastAtMost(curve.ms, ms);
+      const share = at < 0 ? 0 : curve.share[at]!;
       const y = mode === "share" ? share : Math.max(1 - share, floor);
-      return { ink: look.ink, label: run.label, value: percent(share, share > 0.99 && share < 1 ? 3 : 1), at: [ms, y], share };
+      const value = percent(share, share > 0.99 && share < 1 ? 3 : 1);
+      return { ink: curve.look.ink, label: curve.label, value, at: [ms, y], share };
     });
     readings.sort((one, other) => other.share - one.share);
     return { title: `within ${duration(ms)}`, readings };
@@ -67,13 +78,13 @@ export function scene(curves: readonly Curve[], all: readonly Run[], mode: Mode,
 }
 
 /** Shares of slower requests, down to what the axis shows. */
-function tailOf(run: Run, floor: number): number[] {
-  return run.series!.cdf_share.map((share) => Math.max(1 - share, floor));
+function tailOf(curve: Curve, floor: number): number[] {
+  return curve.share.map((share) => Math.max(1 - share, floor));
 }
 
 /** The same axis whichever runs are drawn, so that toggling moves nothing. */
-function extent(runs: readonly Run[], mode: Mode): Extent {
-  const lists = runs.map((run) => run.series?.cdf_ms ?? []).filter((list) => list.length > 0);
+function extent(curves: readonly Curve[], mode: Mode): Extent {
+  const lists = curves.map((curve) => curve.ms);
   const firsts = lists.map((list) => list.find((ms) => ms > 0) ?? 0.001);
   const lasts = lists.map((list) => list.at(-1)!);
   const low = Math.min(...(mode === "share" ? firsts : lists.map((list) => list[list.length >> 2] || 0.001)));

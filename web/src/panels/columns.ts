@@ -65,6 +65,9 @@ export const DISTRIBUTIONS: readonly [string, (run: Run) => Times | null][] = [
   ["service", (run) => run.service_ms],
   ["service, reads", (run) => run.read_service_ms],
   ["service, writes", (run) => run.write_service_ms],
+  ["as traced", (run) => run.traced?.response_ms ?? null],
+  ["as traced, reads", (run) => run.traced?.read_response_ms ?? null],
+  ["as traced, writes", (run) => run.traced?.write_response_ms ?? null],
 ];
 
 export { STATISTICS };

@@ -12,9 +12,10 @@ use nearslot_core::request::Op;
 use nearslot_core::units::Pba;
 use serde::Serialize;
 
-use super::numbers::{correlation, demerit, mean, quantile, sorted};
+use super::numbers::{correlation, mean, quantile, sorted};
 use super::replay::latencies_ms;
 use super::samples::{Access, Sample, alone, fitted};
+use crate::demerit::demerit;
 
 /// What a fit is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -108,6 +109,12 @@ pub fn judge_disk(blueprint: &HddBlueprint, samples: &[Sample]) -> Fit {
     fit
 }
 
+/// How far the distributions of two lists are apart; 0 where there is nothing to compare.
+fn apart(one: &[f64], other: &[f64]) -> f64 {
+    let each = |list: &[f64]| sorted(list.iter().copied()).into_iter().map(|ms| (ms, 1));
+    demerit(each(one), each(other)).unwrap_or(0.0)
+}
+
 fn judged(model: &[f64], samples: &[Sample], counts: impl Fn(usize) -> bool) -> Fit {
     let ms = |index: usize| samples[index].latency as f64 / 1e6;
     let mine = |side: bool| (0..samples.len()).filter(move |index| fitted(*index) == side);
@@ -117,7 +124,7 @@ fn judged(model: &[f64], samples: &[Sample], counts: impl Fn(usize) -> bool) -> 
         .map(|i| model[i])
         .collect();
     let other: Vec<f64> = mine(true).filter(|i| counts(*i)).map(ms).collect();
-    let demerit_ms = demerit(&measured, &own);
+    let demerit_ms = apart(&measured, &own);
     let measured_mean_ms = mean(&measured).unwrap_or(0.0);
     let demerit_share = demerit_ms / measured_mean_ms;
     let (lists, shown) = (
@@ -130,7 +137,7 @@ fn judged(model: &[f64], samples: &[Sample], counts: impl Fn(usize) -> bool) -> 
         model_mean_ms: mean(&own).unwrap_or(0.0),
         demerit_ms,
         demerit_share,
-        between_halves_ms: demerit(&measured, &other),
+        between_halves_ms: apart(&measured, &other),
         order_share: None,
         // A rank with fewer than ten requests beyond it is no fact.
         quantiles_ms: shown

@@ -1,4 +1,4 @@
-//! The little statistics that the estimators need: quantiles, distances of distributions, least squares.
+//! The little statistics that the estimators need: quantiles, correlation, least squares.
 
 /// The value below which a share of a sorted list lies, between neighbours on a line.
 pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
@@ -24,26 +24,6 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 /// The mean of a list; none of an empty one.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// Ranks that two distributions of unlike size are compared at.
-const RANKS: usize = 1_000;
-
-/// Root mean square of the horizontal distance between two distributions: the demerit figure of Ruemmler and Wilkes,
-/// "An introduction to disk drive modeling", IEEE Computer 1994. Of equally many values rank by rank, else at a thousand ranks.
-pub(super) fn demerit(one: &[f64], other: &[f64]) -> f64 {
-    let (one, other) = (sorted(one.iter().copied()), sorted(other.iter().copied()));
-    let ranks = if one.len() == other.len() {
-        one.len()
-    } else {
-        RANKS
-    };
-    let at = |list: &[f64], rank: usize| quantile(list, rank as f64 / (ranks - 1).max(1) as f64);
-    let squares = (0..ranks).map(|rank| {
-        let apart = at(&one, rank) - at(&other, rank);
-        apart * apart
-    });
-    libm::sqrt(squares.sum::<f64>() / ranks as f64)
 }
 
 /// How two lists go together: Pearson's correlation; 0 if one does not vary.
@@ -116,16 +96,6 @@ mod tests {
         assert!(near(quantile(&list, 0.75), 3.0));
         assert!(near(quantile(&list, 1.0), 4.0));
         assert!(near(median([4.0, 1.0, 2.0]).unwrap(), 2.0));
-    }
-
-    #[test]
-    fn the_demerit_ignores_the_order_and_takes_lists_of_any_length() {
-        assert!(near(demerit(&[1.0, 5.0, 3.0], &[5.0, 3.0, 1.0]), 0.0));
-        // Sorted 1, 3, 5 and 4, 3, 1: 0, 0, 1.
-        let third = libm::sqrt(1.0 / 3.0);
-        assert!(near(demerit(&[5.0, 1.0, 3.0], &[1.0, 4.0, 3.0]), third));
-        let shifted = demerit(&[1.0, 2.0], &[2.0, 2.5, 3.0]);
-        assert!(near(shifted, 1.0), "{shifted}");
     }
 
     #[test]

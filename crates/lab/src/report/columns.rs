@@ -118,6 +118,7 @@ pub(super) fn all() -> Vec<Column> {
         measure("throughput_mb_s", |run| run.throughput_mb_s),
     ]);
     columns.extend(distributions());
+    columns.extend(as_traced());
     columns.extend([
         measure("seek_ms", |run| run.seek_ms),
         measure("rotation_ms", |run| run.rotation_ms),
@@ -189,7 +190,7 @@ fn provenance() -> [Column; 13] {
 
 /// Mean, percentiles and interval of every distribution that a run has.
 fn distributions() -> impl Iterator<Item = Column> {
-    const OF_RUN: [(&str, TimesOf); 9] = [
+    const OF_RUN: [(&str, TimesOf); 12] = [
         ("response_ms", |run| Some(&run.response_ms)),
         ("read_response_ms", |run| run.read_response_ms.as_ref()),
         ("write_response_ms", |run| run.write_response_ms.as_ref()),
@@ -199,6 +200,15 @@ fn distributions() -> impl Iterator<Item = Column> {
         ("service_ms", |run| Some(&run.service_ms)),
         ("read_service_ms", |run| run.read_service_ms.as_ref()),
         ("write_service_ms", |run| run.write_service_ms.as_ref()),
+        ("traced_response_ms", |run| {
+            Some(&run.traced.as_ref()?.response_ms)
+        }),
+        ("traced_read_response_ms", |run| {
+            run.traced.as_ref()?.read_response_ms.as_ref()
+        }),
+        ("traced_write_response_ms", |run| {
+            run.traced.as_ref()?.write_response_ms.as_ref()
+        }),
     ];
     const OF_TIMES: [(&str, StatisticOf); 8] = [
         ("mean", |times| Some(times.mean)),
@@ -210,6 +220,8 @@ fn distributions() -> impl Iterator<Item = Column> {
         ("ci95_low", |times| Some(times.ci95?[0])),
         ("ci95_high", |times| Some(times.ci95?[1])),
     ];
+    // What was traced is a fact, without intervals.
+    const WITHOUT_INTERVAL: usize = 6;
     // Of response times alone there are intervals of the tail.
     const OF_TAILS: [(&str, StatisticOf); 4] = [
         ("p99_ci95_low", |times| Some(times.p99_ci95?[0])),
@@ -218,12 +230,12 @@ fn distributions() -> impl Iterator<Item = Column> {
         ("p999_ci95_high", |times| Some(times.p999_ci95?[1])),
     ];
     OF_RUN.into_iter().flat_map(|(key, times)| {
-        let tails = if key.ends_with("response_ms") {
-            &OF_TAILS[..]
-        } else {
-            &[]
+        let (times_of, tails) = match key {
+            _ if key.starts_with("traced_") => (&OF_TIMES[..WITHOUT_INTERVAL], &[][..]),
+            _ if key.ends_with("response_ms") => (&OF_TIMES[..], &OF_TAILS[..]),
+            _ => (&OF_TIMES[..], &[][..]),
         };
-        OF_TIMES.iter().chain(tails).map(move |&(statistic, of)| {
+        times_of.iter().chain(tails).map(move |&(statistic, of)| {
             column(
                 &format!("{key}_{statistic}"),
                 Kind::Measure,
@@ -231,6 +243,21 @@ fn distributions() -> impl Iterator<Item = Column> {
             )
         })
     })
+}
+
+/// Of how many requests the trace tells response times, and how far they are from the simulated ones.
+fn as_traced() -> [Column; 4] {
+    let maybe = |name, of| column(name, Kind::Measure, Source::Maybe(of));
+    [
+        count("traced_requests", |_, run| {
+            Some(run.traced.as_ref()?.requests)
+        }),
+        count("traced_untold", |_, run| Some(run.traced.as_ref()?.untold)),
+        maybe("traced_demerit_ms", |run| run.traced.as_ref()?.demerit_ms),
+        maybe("traced_demerit_share", |run| {
+            run.traced.as_ref()?.demerit_share
+        }),
+    ]
 }
 
 /// How a run differs from the baseline and from the best of its load.
@@ -319,6 +346,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (145, 145));
+        assert_eq!((names.len(), distinct.len()), (167, 167));
     }
 }

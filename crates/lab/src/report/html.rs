@@ -85,6 +85,8 @@ fn doubles(series: &Series) -> Vec<(&'static str, &Vec<f64>)> {
     let mut lists = vec![
         ("cdf_ms", &series.cdf_ms),
         ("cdf_share", &series.cdf_share),
+        ("traced_cdf_ms", &series.traced_cdf_ms),
+        ("traced_cdf_share", &series.traced_cdf_share),
         ("time_s", &series.time_s),
         ("rate_rps", &series.rate_rps),
         ("queue", &series.queue),
@@ -103,6 +105,7 @@ fn doubles(series: &Series) -> Vec<(&'static str, &Vec<f64>)> {
 
 fn check_lengths(label: &str, series: &Series) -> Result<(), ReportError> {
     let points = [series.cdf_ms.len(), series.cdf_share.len()];
+    let traced = [series.traced_cdf_ms.len(), series.traced_cdf_share.len()];
     let intervals = [
         series.time_s.len(),
         series.rate_rps.len(),
@@ -126,6 +129,7 @@ fn check_lengths(label: &str, series: &Series) -> Result<(), ReportError> {
     ];
     let mut groups: Vec<(&str, Vec<usize>)> = vec![
         ("cdf_ms", points.to_vec()),
+        ("traced_cdf_ms", traced.to_vec()),
         ("time_s", intervals.to_vec()),
         ("arm_s", commands.to_vec()),
     ];

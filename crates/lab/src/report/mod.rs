@@ -24,6 +24,7 @@ mod profile;
 mod requests;
 mod rows;
 mod table;
+mod traced;
 
 pub use commands::{CommandLane, CommandRows};
 pub use figures::{Figures, figures_html};

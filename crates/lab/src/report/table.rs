@@ -12,6 +12,7 @@ use comfy_table::{
 };
 
 use super::columns::{part, seed};
+use super::traced;
 use crate::number::number;
 use crate::outcome::{Difference, Rank, Results, Run, Times, TraceInfo, Verdict, Word};
 use crate::workload::layout::VolumePlace;
@@ -35,7 +36,7 @@ const GROWTH: &str = "queue grows\nreq/s";
 /// Heading of what only some volumes have.
 const RECOVERY: &str = "recovery\ns";
 /// One line below the heading, and that is enough.
-const RULE: TableStyle =
+pub(super) const RULE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
@@ -136,6 +137,9 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
         let (picked, rest) = pick(&rows, width);
         let _ = writeln!(text, "{}", grid(&rows, &picked, width).trim_fmt());
         left_out = rest;
+    }
+    if let Some(beside) = traced::beside(&results.runs) {
+        let _ = writeln!(text, "\n{}", beside.trim_fmt());
     }
     if !left_out.is_empty() {
         let names = left_out.join(", ");

@@ -25,6 +25,7 @@ use super::folder::Folder;
 use super::rows::{extent, operation};
 use super::table::Table;
 use super::{Check, Checks, Finding, ValidateError};
+use crate::demerit::demerit;
 
 /// How far the complete model is from the real drive, over the rows that are judged.
 #[derive(Clone, Debug, Serialize)]
@@ -363,16 +364,12 @@ fn correlation(a: &[u64], b: &[u64]) -> f64 {
 
 /// Root mean square of the distance between two distributions of equally many values.
 pub(super) fn distance_ms(a: &[u64], b: &[u64]) -> f64 {
-    let sorted = |list: &[u64]| {
+    let steps = |list: &[u64]| {
         let mut list = list.to_vec();
         list.sort_unstable();
-        list
+        list.into_iter().map(|ns| (ns as f64 / 1e6, 1))
     };
-    let squares = sorted(a).into_iter().zip(sorted(b)).map(|(a, b)| {
-        let apart = a.abs_diff(b) as f64 / 1e6;
-        apart * apart
-    });
-    libm::sqrt(squares.sum::<f64>() / a.len() as f64)
+    demerit(steps(a), steps(b)).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

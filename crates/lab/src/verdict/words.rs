@@ -6,7 +6,7 @@
 use super::ratio;
 use crate::keys::Role;
 use crate::number::{number, times};
-use crate::outcome::{Rank, Ranking, Run, Varied, Word};
+use crate::outcome::{Rank, Ranking, Run, Traced, Varied, Word};
 
 /// Loads that are listed one by one; of more only their number is told, and the range of what they say.
 const LISTED_MAX: usize = 6;
@@ -36,11 +36,63 @@ pub(super) fn sentences(
     let one_load = runs.iter().all(|run| run.load == runs[0].load);
     match (runs, rankings) {
         ([], _) => ("No run was finished.".to_owned(), Vec::new()),
-        ([run], _) => (single(run), Vec::new()),
-        (_, []) => (names.described(runs), Vec::new()),
-        (_, [ranking]) if one_load => names.under_one_load(ranking),
-        _ => names.over_loads(rankings, baseline),
+        ([run], _) => (single(run), traced(runs)),
+        (_, []) => (names.described(runs), traced(runs)),
+        (_, [ranking]) if one_load => with(names.under_one_load(ranking), traced(runs)),
+        _ => with(names.over_loads(rankings, baseline), traced(runs)),
     }
+}
+
+/// A verdict with more details.
+fn with(
+    (headline, mut details): (String, Vec<String>),
+    more: Vec<String>,
+) -> (String, Vec<String>) {
+    details.extend(more);
+    (headline, details)
+}
+
+/// The response times that the trace tells, and how far the model is from them; of several runs, the nearest and the farthest.
+fn traced(runs: &[&Run]) -> Vec<String> {
+    let told = runs.iter().filter_map(|run| run.traced.as_ref());
+    let Some(Traced { response_ms, .. }) = told.clone().next() else {
+        return Vec::new();
+    };
+    let tail = response_ms.p99.map_or(String::new(), |p99| {
+        format!(" and {} ms at p99", number(p99))
+    });
+    let begin = format!(
+        "As traced, these requests took {} ms on average{tail}",
+        number(response_ms.mean)
+    );
+    let mut apart: Vec<(f64, String, &str)> = runs
+        .iter()
+        .filter_map(|run| apart(run.traced.as_ref()?, &run.label))
+        .collect();
+    apart.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let how = "root mean square of the distances at equal ranks";
+    vec![match &apart[..] {
+        [] => format!("{begin}."),
+        [(_, far, _)] => {
+            format!("{begin}; the model's distribution is apart from that by {far} ({how}).")
+        }
+        [(least, far, _), .., (most, ..)] if least.total_cmp(most).is_eq() => {
+            format!("{begin}; the distribution of each run is apart from that by {far} ({how}).")
+        }
+        [(_, near, nearest), .., (_, far, farthest)] => format!(
+            "{begin}; nearest to that is the distribution of {nearest}, apart by {near}; farthest is that of {farthest}, by {far} \
+             ({how})."
+        ),
+    }]
+}
+
+/// How far a run is from what was traced: in milliseconds, in words, and which run.
+fn apart<'a>(traced: &Traced, label: &'a str) -> Option<(f64, String, &'a str)> {
+    let ms = traced.demerit_ms?;
+    let share = traced.demerit_share.map_or(String::new(), |share| {
+        format!(", {:.0} % of that mean", share * 100.0)
+    });
+    Some((ms, format!("{} ms{share}", number(ms)), label))
 }
 
 fn single(run: &Run) -> String {

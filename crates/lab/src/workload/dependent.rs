@@ -39,6 +39,7 @@ use super::intake::{Asked, Intake};
 use super::open::Speed;
 use super::{Tally, Workload, WorkloadError};
 use crate::hash::NumberMap;
+use crate::told::Told;
 use crate::trace::Record;
 
 /// Requests held at most, read but not yet answered: about 100 MB.
@@ -293,6 +294,10 @@ impl Workload for Dependent {
 
     fn failure(&mut self) -> Option<WorkloadError> {
         self.intake.failure()
+    }
+
+    fn told(&self) -> Option<&Told> {
+        self.intake.told()
     }
 
     fn tally(&self) -> Tally {

@@ -12,6 +12,7 @@ use nearslot_core::units::{Blocks, Extent, Instant, Lba};
 
 use super::layout::Layout;
 use super::{Tally, WorkloadError};
+use crate::told::Told;
 use crate::trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 
 /// Where the records of a replay come from, in rising time order.
@@ -75,6 +76,7 @@ pub struct Intake {
     ended: bool,
     failure: Option<TraceError>,
     tally: Tally,
+    told: Option<Told>,
     number: u64,
 }
 
@@ -89,8 +91,23 @@ impl Intake {
             ended: false,
             failure: None,
             tally: Tally::default(),
+            told: None,
             number: 0,
         }
+    }
+
+    /// Also notes the response times that the trace tells of requests from number `from` on.
+    #[must_use]
+    pub fn noting(self, from: u64) -> Intake {
+        Intake {
+            told: Some(Told::new(from)),
+            ..self
+        }
+    }
+
+    /// What the trace told of response times, if that was to be noted.
+    pub(super) fn told(&self) -> Option<&Told> {
+        self.told.as_ref()
     }
 
     /// What was left out or changed so far.
@@ -149,15 +166,19 @@ impl Intake {
             priority: if known { record.priority } else { 0 },
             ..Request::new(self.number, op, 0, 0, Instant::ZERO)
         };
+        // Some tracers (biosnoop) measure from the issue on: what came before is then not known, and taken as nothing.
+        let response_ns = match record.response_ns {
+            Record::UNKNOWN => record.service_ns,
+            known => known,
+        };
+        if let Some(told) = &mut self.told {
+            told.note(self.number, op, response_ns);
+        }
         self.number += 1;
         Ok(Some(Asked {
             request,
             traced: Instant(traced),
-            // Some tracers (biosnoop) measure from the issue on: what came before is then not known, and taken as nothing.
-            response_ns: match record.response_ns {
-                Record::UNKNOWN => record.service_ns,
-                known => known,
-            },
+            response_ns,
         }))
     }
 

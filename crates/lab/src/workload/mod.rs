@@ -10,6 +10,7 @@ use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
 use self::closed::Refill;
+use crate::told::Told;
 
 mod access;
 pub mod closed;
@@ -72,6 +73,11 @@ pub trait Workload: Send {
 
     /// A fault of the world that ended the workload early, such as a trace that became unreadable.
     fn failure(&mut self) -> Option<WorkloadError> {
+        None
+    }
+
+    /// What its trace tells of response times; `None` where they would not be of the same load.
+    fn told(&self) -> Option<&Told> {
         None
     }
 

@@ -9,6 +9,7 @@ use nearslot_core::units::Instant;
 
 use super::intake::Intake;
 use super::{Tally, Workload, WorkloadError};
+use crate::told::Told;
 
 /// Traced times divided by a factor.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,10 @@ impl Workload for Open {
 
     fn failure(&mut self) -> Option<WorkloadError> {
         self.intake.failure()
+    }
+
+    fn told(&self) -> Option<&Told> {
+        self.intake.told()
     }
 
     fn tally(&self) -> Tally {

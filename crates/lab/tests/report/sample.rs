@@ -11,7 +11,7 @@ use nearslot_lab::keys::role;
 use nearslot_lab::measure::BATCHES;
 use nearslot_lab::outcome::{
     Demand, FreeSpace, Gaps, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
-    Varied, Verdict,
+    Traced, Varied, Verdict,
 };
 use nearslot_lab::trace::{Header, Record, TraceOp};
 use nearslot_lab::verdict;
@@ -278,7 +278,6 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
     let mean = |part: fn(&Done) -> u64| {
         kept.iter().map(part).sum::<u64>() as f64 / 1e6 / kept.len() as f64
     };
-    let busy: u64 = kept.iter().map(service).sum();
     let blocks: u64 = kept.iter().map(|done| done.ask.blocks).sum();
     let response_ms = of(response, all).expect("there are requests");
     Run {
@@ -306,7 +305,7 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         rotation_ms: mean(|done| done.rotation),
         transfer_ms: mean(|done| done.transfer),
         overhead_ms: mean(|_| OVERHEAD_NS),
-        utilisation: busy as f64 / span_ns as f64,
+        utilisation: kept.iter().map(service).sum::<u64>() as f64 / span_ns as f64,
         queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
         queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
         // As if its map survived.
@@ -318,7 +317,34 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         simulated_in_s: 0.018,
         series: Some(series(kept, begin, size, policy)),
         demand: Some(demand(kept, begin)),
+        traced: Some(traced(response_ms.mean)),
         ..Run::default()
+    }
+}
+
+/// What the trace is said to tell: 1,000 times from 0.02 ms on in equal steps.
+const TRACED_STEP_MS: f64 = 0.02;
+
+fn traced(simulated_mean_ms: f64) -> Traced {
+    let step = |count: u32| f64::from(count) * TRACED_STEP_MS;
+    let times = Times {
+        mean: step(1_001) / 2.0,
+        p50: step(500),
+        p95: Some(step(950)),
+        p99: Some(step(990)),
+        p999: None,
+        max: step(1_000),
+        ..Times::default()
+    };
+    let apart = (simulated_mean_ms - times.mean).abs();
+    Traced {
+        requests: 1_000,
+        untold: 3,
+        response_ms: times,
+        read_response_ms: Some(times),
+        write_response_ms: Some(times),
+        demerit_ms: Some(apart),
+        demerit_share: Some(apart / times.mean),
     }
 }
 
@@ -400,6 +426,10 @@ fn is_eager(policy: &str) -> bool {
 fn series(kept: &[Done], begin: u64, size: Size, policy: &str) -> Series {
     let mut series = Series::default();
     distribution(kept, size, &mut series);
+    series.traced_cdf_ms = (1..=100)
+        .map(|tenth| f64::from(tenth) * 10.0 * TRACED_STEP_MS)
+        .collect();
+    series.traced_cdf_share = (1..=100).map(|tenth| f64::from(tenth) / 100.0).collect();
     intervals(kept, begin, size, &mut series);
     commands(&kept[..size.starts], begin, is_eager(policy), &mut series);
     if is_eager(policy) {
