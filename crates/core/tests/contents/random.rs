@@ -102,3 +102,18 @@ fn delayed_copies_wait_for_what_an_answer_lets_begin() {
         });
     }
 }
+
+/// Schedulers that know of urgency let a later write to a place pass an earlier one.
+#[test]
+fn what_goes_home_is_not_undone_by_what_was_to_go_there_before() {
+    let homes = |one: &&Setup| one.name() == "distorted_mirror";
+    for setup in SETUPS.iter().filter(homes) {
+        for sched in ["mq-deadline", "satf"] {
+            named(setup, "disk", sched, || {
+                for seed in 0..6 {
+                    live(setup, "disk", sched, 30, seed);
+                }
+            });
+        }
+    }
+}

@@ -126,8 +126,8 @@ pub(super) struct EagerCopies {
     delayed: Delayed,
     /// Copies that are delayed but in no buffer, since a power cut: another copy is read first.
     unbuffered: Sorted<CopyOf>,
-    /// Copies on their way home that are read first. Another write home could come before such a one, and be torn by it.
-    rereading: Sorted<CopyOf>,
+    /// Copies that a write to their home is under way of, wanted or not. Another one could pass it, and be undone by it.
+    homeward: Sorted<CopyOf>,
     /// Keeps the map safe; none if it is lost with the power.
     keeper: Option<Box<dyn Keeper>>,
     /// What compaction knows of each drive; nothing if nobody asked for it.
@@ -161,7 +161,7 @@ impl EagerCopies {
             readers: Sorted::default(),
             delayed: Delayed::new(geometry.drives(), buffer),
             unbuffered: Sorted::default(),
-            rereading: Sorted::default(),
+            homeward: Sorted::default(),
             keeper,
             compacted: Vec::new(),
             open_map_write: None,
@@ -474,7 +474,7 @@ impl EagerCopies {
             Pushed::Queued => out.wake.push(drive),
             Pushed::Already => {}
             // When that write ends, it is looked at again.
-            Pushed::Full if contains(&self.rereading, of) => {}
+            Pushed::Full if contains(&self.homeward, of) => {}
             Pushed::Full => self.propagate(of, out),
         }
     }
@@ -483,7 +483,7 @@ impl EagerCopies {
     fn make_room(&mut self, drive: DriveId, out: &mut Plan) {
         let holds_one = |of: &CopyOf| {
             let somewhere = self.home(*of).is_some() && self.slot(*of) != NOWHERE;
-            somewhere && !contains(&self.rereading, *of)
+            somewhere && !contains(&self.homeward, *of)
         };
         let due = |of: &CopyOf| holds_one(of) && self.is_due(*of);
         let found = self.delayed.iter(drive).find(due);
@@ -527,9 +527,9 @@ impl EagerCopies {
         write.awaited = false;
         if self.unbuffered.take(&of).is_some() {
             write.after = Some(self.read_again(of.granule, out));
-            if self.home(of).is_some() {
-                self.rereading.insert(of);
-            }
+        }
+        if self.home(of).is_some() {
+            self.homeward.insert(of);
         }
         let key = write.tag.0 as usize;
         self.flying.insert(Flying { of, key });
@@ -550,7 +550,7 @@ impl EagerCopies {
             of, drive, slot, ..
         } = *write;
         self.flying.take(&of).expect("it flew");
-        self.rereading.take(&of);
+        self.homeward.take(&of);
         if status == Status::Done {
             self.move_to(of, slot, false);
         } else {
@@ -561,14 +561,15 @@ impl EagerCopies {
     /// A write that is no longer wanted has ended.
     fn dropped_ended(&mut self, write: &Underway, out: &mut Plan) {
         self.release(write.of, write.drive, write.slot);
-        if self.rereading.take(&write.of).is_some() {
+        // A change that waits for the map looks at it when it is made; before, every write home would be dropped again.
+        if self.homeward.take(&write.of).is_some() && !self.is_overtaken(write.of) {
             self.delay(write.of, out);
         }
     }
 
-    /// Whether somebody reads what was at a copy's home before, or an older write to it may still come.
+    /// Whether somebody reads what was at a copy's home before, or an older write to it is still under way.
     fn home_is_used(&self, of: CopyOf) -> bool {
-        contains(&self.rereading, of) || self.home_is_read(of)
+        contains(&self.homeward, of) || self.home_is_read(of)
     }
 
     fn home_is_read(&self, of: CopyOf) -> bool {
