@@ -63,7 +63,8 @@ examples: demo
 # How many scenarios, and the seed of the first; another one every second when not given.
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
-soak: rust ## Random scenarios in release with checks for overflow: COUNT (1000) from SEED (fresh) on
+soak: rust ## A power cut at every event; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
+	NEARSLOT_EVENTS_PER_CUT=1 $(CARGO) test --workspace --locked --profile soak --test crash
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test scenarios random -- --nocapture
 

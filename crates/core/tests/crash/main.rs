@@ -1,6 +1,6 @@
 //! Power cuts: whatever the instant, what was answered is found again, whole, and nothing else is found in its place.
 //!
-//! A long random run over small drives keeps an image of every drive, sector by sector. At every I/O boundary the power goes in
+//! A long random run over small drives keeps an image of every drive, sector by sector. At every third I/O boundary (`make soak`: at every one) the power goes in
 //! a copy of that world: writes under way have reached any part of their sectors. The volume is recovered from the
 //! images and NVRAM, audited (no slot has two granules), and read: each block must have the version that was answered last or
 //! one that was on its way, and a granule must not mix them. Now and then the run goes on from what was recovered.
@@ -28,7 +28,17 @@ fn config(place: &str, sched: &str) -> StackConfig {
     }
 }
 
-/// Runs so many events, with a power cut at each; every so many, it is not only in a copy.
+/// One event in so many has a power cut; `make soak` sets 1.
+fn events_per_cut() -> u64 {
+    const VARIABLE: &str = "NEARSLOT_EVENTS_PER_CUT";
+    let Ok(text) = std::env::var(VARIABLE) else {
+        return 3;
+    };
+    let value = text.parse().ok().filter(|value| *value > 0);
+    value.unwrap_or_else(|| panic!("{VARIABLE}={text} is no number above 0"))
+}
+
+/// Runs so many events, with power cuts among them; every so many, it is not only in a copy.
 fn suffer(place: &str, sched: &str, events: u64) {
     let mut world = World::new(config(place, sched));
     let (mut cuts, mut torn, mut log_writes, mut moves) = (0, 0, 0, 0);
@@ -36,19 +46,22 @@ fn suffer(place: &str, sched: &str, events: u64) {
     let mut foretold = [0, 0];
     for event in 0..events {
         world.step();
+        let goes_on = event % 251 == 250;
+        if !goes_on && !event.is_multiple_of(events_per_cut()) {
+            continue;
+        }
         let cut = world.cut(event);
         torn += u64::from(cut.tears());
         cuts += 1;
         // A tail is there only if somebody saved it.
-        let saved = place.contains("map=log") || event.is_multiple_of(2);
+        let saved = place.contains("map=log") || u64::is_multiple_of(cuts, 2);
         let cut = if saved { cut } else { cut.without_nvram() };
         foretold[usize::from(cut.has_no_nvram())] += u64::from(cut.is_foretold());
         let recovered = cut.recover();
         let mut recovered =
             recovered.unwrap_or_else(|error| panic!("{place}, event {event}: {error}"));
-        let all = event.is_multiple_of(40);
-        recovered.check(all);
-        if event % 251 == 250 {
+        recovered.check(u64::is_multiple_of(cuts, 13));
+        if goes_on {
             log_writes += world.log_writes();
             moves += world.moves();
             world = recovered.go_on();
