@@ -374,6 +374,22 @@ describe("a single run", () => {
   });
 });
 
+describe("a queue that grows", () => {
+  test("has its growth in place of a mean, and no point among those that kept up", async () => {
+    const { page, trouble } = await open(browser, report("growing"));
+    const rows = page.locator("#ranking li");
+    const grows = (await rows.count()) - 1;
+    expect(grows).toBeGreaterThan(1);
+    expect(await page.locator("#ranking .mean").count()).toBe(1);
+    expect(await rows.filter({ hasText: "+41.50" }).count()).toBe(grows);
+    expect(await page.locator("#tradeoff").innerText()).toContain("Runs whose queue grew are left out");
+    const means = page.locator("#numbers tbody tr");
+    expect(await means.filter({ hasText: "41.50" }).count()).toBe(grows);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe("the table", () => {
   test("sorts by any column, both ways", async () => {
     const { page } = await open(browser, report("sample"));

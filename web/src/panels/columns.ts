@@ -1,6 +1,7 @@
 // The columns of the table of numbers, in groups.
 
 import { count, quantity } from "../format";
+import { keptUp } from "../growth";
 import type { Run, Times } from "../wire";
 
 export interface Column {
@@ -39,17 +40,18 @@ export const COLUMNS: readonly Column[] = [
   column("Throughput", "rate", "req/s", "Requests answered per second", "high", (run) => run.throughput_rps),
   column("Throughput", "data", "MB/s", "Megabytes read and written per second", "high", (run) => run.throughput_mb_s),
   ...STATISTICS.map(([key, name, help]) =>
-    column("Response", name, "ms", `${help} of response times, arrival to answer`, "low", (run) => run.response_ms[key]),
+    column("Response", name, "ms", `${help} of response times, arrival to answer`, "low", (run) => (keptUp(run) ? run.response_ms[key] : null)),
   ),
-  column("Reads", "mean", "ms", "Mean response time of reads", "low", (run) => run.read_response_ms?.mean ?? null),
-  column("Reads", "p99", "ms", "99th percentile of reads", "low", (run) => run.read_response_ms?.p99 ?? null),
-  column("Writes", "mean", "ms", "Mean response time of writes", "low", (run) => run.write_response_ms?.mean ?? null),
-  column("Writes", "p99", "ms", "99th percentile of writes", "low", (run) => run.write_response_ms?.p99 ?? null),
+  column("Reads", "mean", "ms", "Mean response time of reads", "low", (run) => (keptUp(run) ? (run.read_response_ms?.mean ?? null) : null)),
+  column("Reads", "p99", "ms", "99th percentile of reads", "low", (run) => (keptUp(run) ? (run.read_response_ms?.p99 ?? null) : null)),
+  column("Writes", "mean", "ms", "Mean response time of writes", "low", (run) => (keptUp(run) ? (run.write_response_ms?.mean ?? null) : null)),
+  column("Writes", "p99", "ms", "99th percentile of writes", "low", (run) => (keptUp(run) ? (run.write_response_ms?.p99 ?? null) : null)),
   column("Mean parts", "wait", "ms", "Arrival to start on the drive", "low", (run) => run.wait_ms.mean),
   column("Mean parts", "service", "ms", "Start on the drive to answer", "low", (run) => run.service_ms.mean),
   column("Drive", "busy", "%", "Share of the time that the drive was busy", "none", (run) => run.utilisation * 100),
   column("Drive", "queue", "mean", "Mean number of requests in the system", "low", (run) => run.queue_mean),
   whole("Drive", "queue", "max", "Most requests in the system at once", "low", (run) => run.queue_max),
+  column("Drive", "queue grows", "req/s", "By how many requests a second the queue grew, if it did", "low", (run) => run.queue_growth_rps),
   column("Drive", "recovery", "s", "Drive time to find the map again if the power went at the end", "low", (run) => run.recovery?.s ?? null),
   whole("Counted", "requests", "", "Requests answered, warm-up included", "none", (run) => run.requests),
 ];

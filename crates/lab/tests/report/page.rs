@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nearslot_lab::outcome::Results;
+use nearslot_lab::outcome::{Results, Word};
 use nearslot_lab::report::{Figures, figures_html, html};
 use serde_json::Value;
 
@@ -228,6 +228,24 @@ fn figures_that_cannot_be_drawn_are_refused() {
     );
 }
 
+/// Only the first of the ranking keeps up.
+fn growing() -> Results {
+    let mut results = results(SMALL);
+    let ranks = &mut results.verdict.rankings[0].ranks;
+    for rank in &mut ranks[1..] {
+        let run = &mut results.runs[rank.run];
+        run.queue_growth_rps = Some(41.5);
+        run.response_ms.ci95 = None;
+        rank.ratio_to_best = None;
+        let against = [&mut rank.against_baseline, &mut rank.against_best];
+        for difference in against.into_iter().flatten() {
+            (difference.ms, difference.ci95_ms) = (None, None);
+            difference.word = Word::Overloaded;
+        }
+    }
+    results
+}
+
 /// Real report files for the browser test, under `target/tmp/report`.
 #[test]
 fn reports_for_the_browser_test() {
@@ -241,6 +259,7 @@ fn reports_for_the_browser_test() {
         ("bare", bare(), None),
         ("in-place", in_place(), None),
         ("single", single(), None),
+        ("growing", growing(), None),
     ];
     for (name, results, inspection) in reports {
         fs::write(
