@@ -12,6 +12,7 @@ Times are virtual: a run repeats bit for bit. Names of arguments and results car
 """
 
 from ._native import __version__
+from .capacity import Capacity, Objective, Reached, Tried, capacity
 from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError, WorkerError
 from .inspection import Inspection, SpanRead
 from .parts import Knob, Part, show
@@ -42,6 +43,7 @@ from .scenario import Reading, Scenario, part
 from .sweeping import RayExecutor, Swept, sweep
 
 __all__ = [
+    "Capacity",
     "CheckError",
     "ConfigError",
     "Demand",
@@ -53,11 +55,13 @@ __all__ = [
     "Interrupted",
     "Knob",
     "NearslotError",
+    "Objective",
     "Outcome",
     "Part",
     "Rank",
     "Ranking",
     "RayExecutor",
+    "Reached",
     "Reading",
     "Recovery",
     "Results",
@@ -71,11 +75,13 @@ __all__ = [
     "Times",
     "TraceInfo",
     "Traced",
+    "Tried",
     "Varied",
     "Verdict",
     "VolumePlace",
     "WorkerError",
     "__version__",
+    "capacity",
     "compare",
     "inspect",
     "list",

@@ -30,6 +30,23 @@ class Outcome:
     def requests(self) -> Rows | None: ...
     def commands(self) -> Rows | None: ...
 
+class Found:
+    def json(self) -> str: ...
+    def text(self) -> str: ...
+    def html(self, path: str, force: bool) -> None: ...
+
+def capacity(
+    toml: str,
+    *,
+    directory: str,
+    inputs: Sequence[str],
+    vary: Sequence[tuple[str, Sequence[str]]],
+    slo: Sequence[str],
+    find: str | None,
+    resolution_percent: float,
+    reading: _Reading,
+    jobs: int | None,
+) -> tuple[Found | None, BaseException | None]: ...
 def scenario_json(toml: str, directory: str) -> str: ...
 def inspect(
     files: Sequence[str],

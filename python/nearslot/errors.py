@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .capacity import Capacity
     from .results import Results
     from .sweeping import Swept
 
@@ -65,15 +66,21 @@ class Interrupted(NearslotError, KeyboardInterrupt):  # noqa: N818 (it is no err
     Attributes:
         results: The runs that were finished by then; None if there was no time to hand them over.
         swept: The same of a sweep.
+        capacity: What a search for a capacity found by then.
     """
 
     def __init__(
-        self, message: str, results: Results | None = None, swept: Swept | None = None
+        self,
+        message: str,
+        results: Results | None = None,
+        swept: Swept | None = None,
+        capacity: Capacity | None = None,
     ) -> None:
         """Keeps what was finished."""
         super().__init__(message)
         self.results = results
         self.swept = swept
+        self.capacity = capacity
 
 
 def config_error(key: str, value: object, allowed: str) -> ConfigError:

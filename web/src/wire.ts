@@ -380,10 +380,14 @@ const claim = object({
   note: text,
 });
 
-/** Published figures, repeated; mirrors `crates/lab/src/report/figures.rs`. */
+/** An answer that figures are there to show. */
+const answer = object({ title: text, headline: text, details: list(text) });
+
+/** Figures, published ones or such as show an answer; mirrors `crates/lab/src/report/figures.rs`. */
 const figures = object({
   schema: count,
   version: text,
+  answer: nullable(answer),
   figures: list(
     object({
       name: text,

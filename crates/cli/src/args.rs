@@ -48,6 +48,16 @@ pub(crate) enum Command {
   nearslot compare scenario.toml --vary drive=seagate-cheetah-9lp,modern-20tb
   nearslot compare --workload iometer --vary depth=1,4,16,64 --sched look,satf")]
     Compare(CompareArgs),
+    /// Find how much a drive can take before an objective fails: the highest speed, rate or depth, or the fewest drives
+    #[command(after_help = "Examples:
+  nearslot capacity mytrace.blktrace.0 --slo 'read p99 < 20 ms'
+  nearslot capacity mytrace.csv --slo 'read p99 < 20 ms and write mean < 5 ms' --sched mq-deadline,satf --html capacity.html
+  nearslot capacity mytrace.csv --slo 'p95 < 50 ms' --replay closed                the depth
+  nearslot capacity mytrace.csv --slo 'p99 < 30 ms' --find drives --place mirror   the fewest drives
+  nearslot capacity --workload poisson:size=8k --slo 'mean < 15 ms'                the rate
+
+Exit codes: 3 the load has too few requests to tell, 4 interrupted, with what was found until then.")]
+    Capacity(CapacityArgs),
     /// List what there is of a kind: schedulers, drives, oracles, placements, workloads, formats
     List(ListArgs),
     /// Say what one part does, where it comes from, and what can be set
@@ -353,6 +363,44 @@ pub(crate) struct CompareArgs {
     pub(crate) jobs: Option<usize>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// `nearslot capacity`.
+#[derive(Debug, Args)]
+pub(crate) struct CapacityArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// What must hold: [read|write] mean|p50|p90|p95|p99|p99.9 < NUMBER us|ms|s; several joined by `and`, or given again
+    #[arg(long, value_name = "OBJECTIVE", required = true)]
+    pub(crate) slo: Vec<String>,
+    /// What to find: speed, rate, depth, drives [default: the speed of a timed replay, the rate of a synthetic load that has
+    /// one, the depth of a closed loop]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) find: Option<String>,
+    /// How far apart the settings are that are tried, in percent [default: 2%]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
+    pub(crate) resolution: Option<String>,
+    /// Schedulers to hold against each other, comma-separated; short for --vary sched=...
+    /// [default: fcfs,look,mq-deadline,satf, unless the scenario or --vary says otherwise]
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) sched: Option<String>,
+    /// Vary a key that answers over values, every combination with the other --vary: drive=a,b, sched.fifo_batch=1,16
+    #[arg(long, value_name = "KEY=A,B,C")]
+    pub(crate) vary: Vec<String>,
+    /// Runs at a time [default: one per core]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
+    pub(crate) jobs: Option<usize>,
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+    /// Write it to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write one self-contained page with a figure for each objective
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 }
 
 /// `nearslot list`.

@@ -20,11 +20,20 @@ pub(crate) struct Progress {
 impl Progress {
     /// Shows `control` until all of `requests` are simulated.
     pub(crate) fn watch(control: &Arc<Control>, requests: u64) -> Progress {
+        let style = "{bar:30} {human_pos}/{human_len} requests  {per_sec}  ETA {eta}";
+        Progress::draw(control, ProgressBar::new(requests), style)
+    }
+
+    /// Shows `control` where nobody knows how many requests there will be.
+    pub(crate) fn count(control: &Arc<Control>) -> Progress {
+        let style = "{spinner} {human_pos} requests  {per_sec}";
+        Progress::draw(control, ProgressBar::no_length(), style)
+    }
+
+    fn draw(control: &Arc<Control>, bar: ProgressBar, style: &'static str) -> Progress {
         let over = Arc::new(AtomicBool::new(false));
         let (watched, ended) = (Arc::clone(control), Arc::clone(&over));
         let drawer = std::thread::spawn(move || {
-            let bar = ProgressBar::new(requests);
-            let style = "{bar:30} {human_pos}/{human_len} requests  {per_sec}  ETA {eta}";
             bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
             while !ended.load(Ordering::Relaxed) {
                 bar.set_position(watched.replied.load(Ordering::Relaxed));

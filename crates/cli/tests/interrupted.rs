@@ -116,6 +116,32 @@ fn a_comparison_keeps_the_runs_that_were_finished() {
 }
 
 #[test]
+fn a_search_keeps_what_was_found() {
+    let words = [
+        "capacity",
+        "--workload",
+        "poisson:requests=50000000",
+        "--slo",
+        "mean < 20 ms",
+        "--format=json",
+    ];
+    let child = started("", &words);
+    sleep(Duration::from_millis(1_500));
+    send(&child, "TERM");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+    assert!(
+        told(&output).contains("interrupted: what "),
+        "{}",
+        told(&output)
+    );
+    let found: Value = serde_json::from_str(&given(&output)).expect("JSON");
+    assert_eq!(found["complete"], false);
+    let headline = found["headline"].as_str().expect("a sentence");
+    assert!(headline.contains("before the interruption"), "{headline}");
+}
+
+#[test]
 fn nothing_is_kept_of_a_run_in_its_warm_up() {
     let words = [
         "run",

@@ -7,6 +7,7 @@ mod words;
 
 pub mod ability;
 pub mod calibrate;
+pub mod capacity;
 mod demerit;
 mod files;
 pub mod grid;

@@ -23,6 +23,7 @@ use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
+use crate::capacity::Class;
 use crate::outcome::{Run, Times};
 use crate::series::Timeseries;
 use crate::sim::Observer;
@@ -31,6 +32,8 @@ use crate::sim::Observer;
 pub const BATCHES: usize = 32;
 /// Student's t for 95 % and `BATCHES - 1` degrees of freedom (any statistical table: 31).
 const STUDENT_T: f64 = 2.039_513;
+/// With fewer batches of the same size than this, or what tells as much, there is no interval.
+const EVEN_BATCHES_MIN: f64 = 8.0;
 /// With fewer requests in a batch than this, a batch mean means nothing.
 const BATCH_REQUESTS_MIN: u64 = 10;
 
@@ -56,16 +59,16 @@ const LEVELS: usize = 5;
 
 /// Times of one class of requests.
 #[derive(Clone)]
-struct Class {
+struct Recorded {
     /// Response times by batch.
     response: Vec<Histogram>,
     wait: Histogram,
     service: Histogram,
 }
 
-impl Default for Class {
-    fn default() -> Class {
-        Class {
+impl Default for Recorded {
+    fn default() -> Recorded {
+        Recorded {
             // One by one: copies of an empty histogram would be written out, where new ones are pages not yet touched.
             response: (0..BATCHES).map(|_| Histogram::default()).collect(),
             wait: Histogram::default(),
@@ -113,11 +116,74 @@ pub fn half_width(means: &[f64; BATCHES]) -> f64 {
     STUDENT_T * (variance / BATCHES as f64).sqrt()
 }
 
+/// A statistic of response times and its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Estimate {
+    /// In milliseconds.
+    pub(crate) ms: f64,
+    /// Lower end of its interval.
+    pub(crate) low_ms: f64,
+    /// Upper end; `None` if it lies beyond what was seen.
+    pub(crate) high_ms: Option<f64>,
+}
+
+/// Too few requests of a kind for a statistic with an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TooFew {
+    /// How many were measured.
+    pub(crate) requests: u64,
+    /// How many it takes.
+    pub(crate) needed: u64,
+    /// Over how many of the batches they are spread, as if each of these had the same number.
+    pub(crate) batches: f64,
+    /// Over how many they must be.
+    pub(crate) batches_needed: f64,
+}
+
+/// A mean over batches that have so many requests each, and half the width of its 95 % confidence interval.
+///
+/// Batches of a class of requests may be uneven: reads may all come in the morning. The mean over all requests is then a ratio of
+/// two sums, and its variance that of a ratio (Cochran, Sampling Techniques, 3rd edition, 1977, section 6.4). Student's t has as
+/// many degrees of freedom as even batches would have that tell as much (Abramowitz and Stegun 26.7.5). For even batches it is
+/// [`half_width`]. Infinite if fewer than [`EVEN_BATCHES_MIN`] would.
+pub(crate) fn weighted(values: &[f64; BATCHES], weights: &[u64; BATCHES]) -> (f64, f64) {
+    let total = weights.iter().sum::<u64>() as f64;
+    let sum = |of: &dyn Fn(f64, f64) -> f64| {
+        let pairs = values.iter().zip(weights);
+        pairs
+            .map(|(value, weight)| of(*value, *weight as f64))
+            .sum::<f64>()
+    };
+    let mean = sum(&|value, weight| value * weight) / total;
+    let freedom = even_batches(weights) - 1.0;
+    if freedom < EVEN_BATCHES_MIN - 1.0 || total <= 0.0 {
+        return (mean, f64::INFINITY);
+    }
+    let (z, cube, fifth) = (NORMAL, NORMAL.powi(3), NORMAL.powi(5));
+    let student = z
+        + (cube + z) / (4.0 * freedom)
+        + (5.0 * fifth + 16.0 * cube + 3.0 * z) / (96.0 * freedom * freedom);
+    let square = sum(&|value, weight| (weight * (value - mean)).powi(2));
+    let error = (square * BATCHES as f64 / (BATCHES - 1) as f64).sqrt() / total;
+    (mean, student * error)
+}
+
+/// Batches of the same size that would tell as much as these.
+fn even_batches(weights: &[u64; BATCHES]) -> f64 {
+    let total = weights.iter().sum::<u64>() as f64;
+    let squares: f64 = weights.iter().map(|weight| (*weight as f64).powi(2)).sum();
+    if squares > 0.0 {
+        total * total / squares
+    } else {
+        0.0
+    }
+}
+
 /// Observes a run and sums it up.
 pub struct Recorder {
     window: Window,
-    reads: Class,
-    writes: Class,
+    reads: Recorded,
+    writes: Recorded,
     /// Requests answered, by `Op` code.
     operations: [u64; Op::ALL.len()],
     cost: CostSum,
@@ -176,8 +242,8 @@ impl Recorder {
         );
         Recorder {
             window,
-            reads: Class::default(),
-            writes: Class::default(),
+            reads: Recorded::default(),
+            writes: Recorded::default(),
             operations: [0; Op::ALL.len()],
             cost: CostSum::default(),
             since: None,
@@ -222,6 +288,55 @@ impl Recorder {
         all
     }
 
+    /// The mean, or the percentile of this rank, of the requests of a class.
+    ///
+    /// # Errors
+    /// They are too few for that, or for its interval.
+    pub(crate) fn estimate(&self, of: Class, rank: Option<f64>) -> Result<Estimate, TooFew> {
+        let batches = match of {
+            Class::All => merged(&self.reads.response, &self.writes.response),
+            Class::Read => self.reads.response.clone(),
+            Class::Write => self.writes.response.clone(),
+        };
+        let all = sum(&batches);
+        let weights = std::array::from_fn(|batch| batches[batch].count());
+        let beyond = rank.map_or(0.0, |rank| BEYOND_MIN / (1.0 - rank) - 1e-6);
+        let few = TooFew {
+            requests: all.count(),
+            needed: (beyond.ceil() as u64).max(BATCHES as u64 * BATCH_REQUESTS_MIN),
+            batches: even_batches(&weights),
+            batches_needed: EVEN_BATCHES_MIN,
+        };
+        if few.requests < few.needed || few.batches < few.batches_needed {
+            return Err(few);
+        }
+        let half = |of: &dyn Fn(&Histogram) -> f64| {
+            let even = by_batch(&batches, of).map(|values| half_width(&values));
+            let values = std::array::from_fn(|batch| match weights[batch] {
+                0 => 0.0,
+                _ => of(&batches[batch]),
+            });
+            even.unwrap_or_else(|| weighted(&values, &weights).1)
+        };
+        let (ms, (low_ms, high_ms)) = match rank {
+            None => {
+                let half = half(&|batch| batch.mean_ns() / 1e6);
+                let ms = all.mean_ns() / 1e6;
+                (ms, (ms - half, Some(ms + half)))
+            }
+            Some(rank) => {
+                let at = all.quantile(rank);
+                let half = half(&|batch| batch.at_most(at) as f64 / batch.count() as f64);
+                (at.as_ms(), tail_ends(&all, rank, half))
+            }
+        };
+        Ok(Estimate {
+            ms,
+            low_ms,
+            high_ms,
+        })
+    }
+
     /// Whether any request after the warm-up was read or written and answered.
     pub fn measured_any(&self) -> bool {
         self.reads.count() + self.writes.count() > 0
@@ -245,8 +360,9 @@ impl Recorder {
         };
         let per_request = |ns: u128| ns as f64 / 1e6 / measured.max(1) as f64;
         let share = |ns: f64| per_second(ns / 1e9);
-        let class =
-            |class: &Class, times: fn(&Class) -> Times| (class.count() > 0).then(|| times(class));
+        let class = |class: &Recorded, times: fn(&Recorded) -> Times| {
+            (class.count() > 0).then(|| times(class))
+        };
         let series = self
             .series
             .take()
@@ -262,14 +378,14 @@ impl Recorder {
             throughput_rps: per_second(measured as f64),
             throughput_mb_s: per_second(self.bytes as f64 / 1e6),
             response_ms: all.response_times(),
-            read_response_ms: class(&self.reads, Class::response_times),
-            write_response_ms: class(&self.writes, Class::response_times),
+            read_response_ms: class(&self.reads, Recorded::response_times),
+            write_response_ms: class(&self.writes, Recorded::response_times),
             wait_ms: all.wait_times(),
-            read_wait_ms: class(&self.reads, Class::wait_times),
-            write_wait_ms: class(&self.writes, Class::wait_times),
+            read_wait_ms: class(&self.reads, Recorded::wait_times),
+            write_wait_ms: class(&self.writes, Recorded::wait_times),
             service_ms: all.service_times(),
-            read_service_ms: class(&self.reads, Class::service_times),
-            write_service_ms: class(&self.writes, Class::service_times),
+            read_service_ms: class(&self.reads, Recorded::service_times),
+            write_service_ms: class(&self.writes, Recorded::service_times),
             seek_ms: per_request(self.cost.seek_ns),
             rotation_ms: per_request(self.cost.rotation_ns),
             transfer_ms: per_request(self.cost.transfer_ns),
@@ -434,6 +550,13 @@ impl Observer for Recorder {
     }
 }
 
+/// What all batches have together.
+fn sum(batches: &[Histogram]) -> Histogram {
+    let mut all = Histogram::default();
+    batches.iter().for_each(|batch| all.merge(batch));
+    all
+}
+
 /// Batch by batch, what two classes have together.
 fn merged(one: &[Histogram], other: &[Histogram]) -> Vec<Histogram> {
     let mut both = one.to_vec();
@@ -443,8 +566,8 @@ fn merged(one: &[Histogram], other: &[Histogram]) -> Vec<Histogram> {
     both
 }
 
-impl Class {
-    fn merge(&mut self, other: &Class) {
+impl Recorded {
+    fn merge(&mut self, other: &Recorded) {
         self.response = merged(&self.response, &other.response);
         self.wait.merge(&other.wait);
         self.service.merge(&other.service);
@@ -456,9 +579,7 @@ impl Class {
 
     /// All response times.
     fn responses(&self) -> Histogram {
-        let mut all = Histogram::default();
-        self.response.iter().for_each(|batch| all.merge(batch));
-        all
+        sum(&self.response)
     }
 
     fn response_times(&self) -> Times {
@@ -491,19 +612,28 @@ fn tail_interval(all: &Histogram, batches: &[Histogram], rank: f64) -> Option<[f
     let shares = by_batch(batches, |batch| {
         batch.at_most(at) as f64 / batch.count() as f64
     })?;
+    let (low, high) = tail_ends(all, rank, half_width(&shares));
+    Some([low, high?])
+}
+
+/// The ends of that interval, if the share of requests at or below it is sure to within `half`; the upper one if it was seen.
+fn tail_ends(all: &Histogram, rank: f64, half: f64) -> (f64, Option<f64>) {
     let independent = NORMAL * (rank * (1.0 - rank) / all.count() as f64).sqrt();
-    let half = half_width(&shares).max(independent);
+    let half = half.max(independent);
     let end = |rank: f64| all.quantile(rank).as_ms();
-    (rank + half < 1.0).then(|| [end((rank - half).max(0.0)), end(rank + half)])
+    let high = (rank + half < 1.0).then(|| end(rank + half));
+    (end((rank - half).max(0.0)), high)
+}
+
+/// Whether so many requests tell a percentile.
+fn tells(requests: u64, rank: f64) -> bool {
+    // What is told of a thousand requests is told of a thousand, whatever the rounding of the rank.
+    requests as f64 * (1.0 - rank) + 1e-6 >= BEYOND_MIN
 }
 
 pub(crate) fn times(histogram: &Histogram) -> Times {
     let at = |rank| histogram.quantile(rank).as_ms();
-    let tail = |rank: f64| {
-        // What is told of a thousand requests is told of a thousand, whatever the rounding of the rank.
-        let beyond = histogram.count() as f64 * (1.0 - rank);
-        (beyond + 1e-6 >= BEYOND_MIN).then(|| at(rank))
-    };
+    let tail = |rank: f64| tells(histogram.count(), rank).then(|| at(rank));
     Times {
         mean: histogram.mean_ns() / 1e6,
         p50: at(0.5),
@@ -548,9 +678,36 @@ mod tests {
         assert!((half_width(&rising) - 2.039_513 * (88.0_f64 / 32.0).sqrt()).abs() < 1e-9);
     }
 
+    #[test]
+    fn uneven_batches_count_by_their_requests() {
+        let values: [f64; BATCHES] = std::array::from_fn(|batch| (batch as f64 * 0.7).sin());
+        let (mean, half) = weighted(&values, &[50; BATCHES]);
+        assert!((mean - values.iter().sum::<f64>() / BATCHES as f64).abs() < 1e-12);
+        assert!((half / half_width(&values) - 1.0).abs() < 1e-4, "{half}");
+        // Sixteen batches with all requests tell as much as sixteen batches: t is 2.131 for 15 degrees of freedom.
+        let weights = std::array::from_fn(|batch| if batch < 16 { 70 } else { 0 });
+        let (mean, half) = weighted(&values, &weights);
+        let own = values[..16].iter().sum::<f64>() / 16.0;
+        assert!((mean - own).abs() < 1e-12);
+        let square: f64 = values[..16].iter().map(|value| (value - own).powi(2)).sum();
+        let error = (square / 16.0 / 16.0 * 32.0 / 31.0).sqrt();
+        assert!((half / error - 2.131).abs() < 1e-3, "{}", half / error);
+        // Two requests elsewhere change next to nothing, and seven batches are too few.
+        let nearly = std::array::from_fn(|batch| {
+            if batch < 16 {
+                70
+            } else {
+                u64::from(batch == 20)
+            }
+        });
+        assert!((weighted(&values, &nearly).1 / half - 1.0).abs() < 0.02);
+        let seven = std::array::from_fn(|batch| if batch < 7 { 70 } else { 0 });
+        assert!(weighted(&values, &seven).1.is_infinite());
+    }
+
     /// Response times of `count` requests by `of` their number, in batches as a run has them.
-    fn class(count: u64, of: impl Fn(u64) -> u64) -> Class {
-        let mut class = Class::default();
+    fn class(count: u64, of: impl Fn(u64) -> u64) -> Recorded {
+        let mut class = Recorded::default();
         for number in 0..count {
             let batch = (number * BATCHES as u64 / count) as usize;
             class.response[batch].record(Duration::from_us(of(number)));

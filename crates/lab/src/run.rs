@@ -16,10 +16,11 @@ use nearslot_core::units::Duration;
 use rayon::prelude::*;
 use serde_json::json;
 
+use crate::capacity::{ByBatch, Gate, Objective};
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
-use crate::measure::{BATCHES, Recorder, Window};
+use crate::measure::{BATCHES, Estimate, Recorder, TooFew, Window};
 use crate::memo::SHARED;
 use crate::number::number;
 use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
@@ -70,6 +71,9 @@ pub enum RunError {
     /// A long load offers clearly more than the drives can do.
     #[error("{0}")]
     Overload(String),
+    /// A load does not tell whether an objective holds.
+    #[error("{0}")]
+    Objective(String),
     /// Something beside the simulation failed: a file of requests, a thread pool.
     #[error("{0}")]
     Beside(String),
@@ -115,6 +119,7 @@ pub fn compare(
     let grid = Grid {
         trace,
         wanted,
+        objectives: &[],
         files: &files,
         control,
         single: points.len() == 1,
@@ -130,7 +135,8 @@ pub fn compare(
     for outcome in outcomes {
         finished.extend(outcome?);
     }
-    add_new(&mut warnings, &finished);
+    let said = finished.iter().flat_map(|finished| &finished.warnings);
+    add_new(&mut warnings, said);
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
     let batches: Vec<_> = finished
         .iter()
@@ -158,9 +164,32 @@ pub fn compare(
     Ok(results)
 }
 
+/// Runs points that are held against objectives; nothing of those that were interrupted.
+///
+/// # Errors
+/// The first run that failed.
+pub(crate) fn probe(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+    (objectives, pool): (&[Objective], &rayon::ThreadPool),
+    control: &Control,
+) -> Result<Vec<Option<Finished>>, RunError> {
+    let grid = Grid {
+        trace,
+        wanted: &Wanted::default(),
+        objectives,
+        files: &Files::default(),
+        control,
+        single: false,
+    };
+    let runs = points.par_iter().with_max_len(1);
+    let one = |point: &Point| run(point, None, &grid);
+    pool.install(|| runs.map(one).collect())
+}
+
 /// Adds what runs have to say, each thing once.
-fn add_new(warnings: &mut Vec<String>, finished: &[Finished]) {
-    for warning in finished.iter().flat_map(|finished| &finished.warnings) {
+pub(crate) fn add_new<'a>(warnings: &mut Vec<String>, said: impl Iterator<Item = &'a String>) {
+    for warning in said {
         if !warnings.contains(warning) {
             warnings.push(warning.clone());
         }
@@ -168,7 +197,7 @@ fn add_new(warnings: &mut Vec<String>, finished: &[Finished]) {
 }
 
 /// So many threads, or one per core.
-fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
+pub(crate) fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0));
     let beside = |error| RunError::Beside(format!("threads: {error}"));
     threads.build().map_err(beside)
@@ -190,17 +219,26 @@ pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunE
     Ok(trace.inspect(against)?)
 }
 
-struct Finished {
+/// A run that came to an end.
+pub(crate) struct Finished {
     parts: Parts,
-    run: Run,
+    pub(crate) run: Run,
     batches_ms: Option<[f64; BATCHES]>,
+    /// What it says of each objective.
+    pub(crate) estimates: Vec<Result<Estimate, TooFew>>,
+    /// For each objective, what every batch had of misses, or its mean.
+    pub(crate) by_batch: Vec<ByBatch>,
     warnings: Vec<String>,
+    /// What of its load was left out or changed.
+    pub(crate) lost: Vec<String>,
 }
 
 /// What all runs of a grid have in common.
 struct Grid<'a> {
     trace: Option<&'a LoadedTrace>,
     wanted: &'a Wanted,
+    /// What the runs are held against; one that surely misses them ends early.
+    objectives: &'a [Objective],
     files: &'a Files,
     control: &'a Control,
     /// Whether it has one point only. What an interrupted run has measured is then kept; among others it would be
@@ -224,14 +262,8 @@ fn run(
         blueprint,
         effective,
     } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
-    let Prepared {
-        mut workload,
-        count,
-        volumes,
-        effective: load,
-        replay,
-        window,
-    } = prepare(scenario, grid.trace, &stack, &*blueprint)?;
+    let load = prepare(scenario, grid.trace, &stack, &*blueprint)?;
+    let (mut workload, count, window) = (load.workload, load.count, load.window);
     let mut watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
     let clock = Clock::now();
     let load_of = &mut *workload;
@@ -240,31 +272,39 @@ fn run(
     if let Some(failure) = workload.failure() {
         return Err(failure.into());
     }
-    let cut_short = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
-    if cut_short && !(grid.single && watch.recorder.measured_any()) {
+    let interrupted = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
+    if interrupted && !(grid.single && watch.recorder.measured_any()) {
         return Ok(None);
     }
-    conserve(&point.label, &stack, cut_short)?;
+    let missed = stack.pending() > 0 && watch.ended_early();
+    conserve(&point.label, &stack, interrupted || missed)?;
+    let by_batch = watch.by_batch(end, !missed);
     let (recorder, parts) = watch.finish()?;
-    let config = configuration(&effective, drives.len(), &load, scenario.warmup);
+    let objectives = grid.objectives.iter();
+    let estimates = objectives.map(|of| recorder.estimate(of.class, of.statistic.rank()));
+    let estimates = estimates.collect();
+    let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
     let responses = recorder.responses();
     let mut run = recorder.finish(end, point.label.clone(), config);
     identify(&mut run, point);
-    run.replay = replay;
+    run.replay = load.replay;
     run.demand = foreseen.map(|foreseen| foreseen.demand);
-    run.volumes = volumes;
+    run.volumes = load.volumes;
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), count);
-    if let Some(told) = workload.told().filter(|_| !cut_short) {
+    if let Some(told) = workload.told().filter(|_| stack.pending() == 0) {
         warnings.extend(hold_beside(&mut run, told, &responses));
     }
     Ok(Some(Finished {
         warnings,
+        lost: lost(workload.tally()),
         parts,
         run,
         batches_ms,
+        estimates,
+        by_batch,
     }))
 }
 
@@ -316,6 +356,7 @@ fn watch(
         .series
         .then(|| Timeseries::new(window, blueprint.exact(), blueprint.capacity()));
     Watch::new(Recorder::new(window, drives as u16, series), window.warmup)
+        .with_gate(Gate::new(window, grid.objectives))
         .with_files(grid.files, &point.label, (blueprint, drives))?
         .with_schedule(grid.wanted.schedule.as_ref())
 }
@@ -380,6 +421,19 @@ pub(crate) struct Prepared {
     replay: String,
     /// What is measured of it.
     window: Window,
+}
+
+/// How many requests a point has.
+///
+/// # Errors
+/// As [`prepare`].
+pub(crate) fn count(point: &Point, trace: Option<&LoadedTrace>) -> Result<u64, RunError> {
+    let Assembly {
+        stack, blueprint, ..
+    } = stack_of(&point.scenario, trace)?.build_with(&SHARED)?;
+    Ok(prepare(&point.scenario, trace, &stack, &*blueprint)?
+        .count
+        .get())
 }
 
 /// Makes the load of a scenario.
@@ -517,7 +571,7 @@ fn prepare_synthetic(
     })
 }
 
-fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
+pub(crate) fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
     let summary = trace.summary();
     let mut fits = points.iter().map(|point| match &point.scenario.load {
         Load::Trace(load) => load.fit.word(),
@@ -563,6 +617,12 @@ fn warnings(run: &Run, tally: Tally, count: RequestCount) -> Vec<String> {
             run.utilisation * 100.0
         ));
     }
+    warnings.extend(lost(tally));
+    warnings
+}
+
+/// What of a load was left out or changed.
+fn lost(tally: Tally) -> Vec<String> {
     let counts = [
         (
             tally.other,
@@ -587,6 +647,6 @@ fn warnings(run: &Run, tally: Tally, count: RequestCount) -> Vec<String> {
         ),
     ];
     let told = counts.iter().filter(|(count, _)| *count > 0);
-    warnings.extend(told.map(|(count, what)| format!("{count} {what}")));
-    warnings
+    told.map(|(count, what)| format!("{count} {what}"))
+        .collect()
 }

@@ -18,7 +18,7 @@ use nearslot_core::units::Instant;
 use crate::workload::Workload;
 use crate::workload::closed::Refill;
 
-/// Sees everything that happens in a run. No part of a run depends on what it sees.
+/// Sees everything that happens in a run. No part of a run depends on what it sees; it may only end the run early.
 pub trait Observer {
     /// A request came.
     fn arrived(&mut self, _now: Instant, _request: &Request) {}
@@ -30,6 +30,10 @@ pub trait Observer {
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}
     /// Everything that an event led to has been carried out.
     fn settled(&mut self, _now: Instant, _stack: &Stack) {}
+    /// Whether nothing more is to be learned, so that the run may end. Asked every few thousand events.
+    fn over(&mut self, _now: Instant) -> bool {
+        false
+    }
 }
 
 /// Sees nothing.
@@ -75,8 +79,8 @@ enum Source {
     Choice,
 }
 
-/// Runs until the workload has ended and everything is answered, or until `control` says stop; then at least one request is
-/// unanswered. What drives and placements
+/// Runs until the workload has ended and everything is answered, or until `control` or the observer says stop; then at least one
+/// request is unanswered. What drives and placements
 /// still have to do for themselves then is left undone: it belongs to no request. Gives the instant of the last event.
 pub fn run(
     stack: &mut Stack,
@@ -105,7 +109,7 @@ pub fn run(
                 .replied
                 .fetch_add(stack.replied() - reported, Ordering::Relaxed);
             reported = stack.replied();
-            stopping = control.stop.load(Ordering::Relaxed);
+            stopping = control.stop.load(Ordering::Relaxed) || observer.over(now);
         }
         // A run that is cut short always leaves a request unanswered: that is how its results are told from whole ones.
         if stopping && stack.pending() > 0 {

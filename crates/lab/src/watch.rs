@@ -1,5 +1,7 @@
 //! What else may watch a run: a row per request and per command into Parquet, the schedule as a trace that other tools read.
 //!
+//! A run that is tried for objectives is held against them here, too.
+//!
 //! A full disk in mid-run is remembered and told at the end; the run itself goes on undisturbed.
 
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
+use crate::capacity::{ByBatch, Gate};
 use crate::measure::Recorder;
 use crate::outcome::Results;
 use crate::report::{
@@ -69,6 +72,7 @@ pub(crate) struct Watch {
     requests: Option<Lane<RequestRows>>,
     commands: Option<CommandLane>,
     schedule: Option<Schedule>,
+    gate: Option<Gate>,
     warmup: u64,
     failure: Option<RunError>,
 }
@@ -80,6 +84,7 @@ impl Watch {
             requests: None,
             commands: None,
             schedule: None,
+            gate: None,
             warmup,
             failure: None,
         }
@@ -106,6 +111,23 @@ impl Watch {
     pub(crate) fn with_schedule(mut self, target: Option<&Target>) -> Result<Watch, RunError> {
         self.schedule = target.map(Schedule::create).transpose()?;
         Ok(self)
+    }
+
+    /// Also holds the run against objectives, and ends it once one is surely missed.
+    pub(crate) fn with_gate(mut self, gate: Gate) -> Watch {
+        self.gate = Some(gate).filter(|gate| !gate.is_empty());
+        self
+    }
+
+    /// Whether an objective was surely missed, so that the run need not go on.
+    pub(crate) fn ended_early(&self) -> bool {
+        self.gate.as_ref().is_some_and(Gate::was_over)
+    }
+
+    /// For each objective, what every batch had of misses, or its mean.
+    pub(crate) fn by_batch(&self, end: Instant, whole: bool) -> Vec<ByBatch> {
+        let gate = self.gate.as_ref();
+        gate.map_or_else(Vec::new, |gate| gate.by_batch(end, whole))
     }
 
     /// Ends the files.
@@ -135,6 +157,9 @@ impl Observer for Watch {
     #[inline]
     fn arrived(&mut self, now: Instant, request: &Request) {
         self.recorder.arrived(now, request);
+        if let Some(gate) = &mut self.gate {
+            gate.arrived(request);
+        }
     }
 
     #[inline]
@@ -158,6 +183,9 @@ impl Observer for Watch {
     #[inline]
     fn replied(&mut self, now: Instant, reply: &Reply) {
         self.recorder.replied(now, reply);
+        if let Some(gate) = &mut self.gate {
+            gate.replied(reply);
+        }
         let warmup = reply.request.id.0 < self.warmup;
         if let Some(requests) = &mut self.requests
             && let Err(error) = requests.push(|rows| rows.push(reply, warmup))
@@ -174,6 +202,11 @@ impl Observer for Watch {
     #[inline]
     fn settled(&mut self, now: Instant, stack: &Stack) {
         self.recorder.settled(now, stack);
+    }
+
+    #[inline]
+    fn over(&mut self, now: Instant) -> bool {
+        self.gate.as_mut().is_some_and(|gate| gate.over(now))
     }
 }
 

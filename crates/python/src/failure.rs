@@ -68,6 +68,7 @@ impl From<RunError> for Failure {
             RunError::Trace(_)
             | RunError::Workload(_)
             | RunError::Overload(_)
+            | RunError::Objective(_)
             | RunError::Beside(_) => Failure::Input(error.to_string()),
         }
     }

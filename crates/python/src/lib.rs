@@ -5,6 +5,7 @@
 //! with the interpreter's lock released (see [`aside`]), and nothing loops over requests in Python.
 
 mod aside;
+mod capacity;
 mod failure;
 mod inspect;
 mod reading;
@@ -23,6 +24,8 @@ use failure::{Failure, encode};
 /// Native part of nearslot; private to the package.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::capacity::{Found, capacity};
     #[pymodule_export]
     use crate::inspect::inspect;
     #[pymodule_export]

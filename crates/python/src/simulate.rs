@@ -124,7 +124,7 @@ impl Job {
         }
         inputs.sort();
         inputs.dedup();
-        let trace = self.load()?;
+        let trace = load(&self.scenario, &self.how)?;
         let folder = (self.requests || self.commands)
             .then(TempDir::new)
             .transpose();
@@ -158,14 +158,15 @@ impl Job {
             folder: folder.map(Arc::new),
         })
     }
+}
 
-    fn load(&self) -> Result<Option<LoadedTrace>, Failure> {
-        let Load::Trace(load) = &self.scenario.load else {
-            return Ok(None);
-        };
-        let how = load.opened(self.how.clone())?;
-        Ok(Some(LoadedTrace::read(&load.files, &how)?))
-    }
+/// The trace of a scenario, if it has one.
+pub(crate) fn load(scenario: &Scenario, how: &OpenOptions) -> Result<Option<LoadedTrace>, Failure> {
+    let Load::Trace(load) = &scenario.load else {
+        return Ok(None);
+    };
+    let how = load.opened(how.clone())?;
+    Ok(Some(LoadedTrace::read(&load.files, &how)?))
 }
 
 /// What a grid found.

@@ -40,12 +40,26 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 /// `nearslot compare`.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let described = describe(&args.scenario)?;
+    let grid = Grid {
+        vary: vary(&described, &args.vary, args.sched.as_deref())?,
+        baseline: args.baseline.clone(),
+        jobs: args.jobs,
+    };
+    simulate(&described, &grid, &args.scenario, &args.output)
+}
+
+/// What is varied: as the words say, and schedulers, which are compared by themselves if nothing is said.
+pub(super) fn vary(
+    described: &Described,
+    words: &[String],
+    sched: Option<&str>,
+) -> Result<Vec<Vary>, Failure> {
     let mut vary: Vec<Vary> = Vec::new();
-    for word in &args.vary {
+    for word in words {
         vary.push(word.parse().map_err(Failure::usage)?);
     }
-    let sched = match &args.sched {
-        Some(words) => Some(words.as_str()),
+    let sched = match sched {
+        Some(words) => Some(words),
         None if vary.is_empty() && described.file.is_none() => Some(SCHEDULERS_DEFAULT),
         None => None,
     };
@@ -53,12 +67,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         let word = format!("sched={words}");
         vary.insert(0, word.parse().map_err(Failure::usage)?);
     }
-    let grid = Grid {
-        vary,
-        baseline: args.baseline.clone(),
-        jobs: args.jobs,
-    };
-    simulate(&described, &grid, &args.scenario, &args.output)
+    Ok(vary)
 }
 
 /// What makes many runs of one scenario.
@@ -133,7 +142,7 @@ fn overload(args: &ScenarioArgs) -> Result<Overload, Failure> {
     parsed.map_err(Failure::usage)
 }
 
-fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, Failure> {
+pub(super) fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, Failure> {
     let Load::Trace(load) = &described.scenario.load else {
         return Ok(None);
     };
@@ -142,7 +151,7 @@ fn load(described: &Described, read: &ReadArgs) -> Result<Option<LoadedTrace>, F
     Ok(Some(LoadedTrace::read(&load.files, &how)?))
 }
 
-fn blame_run(described: &Described, error: RunError) -> Failure {
+pub(super) fn blame_run(described: &Described, error: RunError) -> Failure {
     match error {
         RunError::Config(error) => described.blame(&error),
         RunError::Conservation { .. } => Failure::Check(error.to_string()),
@@ -150,6 +159,7 @@ fn blame_run(described: &Described, error: RunError) -> Failure {
         | RunError::Trace(_)
         | RunError::Workload(_)
         | RunError::Overload(_)
+        | RunError::Objective(_)
         | RunError::Beside(_) => Failure::Input(error.to_string()),
     }
 }
@@ -195,7 +205,7 @@ impl Targets {
     }
 }
 
-fn open(target: Option<Target>) -> Result<Option<OutputFile>, Failure> {
+pub(super) fn open(target: Option<Target>) -> Result<Option<OutputFile>, Failure> {
     let target = target.as_ref();
     Ok(target.map(OutputFile::create).transpose()?)
 }

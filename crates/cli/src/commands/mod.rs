@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod calibrate;
+mod capacity;
 mod compare;
 mod convert;
 mod doctor;
@@ -23,6 +24,7 @@ pub(crate) fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Run(args) => compare::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Capacity(args) => capacity::capacity(&args),
         Command::List(args) => parts::list(&args),
         Command::Show(args) => parts::show(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),

@@ -1,6 +1,8 @@
-//! Published figures, repeated: lines with their confidence bands on the page, beside the claims that were decided on them.
+//! Figures: lines with their confidence bands on the page, beside the claims that were decided on them, or below the answer that
+//! they show.
 //!
-//! The experiments are written in Python; this is the form in which they hand over what is to be shown. The page is the
+//! Published figures are repeated by experiments in Python; this is the form in which they hand over what is to be shown, and in
+//! which a capacity (`capacity/figure.rs`) is. The page is the
 //! one of [`html`](super::html()), with these data in place of results. `web/fixtures/figures.json` is a sample.
 
 use serde::{Deserialize, Serialize};
@@ -19,8 +21,23 @@ pub struct Figures {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
+    /// What the page says above the figures; claims are counted there if it says nothing.
+    #[serde(default)]
+    pub answer: Option<Answer>,
     /// In the order of the page.
     pub figures: Vec<Figure>,
+}
+
+/// An answer that figures are there to show.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// What it is an answer of, such as `Capacity`.
+    pub title: String,
+    /// The answer in a sentence.
+    pub headline: String,
+    /// What else there is to say.
+    pub details: Vec<String>,
 }
 
 /// One figure.
@@ -45,7 +62,7 @@ pub struct Figure {
     pub panels_by: String,
     /// One is seen at a time; the last at first.
     pub panels: Vec<Panel>,
-    /// What was published and whether it holds.
+    /// What was published and whether it holds; none if it shows no claims.
     pub claims: Vec<Claim>,
 }
 

@@ -34,6 +34,7 @@ pub use outputs::{Outputs, Refusal, Target};
 pub use parquet::record_batch;
 pub use requests::RequestRows;
 pub use rows::{Lane, LaneFile, Rows, RowsWriter};
+pub(crate) use table::paragraph;
 pub use table::table;
 
 /// A form of the summary.

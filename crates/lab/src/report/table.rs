@@ -21,6 +21,11 @@ use crate::workload::layout::VolumePlace;
 const WIDTH_MIN: usize = 60;
 /// Widest that prose gets.
 const PROSE_MAX: usize = 110;
+/// A paragraph as wide as prose gets, without control characters.
+pub(crate) fn paragraph(text: &str) -> String {
+    wrap(&plain(text), PROSE_MAX).join("\n")
+}
+
 /// Width of the names of facts.
 const FACT_WIDTH: usize = 10;
 
@@ -437,18 +442,27 @@ fn trace_facts(trace: Option<&TraceInfo>, several: bool) -> Vec<(&'static str, S
 /// One named fact, wrapped.
 fn fact(text: &mut String, width: Option<usize>, name: &str, value: &str) {
     let room = width.unwrap_or(PROSE_MAX).min(PROSE_MAX) - FACT_WIDTH;
-    let (mut line, mut name) = (String::new(), name);
-    for word in value.split(' ') {
+    for (index, line) in wrap(value, room).iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        let _ = writeln!(text, "{name:FACT_WIDTH$}{line}");
+    }
+}
+
+/// Lines of at most so many characters, if the words let them.
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            let _ = writeln!(text, "{name:FACT_WIDTH$}{line}");
-            (line, name) = (String::new(), "");
+            lines.push(word.to_owned());
+            continue;
         }
         if !line.is_empty() {
             line.push(' ');
         }
         line.push_str(word);
     }
-    let _ = writeln!(text, "{name:FACT_WIDTH$}{line}");
+    lines
 }
 
 /// The settings that all runs share, and for each run its own.

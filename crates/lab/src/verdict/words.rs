@@ -116,7 +116,7 @@ fn between([low, high]: [f64; 2]) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn list(words: &[String]) -> String {
+pub(crate) fn list(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [only] => only.clone(),

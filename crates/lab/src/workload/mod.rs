@@ -48,11 +48,16 @@ pub fn synthetic(part: &PartConfig, env: &Env<'_>) -> Result<(Synthetic, PartCon
 
 /// Whether a synthetic workload keeps a number of requests in flight, as its card says.
 pub(crate) fn keeps_a_depth(part: &PartConfig) -> bool {
+    has_knob(part, "depth")
+}
+
+/// Whether a synthetic workload has a knob of this name.
+pub(crate) fn has_knob(part: &PartConfig, key: &str) -> bool {
     let name = part.name.as_str();
     let spec = TABLE
         .iter()
         .find(|spec| spec.name == name || spec.aliases.contains(&name));
-    spec.is_some_and(|spec| spec.knobs.iter().any(|knob| knob.name == "depth"))
+    spec.is_some_and(|spec| spec.knobs.iter().any(|knob| knob.name == key))
 }
 
 /// Something that makes requests in virtual time.

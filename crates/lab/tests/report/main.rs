@@ -6,6 +6,7 @@
     reason = "what fails in a helper of a test fails the test"
 )]
 
+mod capacity;
 mod figures;
 mod files;
 mod inspection;

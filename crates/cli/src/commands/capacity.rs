@@ -1,0 +1,134 @@
+//! `nearslot capacity`: how much a drive can take before an objective fails.
+
+use std::sync::Arc;
+
+use nearslot_core::registry::ConfigError;
+use nearslot_lab::capacity::{self, Capacity, Find, How, RESOLUTION_DEFAULT};
+use nearslot_lab::grid::{self, Point, Vary};
+use nearslot_lab::report::{self, OutputFile, Outputs, Target};
+use nearslot_lab::sim::Control;
+use serde_json::json;
+
+use super::compare::{blame_run, load, open, vary};
+use super::scenario::{Described, describe};
+use crate::args::{CapacityArgs, TextFormat};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output;
+use crate::progress::Progress;
+
+/// `nearslot capacity`.
+pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
+    let described = describe(&args.scenario)?;
+    if let Some(word) = &args.scenario.overload {
+        let allowed = "left out: a load that is too much is what is looked for, and ends early";
+        return Err(Failure::usage(ConfigError::value(
+            "--overload",
+            word,
+            allowed,
+        )));
+    }
+    let vary = vary(&described, &args.vary, args.sched.as_deref())?;
+    let (how, points) = asked(args, &described, &vary)?;
+    let (summary, html) = targets(args, &described, &points)?;
+    let trace = load(&described, &args.scenario.read)?;
+    let control = Arc::new(Control::default());
+    interrupt::stop(&control)?;
+    let (summary, html) = (open(summary)?, open(html)?);
+    let found = {
+        let _bar = Progress::count(&control);
+        capacity::capacity(&points, trace.as_ref(), &how, &control)
+    };
+    let found = found.map_err(|error| blame_run(&described, error))?;
+    write(&found, args.format, (summary, html))?;
+    if found.complete {
+        return Ok(());
+    }
+    let text = format!("interrupted: what {} runs found is written", found.runs);
+    Err(Failure::Interrupted(text))
+}
+
+/// What is to be found, and for which choices.
+fn asked(
+    args: &CapacityArgs,
+    described: &Described,
+    vary: &[Vary],
+) -> Result<(How, Vec<Point>), Failure> {
+    let scenario = &described.scenario;
+    let find = match &args.find {
+        Some(word) => word.parse(),
+        None => Find::of(scenario),
+    };
+    let how = How {
+        objectives: capacity::objectives(&args.slo).map_err(Failure::usage)?,
+        find: find.map_err(Failure::usage)?,
+        resolution_percent: resolution(args)?,
+        jobs: args.jobs,
+    };
+    let points = grid::points(scenario, vary).map_err(Failure::usage)?;
+    let effects = grid::check_effects(scenario, &points);
+    let checked = effects.and_then(|()| capacity::check(&points, &how));
+    checked.map_err(|error| described.blame(&error))?;
+    for point in &points {
+        let checked = point.scenario.stack().and_then(|stack| stack.check());
+        checked.map_err(|error| described.blame(&error))?;
+    }
+    Ok((how, points))
+}
+
+fn resolution(args: &CapacityArgs) -> Result<f64, Failure> {
+    let Some(word) = &args.resolution else {
+        return Ok(RESOLUTION_DEFAULT);
+    };
+    let number = word.strip_suffix('%').unwrap_or(word).trim().parse();
+    number.map_err(|_| {
+        let allowed = "a number of percent, such as 2%";
+        Failure::usage(ConfigError::value("resolution", word, allowed))
+    })
+}
+
+fn targets(
+    args: &CapacityArgs,
+    described: &Described,
+    points: &[Point],
+) -> Result<(Option<Target>, Option<Target>), Failure> {
+    let mut outputs = Outputs::new(args.force.force);
+    if let Some(file) = &described.file {
+        outputs.reads(file);
+    }
+    for point in points {
+        for file in point.scenario.files()? {
+            outputs.reads(&file);
+        }
+    }
+    if args.output.is_none() {
+        outputs.prints()?;
+    }
+    let output = args.output.as_ref();
+    let output = output.map(|path| outputs.add("--output", path));
+    let html = args.html.as_ref();
+    let html = html.map(|path| outputs.add("--html", path));
+    Ok((output.transpose()?, html.transpose()?))
+}
+
+fn write(
+    found: &Capacity,
+    format: TextFormat,
+    (summary, html): (Option<OutputFile>, Option<OutputFile>),
+) -> Result<(), Failure> {
+    let text = match format {
+        TextFormat::Json => format!("{:#}\n", json!(found)),
+        TextFormat::Text => found.to_string(),
+    };
+    match summary {
+        Some(file) => file.save(|out| Ok(out.write_all(text.as_bytes())?))?,
+        None => output::print(&text)?,
+    }
+    if let Some(file) = html {
+        let note = format!("report: {}", file.path().display());
+        let page = report::figures_html(&capacity::figures(found))?;
+        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
+        output::note(&note);
+    }
+    Ok(())
+}

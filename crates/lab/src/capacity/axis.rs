@@ -1,0 +1,427 @@
+//! Along what a capacity is looked for, and the settings that are tried there, from the easiest to the hardest.
+//!
+//! - `speed` of a replay, and `rate` of a synthetic load: powers of 1 + resolution, so that the recorded speed is one of them;
+//! - `depth` of a closed loop, and `drives` of an array: whole numbers, each at first, then as far apart as the resolution says.
+//!
+//! Fewer drives are harder. A placement takes drives in multiples of its copies; `linear`, which is one drive, is striped.
+
+use nearslot_core::config::{Assembly, PartConfig};
+use nearslot_core::place;
+use nearslot_core::registry::{self, ConfigError, KnobValue};
+
+use crate::grid::Point;
+use crate::load::LoadedTrace;
+use crate::run::{self, RunError};
+use crate::scenario::{DEPTH_MAX, Load, Replay, Scenario};
+use crate::workload;
+use crate::workload::layout::{Layout, Volumes};
+
+words! {
+    /// What is looked for.
+    Find {
+        /// What arrival times are divided by.
+        Speed = "speed",
+        /// Requests a second.
+        Rate = "rate",
+        /// Requests in flight.
+        Depth = "depth",
+        /// Drives of an array.
+        Drives = "drives",
+    }
+}
+
+/// Speeds that are tried at most and at least.
+const SPEEDS: (f64, f64) = (1e-4, 1e6);
+/// The same of rates: what the knob allows.
+const RATES: (f64, f64) = (1e-3, 1e8);
+/// Drives that are tried at most.
+const DRIVES_MAX: u64 = 256;
+/// Digits of a setting that is no whole number: it is printed as it is run.
+const DIGITS: usize = 5;
+
+impl Find {
+    /// What is looked for when nothing is said.
+    ///
+    /// # Errors
+    /// The load has nothing of the kind.
+    pub fn of(scenario: &Scenario) -> Result<Find, ConfigError> {
+        let can = |find: &Find| find.given(scenario).is_ok();
+        let kinds = [Find::Speed, Find::Rate, Find::Depth];
+        kinds.into_iter().find(can).ok_or_else(|| {
+            let allowed =
+                "speed, rate, depth or drives: this load has no speed, rate or depth of its own";
+            ConfigError::value("find", "nothing", allowed)
+        })
+    }
+
+    /// Whether a load has it, and has it open.
+    ///
+    /// # Errors
+    /// It has not, with what it needs; or it is given, so that there is nothing to look for.
+    pub fn check(self, scenario: &Scenario) -> Result<(), ConfigError> {
+        self.given(scenario)?.map_or(Ok(()), |value| {
+            let allowed = "left out: it is what is looked for";
+            Err(ConfigError::value(self.key(), &value, allowed))
+        })
+    }
+
+    /// What a load that has it says of it.
+    fn given(self, scenario: &Scenario) -> Result<Option<String>, ConfigError> {
+        let needs = |allowed: &str| Err(ConfigError::value("find", self.word(), allowed));
+        Ok(match (self, &scenario.load) {
+            (Find::Speed, Load::Trace(trace)) if trace.replay != Replay::Closed => {
+                trace.speed.map(|speed| speed.to_string())
+            }
+            (Find::Speed, _) => return needs("with a trace and replay = open or dependent"),
+            (Find::Depth, Load::Trace(trace)) if trace.replay == Replay::Closed => {
+                trace.depth.map(|depth| depth.to_string())
+            }
+            (Find::Depth | Find::Rate, Load::Workload(part)) => {
+                let key = self.key();
+                if !workload::has_knob(part, key) {
+                    let allowed = format!(
+                        "with a workload that has the knob {key}, or a trace with replay = closed"
+                    );
+                    return needs(&allowed);
+                }
+                knob(part, key)
+            }
+            (Find::Depth, _) => {
+                return needs("with replay = closed, or a workload that keeps a depth");
+            }
+            (Find::Rate, _) => {
+                return needs("with a synthetic workload that has a rate; a trace has a speed");
+            }
+            (Find::Drives, _) => return disks(scenario),
+        })
+    }
+
+    /// As [`Scenario::set`] calls it.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Find::Speed => "speed",
+            Find::Rate => "rate_rps",
+            Find::Depth => "depth",
+            Find::Drives => "place.disks",
+        }
+    }
+
+    /// A setting in words: `3.4 times the recorded speed`.
+    pub(crate) fn words(self, value: f64) -> String {
+        match self {
+            Find::Speed => format!("{value} times the recorded speed"),
+            Find::Rate => format!("{value} requests/s"),
+            Find::Depth => format!("depth {value}"),
+            Find::Drives if value < 1.5 => "1 drive".to_owned(),
+            Find::Drives => format!("{value} drives"),
+        }
+    }
+}
+
+fn knob(part: &PartConfig, key: &str) -> Option<String> {
+    let mut knobs = part.knobs.iter();
+    let found = knobs.find(|(name, _)| registry::canonical(name) == registry::canonical(key));
+    found.map(|(_, value)| value.to_string())
+}
+
+/// How many drives an array is said to have.
+fn disks(scenario: &Scenario) -> Result<Option<String>, ConfigError> {
+    if scenario.volumes() == Some(Volumes::OwnDrives) {
+        let allowed = "without volumes = own-drives, which says how many drives there are";
+        return Err(ConfigError::value("find", "drives", allowed));
+    }
+    let name = scenario.place.name.as_str();
+    let spec = registry::find("placement", place::TABLE, name)?;
+    let has = |spec: &registry::Spec<_>| spec.knobs.iter().any(|knob| knob.name == "disks");
+    if spec.name != "linear" && !has(spec) {
+        let with: Vec<&str> = place::TABLE
+            .iter()
+            .filter(|spec| has(spec))
+            .map(|spec| spec.name)
+            .collect();
+        let allowed = format!("one of {} to find drives", with.join(", "));
+        return Err(ConfigError::value("place", name, &allowed));
+    }
+    Ok(knob(&scenario.place, "disks"))
+}
+
+/// The settings of one choice.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) find: Find,
+    /// From the easiest to the hardest.
+    pub(crate) values: Vec<f64>,
+    /// What sets the first and last one, if it is not the range of the setting itself.
+    pub(crate) hardest_because: Option<String>,
+}
+
+impl Axis {
+    /// The settings of a point, `resolution` apart (0.02 is 2 %). `requests` is how many it has.
+    ///
+    /// # Errors
+    /// The stack cannot be built, or no number of drives holds the trace.
+    pub(crate) fn new(
+        find: Find,
+        point: &Point,
+        trace: Option<&LoadedTrace>,
+        (requests, resolution): (u64, f64),
+    ) -> Result<Axis, RunError> {
+        let axis = |values| Axis {
+            find,
+            values,
+            hardest_because: None,
+        };
+        Ok(match find {
+            Find::Speed => axis(powers(SPEEDS, resolution)),
+            Find::Rate => axis(powers(RATES, resolution)),
+            Find::Depth => {
+                // A queue that is as long as the load is never full.
+                let most = (requests / 10).clamp(1, DEPTH_MAX);
+                Axis {
+                    hardest_because: Some(format!(
+                        "a tenth of the {requests} requests, or {DEPTH_MAX}"
+                    )),
+                    ..axis(whole((1, most), 1, resolution))
+                }
+            }
+            Find::Drives => return drives(point, trace, resolution),
+        })
+    }
+
+    /// A point with the setting of this index.
+    ///
+    /// # Errors
+    /// The setting is not allowed.
+    pub(crate) fn point(&self, of: &Point, index: usize) -> Result<Point, ConfigError> {
+        let mut point = of.clone();
+        let (key, value) = (self.find.key(), self.values[index].to_string());
+        point.scenario.set(key, &value)?;
+        point.label = format!("{} {key}={value}", of.label);
+        point.settings.push((key.to_owned(), value));
+        Ok(point)
+    }
+
+    /// How hard a setting is: greater is harder, and the same for all choices.
+    pub(crate) fn hardness(&self, index: usize) -> f64 {
+        match self.find {
+            Find::Drives => -self.values[index],
+            Find::Speed | Find::Rate | Find::Depth => self.values[index],
+        }
+    }
+
+    /// The index of the hardest setting that is at most so hard; the easiest if there is none.
+    pub(crate) fn near(&self, value: f64) -> usize {
+        let bound = match self.find {
+            Find::Drives => -value,
+            Find::Speed | Find::Rate | Find::Depth => value,
+        };
+        let below = (0..self.values.len()).rfind(|index| self.hardness(*index) <= bound);
+        below.unwrap_or(0)
+    }
+
+    /// The index of a setting, if it is one.
+    pub(crate) fn index(&self, value: f64) -> Option<usize> {
+        self.values
+            .iter()
+            .position(|other| other.total_cmp(&value).is_eq())
+    }
+}
+
+/// Powers of 1 + `resolution` in a range, each rounded as it is printed.
+fn powers((least, most): (f64, f64), resolution: f64) -> Vec<f64> {
+    let step = libm::log1p(resolution);
+    let index = |value: f64| libm::log(value) / step;
+    let (first, last) = (index(least).ceil() as i64, index(most).floor() as i64);
+    let power = |index: i64| rounded(libm::exp(index as f64 * step));
+    (first..=last).map(power).collect()
+}
+
+fn rounded(value: f64) -> f64 {
+    let text = format!("{value:.*e}", DIGITS - 1);
+    text.parse().expect("a printed number reads back")
+}
+
+/// Multiples of `unit` in a range, `resolution` apart where that is more than one.
+fn whole((least, most): (u64, u64), unit: u64, resolution: f64) -> Vec<f64> {
+    let mut values = Vec::new();
+    let mut next = least.div_ceil(unit);
+    while next * unit <= most {
+        values.push((next * unit) as f64);
+        next += ((next as f64 * resolution) as u64).max(1);
+    }
+    values
+}
+
+/// Numbers of drives that hold the trace, most first.
+fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result<Axis, RunError> {
+    let spec = registry::find("placement", place::TABLE, &point.scenario.place.name)?;
+    let copies = registry::Knobs::check(spec.name, spec.knobs, &point.scenario.place.knobs)?;
+    let copies = copies.iter().find(|(key, _)| *key == "copies");
+    let unit = match copies {
+        Some((_, KnobValue::Integer(copies))) => copies.unsigned_abs(),
+        _ => 1,
+    };
+    let all = whole((unit, DRIVES_MAX), unit, resolution);
+    let mut axis = Axis {
+        find: Find::Drives,
+        values: all.into_iter().rev().collect(),
+        hardest_because: None,
+    };
+    let Some(trace) = trace else {
+        return Ok(axis);
+    };
+    // The first `fitting` numbers hold it, those from `beyond` on do not.
+    let (mut fitting, mut beyond) = (0, axis.values.len());
+    let mut refused = None;
+    while fitting < beyond {
+        let middle = usize::midpoint(fitting, beyond);
+        match fits(&axis, point, trace, middle) {
+            Ok(()) => fitting = middle + 1,
+            Err(error @ RunError::Unfit(_)) => {
+                refused = Some(error);
+                beyond = middle;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match refused {
+        Some(error) if fitting == 0 => Err(error),
+        Some(_) => {
+            axis.values.truncate(fitting);
+            axis.hardest_because = Some("fewer do not hold the trace's addresses".to_owned());
+            Ok(axis)
+        }
+        None => Ok(axis),
+    }
+}
+
+/// Whether so many drives hold the trace.
+fn fits(axis: &Axis, point: &Point, trace: &LoadedTrace, index: usize) -> Result<(), RunError> {
+    let scenario = axis.point(point, index)?.scenario;
+    let Load::Trace(load) = &scenario.load else {
+        return Ok(());
+    };
+    let Assembly { stack, .. } = run::stack_of(&scenario, Some(trace))?.build()?;
+    let room = (stack.capacity(), scenario.drive.name.as_str());
+    Layout::new(
+        load.volumes,
+        load.fit,
+        (trace.header(), trace.summary()),
+        room,
+    )
+    .map(|_| ())
+    .map_err(RunError::Unfit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(workload: &str) -> Scenario {
+        Scenario::over(Load::Workload(workload.parse().unwrap()))
+    }
+
+    fn over_trace(settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::from_toml("[trace]\nfiles = ['a']", ".".as_ref()).unwrap();
+        for (key, value) in settings {
+            scenario.set(key, value).unwrap();
+        }
+        scenario
+    }
+
+    #[test]
+    fn what_is_looked_for_follows_from_the_load() {
+        assert_eq!(Find::of(&scenario("poisson")), Ok(Find::Rate));
+        assert_eq!(Find::of(&scenario("iometer")), Ok(Find::Depth));
+        assert_eq!(Find::of(&over_trace(&[])), Ok(Find::Speed));
+        assert_eq!(
+            Find::of(&over_trace(&[("replay", "dependent")])),
+            Ok(Find::Speed)
+        );
+        assert_eq!(
+            Find::of(&over_trace(&[("replay", "closed")])),
+            Ok(Find::Depth)
+        );
+    }
+
+    #[test]
+    fn what_a_load_has_not_or_what_is_given_cannot_be_found() {
+        let cases = [
+            (over_trace(&[]), Find::Depth, "replay = closed"),
+            (over_trace(&[]), Find::Rate, "synthetic workload"),
+            (
+                over_trace(&[("replay", "closed")]),
+                Find::Speed,
+                "open or dependent",
+            ),
+            (over_trace(&[("speed", "2")]), Find::Speed, "left out"),
+            (
+                over_trace(&[("replay", "closed"), ("depth", "4")]),
+                Find::Depth,
+                "left out",
+            ),
+            (scenario("poisson:rate_rps=3"), Find::Rate, "left out"),
+            (scenario("poisson"), Find::Speed, "with a trace"),
+            (scenario("poisson"), Find::Depth, "knob depth"),
+            (
+                over_trace(&[("place", "eager")]),
+                Find::Drives,
+                "stripe, concat, mirror",
+            ),
+            (
+                over_trace(&[("place", "stripe:disks=4")]),
+                Find::Drives,
+                "left out",
+            ),
+            (
+                over_trace(&[("volumes", "own-drives")]),
+                Find::Drives,
+                "own-drives",
+            ),
+        ];
+        for (scenario, find, words) in cases {
+            let error = find.check(&scenario).unwrap_err().to_string();
+            assert!(error.contains(words), "{find:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn speeds_are_a_grid_with_the_recorded_one_on_it() {
+        let values = powers(SPEEDS, 0.02);
+        let ratios = values.windows(2).map(|pair| pair[1] / pair[0]);
+        assert!(ratios.clone().all(|ratio| (ratio - 1.02).abs() < 2e-4));
+        let one = values
+            .iter()
+            .position(|value| (value - 1.0).abs() < 1e-12)
+            .unwrap();
+        assert!((values[one + 2] - 1.0404).abs() < 1e-12);
+        assert!(values[0] >= SPEEDS.0 && *values.last().unwrap() <= SPEEDS.1);
+    }
+
+    #[test]
+    fn whole_numbers_are_tried_one_by_one_until_the_resolution_is_finer() {
+        let values = whole((1, 400), 1, 0.02);
+        let first: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(values[..100], first);
+        assert_eq!(values[100..103], [102.0, 104.0, 106.0]);
+        assert_eq!(whole((2, 9), 2, 0.02), [2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(whole((3, 9), 3, 0.02), [3.0, 6.0, 9.0]);
+    }
+
+    #[test]
+    fn fewer_drives_are_harder_and_come_in_multiples_of_the_copies() {
+        let mut base = over_trace(&[("place", "mirror:copies=3")]);
+        base.load = scenario("poisson").load;
+        let points = crate::grid::points(&base, &[]).unwrap();
+        let axis = Axis::new(Find::Drives, &points[0], None, (1_000, 0.02)).unwrap();
+        assert!((axis.values[0] - 255.0).abs() < 1e-12);
+        assert_eq!(axis.values[axis.values.len() - 2..], [6.0, 3.0]);
+        assert!(axis.hardness(0) < axis.hardness(1));
+        // At least seven drives: nine.
+        assert!((axis.values[axis.near(7.0)] - 9.0).abs() < 1e-12);
+        assert_eq!(axis.index(6.0), Some(axis.values.len() - 2));
+        let last = axis.values.len() - 1;
+        let point = axis.point(&points[0], last).unwrap();
+        assert_eq!(point.scenario.place.to_string(), "mirror:copies=3:disks=3");
+    }
+}

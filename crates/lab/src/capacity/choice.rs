@@ -1,0 +1,216 @@
+//! One choice in search: what its runs said, and how it compares to the one that takes most.
+
+use std::collections::BTreeMap;
+
+use super::axis::Axis;
+use super::search::{Boundary, Search};
+use super::{Against, Answer, ByBatch, Found, Holds, Objective, Reading, Tried, Word};
+use crate::grid::Point;
+use crate::measure::{BATCHES, Estimate, TooFew, weighted};
+use crate::run::{Finished, RunError};
+
+/// A choice, the settings along which it is searched, and those that were tried.
+pub(super) struct Choice {
+    pub(super) point: Point,
+    pub(super) axis: Axis,
+    pub(super) search: Search,
+    pub(super) tried: BTreeMap<usize, Tried>,
+    /// Everything in effect in the first run.
+    config: serde_json::Value,
+}
+
+impl Choice {
+    pub(super) fn new(point: &Point, axis: Axis, search: Search) -> Choice {
+        Choice {
+            point: point.clone(),
+            axis,
+            search,
+            tried: BTreeMap::new(),
+            config: serde_json::Value::Null,
+        }
+    }
+
+    /// The hardest setting that holds by the estimates.
+    pub(super) fn holds(&self) -> Option<usize> {
+        let holds = self.search.found().estimate.holds;
+        holds.map(|at| at as usize)
+    }
+
+    /// How hard the settings are that hold by the estimates and surely; nothing is the least.
+    pub(super) fn reach(&self) -> [Option<f64>; 2] {
+        let found = self.search.found();
+        let hardness = |at: Option<i64>| at.map(|at| self.axis.hardness(at as usize));
+        [found.estimate.holds, found.surely.holds].map(hardness)
+    }
+
+    /// Takes what a run at a setting says.
+    ///
+    /// # Errors
+    /// Its requests are too few to tell.
+    pub(super) fn learn(
+        &mut self,
+        at: usize,
+        finished: Finished,
+        objectives: &[Objective],
+    ) -> Result<(), RunError> {
+        let run = &finished.run;
+        let ended_early = run.pending > 0;
+        let (mut answer, mut readings) = if ended_early {
+            (Answer::FAILS, vec![Reading::default(); objectives.len()])
+        } else {
+            judged(objectives, &finished.estimates)?
+        };
+        if run.queue_growth_rps.is_some() {
+            // Response times tell how long the load is.
+            answer = Answer::FAILS;
+            readings.fill(Reading::default());
+        }
+        let missed = objectives.iter().zip(&readings).zip(&finished.by_batch);
+        let missed = missed.map(|((objective, reading), by_batch)| {
+            let held = reading.ms.is_some_and(|ms| ms < objective.limit_ms);
+            (!held).then_some(*by_batch)
+        });
+        let tried = Tried {
+            at: self.axis.values[at],
+            word: answer.into(),
+            missed: missed.collect(),
+            readings,
+            throughput_rps: run.throughput_rps,
+            throughput_mb_s: run.throughput_mb_s,
+            utilisation: run.utilisation,
+            queue_growth_rps: run.queue_growth_rps,
+            requests: run.requests,
+            ended_early,
+            by_batch: finished.by_batch,
+        };
+        self.search.learn(at as i64, answer);
+        if self.config.is_null() {
+            self.config = finished.run.config;
+        }
+        self.tried.insert(at, tried);
+        Ok(())
+    }
+
+    /// How it compares to the best, which holds at `hardest`.
+    pub(super) fn against(&self, best: &Choice, hardest: usize) -> Against {
+        let value = best.axis.values[hardest];
+        let own = self.holds().map(|at| self.axis.hardness(at));
+        if own.is_some_and(|own| own >= best.axis.hardness(hardest)) {
+            return Against {
+                word: Word::Same,
+                at: Some(value),
+            };
+        }
+        let at = self.axis.index(value);
+        let own = at.and_then(|at| self.tried.get(&at));
+        let both = own.zip(best.tried.get(&hardest));
+        let less = both.is_some_and(|(own, best)| {
+            own.queue_growth_rps.is_some() || misses_more(&own.missed, &best.by_batch)
+        });
+        Against {
+            word: if less { Word::Less } else { Word::Undecided },
+            at: both.map(|_| value),
+        }
+    }
+
+    /// What is known of it in the end.
+    pub(super) fn found(self, against_best: Option<Against>) -> Found {
+        let found = self.search.found();
+        let value = |at: Option<i64>| at.map(|at| self.axis.values[at as usize]);
+        let Boundary { holds, fails } = found.estimate;
+        Found {
+            choice: self.point.choice(),
+            surely_holds: value(found.surely.holds),
+            holds: value(holds),
+            fails: value(fails),
+            surely_fails: value(found.possibly.fails),
+            easiest: self.axis.values[0],
+            hardest: self.axis.values[self.axis.values.len() - 1],
+            hardest_because: self.axis.hardest_because,
+            contradicted: found.contradicted,
+            against_best,
+            config: self.config,
+            tried: self.tried.into_values().collect(),
+        }
+    }
+}
+
+/// What the estimates of a whole run say of all objectives together, and of each.
+fn judged(
+    objectives: &[Objective],
+    estimates: &[Result<Estimate, TooFew>],
+) -> Result<(Answer, Vec<Reading>), RunError> {
+    let mut answer = Answer::HOLDS;
+    let mut readings = Vec::new();
+    for (objective, estimate) in objectives.iter().zip(estimates) {
+        let estimate = estimate.as_ref().map_err(|few| too_few(objective, few))?;
+        answer = answer.and(objective.judge(estimate));
+        readings.push(Reading {
+            ms: Some(estimate.ms),
+            low_ms: Some(estimate.low_ms),
+            high_ms: estimate.high_ms,
+        });
+    }
+    Ok((answer, readings))
+}
+
+impl From<Answer> for Holds {
+    fn from(answer: Answer) -> Holds {
+        match answer {
+            Answer { surely: true, .. } => Holds::Surely,
+            Answer { estimate: true, .. } => Holds::Estimated,
+            Answer { possibly: true, .. } => Holds::Not,
+            Answer { .. } => Holds::SurelyNot,
+        }
+    }
+}
+
+/// Whether a run surely comes further from an objective that it misses than another under the same load, batch by batch.
+fn misses_more(missed: &[Option<ByBatch>], other: &[ByBatch]) -> bool {
+    missed.iter().zip(other).any(|(one, other)| {
+        let Some(one) = one else {
+            return false;
+        };
+        let paired = std::array::from_fn(|batch| one.values[batch] - other.values[batch]);
+        // The other one was run to its end, so its requests are known.
+        let (mean, half) = weighted(&paired, &other.weights);
+        mean > half
+    })
+}
+
+fn too_few(objective: &Objective, few: &TooFew) -> RunError {
+    let class = objective.class.requests();
+    RunError::Objective(format!(
+        "slo '{objective}': a run measures {} {class}, as if spread over {:.1} of {BATCHES} consecutive parts of the load; {} with its \
+         interval needs {} of them over at least {} parts; a longer trace has them, or a statistic nearer to the middle needs fewer",
+        few.requests,
+        few.batches,
+        objective.statistic.word(),
+        few.needed,
+        few.batches_needed,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_decided_by_batches_of_what_is_missed() {
+        let of = |values| ByBatch {
+            values,
+            weights: [100; BATCHES],
+        };
+        let (even, less) = (of([0.02; BATCHES]), of([0.01; BATCHES]));
+        // As much on average, all of it in one batch.
+        let burst = of(std::array::from_fn(
+            |batch| if batch == 0 { 0.64 } else { 0.0 },
+        ));
+        assert!(misses_more(&[Some(even)], &[less]));
+        assert!(!misses_more(&[Some(burst)], &[less]));
+        assert!(!misses_more(&[Some(less)], &[even]));
+        assert!(!misses_more(&[Some(even)], &[even]));
+        // An objective that both meet says nothing.
+        assert!(!misses_more(&[None, Some(less)], &[less, less]));
+    }
+}

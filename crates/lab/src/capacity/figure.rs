@@ -1,0 +1,105 @@
+//! A capacity as a page: a figure for each objective, its statistic over the settings with the interval, and the limit as a line.
+
+use super::{Capacity, Find, Found, Tried, words};
+use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel};
+
+/// Values so many times the limit are drawn; settings that were tried far beyond would flatten the rest.
+const TIMES_MAX: f64 = 3.0;
+
+/// What the page shows.
+pub fn figures(capacity: &Capacity) -> Figures {
+    let objectives = 0..capacity.objectives.len();
+    Figures {
+        schema: FIGURES_SCHEMA,
+        version: capacity.version.clone(),
+        answer: Some(Answer {
+            title: "Capacity".to_owned(),
+            headline: capacity.headline.clone(),
+            details: [capacity.details.as_slice(), &capacity.warnings].concat(),
+        }),
+        figures: objectives.map(|index| figure(capacity, index)).collect(),
+    }
+}
+
+fn figure(capacity: &Capacity, index: usize) -> Figure {
+    let objective = &capacity.objectives[index];
+    let text = objective.to_string();
+    let (statistic, _) = text.split_once(" <").unwrap_or((&text, ""));
+    let (name, unit) = words::axis(capacity.find);
+    let mut lines: Vec<Line> = capacity
+        .choices
+        .iter()
+        .map(|found| line(capacity, found, index))
+        .filter(|line| !line.x.is_empty())
+        .collect();
+    lines.extend(limit(&lines, objective.limit_ms));
+    Figure {
+        name: statistic.replace([' ', '.'], "-"),
+        question: format!("Where does {text} hold?"),
+        source: source(capacity),
+        setup: format!(
+            "{}; values up to {TIMES_MAX} times the limit are drawn, a run that ended early or whose queue grew has none",
+            words::resolution(capacity)
+        ),
+        seeds: vec![capacity.seed],
+        x: Axis {
+            label: name.to_owned(),
+            unit: unit.to_owned(),
+            log: capacity.find != Find::Drives,
+            ticks: Vec::new(),
+        },
+        y: Axis {
+            label: statistic.to_owned(),
+            unit: "ms".to_owned(),
+            log: false,
+            ticks: Vec::new(),
+        },
+        panels_by: "objective".to_owned(),
+        panels: vec![Panel { name: text, lines }],
+        claims: Vec::new(),
+    }
+}
+
+fn source(capacity: &Capacity) -> String {
+    match &capacity.trace {
+        Some(trace) => format!(
+            "Replay of {} ({} requests)",
+            trace.files.join(", "),
+            trace.requests
+        ),
+        None => format!("A synthetic load of {} requests", capacity.requests),
+    }
+}
+
+fn line(capacity: &Capacity, found: &Found, index: usize) -> Line {
+    let limit = capacity.objectives[index].limit_ms;
+    let value = |tried: &Tried| {
+        let reading = tried.readings[index];
+        let ms = reading.ms.filter(|ms| *ms <= TIMES_MAX * limit)?;
+        let high = reading.high_ms.map(|high| high.min(TIMES_MAX * limit));
+        Some((tried.at, ms, reading.low_ms, high))
+    };
+    let mut values: Vec<_> = found.tried.iter().filter_map(value).collect();
+    values.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Line {
+        label: words::name(capacity, found),
+        x: values.iter().map(|value| value.0).collect(),
+        y: values.iter().map(|value| value.1).collect(),
+        low: values.iter().map(|value| value.2).collect(),
+        high: values.iter().map(|value| value.3).collect(),
+    }
+}
+
+/// The limit, as wide as the lines.
+fn limit(lines: &[Line], limit: f64) -> Option<Line> {
+    let all = || lines.iter().flat_map(|line| &line.x).copied();
+    let first = all().min_by(f64::total_cmp)?;
+    let last = all().max_by(f64::total_cmp)?;
+    Some(Line {
+        label: "limit".to_owned(),
+        x: vec![first, last],
+        y: vec![limit; 2],
+        low: vec![None; 2],
+        high: vec![None; 2],
+    })
+}

@@ -1,0 +1,278 @@
+//! Watches a run that is tried for objectives, and ends it once one is surely missed.
+//!
+//! Misses are counted by batch, as `measure.rs` cuts requests: those that are not answered within the limit of a percentile, or the
+//! time that answers took where the limit is one of the mean. A request that still waits counts with the time that it has surely
+//! waited; those of the batch that is coming, and of all later ones, are taken to be of the kind that the objective is about, and to
+//! need no time at all. If even so the lower end of the 95 % interval by batches is beyond what is allowed, the run is over: however well
+//! the rest goes, the objective is missed. So a hopeless run ends after about a fifth of its arrivals, before its queue has grown
+//! to its length. It is looked at every few thousand events, and what it has seen decides alone, so it ends at the same request
+//! whenever it is repeated.
+//!
+//! The counts also tell which of two runs under the same load comes closer to its objectives, batch by batch, as `verdict` does
+//! with means. A few nanoseconds a request and objective.
+
+use nearslot_core::request::{Reply, Request};
+use nearslot_core::units::Instant;
+
+use super::objective::Objective;
+use crate::measure::{BATCHES, Window, weighted};
+
+/// Requests of a batch.
+#[derive(Clone, Copy, Default)]
+struct Batch {
+    arrived: u64,
+    /// When the last one came.
+    last: Instant,
+    answered: u64,
+    /// Answered too late for a percentile.
+    late: u64,
+    /// Time from arrival to answer, of those answered.
+    response_ns: u128,
+}
+
+/// What each batch of a run had of misses, or its mean in milliseconds, and of how many requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ByBatch {
+    pub(crate) values: [f64; BATCHES],
+    pub(crate) weights: [u64; BATCHES],
+}
+
+/// An objective and its counts.
+struct Counts {
+    objective: Objective,
+    limit_ns: u64,
+    batches: [Batch; BATCHES],
+}
+
+impl Counts {
+    fn new(objective: &Objective) -> Counts {
+        Counts {
+            objective: objective.clone(),
+            limit_ns: (objective.limit_ms * 1e6).ceil() as u64,
+            batches: [Batch::default(); BATCHES],
+        }
+    }
+
+    /// Share of requests that missed, or the mean in milliseconds, of each of the first batches. Of the rest it is nothing, over
+    /// `each` requests.
+    fn by_batch(&self, now: Instant, (batches, each): (usize, u64)) -> ByBatch {
+        ByBatch {
+            values: std::array::from_fn(|index| match &self.batches[index] {
+                batch if index < batches && batch.arrived > 0 => self.least(batch, now),
+                _ => 0.0,
+            }),
+            weights: std::array::from_fn(|index| match &self.batches[index] {
+                batch if index < batches => batch.arrived,
+                _ => each,
+            }),
+        }
+    }
+
+    /// The least that a batch comes to whose requests have all arrived.
+    fn least(&self, batch: &Batch, now: Instant) -> f64 {
+        let waited = now.since(batch.last).0;
+        let waiting = batch.arrived - batch.answered;
+        let amount = match self.objective.statistic.rank() {
+            None => (batch.response_ns + u128::from(waiting) * u128::from(waited)) as f64 / 1e6,
+            Some(_) if waited >= self.limit_ns => (batch.late + waiting) as f64,
+            Some(_) => batch.late as f64,
+        };
+        amount / batch.arrived as f64
+    }
+
+    /// What the mean over batches must not exceed.
+    fn allowed(&self) -> f64 {
+        match self.objective.statistic.rank() {
+            None => self.objective.limit_ms,
+            Some(rank) => 1.0 - rank,
+        }
+    }
+
+    /// Whether it is missed, whatever comes.
+    fn missed(&self, now: Instant, rest: (usize, u64)) -> bool {
+        let ByBatch { values, weights } = self.by_batch(now, rest);
+        let (mean, half) = weighted(&values, &weights);
+        mean - half > self.allowed()
+    }
+}
+
+/// Holds a run against objectives.
+pub(crate) struct Gate {
+    window: Window,
+    counts: Vec<Counts>,
+    /// The batch of the last request that came. Of all before it every request has come.
+    batch: usize,
+    over: bool,
+}
+
+impl Gate {
+    pub(crate) fn new(window: Window, objectives: &[Objective]) -> Gate {
+        Gate {
+            window,
+            counts: objectives.iter().map(Counts::new).collect(),
+            batch: 0,
+            over: false,
+        }
+    }
+
+    /// Whether there is nothing to hold the run against.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// The batch of a request; `None` for warm-up.
+    #[inline]
+    fn batch_of(&self, number: u64) -> Option<usize> {
+        let Window { requests, warmup } = self.window;
+        let place = u128::from(number.checked_sub(warmup)?) * BATCHES as u128;
+        Some(((place / u128::from(requests - warmup)) as usize).min(BATCHES - 1))
+    }
+
+    /// A request came.
+    #[inline]
+    pub(crate) fn arrived(&mut self, request: &Request) {
+        let Some(index) = self.batch_of(request.id.0) else {
+            return;
+        };
+        self.batch = index;
+        for counts in &mut self.counts {
+            if counts.objective.class.has(request.op) {
+                let batch = &mut counts.batches[index];
+                batch.arrived += 1;
+                batch.last = request.arrived;
+            }
+        }
+    }
+
+    /// A request was answered.
+    #[inline]
+    pub(crate) fn replied(&mut self, reply: &Reply) {
+        let Some(index) = self.batch_of(reply.request.id.0) else {
+            return;
+        };
+        let response = reply.timeline.response().0;
+        for counts in &mut self.counts {
+            if counts.objective.class.has(reply.request.op) {
+                let batch = &mut counts.batches[index];
+                batch.answered += 1;
+                batch.late += u64::from(response >= counts.limit_ns);
+                batch.response_ns += u128::from(response);
+            }
+        }
+    }
+
+    /// Whether an objective is surely missed, so that the run need not go on.
+    pub(crate) fn over(&mut self, now: Instant) -> bool {
+        let mut counts = self.counts.iter();
+        let rest = (self.batch, self.each());
+        self.over = self.over || counts.any(|counts| counts.missed(now, rest));
+        self.over
+    }
+
+    /// Whether that was so when it was asked last.
+    pub(crate) fn was_over(&self) -> bool {
+        self.over
+    }
+
+    /// Requests of a batch, of all kinds.
+    fn each(&self) -> u64 {
+        let measured = self.window.requests - self.window.warmup;
+        measured.div_ceil(BATCHES as u64)
+    }
+
+    /// For each objective, what every batch had of misses, or its mean; the least it can be if the run ended early.
+    pub(crate) fn by_batch(&self, end: Instant, whole: bool) -> Vec<ByBatch> {
+        let batches = if whole { BATCHES } else { self.batch };
+        let counts = self.counts.iter();
+        let rest = (batches, self.each());
+        counts.map(|counts| counts.by_batch(end, rest)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::io::Cost;
+    use nearslot_core::request::{Op, Status, Timeline};
+    use nearslot_core::units::Duration;
+
+    use super::*;
+
+    const REQUESTS: u64 = 3_200;
+
+    fn gate(objective: &str) -> Gate {
+        let window = Window {
+            requests: REQUESTS + 100,
+            warmup: 100,
+        };
+        Gate::new(window, &[objective.parse().unwrap()])
+    }
+
+    /// Requests 1 ms apart, each answered after so many microseconds, or not at all.
+    fn feed(gate: &mut Gate, numbers: std::ops::Range<u64>, response_us: Option<u64>) -> Instant {
+        let mut now = Instant::ZERO;
+        for number in numbers {
+            now = Instant(number * 1_000_000);
+            let request = Request::new(number, Op::Read, 0, 8, now);
+            gate.arrived(&request);
+            if let Some(us) = response_us {
+                gate.replied(&Reply {
+                    request,
+                    status: Status::Done,
+                    timeline: Timeline {
+                        arrived: now,
+                        started: now,
+                        replied: now + Duration::from_us(us),
+                        cost: Cost::default(),
+                    },
+                });
+            }
+        }
+        now
+    }
+
+    #[test]
+    fn a_run_ends_when_no_rest_could_mend_it() {
+        // Every request of the first five of 32 batches misses: 5/32 less 2.04 standard errors of 0.065.
+        for objective in ["p99 < 10 ms", "read p99 < 10 ms", "mean < 0.5 ms"] {
+            let mut gate = gate(objective);
+            let end = |batches: u64| 100 + batches * REQUESTS / 32;
+            let now = feed(&mut gate, 0..end(3), Some(20_000));
+            assert!(!gate.over(now), "{objective}");
+            let now = feed(&mut gate, end(3)..end(6) + 1, Some(20_000));
+            assert!(gate.over(now), "{objective}");
+        }
+    }
+
+    #[test]
+    fn warm_up_and_other_requests_do_not_count() {
+        let mut late = gate("p99 < 10 ms");
+        let now = feed(&mut late, 0..100, Some(20_000_000));
+        assert!(!late.over(now));
+        let mut writes = gate("write p99 < 10 ms");
+        let now = feed(&mut writes, 0..REQUESTS, Some(20_000_000));
+        assert!(!writes.over(now));
+        let by_batch = writes.by_batch(now, true);
+        assert!(by_batch[0].values.iter().all(|share| share.abs() == 0.0));
+        assert_eq!(by_batch[0].weights, [0; BATCHES]);
+    }
+
+    #[test]
+    fn requests_that_wait_count_once_they_have_waited_too_long() {
+        let mut gate = gate("p99 < 10 ms");
+        let now = feed(&mut gate, 0..1_000, None);
+        // All of the first eight batches have waited for 100 ms or more; the ninth has not come as a whole.
+        assert!(gate.over(now));
+        let shares = gate.by_batch(now, false)[0].values;
+        assert!(
+            shares[..8].iter().all(|share| (share - 1.0).abs() < 1e-12),
+            "{shares:?}"
+        );
+        assert!(
+            shares[8..].iter().all(|share| share.abs() == 0.0),
+            "{shares:?}"
+        );
+        let mut patient = self::gate("p99 < 10 s");
+        let now = feed(&mut patient, 0..1_000, None);
+        assert!(!patient.over(now));
+    }
+}

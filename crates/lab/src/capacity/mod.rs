@@ -1,0 +1,437 @@
+//! How much a drive can take before an objective fails: the highest speed, rate or depth, or the fewest drives, at which
+//! `read p99 < 20 ms` still holds, for each choice.
+//!
+//! All choices are searched at once, a round of runs at a time, with the same requests in every run of a setting (`axis`, `search`).
+//! A run says whether the objectives hold by its estimates, and by both ends of their 95 % intervals; so there are three boundaries:
+//! up to where they *surely* hold, up to where they hold by the estimates, and from where they *surely* fail. A growing queue is no
+//! answer in time, whatever the mean: there they fail. A run that surely misses an objective ends early (`gate`).
+//!
+//! Whether one choice takes more than another is decided by paired batches at the hardest setting that the best one holds: there
+//! both serve the same requests, and if the other one misses by more in every batch's view, it fails before the best one does.
+//!
+//! Cost: about fifteen runs a choice, some of them short; the number that was needed is told. Which settings are tried follows from
+//! the results alone, so neither the number of threads nor the clock changes anything.
+
+mod axis;
+mod choice;
+mod figure;
+mod gate;
+mod objective;
+mod search;
+mod text;
+mod words;
+
+use std::sync::atomic::Ordering;
+
+use nearslot_core::config::PartConfig;
+use nearslot_core::registry::ConfigError;
+use serde::Serialize;
+
+pub use axis::Find;
+pub use figure::figures;
+pub(crate) use gate::{ByBatch, Gate};
+pub(crate) use objective::Answer;
+pub use objective::{Class, Objective, Statistic, objectives};
+
+use crate::grid::{self, Point};
+use crate::keys::{Role, role};
+use crate::load::LoadedTrace;
+use crate::outcome::{TraceInfo, Varied};
+use crate::overload;
+use crate::run::{self, RunError};
+use crate::sim::Control;
+use axis::Axis;
+use choice::Choice;
+use search::Search;
+
+/// Version of the layout of the JSON.
+pub const SCHEMA: u32 = 1;
+/// How far apart settings are when nothing is said, in percent.
+pub const RESOLUTION_DEFAULT: f64 = 2.0;
+/// What may be said, in percent.
+pub const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.1..=50.0;
+/// Where an open load begins, as a share of what the drives can do.
+const BEGIN: f64 = 0.5;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// What has to hold, all of it.
+    pub objectives: Vec<Objective>,
+    /// Along what.
+    pub find: Find,
+    /// How far apart neighbouring settings are, in percent.
+    pub resolution_percent: f64,
+    /// Runs at a time; one per core when not given.
+    pub jobs: Option<usize>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Capacity {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of nearslot.
+    pub version: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The trace that was replayed; `None` for a synthetic workload.
+    pub trace: Option<TraceInfo>,
+    /// What had to hold.
+    pub objectives: Vec<Objective>,
+    /// Along what it was looked for.
+    pub find: Find,
+    /// How far apart neighbouring settings are, in percent; whole numbers are at least 1 apart.
+    pub resolution_percent: f64,
+    /// The answer in a sentence.
+    pub headline: String,
+    /// What else there is to say, a sentence each.
+    pub details: Vec<String>,
+    /// The choice that takes most, as an index into `choices`; `None` if none holds anywhere.
+    pub best: Option<usize>,
+    /// In the order of the grid.
+    pub choices: Vec<Found>,
+    /// Whether all boundaries were found; not after an interruption.
+    pub complete: bool,
+    /// How many runs it took.
+    pub runs: usize,
+    /// Requests that were simulated in all of them.
+    pub simulated_requests: u64,
+    /// Requests of one whole run.
+    pub requests: u64,
+    /// What the reader ought to know before believing the numbers.
+    pub warnings: Vec<String>,
+    /// The keys that tell the choices apart.
+    #[serde(skip)]
+    varied: Vec<Varied>,
+}
+
+/// What was found of a choice.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    /// What distinguishes it: `sched=satf`.
+    pub choice: String,
+    /// The hardest setting at which the objectives surely hold, with all that were tried below it.
+    pub surely_holds: Option<f64>,
+    /// The hardest at which they hold by their estimates.
+    pub holds: Option<f64>,
+    /// The easiest at which they fail by their estimates.
+    pub fails: Option<f64>,
+    /// The easiest at which they surely fail.
+    pub surely_fails: Option<f64>,
+    /// The easiest setting that could have been tried.
+    pub easiest: f64,
+    /// The hardest.
+    pub hardest: f64,
+    /// Why there is none harder, if that is not the range of the setting itself.
+    pub hardest_because: Option<String>,
+    /// Whether the objectives held at a setting that is harder than one at which they failed.
+    pub contradicted: bool,
+    /// Whether it takes less than the best; `None` for the best, and where none holds.
+    pub against_best: Option<Against>,
+    /// Everything in effect at the first setting in `tried`, defaults spelled out.
+    pub config: serde_json::Value,
+    /// Every setting that was tried, from the easiest to the hardest.
+    pub tried: Vec<Tried>,
+}
+
+/// How a choice compares to the one that takes most.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// What is known.
+    pub word: Word,
+    /// The setting at which both were held against the objectives.
+    pub at: Option<f64>,
+}
+
+words! {
+    /// Whether a choice takes less than another.
+    Word {
+        /// It does, and the interval of the difference excludes 0.
+        Less = "less",
+        /// Both hold up to the same setting.
+        Same = "same",
+        /// Its estimate is lower, but the interval of the difference contains 0.
+        Undecided = "undecided",
+    }
+}
+
+words! {
+    /// What a run says of all objectives together.
+    Holds {
+        /// Even by the unfavourable ends of the intervals.
+        Surely = "surely holds",
+        /// By the estimates.
+        Estimated = "holds",
+        /// Not by the estimates.
+        Not = "fails",
+        /// Not even by the favourable ends of the intervals.
+        SurelyNot = "surely fails",
+    }
+}
+
+/// A setting that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tried {
+    /// The setting.
+    pub at: f64,
+    /// Whether the objectives hold.
+    pub word: Holds,
+    /// What was measured for each objective, in their order.
+    pub readings: Vec<Reading>,
+    /// Requests answered per second.
+    pub throughput_rps: f64,
+    /// Megabytes (10^6) read and written per second.
+    pub throughput_mb_s: f64,
+    /// Share of the time that the drives were busy.
+    pub utilisation: f64,
+    /// By how many requests a second the queue grew, if it did.
+    pub queue_growth_rps: Option<f64>,
+    /// Requests that were simulated; fewer than there are if the run ended because an objective was surely missed.
+    pub requests: u64,
+    /// Whether it ended so.
+    pub ended_early: bool,
+    /// For each objective that is missed, what every batch had of misses, or its mean.
+    #[serde(skip)]
+    missed: Vec<Option<ByBatch>>,
+    /// The same for all objectives.
+    #[serde(skip)]
+    by_batch: Vec<ByBatch>,
+}
+
+/// What was measured for an objective; nothing where the run ended early or the queue grew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Reading {
+    /// The statistic in milliseconds.
+    pub ms: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low_ms: Option<f64>,
+    /// Upper end; `None` also if it lies beyond what was seen.
+    pub high_ms: Option<f64>,
+}
+
+/// The choices of a grid for which capacities can be found.
+///
+/// # Errors
+/// A key of the load is varied, a load has not what is to be found or gives it, or the resolution is out of range.
+pub fn check(points: &[Point], how: &How) -> Result<(), ConfigError> {
+    if !RESOLUTIONS.contains(&how.resolution_percent) {
+        let allowed = format!("{} to {} percent", RESOLUTIONS.start(), RESOLUTIONS.end());
+        let value = how.resolution_percent.to_string();
+        return Err(ConfigError::value("resolution", &value, &allowed));
+    }
+    for point in points {
+        if let Some((key, value)) = point
+            .settings
+            .iter()
+            .find(|(key, _)| role(key) == Role::Load)
+        {
+            let allowed = "keys that answer: sched, oracle, place, drive and their knobs; a capacity is that of one load";
+            return Err(ConfigError::value(&format!("vary {key}"), value, allowed));
+        }
+        how.find.check(&point.scenario)?;
+    }
+    Ok(())
+}
+
+/// Finds the capacity of every choice.
+///
+/// # Errors
+/// As [`check`], a run that failed, or requests that are too few to tell. An interruption is no failure.
+pub fn capacity(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+    how: &How,
+    control: &Control,
+) -> Result<Capacity, RunError> {
+    check(points, how)?;
+    let pool = run::threads(how.jobs)?;
+    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
+    let points = arrays(points, how.find);
+    let mut choices = pool.install(|| choices(&points, trace, how, control))?;
+    let complete = loop {
+        let next = next(&choices);
+        if next.is_empty() || control.stop.load(Ordering::Relaxed) {
+            break next.is_empty();
+        }
+        let runs = next.iter().map(|(choice, at)| {
+            let choice = &choices[*choice];
+            choice.axis.point(&choice.point, *at)
+        });
+        let runs: Vec<Point> = runs.collect::<Result<_, _>>()?;
+        let found = run::probe(&runs, trace, (&how.objectives, &pool), control)?;
+        for ((choice, at), finished) in next.into_iter().zip(found) {
+            if let Some(finished) = finished {
+                run::add_new(&mut warnings, finished.lost.iter());
+                choices[choice].learn(at, finished, &how.objectives)?;
+            }
+        }
+    };
+    let mut capacity = Capacity {
+        seed: points.first().map_or(1, |point| point.scenario.seed),
+        trace: trace.map(|trace| run::trace_info(trace, &points)),
+        complete,
+        warnings,
+        varied: grid::varied(&points),
+        ..summed_up(choices, how)
+    };
+    (capacity.headline, capacity.details) = words::sentences(&capacity, &points);
+    Ok(capacity)
+}
+
+/// The same points, but for arrays of drives in place of the one drive of `linear`.
+fn arrays(points: &[Point], find: Find) -> Vec<Point> {
+    let mut points = points.to_vec();
+    if find == Find::Drives {
+        for point in &mut points {
+            if ["linear", "single"].contains(&point.scenario.place.name.as_str()) {
+                point.scenario.place = PartConfig::named("stripe");
+            }
+        }
+    }
+    points
+}
+
+fn choices(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+    how: &How,
+    control: &Control,
+) -> Result<Vec<Choice>, RunError> {
+    let requests = match (how.find, points.first()) {
+        (Find::Depth, Some(point)) => run::count(point, trace)?,
+        _ => 0,
+    };
+    let mut axes = Vec::new();
+    for point in points {
+        let size = (requests, how.resolution_percent / 100.0);
+        axes.push(Axis::new(how.find, point, trace, size)?);
+    }
+    let starts = starts(points, &axes, trace, control)?;
+    let width = if points.len() == 1 { 2 } else { 1 };
+    let choice = |((point, axis), start): ((&Point, Axis), usize)| {
+        // Neighbours that are whole numbers are far enough apart; of those that are percents apart some are passed over.
+        let step = match how.find {
+            Find::Speed | Find::Rate => (20.0 / how.resolution_percent).ceil() as i64,
+            Find::Depth => 4,
+            Find::Drives => 1,
+        };
+        let last = axis.values.len() as i64 - 1;
+        let search = Search::new((0, last), start as i64, step, width);
+        Choice::new(point, axis, search)
+    };
+    let all = points.iter().zip(axes).zip(starts);
+    Ok(all.map(choice).collect())
+}
+
+/// Where searches begin: open loads at half of what the drives can do about.
+fn starts(
+    points: &[Point],
+    axes: &[Axis],
+    trace: Option<&LoadedTrace>,
+    control: &Control,
+) -> Result<Vec<usize>, RunError> {
+    let begin = |axis: &Axis| match axis.find {
+        Find::Speed => axis.near(1.0),
+        Find::Rate => axis.near(100.0),
+        Find::Depth => axis.near(8.0),
+        Find::Drives => axis.near(2.0),
+    };
+    let mut first = Vec::new();
+    for (point, axis) in points.iter().zip(axes) {
+        first.push(axis.point(point, begin(axis))?);
+    }
+    let demands = overload::demands(&first, trace, control)?;
+    let start = |(axis, demand): (&Axis, &Option<overload::Foreseen>)| {
+        let begin = begin(axis);
+        let Some(foreseen) = demand else {
+            return begin;
+        };
+        let value = axis.values[begin];
+        let bearable = BEGIN / foreseen.demand.load_factor;
+        match axis.find {
+            Find::Speed | Find::Rate => axis.near(value * bearable),
+            Find::Drives => axis.near(value / bearable),
+            Find::Depth => begin,
+        }
+    };
+    Ok(axes.iter().zip(&demands).map(start).collect())
+}
+
+/// What is tried next: what narrows the boundaries, and in the end what decides between choices.
+fn next(choices: &[Choice]) -> Vec<(usize, usize)> {
+    let mut next = Vec::new();
+    for (index, choice) in choices.iter().enumerate() {
+        next.extend(
+            choice
+                .search
+                .next()
+                .into_iter()
+                .map(|at| (index, at as usize)),
+        );
+    }
+    if next.is_empty()
+        && let Some((best, hardest)) = best(choices)
+    {
+        let at = choices[best].axis.values[hardest];
+        for (index, choice) in choices.iter().enumerate() {
+            let setting = choice.axis.index(at);
+            next.extend(
+                setting
+                    .filter(|at| !choice.tried.contains_key(at))
+                    .map(|at| (index, at)),
+            );
+        }
+    }
+    next
+}
+
+/// The choice that takes most, and the hardest setting that it holds; of several, the one that holds the hardest surely.
+fn best(choices: &[Choice]) -> Option<(usize, usize)> {
+    let mut best: Option<(usize, usize)> = None;
+    for (index, choice) in choices.iter().enumerate() {
+        let Some(at) = choice.holds() else { continue };
+        if best.is_none_or(|(other, _)| choice.reach() > choices[other].reach()) {
+            best = Some((index, at));
+        }
+    }
+    best
+}
+
+/// What the runs say, without what is the same for all of them.
+fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
+    let best = best(&choices);
+    let tried = || choices.iter().flat_map(|choice| choice.tried.values());
+    let (runs, simulated_requests) = (tried().count(), tried().map(|tried| tried.requests).sum());
+    let requests = tried().map(|tried| tried.requests).max().unwrap_or(0);
+    let others: Vec<Option<Against>> = choices
+        .iter()
+        .enumerate()
+        .map(|(index, choice)| {
+            let (best, hardest) = best.filter(|(best, _)| *best != index)?;
+            Some(choice.against(&choices[best], hardest))
+        })
+        .collect();
+    let found = choices.into_iter().zip(others);
+    Capacity {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: 0,
+        trace: None,
+        objectives: how.objectives.clone(),
+        find: how.find,
+        resolution_percent: how.resolution_percent,
+        headline: String::new(),
+        details: Vec::new(),
+        best: best.map(|(best, _)| best),
+        choices: found
+            .map(|(choice, against)| choice.found(against))
+            .collect(),
+        complete: false,
+        runs,
+        simulated_requests,
+        requests,
+        warnings: Vec::new(),
+        varied: Vec::new(),
+    }
+}

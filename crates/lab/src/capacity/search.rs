@@ -1,0 +1,279 @@
+//! Where an objective stops holding, along one axis, with as few runs as will do.
+//!
+//! Settings are whole numbers, and a greater one is harder to serve. Each that was tried says whether the objective holds
+//! by its estimate, by the unfavourable end of its confidence interval (*surely*), and by the favourable end
+//! (*possibly*). Each of the three has a boundary. The search looks for that of the estimate first: from where it starts
+//! it walks with doubling steps until the boundary lies between two settings, then halves the distance (or cuts it in
+//! three, where two runs go at a time). Only then does it look for the other two, which lie on either side of it; the distance between
+//! those is how uncertain the answer is.
+//!
+//! The search supposes that what is harder never serves better. Where the settings that were tried contradict this, the
+//! boundary is the first that failed, and [`Found::contradicted`] says so. O(log(range)) runs.
+
+use std::collections::BTreeMap;
+
+use super::Answer;
+
+/// Which of the three.
+type Sense = fn(&Answer) -> bool;
+
+const SURELY: Sense = |answer| answer.surely;
+const ESTIMATE: Sense = |answer| answer.estimate;
+const POSSIBLY: Sense = |answer| answer.possibly;
+
+/// A search in progress.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    /// Least and greatest setting.
+    lowest: i64,
+    highest: i64,
+    start: i64,
+    /// The first step from where it starts.
+    step: i64,
+    /// Settings that are tried at a time.
+    width: usize,
+    tried: BTreeMap<i64, Answer>,
+}
+
+/// Between which two settings a boundary lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Boundary {
+    /// The hardest setting tried that holds, with all that were tried below it; none if the lowest fails.
+    pub(super) holds: Option<i64>,
+    /// The first setting tried that fails; none if the highest holds.
+    pub(super) fails: Option<i64>,
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// By the estimate.
+    pub(super) estimate: Boundary,
+    /// By the unfavourable ends.
+    pub(super) surely: Boundary,
+    /// By the favourable ends.
+    pub(super) possibly: Boundary,
+    /// Whether the objective held at a setting harder than one at which it failed.
+    pub(super) contradicted: bool,
+}
+
+impl Search {
+    pub(super) fn new(
+        (lowest, highest): (i64, i64),
+        start: i64,
+        step: i64,
+        width: usize,
+    ) -> Search {
+        assert!(
+            lowest <= highest,
+            "no setting between {lowest} and {highest}"
+        );
+        assert!(step >= 1, "a step leads somewhere");
+        assert!((1..=2).contains(&width), "one or two settings at a time");
+        Search {
+            lowest,
+            highest,
+            start: start.clamp(lowest, highest),
+            step,
+            width,
+            tried: BTreeMap::new(),
+        }
+    }
+
+    /// A setting was tried.
+    pub(super) fn learn(&mut self, setting: i64, answer: Answer) {
+        assert!(!answer.surely || answer.estimate, "what is sure holds");
+        assert!(
+            !answer.estimate || answer.possibly,
+            "what holds is possible"
+        );
+        self.tried.insert(setting, answer);
+    }
+
+    /// What to try next, all at a time; nothing when the boundaries are found.
+    pub(super) fn next(&self) -> Vec<i64> {
+        if self.tried.is_empty() {
+            return vec![self.start];
+        }
+        let estimate = self.inside(ESTIMATE, self.width);
+        if !estimate.is_empty() {
+            return estimate;
+        }
+        let mut outer = self.inside(SURELY, 1);
+        outer.extend(self.inside(POSSIBLY, 1));
+        outer.dedup();
+        outer
+    }
+
+    /// What was found; complete when there is nothing more to try.
+    pub(super) fn found(&self) -> Found {
+        let senses = [ESTIMATE, SURELY, POSSIBLY];
+        Found {
+            estimate: self.boundary(ESTIMATE),
+            surely: self.boundary(SURELY),
+            possibly: self.boundary(POSSIBLY),
+            contradicted: senses.iter().any(|sense| self.contradicted(*sense)),
+        }
+    }
+
+    fn boundary(&self, sense: Sense) -> Boundary {
+        let fails = self.tried.iter().find(|(_, answer)| !sense(answer));
+        let fails = fails.map(|(setting, _)| *setting);
+        let below = self.tried.range(..fails.unwrap_or(i64::MAX));
+        Boundary {
+            holds: below.last().map(|(setting, _)| *setting),
+            fails,
+        }
+    }
+
+    fn contradicted(&self, sense: Sense) -> bool {
+        let hardest = self.tried.iter().rfind(|(_, answer)| sense(answer));
+        let fails = self.boundary(sense).fails;
+        matches!((hardest, fails), (Some((held, _)), Some(failed)) if *held > failed)
+    }
+
+    /// Settings that would narrow a boundary; none if it is as narrow as it gets.
+    fn inside(&self, sense: Sense, width: usize) -> Vec<i64> {
+        match self.boundary(sense) {
+            Boundary {
+                holds: Some(holds),
+                fails: Some(fails),
+            } => cut(holds, fails, width),
+            Boundary {
+                holds: Some(holds),
+                fails: None,
+            } if holds < self.highest => {
+                vec![self.highest.min(holds.saturating_add(self.stride(holds)))]
+            }
+            Boundary {
+                holds: None,
+                fails: Some(fails),
+            } if fails > self.lowest => {
+                vec![self.lowest.max(fails.saturating_sub(self.stride(fails)))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Steps double with the way from the start.
+    fn stride(&self, from: i64) -> i64 {
+        let way = from.saturating_sub(self.start).saturating_abs();
+        self.step.max(way)
+    }
+}
+
+/// Whole numbers that divide the open interval evenly.
+fn cut(from: i64, to: i64, width: usize) -> Vec<i64> {
+    let parts = width as i64 + 1;
+    let mut inside: Vec<i64> = (1..parts)
+        .map(|part| from + (to - from) * part / parts)
+        .filter(|at| *at > from)
+        .collect();
+    inside.dedup();
+    inside
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::rng::Rng;
+
+    use super::*;
+
+    /// Holds surely up to the first, by estimate up to the second, possibly up to the third.
+    fn answer(setting: i64, (surely, estimate, possibly): (i64, i64, i64)) -> Answer {
+        Answer {
+            surely: setting <= surely,
+            estimate: setting <= estimate,
+            possibly: setting <= possibly,
+        }
+    }
+
+    fn search(mut search: Search, truth: (i64, i64, i64)) -> (Found, usize) {
+        loop {
+            let next = search.next();
+            if next.is_empty() {
+                return (search.found(), search.tried.len());
+            }
+            for setting in next {
+                assert!((search.lowest..=search.highest).contains(&setting));
+                assert!(!search.tried.contains_key(&setting), "{setting} again");
+                search.learn(setting, answer(setting, truth));
+            }
+        }
+    }
+
+    #[test]
+    fn all_three_boundaries_are_found_wherever_they_lie() {
+        for width in [1, 2] {
+            for start in [-50, 0, 37, 100] {
+                for surely in -51_i64..=100 {
+                    let truth = (surely, surely + surely.rem_euclid(4), surely + 9);
+                    let (found, runs) = search(Search::new((-50, 100), start, 5, width), truth);
+                    let check = |boundary: Boundary, last: i64| {
+                        assert_eq!(boundary.holds, (last >= -50).then_some(last.min(100)));
+                        assert_eq!(boundary.fails, (last < 100).then_some(last.max(-51) + 1));
+                    };
+                    check(found.surely, truth.0);
+                    check(found.estimate, truth.1);
+                    check(found.possibly, truth.2);
+                    assert!(!found.contradicted);
+                    assert!(runs <= 30, "{runs} runs for {truth:?} from {start}");
+                }
+            }
+        }
+    }
+
+    /// Asks every setting, and takes the last that holds before the first that fails.
+    fn scanned((lowest, highest): (i64, i64), last: i64) -> Boundary {
+        let mut boundary = Boundary {
+            holds: None,
+            fails: None,
+        };
+        for setting in lowest..=highest {
+            if setting > last {
+                boundary.fails = Some(setting);
+                break;
+            }
+            boundary.holds = Some(setting);
+        }
+        boundary
+    }
+
+    #[test]
+    fn a_scan_of_all_settings_finds_the_same() {
+        let mut rng = Rng::stream(1, "capacity");
+        let mut below = |limit: i64| rng.below(limit as u64) as i64;
+        for _ in 0..2_000 {
+            let lowest = below(2_000) - 1_000;
+            let range = (lowest, lowest + below(500));
+            let surely = range.0 - 20 + below(range.1 - range.0 + 40);
+            let estimate = surely + below(30);
+            let truth = (surely, estimate, estimate + below(30));
+            let (start, step) = (range.0 + below(500), 1 + below(40));
+            let (found, _) = search(
+                Search::new(range, start, step, 1 + below(2) as usize),
+                truth,
+            );
+            assert_eq!(found.surely, scanned(range, truth.0));
+            assert_eq!(found.estimate, scanned(range, truth.1));
+            assert_eq!(found.possibly, scanned(range, truth.2));
+        }
+    }
+
+    #[test]
+    fn a_setting_that_holds_above_one_that_fails_is_told() {
+        let mut search = Search::new((0, 10), 5, 1, 1);
+        let holds = answer(0, (0, 0, 0));
+        let fails = answer(1, (0, 0, 0));
+        search.learn(5, fails);
+        search.learn(6, holds);
+        search.learn(4, holds);
+        let found = search.found();
+        assert_eq!(
+            (found.estimate.holds, found.estimate.fails),
+            (Some(4), Some(5))
+        );
+        assert!(found.contradicted);
+        assert!(search.next().is_empty());
+    }
+}

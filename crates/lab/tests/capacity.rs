@@ -1,0 +1,404 @@
+//! Capacities against queueing theory, against a scan of the whole grid, and along every axis.
+//!
+//! Poisson arrivals at a server that takes the same time for each (M/D/1) have a mean response of `s + r s^2 / (2 (1 - r s))` at a
+//! rate of r (Pollaczek and Khinchine; Kleinrock, Queueing Systems, volume 1, 1975, section 5.6), and their number waiting is known
+//! in distribution (Crommelin, 1932), so the rates at which a mean or a percentile meets a limit are known.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nearslot_lab::capacity::{Capacity, Find, Found, Holds, How, Word, capacity, objectives};
+use nearslot_lab::grid::{self, Point};
+use nearslot_lab::load::LoadedTrace;
+use nearslot_lab::overload::Overload;
+use nearslot_lab::run::{RunError, Wanted, compare};
+use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
+use nearslot_lab::sim::Control;
+use nearslot_lab::trace::OpenOptions;
+
+/// Service time of the drive `null` of the catalog in milliseconds.
+const SERVICE_MS: f64 = 0.1;
+
+fn how(slo: &str, find: Find) -> How {
+    How {
+        objectives: objectives(&[slo.to_owned()]).unwrap(),
+        find,
+        resolution_percent: 2.0,
+        jobs: None,
+    }
+}
+
+fn points(base: &Scenario, vary: &[&str]) -> Vec<Point> {
+    let vary: Vec<_> = vary.iter().map(|word| word.parse().unwrap()).collect();
+    grid::points(base, &vary).unwrap()
+}
+
+fn synthetic(workload: &str, settings: &[(&str, &str)]) -> Scenario {
+    let mut base = Scenario::over(Load::Workload(workload.parse().unwrap()));
+    for (key, value) in settings {
+        base.set(key, value).unwrap();
+    }
+    base
+}
+
+fn found(points: &[Point], how: &How) -> Capacity {
+    capacity(points, None, how, &Control::default()).unwrap()
+}
+
+/// A trace of so many requests 10 ms apart, of 4 KiB, over 4 GB; every fourth writes.
+struct Trace {
+    _folder: tempfile::TempDir,
+    base: Scenario,
+    loaded: LoadedTrace,
+}
+
+fn trace(requests: u64) -> Trace {
+    let mut text = String::from("ts_us,op,offset,size\n");
+    for number in 0..requests {
+        let place = number.wrapping_mul(2_654_435_761) % 1_000_000;
+        let op = if number % 4 == 0 { "W" } else { "R" };
+        text += &format!("{},{op},{},4096\n", number * 10_000, place * 4_096);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("load.csv");
+    std::fs::write(&path, text).unwrap();
+    let load = TraceLoad {
+        files: vec![path],
+        ..TraceLoad::default()
+    };
+    let loaded = LoadedTrace::read(&load.files, &OpenOptions::default()).unwrap();
+    Trace {
+        _folder: folder,
+        base: Scenario::over(Load::Trace(load)),
+        loaded,
+    }
+}
+
+/// The rate at which the mean response of M/D/1 is this.
+fn rate_of_mean(mean_ms: f64) -> f64 {
+    // mean = s + u s / (2 (1 - u)) solved for the utilisation u.
+    let wait = 2.0 * (mean_ms - SERVICE_MS) / SERVICE_MS;
+    1_000.0 / SERVICE_MS * wait / (1.0 + wait)
+}
+
+/// The share of requests that wait at most `t` service times at utilisation `u` (Crommelin's formula).
+fn waits_at_most(t: f64, u: f64) -> f64 {
+    let mut sum = 0.0;
+    for k in 0..=(t.floor() as i32) {
+        let power = u * (f64::from(k) - t);
+        let term = (1..=k).fold(1.0, |term, index| term * power / f64::from(index));
+        sum += term * (-power).exp();
+    }
+    (1.0 - u) * sum
+}
+
+/// The rate at which a percentile of the response of M/D/1 is this.
+fn rate_of_percentile(rank: f64, limit_ms: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if waits_at_most(limit_ms / SERVICE_MS - 1.0, middle) >= rank {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low * 1_000.0 / SERVICE_MS
+}
+
+/// The true rate lies between where the objective surely holds and where it surely fails, to within a step of the grid.
+fn holds_the_truth(found: &Found, truth: f64) -> bool {
+    let (surely, fails) = (found.surely_holds.unwrap(), found.surely_fails.unwrap());
+    surely <= truth * 1.0001 && truth <= fails * 1.0001
+}
+
+#[test]
+fn the_rate_of_a_constant_server_is_that_of_theory() {
+    let cases = [
+        ("mean < 150 us", rate_of_mean(0.15), 5_000.0),
+        ("mean < 300 us", rate_of_mean(0.3), 8_000.0),
+        ("p99 < 600 us", rate_of_percentile(0.99, 0.6), 6_569.0),
+        ("p50 < 250 us", rate_of_percentile(0.5, 0.25), 8_180.0),
+    ];
+    let (mut right, mut all) = (0, 0);
+    for (slo, truth, about) in cases {
+        assert!((truth / about - 1.0).abs() < 0.1, "{slo}: {truth}");
+        for seed in ["1", "2", "3", "4", "5"] {
+            let base = synthetic(
+                "poisson:requests=60000",
+                &[("drive", "null"), ("seed", seed)],
+            );
+            let capacity = found(&points(&base, &[]), &how(slo, Find::Rate));
+            let choice = &capacity.choices[0];
+            let holds = choice.holds.unwrap();
+            assert!(
+                (holds / truth - 1.0).abs() < 0.06,
+                "{slo} seed {seed}: {holds}, not {truth}"
+            );
+            assert!(choice.surely_holds.unwrap() <= holds && holds < choice.surely_fails.unwrap());
+            right += i32::from(holds_the_truth(choice, truth));
+            all += 1;
+        }
+    }
+    // Intervals of 95 % miss one of twenty; both ends are tested at several rates, and the grid makes them wider.
+    assert!(right >= all - 2, "{right} of {all}");
+}
+
+/// What a scan of every setting says: the last that holds before the first that fails.
+fn scanned(points: &[Point], trace: &Trace, limit_ms: f64, choice: &str) -> Option<f64> {
+    let wanted = Wanted {
+        overload: Overload::Run,
+        ..Wanted::default()
+    };
+    let results = compare(points, Some(&trace.loaded), &wanted, &Control::default()).unwrap();
+    let runs = results.runs.iter().filter(|run| run.choice == choice);
+    let held = runs.take_while(|run| {
+        let reads = run.read_response_ms.unwrap();
+        run.queue_growth_rps.is_none() && reads.p99.unwrap() < limit_ms
+    });
+    held.last()
+        .map(|run| run.settings["speed"].parse().unwrap())
+}
+
+#[test]
+fn a_scan_of_the_whole_grid_finds_the_same() {
+    let trace = trace(3_000);
+    let vary = ["sched=fcfs,satf"];
+    let how = How {
+        resolution_percent: 5.0,
+        ..how("read p99 < 60 ms", Find::Speed)
+    };
+    let choices = points(&trace.base, &vary);
+    let capacity = capacity(&choices, Some(&trace.loaded), &how, &Control::default()).unwrap();
+    let speeds: Vec<String> = (-20..40)
+        .map(|power| {
+            format!("{:.4e}", 1.05_f64.powi(power))
+                .parse::<f64>()
+                .unwrap()
+                .to_string()
+        })
+        .collect();
+    let speeds = format!("speed={}", speeds.join(","));
+    let all = points(&trace.base, &[vary[0], &speeds]);
+    for found in &capacity.choices {
+        let scanned = scanned(&all, &trace, 60.0, &found.choice);
+        assert!(found.holds.is_some());
+        assert_eq!(found.holds, scanned, "{}", found.choice);
+        let step = found.fails.unwrap() / found.holds.unwrap();
+        assert!((step - 1.05).abs() < 1e-3, "{step}");
+    }
+    // The run at the boundary says what a plain run says, to the bit.
+    let fcfs = &capacity.choices[0];
+    let at = fcfs
+        .tried
+        .iter()
+        .find(|tried| Some(tried.at) == fcfs.holds)
+        .unwrap();
+    let setting = format!("speed={}", at.at);
+    let plain = points(&trace.base, &["sched=fcfs", &setting]);
+    let plain = compare(
+        &plain,
+        Some(&trace.loaded),
+        &Wanted::default(),
+        &Control::default(),
+    )
+    .unwrap();
+    let reads = plain.runs[0].read_response_ms.unwrap();
+    assert_eq!(at.readings[0].ms, reads.p99);
+    // An interval has no upper end if that was not seen.
+    let ends = at.readings[0].low_ms.zip(at.readings[0].high_ms);
+    assert_eq!(ends.map(|(low, high)| [low, high]), reads.p99_ci95);
+}
+
+#[test]
+fn choices_are_told_apart_where_the_best_one_ends() {
+    let trace = trace(6_000);
+    let choices = points(&trace.base, &["sched=fcfs,satf,look"]);
+    let how = how("mean < 40 ms", Find::Speed);
+    let capacity = capacity(&choices, Some(&trace.loaded), &how, &Control::default()).unwrap();
+    assert_eq!(capacity.best, Some(1));
+    let satf = &capacity.choices[1];
+    assert_eq!(satf.against_best, None);
+    let fcfs = &capacity.choices[0];
+    let against = fcfs.against_best.unwrap();
+    assert_eq!((against.word, against.at), (Word::Less, satf.holds));
+    assert!(fcfs.tried.iter().any(|tried| Some(tried.at) == satf.holds));
+    assert!(
+        capacity
+            .headline
+            .starts_with("satf holds `mean < 40 ms` up to "),
+        "{}",
+        capacity.headline
+    );
+    assert!(
+        capacity.headline.contains(", fcfs up to "),
+        "{}",
+        capacity.headline
+    );
+}
+
+#[test]
+fn threads_change_nothing() {
+    let base = synthetic("poisson:requests=4000", &[("drive", "null")]);
+    let choices = points(&base, &["sched=fcfs,look"]);
+    let with = |jobs| {
+        let how = How {
+            jobs: Some(jobs),
+            ..how("p95 < 300 us", Find::Rate)
+        };
+        serde_json::to_string(&found(&choices, &how)).unwrap()
+    };
+    assert_eq!(with(1), with(3));
+}
+
+#[test]
+fn the_depth_of_a_constant_server_is_its_limit() {
+    // With n in flight at a server of 0.1 ms each answer takes 0.1 n ms.
+    let base = synthetic("iometer:requests=5000", &[("drive", "null")]);
+    for (limit, depth) in [
+        ("mean < 750 us", 7.0),
+        ("p99 < 6.45 ms", 64.0),
+        ("p50 < 150 us", 1.0),
+    ] {
+        let capacity = found(&points(&base, &[]), &how(limit, Find::Depth));
+        let choice = &capacity.choices[0];
+        assert_eq!(choice.holds, Some(depth), "{limit}");
+        assert_eq!(choice.surely_holds, Some(depth), "{limit}");
+        assert_eq!(choice.fails, choice.surely_fails, "{limit}");
+    }
+    let capacity = found(&points(&base, &[]), &how("mean < 50 us", Find::Depth));
+    assert_eq!((capacity.best, capacity.choices[0].holds), (None, None));
+    assert!(
+        capacity.headline.contains("nowhere, not even at depth 1"),
+        "{}",
+        capacity.headline
+    );
+    let capacity = found(&points(&base, &[]), &how("mean < 10 s", Find::Depth));
+    let choice = &capacity.choices[0];
+    assert_eq!((choice.holds, choice.fails), (Some(choice.hardest), None));
+    assert!(
+        capacity
+            .details
+            .iter()
+            .any(|detail| detail.contains("a tenth of the 5000 requests"))
+    );
+}
+
+#[test]
+fn the_fewest_drives_are_found() {
+    // Every drive takes 10,000 requests a second. Three are busy for 87 % with 26,000, and answer in 0.43 ms on average.
+    let base = synthetic(
+        "poisson:rate_rps=26000:requests=20000",
+        &[("drive", "null")],
+    );
+    let capacity = found(
+        &points(&base, &["place=linear,mirror"]),
+        &how("mean < 1 ms", Find::Drives),
+    );
+    let [linear, mirror] = capacity.choices.as_slice() else {
+        panic!("two choices")
+    };
+    assert_eq!(
+        (linear.holds, linear.fails, linear.surely_fails),
+        (Some(3.0), Some(2.0), Some(2.0))
+    );
+    assert_eq!((mirror.holds, mirror.fails), (Some(4.0), Some(2.0)));
+    assert_eq!(linear.config["place"]["name"], "stripe");
+    assert!(
+        capacity.headline.contains("with 3 drives"),
+        "{}",
+        capacity.headline
+    );
+}
+
+#[test]
+fn drives_that_do_not_hold_the_trace_are_not_tried() {
+    let mut trace = trace(1_500);
+    // The addresses reach to 4.1 GB; an HP C2247A has 1 GB.
+    trace.base.set("drive", "hp-c2247a").unwrap();
+    let choices = points(&trace.base, &["sched=fcfs"]);
+    let how = how("p95 < 10 s", Find::Drives);
+    let capacity = capacity(&choices, Some(&trace.loaded), &how, &Control::default()).unwrap();
+    let choice = &capacity.choices[0];
+    assert_eq!((choice.holds, choice.hardest), (Some(4.0), 4.0));
+    assert!(choice.tried.iter().all(|tried| tried.at >= 4.0));
+    assert!(
+        capacity
+            .details
+            .iter()
+            .any(|detail| detail.contains("do not hold the trace's addresses"))
+    );
+}
+
+#[test]
+fn a_hopeless_load_ends_early_and_costs_little() {
+    let trace = trace(40_000);
+    let choices = points(&trace.base, &["sched=fcfs,satf"]);
+    let how = how("read p99 < 50 ms", Find::Speed);
+    let capacity = capacity(&choices, Some(&trace.loaded), &how, &Control::default()).unwrap();
+    let tried = || capacity.choices.iter().flat_map(|found| &found.tried);
+    let early: Vec<_> = tried().filter(|tried| tried.ended_early).collect();
+    assert!(!early.is_empty());
+    for tried in early {
+        assert!(tried.requests < capacity.requests && tried.word == Holds::SurelyNot);
+    }
+    assert_eq!(capacity.requests, 40_000);
+    let most = 30 * capacity.requests;
+    assert!(
+        capacity.simulated_requests < most,
+        "{}",
+        capacity.simulated_requests
+    );
+}
+
+#[test]
+fn too_few_requests_are_no_guess() {
+    let base = synthetic("poisson:requests=1000:read_share=0.3", &[("drive", "null")]);
+    let refused = |slo: &str| {
+        let found = capacity(
+            &points(&base, &[]),
+            None,
+            &how(slo, Find::Rate),
+            &Control::default(),
+        );
+        let error = found.unwrap_err();
+        assert!(matches!(error, RunError::Objective(_)), "{error}");
+        error.to_string()
+    };
+    let text = refused("p99.9 < 10 ms");
+    assert!(
+        text.contains("measures 990 reads and writes") && text.contains("needs 5000"),
+        "{text}"
+    );
+    assert!(refused("read p99 < 10 ms").contains("needs 500 of them"));
+    let writes = synthetic("poisson:requests=1000:read_share=1", &[("drive", "null")]);
+    let found = capacity(
+        &points(&writes, &[]),
+        None,
+        &how("write mean < 1 s", Find::Rate),
+        &Control::default(),
+    );
+    assert!(found.unwrap_err().to_string().contains("measures 0 writes"));
+}
+
+#[test]
+fn an_interruption_keeps_what_was_found() {
+    let base = synthetic("poisson:requests=1000", &[("drive", "null")]);
+    let control = Control {
+        stop: AtomicBool::new(true),
+        ..Control::default()
+    };
+    let found = capacity(
+        &points(&base, &[]),
+        None,
+        &how("mean < 2 ms", Find::Rate),
+        &control,
+    )
+    .unwrap();
+    assert!(control.stop.load(Ordering::Relaxed) && !found.complete);
+    assert_eq!((found.runs, found.best), (0, None));
+    assert!(
+        found.headline.contains("interruption"),
+        "{}",
+        found.headline
+    );
+}

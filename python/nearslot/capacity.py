@@ -1,0 +1,242 @@
+"""How much a drive can take before an objective fails, typed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from . import _native
+from .errors import Interrupted
+from .results import TraceInfo
+from .running import check_reading, scenario_file, scenario_of, vary_of, vary_words
+from .scenario import Files, Reading, Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """What a response time must stay below.
+
+    Attributes:
+        objective: Its text.
+        of: The requests that it is about.
+    """
+
+    objective: str
+    of: Literal["all", "read", "write"]
+    statistic: Literal["mean", "p50", "p90", "p95", "p99", "p99.9"]
+    limit_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What was measured for an objective; None where the run ended early or the queue grew.
+
+    Attributes:
+        high_ms: Upper end of the 95 % interval; None also if it lies beyond what was seen.
+    """
+
+    ms: float | None
+    low_ms: float | None
+    high_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A setting that was tried.
+
+    Attributes:
+        at: The setting.
+        word: What the intervals of all objectives together say.
+        readings: One for each objective.
+        requests: That were simulated; fewer than there are if it ended early, because an objective
+            was surely missed.
+    """
+
+    at: float
+    word: Literal["surely holds", "holds", "fails", "surely fails"]
+    readings: list[Measured]
+    throughput_rps: float
+    throughput_mb_s: float
+    utilisation: float
+    queue_growth_rps: float | None
+    requests: int
+    ended_early: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Against:
+    """How a choice compares to the one that takes most; ``at`` is where both were tried."""
+
+    word: Literal["less", "same", "undecided"]
+    at: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """What was found of a choice. Settings are None where nothing holds, or nothing fails.
+
+    Attributes:
+        surely_holds: The hardest setting at which the objectives hold even by the unfavourable ends
+            of their intervals.
+        holds: The hardest at which they hold by their estimates.
+        fails: The easiest at which they fail by their estimates.
+        surely_fails: The easiest at which they fail even by the favourable ends.
+        easiest: The easiest setting that could have been tried; `hardest` is the hardest.
+        contradicted: Whether they held at a setting that is harder than one at which they failed.
+        against_best: None for the best.
+        tried: From the easiest to the hardest.
+    """
+
+    choice: str
+    surely_holds: float | None
+    holds: float | None
+    fails: float | None
+    surely_fails: float | None
+    easiest: float
+    hardest: float
+    hardest_because: str | None
+    contradicted: bool
+    against_best: Against | None
+    config: dict[str, Any]
+    tried: list[Tried]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    schema: int
+    version: str
+    seed: int
+    trace: TraceInfo | None
+    objectives: list[Objective]
+    find: Literal["speed", "rate", "depth", "drives"]
+    resolution_percent: float
+    headline: str
+    details: list[str]
+    best: int | None
+    choices: list[Reached]
+    complete: bool
+    runs: int
+    simulated_requests: int
+    requests: int
+    warnings: list[str]
+
+
+class Capacity:
+    """How much each choice takes before an objective fails.
+
+    Attributes:
+        headline: The answer in a sentence; `details` are what else there is to say.
+        objectives: What had to hold, all of it.
+        find: Along what it was looked for.
+        choices: In the order of the grid.
+        best: The choice that takes most; None if none holds anywhere.
+        complete: Whether all boundaries were found; not after an interruption.
+        runs: How many runs it took, with `simulated_requests`.
+        warnings: What to know before believing the numbers.
+    """
+
+    def __init__(self, native: _native.Found) -> None:
+        """Made by `nearslot.capacity`."""
+        self._native = native
+        found = msgspec.json.decode(native.json(), type=_Found)
+        self.schema = found.schema
+        self.version = found.version
+        self.seed = found.seed
+        self.trace = found.trace
+        self.objectives = found.objectives
+        self.find = found.find
+        self.resolution_percent = found.resolution_percent
+        self.headline = found.headline
+        self.details = found.details
+        self.choices = found.choices
+        self.best = None if found.best is None else found.choices[found.best]
+        self.complete = found.complete
+        self.runs = found.runs
+        self.simulated_requests = found.simulated_requests
+        self.requests = found.requests
+        self.warnings = found.warnings
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of the command as plain data."""
+        plain: dict[str, Any] = msgspec.json.decode(self._native.json())
+        return plain
+
+    def to_html(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes one self-contained page with a figure for each objective.
+
+        Args:
+            path: The file.
+            force: Replace a file that exists. A file that was read is never replaced.
+
+        Raises:
+            ConfigError: The file exists, or was read.
+            InputError: It cannot be written.
+        """
+        self._native.html(os.fspath(path), force)
+
+    def __str__(self) -> str:
+        """The text of the command."""
+        return self._native.text()
+
+    def __repr__(self) -> str:
+        """In one line."""
+        return f"<nearslot.Capacity: {self.headline}>"
+
+
+def capacity(
+    load: Scenario | Files,
+    *,
+    slo: str | Iterable[str],
+    find: Literal["speed", "rate", "depth", "drives"] | None = None,
+    vary: Mapping[str, Iterable[object]] | None = None,
+    resolution_percent: float = 2.0,
+    jobs: int | None = None,
+    reading: Reading | None = None,
+) -> Capacity:
+    """Finds how much a drive can take before an objective fails.
+
+    Args:
+        load: A scenario, a scenario file (``*.toml``), or files of a trace.
+        slo: What must hold, such as ``"read p99 < 20 ms"``; several joined by ``and``, or in a
+            list.
+        find: What to find: the highest speed, rate or depth, or the fewest drives. When left out,
+            the speed of a timed replay, the rate of a synthetic load that has one, the depth of a
+            closed loop.
+        vary: Settings that answer and the values each takes in turn, as in `compare`.
+        resolution_percent: How far apart the settings are that are tried.
+        jobs: Runs at a time; one per core when left out. It changes nothing but the time.
+        reading: How the trace's files are read, where they leave it open.
+
+    Raises:
+        ConfigError: An objective, the scenario, a key or a value is wrong.
+        InputError: The trace cannot be read, does not fit the drive, or has too few requests to
+            tell.
+        CheckError: Requests were lost: a fault of nearslot.
+        Interrupted: Ctrl-C; its ``capacity`` is what was found until then.
+    """
+    described = None if isinstance(load, Scenario) else scenario_file(load)
+    scenario = scenario_of(load)
+    check_reading(scenario, reading)
+    found, raised = _native.capacity(
+        scenario.to_toml(),
+        directory="",
+        inputs=[] if described is None else [described],
+        vary=[(key, vary_words(key, values)) for key, values in vary_of(load, vary).items()],
+        slo=[slo] if isinstance(slo, str) else [*slo],
+        find=find,
+        resolution_percent=resolution_percent,
+        reading=reading or Reading(),
+        jobs=jobs,
+    )
+    if isinstance(raised, KeyboardInterrupt):
+        kept = None if found is None else Capacity(found)
+        done = "nothing was found" if kept is None else f"{kept.runs} runs were finished"
+        raise Interrupted(f"interrupted: {done}", capacity=kept) from raised
+    if raised is not None:
+        raise raised
+    assert found is not None, "a call that no signal ended has an outcome"
+    return Capacity(found)
