@@ -91,6 +91,15 @@ class SizeCount:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SizeOctaves:
+    """Reads and writes by powers of two: a bin ends before twice its `from_bytes`."""
+
+    from_bytes: list[int]
+    reads: list[int]
+    writes: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sizes:
     """How long requests are; the most common sizes first."""
 
@@ -98,6 +107,7 @@ class Sizes:
     reads: SizeSpread | None
     writes: SizeSpread | None
     common: list[SizeCount]
+    octaves: SizeOctaves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +157,18 @@ class Dispersion:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GapOctaves:
+    """Gaps by powers of two: a bin begins at `from_ns` and ends before twice that.
+
+    Gaps of 0 are in no bin.
+    """
+
+    zero: int
+    from_ns: list[int]
+    gaps: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Arrivals:
     """How requests arrive: rates, gaps, burstiness by scale."""
 
@@ -155,6 +177,7 @@ class Arrivals:
     peak_100ms_rps: float | None
     gap_cv: float | None
     gap_p10_ms: float | None
+    gaps: GapOctaves
     dispersion: list[Dispersion]
 
 
@@ -216,6 +239,104 @@ class Warning:  # noqa: A001 (the engine's word for it; the module is not for st
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoadOverTime:
+    """Rates in equal intervals from the first arrival on, one value an interval."""
+
+    interval_s: float
+    read_rps: list[float]
+    write_rps: list[float]
+    other_rps: list[float]
+    read_mb_s: list[float]
+    write_mb_s: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells:
+    """Cells of a map that are not empty: the n-th values of all lists are one cell.
+
+    For an array: ``counts[cells.row, cells.column] = cells.reads``.
+    """
+
+    column: list[int]
+    row: list[int]
+    reads: list[int]
+    writes: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatMap:
+    """Where reads and writes of a device begin over time.
+
+    Columns are the intervals of `Pictures.load`; rows are `row_bytes` long, the lowest begins at
+    `from_bytes`.
+    """
+
+    device: str
+    requests: int
+    from_bytes: int
+    row_bytes: int
+    rows: int
+    cells: Cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heat:
+    """Maps of the busiest devices, at most 8.
+
+    Attributes:
+        unmapped_requests: Requests of devices that have no map.
+        reads_two_thirds_share: Least share of the mapped addresses in which two thirds of the reads
+            begin; None without reads. `writes_two_thirds_share` is the same for writes.
+    """
+
+    maps: list[HeatMap]
+    unmapped_requests: int
+    reads_two_thirds_share: float | None
+    writes_two_thirds_share: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """The share of block touches that a cache would have held, one value a size of the cache."""
+
+    touches: int
+    held_share: list[float]
+    standard_error: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reuse:
+    """What a cache would have held that drops what was touched longest ago (LRU), by its size.
+
+    Attributes:
+        sampled_one_in: Of every so many blocks one was followed; with 1 the shares are exact.
+        reads: Touches by reads; the cache holds what was written, too.
+        outsized_requests: Requests of more than 1 GiB, which are left out.
+    """
+
+    block_bytes: int
+    sampled_one_in: int
+    cache_bytes: list[int]
+    all: Held
+    reads: Held | None
+    writes: Held | None
+    outsized_requests: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictures:
+    """What the pictures of ``nearslot inspect --html`` are drawn from.
+
+    `heat` and `reuse` are None if offsets are object ids, which are no addresses.
+    """
+
+    findings: list[str]
+    load: LoadOverTime
+    heat: Heat | None
+    reuse: Reuse | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inspection:
     """Everything found in a trace; the same data as ``nearslot inspect --format json``.
 
@@ -235,6 +356,7 @@ class Inspection:
             from the issue.
         lost_share: Lost events among all; 0 also where the format cannot show them.
         warnings: What to know before believing the trace.
+        pictures: Load and addresses over time, and reuse; what ``--html`` draws.
     """
 
     schema: int
@@ -267,6 +389,7 @@ class Inspection:
     anomalies: list[Oddity]
     lost_share: float
     warnings: list[Warning]
+    pictures: Pictures
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON of the command as plain data."""

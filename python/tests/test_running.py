@@ -194,6 +194,10 @@ def test_inspection_is_the_commands(trace: Path) -> None:
     assert found.sizes.all.mean_bytes == 4_096
     assert found.read_share == pytest.approx(0.7, abs=0.05)
     assert any("hp-c2247a" in warning.text for warning in found.warnings)
+    heat = found.pictures.heat
+    assert heat is not None
+    assert sum(heat.maps[0].cells.reads) == found.operations["read"].requests
+    assert sum(heat.maps[0].cells.writes) == found.operations["write"].requests
 
 
 def test_a_part_of_a_trace_is_the_commands(trace: Path) -> None:

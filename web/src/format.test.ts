@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { bytes, count, duration, percent, percentile, quantity, ratio, span, tick } from "./format";
+import { byteUnit, bytes, count, decade, duration, percent, percentile, quantity, ratio, span, tick, timeUnit } from "./format";
 
 describe("numbers", () => {
   test.each([
@@ -42,5 +42,12 @@ describe("numbers", () => {
     expect(count(1234567)).toBe("1\u2009234\u2009567");
     expect(tick(0.30000000000000004)).toBe("0.3");
     expect([0.1, 0.01, 0.001, 0.0001].map(percentile)).toEqual(["p90", "p99", "p99.9", "p99.99"]);
+  });
+
+  test("units of axes", () => {
+    const names = [3e-6, 0.13, 1, 299, 7_200, 20_000, 1e6].map((seconds) => timeUnit(seconds).name);
+    expect(names).toEqual(["microseconds", "milliseconds", "seconds", "seconds", "minutes", "hours", "days"]);
+    expect(byteUnit(3 * 1024 ** 3)).toEqual({ name: "GiB", size: 1024 ** 3 });
+    expect([1e-6, 0.001, 1, 1_000, 1e6].map(decade)).toEqual(["1\u2009ns", "1\u2009µs", "1\u2009ms", "1\u2009s", "1000\u2009s"]);
   });
 });

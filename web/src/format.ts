@@ -52,10 +52,9 @@ export function span(seconds: number): string {
 
 /** An amount of data, by powers of 1024. */
 export function bytes(amount: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  const power = amount < 1 ? 0 : Math.min(Math.floor(Math.log2(amount) / 10), units.length - 1);
-  const value = amount / 1024 ** power;
-  return `${Number.isInteger(value) ? grouped(String(value)) : quantity(value)}${THIN}${units[power]}`;
+  const { name, size } = byteUnit(amount);
+  const value = amount / size;
+  return `${Number.isInteger(value) ? grouped(String(value)) : quantity(value)}${THIN}${name}`;
 }
 
 /** How many times the best. */
@@ -77,4 +76,39 @@ export function percentile(slower: number): string {
   if (slower >= 1) return "all";
   const digits = Math.max(0, Math.round(-Math.log10(slower)) - 2);
   return `p${((1 - slower) * 100).toFixed(digits)}`;
+}
+
+/** A unit of an axis. */
+export interface Unit {
+  name: string;
+  /** How many seconds, or bytes, it has. */
+  size: number;
+}
+
+const TIMES: readonly [least: number, unit: Unit][] = [
+  [172_800, { name: "days", size: 86_400 }],
+  [10_800, { name: "hours", size: 3_600 }],
+  [300, { name: "minutes", size: 60 }],
+  [1, { name: "seconds", size: 1 }],
+  [1e-3, { name: "milliseconds", size: 1e-3 }],
+  [0, { name: "microseconds", size: 1e-6 }],
+];
+
+/** The unit in which a span of seconds is neither tiny nor endless. */
+export function timeUnit(seconds: number): Unit {
+  return TIMES.find(([least]) => seconds >= least)![1];
+}
+
+/** The same for an amount of data. */
+export function byteUnit(amount: number): Unit {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  const power = amount < 1 ? 0 : Math.min(Math.floor(Math.log2(amount) / 10), units.length - 1);
+  return { name: units[power]!, size: 1024 ** power };
+}
+
+/** A duration that is a power of ten, given in milliseconds. */
+export function decade(ms: number): string {
+  const exponent = Math.round(Math.log10(ms)) + 6;
+  const unit = Math.min(Math.floor(exponent / 3), 3);
+  return `${grouped(String(10 ** (exponent - 3 * unit)))}${THIN}${["ns", "µs", "ms", "s"][unit]}`;
 }

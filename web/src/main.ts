@@ -6,6 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import App from "./App.svelte";
 import FiguresApp from "./FiguresApp.svelte";
+import InspectionApp from "./InspectionApp.svelte";
 import Refusal from "./Refusal.svelte";
 import { type Content, parse } from "./wire";
 
@@ -21,4 +22,5 @@ try {
 }
 if (content === null) mount(Refusal, { target, props: { reason } });
 else if ("report" in content) mount(App, { target, props: { payload: content.report } });
-else mount(FiguresApp, { target, props: { figures: content.figures } });
+else if ("figures" in content) mount(FiguresApp, { target, props: { figures: content.figures } });
+else mount(InspectionApp, { target, props: { inspection: content.inspection } });

@@ -17,13 +17,13 @@ function changed(change: (value: any) => void, from = source): string {
 
 function parse(text: string): Payload {
   const content = parseAny(text);
-  if ("figures" in content) throw new Error("a report was expected");
+  if (!("report" in content)) throw new Error("a report was expected");
   return content.report;
 }
 
 function parseFigures(text: string): Figures {
   const content = parseAny(text);
-  if ("report" in content) throw new Error("figures were expected");
+  if (!("figures" in content)) throw new Error("figures were expected");
   return content.figures;
 }
 
@@ -121,5 +121,35 @@ describe("figures", () => {
   ];
   test.each(wrong)("with %s are refused by name", (_name, change, message) => {
     expect(() => parseFigures(changed(change, drawn))).toThrow(message);
+  });
+});
+
+describe("an inspection", () => {
+  const sample = fixture("inspection");
+  const read = (text: string) => {
+    const content = parseAny(text);
+    if (!("inspection" in content)) throw new Error("an inspection was expected");
+    return content.inspection;
+  };
+
+  test("is read whole", () => {
+    const { pictures, requests, operations } = read(sample);
+    expect(pictures.findings.length).toBeGreaterThan(2);
+    const cells = pictures.heat!.maps.flatMap(({ cells }) => [...cells.reads, ...cells.writes]);
+    const media = operations.get("read")!.requests + operations.get("write")!.requests;
+    expect(cells.reduce((sum, one) => sum + one, 0)).toBe(media);
+    expect(requests).toBeGreaterThanOrEqual(media);
+  });
+
+  test("is refused where it is not known", () => {
+    const broken: [change: (value: any) => void, words: string][] = [
+      [(value) => (value.inspection.schema = 2), "the data have layout 2, this page reads layout 1"],
+      [(value) => (value.inspection.pictures = null), "inspection.pictures: expected an object, found null"],
+      [(value) => value.inspection.pictures.heat.maps[0].cells.row.pop(), "inspection.pictures.heat.maps[0].cells: lists"],
+      [(value) => value.inspection.pictures.reuse.cache_bytes.pop(), "inspection.pictures.reuse: lists"],
+      [(value) => value.inspection.pictures.load.read_rps.pop(), "inspection.pictures.load: lists"],
+      [(value) => (value.inspection.more = 1), "inspection: unknown key more"],
+    ];
+    for (const [change, words] of broken) expect(() => read(changed(change, sample))).toThrow(words);
   });
 });

@@ -1,98 +1,37 @@
 // What the report's data are. One parser checks them key by key and rejects what it does not know: a page that shows
 // half of a newer file as if it were all would be worse than one that says so.
 //
-// The shapes mirror `crates/lab/src/outcome.rs`; the samples in `fixtures/` are written by a Rust test and read by one here.
+// The shapes mirror `crates/lab/src/outcome.rs`; those of an inspection are in `inspection.ts`. The samples in `fixtures/` are
+// written by a Rust test and read by one here.
+
+import { type Inspection, inspection, INSPECTION_SCHEMA } from "./inspection";
+import {
+  count,
+  dictionary,
+  digits,
+  even,
+  fail,
+  flag,
+  interval,
+  isObject,
+  json,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  type Parsed,
+  type Parser,
+  text,
+  WireError,
+} from "./parsers";
+
+export { type Json, WireError } from "./parsers";
 
 /** Version of the layout that this page reads. */
 export const SCHEMA = 2;
 /** The same of published figures. */
 export const FIGURES_SCHEMA = 2;
-
-/** Data that are not what this page knows; says where. */
-export class WireError extends Error {
-  override name = "WireError";
-}
-
-type Parser<T> = (value: unknown, path: string) => T;
-type Parsed<P> = P extends Parser<infer T> ? T : never;
-type Shape = Record<string, Parser<unknown>>;
-
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-
-function fail(path: string, expected: string, value: unknown): never {
-  const found = value === null ? "null" : Array.isArray(value) ? "a list" : typeof value;
-  throw new WireError(`${path || "the file"}: expected ${expected}, found ${found}`);
-}
-
-const text: Parser<string> = (value, path) =>
-  typeof value === "string" ? value : fail(path, "text", value);
-
-const flag: Parser<boolean> = (value, path) =>
-  typeof value === "boolean" ? value : fail(path, "true or false", value);
-
-const number: Parser<number> = (value, path) =>
-  typeof value === "number" && Number.isFinite(value) ? value : fail(path, "a number", value);
-
-const count: Parser<number> = (value, path) =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fail(path, "a count", value);
-
-/** An integer of any size, as its digits: what exceeds a double arrives in quotes. */
-const digits: Parser<string> = (value, path) => {
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return String(value);
-  return typeof value === "string" && /^[0-9]+$/.test(value) ? value : fail(path, "an integer", value);
-};
-
-const json: Parser<Json> = (value, path) =>
-  value === undefined ? fail(path, "a value", value) : (value as Json);
-
-function nullable<T>(inner: Parser<T>): Parser<T | null> {
-  return (value, path) => (value === null ? null : inner(value, path));
-}
-
-function list<T>(inner: Parser<T>): Parser<T[]> {
-  return (value, path) =>
-    Array.isArray(value)
-      ? value.map((item, index) => inner(item, `${path}[${index}]`))
-      : fail(path, "a list", value);
-}
-
-/** One of these words. */
-function oneOf<T extends string>(...words: readonly T[]): Parser<T> {
-  return (value, path) => words.find((word) => word === value) ?? fail(path, `one of ${words.join(", ")}`, value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function dictionary<T>(inner: Parser<T>): Parser<Map<string, T>> {
-  return (value, path) => {
-    if (!isObject(value)) fail(path, "an object", value);
-    const entries = Object.entries(value);
-    return new Map(entries.map(([key, item]) => [key, inner(item, `${path}.${key}`)]));
-  };
-}
-
-function object<S extends Shape>(shape: S): Parser<{ [K in keyof S]: Parsed<S[K]> }> {
-  return (value, path) => {
-    if (!isObject(value)) fail(path, "an object", value);
-    for (const key of Object.keys(value)) {
-      if (!Object.hasOwn(shape, key)) throw new WireError(`${path || "the file"}: unknown key ${key}`);
-    }
-    const prefix = path ? `${path}.` : "";
-    const parsed = Object.entries(shape).map(([key, inner]) => {
-      if (!Object.hasOwn(value, key)) throw new WireError(`${prefix}${key} is missing`);
-      return [key, inner(value[key], prefix + key)];
-    });
-    return Object.fromEntries(parsed) as { [K in keyof S]: Parsed<S[K]> };
-  };
-}
-
-const interval: Parser<[number, number]> = (value, path) => {
-  const [low, high, ...rest] = list(number)(value, path);
-  if (low === undefined || high === undefined || rest.length > 0) fail(path, "two numbers", value);
-  return [low, high];
-};
 
 const times = object({
   mean: number,
@@ -180,12 +119,6 @@ const anySeries = object({
   stretch: nullable(stretch),
   free: list(freeSpace),
 });
-
-function even(group: readonly (readonly unknown[])[], path: string): void {
-  if (new Set(group.map((one) => one.length)).size > 1) {
-    throw new WireError(`${path}: lists that belong together differ in length`);
-  }
-}
 
 /** Series whose lists that belong together are equally long. */
 const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
@@ -426,7 +359,7 @@ export type FigureLine = Parsed<typeof figureLine>;
 export type Claim = Parsed<typeof claim>;
 
 /** What a page may hold. */
-export type Content = { report: Payload } | { figures: Figures };
+export type Content = { report: Payload } | { figures: Figures } | { inspection: Inspection };
 
 /** Reads the data of a page. Throws a [WireError] that names the first place that is wrong. */
 export function parse(source: string): Content {
@@ -436,7 +369,9 @@ export function parse(source: string): Content {
   } catch {
     throw new WireError("the file holds no report: its data are not JSON");
   }
-  return isObject(value) && Object.hasOwn(value, "figures") ? { figures: ofFigures(value) } : { report: ofReport(value) };
+  if (isObject(value) && Object.hasOwn(value, "figures")) return { figures: ofFigures(value) };
+  if (isObject(value) && Object.hasOwn(value, "inspection")) return { inspection: ofInspection(value) };
+  return { report: ofReport(value) };
 }
 
 /** Refuses another layout before its first unknown key would be complained about. */
@@ -460,4 +395,9 @@ function ofReport(value: unknown): Payload {
 function ofFigures(value: Record<string, unknown>): Figures {
   layout(value["figures"], FIGURES_SCHEMA);
   return figuresPayload(value, "").figures;
+}
+
+function ofInspection(value: Record<string, unknown>): Inspection {
+  layout(value["inspection"], INSPECTION_SCHEMA);
+  return object({ inspection })(value, "").inspection;
 }

@@ -32,7 +32,8 @@ pub(crate) enum Command {
   nearslot inspect mytrace.blktrace.0            every per-CPU file of the set is read
   zcat day1.csv.gz | nearslot inspect -          standard input
   nearslot inspect trace.csv --columns ts=1:us,op=2:R/W,offset=3:bytes,len=4:bytes
-  nearslot inspect trace.parquet --drive modern-20tb --format json")]
+  nearslot inspect trace.parquet --drive modern-20tb --format json
+  nearslot inspect trace.csv --html trace.html   pictures: addresses over time, sizes, gaps, reuse")]
     Inspect(InspectArgs),
     /// Run one scenario: a trace or a synthetic load on one drive under one scheduler
     #[command(after_help = "Examples:
@@ -227,6 +228,11 @@ pub(crate) struct InspectArgs {
     /// Warn of addresses beyond this drive
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<String>,
+    /// Also write a self-contained HTML page: load and addresses over time, sizes, gaps, and what a cache would hold
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: TextFormat,

@@ -272,3 +272,40 @@ fn standard_output_that_is_a_file_is_appended_to() {
         "{text}"
     );
 }
+
+#[test]
+fn the_page_of_an_inspection_replaces_nothing_unasked() {
+    let desk = Desk::new();
+    let trace = desk.trace(20);
+    for force in [&[][..], &["--force"]] {
+        let words = ["inspect", word(&trace), "--html", word(&trace)];
+        refused(
+            &desk,
+            &[&words[..], force].concat(),
+            &["--html", "which is read"],
+        );
+    }
+    let shown = given(&nearslot(&["show", "hp-c2247a", "--format", "json"]));
+    let card: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    let drive = desk.file("own.toml", card["text"].as_str().expect("its text"));
+    let words = [
+        "inspect",
+        word(&trace),
+        "--drive",
+        word(&drive),
+        "--html",
+        word(&drive),
+        "--force",
+    ];
+    refused(&desk, &words, &["--html", "which is read"]);
+    let page = desk.file("page.html", "mine");
+    let words = ["inspect", word(&trace), "--html", word(&page)];
+    refused(&desk, &words, &["the file exists", "--force"]);
+    refused(&desk, &["inspect", word(&trace), "--force"], &["--html"]);
+    done(&nearslot(&[&words[..], &["--force"]].concat()));
+    let written = std::fs::read_to_string(&page).expect("the page");
+    assert!(
+        written.contains("\"pictures\":{\"findings\""),
+        "no pictures"
+    );
+}

@@ -72,6 +72,28 @@ fn report(what: &str, count: usize, work: impl FnOnce() -> String) {
     println!("{what:<12} {price:>8.1} ns  {rate:>8.1} M/s  {digest}");
 }
 
+/// The price of an inspection, and with pictures.
+fn inspections(records: &[Record]) {
+    report("inspect", records.len(), || {
+        let mut inspector = Inspector::new(Against::default());
+        records
+            .chunks(4096)
+            .for_each(|batch| inspector.record(batch));
+        let touched = inspector.finish(&header()).footprint.bytes;
+        format!("{} bytes touched", touched.expect("blocks have addresses"))
+    });
+    report("pictures", records.len(), || {
+        let mut inspector = Inspector::with_pictures(Against::default());
+        records
+            .chunks(4096)
+            .for_each(|batch| inspector.record(batch));
+        let pictures = inspector.finish(&header()).pictures;
+        let reuse = pictures.expect("asked for").reuse.expect("touched");
+        let held = reuse.all.held_share.last().copied().unwrap_or_default();
+        format!("{held:.6} held, one in {}", reuse.sampled_one_in)
+    });
+}
+
 fn header() -> Header {
     Header {
         format: "bench".to_owned(),
@@ -158,14 +180,7 @@ fn main() {
         records.chunks(4096).for_each(|batch| survey.record(batch));
         summary.insert(survey.finish()).hash_hex()
     });
-    report("inspect", count, || {
-        let mut inspector = Inspector::new(Against::default());
-        records
-            .chunks(4096)
-            .for_each(|batch| inspector.record(batch));
-        let touched = inspector.finish(&header()).footprint.bytes;
-        format!("{} bytes touched", touched.expect("blocks have addresses"))
-    });
+    inspections(&records);
     let summary = summary.expect("the survey came first");
     let fit = Fit::new(Mode::None, &summary, Blocks(CAPACITY), "bench").expect("it fits");
     let intake = || Intake::new(Box::new(SharedRecords::new(records.clone())), fit);

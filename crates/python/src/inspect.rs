@@ -79,7 +79,7 @@ fn look(
     control: &Control,
 ) -> Result<Inspection, Failure> {
     let mut reader = trace::open(files, how)?;
-    let mut inspector = Inspector::new(Against { drive });
+    let mut inspector = Inspector::with_pictures(Against { drive });
     let mut batch = Vec::new();
     while !control.stop.load(Ordering::Relaxed) && reader.next_batch(&mut batch)? {
         inspector.record(&batch);

@@ -37,6 +37,8 @@ export interface ChartOptions {
   height: number;
   /** Charts of one key share their cursor. */
   key?: string;
+  /** What is read depends on the height of the cursor too, so that arrow keys move it up and down. */
+  rows?: boolean;
 }
 
 /** What changes with the data, the runs shown and the theme. */
@@ -82,7 +84,7 @@ export function chart(element: HTMLElement, options: ChartOptions): Chart {
   readout.attach(plot.over);
   describe(plot, element, options.title);
   const look = ([min, max]: Extent) => plot.setScale("x", { min, max });
-  const keys = (event: KeyboardEvent) => steer(plot, options.key, event, scene?.x);
+  const keys = (event: KeyboardEvent) => steer(plot, options, event, scene?.x);
   element.addEventListener("keydown", keys);
   const fit = () => {
     if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: options.height });
@@ -205,14 +207,20 @@ function describe(plot: uPlot, element: HTMLElement, title: string): void {
 }
 
 /** Keys do what the mouse does, in all charts that share the cursor. */
-function steer(plot: uPlot, key: string | undefined, event: KeyboardEvent, whole: Extent | undefined): void {
+function steer(plot: uPlot, options: ChartOptions, event: KeyboardEvent, whole: Extent | undefined): void {
+  const { key } = options;
   const plots = key ? uPlot.sync(key).plots : [plot];
   const width = plot.over.clientWidth;
   const left = plot.cursor.left !== undefined && plot.cursor.left >= 0 ? plot.cursor.left : width / 2;
+  const height = plot.over.clientHeight;
+  const top = plot.cursor.top !== undefined && plot.cursor.top >= 0 ? plot.cursor.top : height / 2;
   const step = event.shiftKey ? width / 10 : width / 80;
-  const move = (to: number) => {
+  const rise = event.shiftKey ? height / 10 : height / 80;
+  const move = (to: number, up = top) => {
     const inside = Math.min(Math.max(to, 0), width - 1);
-    for (const one of plots) one.setCursor({ left: inside, top: one.over.clientHeight / 2 });
+    // Charts that share the cursor may differ in height.
+    const part = Math.min(Math.max(up / height, 0), 1);
+    for (const one of plots) one.setCursor({ left: inside, top: part * (one.over.clientHeight - 1) });
   };
   const see = ([min, max]: Extent) => {
     for (const one of plots) one.setScale("x", { min, max });
@@ -225,6 +233,7 @@ function steer(plot: uPlot, key: string | undefined, event: KeyboardEvent, whole
   const acts: Record<string, () => void> = {
     ArrowLeft: () => move(left - step),
     ArrowRight: () => move(left + step),
+    ...(options.rows ? { ArrowUp: () => move(left, top - rise), ArrowDown: () => move(left, top + rise) } : {}),
     Home: () => move(0),
     End: () => move(width - 1),
     "+": zoom,

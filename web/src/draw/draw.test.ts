@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
 import { drives, longest, pace, used, way } from "./arm";
 import { closest, extents } from "./figure";
+import { scene as heatScene, most, requests, strength } from "./heat";
+import { decades } from "./octaves";
 import { deepest } from "./queue";
 import { range, shade, value } from "./space";
 
@@ -93,4 +95,45 @@ describe("figures", () => {
     expect(closest([2, 8, 32], 17, false)).toBe(8);
     expect(closest([], 17, false)).toBeUndefined();
   });
+});
+
+describe("the map of addresses", () => {
+  const map = {
+    device: "sda",
+    requests: 9,
+    from_bytes: 8192,
+    row_bytes: 4096,
+    rows: 3,
+    cells: { column: [0, 1, 1], row: [2, 0, 2], reads: [1, 0, 2], writes: [0, 5, 1] },
+  };
+  const unit = { name: "seconds", size: 1 };
+  const axes = { interval_s: 0.5, columns: 2, time: unit, address: { name: "KiB", size: 1024 } };
+  const shown = heatScene(map, "both", axes, 5, [], { read: "r", write: "w" });
+
+  test("says what is in the cell under the cursor", () => {
+    const values = (x: number, y: number) => shown.read(x, y, () => 0)?.readings.map(({ value }) => value) ?? null;
+    expect(shown.x).toEqual([0, 1]);
+    expect(shown.y).toEqual([8, 20]);
+    expect(values(0.49, 16)).toEqual(["1", "0"]);
+    expect(values(0.51, 8)).toEqual(["0", "5"]);
+    expect(values(0.51, 19.9)).toEqual(["2", "1"]);
+    expect(values(0.51, 15.9)).toEqual(["0", "0"]);
+    expect(values(1.01, 16)).toBeNull();
+    expect(values(0.5, 20.1)).toBeNull();
+    expect(shown.read(0.6, 12, () => 0)?.title).toBe("0.500 to 1.000 seconds, 12\u2009KiB to 16\u2009KiB");
+  });
+
+  test("is darker the more requests there are, and one is told from none", () => {
+    expect([0, 1, 2].map((cell) => requests(map, "both", cell))).toEqual([1, 5, 3]);
+    expect([0, 1, 2].map((cell) => requests(map, "writes", cell))).toEqual([0, 5, 1]);
+    expect(most([map])).toBe(5);
+    expect([1, 100].map((found) => strength(found, 100))).toEqual([0.3, 1]);
+    expect(strength(10, 100)).toBeCloseTo(0.65);
+    expect(strength(1, 1)).toBe(1);
+  });
+});
+
+test("decades have labels at powers of ten, few enough", () => {
+  expect(decades([0.4, 0.8, 1.6])).toEqual([1]);
+  expect(decades([0.001, 900_000])).toEqual([0.001, 0.1, 10, 1_000, 100_000]);
 });

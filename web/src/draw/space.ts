@@ -18,6 +18,7 @@ export function space(element: HTMLElement, label: string): Chart {
     y: { label: "cylinder", ticks: tick },
     height: 260,
     key: "time",
+    rows: true,
   });
 }
 

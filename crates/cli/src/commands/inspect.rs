@@ -1,8 +1,10 @@
-//! `nearslot inspect`: what is in a trace, and what is odd about it.
+//! `nearslot inspect`: what is in a trace, and what is odd about it; with `--html`, in pictures.
+
+use std::path::Path;
 
 use nearslot_core::drive;
-use nearslot_lab::inspect::{self, Against};
-use nearslot_lab::report::Outputs;
+use nearslot_lab::inspect::{self, Against, Inspector};
+use nearslot_lab::report::{self, OutputFile, Outputs};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::trace;
 use serde_json::json;
@@ -12,7 +14,7 @@ use crate::args::{InspectArgs, TextFormat};
 use crate::failure::Failure;
 use crate::output;
 
-/// `nearslot inspect FILE...`.
+/// `nearslot inspect FILE...`. Pictures cost time, so the text does without; JSON is always whole.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
     let drive = match &args.drive {
         None => None,
@@ -22,15 +24,38 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
             Some((name.clone(), blueprint.capacity()))
         }
     };
-    let mut outputs = Outputs::new(false);
+    if args.force.force && args.html.is_none() {
+        let text = "--force replaces the file that --html names; there is no --html";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let mut outputs = Outputs::new(args.force.force);
     for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
         outputs.reads(&file);
     }
-    outputs.prints()?;
-    let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
-    let inspection = inspect::inspect(&mut reader, Against { drive })?;
-    match args.format {
-        TextFormat::Json => output::print_json(&json!(inspection)),
-        TextFormat::Text => output::print(&inspection.to_string()),
+    if let Some(name) = &args.drive {
+        outputs.reads(Path::new(name));
     }
+    outputs.prints()?;
+    let target = args.html.as_ref();
+    let target = target.map(|path| outputs.add("--html", path)).transpose()?;
+    let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
+    // Opened before a long trace is read, so that a folder that cannot be written is found first.
+    let file = target.as_ref().map(OutputFile::create).transpose()?;
+    let inspector = if file.is_some() || args.format == TextFormat::Json {
+        Inspector::with_pictures(Against { drive })
+    } else {
+        Inspector::new(Against { drive })
+    };
+    let inspection = inspect::inspect(&mut reader, inspector)?;
+    match args.format {
+        TextFormat::Json => output::print_json(&json!(inspection))?,
+        TextFormat::Text => output::print(&inspection.to_string())?,
+    }
+    if let Some(file) = file {
+        let note = format!("report: {}", file.path().display());
+        let page = report::inspection_html(&inspection)?;
+        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
+        output::note(&note);
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@
 use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Duration;
 
-use super::inspection::{Arrivals, Dispersion};
+use super::inspection::{Arrivals, Dispersion, GapOctaves};
 use crate::trace::Record;
 
 const FINEST_NS: u64 = 1_000_000;
@@ -20,7 +20,6 @@ const LEVEL_1S: usize = 3;
 const WINDOWS_MIN: u64 = 10;
 
 /// Arrivals so far.
-#[derive(Default)]
 pub(super) struct ArrivalCounter {
     first_ns: Option<i64>,
     last_ns: i64,
@@ -30,6 +29,8 @@ pub(super) struct ArrivalCounter {
     gap_squares: f64,
     /// Gaps that are not 0.
     gaps: Histogram,
+    /// The same by powers of two.
+    octaves: [u64; 64],
     /// Number of the current finest window.
     window: u64,
     levels: [Level; LEVELS],
@@ -68,6 +69,20 @@ impl Count {
 }
 
 impl ArrivalCounter {
+    pub(super) fn new() -> ArrivalCounter {
+        ArrivalCounter {
+            first_ns: None,
+            last_ns: 0,
+            requests: 0,
+            step_ns: 0,
+            gap_squares: 0.0,
+            gaps: Histogram::default(),
+            octaves: [0; 64],
+            window: 0,
+            levels: Default::default(),
+        }
+    }
+
     pub(super) fn record(&mut self, batch: &[Record]) {
         for record in batch {
             let first = match self.first_ns {
@@ -81,6 +96,7 @@ impl ArrivalCounter {
             if gap > 0 {
                 self.gap_squares += gap as f64 * gap as f64;
                 self.gaps.record(Duration(gap));
+                self.octaves[gap.ilog2() as usize] += 1;
                 if self.step_ns != 1 && (self.step_ns == 0 || !since.is_multiple_of(self.step_ns)) {
                     self.step_ns = common_step(self.step_ns, since);
                 }
@@ -163,11 +179,28 @@ impl ArrivalCounter {
             peak_1s_rps: rate(LEVEL_1S),
             peak_100ms_rps: rate(LEVEL_100MS),
             gap_cv: some.then(|| libm::sqrt(variance) / mean_gap_ns),
+            gaps: self.octaves(),
             gap_p10_ms: some.then(|| self.gaps.quantile(0.1).as_ms()),
             dispersion: (0..LEVELS)
                 .filter_map(|level| self.dispersion(level))
                 .collect(),
         }
+    }
+
+    fn octaves(&self) -> GapOctaves {
+        let gaps = self.requests.saturating_sub(1);
+        let used = |octave: &usize| self.octaves[*octave] > 0;
+        let mut found = GapOctaves {
+            zero: gaps - self.octaves.iter().sum::<u64>(),
+            ..GapOctaves::default()
+        };
+        if let Some(first) = (0..64).find(used)
+            && let Some(last) = (0..64).rev().find(used)
+        {
+            found.from_ns = (first..=last).map(|octave| 1 << octave).collect();
+            found.gaps = self.octaves[first..=last].to_vec();
+        }
+        found
     }
 
     fn dispersion(&self, level: usize) -> Option<Dispersion> {
@@ -209,7 +242,7 @@ mod tests {
         let records: Vec<Record> = times
             .map(|ts| Record::new(ts, TraceOp::Read, 0, 1_000, 0))
             .collect();
-        let mut counter = ArrivalCounter::default();
+        let mut counter = ArrivalCounter::new();
         records.chunks(7).for_each(|batch| counter.record(batch));
         counter
     }
@@ -258,6 +291,19 @@ mod tests {
         for scale in &found.dispersion[..4] {
             assert!((scale.index - 1.0).abs() < 0.2, "{scale:?}");
         }
+    }
+
+    #[test]
+    fn gaps_are_counted_by_powers_of_two() {
+        let gaps = counted([0, 0, 4, 11, 19, 19, 34].into_iter())
+            .arrivals()
+            .gaps;
+        assert_eq!((gaps.zero, gaps.from_ns), (2, vec![4, 8]));
+        assert_eq!(gaps.gaps, [2, 2]);
+        assert_eq!(
+            counted([7].into_iter()).arrivals().gaps,
+            GapOctaves::default()
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::pictures::Pictures;
 use crate::trace::{Anomaly, SpanRead, Spread, TimeKind};
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
@@ -76,6 +77,8 @@ pub struct Inspection {
     pub lost_share: f64,
     /// What to know before believing the trace.
     pub warnings: Vec<Warning>,
+    /// What pictures are drawn from; `None` if nobody asked for them. JSON always has them.
+    pub pictures: Option<Pictures>,
 }
 
 /// What times there are.
@@ -152,11 +155,24 @@ pub struct Sizes {
     pub writes: Option<SizeSpread>,
     /// The most common sizes, most common first, at most [`Sizes::COMMON_MAX`].
     pub common: Vec<SizeCount>,
+    /// How many there are in each octave.
+    pub octaves: SizeOctaves,
 }
 
 impl Sizes {
     /// Sizes that are listed.
     pub const COMMON_MAX: usize = 8;
+}
+
+/// Media requests by powers of two; the n-th values of all lists are one bin, and no bin between two others is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SizeOctaves {
+    /// Shortest size of a bin; the next bin begins at twice as many.
+    pub from_bytes: Vec<u64>,
+    /// Reads.
+    pub reads: Vec<u64>,
+    /// Writes.
+    pub writes: Vec<u64>,
 }
 
 /// A distribution of sizes in bytes.
@@ -243,8 +259,21 @@ pub struct Arrivals {
     pub gap_cv: Option<f64>,
     /// 10th percentile of the gaps that are not 0.
     pub gap_p10_ms: Option<f64>,
+    /// All gaps between one arrival and the next.
+    pub gaps: GapOctaves,
     /// Variance over mean of the number of arrivals in windows of one length: 1 for a Poisson process at any length.
     pub dispersion: Vec<Dispersion>,
+}
+
+/// Gaps by powers of two; the n-th values of both lists are one bin, and no bin between two others is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GapOctaves {
+    /// Gaps of 0, which no bin holds: requests with the same time.
+    pub zero: u64,
+    /// Shortest gap of a bin; the next bin begins at twice as much.
+    pub from_ns: Vec<u64>,
+    /// Gaps in the bin.
+    pub gaps: Vec<u64>,
 }
 
 /// Burstiness at one scale.

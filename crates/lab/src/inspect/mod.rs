@@ -1,12 +1,17 @@
 //! Looks a trace over: what is in it, whether it is sane, and what to know before believing it.
 //!
 //! One pass over the batches of a reader, in bounded memory (about 60 MB, most of it for the footprint; twice that
-//! with a million clients). Each part of the picture has a counter of its own, which sees every batch; nothing is
-//! kept of a record but what counters keep. Some 100 to 200 ns per record altogether.
+//! with a million clients). Each part of the inspection has a counter of its own, which sees every batch; nothing is
+//! kept of a record but what counters keep. Some 100 to 200 ns per record altogether; [`Pictures`] cost extra and are
+//! counted on request.
 
 mod arrivals;
+mod findings;
+mod heat;
 mod inspection;
 mod observed;
+mod pictures;
+mod reuse;
 mod sequence;
 mod sizes;
 mod sketch;
@@ -20,6 +25,7 @@ use std::collections::BTreeMap;
 use nearslot_core::units::{BLOCK_BYTES, Blocks};
 
 pub use inspection::*;
+pub use pictures::*;
 
 use crate::survey::{DeviceSummary, Summary, Survey, Volume};
 use crate::trace::{Anomaly, Header, Record, Spread, TraceError, TraceOp, TraceReader};
@@ -48,18 +54,21 @@ pub struct Inspector {
     observed: observed::Observed,
     /// Requests by client.
     clients: Vec<u64>,
+    painter: Option<Painter>,
     /// Requests behind the end of the drive.
     beyond: u64,
     /// Media requests of which neither offset nor length is a multiple of 512 bytes.
     odd: u64,
 }
 
-/// Inspects everything that `reader` has left.
+/// Lets `inspector` see everything that `reader` has left.
 ///
 /// # Errors
 /// The trace cannot be read to its end.
-pub fn inspect(reader: &mut TraceReader, against: Against) -> Result<Inspection, TraceError> {
-    let mut inspector = Inspector::new(against);
+pub fn inspect(
+    reader: &mut TraceReader,
+    mut inspector: Inspector,
+) -> Result<Inspection, TraceError> {
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch)? {
         inspector.record(&batch);
@@ -68,7 +77,7 @@ pub fn inspect(reader: &mut TraceReader, against: Against) -> Result<Inspection,
 }
 
 impl Inspector {
-    /// A pass that has seen nothing.
+    /// A pass that has seen nothing, without pictures.
     pub fn new(against: Against) -> Inspector {
         Inspector {
             against,
@@ -76,12 +85,21 @@ impl Inspector {
             sizes: sizes::SizeCounter::new(),
             touched: touched::Touched::new(),
             timeline: timeline::TimelineCounter::new(),
-            arrivals: arrivals::ArrivalCounter::default(),
+            arrivals: arrivals::ArrivalCounter::new(),
             sequence: sequence::SequenceCounter::default(),
             observed: observed::Observed::default(),
             clients: Vec::new(),
+            painter: None,
             beyond: 0,
             odd: 0,
+        }
+    }
+
+    /// A pass that also counts what pictures are drawn from.
+    pub fn with_pictures(against: Against) -> Inspector {
+        Inspector {
+            painter: Some(Painter::new()),
+            ..Inspector::new(against)
         }
     }
 
@@ -94,6 +112,9 @@ impl Inspector {
         self.arrivals.record(batch);
         self.sequence.record(batch);
         self.observed.record(batch);
+        if let Some(painter) = &mut self.painter {
+            painter.record(batch);
+        }
         self.count(batch);
     }
 
@@ -159,6 +180,7 @@ impl Inspector {
             anomalies: oddities(header),
             lost_share: lost_share(summary.requests, header.anomalies.of(Anomaly::Lost)),
             warnings: Vec::new(),
+            pictures: self.painter.map(|painter| painter.pictures(header)),
         };
         if header.object_ids {
             inspection.forget_places();
@@ -172,6 +194,7 @@ impl Inspector {
             placed: !header.object_ids,
         };
         inspection.warnings = warnings::warnings(&inspection, &more);
+        findings::tell(&mut inspection);
         inspection
     }
 }
@@ -199,13 +222,15 @@ fn share_of_reads(of: impl Fn(TraceOp) -> u128) -> Option<f64> {
     (reads + writes > 0).then(|| reads as f64 / (reads + writes) as f64)
 }
 
+fn device_name(header: &Header, dev: usize) -> String {
+    let device = header.devices.get(dev);
+    device.map_or_else(|| dev.to_string(), |device| device.name.clone())
+}
+
 fn devices(summary: &Summary, header: &Header) -> Vec<Device> {
     let device = |(dev, found): (usize, &DeviceSummary)| {
         (found.requests > 0).then(|| Device {
-            name: header
-                .devices
-                .get(dev)
-                .map_or_else(|| dev.to_string(), |d| d.name.clone()),
+            name: device_name(header, dev),
             requests: found.requests,
             reads: found.reads,
             writes: found.writes,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inspection::{Alignment, SizeCount, SizeSpread, Sizes};
+use super::inspection::{Alignment, SizeCount, SizeOctaves, SizeSpread, Sizes};
 use crate::trace::{Record, TraceOp};
 
 const STEP_BYTES: u64 = 512;
@@ -76,6 +76,7 @@ impl SizeCounter {
             reads: spread(&reads, self.reads.sum_bytes),
             writes: spread(&writes, self.writes.sum_bytes),
             common,
+            octaves: octaves(&reads, &writes),
         }
     }
 
@@ -148,6 +149,25 @@ fn lowest_bit(bits: u64) -> u64 {
     bits & bits.wrapping_neg()
 }
 
+fn octaves(reads: &BTreeMap<u64, u64>, writes: &BTreeMap<u64, u64>) -> SizeOctaves {
+    let used = || reads.keys().chain(writes.keys()).map(|bytes| bytes.ilog2());
+    let (Some(first), Some(last)) = (used().min(), used().max()) else {
+        return SizeOctaves::default();
+    };
+    let counted = |counts: &BTreeMap<u64, u64>| {
+        let mut found = vec![0; (last - first) as usize + 1];
+        for (bytes, count) in counts {
+            found[(bytes.ilog2() - first) as usize] += count;
+        }
+        found
+    };
+    SizeOctaves {
+        from_bytes: (first..=last).map(|octave| 1 << octave).collect(),
+        reads: counted(reads),
+        writes: counted(writes),
+    }
+}
+
 fn spread(counts: &BTreeMap<u64, u64>, sum_bytes: u128) -> Option<SizeSpread> {
     let requests: u64 = counts.values().sum();
     let (min, max) = (counts.first_key_value()?, counts.last_key_value()?);
@@ -198,6 +218,10 @@ mod tests {
         assert_eq!(sizes.writes.unwrap().p50_bytes, 65536);
         let common: Vec<(u64, u64)> = sizes.common.iter().map(|s| (s.bytes, s.requests)).collect();
         assert_eq!(common, [(4096, 15), (65536, 4), (3_000_001, 1)]);
+        let octaves = &sizes.octaves;
+        assert_eq!(octaves.from_bytes[..2], [4096, 8192]);
+        assert_eq!(octaves.reads, [15, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(octaves.writes, [0, 0, 0, 0, 4, 0, 0, 0, 0, 1]);
     }
 
     #[test]

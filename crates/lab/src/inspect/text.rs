@@ -373,7 +373,7 @@ fn spaced(name: &str) -> String {
 }
 
 /// Digits in groups of three.
-fn grouped(count: u64) -> String {
+pub(super) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -386,7 +386,7 @@ fn grouped(count: u64) -> String {
 }
 
 /// Three significant digits, without an exponent; four decimals where that says less.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     match value {
         v if v >= 999.5 => grouped(libm::round(v) as u64),
         v if v >= 99.95 => format!("{v:.0}"),
@@ -397,11 +397,11 @@ fn number(value: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-fn bytes(bytes: f64) -> String {
+pub(super) fn bytes(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024.0 {
         return format!("{bytes:.0} B");
@@ -421,7 +421,7 @@ fn bytes(bytes: f64) -> String {
 }
 
 /// Seconds in the unit that suits.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     let rounded = |value: f64, unit: &str| {
         let text = format!("{value:.3}");
         let text = text.trim_end_matches('0').trim_end_matches('.');

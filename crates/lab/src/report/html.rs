@@ -44,6 +44,24 @@ pub fn html(results: &Results, inspection: Option<&Inspection>) -> Result<String
     page(&Payload { results, profile })
 }
 
+/// What the page reads of an inspection: all of it.
+#[derive(Serialize)]
+struct Look<'a> {
+    inspection: &'a Inspection,
+}
+
+/// An inspection as a self-contained HTML file.
+///
+/// # Errors
+/// The inspection was made without pictures, or cannot be encoded.
+pub fn inspection_html(inspection: &Inspection) -> Result<String, ReportError> {
+    if inspection.pictures.is_none() {
+        let words = "the inspection was made without pictures";
+        return Err(ReportError::Encode(words.to_owned()));
+    }
+    page(&Look { inspection })
+}
+
 /// The page with data in it.
 pub(super) fn page(payload: &impl Serialize) -> Result<String, ReportError> {
     let (before, after) = PAGE

@@ -29,7 +29,7 @@ mod traced;
 pub use commands::{CommandLane, CommandRows};
 pub use figures::{Figures, figures_html};
 pub use file::{OutputFile, SharedOutput};
-pub use html::{CUT_MARK, html};
+pub use html::{CUT_MARK, html, inspection_html};
 pub use outputs::{Outputs, Refusal, Target};
 pub use parquet::record_batch;
 pub use requests::RequestRows;

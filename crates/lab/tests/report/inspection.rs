@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use nearslot_lab::inspect::{Against, inspect};
+use nearslot_lab::inspect::{Against, Inspector, inspect};
 use nearslot_lab::trace::{OpenOptions, Spread, open};
 use serde_json::{Value, json};
 
@@ -17,7 +17,10 @@ const DEMO: &str = "demo/postgres-and-build.perf.txt.gz";
 fn inspected(path: &str, how: &OpenOptions) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut reader = open(&[root.join(path)], how).unwrap();
-    serde_json::to_value(inspect(&mut reader, Against::default()).unwrap()).unwrap()
+    serde_json::to_value(
+        inspect(&mut reader, Inspector::with_pictures(Against::default())).unwrap(),
+    )
+    .unwrap()
 }
 
 fn demo() -> Value {
@@ -93,6 +96,60 @@ fn full() -> Value {
     found
 }
 
+/// Every read and write of a real trace is on a map, in a bin of sizes and in the load; every gap is counted.
+#[test]
+fn pictures_lose_no_request() {
+    for path in fixtures().iter().map(String::as_str).chain([DEMO]) {
+        if path.ends_with("fio-lat.log") {
+            continue;
+        }
+        let found = inspected(path, &OpenOptions::default());
+        let sum = |pointer: &str| -> u64 {
+            let list = found.pointer(pointer).and_then(Value::as_array);
+            let numbers = list.into_iter().flatten();
+            numbers.map(|value| value.as_u64().unwrap()).sum()
+        };
+        let rate = |pointer: &str| -> f64 {
+            let list = found.pointer(pointer).and_then(Value::as_array).unwrap();
+            let rates: f64 = list.iter().map(|value| value.as_f64().unwrap()).sum();
+            rates * found["pictures"]["load"]["interval_s"].as_f64().unwrap()
+        };
+        for (op, lists, rates, data) in [
+            ("read", "reads", "read_rps", "read_mb_s"),
+            ("write", "writes", "write_rps", "write_mb_s"),
+        ] {
+            let told = &found["operations"][op];
+            let requests = told["requests"].as_u64().unwrap_or_default();
+            let bytes = told["bytes"].as_f64().unwrap_or_default();
+            assert_eq!(sum(&format!("/sizes/octaves/{lists}")), requests, "{path}");
+            let in_load = rate(&format!("/pictures/load/{rates}"));
+            assert!(
+                (in_load - requests as f64).abs() < 1e-3,
+                "{path}: {in_load}"
+            );
+            let megabytes = rate(&format!("/pictures/load/{data}"));
+            assert!((megabytes * 1e6 - bytes).abs() <= bytes * 1e-9, "{path}");
+            let maps = found
+                .pointer("/pictures/heat/maps")
+                .and_then(Value::as_array);
+            if let Some(maps) =
+                maps.filter(|maps| maps.len() == found["devices"].as_array().unwrap().len())
+            {
+                let on_maps = (0..maps.len())
+                    .map(|map| sum(&format!("/pictures/heat/maps/{map}/cells/{lists}")));
+                assert_eq!(on_maps.sum::<u64>(), requests, "{path}");
+            }
+        }
+        let gaps = sum("/arrivals/gaps/gaps") + found["arrivals"]["gaps"]["zero"].as_u64().unwrap();
+        assert_eq!(gaps + 1, found["requests"].as_u64().unwrap(), "{path}");
+        assert_eq!(
+            found["pictures"]["heat"].is_null(),
+            found["footprint"]["bytes"].is_null(),
+            "{path}"
+        );
+    }
+}
+
 #[test]
 fn no_key_may_be_missing_or_added() {
     let (found, validator) = (full(), compiled(SCHEMA));
@@ -153,6 +210,11 @@ fn wrong_values_are_refused() {
         ("/timeline/rate_rps/0", Value::Null),
         ("/response/mean_ms", Value::Null),
         ("/anomalies/0/kind", json!("lots")),
+        ("/pictures", Value::Null),
+        ("/pictures/findings", json!([])),
+        ("/pictures/load/interval_s", json!(0)),
+        ("/pictures/heat/maps/0/cells/reads/0", json!(0.5)),
+        ("/pictures/reuse/all/held_share/0", json!(1.5)),
     ];
     for (path, value) in wrong {
         let mut bad = found.clone();

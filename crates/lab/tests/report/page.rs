@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nearslot_lab::inspect::{Against, Inspector};
 use nearslot_lab::outcome::{Results, Word};
-use nearslot_lab::report::{Figures, figures_html, html};
+use nearslot_lab::report::{Figures, figures_html, html, inspection_html};
+use nearslot_lab::trace::{Header, Record, TraceOp};
 use serde_json::Value;
 
 use crate::figures::figures;
-use crate::sample::{FULL, SMALL, inspection, results, verdict};
+use crate::sample::{FULL, SMALL, inspection, pictured, results, verdict};
 
 const HOSTILE: &str = "</script><script>document.title='owned'</script>\
     <img src=x onerror=\"document.title='owned'\">\u{2028}\u{202e}'\"`&amp;.blktrace";
@@ -180,6 +182,7 @@ fn the_samples_of_the_page_are_current() {
     let pages = [
         ("results.json", report),
         ("figures.json", figures_html(&figures()).unwrap()),
+        ("inspection.json", inspection_html(&pictured()).unwrap()),
     ];
     for (name, page) in pages {
         let (current, path) = (payload(&page).to_owned() + "\n", fixture(name));
@@ -194,6 +197,18 @@ fn the_samples_of_the_page_are_current() {
             path.display()
         );
     }
+}
+
+#[test]
+fn an_inspection_without_pictures_is_no_page() {
+    let words = inspection_html(&inspection(SMALL)).unwrap_err().to_string();
+    assert!(words.contains("without pictures"), "{words}");
+    let mut hostile = pictured();
+    hostile.files = vec![HOSTILE.to_owned()];
+    let page = inspection_html(&hostile).unwrap();
+    let value: Value = serde_json::from_str(payload(&page)).unwrap();
+    assert_eq!(value["inspection"]["files"][0], HOSTILE);
+    assert!(!payload(&page).contains(['<', '>', '&']));
 }
 
 /// What experiments hand over is read strictly and checked.
@@ -273,6 +288,31 @@ fn reports_for_the_browser_test() {
     odd.figures[1].claims[0].found = HOSTILE.to_owned();
     for (name, figures) in [("figures", figures()), ("odd-figures", odd)] {
         let page = figures_html(&figures).unwrap();
+        fs::write(folder.join(name).with_extension("html"), page).unwrap();
+    }
+    // Nothing but a flush: no picture but that of the load, and not even that.
+    let mut nothing = Inspector::with_pictures(Against::default());
+    nothing.record(&[Record::new(0, TraceOp::Flush, 0, 0, 0)]);
+    let nothing = nothing.finish(&Header::made("csv", &[HOSTILE], &[]));
+    // More devices than there are maps, all with the same hostile name, in one interval of time.
+    let mut hostile = Inspector::with_pictures(Against::default());
+    let ask = |i: u64| {
+        Record::new(
+            i as i64,
+            TraceOp::Write,
+            i << (i % 55),
+            512,
+            (i % 12) as u32,
+        )
+    };
+    hostile.record(&(0..999).map(ask).collect::<Vec<_>>());
+    let hostile = hostile.finish(&Header::made("csv", &[HOSTILE; 12], &[]));
+    for (name, found) in [
+        ("inspection", pictured()),
+        ("bare-inspection", nothing),
+        ("hostile-inspection", hostile),
+    ] {
+        let page = inspection_html(&found).unwrap();
         fs::write(folder.join(name).with_extension("html"), page).unwrap();
     }
 }

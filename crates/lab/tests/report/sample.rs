@@ -122,6 +122,40 @@ pub(crate) fn inspection(size: Size) -> Inspection {
     inspector.finish(&Header::made("blktrace", &["8,0"], &[]))
 }
 
+/// An inspection with pictures of the sample's trace, with a second device, flushes, and sizes and places of all magnitudes.
+pub(crate) fn pictured() -> Inspection {
+    let mut inspector = Inspector::with_pictures(Against::default());
+    let record = |(index, ask): (usize, &Ask)| {
+        let index = index as u64;
+        let op = match index % 50 {
+            49 => TraceOp::Flush,
+            _ if ask.write => TraceOp::Write,
+            _ => TraceOp::Read,
+        };
+        let place = ask.cylinder * 1_300 + ask.angle / 20_000;
+        // Some places are hot, and the second device is small.
+        let block = if index.is_multiple_of(3) {
+            place % 64 * 8
+        } else {
+            place
+        };
+        let dev = u32::from(index % 7 == 6);
+        let block = if dev == 1 { block % 4_096 } else { block };
+        let len = if op == TraceOp::Flush {
+            0
+        } else {
+            4_096 << (index % 5)
+        };
+        Record::new(ask.arrived as i64, op, block * 4_096, len, dev)
+    };
+    let asks = arrivals(SMALL.requests);
+    let records: Vec<Record> = asks.iter().enumerate().map(record).collect();
+    inspector.record(&records);
+    let mut header = Header::made("blktrace", &["8,0", "8,16"], &[]);
+    header.files = vec!["sample/postgres-build.blktrace.0".to_owned()];
+    inspector.finish(&header)
+}
+
 /// What is said of these runs, as if each had its batch means evenly spread around its mean.
 pub(crate) fn verdict(runs: &[Run]) -> (Vec<Varied>, Verdict) {
     let batches = |run: &Run| {

@@ -1,0 +1,232 @@
+//! What the numbers of an inspection say, as sentences: the headline of its page and what stands below.
+//!
+//! A sentence is made for each question that a reader brings: is the load even, is it spread over the addresses, what would a
+//! cache do, how long are requests. Those with an answer far from even come first.
+
+use super::inspection::Inspection;
+use super::pictures::{Held, Reuse};
+use super::text::{bytes, grouped, number, percent};
+
+/// A busiest second of so many times the mean is worth a headline.
+const PEAK_TELLING: f64 = 5.0;
+/// Below this the load is even.
+const PEAK_EVEN: f64 = 1.2;
+/// Two thirds of the requests in so little of the addresses are worth one as well.
+const PLACES_TELLING: f64 = 0.1;
+/// Below this share nothing is said to be read again.
+const HELD_LITTLE: f64 = 0.05;
+/// A cache is large enough if it holds this share of what an unlimited one would hold.
+const HELD_ENOUGH: f64 = 0.9;
+/// From this share on it is told that requests have the same time.
+const TOGETHER_TOLD: f64 = 0.05;
+
+/// A sentence, and whether it is worth a headline.
+type Finding = Option<(bool, String)>;
+
+/// Adds the sentences to the pictures, the most telling first; at least one.
+pub(super) fn tell(found: &mut Inspection) {
+    let all: [Finding; 6] = [
+        peak(found),
+        places(found),
+        cache(found),
+        sizes(found),
+        together(found),
+        Some((false, mix(found))),
+    ];
+    let (telling, plain): (Vec<_>, Vec<_>) =
+        all.into_iter().flatten().partition(|(telling, _)| *telling);
+    if let Some(pictures) = &mut found.pictures {
+        let both = telling.into_iter().chain(plain);
+        pictures.findings = both.map(|(_, sentence)| sentence).collect();
+    }
+}
+
+fn peak(found: &Inspection) -> Finding {
+    let arrivals = &found.arrivals;
+    let mean = arrivals.mean_rps?;
+    let second = arrivals.peak_1s_rps.map(|peak| ("second", peak));
+    let tenth = arrivals.peak_100ms_rps.map(|peak| ("100 ms", peak));
+    let (window, peak) = second.or(tenth)?;
+    let times = peak / mean;
+    let rates = format!("{} requests/s against {}", number(peak), number(mean));
+    let text = match times {
+        even if even < PEAK_EVEN => {
+            format!(
+                "The load is even: the busiest {window} has hardly more than the mean rate, {rates}."
+            )
+        }
+        times => format!(
+            "The busiest {window} has {} times the mean rate: {rates}.",
+            few_digits(times)
+        ),
+    };
+    Some((times >= PEAK_TELLING, text))
+}
+
+fn places(found: &Inspection) -> Finding {
+    let heat = found.pictures.as_ref()?.heat.as_ref()?;
+    let kinds = [
+        ("writes", heat.writes_two_thirds_share),
+        ("reads", heat.reads_two_thirds_share),
+    ];
+    let mut known: Vec<(&str, f64)> = kinds
+        .into_iter()
+        .filter_map(|(kind, share)| Some((kind, share?)))
+        .collect();
+    known.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (least_kind, least) = *known.first()?;
+    let mut text = format!(
+        "Two thirds of the {least_kind} begin in {} of the addresses",
+        percent(least)
+    );
+    for (kind, share) in &known[1..] {
+        text += &format!(", two thirds of the {kind} in {}", percent(*share));
+    }
+    text.push('.');
+    Some((least <= PLACES_TELLING, text))
+}
+
+fn cache(found: &Inspection) -> Finding {
+    let reuse = found.pictures.as_ref()?.reuse.as_ref()?;
+    let (verb, held) = match (&reuse.reads, &reuse.writes) {
+        (Some(reads), _) => ("read", reads),
+        (None, Some(writes)) => ("written", writes),
+        (None, None) => return None,
+    };
+    let most = *held.held_share.last()?;
+    if most < HELD_LITTLE {
+        let text = format!(
+            "Hardly a block is {verb} that was touched before: a cache of any size would have held {} of the blocks {verb}.",
+            percent(most)
+        );
+        return Some((false, text));
+    }
+    Some((false, large_enough(reuse, held, verb, most)))
+}
+
+fn large_enough(reuse: &Reuse, held: &Held, verb: &str, most: f64) -> String {
+    let shares = held.held_share.iter().zip(&reuse.cache_bytes);
+    let mut enough = shares.filter(|(share, _)| **share >= HELD_ENOUGH * most);
+    let (share, size) = enough.next().expect("the last one is enough");
+    let about = if reuse.sampled_one_in > 1 {
+        "about "
+    } else {
+        ""
+    };
+    let (share, most) = (percent(*share), percent(most));
+    let any = if share == most {
+        "a larger one no more".to_owned()
+    } else {
+        format!("one of any size {most}")
+    };
+    format!(
+        "A cache of {} that drops what was touched longest ago would have held {about}{share} of the blocks {verb}; {any}.",
+        bytes(*size as f64),
+    )
+}
+
+fn sizes(found: &Inspection) -> Finding {
+    let most = found.sizes.common.first()?;
+    let size = bytes(most.bytes as f64);
+    Some((
+        false,
+        format!(
+            "The most common size is {size}: {} of reads and writes.",
+            percent(most.share)
+        ),
+    ))
+}
+
+fn together(found: &Inspection) -> Finding {
+    let gaps = &found.arrivals.gaps;
+    let all = gaps.zero + gaps.gaps.iter().sum::<u64>();
+    let share = gaps.zero as f64 / all.max(1) as f64;
+    let text = format!(
+        "{} of the requests have the time stamp of the one before.",
+        percent(share)
+    );
+    (share >= TOGETHER_TOLD).then_some((false, text))
+}
+
+fn mix(found: &Inspection) -> String {
+    let requests = grouped(found.requests);
+    match (found.read_share, found.read_bytes_share) {
+        (Some(share), Some(of_bytes)) => format!(
+            "Of {requests} requests, {} are reads, with {} of the bytes.",
+            percent(share),
+            percent(of_bytes)
+        ),
+        _ => format!("Among {requests} requests there is no read and no write."),
+    }
+}
+
+/// Whole from 10 on.
+fn few_digits(times: f64) -> String {
+    if times < 9.95 {
+        format!("{times:.1}")
+    } else {
+        grouped(libm::round(times) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Against, Inspector};
+    use crate::trace::{Header, Record, TraceOp};
+
+    fn found(records: &[Record]) -> Vec<String> {
+        let mut inspector = Inspector::with_pictures(Against::default());
+        inspector.record(records);
+        let found = inspector.finish(&Header::made("toy", &["sda"], &[]));
+        found.pictures.unwrap().findings
+    }
+
+    /// A write each second, nine in ten to the same block of a large volume; 50 more in the last second, all reads of that
+    /// block.
+    fn bursty() -> Vec<Record> {
+        let place = |i: u64| if i.is_multiple_of(10) { i << 30 } else { 0 };
+        let write =
+            |i: u64| Record::new(i as i64 * 1_000_000_000, TraceOp::Write, place(i), 8192, 0);
+        let read = Record::new(99_000_000_000, TraceOp::Read, 0, 4096, 0);
+        let mut records: Vec<Record> = (0..100).map(write).collect();
+        records.extend([read; 50]);
+        records
+    }
+
+    #[test]
+    fn what_is_far_from_even_comes_first() {
+        assert_eq!(
+            found(&bursty()),
+            [
+                "The busiest second has 34 times the mean rate: 51.0 requests/s against 1.51.",
+                "Two thirds of the writes begin in 1.1 % of the addresses, two thirds of the reads in 1.1 %.",
+                "A cache of 4 KiB that drops what was touched longest ago would have held 98.0 % of the blocks read; \
+                 one of any size 100.0 %.",
+                "The most common size is 8 KiB: 66.7 % of reads and writes.",
+                "33.6 % of the requests have the time stamp of the one before.",
+                "Of 150 requests, 33.3 % are reads, with 20.0 % of the bytes.",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_even_load_is_called_even() {
+        let read = |i: u64| Record::new(i as i64 * 10_000_000, TraceOp::Read, i << 20, 4096, 0);
+        let found = found(&(0..1_000).map(read).collect::<Vec<_>>());
+        assert!(found[0].starts_with("The load is even: the busiest second has hardly more"));
+        assert!(found[2].starts_with("Hardly a block is read that was touched before"));
+        assert!(
+            found[1].starts_with("Two thirds of the reads begin in 67.2 %"),
+            "{}",
+            found[1]
+        );
+    }
+
+    #[test]
+    fn there_is_always_something_to_say() {
+        assert_eq!(
+            found(&[]),
+            ["Among 0 requests there is no read and no write."]
+        );
+    }
+}
