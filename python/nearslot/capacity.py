@@ -88,6 +88,7 @@ class Reached:
         easiest: The easiest setting that could have been tried; `hardest` is the hardest.
         contradicted: Whether they held at a setting that is harder than one at which they failed.
         against_best: None for the best.
+        config: Everything in effect in the first run; None if no run was finished.
         tried: From the easiest to the hardest.
     """
 
@@ -101,7 +102,7 @@ class Reached:
     hardest_because: str | None
     contradicted: bool
     against_best: Against | None
-    config: dict[str, Any]
+    config: dict[str, Any] | None
     tried: list[Tried]
 
 

@@ -248,6 +248,7 @@ mod tests {
         let mut late = gate("p99 < 10 ms");
         let now = feed(&mut late, 0..100, Some(20_000_000));
         assert!(!late.over(now));
+        assert_eq!(late.by_batch(now, true)[0].weights, [0; BATCHES]);
         let mut writes = gate("write p99 < 10 ms");
         let now = feed(&mut writes, 0..REQUESTS, Some(20_000_000));
         assert!(!writes.over(now));
