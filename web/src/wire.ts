@@ -242,11 +242,19 @@ const trace = object({
   spread: text,
 });
 
+/** The drive that was chosen as none was named. */
+const driveChosen = object({
+  name: text,
+  capacity_bytes: count,
+  why: text,
+});
+
 const results = object({
   schema: count,
   version: text,
   seed: digits,
   trace: nullable(trace),
+  drive_chosen: nullable(driveChosen),
   runs: list(run),
   varied: list(varied),
   verdict,

@@ -430,6 +430,7 @@ describe("a single run", () => {
     expect(await page.locator("#ranking, .legend").count()).toBe(0);
     expect(await page.locator("h1").innerText()).toMatch(/^[0-9.]+ ms on average/);
     expect(await page.locator("#response .plot canvas").count()).toBe(1);
+    expect(await page.locator(".facts").innerText()).toContain("no drive was named, so it is seagate-cheetah-9lp");
     expect(trouble).toEqual([]);
     await page.context().close();
   });

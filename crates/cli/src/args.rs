@@ -257,7 +257,8 @@ pub(crate) struct ScenarioArgs {
     /// A synthetic load instead of a trace: name or name:knob=value (see `nearslot list workloads`)
     #[arg(long, value_name = "WORKLOAD", conflicts_with = "input")]
     pub(crate) workload: Option<String>,
-    /// The drive: a name of the catalog or the path of a drive's TOML file [default: seagate-cheetah-9lp]
+    /// The drive: a name of the catalog or the path of a drive's TOML file [default: auto, the smallest disk of the catalog
+    /// that was sold since 2005 and holds the load]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<String>,
     /// Where data lives: linear, stripe, mirror, eager, ew_array, ... (see `nearslot list placements`) [default: linear]

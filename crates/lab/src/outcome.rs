@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::default_drive::ChosenDrive;
 use crate::keys::Role;
 use crate::trace::SpanRead;
 use crate::workload::layout::VolumePlace;
@@ -24,6 +25,8 @@ pub struct Results {
     pub seed: u64,
     /// The trace that was replayed; `None` for a synthetic workload.
     pub trace: Option<TraceInfo>,
+    /// The drive that was chosen, as none was named; `None` if every run has a drive that was named.
+    pub drive_chosen: Option<ChosenDrive>,
     /// One per point of the grid, in the order of the grid. Fewer than asked for after an interruption.
     pub runs: Vec<Run>,
     /// The keys that the grid varies, in its order; none for a single run.

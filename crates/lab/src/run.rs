@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use crate::capacity::{ByBatch, Gate, Objective};
+use crate::default_drive;
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
@@ -114,6 +115,11 @@ pub fn compare(
         let runs = format!("{} runs", points.len());
         return Err(ConfigError::value("blktrace schedule", &runs, "a single run").into());
     }
+    let (points, drive_chosen) = default_drive::settle(points, trace)?;
+    let points = points.as_slice();
+    if let (Some(tell), Some(chosen)) = (wanted.tell, &drive_chosen) {
+        tell(&chosen.why);
+    }
     let files = Files::create(wanted)?;
     let pool = threads(wanted.jobs)?;
     let grid = Grid {
@@ -154,6 +160,7 @@ pub fn compare(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
         trace: trace.map(|trace| trace_info(trace, points)),
+        drive_chosen,
         runs: finished.into_iter().map(|finished| finished.run).collect(),
         varied,
         verdict,
@@ -208,6 +215,7 @@ pub(crate) fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError
 /// # Errors
 /// The trace cannot be read again.
 pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunError> {
+    let (points, _) = default_drive::settle(points, Some(trace))?;
     let mut against = Against::default();
     if let Some(first) = points.first() {
         let drive = &first.scenario.drive;

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! seed = 1
-//! drive = "seagate-cheetah-9lp"      # a name of the catalog, or the path of a drive's TOML file
+//! drive = "modern-20tb"              # a name of the catalog, or the path of a drive's TOML file; auto if left out
 //! sched = "aged_satf:weight_ms_per_s=3" # or a table: { name = "aged_satf", weight_ms_per_s = 3 }
 //! oracle = "exact"
 //! warmup = "1%"
@@ -27,21 +27,19 @@ use nearslot_core::drive;
 use nearslot_core::registry::{ConfigError, KnobValue};
 use serde::{Deserialize, Serialize};
 
+use crate::default_drive::AUTO;
 use crate::keys::{self, Key, Place};
 use crate::trace::{self, OpenOptions, Span, TraceError, TraceTime};
 use crate::workload::closed::Refill;
 use crate::workload::layout::Volumes;
 use crate::workload::{self, fit::Mode};
 
-/// The drive when nothing is said: the one whose model is validated against a real one.
-pub const DRIVE_DEFAULT: &str = "seagate-cheetah-9lp";
-
 /// Everything a run needs to be told.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
     /// Seeds everything random.
     pub seed: u64,
-    /// Name in the catalog or path of a file, with knobs.
+    /// Name in the catalog or path of a file, with knobs; [`AUTO`] if the drive is to be chosen.
     pub drive: PartConfig,
     /// Which I/O goes next.
     pub sched: PartConfig,
@@ -288,7 +286,7 @@ impl Scenario {
     pub fn over(load: Load) -> Scenario {
         Scenario {
             seed: 1,
-            drive: PartConfig::named(DRIVE_DEFAULT),
+            drive: PartConfig::named(AUTO),
             sched: PartConfig::named("fcfs"),
             oracle: PartConfig::named("exact"),
             place: PartConfig::named("linear"),
@@ -565,6 +563,10 @@ pub fn drive_text(name: &str) -> Result<String, ConfigError> {
             )
         });
     }
+    if name == AUTO {
+        let allowed = "a drive that is named, as it is chosen for runs alone";
+        return Err(ConfigError::value("drive", name, allowed));
+    }
     drive::catalog_text(name).map(str::to_owned)
 }
 
@@ -633,7 +635,7 @@ mod tests {
         let scenario =
             read("sched = 'look'\n[trace]\nfiles = ['a.csv']\nreplay = 'closed'").unwrap();
         assert_eq!(scenario.sched.name, "look");
-        assert_eq!(scenario.drive.name, DRIVE_DEFAULT);
+        assert_eq!(scenario.drive.name, AUTO);
         let Load::Trace(trace) = scenario.load else {
             panic!("it has a trace")
         };

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
@@ -93,10 +94,7 @@ fn simulate(
     let effects = grid::check_effects(&described.scenario, &points);
     effects.map_err(|error| described.blame(&error))?;
     // A wrong name is found before a long trace is read.
-    for point in &points {
-        let checked = point.scenario.stack().and_then(|stack| stack.check());
-        checked.map_err(|error| described.blame(&error))?;
-    }
+    default_drive::check(&points).map_err(|error| described.blame(&error))?;
     let targets = Targets::of(described, &points, output)?;
     let trace = load(described, &scenario.read)?;
     let control = Arc::new(Control::default());

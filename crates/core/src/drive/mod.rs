@@ -45,6 +45,21 @@ pub struct Entry {
     pub text: &'static str,
 }
 
+impl Entry {
+    /// Whether it is a disk, and not another kind of drive.
+    pub fn is_disk(&self) -> bool {
+        let kind = |table: toml::Table| kind_of(self.name, &table).ok();
+        let kind = self.text.parse().ok().and_then(kind);
+        kind.is_some_and(|kind| kind.name == hdd::KIND.name)
+    }
+
+    /// The year in which it was first sold, if its file tells.
+    pub fn year(&self) -> Option<u32> {
+        let table: toml::Table = self.text.parse().ok()?;
+        table.get("year")?.as_integer()?.try_into().ok()
+    }
+}
+
 macro_rules! catalog {
     ($($name:literal),+ $(,)?) => {
         &[$(Entry { name: $name, text: include_str!(concat!("catalog/", $name, ".toml")) }),+]

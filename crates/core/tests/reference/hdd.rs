@@ -262,6 +262,7 @@ fn random_drive(rng: &mut Rng) -> Parameters {
     Parameters {
         kind: "hdd".to_owned(),
         description: None,
+        year: None,
         rpm: 3_000.0 + (rng.unit() * 12_000.0).floor(),
         heads,
         cylinders,

@@ -307,6 +307,7 @@ fn disk(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
     }
     round(&mut parameters);
     parameters.description = Some(format!("calibrated from {}", how.input));
+    parameters.year = None;
     parameters.calibration = Some(text::table(&how.input, Some(&name), &finding, &fit));
     let drive = text::file(&parameters);
     Ok(made(samples, how, blocks, Some(name), finding, fit, drive))

@@ -307,12 +307,16 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
             "drive",
             distinct(runs.iter().filter_map(|run| part(run, "drive"))),
         ),
+    ];
+    let chosen = results.drive_chosen.as_ref();
+    facts.extend(chosen.map(|chosen| ("", plain(&chosen.why))));
+    facts.extend([
         (
             "seed",
             distinct(runs.iter().map(|run| seed(results, run).to_string())),
         ),
         ("version", format!("nearslot {}", results.version)),
-    ];
+    ]);
     let several = runs.iter().any(|run| !run.volumes.is_empty());
     facts.extend(trace_facts(results.trace.as_ref(), several));
     facts.extend(volume_facts(runs));

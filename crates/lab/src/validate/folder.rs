@@ -252,6 +252,7 @@ impl Drive {
         Ok(Parameters {
             kind: "hdd".to_owned(),
             description: Some(self.text("model")?.to_owned()),
+            year: None,
             rpm: self.number("rpm")?,
             heads: self.number("heads")?,
             cylinders,

@@ -12,10 +12,10 @@
 //!
 //! A request longer than the whole drive cannot be wrapped or scaled and is an error. O(1) per request.
 
-use nearslot_core::drive::{self, CATALOG, Entry};
 use nearslot_core::registry::ConfigError;
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
 
+use crate::default_drive::large_enough;
 use crate::survey::Summary;
 
 words! {
@@ -166,27 +166,6 @@ fn beyond(reach: Reach, capacity: u64, drive: &str) -> ConfigError {
             large_enough(Blocks(end.div_ceil(BLOCK_BYTES)))
         ),
     )
-}
-
-/// The disks of the catalog that have so many blocks, smallest first, in words.
-pub(super) fn large_enough(blocks: Blocks) -> String {
-    let capacity = |entry: &Entry| {
-        let table = entry.text.parse().ok()?;
-        let is_disk = drive::kind_of(entry.name, &table).is_ok_and(|kind| kind.name == "hdd");
-        let (blueprint, _) = drive::read(entry.name, entry.text, &[])
-            .ok()
-            .filter(|_| is_disk)?;
-        Some((blueprint.capacity().0, entry.name))
-    };
-    let mut drives: Vec<(u64, &str)> = CATALOG.iter().filter_map(capacity).collect();
-    drives.retain(|(capacity, _)| *capacity >= blocks.0);
-    drives.sort_unstable();
-    let names: Vec<&str> = drives.into_iter().map(|(_, name)| name).collect();
-    if names.is_empty() {
-        "no drive of the catalog is large enough".to_owned()
-    } else {
-        format!("large enough are, of the catalog, {}", names.join(", "))
-    }
 }
 
 fn too_long(reach: Reach, capacity: u64, drive: &str) -> ConfigError {

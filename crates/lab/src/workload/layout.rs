@@ -13,7 +13,8 @@ use nearslot_core::registry::{ConfigError, KnobValue};
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
 use serde::{Deserialize, Serialize};
 
-use super::fit::{Fit, Mode, Reach, large_enough};
+use super::fit::{Fit, Mode, Reach};
+use crate::default_drive::large_enough;
 use crate::survey::Summary;
 use crate::trace::{Header, Record};
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nearslot_lab::default_drive::ChosenDrive;
 use nearslot_lab::inspect::{Against, Inspector};
 use nearslot_lab::outcome::{Results, Word};
 use nearslot_lab::report::{Figures, figures_html, html, inspection_html};
@@ -98,6 +99,11 @@ fn single() -> Results {
     results.runs.truncate(1);
     results.runs_planned = 1;
     results.runs[0].settings.clear();
+    results.drive_chosen = Some(ChosenDrive {
+        name: "seagate-cheetah-9lp".to_owned(),
+        capacity_bytes: 9_105_018_880,
+        why: "no drive was named, so it is seagate-cheetah-9lp".to_owned(),
+    });
     (results.varied, results.verdict) = verdict(&results.runs);
     results
 }

@@ -92,6 +92,7 @@ pub(crate) fn results(size: Size) -> Results {
             fit: "scale".to_owned(),
             spread: "none".to_owned(),
         }),
+        drive_chosen: None,
         varied,
         verdict,
         runs_planned: runs.len(),

@@ -72,6 +72,8 @@ fn a_real_comparison_is_valid() {
     };
     let results = compare(&points, None, &wanted, &Control::default()).unwrap();
     assert_eq!(results.runs.len(), 2);
+    let chosen = results.drive_chosen.as_ref().unwrap();
+    assert_eq!(chosen.name, results.runs[0].config["drive"]["name"]);
     assert_valid(&serde_json::to_value(&results).unwrap());
     assert!(html(&results, None).unwrap().contains("sched=satf"));
 }

@@ -18,6 +18,9 @@ pub struct Parameters {
     /// What it is, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The year in which it was first sold. The model does not read it: it tells which disks of the catalog are of today.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub year: Option<u32>,
     /// Revolutions per minute.
     pub rpm: f64,
     /// Recording surfaces.
@@ -209,6 +212,9 @@ impl Parameters {
     /// # Errors
     /// The first thing wrong: the key, the value, what is allowed.
     pub fn check(&self) -> Result<(), ConfigError> {
+        if let Some(year) = self.year {
+            in_range("year", year, 1956, 2100)?;
+        }
         in_range("rpm", self.rpm, 100.0, 1e5)?;
         in_range("heads", self.heads, 1, 4_096)?;
         in_range("cylinders", self.cylinders, 1, 4_000_000)?;
@@ -526,6 +532,8 @@ mod tests {
     fn contradictions_are_refused() {
         assert!(error("[9, 5.0]", "[1, 5.0]").contains("seek_ms[1] distance = 1"));
         assert!(error("rpm = 6000", "rpm = 0").contains("rpm = 0"));
+        let year = error("rpm = 6000", "rpm = 6000\nyear = 97");
+        assert_eq!(year, "year = 97 (allowed: 1956 to 2100)");
         assert!(error("spares = 5", "spares = 100").contains("zones[0].blocks = 0"));
         assert!(error("slips = [3]", "slips = [100]").contains("zones[0].slips[0] = 100"));
         assert!(error("'zone-end'", "'none'").contains("the drive has no sparing"));

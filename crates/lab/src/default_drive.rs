@@ -1,0 +1,354 @@
+//! The drive when none is named: the smallest disk of the catalog that is of today and holds the load.
+//!
+//! A disk is *of today* if it was first sold in [`TODAY_SINCE`] or later, as `year` of its file says. From then on disks record
+//! perpendicularly (Toshiba's MK4007GAL of 2005 was the first) and hold hundreds of gigabytes and more, while arms and spindles
+//! have hardly changed: what is in service now moves as these do. Only disks are chosen; a cloud volume's limits are a contract,
+//! not a drive that happens to fit.
+//!
+//! One drive is chosen for all runs of a grid. Disks are tried from the smallest on: each stack is built, so that placements take
+//! from the capacity what they need, and the load is laid out on it. That is cheap for [`PLAIN_PLACES`] (a few milliseconds). The
+//! other placements prepare every slot of a drive, minutes for a terabyte: with these a drive must be named.
+
+use std::collections::BTreeSet;
+
+use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::drive::{self, CATALOG, Entry};
+use nearslot_core::place;
+use nearslot_core::registry::{self, ConfigError};
+use nearslot_core::units::Blocks;
+use serde::{Deserialize, Serialize};
+
+use crate::grid::Point;
+use crate::load::LoadedTrace;
+use crate::memo::SHARED;
+use crate::number::number;
+use crate::run::{self, RunError};
+use crate::scenario::{Load, Scenario};
+use crate::workload::fit::Mode;
+use crate::workload::layout::Layout;
+
+/// The name that stands for the drive that is chosen.
+pub const AUTO: &str = "auto";
+
+/// The year from which disks of the catalog are of today.
+pub const TODAY_SINCE: u32 = 2005;
+
+/// Placements that are built at once on a drive of any size.
+const PLAIN_PLACES: [&str; 4] = ["linear", "stripe", "mirror", "concat"];
+
+/// The drive that was chosen as none was named.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChosenDrive {
+    /// Its name in the catalog.
+    pub name: String,
+    /// What it holds.
+    pub capacity_bytes: u64,
+    /// Why it is this one, in a sentence.
+    pub why: String,
+}
+
+/// A disk of the catalog.
+struct Disk {
+    name: &'static str,
+    capacity: Blocks,
+    year: Option<u32>,
+}
+
+/// The disks of the catalog, smallest first.
+fn disks() -> Vec<Disk> {
+    let disk = |entry: &Entry| {
+        let (blueprint, _) = drive::read(entry.name, entry.text, &[]).ok()?;
+        entry.is_disk().then(|| Disk {
+            name: entry.name,
+            capacity: blueprint.capacity(),
+            year: entry.year(),
+        })
+    };
+    let mut disks: Vec<Disk> = CATALOG.iter().filter_map(disk).collect();
+    disks.sort_by_key(|disk| disk.capacity);
+    disks
+}
+
+/// The disks of today, smallest first. The catalog has some; a test holds it to that.
+fn of_today() -> Vec<Disk> {
+    let mut disks = disks();
+    disks.retain(|disk| disk.year.is_some_and(|year| year >= TODAY_SINCE));
+    disks
+}
+
+/// The disks of the catalog that have so many blocks, smallest first.
+fn names(blocks: Blocks) -> Vec<&'static str> {
+    let large = disks().into_iter().filter(|disk| disk.capacity >= blocks);
+    large.map(|disk| disk.name).collect()
+}
+
+/// The same, in words for a message.
+pub(crate) fn large_enough(blocks: Blocks) -> String {
+    let names = names(blocks);
+    if names.is_empty() {
+        "no drive of the catalog is large enough".to_owned()
+    } else {
+        format!("large enough are, of the catalog, {}", names.join(", "))
+    }
+}
+
+/// Whether a scenario leaves its drive open.
+fn is_open(scenario: &Scenario) -> bool {
+    scenario.drive.name == AUTO
+}
+
+/// The same scenario on a disk of the catalog, with the knobs that were set.
+fn on(scenario: &Scenario, disk: &Disk) -> Scenario {
+    let mut scenario = scenario.clone();
+    disk.name.clone_into(&mut scenario.drive.name);
+    scenario
+}
+
+/// Checks every name and knob of the points, before a long trace is read. A drive that is left open is any of those that may be
+/// chosen, as these have the same knobs.
+///
+/// # Errors
+/// The first mistake; a drive is left open where the placement needs one that is named.
+pub fn check(points: &[Point]) -> Result<(), ConfigError> {
+    for Point { scenario, .. } in points {
+        if is_open(scenario) {
+            stack_for_any(scenario)?.check()?;
+            check_place(scenario)?;
+        } else {
+            scenario.stack()?.check()?;
+        }
+    }
+    Ok(())
+}
+
+fn stack_for_any(scenario: &Scenario) -> Result<StackConfig, ConfigError> {
+    let smallest = &of_today()[0];
+    on(scenario, smallest).stack()
+}
+
+fn check_place(scenario: &Scenario) -> Result<(), ConfigError> {
+    let spec = registry::find("placement", place::TABLE, &scenario.place.name)?;
+    if PLAIN_PLACES.contains(&spec.name) {
+        return Ok(());
+    }
+    let allowed = format!(
+        "a drive named with --drive where the placement is {}, which prepares every slot of it: that takes minutes for a disk of \
+         today; disks of the catalog are, smallest first, {}",
+        spec.name,
+        names(Blocks(0)).join(", ")
+    );
+    Err(ConfigError::value("drive", "none named", &allowed))
+}
+
+/// Names the drive of all points that leave it open; says which and why, if there are any.
+///
+/// # Errors
+/// No disk of today holds the load: the error of the largest.
+pub(crate) fn settle(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+) -> Result<(Vec<Point>, Option<ChosenDrive>), RunError> {
+    let mut settled = points.to_vec();
+    let open: Vec<&Scenario> = points
+        .iter()
+        .map(|point| &point.scenario)
+        .filter(|scenario| is_open(scenario))
+        .collect();
+    if open.is_empty() {
+        return Ok((settled, None));
+    }
+    open.iter().try_for_each(|scenario| check_place(scenario))?;
+    let (disk, fits) = choose(&distinct(&open), trace)?;
+    for point in settled.iter_mut().filter(|point| is_open(&point.scenario)) {
+        point.scenario = on(&point.scenario, &disk);
+    }
+    let chosen = ChosenDrive {
+        name: disk.name.to_owned(),
+        capacity_bytes: disk.capacity.bytes(),
+        why: why(&disk, fits, trace),
+    };
+    Ok((settled, Some(chosen)))
+}
+
+/// The scenarios that differ in what decides whether a drive is large enough.
+fn distinct<'a>(open: &[&'a Scenario]) -> Vec<&'a Scenario> {
+    let mut seen = BTreeSet::new();
+    let decides = |scenario: &Scenario| {
+        let load = match &scenario.load {
+            Load::Trace(load) => format!("{:?} {:?}", load.volumes, load.fit),
+            Load::Workload(part) => part.to_string(),
+        };
+        format!("{} {} {load}", scenario.drive, scenario.place)
+    };
+    let first = open
+        .iter()
+        .filter(|scenario| seen.insert(decides(scenario)));
+    first.copied().collect()
+}
+
+/// The smallest disk that holds all of them as they are; if there is none, the largest, if what the loads allow to be done about
+/// addresses is enough for that one. Tells whether addresses stay as they are.
+fn choose(scenarios: &[&Scenario], trace: Option<&LoadedTrace>) -> Result<(Disk, bool), RunError> {
+    let mut disks = of_today();
+    let mut refusals = Vec::new();
+    for index in 0..disks.len() {
+        match hold(scenarios, trace, &disks[index], true) {
+            Ok(()) => return Ok((disks.swap_remove(index), true)),
+            Err(RunError::Config(error) | RunError::Unfit(error)) => refusals.push(error),
+            Err(other) => return Err(other),
+        }
+    }
+    let largest = disks.pop().expect("the catalog has disks of today");
+    match hold(scenarios, trace, &largest, false) {
+        Ok(()) => Ok((largest, false)),
+        // Every drive is refused for the same reason, so the reason is not the drive.
+        Err(RunError::Config(error)) if refusals[0] == error => Err(error.into()),
+        Err(RunError::Config(error)) => Err(tried(error, &largest).into()),
+        Err(RunError::Unfit(error)) => Err(RunError::Unfit(tried(error, &largest))),
+        Err(other) => Err(other),
+    }
+}
+
+/// The same error, for a reader who named no drive.
+fn tried(error: ConfigError, largest: &Disk) -> ConfigError {
+    ConfigError {
+        allowed: format!(
+            "{}. No drive was named, so the disks of today were tried up to the largest of the catalog, {}: --drive names another",
+            error.allowed, largest.name
+        ),
+        ..error
+    }
+}
+
+/// Whether a disk takes all of them: `whole` if addresses may not be changed, whatever the load allows.
+fn hold(
+    scenarios: &[&Scenario],
+    trace: Option<&LoadedTrace>,
+    disk: &Disk,
+    whole: bool,
+) -> Result<(), RunError> {
+    for scenario in scenarios {
+        let scenario = on(scenario, disk);
+        let Assembly {
+            stack, blueprint, ..
+        } = run::stack_of(&scenario, trace)?.build_with(&SHARED)?;
+        match (&scenario.load, trace) {
+            (Load::Trace(load), Some(trace)) => {
+                let mode = if whole { Mode::None } else { load.fit };
+                let what = (trace.header(), trace.summary());
+                Layout::new(load.volumes, mode, what, (stack.capacity(), disk.name))
+                    .map_err(RunError::Unfit)?;
+            }
+            _ => drop(run::prepare(&scenario, trace, &stack, &*blueprint)?),
+        }
+    }
+    Ok(())
+}
+
+fn why(disk: &Disk, fits: bool, trace: Option<&LoadedTrace>) -> String {
+    let size = |blocks: Blocks| format!("{} GB", number(blocks.bytes() as f64 / 1e9));
+    let since = format!("of today (sold since {TODAY_SINCE})");
+    let reason = match trace {
+        None => format!("the smallest disk of the catalog that is {since} and holds the load"),
+        Some(trace) if fits => format!(
+            "the smallest disk of the catalog that is {since} and holds the trace, whose addresses end at {}",
+            size(trace.end())
+        ),
+        Some(trace) => format!(
+            "the largest disk of the catalog that is {since}; the trace, whose addresses end at {}, is fitted to it",
+            size(trace.end())
+        ),
+    };
+    format!(
+        "no drive was named, so it is {} ({}), {reason}",
+        disk.name,
+        size(disk.capacity)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::config::PartConfig;
+
+    use super::*;
+    use crate::grid::{self, Vary};
+
+    fn points(settings: &[(&str, &str)], vary: &[&str]) -> Vec<Point> {
+        let mut base = Scenario::over(Load::Workload(PartConfig::named("iometer")));
+        for (key, value) in settings {
+            base.set(key, value).unwrap();
+        }
+        let vary: Vec<Vary> = vary.iter().map(|word| word.parse().unwrap()).collect();
+        grid::points(&base, &vary).unwrap()
+    }
+
+    #[test]
+    fn every_disk_of_the_catalog_tells_its_year() {
+        let years: Vec<_> = disks().iter().map(|disk| (disk.name, disk.year)).collect();
+        let expected = [
+            ("hp-c2247a", Some(1992)),
+            ("seagate-cheetah-9lp", Some(1998)),
+            ("desktop-7200-90mb", Some(2007)),
+            ("modern-20tb", Some(2021)),
+        ];
+        assert_eq!(years, expected);
+        let today: Vec<_> = of_today().iter().map(|disk| disk.name).collect();
+        assert_eq!(today, ["desktop-7200-90mb", "modern-20tb"]);
+    }
+
+    #[test]
+    fn a_synthetic_load_gets_the_smallest_disk_of_today_and_keeps_its_knobs() {
+        let points = points(&[("drive.overhead_ms", "0.3")], &["sched=fcfs,satf"]);
+        let (settled, chosen) = settle(&points, None).unwrap();
+        let drives = settled.iter().map(|point| point.scenario.drive.to_string());
+        let expected = "desktop-7200-90mb:overhead_ms=0.3";
+        assert_eq!(drives.collect::<Vec<_>>(), [expected, expected]);
+        let chosen = chosen.unwrap();
+        assert_eq!(
+            (chosen.name.as_str(), chosen.capacity_bytes),
+            ("desktop-7200-90mb", 1_000_204_886_016)
+        );
+        assert!(
+            chosen.why.contains("of today (sold since 2005)"),
+            "{}",
+            chosen.why
+        );
+    }
+
+    #[test]
+    fn drives_that_are_named_stay() {
+        let points = points(&[("drive", "hp-c2247a")], &[]);
+        assert_eq!(settle(&points, None).unwrap(), (points.clone(), None));
+        let mixed = self::points(&[], &["drive=hp-c2247a,auto"]);
+        let (settled, chosen) = settle(&mixed, None).unwrap();
+        assert_eq!(settled[0], mixed[0]);
+        assert_eq!(settled[1].scenario.drive.name, chosen.unwrap().name);
+    }
+
+    #[test]
+    fn a_placement_that_prepares_every_slot_needs_a_drive_that_is_named() {
+        let eager = points(&[("place", "eager")], &[]);
+        let error = check(&eager).unwrap_err().to_string();
+        assert!(
+            error.contains("drive = none named (allowed: a drive named with --drive"),
+            "{error}"
+        );
+        assert!(
+            error.contains("eager") && error.contains("hp-c2247a"),
+            "{error}"
+        );
+        assert!(settle(&eager, None).is_err());
+        let named = points(&[("place", "eager"), ("drive", "hp-c2247a")], &[]);
+        assert_eq!(check(&named), Ok(()));
+        assert_eq!(check(&points(&[("place", "stripe")], &[])), Ok(()));
+    }
+
+    #[test]
+    fn a_wrong_knob_of_an_open_drive_is_found_before_the_trace_is_read() {
+        let wrong = points(&[("drive.overhaed_ms", "0.3")], &[]);
+        assert_eq!(
+            check(&wrong).unwrap_err().nearest.as_deref(),
+            Some("overhead_ms")
+        );
+    }
+}
