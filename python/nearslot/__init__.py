@@ -3,8 +3,9 @@
     import nearslot
 
     found = nearslot.inspect("mytrace.blktrace.0")
-    results = nearslot.compare("mytrace.blktrace.0", vary={"sched": ["fcfs", "look", "satf"]})
+    results = nearslot.compare("mytrace.blktrace.0", replay="closed", sched=["fcfs", "satf"])
     print(results)                       # the table
+    results["satf"].response_ms.p99      # one run
     results.to_html("report.html")       # one page with plots
     polars.DataFrame(results)            # one row a run, over the Arrow C stream
 
@@ -18,6 +19,7 @@ from .inspection import Inspection, SpanRead
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
 from .results import (
+    ChosenDrive,
     Demand,
     Difference,
     FreeSpace,
@@ -45,6 +47,7 @@ from .sweeping import RayExecutor, Swept, sweep
 __all__ = [
     "Capacity",
     "CheckError",
+    "ChosenDrive",
     "ConfigError",
     "Demand",
     "Difference",

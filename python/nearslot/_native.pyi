@@ -11,9 +11,13 @@ class _Reading(Protocol):
     @property
     def block_size_bytes(self) -> int | None: ...
     @property
+    def fio_wait(self) -> str | None: ...
+    @property
     def spread(self) -> str | None: ...
     @property
     def reorder_ms(self) -> int: ...
+    @property
+    def sort(self) -> bool: ...
     @property
     def strict(self) -> bool: ...
 
@@ -40,6 +44,7 @@ def capacity(
     *,
     directory: str,
     inputs: Sequence[str],
+    frames: Sequence[tuple[str, str]],
     vary: Sequence[tuple[str, Sequence[str]]],
     slo: Sequence[str],
     find: str | None,
@@ -64,6 +69,7 @@ def simulate(
     *,
     directory: str,
     inputs: Sequence[str],
+    frames: Sequence[tuple[str, str]],
     vary: Sequence[tuple[str, Sequence[str]]],
     baseline: str | None,
     overload: str,

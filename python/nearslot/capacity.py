@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import msgspec
 
 from . import _native
-from .errors import Interrupted
+from .errors import InputError, Interrupted
+from .frames import FrameFile, told
 from .results import TraceInfo
-from .running import check_reading, scenario_file, scenario_of, vary_of, vary_words
-from .scenario import Files, Reading, Scenario
+from .running import check_reading, gridded, scenario_file, vary_words
+from .scenario import Files, Reading, Scenario, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +190,7 @@ class Capacity:
 
 
 def capacity(
-    load: Scenario | Files,
+    load: Scenario | Files | None = None,
     *,
     slo: str | Iterable[str],
     find: Literal["speed", "rate", "depth", "drives"] | None = None,
@@ -197,6 +198,7 @@ def capacity(
     resolution_percent: float = 2.0,
     jobs: int | None = None,
     reading: Reading | None = None,
+    **settings: Unpack[Settings],
 ) -> Capacity:
     """Finds how much a drive can take before an objective fails.
 
@@ -211,6 +213,7 @@ def capacity(
         resolution_percent: How far apart the settings are that are tried.
         jobs: Runs at a time; one per core when left out. It changes nothing but the time.
         reading: How the trace's files are read, where they leave it open.
+        settings: As for `compare`: ``sched=["look", "satf"]``.
 
     Raises:
         ConfigError: An objective, the scenario, a key or a value is wrong.
@@ -219,20 +222,25 @@ def capacity(
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; its ``capacity`` is what was found until then.
     """
-    described = None if isinstance(load, Scenario) else scenario_file(load)
-    scenario = scenario_of(load)
+    described = scenario_file(load)
+    scenario, varied = gridded(load, vary, settings)
     check_reading(scenario, reading)
-    found, raised = _native.capacity(
-        scenario.to_toml(),
-        directory="",
-        inputs=[] if described is None else [described],
-        vary=[(key, vary_words(key, values)) for key, values in vary_of(load, vary).items()],
-        slo=[slo] if isinstance(slo, str) else [*slo],
-        find=find,
-        resolution_percent=resolution_percent,
-        reading=reading or Reading(),
-        jobs=jobs,
-    )
+    files = scenario.files
+    try:
+        found, raised = _native.capacity(
+            scenario.to_toml(),
+            directory="",
+            inputs=[] if described is None else [described],
+            frames=[(file, file.frame) for file in files if isinstance(file, FrameFile)],
+            vary=[(key, vary_words(key, values)) for key, values in varied.items()],
+            slo=[slo] if isinstance(slo, str) else [*slo],
+            find=find,
+            resolution_percent=resolution_percent,
+            reading=reading or Reading(),
+            jobs=jobs,
+        )
+    except InputError as error:
+        raise told(error, files) from None
     if isinstance(raised, KeyboardInterrupt):
         kept = None if found is None else Capacity(found)
         done = "nothing was found" if kept is None else f"{kept.runs} runs were finished"

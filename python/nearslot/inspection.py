@@ -336,7 +336,7 @@ class Pictures:
     reuse: Reuse | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Inspection:
     """Everything found in a trace; the same data as ``nearslot inspect --format json``.
 
@@ -390,6 +390,12 @@ class Inspection:
     lost_share: float
     warnings: list[Warning]
     pictures: Pictures
+
+    def __repr__(self) -> str:
+        """In one line; `to_dict` has everything."""
+        files = self.files[0] if len(self.files) == 1 else f"{len(self.files)} files"
+        found = f"{self.requests} requests in {self.span_s:.4g} s, {len(self.warnings)} warnings"
+        return f"<nearslot.Inspection of {files} ({self.format}): {found}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON of the command as plain data."""

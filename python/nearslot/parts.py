@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -47,18 +47,18 @@ class Part:
     kind: str = ""
 
 
-def list_parts(kind: str) -> list[Part]:
-    """All parts of a kind.
+def list_parts(kind: str | None = None) -> list[Part]:
+    """All parts of a kind, or of all kinds (`Part.kind` says which).
 
     Args:
-        kind: schedulers, drives, drive-kinds, oracles, placements, workloads or formats.
+        kind: schedulers, drives, drive-kinds, oracles, placements, workloads or formats; all of
+            them when left out.
 
     Raises:
         ConfigError: There is no such kind; it names the nearest.
     """
     kinds = msgspec.json.decode(_native.list_json(kind), type=dict[str, list[Part]])
-    (parts,) = kinds.values()
-    return parts
+    return [replace(part, kind=kind) for kind, parts in kinds.items() for part in parts]
 
 
 def show(name: str) -> Part:

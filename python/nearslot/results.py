@@ -7,14 +7,35 @@ Everything that has ``__arrow_c_stream__`` goes into ``polars.DataFrame(x)``,
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import msgspec
 
 from . import _native
-from .errors import InputError
+from .errors import ConfigError, InputError
+from .frames import Frame
 from .inspection import SpanRead
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def pandas_of(rows: Frame) -> pandas.DataFrame:
+    """Rows as a ``pandas.DataFrame``.
+
+    Raises:
+        ConfigError: pandas is not installed.
+    """
+    try:
+        import pandas
+
+        frame: pandas.DataFrame = pandas.DataFrame.from_arrow(rows)
+    except ImportError as error:
+        told = f"to_pandas needs pandas and pyarrow: pip install 'nearslot[frames]' ({error})"
+        raise ConfigError(told, "pandas", allowed="an installed pandas") from error
+    return frame
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +60,21 @@ class TraceInfo:
     span: SpanRead | None
     fit: str
     spread: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenDrive:
+    """The drive that was chosen, as none was named.
+
+    Attributes:
+        name: Its name in the catalog.
+        capacity_bytes: What it holds.
+        why: Why it is this one, in a sentence.
+    """
+
+    name: str
+    capacity_bytes: int
+    why: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +211,7 @@ class Stretch:
     gaps: Gaps | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FreeSpace:
     """Free slots of a drive over time, by groups of neighbouring cylinders.
 
@@ -189,8 +225,13 @@ class FreeSpace:
     time_s: list[float]
     free_per_10k: list[list[int]]
 
+    def __repr__(self) -> str:
+        """In one line."""
+        seen = f"{len(self.time_s)} times, {max(0, len(self.bands) - 1)} groups of cylinders"
+        return f"<nearslot.FreeSpace of drive {self.drive}: {seen}>"
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Series:
     """What plots need.
 
@@ -231,8 +272,13 @@ class Series:
     stretch: Stretch | None
     free: list[FreeSpace]
 
+    def __repr__(self) -> str:
+        """In one line."""
+        seen = f"{len(self.time_s)} intervals, {len(self.arm_s)} commands of drives"
+        return f"<nearslot.Series: {len(self.cdf_ms)} points of the distribution, {seen}>"
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Run:
     """One simulated run. Times are without the warm-up.
 
@@ -301,6 +347,13 @@ class Run:
     traced: Traced | None
     simulated_in_s: float
     series: Series | None = None
+
+    def __repr__(self) -> str:
+        """In one line; ``msgspec.to_builtins(run)`` has everything."""
+        times = self.response_ms
+        tail = "" if times.p99 is None else f", p99 {times.p99:.4g} ms"
+        said = f"{self.requests} requests, mean {times.mean:.4g} ms{tail}"
+        return f"<nearslot.Run {self.label}: {said}, {self.throughput_rps:.4g} requests/s>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,6 +447,7 @@ class _Found:
     version: str
     seed: int
     trace: TraceInfo | None
+    drive_chosen: ChosenDrive | None
     runs: list[Run]
     varied: list[Varied]
     verdict: Verdict
@@ -416,6 +470,18 @@ class Rows:
     def __len__(self) -> int:
         """Number of rows."""
         return self._native.rows()
+
+    def __repr__(self) -> str:
+        """In one line."""
+        return f"<nearslot.Rows: {len(self)} rows>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a ``pandas.DataFrame``.
+
+        Raises:
+            ConfigError: pandas is not installed.
+        """
+        return pandas_of(self)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A new Arrow C stream over all rows; the schema is what it is.
@@ -447,6 +513,7 @@ class Results:
         version: Version of nearslot.
         seed: Seed of everything random.
         trace: The trace that was replayed; None for a synthetic workload.
+        drive_chosen: The drive that was chosen and why; None if every run has one that was named.
         runs: Fewer than `runs_planned` after an interruption.
         varied: The keys that the grid varies, in its order.
         verdict: What the runs say of the choices; one ranking for each load.
@@ -461,6 +528,7 @@ class Results:
         self.version = found.version
         self.seed = found.seed
         self.trace = found.trace
+        self.drive_chosen = found.drive_chosen
         self.runs = found.runs
         self.varied = found.varied
         self.verdict = found.verdict
@@ -544,9 +612,50 @@ class Results:
         """
         return self._native.stream()
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a run as a ``pandas.DataFrame``: the columns of ``--format csv``.
+
+        Raises:
+            ConfigError: pandas is not installed.
+        """
+        return pandas_of(self)
+
     def __len__(self) -> int:
         """Number of runs."""
         return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        """The runs, in the order of the grid."""
+        return iter(self.runs)
+
+    @overload
+    def __getitem__(self, which: int | str) -> Run: ...
+    @overload
+    def __getitem__(self, which: slice) -> list[Run]: ...
+    def __getitem__(self, which: int | str | slice) -> Run | list[Run]:
+        """A run by its place in the grid, or by settings of its label or their values.
+
+        ``results["satf"]``, ``results["sched=satf depth=8"]``, ``results["satf 8"]``.
+
+        Raises:
+            KeyError: No run has these settings, or several have; it names the runs.
+            IndexError: There is no such place.
+        """
+        if not isinstance(which, str):
+            return self.runs[which]
+        found = [run for run in self.runs if _bears(run, which)]
+        if len(found) == 1:
+            return found[0]
+        there = ", ".join(repr(run.label) for run in (found or self.runs)) or "none"
+        if not found:
+            raise KeyError(f"no run has {which!r}; the runs are {there}")
+        raise KeyError(f"{len(found)} runs have {which!r}: {there}")
+
+    def _repr_html_(self) -> str:
+        """The verdict and the rankings, for notebooks."""
+        from .markup import results_html
+
+        return results_html(self)
 
     def __str__(self) -> str:
         """The table of the command."""
@@ -556,6 +665,13 @@ class Results:
         """In one line."""
         name, runs = type(self).__name__, f"{len(self)} of {self.runs_planned} runs"
         return f"<nearslot.{name}: {runs}. {self.verdict.headline}>"
+
+
+def _bears(run: Run, words: str) -> bool:
+    """Whether a run's label has all of these settings, or values of settings."""
+    settings = run.label.split(" ")
+    known = {*settings, *(setting.partition("=")[2] for setting in settings)}
+    return run.label == words or (bool(words.split()) and known.issuperset(words.split()))
 
 
 class Outcome(Results):

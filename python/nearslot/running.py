@@ -5,17 +5,20 @@ Each is one call into the engine, with the interpreter's lock released.
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import os
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, Unpack
 
 import msgspec
 
 from . import _native
-from .errors import Interrupted, config_error
+from .errors import ConfigError, InputError, Interrupted, config_error
+from .frames import FrameFile, told
 from .inspection import Inspection
 from .results import Outcome, Results
-from .scenario import Files, Reading, Scenario, word
+from .scenario import Files, Reading, Scenario, Settings, file_names, format_of, word
 
 SCHEDULERS_DEFAULT = ("fcfs", "look", "mq-deadline", "satf")
 """Compared when nobody says what to compare.
@@ -25,7 +28,8 @@ No order at all, two that know block numbers, one that knows the drive.
 
 
 def inspect(
-    *files: str | os.PathLike[str],
+    trace: Files,
+    *,
     format: str | None = None,  # noqa: A002 (as the command calls it)
     device: str | None = None,
     from_: str | None = None,
@@ -38,7 +42,7 @@ def inspect(
     """Says what is in a trace, and what is odd about it.
 
     Args:
-        files: Files of one trace; ``-`` is standard input.
+        trace: A file, several that are one trace, or data frames; ``-`` is standard input.
         format: Its format, when it is not to be detected.
         device: Only this device of several.
         from_: Only what came at this time after the first request, or later: "90s", "1h30m".
@@ -55,37 +59,47 @@ def inspect(
     """
     if limit is not None and limit < 1:
         raise config_error("limit", limit, "a whole number from 1")
-    found = _native.inspect(
-        [os.fspath(file) for file in files],
-        reading=reading or Reading(),
-        format=format,
-        device=device,
-        span=(from_, to, busiest),
-        limit=limit,
-        drive=drive,
-    )
-    return msgspec.json.decode(found, type=Inspection)
+    files = file_names(trace)
+    try:
+        found = _native.inspect(
+            files,
+            reading=reading or Reading(),
+            format=format_of(files, format),
+            device=device,
+            span=(from_, to, busiest),
+            limit=limit,
+            drive=drive,
+        )
+    except InputError as error:
+        raise told(error, files) from None
+    inspection = msgspec.json.decode(found, type=Inspection)
+    frames = {str(file): file.frame for file in files if isinstance(file, FrameFile)}
+    named = [frames.get(file, file) for file in inspection.files]
+    return dataclasses.replace(inspection, files=named)
 
 
 def run(
-    load: Scenario | Files,
+    load: Scenario | Files | None = None,
     *,
     requests: bool = False,
     commands: bool = False,
     series: bool = True,
     overload: Literal["stop", "run"] = "stop",
     reading: Reading | None = None,
+    **settings: Unpack[Settings],
 ) -> Outcome:
     """Runs one scenario.
 
     Args:
-        load: A scenario, a scenario file (``*.toml``), or files of a trace for all defaults.
+        load: A scenario, a scenario file (``*.toml``), files of a trace, or data frames. It is left
+            out where the keyword ``workload`` names a synthetic load.
         requests: Keep a row per request (`Results.requests`).
         commands: Keep a row per command of a drive (`Results.commands`).
         series: Keep what plots need.
         overload: What is done about a long open load that offers clearly more than the drives can
             do: ``"stop"`` refuses it before it is simulated.
         reading: How the trace's files are read, where they leave it open.
+        settings: Settings of `Scenario`, on top of the load: ``sched="satf", replay="closed"``.
 
     Raises:
         ConfigError: The scenario is wrong.
@@ -93,9 +107,14 @@ def run(
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; it has what was measured until then.
     """
+    scenario, grid = gridded(load, {}, settings)
+    for key, values in grid.items():
+        allowed = "one value; nearslot.compare takes several"
+        raise config_error(key, list(values), allowed)
     native = _simulate(
-        load,
+        scenario,
         {},
+        described=scenario_file(load),
         baseline=None,
         overload=overload,
         reading=reading,
@@ -108,7 +127,7 @@ def run(
 
 
 def compare(
-    load: Scenario | Files,
+    load: Scenario | Files | None = None,
     *,
     vary: Mapping[str, Iterable[object]] | None = None,
     baseline: str | None = None,
@@ -118,15 +137,21 @@ def compare(
     series: bool = True,
     overload: Literal["stop", "run"] = "stop",
     reading: Reading | None = None,
+    **settings: Unpack[Settings],
 ) -> Results:
     """Runs every combination of some settings, in parallel, and ranks what has the same load.
 
+    ``compare("mytrace.csv", replay="closed", sched=["look", "satf"], depth=[1, 8])`` makes four
+    runs: keywords with several values make the grid, the last varying fastest; keywords with one
+    value hold for all runs. If nothing takes several values and no scheduler is named, a trace is
+    compared under `SCHEDULERS_DEFAULT`; a scenario is run as it is.
+
     Args:
-        load: A scenario, a scenario file (``*.toml``), or files of a trace.
-        vary: Settings and the values each takes in turn, the last varying fastest:
-            ``{"sched": ["look", "satf"], "depth": [1, 8]}``; knobs as
-            ``"sched.weight_ms_per_s"``. When left out, a trace is compared under
-            `SCHEDULERS_DEFAULT`, and a scenario is run as it is.
+        load: A scenario, a scenario file (``*.toml``), files of a trace, or data frames. It is left
+            out where the keyword ``workload`` names a synthetic load.
+        vary: What has no keyword, with the values that it takes in turn: knobs as
+            ``{"sched.weight_ms_per_s": [1, 3]}``, and those of a workload as
+            ``{"workload.depth": [1, 8]}``. It varies slower than keywords do.
         baseline: Hold the others against this choice, named by its settings or their values
             (``"fcfs"``, ``"sched=fcfs"``); the first when left out.
         jobs: Runs at a time; one per core when left out. It changes nothing but the time.
@@ -136,6 +161,7 @@ def compare(
         overload: What is done about a long open load that offers clearly more than the drives can
             do: ``"stop"`` refuses it before it is simulated.
         reading: How the trace's files are read, where they leave it open.
+        settings: Settings of `Scenario`, on top of the load; those with several values are varied.
 
     Raises:
         ConfigError: The scenario, a key or a value is wrong.
@@ -143,9 +169,11 @@ def compare(
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; it has the runs that were finished.
     """
+    scenario, grid = gridded(load, vary, settings)
     native = _simulate(
-        load,
-        vary_of(load, vary),
+        scenario,
+        grid,
+        described=scenario_file(load),
         baseline=baseline,
         overload=overload,
         reading=reading,
@@ -157,14 +185,55 @@ def compare(
     return Results(native)
 
 
-def vary_of(
-    load: Scenario | Files, vary: Mapping[str, Iterable[object]] | None
-) -> Mapping[str, Iterable[object]]:
-    """What was asked to be varied: schedulers when a bare trace was given and nothing asked."""
-    if vary is not None:
-        return vary
-    bare = not isinstance(load, Scenario) and scenario_file(load) is None
-    return {"sched": SCHEDULERS_DEFAULT} if bare else {}
+_SETTINGS = frozenset(Settings.__annotations__)
+
+
+def gridded(
+    load: Scenario | Files | None,
+    vary: Mapping[str, Iterable[object]] | None,
+    settings: Settings,
+) -> tuple[Scenario, Mapping[str, Iterable[object]]]:
+    """The scenario that all runs have in common, and what is varied over it.
+
+    Raises:
+        ConfigError: There is no such setting, it is given twice, or there is no load.
+    """
+    one: dict[str, object] = {}
+    several: dict[str, Iterable[object]] = dict(vary or {})
+    for key, value in settings.items():
+        if key not in _SETTINGS:
+            raise _unknown(key)
+        if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
+            one[key] = value
+            continue
+        if key in several:
+            raise config_error(f"vary {key}", list(value), "a keyword or vary, not both")
+        several[key] = value
+    scenario = _over(load, one)
+    bare = not isinstance(load, Scenario) and scenario_file(load) is None and load is not None
+    if vary is None and not several and bare and "sched" not in one:
+        several["sched"] = SCHEDULERS_DEFAULT
+    return scenario, several
+
+
+def _over(load: Scenario | Files | None, settings: dict[str, object]) -> Scenario:
+    if load is None:
+        workload = settings.pop("workload", None)
+        if not isinstance(workload, str):
+            raise config_error("load", "missing", "a trace, a scenario, or workload=...")
+        return Scenario(workload=workload).replace(**settings)
+    if "workload" in settings:
+        raise config_error("workload", settings["workload"], "left out beside another load")
+    return scenario_of(load).replace(**settings)
+
+
+def _unknown(key: str) -> ConfigError:
+    nearest = next(iter(difflib.get_close_matches(key, _SETTINGS, n=1)), None)
+    allowed = f"one of {', '.join(sorted(_SETTINGS))}; knobs go into vary"
+    hint = f"; did you mean `{nearest}`?" if nearest else ""
+    return ConfigError(
+        f"unknown setting `{key}`{hint} (allowed: {allowed})", key, None, allowed, nearest
+    )
 
 
 def check_reading(scenario: Scenario, reading: Reading | None) -> None:
@@ -181,7 +250,7 @@ def scenario_of(load: Scenario | Files) -> Scenario:
     return Scenario(trace=load) if path is None else Scenario.read(path)
 
 
-def scenario_file(load: Files) -> str | None:
+def scenario_file(load: Scenario | Files | None) -> str | None:
     """The path of a scenario file, if that is what was given."""
     if isinstance(load, str | os.PathLike) and os.fspath(load).endswith(".toml"):
         return os.fspath(load)
@@ -189,9 +258,10 @@ def scenario_file(load: Files) -> str | None:
 
 
 def _simulate(
-    load: Scenario | Files,
+    scenario: Scenario,
     vary: Mapping[str, Iterable[object]],
     *,
+    described: str | None,
     baseline: str | None,
     overload: str,
     reading: Reading | None,
@@ -200,23 +270,26 @@ def _simulate(
     requests: bool,
     commands: bool,
 ) -> _native.Outcome:
-    described = None if isinstance(load, Scenario) else scenario_file(load)
-    scenario = scenario_of(load)
     check_reading(scenario, reading)
-    outcome, raised = _native.simulate(
-        scenario.to_toml(),
-        directory="",
-        inputs=[] if described is None else [described],
-        vary=[(key, vary_words(key, values)) for key, values in vary.items()],
-        baseline=baseline,
-        overload=overload,
-        piece=False,
-        reading=reading or Reading(),
-        jobs=jobs,
-        series=series,
-        requests=requests,
-        commands=commands,
-    )
+    files = scenario.files
+    try:
+        outcome, raised = _native.simulate(
+            scenario.to_toml(),
+            directory="",
+            inputs=[] if described is None else [described],
+            frames=[(file, file.frame) for file in files if isinstance(file, FrameFile)],
+            vary=[(key, vary_words(key, values)) for key, values in vary.items()],
+            baseline=baseline,
+            overload=overload,
+            piece=False,
+            reading=reading or Reading(),
+            jobs=jobs,
+            series=series,
+            requests=requests,
+            commands=commands,
+        )
+    except InputError as error:
+        raise told(error, files) from None
     if isinstance(raised, KeyboardInterrupt):
         results = None if outcome is None else Results(outcome)
         if results is None:

@@ -6,19 +6,23 @@ import dataclasses
 import math
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 import tomli_w
 
 from . import _native
 from .errors import InputError, config_error
+from .frames import Frame, FrameFile
 
-Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""One file, or several that are one trace; ``-`` is standard input."""
+File: TypeAlias = str | os.PathLike[str] | Frame
+"""A file of a trace, or a data frame; ``-`` is standard input."""
+
+Files: TypeAlias = File | Sequence[File]
+"""One file or data frame, or several that are one trace."""
 
 Knob: TypeAlias = bool | int | float | str
 """The value of a knob."""
@@ -38,6 +42,37 @@ _TRACE_SETTINGS = (
     "fit",
     "service_guess_us",
 )
+_Words: TypeAlias = str | Iterable[object]
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a scenario as keywords; what takes several values makes a grid.
+
+    They are those of `Scenario`.
+    """
+
+    workload: str
+    drive: _Words
+    sched: _Words
+    oracle: _Words
+    place: _Words
+    replay: _Words
+    depth: int | Iterable[int]
+    refill: _Words
+    speed: float | Iterable[float]
+    fit: _Words
+    service_guess_us: float | Iterable[float]
+    format: str
+    device: str
+    volumes: _Words
+    from_: str
+    to: str
+    busiest: str
+    limit: int
+    warmup: str | int | Iterable[object]
+    seed: int | Iterable[int]
+
+
 _PARTS = ("drive", "sched", "oracle", "place", "workload")
 
 
@@ -80,17 +115,21 @@ class Reading:
             ``"ts=1:us,op=2:R/W,offset=3:bytes,len=4:bytes"``.
         time_unit: Unit of times where the format leaves it open.
         block_size_bytes: Bytes per object, for formats that have object ids instead of addresses.
+        fio_wait: What the waits of a fio iolog of version 2 mean, instead of finding out.
         spread: What is done with time stamps coarser than 1 ms; even when left out. If it is asked
             for and no stamp is coarse, that is an error.
         reorder_ms: How far requests may be out of order.
+        sort: Sort the whole trace first, however far out of order.
         strict: Stop at the first bad line instead of counting it.
     """
 
     columns: str | None = None
     time_unit: Literal["s", "ms", "us", "ns"] | None = None
     block_size_bytes: int | None = None
+    fio_wait: Literal["abs-ms", "rel-us"] | None = None
     spread: Literal["even", "poisson", "none"] | None = None
     reorder_ms: int = 1_000
+    sort: bool = False
     strict: bool = False
 
 
@@ -103,9 +142,12 @@ class Scenario:
     `nearslot.list`, `nearslot.show`). What is None has the engine's default.
 
     Attributes:
-        trace: Files of one trace; kept as a tuple of strings.
+        trace: Files of one trace, or data frames; kept as a tuple of paths. The columns of a frame
+            are named as those of a CSV: ``ts_us``, ``op``, ``offset``, ``size``, ``device``.
         workload: A synthetic load.
-        drive: A name of the catalog or the path of a drive's TOML file.
+        drive: A name of the catalog or the path of a drive's TOML file; when left out, the smallest
+            disk of the catalog that was sold since 2005 and holds the load
+            (`Results.drive_chosen`).
         sched: Which request goes next.
         oracle: What the scheduler knows of the drive.
         place: Where data lives on the drive.
@@ -135,7 +177,7 @@ class Scenario:
 
     trace: Files | None = None
     workload: str | None = None
-    drive: str = "seagate-cheetah-9lp"
+    drive: str | None = None
     sched: str = "fcfs"
     oracle: str = "exact"
     place: str = "linear"
@@ -161,7 +203,9 @@ class Scenario:
             both = "missing" if self.trace is None else "both"
             raise config_error("load", both, "a trace or a workload")
         if self.trace is not None:
-            object.__setattr__(self, "trace", _files(self.trace))
+            files = file_names(self.trace)
+            object.__setattr__(self, "trace", files)
+            format_of(files, self.format)
             return
         for key in _TRACE_SETTINGS:
             value = getattr(self, key)
@@ -174,7 +218,7 @@ class Scenario:
     @property
     def files(self) -> tuple[str, ...]:
         """Files of the trace; none for a workload."""
-        return () if self.trace is None else _files(self.trace)
+        return () if self.trace is None else file_names(self.trace)
 
     def replace(self, **changes: object) -> Scenario:
         """The same with other settings."""
@@ -184,7 +228,7 @@ class Scenario:
         """The scenario as the text of a file that ``nearslot run`` takes."""
         tables: dict[str, Any] = {
             "seed": self.seed,
-            "drive": self.drive,
+            **({} if self.drive is None else {"drive": self.drive}),
             "sched": self.sched,
             "oracle": self.oracle,
             "place": self.place,
@@ -194,6 +238,7 @@ class Scenario:
             tables["workload"] = self.workload
         else:
             given = {key: getattr(self, key) for key in _TRACE_SETTINGS}
+            given["format"] = format_of(self.files, self.format)
             told = {
                 key.removesuffix("_"): value for key, value in given.items() if value is not None
             }
@@ -253,9 +298,14 @@ class Scenario:
         return cls.from_toml(text, directory=Path(path).parent)
 
 
-def _files(files: Files) -> tuple[str, ...]:
-    several = [files] if isinstance(files, str | os.PathLike) else files
-    names = tuple(os.fspath(file) for file in several)
+def file_names(files: Files) -> tuple[str, ...]:
+    """The paths of files; a data frame is written to one.
+
+    Raises:
+        ConfigError: There is none, a name is no name, or a frame is no trace.
+    """
+    several = [files] if isinstance(files, str | os.PathLike | Frame) else files
+    names = tuple(_file_name(file) for file in several)
     if not names:
         raise config_error("trace", "[]", "at least one file, or -")
     for name in names:
@@ -263,6 +313,30 @@ def _files(files: Files) -> tuple[str, ...]:
         if not name.isprintable() and not _is_utf8(name):
             raise config_error("trace", repr(name), "a file name in UTF-8")
     return names
+
+
+def _file_name(file: File) -> str:
+    if isinstance(file, Frame):
+        return FrameFile.of(file)
+    if isinstance(file, str | os.PathLike):
+        return os.fspath(file)
+    raise config_error("trace", repr(file), "paths of files, or data frames")
+
+
+def format_of(files: Sequence[str], format: str | None) -> str | None:  # noqa: A002 (as there)
+    """The format that was named; data frames have one of their own.
+
+    Raises:
+        ConfigError: Another format was named for a data frame.
+    """
+    frames = [file for file in files if isinstance(file, FrameFile)]
+    if not frames:
+        return format
+    if format not in (None, "csv"):
+        raise config_error("format", format, f"left out beside a {frames[0].frame}")
+    if len(frames) < len(files):
+        raise config_error("trace", "files beside data frames", "files, or data frames")
+    return "csv"
 
 
 def _is_utf8(name: str) -> bool:

@@ -29,7 +29,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, Unpack
 
 from . import _native
 from .errors import (
@@ -41,11 +41,13 @@ from .errors import (
     WorkerError,
     config_error,
 )
-from .results import Results
-from .running import check_reading, scenario_file, scenario_of, vary_of, vary_words
-from .scenario import Files, Reading, Scenario, word
+from .frames import FrameFile
+from .results import Results, pandas_of
+from .running import check_reading, gridded, scenario_file, vary_words
+from .scenario import Files, Reading, Scenario, Settings, word
 
 if TYPE_CHECKING:
+    import pandas
     import pyarrow
 
 _P = ParamSpec("_P")
@@ -132,6 +134,14 @@ class Swept:
         """A new Arrow C stream, one row a run."""
         return self.table.__arrow_c_stream__(requested_schema)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a ``pandas.DataFrame``.
+
+        Raises:
+            ConfigError: pandas is not installed.
+        """
+        return pandas_of(self)
+
     def __len__(self) -> int:
         """Number of runs."""
         return int(self.table.num_rows)
@@ -143,7 +153,7 @@ class Swept:
 
 
 def sweep(
-    load: Scenario | Files,
+    load: Scenario | Files | None = None,
     *,
     out: str | os.PathLike[str],
     vary: Mapping[str, Iterable[object]] | None = None,
@@ -153,6 +163,7 @@ def sweep(
     reading: Reading | None = None,
     progress: bool | Callable[[int, int], object] = False,
     force: bool = False,
+    **settings: Unpack[Settings],
 ) -> Swept:
     """Runs every combination of some settings, anywhere, into one Parquet file.
 
@@ -178,6 +189,7 @@ def sweep(
         force: Replace `out` if it exists. Without it, a file is replaced only if this sweep has all
             of its rows: then an earlier call wrote it, and nothing is lost. A file that the sweep
             reads is never replaced.
+        settings: As for `compare`. A drive must be named.
 
     Raises:
         ConfigError: The scenario, a key, a value or the executor is wrong; `out` exists with other
@@ -194,7 +206,7 @@ def sweep(
         raise InputError(f"{path.parent}: there is no such folder")
     if runs_per_task is not None and runs_per_task < 1:
         raise config_error("runs_per_task", runs_per_task, "a whole number from 1")
-    grid = _Grid.of(load, vary, reading or Reading())
+    grid = _Grid.of(load, vary, settings, reading or Reading())
     rows = _Rows(path.with_name(path.name + ".parts"), grid.keys)
     described = None if isinstance(load, Scenario) else scenario_file(load)
     inputs = [*grid.files, *([] if described is None else [described])]
@@ -238,16 +250,24 @@ class _Grid:
 
     @classmethod
     def of(
-        cls, load: Scenario | Files, vary: Mapping[str, Iterable[object]] | None, reading: Reading
+        cls,
+        load: Scenario | Files | None,
+        vary: Mapping[str, Iterable[object]] | None,
+        settings: Settings,
+        reading: Reading,
     ) -> _Grid:
-        scenario = scenario_of(load)
+        scenario, varied = gridded(load, vary, settings)
         check_reading(scenario, reading)
         if "-" in scenario.files:
             raise config_error("trace", "-", "files, which every worker can read")
+        for file in scenario.files:
+            if isinstance(file, FrameFile):
+                allowed = "files, which every worker can read: write the frame to one"
+                raise config_error("trace", file.frame, allowed)
         # What can be gone through only once is needed twice; a word is no list of letters.
         values = {
             key: several if isinstance(several, str) else list(several)
-            for key, several in vary_of(load, vary).items()
+            for key, several in varied.items()
         }
         words = [(key, vary_words(key, several)) for key, several in values.items()]
         for key, several in words:
@@ -255,6 +275,7 @@ class _Grid:
                 if several.count(one) > 1:
                     raise config_error(f"vary {key}", one, "each value once")
         _native.check_grid(scenario.to_toml(), directory="", vary=words)
+        _check_drive(scenario, words)
         placements = {scenario.place, *dict(words).get("place", [])}
         return cls(
             toml=scenario.to_toml(),
@@ -347,6 +368,14 @@ def _digest(file: str) -> str:
         raise InputError(f"{file}: {error}") from error
 
 
+def _check_drive(scenario: Scenario, words: list[tuple[str, list[str]]]) -> None:
+    """Refuses a drive that is to be chosen: pieces of a grid would not choose the same."""
+    named = dict(words).get("drive", [scenario.drive or "auto"])
+    if any(drive.split(":")[0] == "auto" for drive in named):
+        allowed = "a drive that is named, as every piece of a sweep would choose one for itself"
+        raise config_error("drive", "none named", allowed)
+
+
 def _drives(base: dict[str, Any], words: list[tuple[str, list[str]]]) -> set[str]:
     """The drives of a grid, as they are named."""
     varied = (one for key, several in words if key == "drive" for one in several)
@@ -383,6 +412,7 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
             task.toml,
             directory="",
             inputs=[],
+            frames=[],
             vary=task.vary,
             baseline=None,
             # A sweep is done to its end, whatever some of its runs are like.

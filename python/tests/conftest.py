@@ -9,6 +9,8 @@ import pytest
 
 import nearslot
 
+DRIVE = "seagate-cheetah-9lp"
+
 
 @pytest.fixture(scope="session")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -26,12 +28,14 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def scenario(trace: Path) -> nearslot.Scenario:
     """The trace in a closed replay."""
-    return nearslot.Scenario(trace=trace, replay="closed", depth=8, sched="satf", limit=2_000)
+    return nearslot.Scenario(
+        trace=trace, drive=DRIVE, replay="closed", depth=8, sched="satf", limit=2_000
+    )
 
 
 @pytest.fixture
 def synthetic() -> nearslot.Scenario:
     """2,000 random reads in a closed loop."""
     return nearslot.Scenario(
-        workload=nearslot.part("iometer", depth=8, requests=2_000), sched="satf"
+        workload=nearslot.part("iometer", depth=8, requests=2_000), drive=DRIVE, sched="satf"
     )

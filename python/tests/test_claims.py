@@ -13,8 +13,8 @@ import pytest
 
 from nearslot.experiments import (
     EXPERIMENTS,
+    ClaimVerdict,
     Kind,
-    Verdict,
     ew_fig1a,
     ew_fig1b,
     ew_fig2,
@@ -322,13 +322,16 @@ def test_a_claim_holds_on_numbers_that_are_as_it_says(statement: Statement) -> N
         assert not found.checks
         assert found.told
     elif statement.id in UNTESTABLE:
-        assert found.verdict is Verdict.UNTESTABLE
+        assert found.verdict is ClaimVerdict.UNTESTABLE
     elif statement.id in HALF_TESTED:
-        assert found.verdict is Verdict.UNDECIDED
-        assert {check.verdict for check in found.checks} == {Verdict.HOLDS, Verdict.UNTESTABLE}
+        assert found.verdict is ClaimVerdict.UNDECIDED
+        assert {check.verdict for check in found.checks} == {
+            ClaimVerdict.HOLDS,
+            ClaimVerdict.UNTESTABLE,
+        }
     else:
-        assert found.verdict is Verdict.HOLDS, [
-            check.told() for check in found.checks if check.verdict is not Verdict.HOLDS
+        assert found.verdict is ClaimVerdict.HOLDS, [
+            check.told() for check in found.checks if check.verdict is not ClaimVerdict.HOLDS
         ]
 
 
@@ -467,13 +470,13 @@ FAULTS: list[tuple[str, Fault]] = [
     ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
 )
 def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
-    assert judged(STATEMENTS[name], fault).verdict is Verdict.FAILS
+    assert judged(STATEMENTS[name], fault).verdict is ClaimVerdict.FAILS
 
 
 @pytest.mark.parametrize("name", ["F2", "F7", "F8"])
 def test_runs_that_cannot_fill_the_buffer_decide_nothing(name: str) -> None:
     found = judged(STATEMENTS[name], short_runs)
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is ClaimVerdict.UNDECIDED
 
 
 def test_every_claim_that_can_be_tested_has_a_fault() -> None:
@@ -500,7 +503,7 @@ def test_noise_makes_no_verdict() -> None:
         for side in [1 if row["sched"] in ("freebw_hybrid", "freebw_satf") else -1]
     )
     for name in ("D1", "D2", "D4", "D5"):
-        assert STATEMENTS[name].judge(table).verdict is Verdict.UNDECIDED, name
+        assert STATEMENTS[name].judge(table).verdict is ClaimVerdict.UNDECIDED, name
 
 
 def test_published_schedulers_are_those_of_the_models() -> None:

@@ -14,7 +14,16 @@ import pytest
 
 from nearslot import Scenario, run
 from nearslot.errors import ConfigError, InputError
-from nearslot.experiments import EXPERIMENTS, Kind, Options, Verdict, eager, ew_models, find, page
+from nearslot.experiments import (
+    EXPERIMENTS,
+    ClaimVerdict,
+    Kind,
+    Options,
+    eager,
+    ew_models,
+    find,
+    page,
+)
 from nearslot.experiments.__main__ import main
 from nearslot.experiments.crossover import Turn, crossovers
 from nearslot.experiments.frame import Experiment
@@ -267,22 +276,22 @@ def test_an_undecided_claim_gets_more_seeds_up_to_the_limit() -> None:
     asked: list[tuple[float, int]] = []
     options = Options(requests=1_000, seeds=3, seeds_max=12)
     (claim,) = scattered(0.8, 0.1, asked).run(options).claims
-    assert claim.verdict is Verdict.HOLDS
+    assert claim.verdict is ClaimVerdict.HOLDS
     assert claim.seeds > 3
     # Only where it is decided: at the highest overhead.
     assert {seed for overhead, seed in asked if overhead == 0.6} == set(range(1, claim.seeds + 1))
     assert {seed for overhead, seed in asked if overhead < 0.6} == {1, 2, 3}
     asked.clear()
     (claim,) = scattered(1.0, 0.1, asked).run(options).claims
-    assert claim.verdict is Verdict.UNDECIDED
+    assert claim.verdict is ClaimVerdict.UNDECIDED
     assert claim.seeds == 12, "the limit"
     assert max(seed for _, seed in asked) == 12
     (claim,) = scattered(0.5, 0.1, []).run(options).claims
-    assert (claim.verdict, claim.seeds) == (Verdict.HOLDS, 3)
+    assert (claim.verdict, claim.seeds) == (ClaimVerdict.HOLDS, 3)
     (claim,) = scattered(1.5, 0.1, []).run(options).claims
-    assert (claim.verdict, claim.seeds) == (Verdict.FAILS, 3)
+    assert (claim.verdict, claim.seeds) == (ClaimVerdict.FAILS, 3)
     (claim,) = scattered(0.5, 0.1, []).run(Options(requests=1_000, seeds=1, seeds_max=1)).claims
-    assert claim.verdict is Verdict.UNDECIDED, "a single seed has no interval"
+    assert claim.verdict is ClaimVerdict.UNDECIDED, "a single seed has no interval"
 
 
 def test_a_table_refuses_points_that_are_not_there_or_not_one() -> None:
@@ -344,12 +353,12 @@ def test_a_model_that_is_off_does_not_hold(
     rows = [row for row in models if not row["series"].startswith("seek, mirror")]
     (statement,) = (one for one in ew_models.STATEMENTS if one.id == name)
     assert statement.judge(Table(rows)).leans is True
-    assert statement.judge(Table(rows)).verdict in (Verdict.HOLDS, Verdict.UNDECIDED)
+    assert statement.judge(Table(rows)).verdict in (ClaimVerdict.HOLDS, ClaimVerdict.UNDECIDED)
     spoiled = [
         {**row, "found": spoil(row["at"], row["found"])} if row["claim"] == claim else row
         for row in rows
     ]
-    assert statement.judge(Table(spoiled)).verdict is Verdict.FAILS
+    assert statement.judge(Table(spoiled)).verdict is ClaimVerdict.FAILS
 
 
 def test_models_are_written_out() -> None:

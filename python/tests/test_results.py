@@ -83,6 +83,7 @@ def test_requests_are_the_same_in_pandas_and_parquet(
 
 def test_commands_are_what_the_drives_did() -> None:
     scenario = Scenario(
+        drive="seagate-cheetah-9lp",
         workload=part("poisson", requests=1_500, read_share=0.5, rate_rps=300),
         place=part("ew_array", dm=2, ds=1, dd=2, map="log", nvram_entries=64),
         sched="satf_ew",

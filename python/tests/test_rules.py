@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nearslot.experiments import Options, Verdict, rules
+from nearslot.experiments import ClaimVerdict, Options, rules
 from nearslot.experiments.rules import RULES, Run
 from nearslot.experiments.table import Table
 
@@ -31,7 +31,7 @@ def test_a_rule_holds(name: str, part: int) -> None:
     assert checked.cases > 0, checked
 
 
-def judged(**of_rule: int) -> dict[str, Verdict]:
+def judged(**of_rule: int) -> dict[str, ClaimVerdict]:
     """Verdicts on rules of which some were broken so many times."""
     rows = [
         {"rule": name, "part": part, "cases": 3, "broken": of_rule.get(name, 0), "told": "looked"}
@@ -44,18 +44,18 @@ def judged(**of_rule: int) -> dict[str, Verdict]:
 def test_every_rule_is_a_claim_and_half_of_one_decides_nothing() -> None:
     verdicts = judged()
     assert list(verdicts) == [f"A{number}" for number in range(1, 14)]
-    untested = {name for name, verdict in verdicts.items() if verdict is Verdict.UNTESTABLE}
+    untested = {name for name, verdict in verdicts.items() if verdict is ClaimVerdict.UNTESTABLE}
     assert untested == {"A9", "A11"}
     # What survives a power cut no run can tell.
-    assert {name for name in verdicts if verdicts[name] is Verdict.UNDECIDED} == {"A12"}
-    assert judged(A5=1)["A5"] is Verdict.FAILS
-    assert judged(A12=1)["A12"] is Verdict.FAILS
+    assert {name for name in verdicts if verdicts[name] is ClaimVerdict.UNDECIDED} == {"A12"}
+    assert judged(A5=1)["A5"] is ClaimVerdict.FAILS
+    assert judged(A12=1)["A12"] is ClaimVerdict.FAILS
 
 
 def test_a_rule_without_a_case_decides_nothing() -> None:
     table = Table([{"rule": "A1", "part": 0, "cases": 0, "broken": 0, "told": "nothing"}])
     found = rules.judge("A1", table)
-    assert found.verdict is Verdict.UNTESTABLE
+    assert found.verdict is ClaimVerdict.UNTESTABLE
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def repeatable(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_run_gives_what_the_command_gives(trace: Path, scenario: Scenario, tmp_path: Path) -> None:
-    words = f"{trace} --replay closed --depth 8 --sched satf --limit 2000"
+    words = f"{trace} --drive {scenario.drive} --replay closed --depth 8 --sched satf --limit 2000"
     told = repeatable(printed("run", *words.split()))
     assert repeatable(nearslot.run(scenario).to_dict()) == told
     file = tmp_path / "scenario.toml"
@@ -82,6 +82,7 @@ def test_a_grid_is_every_combination(synthetic: Scenario) -> None:
         "compare",
         "--workload",
         str(synthetic.workload),
+        f"--drive={synthetic.drive}",
         "--vary=sched=fcfs,satf",
         "--vary=depth=1,32",
     )

@@ -32,12 +32,14 @@ from nearslot import (
 
 VARY = {"sched": ["fcfs", "satf"], "workload.depth": [1, 8], "seed": [1, 2]}
 # A run of some tenths of a second, so that something can happen in the middle of it.
-SLOW = Scenario(workload=part("iometer", depth=64, requests=200_000), sched="satf")
+SLOW = Scenario(
+    workload=part("iometer", depth=64, requests=200_000), drive="seagate-cheetah-9lp", sched="satf"
+)
 
 
 @pytest.fixture(scope="session")
 def small() -> Scenario:
-    return Scenario(workload=part("iometer", requests=1_000))
+    return Scenario(workload=part("iometer", requests=1_000), drive="seagate-cheetah-9lp")
 
 
 @pytest.fixture(scope="session")
@@ -123,7 +125,7 @@ def test_processes_change_nothing(small: Scenario, expected: bytes, tmp_path: Pa
 
 def test_what_runs_share_changes_nothing(tmp_path: Path, trace: Path) -> None:
     # Warnings of a run and of the trace; a seed, a fit and a placement.
-    replayed = Scenario(trace=trace, limit=1_000, speed=4.0)
+    replayed = Scenario(trace=trace, drive="seagate-cheetah-9lp", limit=1_000, speed=4.0)
     settings = {"replay": ["open", "closed"], "sched": ["fcfs", "look"], "fit": ["wrap", "scale"]}
     eager = Scenario(
         workload="iometer:requests=500:read_share=0.5", drive="hp-c2247a", sched="satf_ew"

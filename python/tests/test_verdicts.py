@@ -10,10 +10,10 @@ from nearslot.errors import ConfigError
 from nearslot.experiments.frame import Claim, summary
 from nearslot.experiments.verdict import (
     Check,
+    ClaimVerdict,
     Gate,
     Kind,
     Mean,
-    Verdict,
     above,
     at_least,
     at_most,
@@ -25,8 +25,8 @@ from nearslot.experiments.verdict import (
     within,
 )
 
-HOLDS, FAILS = Verdict.HOLDS, Verdict.FAILS
-UNDECIDED, UNTESTABLE = Verdict.UNDECIDED, Verdict.UNTESTABLE
+HOLDS, FAILS = ClaimVerdict.HOLDS, ClaimVerdict.FAILS
+UNDECIDED, UNTESTABLE = ClaimVerdict.UNDECIDED, ClaimVerdict.UNTESTABLE
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ UNDECIDED, UNTESTABLE = Verdict.UNDECIDED, Verdict.UNTESTABLE
     ],
 )
 def test_an_interval_is_held_against_a_gate(
-    gate: Gate, value: float, ci: float | None, verdict: Verdict
+    gate: Gate, value: float, ci: float | None, verdict: ClaimVerdict
 ) -> None:
     assert decide(Mean(value, ci), gate) is verdict
 
@@ -82,7 +82,7 @@ def test_nothing_is_decided_about_what_is_no_number() -> None:
         ([], UNTESTABLE),
     ],
 )
-def test_parts_make_one_verdict(parts: list[Verdict], verdict: Verdict) -> None:
+def test_parts_make_one_verdict(parts: list[ClaimVerdict], verdict: ClaimVerdict) -> None:
     assert together(parts) is verdict
 
 
@@ -103,7 +103,7 @@ def test_a_check_tells_what_it_is_held_against() -> None:
 
 
 def test_kinds_are_counted_apart_and_quick_runs_are_provisional() -> None:
-    def claim(kind: Kind, verdict: Verdict | None, provisional: bool = False) -> Claim:
+    def claim(kind: Kind, verdict: ClaimVerdict | None, provisional: bool = False) -> Claim:
         return Claim(
             id="X",
             kind=kind,

@@ -74,6 +74,8 @@ fn compare_ranks_and_carries_its_provenance() {
     let words = [
         "compare",
         word(&trace),
+        "--drive",
+        "seagate-cheetah-9lp",
         "--sched",
         "fcfs,look,satf",
         "--replay",
@@ -272,7 +274,7 @@ fn every_form_of_results_is_written() {
     assert!(std::fs::metadata(&rows).expect("written").len() > 1_000);
     assert!(std::fs::metadata(&commands).expect("written").len() > 1_000);
     let table = given(&output);
-    for word in ["satf", "open", "seagate-cheetah-9lp", "seed"] {
+    for word in ["satf", "open", "desktop-7200-90mb", "seed"] {
         assert!(
             table.contains(word),
             "`{word}` is not in the table:\n{table}"
@@ -334,6 +336,7 @@ fn synthetic_loads_run_without_a_trace() {
     assert_eq!(results["trace"], Value::Null);
     assert_eq!(results["runs"].as_array().map(Vec::len), Some(4));
     assert_eq!(results["warnings"].as_array().map(Vec::len), Some(0));
+    assert_eq!(results["drive_chosen"]["name"], "desktop-7200-90mb");
     let loads: Vec<&str> = results["verdict"]["rankings"]
         .as_array()
         .expect("rankings")
@@ -348,7 +351,8 @@ fn a_grid_over_fits_says_so() {
     let desk = Desk::new();
     let trace = desk.trace(100);
     let words = ["compare", word(&trace), "--vary", "fit=wrap,scale"];
-    let results = json(&[&words[..], &["--format", "json"]].concat());
+    let drive = ["--drive", "seagate-cheetah-9lp", "--format", "json"];
+    let results = json(&[&words[..], &drive].concat());
     assert_eq!(results["trace"]["fit"], "varied");
 }
 

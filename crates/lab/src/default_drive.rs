@@ -140,13 +140,14 @@ fn check_place(scenario: &Scenario) -> Result<(), ConfigError> {
     Err(ConfigError::value("drive", "none named", &allowed))
 }
 
-/// Names the drive of all points that leave it open; says which and why, if there are any.
+/// Names the drive of all points that leave it open; gives which and why, if there are any, and tells it at once.
 ///
 /// # Errors
 /// No disk of today holds the load: the error of the largest.
 pub(crate) fn settle(
     points: &[Point],
     trace: Option<&LoadedTrace>,
+    tell: Option<fn(&str)>,
 ) -> Result<(Vec<Point>, Option<ChosenDrive>), RunError> {
     let mut settled = points.to_vec();
     let open: Vec<&Scenario> = points
@@ -167,6 +168,9 @@ pub(crate) fn settle(
         capacity_bytes: disk.capacity.bytes(),
         why: why(&disk, fits, trace),
     };
+    if let Some(tell) = tell {
+        tell(&chosen.why);
+    }
     Ok((settled, Some(chosen)))
 }
 
@@ -298,10 +302,10 @@ mod tests {
 
     #[test]
     fn a_synthetic_load_gets_the_smallest_disk_of_today_and_keeps_its_knobs() {
-        let points = points(&[("drive.overhead_ms", "0.3")], &["sched=fcfs,satf"]);
-        let (settled, chosen) = settle(&points, None).unwrap();
+        let points = points(&[("drive.model", "mechanical")], &["sched=fcfs,satf"]);
+        let (settled, chosen) = settle(&points, None, None).unwrap();
         let drives = settled.iter().map(|point| point.scenario.drive.to_string());
-        let expected = "desktop-7200-90mb:overhead_ms=0.3";
+        let expected = "desktop-7200-90mb:model=mechanical";
         assert_eq!(drives.collect::<Vec<_>>(), [expected, expected]);
         let chosen = chosen.unwrap();
         assert_eq!(
@@ -318,9 +322,9 @@ mod tests {
     #[test]
     fn drives_that_are_named_stay() {
         let points = points(&[("drive", "hp-c2247a")], &[]);
-        assert_eq!(settle(&points, None).unwrap(), (points.clone(), None));
+        assert_eq!(settle(&points, None, None).unwrap(), (points.clone(), None));
         let mixed = self::points(&[], &["drive=hp-c2247a,auto"]);
-        let (settled, chosen) = settle(&mixed, None).unwrap();
+        let (settled, chosen) = settle(&mixed, None, None).unwrap();
         assert_eq!(settled[0], mixed[0]);
         assert_eq!(settled[1].scenario.drive.name, chosen.unwrap().name);
     }
@@ -337,7 +341,7 @@ mod tests {
             error.contains("eager") && error.contains("hp-c2247a"),
             "{error}"
         );
-        assert!(settle(&eager, None).is_err());
+        assert!(settle(&eager, None, None).is_err());
         let named = points(&[("place", "eager"), ("drive", "hp-c2247a")], &[]);
         assert_eq!(check(&named), Ok(()));
         assert_eq!(check(&points(&[("place", "stripe")], &[])), Ok(()));

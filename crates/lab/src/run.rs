@@ -115,11 +115,8 @@ pub fn compare(
         let runs = format!("{} runs", points.len());
         return Err(ConfigError::value("blktrace schedule", &runs, "a single run").into());
     }
-    let (points, drive_chosen) = default_drive::settle(points, trace)?;
-    let points = points.as_slice();
-    if let (Some(tell), Some(chosen)) = (wanted.tell, &drive_chosen) {
-        tell(&chosen.why);
-    }
+    let (settled, drive_chosen) = default_drive::settle(points, trace, wanted.tell)?;
+    let points = settled.as_slice();
     let files = Files::create(wanted)?;
     let pool = threads(wanted.jobs)?;
     let grid = Grid {
@@ -144,10 +141,8 @@ pub fn compare(
     let said = finished.iter().flat_map(|finished| &finished.warnings);
     add_new(&mut warnings, said);
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
-    let batches: Vec<_> = finished
-        .iter()
-        .map(|finished| finished.batches_ms)
-        .collect();
+    let batches = finished.iter().map(|finished| finished.batches_ms);
+    let batches: Vec<_> = batches.collect();
     let runs = finished.iter().map(|finished| &finished.run);
     let varied = grid::varied(points);
     let verdict = verdict::of(&runs.zip(&batches).collect::<Vec<_>>(), &varied, baseline);
@@ -215,7 +210,7 @@ pub(crate) fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError
 /// # Errors
 /// The trace cannot be read again.
 pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunError> {
-    let (points, _) = default_drive::settle(points, Some(trace))?;
+    let (points, _) = default_drive::settle(points, Some(trace), None)?;
     let mut against = Against::default();
     if let Some(first) = points.first() {
         let drive = &first.scenario.drive;

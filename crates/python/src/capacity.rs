@@ -6,6 +6,7 @@ use std::sync::Arc;
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::capacity as search;
 use nearslot_lab::capacity::{Capacity, Find, How};
+use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::report::{self, OutputFile};
 use nearslot_lab::scenario::Scenario;
@@ -16,14 +17,14 @@ use pyo3::prelude::*;
 use crate::aside::{Ended, aside};
 use crate::failure::{Failure, encode};
 use crate::reading::Reading;
-use crate::simulate::load;
+use crate::simulate::{load, name_frames};
 use crate::target;
 
 /// Finds the capacity of every choice.
 ///
 /// Gives what was found, and what a signal's handler raised if one stopped it: then there is what was found until then.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, inputs, vary, slo, find, resolution_percent, reading, jobs))]
+#[pyo3(signature = (toml, *, directory, inputs, frames, vary, slo, find, resolution_percent, reading, jobs))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -33,6 +34,7 @@ pub(crate) fn capacity(
     toml: &str,
     directory: PathBuf,
     inputs: Vec<PathBuf>,
+    frames: Vec<(String, String)>,
     vary: Vec<(String, Vec<String>)>,
     slo: Vec<String>,
     find: Option<String>,
@@ -50,6 +52,7 @@ pub(crate) fn capacity(
         reading: reading.options(scenario.seed).map_err(Failure::from)?,
         scenario,
         inputs,
+        frames,
         vary: vary.collect(),
         how: How {
             objectives: search::objectives(&slo).map_err(Failure::from)?,
@@ -71,6 +74,8 @@ struct Job {
     scenario: Scenario,
     /// Files that were read to make the scenario.
     inputs: Vec<PathBuf>,
+    /// Files that data frames were written to, and what results call them.
+    frames: Vec<(String, String)>,
     vary: Vec<Vary>,
     reading: OpenOptions,
     how: How,
@@ -84,15 +89,17 @@ impl Job {
         let points = grid::points(&self.scenario, &self.vary)?;
         grid::check_effects(&self.scenario, &points)?;
         search::check(&points, &self.how)?;
+        default_drive::check(&points)?;
         let mut inputs = self.inputs;
         for point in &points {
-            point.scenario.stack()?.check()?;
             inputs.extend(point.scenario.files()?);
         }
         inputs.sort();
         inputs.dedup();
         let trace = load(&self.scenario, &self.reading)?;
-        let found = search::capacity(&points, trace.as_ref(), &self.how, control)?;
+        let mut found = search::capacity(&points, trace.as_ref(), &self.how, control)?;
+        let files = found.trace.iter_mut().flat_map(|trace| &mut trace.files);
+        name_frames(files, &self.frames);
         Ok(Found { found, inputs })
     }
 }

@@ -1,7 +1,7 @@
 //! How a trace is read, as `nearslot.Reading` says it.
 
 use nearslot_core::registry::ConfigError;
-use nearslot_lab::trace::{OpenOptions, Options, Spread, TimeUnit};
+use nearslot_lab::trace::{FioWait, OpenOptions, Options, Spread, TimeUnit};
 use pyo3::prelude::*;
 
 /// The attributes of a `nearslot.Reading`.
@@ -10,8 +10,10 @@ pub(crate) struct Reading {
     columns: Option<String>,
     time_unit: Option<String>,
     block_size_bytes: Option<u64>,
+    fio_wait: Option<String>,
     spread: Option<String>,
     reorder_ms: u64,
+    sort: bool,
     strict: bool,
 }
 
@@ -22,15 +24,18 @@ impl Reading {
     /// An unknown word.
     pub(crate) fn options(&self, seed: u64) -> Result<OpenOptions, ConfigError> {
         let time_unit = self.time_unit.as_deref().map(time_unit).transpose()?;
+        let fio_wait = self.fio_wait.as_deref().map(fio_wait).transpose()?;
         Ok(OpenOptions {
             decode: Options {
                 time_unit,
                 columns: self.columns.clone(),
                 block_size: self.block_size_bytes,
+                fio_wait,
                 strict: self.strict,
                 ..Options::default()
             },
             reorder_window_ns: self.reorder_ms.saturating_mul(1_000_000),
+            sort: self.sort,
             spread: match &self.spread {
                 Some(word) => spread(word, seed)?,
                 None => Spread::Even,
@@ -51,6 +56,18 @@ fn time_unit(word: &str) -> Result<TimeUnit, ConfigError> {
             "time_unit",
             word,
             &["s", "ms", "us", "ns"],
+        )),
+    }
+}
+
+fn fio_wait(word: &str) -> Result<FioWait, ConfigError> {
+    match word {
+        "abs-ms" => Ok(FioWait::AbsoluteMs),
+        "rel-us" => Ok(FioWait::RelativeUs),
+        _ => Err(ConfigError::unknown(
+            "fio_wait",
+            word,
+            &["abs-ms", "rel-us"],
         )),
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nearslot_core::registry::ConfigError;
+use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
@@ -29,7 +30,7 @@ use crate::target;
 /// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
 /// finished, or is `None` if none could be handed over.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, inputs, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
+#[pyo3(signature = (toml, *, directory, inputs, frames, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -39,6 +40,7 @@ pub(crate) fn simulate(
     toml: &str,
     directory: PathBuf,
     inputs: Vec<PathBuf>,
+    frames: Vec<(String, String)>,
     vary: Vec<(String, Vec<String>)>,
     baseline: Option<String>,
     overload: &str,
@@ -55,6 +57,7 @@ pub(crate) fn simulate(
         how: reading.options(scenario.seed).map_err(Failure::from)?,
         scenario,
         inputs,
+        frames,
         vary: vary.collect(),
         baseline,
         overload: overload.parse().map_err(Failure::from)?,
@@ -92,6 +95,8 @@ struct Job {
     scenario: Scenario,
     /// Files that were read to make the scenario.
     inputs: Vec<PathBuf>,
+    /// Files that data frames were written to, and what results call them.
+    frames: Vec<(String, String)>,
     vary: Vec<Vary>,
     baseline: Option<String>,
     overload: Overload,
@@ -115,9 +120,7 @@ impl Job {
             grid::check_effects(&self.scenario, &points)?;
         }
         // A wrong name is found before a long trace is read.
-        for point in &points {
-            point.scenario.stack()?.check()?;
-        }
+        default_drive::check(&points)?;
         let mut inputs = self.inputs.clone();
         for point in &points {
             inputs.extend(point.scenario.files()?);
@@ -145,7 +148,9 @@ impl Job {
             commands: rows(self.commands, "commands", stream::commands_file)?,
             ..Wanted::default()
         };
-        let results = run::compare(&points, trace.as_ref(), &wanted, control)?;
+        let mut results = run::compare(&points, trace.as_ref(), &wanted, control)?;
+        let files = results.trace.iter_mut().flat_map(|trace| &mut trace.files);
+        name_frames(files, &self.frames);
         let inspection = match &trace {
             Some(trace) if self.series => Some(run::inspect(&points, trace)?),
             _ => None,
@@ -157,6 +162,18 @@ impl Job {
             rows: (self.requests, self.commands),
             folder: folder.map(Arc::new),
         })
+    }
+}
+
+/// Says of data frames that they were some, and not in which temporary files they lay.
+pub(crate) fn name_frames<'a>(
+    files: impl Iterator<Item = &'a mut String>,
+    frames: &[(String, String)],
+) {
+    for file in files {
+        if let Some((_, frame)) = frames.iter().find(|(written, _)| written == file) {
+            file.clone_from(frame);
+        }
     }
 }
 

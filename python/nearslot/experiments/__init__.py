@@ -21,17 +21,17 @@ from . import (
     ew_own,
 )
 from .frame import Claim, Experiment, Options, Outcome, summary
-from .verdict import Kind, Verdict
+from .verdict import ClaimVerdict, Kind
 
 __all__ = [
     "EXPERIMENTS",
     "GROUPS",
     "Claim",
+    "ClaimVerdict",
     "Experiment",
     "Kind",
     "Options",
     "Outcome",
-    "Verdict",
     "find",
     "summary",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..errors import config_error
-from .verdict import SEEDS_MOST, Check, Kind, Verdict
+from .verdict import SEEDS_MOST, Check, ClaimVerdict, Kind
 
 if TYPE_CHECKING:
     from .page import Chart
@@ -107,7 +107,7 @@ class Claim:
     found: str
     outside: str = ""
     checks: list[Check] = field(default_factory=list)
-    verdict: Verdict | None = None
+    verdict: ClaimVerdict | None = None
     provisional: bool = False
     seeds: int = 0
     note: str = ""
@@ -192,7 +192,7 @@ class Experiment:
 
 def summary(claims: Iterable[Claim]) -> str:
     """How many claims of each kind came to what, as a table."""
-    counts: dict[Kind, Counter[Verdict]] = {kind: Counter() for kind in Kind}
+    counts: dict[Kind, Counter[ClaimVerdict]] = {kind: Counter() for kind in Kind}
     told = 0
     provisional = False
     for claim in claims:
@@ -201,10 +201,10 @@ def summary(claims: Iterable[Claim]) -> str:
             told += 1
         else:
             counts[claim.kind][claim.verdict] += 1
-    lines = [" " * 26 + "".join(f"{verdict.value:>16}" for verdict in Verdict)]
+    lines = [" " * 26 + "".join(f"{verdict.value:>16}" for verdict in ClaimVerdict)]
     for kind, count in counts.items():
         if kind is not Kind.INFORMATION:
-            lines.append(f"{kind.value:26}" + "".join(f"{count[one]:16}" for one in Verdict))
+            lines.append(f"{kind.value:26}" + "".join(f"{count[one]:16}" for one in ClaimVerdict))
     lines.append(f"{Kind.INFORMATION.value:26}{told:16} told, nothing decided")
     if provisional:
         lines.append("provisional: coarse grids and short runs decided, --quick was asked for")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from .crossover import Turn, crossovers
 from .frame import Claim, Options
 from .table import Cell, Row, Table
-from .verdict import Check, Kind, Verdict, Where, together
+from .verdict import Check, ClaimVerdict, Kind, Where, together
 
 if TYPE_CHECKING:
     from .frame import Experiment
@@ -39,7 +39,7 @@ class Found:
     outside: str = ""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """Of all parts."""
         return together(check.verdict for check in self.checks)
 
@@ -108,10 +108,10 @@ def _extend(
             if statement.kind is Kind.INFORMATION:
                 continue
             found = statement.judge(by_overhead[main])
-            if found.verdict is not Verdict.UNDECIDED:
+            if found.verdict is not ClaimVerdict.UNDECIDED:
                 continue
             for check in found.checks:
-                if check.verdict is Verdict.UNDECIDED and check.found is not None:
+                if check.verdict is ClaimVerdict.UNDECIDED and check.found is not None:
                     got[statement.id] = seeds + more
                     needs += check.found.needs
         at = {} if main is None else {"overhead_ms": main}
@@ -207,7 +207,7 @@ def _claim(
 
 
 def _says(found: Found) -> str:
-    words = {Verdict.UNDECIDED: "is undecided", Verdict.UNTESTABLE: "is not testable"}
+    words = {ClaimVerdict.UNDECIDED: "is undecided", ClaimVerdict.UNTESTABLE: "is not testable"}
     return words.get(found.verdict, found.verdict.value)
 
 
@@ -216,18 +216,18 @@ def _told(found: Found) -> str:
     pieces = [found.told] if found.told else []
     by_verdict = {
         verdict: [check for check in found.checks if check.verdict is verdict]
-        for verdict in Verdict
+        for verdict in ClaimVerdict
     }
     measured = [check for check in found.checks if check.found and check.gate]
-    against = by_verdict[Verdict.FAILS] or by_verdict[Verdict.UNDECIDED]
+    against = by_verdict[ClaimVerdict.FAILS] or by_verdict[ClaimVerdict.UNDECIDED]
     if len(measured) > 2:
-        count = len(by_verdict[Verdict.HOLDS])
+        count = len(by_verdict[ClaimVerdict.HOLDS])
         pieces.append(f"{count} of {len(measured)} parts hold")
         nearest = min(against or measured, key=_slack)
         pieces.append(f"nearest to its limit: {nearest.told()}" if not against else nearest.told())
     else:
         pieces += [check.told() for check in measured]
-    pieces += [f"not tested: {check.what}" for check in by_verdict[Verdict.UNTESTABLE]]
+    pieces += [f"not tested: {check.what}" for check in by_verdict[ClaimVerdict.UNTESTABLE]]
     return "; ".join(pieces)
 
 

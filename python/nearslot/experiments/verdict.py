@@ -29,7 +29,7 @@ Where = Mapping[str, object]
 """Which points of a grid: those whose marks have these values."""
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What became of a claim."""
 
     HOLDS = "holds"
@@ -132,31 +132,31 @@ def within(low: float, high: float) -> Gate:
     return Gate(low, high)
 
 
-def decide(found: Mean, gate: Gate) -> Verdict:
+def decide(found: Mean, gate: Gate) -> ClaimVerdict:
     """What an interval says against a gate: the only place where that is decided."""
     if not math.isfinite(found.value):
         raise ValueError(f"{found.value} was found, which no gate can decide")
     if found.ci is None:
-        return Verdict.UNDECIDED
+        return ClaimVerdict.UNDECIDED
     low, high = found.value - found.ci, found.value + found.ci
     if gate.has(low) and gate.has(high):
-        return Verdict.HOLDS
-    return Verdict.FAILS if gate.clear_of(low, high) else Verdict.UNDECIDED
+        return ClaimVerdict.HOLDS
+    return ClaimVerdict.FAILS if gate.clear_of(low, high) else ClaimVerdict.UNDECIDED
 
 
-def together(verdicts: Iterable[Verdict]) -> Verdict:
+def together(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
     """The verdict on a claim that has several parts, all of which have to hold.
 
     Of a claim a part of which cannot be tested, the rest decides nothing but that it does not hold.
     """
     found = set(verdicts)
-    if not found or found == {Verdict.UNTESTABLE}:
-        return Verdict.UNTESTABLE
-    if Verdict.FAILS in found:
-        return Verdict.FAILS
-    if found == {Verdict.HOLDS}:
-        return Verdict.HOLDS
-    return Verdict.UNDECIDED
+    if not found or found == {ClaimVerdict.UNTESTABLE}:
+        return ClaimVerdict.UNTESTABLE
+    if ClaimVerdict.FAILS in found:
+        return ClaimVerdict.FAILS
+    if found == {ClaimVerdict.HOLDS}:
+        return ClaimVerdict.HOLDS
+    return ClaimVerdict.UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -176,10 +176,10 @@ class Check:
     unit: str = "%"
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """What it says."""
         if self.found is None or self.gate is None:
-            return Verdict.UNTESTABLE
+            return ClaimVerdict.UNTESTABLE
         return decide(self.found, self.gate)
 
     @property

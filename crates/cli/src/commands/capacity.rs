@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::capacity::{self, Capacity, Find, How, RESOLUTION_DEFAULT};
+use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::report::{self, OutputFile, Outputs, Target};
 use nearslot_lab::sim::Control;
@@ -69,10 +70,7 @@ fn asked(
     let effects = grid::check_effects(scenario, &points);
     let checked = effects.and_then(|()| capacity::check(&points, &how));
     checked.map_err(|error| described.blame(&error))?;
-    for point in &points {
-        let checked = point.scenario.stack().and_then(|stack| stack.check());
-        checked.map_err(|error| described.blame(&error))?;
-    }
+    default_drive::check(&points).map_err(|error| described.blame(&error))?;
     Ok((how, points))
 }
 

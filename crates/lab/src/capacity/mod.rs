@@ -33,6 +33,7 @@ pub(crate) use gate::{ByBatch, Gate};
 pub(crate) use objective::Answer;
 pub use objective::{Class, Objective, Statistic, objectives};
 
+use crate::default_drive;
 use crate::grid::{self, Point};
 use crate::keys::{Role, role};
 use crate::load::LoadedTrace;
@@ -247,7 +248,8 @@ pub fn capacity(
     check(points, how)?;
     let pool = run::threads(how.jobs)?;
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
-    let points = arrays(points, how.find);
+    let (settled, chosen) = default_drive::settle(points, trace, None)?;
+    let points = arrays(&settled, how.find);
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let complete = loop {
         let next = next(&choices);
@@ -276,6 +278,7 @@ pub fn capacity(
         ..summed_up(choices, how)
     };
     (capacity.headline, capacity.details) = words::sentences(&capacity, &points);
+    capacity.details.extend(chosen.map(|chosen| chosen.why));
     Ok(capacity)
 }
 
