@@ -16,12 +16,13 @@ import nearslot
 from nearslot import ConfigError, InputError, Interrupted, Scenario
 
 SLO = "read mean < 60 ms"
+DRIVE = "seagate-cheetah-9lp"
 VARY = {"sched": ["fcfs", "satf"]}
 
 
 def test_capacity_finds_what_the_command_finds(trace: Path, tmp_path: Path) -> None:
-    found = nearslot.capacity(trace, slo=SLO, vary=VARY)
-    words = ["capacity", str(trace), "--slo", SLO, "--sched", "fcfs,satf"]
+    found = nearslot.capacity(trace, slo=SLO, drive=DRIVE, vary=VARY)
+    words = ["capacity", str(trace), "--slo", SLO, "--sched", "fcfs,satf", "--drive", DRIVE]
     command = [sys.executable, "-m", "nearslot", *words]
     printed = subprocess.run([*command, "--format", "json"], capture_output=True, check=True)
     assert found.to_dict() == json.loads(printed.stdout)
@@ -35,7 +36,7 @@ def test_capacity_finds_what_the_command_finds(trace: Path, tmp_path: Path) -> N
 
 
 def test_what_was_found_is_typed(trace: Path) -> None:
-    found = nearslot.capacity(trace, slo=[SLO, "p95 < 250 ms"], vary=VARY, jobs=1)
+    found = nearslot.capacity(trace, slo=[SLO, "p95 < 250 ms"], drive=DRIVE, **VARY, jobs=1)
     assert found.find == "speed"
     assert found.complete
     assert [objective.statistic for objective in found.objectives] == ["mean", "p95"]

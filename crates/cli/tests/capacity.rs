@@ -75,7 +75,7 @@ fn what_cannot_be_found_is_refused_with_what_is_allowed() {
     let trace = desk.trace(400);
     let path = word(&trace);
     let refused = |words: &[&str], code: i32, expected: &[&str]| {
-        let output = nearslot(&[&["capacity", path], words].concat());
+        let output = nearslot(&[&["capacity", path, "--drive", "seagate-cheetah-9lp"], words].concat());
         let told = told(&output);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {told}");
         for word in expected {
@@ -107,6 +107,8 @@ fn the_answer_comes_first_and_every_form_has_it() {
         "read mean < 60 ms",
         "--sched",
         "fcfs,satf",
+        "--drive",
+        "seagate-cheetah-9lp",
     ];
     let text = nearslot(&asked);
     assert!(text.status.success(), "{}", told(&text));
