@@ -19,6 +19,7 @@ use nearslot_core::search::{self, Search};
 use nearslot_core::stack::{Lane, Stack};
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
+use crate::faults::{Fault, Faulty};
 use crate::load;
 use crate::rig::Rig;
 use crate::setups::{SETUPS, Setup};
@@ -239,9 +240,9 @@ impl Placement for Watched {
     }
 }
 
-/// A stack over a watched placement, with its volume written.
-fn watched(setup: &Setup, kind: &str, sched: &str) -> (Rig, Arc<Seen>) {
-    let config = setup.config(kind, sched, 5);
+/// A stack over a watched placement with a fault, with its volume written.
+fn watched(setup: &Setup, sched: &str, fault: Fault) -> (Rig, Arc<Seen>) {
+    let config = fault.told(setup).config("disk", sched, 5);
     let (blueprint, _) = drive::read("of the test", &config.drive.text, &[]).expect("it is valid");
     let env = Env {
         seed: config.seed,
@@ -253,7 +254,7 @@ fn watched(setup: &Setup, kind: &str, sched: &str) -> (Rig, Arc<Seen>) {
         survivors: None,
     };
     let built = config::part("placement", place::TABLE, &config.place, &env);
-    let inner = built.expect("the setup names one").0;
+    let inner = Faulty::over(built.expect("the setup names one").0, fault);
     let seen = Arc::<Seen>::default();
     let lane = |_| Lane {
         scheduler: config::part("scheduler", sched::TABLE, &config.sched, &env)
@@ -297,11 +298,10 @@ fn eager_copies() -> impl Iterator<Item = &'static Setup> {
         .filter(|setup| setup.maps() && setup.copies > 1)
 }
 
-#[test]
-fn reads_and_writes_go_to_the_nearest_idle_drive_or_the_shortest_queue() {
+pub(crate) fn check_owners(fault: Fault) {
     let (mut writes, mut reads) = ([0; 2], [0; 2]);
     for setup in eager_copies() {
-        let (mut rig, seen) = watched(setup, "disk", "satf_ew");
+        let (mut rig, seen) = watched(setup, "satf_ew", fault);
         load::churn(&mut rig, setup, 20, &mut Rng::stream(2, "choices"));
         rig.settle();
         let add = |sum: &mut [u64; 2], seen: [u64; 2]| {
@@ -314,14 +314,13 @@ fn reads_and_writes_go_to_the_nearest_idle_drive_or_the_shortest_queue() {
     assert!(seen.iter().all(|count| *count > 200), "too few: {seen:?}");
 }
 
-#[test]
-fn a_lone_read_goes_to_the_nearest_copy() {
+pub(crate) fn check_lone_reads(fault: Fault) {
     // What waits for the log may leave its slot again, so that the last one written to is not the place.
     let roomy = |one: &&Setup| {
         one.spread() && one.copies > 1 && one.buffer > 100 && !one.logs() && !one.compacts()
     };
     for setup in SETUPS.iter().filter(roomy) {
-        let (mut rig, seen) = watched(setup, "disk", "satf_ew");
+        let (mut rig, seen) = watched(setup, "satf_ew", fault);
         let mut rng = Rng::stream(2, "lone reads");
         load::storm(&mut rig, setup, &mut rng);
         rig.settle();
@@ -336,10 +335,9 @@ fn a_lone_read_goes_to_the_nearest_copy() {
     }
 }
 
-#[test]
-fn overwriting_takes_no_space() {
+pub(crate) fn check_space(fault: Fault) {
     for setup in SETUPS.iter().filter(|setup| setup.maps()) {
-        let (mut rig, seen) = watched(setup, "disk", "satf_ew");
+        let (mut rig, seen) = watched(setup, "satf_ew", fault);
         let mut rng = Rng::stream(2, "space");
         let free = seen.free.load(Ordering::Relaxed);
         assert!(free > 0, "nothing is free");
@@ -351,13 +349,10 @@ fn overwriting_takes_no_space() {
     }
 }
 
-#[test]
-fn a_lone_write_is_copied_once() {
+pub(crate) fn check_copies(fault: Fault) {
     for setup in SETUPS.iter().filter(|one| one.copies > 1) {
-        let mut rig = Rig::new(setup, "disk", "satf_ew", 1);
+        let (mut rig, _) = watched(setup, "satf_ew", fault);
         let mut rng = Rng::stream(1, "lone");
-        rig.fill();
-        rig.settle();
         for _ in 0..20 {
             let (foreground, background) = (rig.rules.foreground, rig.rules.background);
             let granule = rng.below(rig.blocks() / setup.granule);
@@ -381,15 +376,12 @@ fn a_lone_write_is_copied_once() {
 /// A scheduler that serves these first.
 const URGENT: u16 = 1 << 13;
 
-#[test]
-fn copies_that_are_overwritten_are_dropped_unless_they_have_no_room() {
+pub(crate) fn check_dropped(fault: Fault) {
     // Writes that wait for the log are served when the drives are no longer busy.
     let delays = |one: &&Setup| one.copies > one.foreground && !one.logs();
     for setup in SETUPS.iter().filter(delays) {
-        let mut rig = Rig::new(setup, "disk", "mq-deadline", 1);
+        let (mut rig, _) = watched(setup, "mq-deadline", fault);
         let mut rng = Rng::stream(1, "overwritten");
-        rig.fill();
-        rig.settle();
         let (before, pushed, rounds) = (rig.rules.background, rig.rules.pushed, 40);
         for _ in 0..rounds {
             load::busy(&mut rig, setup, &mut rng);
@@ -408,4 +400,29 @@ fn copies_that_are_overwritten_are_dropped_unless_they_have_no_room() {
             "{pushed} go first: {setup:?}"
         );
     }
+}
+
+#[test]
+fn reads_and_writes_go_to_the_nearest_idle_drive_or_the_shortest_queue() {
+    check_owners(Fault::None);
+}
+
+#[test]
+fn a_lone_read_goes_to_the_nearest_copy() {
+    check_lone_reads(Fault::None);
+}
+
+#[test]
+fn overwriting_takes_no_space() {
+    check_space(Fault::None);
+}
+
+#[test]
+fn a_lone_write_is_copied_once() {
+    check_copies(Fault::None);
+}
+
+#[test]
+fn copies_that_are_overwritten_are_dropped_unless_they_have_no_room() {
+    check_dropped(Fault::None);
 }
