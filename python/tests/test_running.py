@@ -166,6 +166,8 @@ def test_a_grid_names_its_mistakes(synthetic: Scenario) -> None:
             nearslot.compare(synthetic, vary=vary)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="jobs = 0"):
         nearslot.compare(synthetic, jobs=0)
+    with pytest.raises(ConfigError, match="from 1 to 1024"):
+        nearslot.compare(synthetic, jobs=100_000)
 
 
 def test_unfit_input_is_named(tmp_path: Path, trace: Path) -> None:

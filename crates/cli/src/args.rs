@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use nearslot_lab::run::JOBS;
 
 /// A block-storage engine that can be rehearsed.
 #[derive(Debug, Parser)]
@@ -136,8 +137,9 @@ fn count(word: &str) -> Result<u64, String> {
 
 /// How many runs go on at a time.
 fn jobs(word: &str) -> Result<usize, String> {
-    let number = word.parse().ok().filter(|number| *number >= 1);
-    number.ok_or_else(|| "allowed is a whole number from 1".to_owned())
+    let (first, last) = JOBS.into_inner();
+    let number = word.parse().ok().filter(|number| JOBS.contains(number));
+    number.ok_or_else(|| format!("allowed is a whole number from {first} to {last}"))
 }
 
 /// A whole number from 0.

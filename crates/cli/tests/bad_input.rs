@@ -173,6 +173,12 @@ fn knobs_are_checked_before_anything_runs() {
         2,
         &["depth", "0"],
     );
+    // A thread each: so many brought a machine to a standstill.
+    refused(
+        &nearslot(&["compare", trace, "--jobs", "100000"]),
+        2,
+        &["jobs", "100000", "from 1 to 1024"],
+    );
     refused(
         &nearslot(&["run", trace, "--refill", "before"]),
         2,

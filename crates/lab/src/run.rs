@@ -4,6 +4,7 @@
 //! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
 //! measured.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
@@ -198,8 +199,26 @@ pub(crate) fn add_new<'a>(warnings: &mut Vec<String>, said: impl Iterator<Item =
     }
 }
 
+/// Runs that may go on at a time: each is a thread, and beyond a few per core they only take memory from each other.
+pub const JOBS: RangeInclusive<usize> = 1..=1_024;
+
+/// Whether so many runs may go on at a time.
+///
+/// # Errors
+/// They may not.
+pub fn check_jobs(jobs: Option<usize>) -> Result<(), ConfigError> {
+    match jobs.filter(|jobs| !JOBS.contains(jobs)) {
+        None => Ok(()),
+        Some(jobs) => {
+            let allowed = format!("a whole number from {} to {}", JOBS.start(), JOBS.end());
+            Err(ConfigError::value("jobs", &jobs.to_string(), &allowed))
+        }
+    }
+}
+
 /// So many threads, or one per core.
 pub(crate) fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
+    check_jobs(jobs)?;
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0));
     let beside = |error| RunError::Beside(format!("threads: {error}"));
     threads.build().map_err(beside)

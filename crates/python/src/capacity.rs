@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearslot_core::registry::ConfigError;
 use nearslot_lab::capacity as search;
 use nearslot_lab::capacity::{Capacity, Find, How};
 use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::report::{self, OutputFile};
+use nearslot_lab::run::check_jobs;
 use nearslot_lab::scenario::Scenario;
 use nearslot_lab::sim::Control;
 use nearslot_lab::trace::OpenOptions;
@@ -83,9 +83,7 @@ struct Job {
 
 impl Job {
     fn run(self, control: &Control) -> Result<Found, Failure> {
-        if self.how.jobs == Some(0) {
-            return Err(ConfigError::value("jobs", "0", "a whole number from 1").into());
-        }
+        check_jobs(self.how.jobs)?;
         let points = grid::points(&self.scenario, &self.vary)?;
         grid::check_effects(&self.scenario, &points)?;
         search::check(&points, &self.how)?;

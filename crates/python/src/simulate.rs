@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearslot_core::registry::ConfigError;
 use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::inspect::Inspection;
@@ -11,7 +10,7 @@ use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::overload::Overload;
 use nearslot_lab::report::{self, Format, OutputFile, Outputs};
-use nearslot_lab::run::{self, Wanted};
+use nearslot_lab::run::{self, Wanted, check_jobs};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
 use nearslot_lab::trace::OpenOptions;
@@ -111,9 +110,7 @@ struct Job {
 
 impl Job {
     fn run(self, control: &Control) -> Result<Outcome, Failure> {
-        if self.jobs == Some(0) {
-            return Err(ConfigError::value("jobs", "0", "a whole number from 1").into());
-        }
+        check_jobs(self.jobs)?;
         let points = grid::points(&self.scenario, &self.vary)?;
         grid::baseline(&points, self.baseline.as_deref())?;
         if !self.piece {
