@@ -70,7 +70,14 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class Against:
-    """How a choice compares to the one that takes most; ``at`` is where both were tried."""
+    """How a choice compares to the one that takes most.
+
+    Attributes:
+        word: ``less`` if it surely fails where the best surely holds, or if the 95 % interval of
+            the difference excludes 0; ``same`` if both end at the same setting.
+        at: The setting at which their batches were compared; None if that was not needed or not
+            possible.
+    """
 
     word: Literal["less", "same", "undecided"]
     at: float | None

@@ -101,6 +101,12 @@ impl Choice {
                 at: Some(value),
             };
         }
+        if self.ends_before(best) {
+            return Against {
+                word: Word::Less,
+                at: None,
+            };
+        }
         let at = self.axis.index(value);
         let own = at.and_then(|at| self.tried.get(&at));
         let both = own.zip(best.tried.get(&hardest));
@@ -111,6 +117,16 @@ impl Choice {
             word: if less { Word::Less } else { Word::Undecided },
             at: both.map(|_| value),
         }
+    }
+
+    /// Whether it surely fails where another one surely holds.
+    fn ends_before(&self, other: &Choice) -> bool {
+        let fails = self.search.found().possibly.fails;
+        let fails = fails.map(|at| self.axis.hardness(at as usize));
+        let [_, holds] = other.reach();
+        fails
+            .zip(holds)
+            .is_some_and(|(fails, holds)| fails <= holds)
     }
 
     /// What is known of it in the end.

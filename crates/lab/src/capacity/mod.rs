@@ -6,8 +6,9 @@
 //! up to where they *surely* hold, up to where they hold by the estimates, and from where they *surely* fail. A growing queue is no
 //! answer in time, whatever the mean: there they fail. A run that surely misses an objective ends early (`gate`).
 //!
-//! Whether one choice takes more than another is decided by paired batches at the hardest setting that the best one holds: there
-//! both serve the same requests, and if the other one misses by more in every batch's view, it fails before the best one does.
+//! One choice takes less than the best if it surely fails where the best surely holds. Otherwise that is decided by paired batches at the
+//! hardest setting that the best one holds: there both serve the same requests, and if the other one misses by more, it fails
+//! before the best one does.
 //!
 //! Cost: about fifteen runs a choice, some of them short; the number that was needed is told. Which settings are tried follows from
 //! the results alone, so neither the number of threads nor the clock changes anything.
@@ -141,14 +142,15 @@ pub struct Found {
 pub struct Against {
     /// What is known.
     pub word: Word,
-    /// The setting at which both were held against the objectives.
+    /// The setting at which the batches of both were compared; `None` if that was not needed, as one surely fails where the
+    /// other surely holds, or not possible.
     pub at: Option<f64>,
 }
 
 words! {
     /// Whether a choice takes less than another.
     Word {
-        /// It does, and the interval of the difference excludes 0.
+        /// It does: it surely fails where the other surely holds, or the interval of the difference excludes 0.
         Less = "less",
         /// Both hold up to the same setting.
         Same = "same",

@@ -203,6 +203,17 @@ fn against(capacity: &Capacity, best: usize) -> Vec<String> {
             list(&less)
         ));
     }
+    let (before, _) = of(Word::Less, false);
+    if !before.is_empty() {
+        let (takes, fails) = match before.len() {
+            1 => (takes(capacity.find, 1), "it surely fails"),
+            many => (takes(capacity.find, many), "they surely fail"),
+        };
+        said.push(format!(
+            "{} {takes} {best}, with 95 % confidence: {fails} where {best} surely holds.",
+            list(&before)
+        ));
+    }
     let (open, place) = of(Word::Undecided, true);
     if !open.is_empty() {
         let takes = takes(capacity.find, open.len());
