@@ -75,7 +75,8 @@ fn what_cannot_be_found_is_refused_with_what_is_allowed() {
     let trace = desk.trace(400);
     let path = word(&trace);
     let refused = |words: &[&str], code: i32, expected: &[&str]| {
-        let output = nearslot(&[&["capacity", path, "--drive", "seagate-cheetah-9lp"], words].concat());
+        let output =
+            nearslot(&[&["capacity", path, "--drive", "seagate-cheetah-9lp"], words].concat());
         let told = told(&output);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {told}");
         for word in expected {

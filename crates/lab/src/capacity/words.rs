@@ -170,67 +170,53 @@ fn today(capacity: &Capacity, best: &Found) -> Option<String> {
 /// Which differences to the best one are decided.
 fn against(capacity: &Capacity, best: usize) -> Vec<String> {
     let best = name(capacity, &capacity.choices[best]);
-    let at = |found: &&Found, word: Word, tried: bool| {
+    let kinds = [
+        (Word::Same, true),
+        (Word::Less, false),
+        (Word::Less, true),
+        (Word::Undecided, true),
+        (Word::Undecided, false),
+    ];
+    let said = kinds.into_iter().filter_map(|(word, compared)| {
+        let (who, place) = those(capacity, word, compared);
+        let takes = takes(capacity.find, who.len());
+        let (one, names) = (who.len() == 1, list(&who));
+        let sentence = match (word, compared) {
+            (Word::Same, _) => {
+                let verb = if one { "does" } else { "do" };
+                format!("{names} {verb} as well as {best}, to within the resolution.")
+            }
+            (Word::Less, false) => {
+                let fails = if one { "it surely fails" } else { "they surely fail" };
+                format!("{names} {takes} {best}, with 95 % confidence: {fails} where {best} surely holds.")
+            }
+            (Word::Less, true) => format!(
+                "{names} {takes} {best}, with 95 % confidence: {place} the interval of the difference excludes 0."
+            ),
+            (Word::Undecided, true) => format!(
+                "Whether {names} {takes} {best} is undecided: {place} the interval of the difference contains 0."
+            ),
+            (Word::Undecided, false) => format!(
+                "Whether {names} {takes} {best} is undecided: there is no run of both at the same setting."
+            ),
+        };
+        (!who.is_empty()).then_some(sentence)
+    });
+    said.collect()
+}
+
+/// The choices of which this is known of the difference to the best one, by batches at a setting or not, and that setting.
+fn those(capacity: &Capacity, word: Word, compared: bool) -> (Vec<String>, String) {
+    let is = |found: &&Found| {
         found.against_best.is_some_and(|against| {
-            against.word == word && (against.at.is_some() == tried || word == Word::Same)
+            against.word == word && (word == Word::Same || against.at.is_some() == compared)
         })
     };
-    let of = |word: Word, tried: bool| {
-        let found: Vec<&Found> = capacity
-            .choices
-            .iter()
-            .filter(|found| at(found, word, tried))
-            .collect();
-        let names: Vec<String> = found.iter().map(|found| name(capacity, found)).collect();
-        let place = found.first().and_then(|found| found.against_best?.at);
-        let place = place.map_or_else(String::new, |at| position(capacity.find, at));
-        (names, place)
-    };
-    let mut said = Vec::new();
-    let (same, _) = of(Word::Same, true);
-    if !same.is_empty() {
-        let verb = if same.len() == 1 { "does" } else { "do" };
-        said.push(format!(
-            "{} {verb} as well as {best}, to within the resolution.",
-            list(&same)
-        ));
-    }
-    let (less, place) = of(Word::Less, true);
-    if !less.is_empty() {
-        let takes = takes(capacity.find, less.len());
-        said.push(format!(
-            "{} {takes} {best}, with 95 % confidence: {place} the interval of the difference excludes 0.",
-            list(&less)
-        ));
-    }
-    let (before, _) = of(Word::Less, false);
-    if !before.is_empty() {
-        let (takes, fails) = match before.len() {
-            1 => (takes(capacity.find, 1), "it surely fails"),
-            many => (takes(capacity.find, many), "they surely fail"),
-        };
-        said.push(format!(
-            "{} {takes} {best}, with 95 % confidence: {fails} where {best} surely holds.",
-            list(&before)
-        ));
-    }
-    let (open, place) = of(Word::Undecided, true);
-    if !open.is_empty() {
-        let takes = takes(capacity.find, open.len());
-        said.push(format!(
-            "Whether {} {takes} {best} is undecided: {place} the interval of the difference contains 0.",
-            list(&open)
-        ));
-    }
-    let (apart, _) = of(Word::Undecided, false);
-    if !apart.is_empty() {
-        let takes = takes(capacity.find, apart.len());
-        said.push(format!(
-            "Whether {} {takes} {best} is undecided: there is no run of both at the same setting.",
-            list(&apart)
-        ));
-    }
-    said
+    let found: Vec<&Found> = capacity.choices.iter().filter(is).collect();
+    let names = found.iter().map(|found| name(capacity, found));
+    let place = found.first().and_then(|found| found.against_best?.at);
+    let place = place.map_or_else(String::new, |at| position(capacity.find, at));
+    (names.collect(), place)
 }
 
 fn takes(find: Find, how_many: usize) -> &'static str {
