@@ -238,7 +238,7 @@ def test_no_file_of_anything_else_is_replaced(
     copy = tmp_path / "load.csv"
     copy.write_bytes(trace.read_bytes())
     with pytest.raises(ConfigError, match="not read"):
-        sweep(copy, out=tmp_path / "." / "load.csv", force=True)
+        sweep(copy, drive="null", out=tmp_path / "." / "load.csv", force=True)
     assert copy.read_bytes() == trace.read_bytes()
     # What another sweep found is replaced only if all of its runs are kept beside it.
     out.unlink()
@@ -402,9 +402,9 @@ def test_mistakes_are_named(small: Scenario, trace: Path, tmp_path: Path) -> Non
     with pytest.raises(InputError, match="no such folder"):
         sweep(small, out=tmp_path / "nowhere" / "runs.parquet")
     with pytest.raises(InputError, match=r"none\.csv"):
-        sweep(tmp_path / "none.csv", out=out)
+        sweep(tmp_path / "none.csv", drive="null", out=out)
     assert not out.exists()
-    assert len(sweep(trace, out=out)) == 4
+    assert len(sweep(trace, drive="null", out=out)) == 4
 
 
 def test_a_mistake_in_one_run_keeps_the_others(small: Scenario, tmp_path: Path) -> None:
