@@ -152,6 +152,23 @@ fn names_that_do_not_exist_suggest_the_nearest() {
 }
 
 #[test]
+fn a_replay_that_outlasts_virtual_time_is_refused() {
+    let desk = Desk::new();
+    let month = desk.file(
+        "month.csv",
+        "time_us,dev,lba,blocks,op\n0,0,0,8,R\n2678400000000,0,8,8,R\n",
+    );
+    let trace = word(&month);
+    let words = ["speed = 0.000000001", "at least 5.808e-4", "146 years"];
+    for replay in ["open", "dependent"] {
+        let output = nearslot(&["run", trace, "--replay", replay, "--speed", "1e-9"]);
+        refused(&output, 2, &words);
+    }
+    let slowest = nearslot(&["run", trace, "--speed", "5.81e-4"]);
+    assert!(slowest.status.success(), "{}", told(&slowest));
+}
+
+#[test]
 fn knobs_are_checked_before_anything_runs() {
     let desk = Desk::new();
     let trace = desk.trace(20);

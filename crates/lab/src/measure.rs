@@ -587,6 +587,8 @@ impl Recorded {
         let mut times = times(&all);
         let spread = by_batch(&self.response, |batch| batch.mean_ns() / 1e6);
         let half = spread.map(|means| half_width(&means));
+        // An interval that reached below 0 would say that a few of the batches decide the mean: it has none.
+        let half = half.filter(|half| *half < times.mean);
         times.ci95 = half.map(|half| [times.mean - half, times.mean + half]);
         times.p99_ci95 = times
             .p99

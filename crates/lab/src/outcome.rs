@@ -184,7 +184,7 @@ pub struct Times {
     /// Longest.
     pub max: f64,
     /// 95 % confidence interval of the mean `[low, high]` by batch means or replications; `None` when there are too
-    /// few requests to tell, or the queue grew.
+    /// few requests to tell, a few of them decide the mean (it would reach below 0), or the queue grew.
     pub ci95: Option<[f64; 2]>,
     /// The same of the 99th percentile; told of response times.
     pub p99_ci95: Option<[f64; 2]>,

@@ -490,6 +490,7 @@ fn prepare_trace(
     .map_err(RunError::Unfit)?;
     let count = trace.count(&layout)?;
     let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
+    check_length(trace, load)?;
     let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
     let window = window(scenario, count, depth)?;
     let intake = trace.intake(layout)?;
@@ -518,6 +519,29 @@ fn prepare_trace(
         replay: load.replay.word().to_owned(),
         window,
     })
+}
+
+/// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.
+const LONGEST: Duration = Duration(1 << 62);
+
+/// The slowest speed at which a trace may be replayed.
+pub(crate) fn slowest(trace: &LoadedTrace) -> f64 {
+    let summary = trace.summary();
+    (summary.last_ns - summary.first_ns) as f64 / LONGEST.0 as f64
+}
+
+/// Whether a replay is not so slow that it lasts too long.
+fn check_length(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError> {
+    let slowest = slowest(trace);
+    if matches!(load.replay, Replay::Closed) || load.speed() >= slowest {
+        return Ok(());
+    }
+    let allowed = format!("at least {slowest:.3e}, at which this trace takes 146 years");
+    Err(ConfigError::value(
+        "speed",
+        &load.speed().to_string(),
+        &allowed,
+    ))
 }
 
 /// Which requests are measured.

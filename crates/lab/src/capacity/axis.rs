@@ -172,7 +172,10 @@ impl Axis {
             hardest_because: None,
         };
         Ok(match find {
-            Find::Speed => axis(powers(SPEEDS, resolution)),
+            Find::Speed => {
+                let slowest = trace.map_or(0.0, run::slowest);
+                axis(powers((SPEEDS.0.max(slowest), SPEEDS.1), resolution))
+            }
             Find::Rate => axis(powers(RATES, resolution)),
             Find::Depth => {
                 // A queue that is as long as the load is never full.

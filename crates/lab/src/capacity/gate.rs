@@ -100,8 +100,8 @@ impl Counts {
 pub(crate) struct Gate {
     window: Window,
     counts: Vec<Counts>,
-    /// The batch of the last request that came. Of all before it every request has come.
-    batch: usize,
+    /// Requests of each batch that came, of all kinds: they need not come in the order of their numbers.
+    came: [u64; BATCHES],
     over: bool,
 }
 
@@ -110,7 +110,7 @@ impl Gate {
         Gate {
             window,
             counts: objectives.iter().map(Counts::new).collect(),
-            batch: 0,
+            came: [0; BATCHES],
             over: false,
         }
     }
@@ -128,13 +128,22 @@ impl Gate {
         Some(((place / u128::from(requests - warmup)) as usize).min(BATCHES - 1))
     }
 
+    /// How many of the first batches have had all their requests.
+    fn complete(&self) -> usize {
+        let Window { requests, warmup } = self.window;
+        let measured = u128::from(requests - warmup);
+        let first = |batch: usize| (batch as u128 * measured).div_ceil(BATCHES as u128) as u64;
+        let full = |batch: &usize| self.came[*batch] == first(batch + 1) - first(*batch);
+        (0..BATCHES).take_while(full).count()
+    }
+
     /// A request came.
     #[inline]
     pub(crate) fn arrived(&mut self, request: &Request) {
         let Some(index) = self.batch_of(request.id.0) else {
             return;
         };
-        self.batch = index;
+        self.came[index] += 1;
         for counts in &mut self.counts {
             if counts.objective.class.has(request.op) {
                 let batch = &mut counts.batches[index];
@@ -164,7 +173,7 @@ impl Gate {
     /// Whether an objective is surely missed, so that the run need not go on.
     pub(crate) fn over(&mut self, now: Instant) -> bool {
         let mut counts = self.counts.iter();
-        let rest = (self.batch, self.each());
+        let rest = (self.complete(), self.each());
         self.over = self.over || counts.any(|counts| counts.missed(now, rest));
         self.over
     }
@@ -182,7 +191,7 @@ impl Gate {
 
     /// For each objective, what every batch had of misses, or its mean; the least it can be if the run ended early.
     pub(crate) fn by_batch(&self, end: Instant, whole: bool) -> Vec<ByBatch> {
-        let batches = if whole { BATCHES } else { self.batch };
+        let batches = if whole { BATCHES } else { self.complete() };
         let counts = self.counts.iter();
         let rest = (batches, self.each());
         counts.map(|counts| counts.by_batch(end, rest)).collect()
@@ -241,6 +250,20 @@ mod tests {
             let now = feed(&mut gate, end(3)..end(6) + 1, Some(20_000));
             assert!(gate.over(now), "{objective}");
         }
+    }
+
+    /// A dependent replay gives requests in another order than that of their numbers.
+    #[test]
+    fn a_batch_is_judged_once_all_of_it_has_come() {
+        let mut gate = gate("p99 < 10 ms");
+        for batch in 0..6 {
+            let first = 100 + batch * REQUESTS / 32;
+            let now = feed(&mut gate, first..first + 10, Some(20_000));
+            assert!(!gate.over(now), "{batch}");
+        }
+        assert_eq!(gate.complete(), 0);
+        feed(&mut gate, 110..200, Some(1_000));
+        assert_eq!(gate.complete(), 1);
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn single(run: &Run) -> String {
     }
     let mean = number(run.response_ms.mean);
     let sure = run.response_ms.ci95.map_or_else(
-        || "too few requests to say how sure that is".to_owned(),
+        || "too few requests, or too uneven ones, to say how sure that is".to_owned(),
         |interval| format!("95 % interval {}", between(interval)),
     );
     let rate = number(run.throughput_rps);
