@@ -204,7 +204,7 @@ fn knobs_are_checked_before_anything_runs() {
     refused(
         &nearslot(&["run", trace, "--replay=closed", "--refill=befor"]),
         2,
-        &["Refill", "befor", "did you mean `before`"],
+        &["refill", "befor", "did you mean `before`"],
     );
     refused(
         &nearslot(&["run", trace, "--speed=-1"]),

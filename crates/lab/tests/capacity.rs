@@ -404,3 +404,14 @@ fn an_interruption_keeps_what_was_found() {
         found.headline
     );
 }
+
+#[test]
+fn the_length_of_a_run_is_told_where_every_run_ended_early() {
+    let base = synthetic("poisson:requests=20000", &[("drive", "null")]);
+    let how = how("mean < 1 us", Find::Rate);
+    let found = capacity(&points(&base, &[]), None, &how, &Control::default()).unwrap();
+    assert!(found.best.is_none());
+    let tried = &found.choices[0].tried;
+    assert!(tried.iter().all(|tried| tried.ended_early), "{tried:?}");
+    assert_eq!(found.requests, 20_000);
+}

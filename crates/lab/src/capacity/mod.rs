@@ -131,7 +131,8 @@ pub struct Found {
     pub contradicted: bool,
     /// Whether it takes less than the best; `None` for the best, and where none holds.
     pub against_best: Option<Against>,
-    /// Everything in effect at the first setting in `tried`, defaults spelled out.
+    /// Everything in effect in the first run of the search, defaults spelled out; each setting in `tried` takes the place of the one
+    /// there.
     pub config: serde_json::Value,
     /// Every setting that was tried, from the easiest to the hardest.
     pub tried: Vec<Tried>,
@@ -253,6 +254,10 @@ pub fn capacity(
     let (settled, chosen) = default_drive::settle(points, trace, None)?;
     let points = arrays(&settled, how.find);
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
+    let requests = match choices.first() {
+        Some(choice) => run::count(&choice.axis.point(&choice.point, 0)?, trace)?,
+        None => 0,
+    };
     let complete = loop {
         let next = next(&choices);
         if next.is_empty() || control.stop.load(Ordering::Relaxed) {
@@ -275,6 +280,7 @@ pub fn capacity(
         seed: points.first().map_or(1, |point| point.scenario.seed),
         trace: trace.map(|trace| run::trace_info(trace, &points)),
         complete,
+        requests,
         warnings,
         varied: grid::varied(&points),
         ..summed_up(choices, how)
@@ -408,7 +414,6 @@ fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
     let best = best(&choices);
     let tried = || choices.iter().flat_map(|choice| choice.tried.values());
     let (runs, simulated_requests) = (tried().count(), tried().map(|tried| tried.requests).sum());
-    let requests = tried().map(|tried| tried.requests).max().unwrap_or(0);
     let others: Vec<Option<Against>> = choices
         .iter()
         .enumerate()
@@ -435,7 +440,7 @@ fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
         complete: false,
         runs,
         simulated_requests,
-        requests,
+        requests: 0,
         warnings: Vec::new(),
         varied: Vec::new(),
     }

@@ -4,7 +4,7 @@
 //! cache do, how long are requests. Those with an answer far from even come first.
 
 use super::inspection::Inspection;
-use super::pictures::{Held, Reuse};
+use super::pictures::{Cells, Held, Reuse};
 use super::text::{bytes, grouped, number, percent};
 
 /// A busiest second of so many times the mean is worth a headline.
@@ -13,6 +13,8 @@ const PEAK_TELLING: f64 = 5.0;
 const PEAK_EVEN: f64 = 1.2;
 /// Two thirds of the requests in so little of the addresses are worth one as well.
 const PLACES_TELLING: f64 = 0.1;
+/// Of fewer requests than this nothing is told of where they are: two lie in two places, whatever the load is.
+const PLACED_MIN: u64 = 30;
 /// Below this share nothing is said to be read again.
 const HELD_LITTLE: f64 = 0.05;
 /// A cache is large enough if it holds this share of what an unlimited one would hold.
@@ -48,6 +50,10 @@ fn peak(found: &Inspection) -> Finding {
     let tenth = arrivals.peak_100ms_rps.map(|peak| ("100 ms", peak));
     let (window, peak) = second.or(tenth)?;
     let times = peak / mean;
+    if times < 1.0 {
+        // The trace ends within its first windows, which are not full.
+        return None;
+    }
     let rates = format!("{} requests/s against {}", number(peak), number(mean));
     let text = match times {
         even if even < PEAK_EVEN => {
@@ -65,9 +71,15 @@ fn peak(found: &Inspection) -> Finding {
 
 fn places(found: &Inspection) -> Finding {
     let heat = found.pictures.as_ref()?.heat.as_ref()?;
+    let enough = |of: fn(&Cells) -> &Vec<u64>| {
+        let cells = heat.maps.iter().flat_map(|map| of(&map.cells));
+        cells.sum::<u64>() >= PLACED_MIN
+    };
+    let writes = heat.writes_two_thirds_share;
+    let reads = heat.reads_two_thirds_share;
     let kinds = [
-        ("writes", heat.writes_two_thirds_share),
-        ("reads", heat.reads_two_thirds_share),
+        ("writes", writes.filter(|_| enough(|cells| &cells.writes))),
+        ("reads", reads.filter(|_| enough(|cells| &cells.reads))),
     ];
     let mut known: Vec<(&str, f64)> = kinds
         .into_iter()
@@ -219,6 +231,39 @@ mod tests {
             found[1].starts_with("Two thirds of the reads begin in 67.2 %"),
             "{}",
             found[1]
+        );
+    }
+
+    #[test]
+    fn a_few_requests_are_nowhere_in_particular() {
+        let mut records: Vec<Record> = (0..1_000)
+            .map(|i| Record::new(i * 10_000_000, TraceOp::Read, (i as u64) << 20, 4096, 0))
+            .collect();
+        records.extend([0, 8].map(|at| Record::new(10_000_000_000, TraceOp::Write, at, 4096, 0)));
+        let found = found(&records);
+        assert!(
+            !found
+                .iter()
+                .any(|sentence| sentence.contains("writes begin")),
+            "{found:?}"
+        );
+    }
+
+    /// 136 ms, faster at the end: the second window of 100 ms is not full, the first one below the mean.
+    #[test]
+    fn a_trace_shorter_than_a_window_has_no_busiest_one() {
+        let at = |i: i64| {
+            if i < 100 {
+                i * 1_000_000
+            } else {
+                100_000_000 + (i - 100) * 360_000
+            }
+        };
+        let read = |i: i64| Record::new(at(i), TraceOp::Read, 0, 4096, 0);
+        let found = found(&(0..200).map(read).collect::<Vec<_>>());
+        assert!(
+            found.iter().all(|sentence| !sentence.contains("rate")),
+            "{found:?}"
         );
     }
 

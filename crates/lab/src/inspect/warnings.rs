@@ -288,7 +288,7 @@ fn devices(found: &Inspection, list: &mut List) {
     list.add(
         "several-devices",
         format!(
-            "{} devices, whose addresses have nothing to do with each other: {}. Replays need --device",
+            "{} devices, whose addresses have nothing to do with each other: {}. Replays need --device, or --volumes",
             found.devices.len(),
             names.join(", ")
         ),

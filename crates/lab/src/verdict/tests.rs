@@ -206,7 +206,7 @@ fn a_single_run_is_not_ranked_and_too_few_requests_tell_nothing() {
     assert!(alone.rankings.is_empty(), "{alone:?}");
     assert_eq!(
         alone.headline,
-        "20.00 ms on average (too few requests to say how sure that is), 50.00 requests/s."
+        "20.00 ms on average (too few requests, or too uneven ones, to say how sure that is), 50.00 requests/s."
     );
     for (_, batches) in &mut runs {
         *batches = None;

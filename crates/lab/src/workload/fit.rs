@@ -20,7 +20,7 @@ use crate::survey::Summary;
 
 words! {
     /// What is done about addresses beyond the drive.
-    Mode {
+    Mode as "fit" {
         /// They are an error.
         None = "none",
         /// Modulo the drive.
