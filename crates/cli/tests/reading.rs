@@ -335,3 +335,22 @@ fn disorder_is_as_documented() {
         assert!(output.status.success(), "{more:?}: {}", told(&output));
     }
 }
+
+/// A format that has no place for latencies says how many are lost; one that has says nothing.
+#[test]
+fn a_conversion_says_what_it_loses() {
+    let desk = Desk::new();
+    let text = "time_us,dev,lba,blocks,op,response_ns,service_ns\n0,0,0,8,R,5000,\n10,0,8,8,R,,4000\n20,0,16,8,R,,\n";
+    let trace = desk.file("told.csv", text);
+    for (to, lost) in [("parquet", None), ("blktrace", Some(1)), ("fio", Some(2))] {
+        let out = desk.path(to);
+        let output = nearslot(&["convert", word(&trace), "--to", to, "-o", word(&out)]);
+        assert!(output.status.success(), "{}", told(&output));
+        let said = told(&output);
+        let words = lost.map(|lost| format!("{to} has no place for how long {lost} of them took"));
+        match words {
+            Some(words) => assert!(said.contains(&words), "{said}"),
+            None => assert!(!said.contains("no place"), "{said}"),
+        }
+    }
+}

@@ -36,7 +36,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let file = SharedOutput::create(&target)?;
     let name = args.output.display().to_string();
     let mut writer = (format.make)(Box::new(file.clone()), &name)?;
-    let mut batch = Vec::new();
+    let (mut batch, mut lost) = (Vec::new(), 0);
     while reader.next_batch(&mut batch)? {
         if control.stop.load(Ordering::Relaxed) {
             let text = format!("interrupted: {name} was not written");
@@ -44,10 +44,20 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         }
         reader.header().needs_places("a conversion")?;
         writer.write(&batch, reader.header())?;
+        lost += batch
+            .iter()
+            .filter(|record| (format.loses_time)(record))
+            .count();
     }
     writer.finish(reader.header())?;
     file.finish()?;
     let written = reader.header().requests;
     output::note(&format!("{written} requests: {name}"));
+    if lost > 0 {
+        output::note(&format!(
+            "{} has no place for how long {lost} of them took; parquet keeps all",
+            format.name
+        ));
+    }
     Ok(())
 }

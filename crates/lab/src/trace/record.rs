@@ -132,6 +132,11 @@ impl Record {
         }
     }
 
+    /// Whether the trace tells how long it took.
+    pub const fn tells_time(&self) -> bool {
+        self.response_ns != Record::UNKNOWN || self.service_ns != Record::UNKNOWN
+    }
+
     /// First byte behind it.
     pub const fn end(&self) -> u64 {
         self.offset + self.len

@@ -36,6 +36,8 @@ pub struct WriteFormat {
     pub summary: &'static str,
     /// Makes a writer; the text names the output in errors.
     pub make: fn(Output, &str) -> Made<dyn Writer>,
+    /// Whether the format has no place for the time that this request took.
+    pub loses_time: fn(&Record) -> bool,
 }
 
 /// Every format that can be written.

@@ -21,6 +21,8 @@ pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
     name: "blktrace",
     summary: "blktrace version 7, for blkparse, btt and fio",
     make: |to, name| Ok(Box::new(BlktraceWriter::new(to, name))),
+    // What completes is written if it is known when it arrived.
+    loses_time: |record| record.tells_time() && record.response_ns == Record::UNKNOWN,
 };
 
 /// First of the major numbers for local and experimental use (Linux `Documentation/admin-guide/devices.txt`).

@@ -30,6 +30,7 @@ pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
             last: 0,
         }))
     },
+    loses_time: Record::tells_time,
 };
 
 /// Bytes of a file name that fio reads.
