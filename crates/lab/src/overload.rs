@@ -245,7 +245,19 @@ pub(crate) fn say(
     Ok(warnings)
 }
 
+/// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may grow, beyond it does.
+const SURELY_TOO_MUCH: f64 = 1.1;
+
 fn warning(label: &str, demand: &Demand) -> Option<String> {
+    if demand.load_factor > 1.0 && demand.load_factor <= SURELY_TOO_MUCH {
+        return Some(format!(
+            "{label}: the load offers {} requests/s ({} MB/s), about as much as the drives can do, {} by an estimate that may be \
+             off by a tenth: the queue may grow",
+            number(demand.offered_rps),
+            number(demand.offered_mb_s),
+            number(demand.ability_rps),
+        ));
+    }
     if demand.load_factor > 1.0 {
         return Some(format!(
             "{label}: {}; response times tell how long the load is, --replay closed asks what the drives can do",
@@ -299,6 +311,31 @@ fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunErro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_estimate_cannot_tell_is_not_said_as_a_fact() {
+        let said = |load_factor: f64| {
+            let demand = Demand {
+                offered_rps: 100.0 * load_factor,
+                offered_mb_s: 1.0,
+                busiest_rps: 0.0,
+                busiest_mb_s: 0.0,
+                ability_rps: 100.0,
+                ability_mb_s: 1.0,
+                load_factor,
+            };
+            warning("run", &demand).unwrap_or_default()
+        };
+        assert_eq!(said(0.99), "");
+        for near in [1.01, 1.1] {
+            assert!(said(near).contains("the queue may grow"), "{}", said(near));
+        }
+        assert!(
+            said(1.11).contains("the queue grows by about 11.00"),
+            "{}",
+            said(1.11)
+        );
+    }
 
     #[test]
     fn the_busiest_tenth_is_found_at_any_length() {
