@@ -46,6 +46,24 @@ pub struct Window {
     pub warmup: u64,
 }
 
+impl Window {
+    /// The batch of a measured request.
+    pub(crate) fn batch(self, number: u64) -> usize {
+        let measured = u128::from(self.requests - self.warmup);
+        let place = u128::from(number - self.warmup) * BATCHES as u128 / measured;
+        place.min(BATCHES as u128 - 1) as usize
+    }
+
+    /// The numbers of all requests of a batch.
+    pub(crate) fn numbers(self, batch: usize) -> Range<u64> {
+        let measured = u128::from(self.requests - self.warmup);
+        let start = |batch: usize| {
+            self.warmup + (batch as u128 * measured).div_ceil(BATCHES as u128) as u64
+        };
+        start(batch)..start(batch + 1)
+    }
+}
+
 /// A percentile is told if so many requests are expected beyond it: with fewer, its interval would have no upper end.
 const BEYOND_MIN: f64 = 5.0;
 /// Two-sided 95 % of the normal distribution.
@@ -467,13 +485,8 @@ impl Recorder {
 
     #[cold]
     fn find_batch(&mut self, number: u64) {
-        let Window { requests, warmup } = self.window;
-        let measured = u128::from(requests - warmup);
-        let batches = BATCHES as u128;
-        let index = (u128::from(number - warmup) * batches / measured).min(batches - 1);
-        let start = |index: u128| warmup + (index * measured).div_ceil(batches) as u64;
-        self.batch = index as usize;
-        self.batch_numbers = start(index)..start(index + 1);
+        self.batch = self.window.batch(number);
+        self.batch_numbers = self.window.numbers(self.batch);
     }
 }
 
@@ -588,7 +601,7 @@ impl Recorded {
         let spread = by_batch(&self.response, |batch| batch.mean_ns() / 1e6);
         let half = spread.map(|means| half_width(&means));
         // An interval that reached below 0 would say that a few of the batches decide the mean: it has none.
-        let half = half.filter(|half| *half < times.mean);
+        let half = half.filter(|half| *half <= times.mean);
         times.ci95 = half.map(|half| [times.mean - half, times.mean + half]);
         times.p99_ci95 = times
             .p99

@@ -302,12 +302,12 @@ fn run(
     conserve(&point.label, &stack, interrupted || missed)?;
     let by_batch = watch.by_batch(end, !missed);
     let (recorder, parts) = watch.finish()?;
-    let objectives = grid.objectives.iter();
-    let estimates = objectives.map(|of| recorder.estimate(of.class, of.statistic.rank()));
-    let estimates = estimates.collect();
+    let estimates = estimates(&recorder, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
-    let responses = recorder.responses();
+    // Of an interrupted run the slowest may be missing.
+    let told = workload.told().filter(|_| stack.pending() == 0);
+    let told = told.map(|told| (told, recorder.responses()));
     let mut run = recorder.finish(end, point.label.clone(), config);
     identify(&mut run, point);
     run.replay = load.replay;
@@ -316,8 +316,8 @@ fn run(
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), count);
-    if let Some(told) = workload.told().filter(|_| stack.pending() == 0) {
-        warnings.extend(hold_beside(&mut run, told, &responses));
+    if let Some((told, simulated)) = &told {
+        warnings.extend(hold_beside(&mut run, told, simulated));
     }
     Ok(Some(Finished {
         warnings,
@@ -328,6 +328,12 @@ fn run(
         estimates,
         by_batch,
     }))
+}
+
+/// What a run says of each objective.
+fn estimates(recorder: &Recorder, objectives: &[Objective]) -> Vec<Result<Estimate, TooFew>> {
+    let of = |one: &Objective| recorder.estimate(one.class, one.statistic.rank());
+    objectives.iter().map(of).collect()
 }
 
 /// Fills in what the trace tells of response times; gives why not, if that is to be known.
@@ -481,6 +487,7 @@ fn prepare_trace(
     trace: &LoadedTrace,
     stack: &Stack,
 ) -> Result<Prepared, RunError> {
+    check_length(trace, load)?;
     let layout = Layout::new(
         load.volumes,
         load.fit,
@@ -490,7 +497,6 @@ fn prepare_trace(
     .map_err(RunError::Unfit)?;
     let count = trace.count(&layout)?;
     let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
-    check_length(trace, load)?;
     let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
     let window = window(scenario, count, depth)?;
     let intake = trace.intake(layout)?;

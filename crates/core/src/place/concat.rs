@@ -5,13 +5,12 @@
 //!
 //! It is a stripe whose unit is a whole drive.
 
-use super::stripe::flush;
+use super::stripe;
 use super::striping::{Piece, Striping};
 use crate::contract::{Drives, Placement};
-use crate::ids::DriveId;
-use crate::io::{Data, Plan, PlannedIo, Target};
+use crate::io::{Data, Plan};
 use crate::registry::{Env, Knob, Knobs, Spec};
-use crate::request::{Op, Request};
+use crate::request::Request;
 use crate::units::{Blocks, Instant};
 
 struct Concat {
@@ -30,21 +29,9 @@ impl Concat {
 
 impl Placement for Concat {
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
-        match request.op {
-            Op::Flush => flush(self.drives(), out),
-            Op::Discard => {}
-            op => {
-                let one = |piece: Piece| {
-                    let (drive, target) = (DriveId(piece.column as u16), Target::At(piece.at));
-                    let mut planned = PlannedIo::new(drive, op, target, piece.len);
-                    // On a drive the volume's blocks follow each other.
-                    planned.data = Some(Data::from(piece.first));
-                    planned
-                };
-                out.ios
-                    .extend(self.striping.pieces(&request.extent).map(one));
-            }
-        }
+        // On a drive the volume's blocks follow each other.
+        let data = |piece: &Piece| Data::from(piece.first);
+        stripe::plan(&self.striping, request, data, out);
     }
 
     fn capacity(&self) -> Blocks {

@@ -8,7 +8,7 @@
 use super::striping::{Piece, Striping, UNIT};
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
-use crate::io::{Plan, PlannedIo, Target};
+use crate::io::{Data, Plan, PlannedIo, Target};
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::request::{Op, Request};
 use crate::units::{Blocks, Instant, Pba};
@@ -28,20 +28,12 @@ impl Stripe {
 
 impl Placement for Stripe {
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
-        match request.op {
-            Op::Flush => flush(self.drives(), out),
-            Op::Discard => {}
-            op => {
-                let one = |piece: Piece| {
-                    let (drive, target) = (DriveId(piece.column as u16), Target::At(piece.at));
-                    let mut planned = PlannedIo::new(drive, op, target, piece.len);
-                    planned.data = Some(self.striping.data(&piece));
-                    planned
-                };
-                out.ios
-                    .extend(self.striping.pieces(&request.extent).map(one));
-            }
-        }
+        plan(
+            &self.striping,
+            request,
+            |piece| self.striping.data(piece),
+            out,
+        );
     }
 
     fn capacity(&self) -> Blocks {
@@ -50,6 +42,28 @@ impl Placement for Stripe {
 
     fn drives(&self) -> u16 {
         self.striping.columns as u16
+    }
+}
+
+/// An I/O for each drive that a request touches; `data` says which blocks of the volume a piece holds.
+pub(super) fn plan(
+    striping: &Striping,
+    request: &Request,
+    data: impl Fn(&Piece) -> Data,
+    out: &mut Plan,
+) {
+    match request.op {
+        Op::Flush => flush(striping.columns as u16, out),
+        Op::Discard => {}
+        op => {
+            let one = |piece: Piece| {
+                let (drive, target) = (DriveId(piece.column as u16), Target::At(piece.at));
+                let mut planned = PlannedIo::new(drive, op, target, piece.len);
+                planned.data = Some(data(&piece));
+                planned
+            };
+            out.ios.extend(striping.pieces(&request.extent).map(one));
+        }
     }
 }
 

@@ -123,17 +123,13 @@ impl Gate {
     /// The batch of a request; `None` for warm-up.
     #[inline]
     fn batch_of(&self, number: u64) -> Option<usize> {
-        let Window { requests, warmup } = self.window;
-        let place = u128::from(number.checked_sub(warmup)?) * BATCHES as u128;
-        Some(((place / u128::from(requests - warmup)) as usize).min(BATCHES - 1))
+        (number >= self.window.warmup).then(|| self.window.batch(number))
     }
 
     /// How many of the first batches have had all their requests.
     fn complete(&self) -> usize {
-        let Window { requests, warmup } = self.window;
-        let measured = u128::from(requests - warmup);
-        let first = |batch: usize| (batch as u128 * measured).div_ceil(BATCHES as u128) as u64;
-        let full = |batch: &usize| self.came[*batch] == first(batch + 1) - first(*batch);
+        let size = |numbers: std::ops::Range<u64>| numbers.end - numbers.start;
+        let full = |batch: &usize| self.came[*batch] == size(self.window.numbers(*batch));
         (0..BATCHES).take_while(full).count()
     }
 
