@@ -115,7 +115,7 @@ class Reached:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Found:
+class _Decoded:
     schema: int
     version: str
     seed: int
@@ -148,10 +148,10 @@ class Capacity:
         warnings: What to know before believing the numbers.
     """
 
-    def __init__(self, native: _native.Found) -> None:
+    def __init__(self, native: _native.NativeCapacity) -> None:
         """Made by `nearslot.capacity`."""
         self._native = native
-        found = msgspec.json.decode(native.json(), type=_Found)
+        found = msgspec.json.decode(native.json(), type=_Decoded)
         self.schema = found.schema
         self.version = found.version
         self.seed = found.seed

@@ -198,20 +198,20 @@ const CONTAINERS: &[(&str, Pack)] = &[
 ];
 
 /// What a pass found.
-struct Found {
+struct Timed {
     requests: u64,
     /// Records of the file, where it has several a request.
     records: Option<u64>,
     took: Duration,
 }
 
-fn best(passes: u32, mut pass: impl FnMut() -> Option<Found>) -> Option<Found> {
+fn best(passes: u32, mut pass: impl FnMut() -> Option<Timed>) -> Option<Timed> {
     (0..passes)
         .filter_map(|_| pass())
         .min_by_key(|found| found.took)
 }
 
-fn print(out: &mut impl Write, name: &str, bytes: &[u8], found: &Found) {
+fn print(out: &mut impl Write, name: &str, bytes: &[u8], found: &Timed) {
     let seconds = found.took.as_secs_f64();
     let millions = |count: u64| format!("{:.1}", count as f64 / seconds / 1e6);
     writeln!(
@@ -224,7 +224,7 @@ fn print(out: &mut impl Write, name: &str, bytes: &[u8], found: &Found) {
     .expect("stdout");
 }
 
-fn decode(format: &str, bytes: &[u8]) -> Option<Found> {
+fn decode(format: &str, bytes: &[u8]) -> Option<Timed> {
     let options = Options {
         file: "bench".to_owned(),
         ..Options::default()
@@ -257,14 +257,14 @@ fn decode(format: &str, bytes: &[u8]) -> Option<Found> {
         "blkparse" | "perf" => memchr::memchr_iter(b'\n', bytes).count() as u64,
         _ => requests,
     };
-    Some(Found {
+    Some(Timed {
         requests,
         records: Some(records),
         took,
     })
 }
 
-fn read(format: &str, path: &Path) -> Option<Found> {
+fn read(format: &str, path: &Path) -> Option<Timed> {
     let how = OpenOptions {
         format: Some(format.to_owned()),
         ..OpenOptions::default()
@@ -276,7 +276,7 @@ fn read(format: &str, path: &Path) -> Option<Found> {
         black_box(&batch);
     }
     let took = start.elapsed();
-    Some(Found {
+    Some(Timed {
         requests: reader.header().requests,
         records: None,
         took,

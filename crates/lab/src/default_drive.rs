@@ -13,8 +13,7 @@ use std::collections::BTreeSet;
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::drive::{self, CATALOG, Entry};
-use nearslot_core::place;
-use nearslot_core::registry::{self, ConfigError};
+use nearslot_core::registry::ConfigError;
 use nearslot_core::units::Blocks;
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +126,7 @@ fn stack_for_any(scenario: &Scenario) -> Result<StackConfig, ConfigError> {
 }
 
 fn check_place(scenario: &Scenario) -> Result<(), ConfigError> {
-    let spec = registry::find("placement", place::TABLE, &scenario.place.name)?;
+    let spec = scenario.placement()?;
     if PLAIN_PLACES.contains(&spec.name) {
         return Ok(());
     }

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use nearslot_core::config::PartConfig;
-use nearslot_core::registry::ConfigError;
+use nearslot_core::registry::{self, ConfigError};
+use nearslot_core::sched;
 
 use crate::keys::{KEYS, Role, role};
 use crate::outcome::Varied;
@@ -207,25 +208,21 @@ const BLIND_PLACES: [&str; 2] = ["linear", "stripe"];
 
 /// An oracle other than the default makes a difference only where somebody asks it.
 fn check_oracle(points: &[Point]) -> Result<(), ConfigError> {
-    let asks = |point: &Point| {
-        let Scenario { sched, place, .. } = &point.scenario;
-        !BLIND.contains(&sched.name.as_str()) || !BLIND_PLACES.contains(&place.name.as_str())
-    };
     let set = |point: &&Point| point.scenario.oracle != PartConfig::named("exact");
-    match points.iter().find(set) {
-        Some(point) if !points.iter().any(asks) => {
-            let sched = &point.scenario.sched;
-            let allowed = format!(
-                "left out where no scheduler or placement asks an oracle, as under {sched}"
-            );
-            Err(ConfigError::value(
-                "oracle",
-                &point.scenario.oracle.to_string(),
-                &allowed,
-            ))
+    let Some(point) = points.iter().find(set) else {
+        return Ok(());
+    };
+    for Point { scenario, .. } in points {
+        let sched = registry::find("scheduler", sched::TABLE, &scenario.sched.name)?;
+        let place = scenario.placement()?;
+        if !BLIND.contains(&sched.name) || !BLIND_PLACES.contains(&place.name) {
+            return Ok(());
         }
-        _ => Ok(()),
     }
+    let Scenario { sched, oracle, .. } = &point.scenario;
+    let allowed =
+        format!("left out where no scheduler or placement asks an oracle, as under {sched}");
+    Err(ConfigError::value("oracle", &oracle.to_string(), &allowed))
 }
 
 fn check(vary: &[Vary]) -> Result<(), ConfigError> {

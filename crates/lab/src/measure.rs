@@ -3,7 +3,7 @@
 //! Requests are told apart by their number (order of arrival), which is the same under every policy. The first few are
 //! cut off as warm-up, and the rest falls into [`BATCHES`] batches by number: so two runs of one trace cut the same
 //! requests, and their batch means can be compared pair by pair. Confidence intervals are by non-overlapping batch means
-//! (Law, Simulation Modeling and Analysis, chapter 9). A few dozen nanoseconds per request, nothing allocated.
+//! (Law, Simulation Modeling and Analysis, chapter 9). O(1) per request, nothing allocated.
 //!
 //! A percentile is told if at least [`BEYOND_MIN`] requests are expected beyond it. Its interval comes from the same
 //! batches: the share of requests at or below it has an interval by batch means, never narrower than that of as many
@@ -23,7 +23,7 @@ use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
-use crate::capacity::Class;
+use crate::objective::Class;
 use crate::outcome::{Run, Times};
 use crate::series::Timeseries;
 use crate::sim::Observer;
@@ -318,10 +318,11 @@ impl Recorder {
         };
         let all = sum(&batches);
         let weights = std::array::from_fn(|batch| batches[batch].count());
-        let beyond = rank.map_or(0.0, |rank| BEYOND_MIN / (1.0 - rank) - 1e-6);
         let few = TooFew {
             requests: all.count(),
-            needed: (beyond.ceil() as u64).max(BATCHES as u64 * BATCH_REQUESTS_MIN),
+            needed: rank
+                .map_or(0, tail_needs)
+                .max(BATCHES as u64 * BATCH_REQUESTS_MIN),
             batches: even_batches(&weights),
             batches_needed: EVEN_BATCHES_MIN,
         };
@@ -640,15 +641,15 @@ fn tail_ends(all: &Histogram, rank: f64, half: f64) -> (f64, Option<f64>) {
     (end((rank - half).max(0.0)), high)
 }
 
-/// Whether so many requests tell a percentile.
-fn tells(requests: u64, rank: f64) -> bool {
-    // What is told of a thousand requests is told of a thousand, whatever the rounding of the rank.
-    requests as f64 * (1.0 - rank) + 1e-6 >= BEYOND_MIN
+/// How many requests it takes to tell a percentile.
+fn tail_needs(rank: f64) -> u64 {
+    // The difference is rounded, and so is the quotient: 5 / (1 - 0.99) is 500, whatever the last bits say.
+    (BEYOND_MIN / (1.0 - rank) - 1e-6).ceil() as u64
 }
 
 pub(crate) fn times(histogram: &Histogram) -> Times {
     let at = |rank| histogram.quantile(rank).as_ms();
-    let tail = |rank: f64| tells(histogram.count(), rank).then(|| at(rank));
+    let tail = |rank: f64| (histogram.count() >= tail_needs(rank)).then(|| at(rank));
     Times {
         mean: histogram.mean_ns() / 1e6,
         p50: at(0.5),

@@ -17,14 +17,15 @@ use nearslot_core::units::Duration;
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::capacity::{ByBatch, Gate, Objective};
 use crate::default_drive;
+use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, Estimate, Recorder, TooFew, Window};
 use crate::memo::SHARED;
 use crate::number::number;
+use crate::objective::Objective;
 use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::recovery;

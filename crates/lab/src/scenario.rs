@@ -24,7 +24,9 @@ use std::path::{Path, PathBuf};
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::drive;
-use nearslot_core::registry::{ConfigError, KnobValue};
+use nearslot_core::contract::Placement;
+use nearslot_core::place;
+use nearslot_core::registry::{self, ConfigError, KnobValue, Spec};
 use serde::{Deserialize, Serialize};
 
 use crate::default_drive::AUTO;
@@ -496,13 +498,23 @@ impl Scenario {
         }
     }
 
+    /// The card of the placement, by whichever of its names it is called.
+    ///
+    /// # Errors
+    /// There is no such placement.
+    pub(crate) fn placement(
+        &self,
+    ) -> Result<&'static Spec<dyn Placement>, ConfigError> {
+        registry::find("placement", place::TABLE, &self.place.name)
+    }
+
     /// The stack below the load, with the drive's file read.
     ///
     /// # Errors
     /// No such drive in the catalog and no such file; a placement that does not go with drives of their own.
     pub fn stack(&self) -> Result<StackConfig, ConfigError> {
         let own = self.volumes() == Some(Volumes::OwnDrives);
-        if own && !["linear", "single"].contains(&self.place.name.as_str()) {
+        if own && self.placement()?.name != "linear" {
             let allowed = "linear (the default) with volumes = own-drives: each volume is one drive, block n on block n";
             return Err(ConfigError::value(
                 "place",

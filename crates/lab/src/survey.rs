@@ -17,7 +17,7 @@
 //! | 31 | 0 |
 //!
 //! Clients, flags and traced latencies are left out: few formats carry them, and a conversion would change the name
-//! of what is asked of the drive. Costs about 8 ns a record.
+//! of what is asked of the drive. Cost: O(1) a record.
 
 use nearslot_core::units::BLOCK_BYTES;
 use serde::Serialize;

@@ -1,9 +1,9 @@
 //! The response times that a trace tells, held beside those of the model for the same requests.
 //!
-//! A replay that keeps the trace's own times asks the drive for what the real one was asked for. So where the trace has
-//! latencies, the distance between the two distributions says how far the model can be believed. A closed loop, or
-//! another speed, is another load: then nothing is held beside. A tracer that measures from the issue on gives the
-//! time of the issue as the arrival, too, so its latencies are response times of what it saw.
+//! A replay at the recorded speed gives the model the same requests at the same times as the traced drive had. If the trace tells
+//! their latencies, the distance between the two distributions shows how far the model is from that drive. A closed loop,
+//! or another speed, is another load: then no traced times are shown. Some tracers see a request only when it is issued to the
+//! drive. They give that instant as its arrival, so the response time of the replay begins at the same instant as theirs.
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::request::Op;

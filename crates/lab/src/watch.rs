@@ -13,7 +13,7 @@ use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
-use crate::capacity::{ByBatch, Gate};
+use crate::gate::{ByBatch, Gate};
 use crate::measure::Recorder;
 use crate::outcome::Results;
 use crate::report::{

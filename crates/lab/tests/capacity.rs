@@ -6,9 +6,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nearslot_lab::capacity::{Capacity, Find, Found, Holds, How, Word, capacity, objectives};
+use nearslot_lab::capacity::{Capacity, Find, How, Outcome, Reached, Word, capacity};
 use nearslot_lab::grid::{self, Point};
 use nearslot_lab::load::LoadedTrace;
+use nearslot_lab::objective::objectives;
 use nearslot_lab::overload::Overload;
 use nearslot_lab::run::{RunError, Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
@@ -106,7 +107,7 @@ fn rate_of_percentile(rank: f64, limit_ms: f64) -> f64 {
 }
 
 /// The true rate lies between where the objective surely holds and where it surely fails, to within a step of the grid.
-fn holds_the_truth(found: &Found, truth: f64) -> bool {
+fn holds_the_truth(found: &Reached, truth: f64) -> bool {
     let (surely, fails) = (found.surely_holds.unwrap(), found.surely_fails.unwrap());
     surely <= truth * 1.0001 && truth <= fails * 1.0001
 }
@@ -341,7 +342,7 @@ fn a_hopeless_load_ends_early_and_costs_little() {
     let early: Vec<_> = tried().filter(|tried| tried.ended_early).collect();
     assert!(!early.is_empty());
     for tried in early {
-        assert!(tried.requests < capacity.requests && tried.word == Holds::SurelyNot);
+        assert!(tried.requests < capacity.requests && tried.word == Outcome::SurelyFails);
     }
     assert_eq!(capacity.requests, 40_000);
     let most = 30 * capacity.requests;

@@ -7,6 +7,7 @@ use nearslot_lab::capacity as search;
 use nearslot_lab::capacity::{Capacity, Find, How};
 use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Vary};
+use nearslot_lab::objective::objectives;
 use nearslot_lab::report::{self, OutputFile};
 use nearslot_lab::run::check_jobs;
 use nearslot_lab::scenario::Scenario;
@@ -41,7 +42,7 @@ pub(crate) fn capacity(
     resolution_percent: f64,
     reading: Reading,
     jobs: Option<usize>,
-) -> PyResult<(Option<Found>, Option<PyErr>)> {
+) -> PyResult<(Option<NativeCapacity>, Option<PyErr>)> {
     let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
     let find = match find {
         Some(word) => word.parse(),
@@ -55,7 +56,7 @@ pub(crate) fn capacity(
         frames,
         vary: vary.collect(),
         how: How {
-            objectives: search::objectives(&slo).map_err(Failure::from)?,
+            objectives: objectives(&slo).map_err(Failure::from)?,
             find: find.map_err(Failure::from)?,
             resolution_percent,
             jobs,
@@ -82,7 +83,7 @@ struct Job {
 }
 
 impl Job {
-    fn run(self, control: &Control) -> Result<Found, Failure> {
+    fn run(self, control: &Control) -> Result<NativeCapacity, Failure> {
         check_jobs(self.how.jobs)?;
         let points = grid::points(&self.scenario, &self.vary)?;
         grid::check_effects(&self.scenario, &points)?;
@@ -98,20 +99,20 @@ impl Job {
         let mut found = search::capacity(&points, trace.as_ref(), &self.how, control)?;
         let files = found.trace.iter_mut().flat_map(|trace| &mut trace.files);
         name_frames(files, &self.frames);
-        Ok(Found { found, inputs })
+        Ok(NativeCapacity { found, inputs })
     }
 }
 
 /// What a search found.
 #[pyclass(frozen, module = "nearslot._native")]
-pub(crate) struct Found {
+pub(crate) struct NativeCapacity {
     found: Capacity,
     /// The files that were read, which are never written.
     inputs: Vec<PathBuf>,
 }
 
 #[pymethods]
-impl Found {
+impl NativeCapacity {
     /// The JSON of the command.
     fn json(&self) -> PyResult<String> {
         encode(&self.found)

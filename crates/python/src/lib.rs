@@ -25,7 +25,7 @@ use failure::{Failure, encode};
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::capacity::{Found, capacity};
+    use crate::capacity::{NativeCapacity, capacity};
     #[pymodule_export]
     use crate::inspect::inspect;
     #[pymodule_export]

@@ -6,6 +6,7 @@ use nearslot_core::registry::ConfigError;
 use nearslot_lab::capacity::{self, Capacity, Find, How, RESOLUTION_DEFAULT};
 use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Point, Vary};
+use nearslot_lab::objective::objectives;
 use nearslot_lab::report::{self, OutputFile, Outputs, Target};
 use nearslot_lab::sim::Control;
 use serde_json::json;
@@ -61,7 +62,7 @@ fn asked(
         None => Find::of(scenario),
     };
     let how = How {
-        objectives: capacity::objectives(&args.slo).map_err(Failure::usage)?,
+        objectives: objectives(&args.slo).map_err(Failure::usage)?,
         find: find.map_err(Failure::usage)?,
         resolution_percent: resolution(args)?,
         jobs: args.jobs,

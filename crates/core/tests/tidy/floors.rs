@@ -1,4 +1,4 @@
-//! Who may know whom within the core. Reads `use` items and paths; tests within files may use what they like.
+//! Who may know whom within the core, and within the lab. Reads `use` items and paths; tests within files may use what they like.
 
 use syn::visit::{self, Visit};
 
@@ -27,6 +27,45 @@ fn allowed(module: &str) -> Option<Option<Vec<&'static str>>> {
     }
 }
 
+/// Commands of the lab that run scenarios and sum them up. What they use lies below them and does not know them.
+const COMMANDS: &[&str] = &["calibrate", "capacity", "validate"];
+
+/// Complains of modules of the lab that name a command that is built upon them.
+pub(crate) fn lab_rule(source: &Source) -> Vec<String> {
+    let Some((module, top)) = place(source, "crates/lab/src/") else {
+        return Vec::new();
+    };
+    let named = named(source, module);
+    let commands = named.iter().filter(|name| {
+        **name != top && top != "lib" && COMMANDS.contains(&name.as_str())
+    });
+    commands
+        .map(|name| format!("{}: `{top}` may not know `{name}`", source.path))
+        .collect()
+}
+
+/// The module that a file of a crate is, and the topmost of those around it.
+fn place(source: &Source, root: &str) -> Option<(Vec<String>, String)> {
+    let inside = source.path.strip_prefix(root)?;
+    let names = inside.trim_end_matches(".rs").split('/');
+    let module: Vec<String> = names
+        .filter(|name| *name != "mod")
+        .map(str::to_owned)
+        .collect();
+    let top = module[0].clone();
+    Some((module, top))
+}
+
+/// Top-level modules of its crate that a file names.
+fn named(source: &Source, module: Vec<String>) -> Vec<String> {
+    let mut names = Names {
+        module,
+        named: Vec::new(),
+    };
+    names.visit_file(&source.parsed());
+    names.named
+}
+
 /// Crates that are pure and portable.
 const PURE: &[&str] = &[
     "crc32c",
@@ -43,32 +82,21 @@ const PURE: &[&str] = &[
 
 /// Complains of modules of the core that name a module above them or beside them.
 pub(crate) fn rule(source: &Source) -> Vec<String> {
-    let Some(inside) = source.path.strip_prefix("crates/core/src/") else {
+    let Some((mut module, top)) = place(source, "crates/core/src/") else {
         return Vec::new();
     };
-    let mut module: Vec<String> = inside
-        .trim_end_matches(".rs")
-        .split('/')
-        .filter(|name| *name != "mod")
-        .map(str::to_owned)
-        .collect();
-    let top = module[0].clone();
     let Some(allowed) = allowed(&top) else {
         return vec![format!("{}: module `{top}` has no floor", source.path)];
     };
     if top == "lib" {
         module.clear();
     }
-    let mut names = Names {
-        module,
-        named: Vec::new(),
-    };
-    names.visit_file(&source.parsed());
+    let named = named(source, module);
     let fits = |name: &String| match &allowed {
         None => true,
         Some(list) => *name == top || list.contains(&name.as_str()),
     };
-    let strangers = names.named.iter().filter(|name| !fits(name));
+    let strangers = named.iter().filter(|name| !fits(name));
     strangers
         .map(|name| format!("{}: `{top}` may not know `{name}`", source.path))
         .collect()
@@ -208,6 +236,22 @@ mod tests {
         assert_eq!(complaints("sched/x.rs", tests), 0);
         let code = "mod inner { use super::super::super::config::part; }";
         assert_eq!(complaints("sched/x.rs", code), 1);
+    }
+
+    #[test]
+    fn no_module_of_the_lab_knows_a_command_that_is_built_upon_it() {
+        let complaints = |inside: &str, text: &str| {
+            let source = Source {
+                path: format!("crates/lab/src/{inside}"),
+                text: text.to_owned(),
+            };
+            lab_rule(&source).len()
+        };
+        assert_eq!(complaints("run.rs", "use crate::capacity::Gate;"), 1);
+        assert_eq!(complaints("report/x.rs", "use super::super::validate::X;"), 1);
+        assert_eq!(complaints("capacity/x.rs", "use crate::run::compare;"), 0);
+        assert_eq!(complaints("capacity/x.rs", "use super::axis::Axis;"), 0);
+        assert_eq!(complaints("lib.rs", "pub mod capacity;"), 0);
     }
 
     #[test]

@@ -68,6 +68,7 @@ fn all_rust(rule: impl Fn(&Source) -> Vec<String>) {
 #[test]
 fn modules_stay_on_their_floors() {
     all_rust(floors::rule);
+    all_rust(floors::lab_rule);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::seek::{self, Move};
 use super::{CalibrateError, Estimate, Finding, geometry, zones};
 
 /// A disk that was found.
-pub(super) struct Found {
+pub(super) struct FittedDisk {
     pub(super) parameters: Parameters,
     pub(super) finding: Finding,
 }
@@ -46,7 +46,7 @@ pub(super) fn fit(
     base: &Parameters,
     base_name: &str,
     capacity: u64,
-) -> Result<Found, CalibrateError> {
+) -> Result<FittedDisk, CalibrateError> {
     let accesses = alone(samples);
     if accesses.len() < ALONE_MIN {
         return Err(CalibrateError::TooFew {
@@ -75,7 +75,7 @@ pub(super) fn fit(
     }
     context.shift(&mut drive, samples, turn_ms)?;
     drive.check().map_err(CalibrateError::Drive)?;
-    Ok(Found {
+    Ok(FittedDisk {
         parameters: drive,
         finding: context.finding,
     })

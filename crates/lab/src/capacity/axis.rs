@@ -130,8 +130,7 @@ fn disks(scenario: &Scenario) -> Result<Option<String>, ConfigError> {
         let allowed = "without volumes = own-drives, which says how many drives there are";
         return Err(ConfigError::value("find", "drives", allowed));
     }
-    let name = scenario.place.name.as_str();
-    let spec = registry::find("placement", place::TABLE, name)?;
+    let spec = scenario.placement()?;
     let has = |spec: &registry::Spec<_>| spec.knobs.iter().any(|knob| knob.name == "disks");
     if spec.name != "linear" && !has(spec) {
         let with: Vec<&str> = place::TABLE
@@ -140,7 +139,7 @@ fn disks(scenario: &Scenario) -> Result<Option<String>, ConfigError> {
             .map(|spec| spec.name)
             .collect();
         let allowed = format!("one of {} to find drives", with.join(", "));
-        return Err(ConfigError::value("place", name, &allowed));
+        return Err(ConfigError::value("place", &scenario.place.name, &allowed));
     }
     Ok(knob(&scenario.place, "disks"))
 }
@@ -257,7 +256,7 @@ fn whole((least, most): (u64, u64), unit: u64, resolution: f64) -> Vec<f64> {
 
 /// Numbers of drives that hold the trace, most first.
 fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result<Axis, RunError> {
-    let spec = registry::find("placement", place::TABLE, &point.scenario.place.name)?;
+    let spec = point.scenario.placement()?;
     let copies = registry::Knobs::check(spec.name, spec.knobs, &point.scenario.place.knobs)?;
     let copies = copies.iter().find(|(key, _)| *key == "copies");
     let unit = match copies {

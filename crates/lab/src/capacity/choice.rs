@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::answer::Answer;
 use super::axis::Axis;
 use super::search::{Boundary, Search};
-use super::{Against, Answer, ByBatch, Found, Holds, Objective, Reading, Tried, Word};
+use super::{Against, Outcome, Reached, Reading, Tried, Word};
+use crate::gate::ByBatch;
 use crate::grid::Point;
 use crate::measure::{BATCHES, Estimate, TooFew, weighted};
+use crate::objective::Objective;
 use crate::run::{Finished, RunError};
 
 /// A choice, the settings along which it is searched, and those that were tried.
@@ -130,11 +133,11 @@ impl Choice {
     }
 
     /// What is known of it in the end.
-    pub(super) fn found(self, against_best: Option<Against>) -> Found {
+    pub(super) fn found(self, against_best: Option<Against>) -> Reached {
         let found = self.search.found();
         let value = |at: Option<i64>| at.map(|at| self.axis.values[at as usize]);
         let Boundary { holds, fails } = found.estimate;
-        Found {
+        Reached {
             choice: self.point.choice(),
             surely_holds: value(found.surely.holds),
             holds: value(holds),
@@ -160,7 +163,7 @@ fn judged(
     let mut readings = Vec::new();
     for (objective, estimate) in objectives.iter().zip(estimates) {
         let estimate = estimate.as_ref().map_err(|few| too_few(objective, few))?;
-        answer = answer.and(objective.judge(estimate));
+        answer = answer.and(Answer::of(objective, estimate));
         readings.push(Reading {
             ms: Some(estimate.ms),
             low_ms: Some(estimate.low_ms),
@@ -170,13 +173,13 @@ fn judged(
     Ok((answer, readings))
 }
 
-impl From<Answer> for Holds {
-    fn from(answer: Answer) -> Holds {
+impl From<Answer> for Outcome {
+    fn from(answer: Answer) -> Outcome {
         match answer {
-            Answer { surely: true, .. } => Holds::Surely,
-            Answer { estimate: true, .. } => Holds::Estimated,
-            Answer { possibly: true, .. } => Holds::Not,
-            Answer { .. } => Holds::SurelyNot,
+            Answer { surely: true, .. } => Outcome::SurelyHolds,
+            Answer { estimate: true, .. } => Outcome::Holds,
+            Answer { possibly: true, .. } => Outcome::Fails,
+            Answer { .. } => Outcome::SurelyFails,
         }
     }
 }

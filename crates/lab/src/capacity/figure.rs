@@ -1,6 +1,6 @@
 //! A capacity as a page: a figure for each objective, its statistic over the settings with the interval, and the limit as a line.
 
-use super::{Capacity, Find, Found, Tried, words};
+use super::{Capacity, Find, Reached, Tried, words};
 use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel};
 
 /// Values so many times the limit are drawn; settings that were tried far beyond would flatten the rest.
@@ -71,7 +71,7 @@ fn source(capacity: &Capacity) -> String {
     }
 }
 
-fn line(capacity: &Capacity, found: &Found, index: usize) -> Line {
+fn line(capacity: &Capacity, found: &Reached, index: usize) -> Line {
     let limit = capacity.objectives[index].limit_ms;
     let value = |tried: &Tried| {
         let reading = tried.readings[index];

@@ -13,11 +13,10 @@
 //! Cost: about fifteen runs a choice, some of them short; the number that was needed is told. Which settings are tried follows from
 //! the results alone, so neither the number of threads nor the clock changes anything.
 
+mod answer;
 mod axis;
 mod choice;
 mod figure;
-mod gate;
-mod objective;
 mod search;
 mod text;
 mod words;
@@ -30,14 +29,13 @@ use serde::Serialize;
 
 pub use axis::Find;
 pub use figure::figures;
-pub(crate) use gate::{ByBatch, Gate};
-pub(crate) use objective::Answer;
-pub use objective::{Class, Objective, Statistic, objectives};
 
 use crate::default_drive;
+use crate::gate::ByBatch;
 use crate::grid::{self, Point};
 use crate::keys::{Role, role};
 use crate::load::LoadedTrace;
+use crate::objective::Objective;
 use crate::outcome::{TraceInfo, Varied};
 use crate::overload;
 use crate::run::{self, RunError};
@@ -92,7 +90,7 @@ pub struct Capacity {
     /// The choice that takes most, as an index into `choices`; `None` if none holds anywhere.
     pub best: Option<usize>,
     /// In the order of the grid.
-    pub choices: Vec<Found>,
+    pub choices: Vec<Reached>,
     /// Whether all boundaries were found; not after an interruption.
     pub complete: bool,
     /// How many runs it took.
@@ -110,7 +108,7 @@ pub struct Capacity {
 
 /// What was found of a choice.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct Reached {
     /// What distinguishes it: `sched=satf`.
     pub choice: String,
     /// The hardest setting at which the objectives surely hold, with all that were tried below it.
@@ -162,15 +160,15 @@ words! {
 
 words! {
     /// What a run says of all objectives together.
-    Holds {
+    Outcome {
         /// Even by the unfavourable ends of the intervals.
-        Surely = "surely holds",
+        SurelyHolds = "surely holds",
         /// By the estimates.
-        Estimated = "holds",
+        Holds = "holds",
         /// Not by the estimates.
-        Not = "fails",
+        Fails = "fails",
         /// Not even by the favourable ends of the intervals.
-        SurelyNot = "surely fails",
+        SurelyFails = "surely fails",
     }
 }
 
@@ -180,7 +178,7 @@ pub struct Tried {
     /// The setting.
     pub at: f64,
     /// Whether the objectives hold.
-    pub word: Holds,
+    pub word: Outcome,
     /// What was measured for each objective, in their order.
     pub readings: Vec<Reading>,
     /// Requests answered per second.
@@ -252,7 +250,7 @@ pub fn capacity(
     let pool = run::threads(how.jobs)?;
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
     let (settled, chosen) = default_drive::settle(points, trace, None)?;
-    let points = arrays(&settled, how.find);
+    let points = arrays(&settled, how.find)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
         Some(choice) => run::count(&choice.axis.point(&choice.point, 0)?, trace)?,
@@ -291,16 +289,16 @@ pub fn capacity(
 }
 
 /// The same points, but for arrays of drives in place of the one drive of `linear`.
-fn arrays(points: &[Point], find: Find) -> Vec<Point> {
+fn arrays(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
     let mut points = points.to_vec();
     if find == Find::Drives {
         for point in &mut points {
-            if ["linear", "single"].contains(&point.scenario.place.name.as_str()) {
+            if point.scenario.placement()?.name == "linear" {
                 point.scenario.place = PartConfig::named("stripe");
             }
         }
     }
-    points
+    Ok(points)
 }
 
 fn choices(

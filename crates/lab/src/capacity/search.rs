@@ -8,11 +8,11 @@
 //! those is how uncertain the answer is.
 //!
 //! The search supposes that what is harder never serves better. Where the settings that were tried contradict this, the
-//! boundary is the first that failed, and [`Found::contradicted`] says so. O(log(range)) runs.
+//! boundary is the first that failed, and [`Boundaries::contradicted`] says so. O(log(range)) runs.
 
 use std::collections::BTreeMap;
 
-use super::Answer;
+use super::answer::Answer;
 
 /// Which of the three.
 type Sense = fn(&Answer) -> bool;
@@ -46,7 +46,7 @@ pub(super) struct Boundary {
 
 /// What a search came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Boundaries {
     /// By the estimate.
     pub(super) estimate: Boundary,
     /// By the unfavourable ends.
@@ -106,9 +106,9 @@ impl Search {
     }
 
     /// What was found; complete when there is nothing more to try.
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn found(&self) -> Boundaries {
         let senses = [ESTIMATE, SURELY, POSSIBLY];
-        Found {
+        Boundaries {
             estimate: self.boundary(ESTIMATE),
             surely: self.boundary(SURELY),
             possibly: self.boundary(POSSIBLY),
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    fn search(mut search: Search, truth: (i64, i64, i64)) -> (Found, usize) {
+    fn search(mut search: Search, truth: (i64, i64, i64)) -> (Boundaries, usize) {
         loop {
             let next = search.next();
             if next.is_empty() {

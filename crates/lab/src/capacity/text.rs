@@ -5,7 +5,7 @@ use std::fmt;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 use super::words::{self, from, to};
-use super::{Capacity, Found, Reading, Tried, Word};
+use super::{Capacity, Reached, Reading, Tried, Word};
 use crate::number::number;
 use crate::report::paragraph;
 
@@ -27,7 +27,7 @@ impl fmt::Display for Capacity {
             format!(" ({unit})")
         };
         let rest = format!(
-            "Found is the {name}{unit}; {}. Times, rates and shares are those at the hardest setting that holds. Intervals are 95 % \
+            "Reached is the {name}{unit}; {}. Times, rates and shares are those at the hardest setting that holds. Intervals are 95 % \
              confidence intervals. seed {}, nearslot {}.",
             words::resolution(self),
             self.seed,
@@ -95,7 +95,7 @@ fn table(capacity: &Capacity) -> Table {
     table
 }
 
-fn row(capacity: &Capacity, found: &Found) -> Vec<String> {
+fn row(capacity: &Capacity, found: &Reached) -> Vec<String> {
     let setting = |value: Option<f64>| value.map_or_else(dash, |value| value.to_string());
     let holds = |tried: &&Tried| {
         found

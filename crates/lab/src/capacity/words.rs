@@ -1,6 +1,6 @@
 //! A capacity in sentences, made once here and shown by every form of it.
 
-use super::{Capacity, Find, Found, Word};
+use super::{Capacity, Find, Reached, Word};
 use crate::grid::Point;
 use crate::number::times;
 use crate::verdict::list;
@@ -16,7 +16,7 @@ pub(super) fn objectives(capacity: &Capacity) -> String {
 }
 
 /// The choice's settings, without their key if it is the only one.
-pub(super) fn name(capacity: &Capacity, found: &Found) -> String {
+pub(super) fn name(capacity: &Capacity, found: &Reached) -> String {
     match (capacity.varied.as_slice(), found.choice.split_once('=')) {
         ([] | [_], Some((_, value))) => value.to_owned(),
         _ => found.choice.clone(),
@@ -58,9 +58,9 @@ fn headline(capacity: &Capacity) -> String {
     let Some(best) = capacity.best.map(|best| &capacity.choices[best]) else {
         return nowhere(capacity, &slo);
     };
-    let mut order: Vec<&Found> = capacity.choices.iter().collect();
+    let mut order: Vec<&Reached> = capacity.choices.iter().collect();
     order.retain(|found| !std::ptr::eq(*found, best));
-    let hardness = |found: &Found| match (found.holds, capacity.find) {
+    let hardness = |found: &Reached| match (found.holds, capacity.find) {
         (None, _) => f64::NEG_INFINITY,
         (Some(value), Find::Drives) => -value,
         (Some(value), _) => value,
@@ -98,7 +98,7 @@ fn nowhere(capacity: &Capacity, slo: &str) -> String {
 }
 
 /// How far a choice holds, with how sure that is.
-fn reach(find: Find, found: &Found) -> String {
+fn reach(find: Find, found: &Reached) -> String {
     let Some(holds) = found.holds else {
         return "nowhere".to_owned();
     };
@@ -120,7 +120,7 @@ fn reach(find: Find, found: &Found) -> String {
     format!("{} {}{bound}{limits}", to(find), find.words(holds))
 }
 
-fn short(find: Find, found: &Found) -> String {
+fn short(find: Find, found: &Reached) -> String {
     match found.holds {
         Some(holds) => format!("{} {holds}", to(find)),
         None if found
@@ -151,7 +151,7 @@ pub(super) fn from(find: Find) -> &'static str {
 }
 
 /// How much of the capacity the recorded load uses.
-fn today(capacity: &Capacity, best: &Found) -> Option<String> {
+fn today(capacity: &Capacity, best: &Reached) -> Option<String> {
     let holds = best.holds.filter(|_| capacity.find == Find::Speed)?;
     let who = name(capacity, best);
     Some(if holds < 1.0 {
@@ -207,12 +207,12 @@ fn against(capacity: &Capacity, best: usize) -> Vec<String> {
 
 /// The choices of which this is known of the difference to the best one, by batches at a setting or not, and that setting.
 fn those(capacity: &Capacity, word: Word, compared: bool) -> (Vec<String>, String) {
-    let is = |found: &&Found| {
+    let is = |found: &&Reached| {
         found.against_best.is_some_and(|against| {
             against.word == word && (word == Word::Same || against.at.is_some() == compared)
         })
     };
-    let found: Vec<&Found> = capacity.choices.iter().filter(is).collect();
+    let found: Vec<&Reached> = capacity.choices.iter().filter(is).collect();
     let names = found.iter().map(|found| name(capacity, found));
     let place = found.first().and_then(|found| found.against_best?.at);
     let place = place.map_or_else(String::new, |at| position(capacity.find, at));
@@ -237,9 +237,9 @@ fn position(find: Find, at: f64) -> String {
 
 /// Why some choices were not tried any harder.
 fn ends(capacity: &Capacity) -> Vec<String> {
-    let bound = |found: &&Found| found.holds.is_some() && found.fails.is_none();
+    let bound = |found: &&Reached| found.holds.is_some() && found.fails.is_none();
     let reached = capacity.choices.iter().filter(bound);
-    let end = |found: &Found| {
+    let end = |found: &Reached| {
         let because = found.hardest_because.clone();
         let because = because.unwrap_or_else(|| "the end of what is tried".to_owned());
         format!(

@@ -6,7 +6,7 @@
 //! too short for so many. A request counts where it begins. All devices have the same columns; each has its own rows.
 //!
 //! The first [`GRIDS_MAX`] devices of a trace get a grid of 512 KiB; requests of later ones are only counted, since it is not
-//! known beforehand which devices will be the busiest. About 5 ns per request.
+//! known beforehand which devices will be the busiest. Cost: O(1) per request.
 
 use std::cmp::Reverse;
 

@@ -2,8 +2,7 @@
 //!
 //! One pass over the batches of a reader, in bounded memory (about 60 MB, most of it for the footprint; twice that
 //! with a million clients). Each part of the inspection has a counter of its own, which sees every batch; nothing is
-//! kept of a record but what counters keep. Some 100 to 200 ns per record altogether; [`Pictures`] cost extra and are
-//! counted on request.
+//! kept of a record but what counters keep. [`Pictures`] cost extra and are counted on request.
 
 mod arrivals;
 mod findings;

@@ -1,28 +1,31 @@
-//! How soon the same data are touched again: what a cache that drops what was touched longest ago (LRU) would have held.
+//! How soon the same data are touched again: for each size of a cache, the share of touches that it would have held. When it is
+//! full, the cache drops the block whose last touch is longest ago (LRU).
 //!
-//! The distance of a touch is the number of different blocks of 4 KiB that were touched since the touch of the same block
-//! before it (Mattson, Gecsei, Slutz and Traiger, Evaluation techniques for storage hierarchies, IBM Systems Journal 9, 1970).
-//! A cache of C blocks holds the block exactly if the distance is below C, so one histogram of distances tells it for
-//! every C. Reads and writes both count as touches, as the cache keeps what was written; the shares are also told
-//! apart for the touches of reads and of writes. Requests of more than 1 GiB are left out, as in the footprint.
+//! The distance of a touch is the number of different blocks of 4 KiB that were touched since the last touch of the same block
+//! (Mattson, Gecsei, Slutz and Traiger, Evaluation techniques for storage hierarchies, IBM Systems Journal 9, 1970).
+//! A cache of C blocks holds the block if and only if the distance is below C, so one histogram of distances answers for
+//! every C. Reads and writes both count as touches, as the cache keeps what was written; the shares are also given
+//! for the touches of reads and of writes alone. Requests of more than 1 GiB are left out, as in the footprint.
 //!
-//! The number of blocks followed is bounded, as in SHARDS of fixed size (Waldspurger, Park, Garthwaite and Ahmad,
-//! Efficient MRC construction with SHARDS, FAST 2015, sections 3.2 and 5.1): only blocks count whose hash is below a threshold;
-//! their distances are divided by the share R of blocks followed, and each touch stands for 1/R. If more than
-//! [`BLOCKS_MAX`] are followed, the threshold falls. Departures: it falls to half at once and not block by block, so that R is a
-//! power of two and counts are integers. As in SHARDS-adj (section 3.4), the touches that the sample misses or has too
-//! many are taken for ones of distance 0: those of few, hot blocks. Here that is so because misses are what is estimated, and
-//! all touches are counted.
+//! **Sampling.** At most [`BLOCKS_MAX`] blocks are followed, as in SHARDS of fixed size (Waldspurger, Park, Garthwaite and Ahmad,
+//! Efficient MRC construction with SHARDS, FAST 2015, sections 3.2 and 5.1): a block is followed if its hash is below a
+//! threshold. If a share R of all blocks is followed, a distance among them is divided by R, and each touch of them stands
+//! for 1/R touches. When too many blocks are followed, the threshold falls. There are two departures. The threshold
+//! falls to half at once, not block by block, so that R is a power of two and all counts are integers. And the touches that the
+//! followed blocks stand for add up to more or fewer than there were, since a few blocks are touched very often. SHARDS-adj
+//! (section 3.4) adds the difference to the touches of distance 0. Here only misses are estimated from the sample and
+//! touches are all counted, which comes to the same.
 //!
-//! The standard error of a share has two parts. Blocks are followed by chance: they fall into 16 groups by another part of the
-//! hash, and the groups' misses tell how far their sum may be off (times 1 - R, since of all blocks there are no more).
-//! Distances are found by counting followed blocks: n of them are n / R blocks give or take the root of (1 - R) / n, and the slope of the
-//! curve makes an error of its share out of that.
+//! **Standard error** of a share. It has two causes. First, which blocks are followed is chance. Another part of the hash
+//! divides the followed blocks into 16 groups; the variance of misses between groups gives the variance of their sum, times 1 - R,
+//! since a sample of all blocks would have no error. Second, a distance is measured in followed blocks: n of them stand for n / R
+//! blocks, with a relative error of the root of (1 - R) / n. The slope of the curve turns this error of the size into one of
+//! the share.
 //!
-//! Touches lie in the order of time in slots; a slot has a bit while it is the last touch of its block. A distance is the
-//! number of bits behind a slot, which a Fenwick tree (A new data structure for cumulative frequency tables, Software: Practice
-//! and Experience 24, 1994) over words of 64 slots gives. 2 ns per block that is not followed, about 60 ns
-//! per block that is; 14 MB.
+//! **Counting.** Each touch takes the next slot of an array. A slot has a bit that is set while no later touch of its block is known, so
+//! a distance is the number of bits set behind the slot of the last touch. A Fenwick tree (A new data structure for cumulative
+//! frequency tables, Software: Practice and Experience 24, 1994) over words of 64 slots adds them up. Cost: a hash per
+//! block, and O(log n) per block that is followed; 14 MB.
 
 use nearslot_core::rng::mix;
 

@@ -12,7 +12,7 @@
 //!
 //! Regions are drawn with Walker's alias method (Vose, A linear algorithm for generating random numbers with a given
 //! distribution, IEEE Transactions on Software Engineering 17, 1991): one table look-up whatever the exponent. The
-//! cost is a few random numbers, about 5 ns each request.
+//! cost is a few random numbers each request.
 
 use nearslot_core::registry::{ConfigError, Env, Knob, Knobs};
 use nearslot_core::request::{Op, Request};

@@ -25,7 +25,7 @@
 //! [`AHEAD_MAX`] requests are held, reading stops all the same; requests that come late by this are counted.
 //!
 //! States of a request that was read: *waiting* for its parent's answer, *due*, *in flight*, *answered*. It is
-//! forgotten once it is answered and no longer open. Costs O(log requests held), about 100 ns per request.
+//! forgotten once it is answered and no longer open. Costs O(log requests held) per request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

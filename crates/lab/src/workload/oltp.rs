@@ -8,7 +8,7 @@
 //! It stands in for the disk trace of TPC-C in the study of eager-writing arrays, which was not published: two reads to a
 //! write or nearly so (1.9 in disk traces of TPC-C elsewhere), random, in small pages. It carries claims about orders and
 //! crossings as the rate rises; it cannot carry numbers, nor anything that depends on that trace's own bursts, skew or
-//! footprint. `write_batch=1` is a Poisson process. About 25 ns per request.
+//! footprint. `write_batch=1` is a Poisson process.
 
 use nearslot_core::registry::{Knob, Spec};
 use nearslot_core::request::{Op, Request};

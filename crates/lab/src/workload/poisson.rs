@@ -2,8 +2,7 @@
 //!
 //! Gaps between requests are exponentially distributed around 1 / `rate_rps`, rounded to the nanosecond, whatever
 //! the drive does. This is the arrival process of queueing theory (Kleinrock, Queueing Systems, volume 1, 1975,
-//! chapter 2), so theory predicts waits that simulations must show. About 25 ns per request, most of it the
-//! logarithm.
+//! chapter 2), so theory predicts waits that simulations must show. Cost: a logarithm per request.
 
 use nearslot_core::registry::{Knob, Spec};
 use nearslot_core::request::Request;

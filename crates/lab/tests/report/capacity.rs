@@ -1,7 +1,8 @@
 //! The schema of capacities and the structs say the same, and the page of a capacity shows what was found.
 
-use nearslot_lab::capacity::{Capacity, Find, How, capacity, figures, objectives};
+use nearslot_lab::capacity::{Capacity, Find, How, capacity, figures};
 use nearslot_lab::grid;
+use nearslot_lab::objective::objectives;
 use nearslot_lab::report::figures_html;
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;

@@ -7,7 +7,7 @@ use nearslot_lab::trace::{Anomaly, Decoder, Format, Options, Reads, Record, Sink
 
 /// What a decoder made of some bytes.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct Decoded {
     records: Vec<Record>,
     devices: Vec<String>,
     clients: Vec<String>,
@@ -33,7 +33,7 @@ pub(crate) fn check(format: &Format, options: &Options, bytes: &[u8], cuts: &[us
     );
 }
 
-fn decode(name: &str, mut decoder: Box<dyn Decoder>, bytes: &[u8], cuts: &[usize]) -> Found {
+fn decode(name: &str, mut decoder: Box<dyn Decoder>, bytes: &[u8], cuts: &[usize]) -> Decoded {
     let mut sink = Sink::default();
     let mut cuts = cuts.iter().copied().cycle();
     let (mut at, mut end) = (0_usize, 0_usize);
@@ -67,11 +67,11 @@ fn decode(name: &str, mut decoder: Box<dyn Decoder>, bytes: &[u8], cuts: &[usize
     );
     // What a decoder has found before it refuses depends on how the bytes came.
     match error {
-        Some(error) => Found {
+        Some(error) => Decoded {
             error: Some(error.to_string()),
-            ..Found::default()
+            ..Decoded::default()
         },
-        None => Found {
+        None => Decoded {
             records,
             devices: sink.devices.all().to_vec(),
             clients: sink.clients.all().to_vec(),

@@ -9,7 +9,7 @@
 //! order of questions, so a search that tries fewer places sees the same prices as one that tries all. On a drive
 //! where nothing turns there is no wait to misjudge. Source for the size of such errors: Yu, Gum, Chen, Wang, Li,
 //! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
-//! tracking in software). Cost: a normal deviate per price, some 40 ns.
+//! tracking in software). Cost: a normal deviate per price.
 
 use crate::contract::Oracle;
 use crate::freemap::FreeMap;

@@ -126,7 +126,8 @@ pub(super) struct EagerCopies {
     delayed: Delayed,
     /// Copies that are delayed but in no buffer, since a power cut: another copy is read first.
     unbuffered: Sorted<CopyOf>,
-    /// Copies that a write to their home is under way of, wanted or not. Another one could pass it, and be undone by it.
+    /// Copies of which a write to the home slot is under way, also where the data were overwritten since. A second write to the same slot
+    /// waits for the first: drives may swap them, and the older data would stay.
     homeward: Sorted<CopyOf>,
     /// Keeps the map safe; none if it is lost with the power.
     keeper: Option<Box<dyn Keeper>>,

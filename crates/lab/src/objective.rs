@@ -10,8 +10,6 @@ use nearslot_core::registry::ConfigError;
 use nearslot_core::request::Op;
 use serde::Serialize;
 
-use crate::measure::Estimate;
-
 /// What a response time must stay below.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Objective {
@@ -191,53 +189,6 @@ fn milliseconds(text: &str) -> Option<f64> {
     (value.is_finite() && value > 0.0).then_some(value)
 }
 
-/// Whether an objective holds at a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// By the unfavourable end of the interval.
-    pub(crate) surely: bool,
-    /// By the estimate.
-    pub(crate) estimate: bool,
-    /// By the favourable end of the interval.
-    pub(crate) possibly: bool,
-}
-
-impl Answer {
-    /// It surely holds.
-    pub(crate) const HOLDS: Answer = Answer {
-        surely: true,
-        estimate: true,
-        possibly: true,
-    };
-
-    /// It does not hold, and that is sure.
-    pub(crate) const FAILS: Answer = Answer {
-        surely: false,
-        estimate: false,
-        possibly: false,
-    };
-
-    /// It holds if both do.
-    pub(crate) fn and(self, other: Answer) -> Answer {
-        Answer {
-            surely: self.surely && other.surely,
-            estimate: self.estimate && other.estimate,
-            possibly: self.possibly && other.possibly,
-        }
-    }
-}
-
-impl Objective {
-    /// What an estimate with its interval says; nothing is sure where the interval has no upper end.
-    pub(crate) fn judge(&self, estimate: &Estimate) -> Answer {
-        Answer {
-            surely: estimate.high_ms.is_some_and(|high| high < self.limit_ms),
-            estimate: estimate.ms < self.limit_ms,
-            possibly: estimate.low_ms < self.limit_ms,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,23 +239,5 @@ mod tests {
         let error = read("p99 < 1 ms and p99 < 2 ms").unwrap_err();
         assert!(error.to_string().contains("p99 < 2 ms"), "{error}");
         assert!(objectives(&[]).is_err());
-    }
-
-    #[test]
-    fn an_interval_that_contains_the_limit_decides_nothing() {
-        let objective: Objective = "p99 < 20 ms".parse().unwrap();
-        let judged = |ms, low_ms, high_ms| {
-            let answer = objective.judge(&Estimate {
-                ms,
-                low_ms,
-                high_ms,
-            });
-            (answer.surely, answer.estimate, answer.possibly)
-        };
-        assert_eq!(judged(18.0, 17.0, Some(19.0)), (true, true, true));
-        assert_eq!(judged(18.0, 17.0, Some(20.0)), (false, true, true));
-        assert_eq!(judged(18.0, 17.0, None), (false, true, true));
-        assert_eq!(judged(20.0, 19.0, Some(21.0)), (false, false, true));
-        assert_eq!(judged(21.0, 20.0, Some(22.0)), (false, false, false));
     }
 }

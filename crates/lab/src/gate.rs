@@ -1,23 +1,28 @@
-//! Watches a run that is tried for objectives, and ends it once one is surely missed.
+//! Ends a run early once it surely misses an objective.
 //!
-//! Misses are counted by batch, as `measure.rs` cuts requests: those that are not answered within the limit of a percentile, or the
-//! time that answers took where the limit is one of the mean. A request that still waits counts with the time that it has surely
-//! waited; those of the batch that is coming, and of all later ones, are taken to be of the kind that the objective is about, and to
-//! need no time at all. If even so the lower end of the 95 % interval by batches is beyond what is allowed, the run is over: however well
-//! the rest goes, the objective is missed. So a hopeless run ends after about a fifth of its arrivals, before its queue has grown
-//! to its length. It is looked at every few thousand events, and what it has seen decides alone, so it ends at the same request
-//! whenever it is repeated.
+//! For each objective and each batch of `measure.rs` the gate counts the requests that were not answered within the limit of a percentile;
+//! where the limit is one of the mean, it adds up response times. The loop asks it every few thousand events whether the run is over.
+//! It then takes what it does not know yet to be as favourable as possible:
 //!
-//! The counts also tell which of two runs under the same load comes closer to its objectives, batch by batch, as `verdict` does
-//! with means. A few nanoseconds a request and objective.
+//! - A request of a complete batch that still waits has waited at least since the last arrival of its batch. So long counts.
+//! - Each request of a batch whose requests have not all come, and of all later batches, counts as one that the objective is about and
+//!   that was answered at once.
+//!
+//! If even so the lower end of the 95 % interval by batches is beyond the limit, the run is over. Whatever the rest of the run would do, its
+//! estimate misses the objective, for the rest can only add to the mean. That the interval of the whole run misses it too does not
+//! follow: a few batches far worse than all others could widen it. A run whose requests are all late ends with the sixth of its 32
+//! batches. What the gate has seen decides alone, so a repeated run ends at the same request.
+//!
+//! The same counts tell which of two runs under the same load comes closer to its objectives, batch by batch, as `verdict` does
+//! with means. Cost: O(1) per request and objective.
 
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
-use super::objective::Objective;
 use crate::measure::{BATCHES, Window, weighted};
+use crate::objective::Objective;
 
-/// Requests of a batch.
+/// What is known of the requests of a batch that an objective is about.
 #[derive(Clone, Copy, Default)]
 struct Batch {
     arrived: u64,
@@ -53,8 +58,8 @@ impl Counts {
         }
     }
 
-    /// Share of requests that missed, or the mean in milliseconds, of each of the first batches. Of the rest it is nothing, over
-    /// `each` requests.
+    /// Share of requests that missed, or the mean in milliseconds, of each of the first batches; 0 of the others, with `each`
+    /// requests.
     fn by_batch(&self, now: Instant, (batches, each): (usize, u64)) -> ByBatch {
         ByBatch {
             values: std::array::from_fn(|index| match &self.batches[index] {
@@ -68,7 +73,7 @@ impl Counts {
         }
     }
 
-    /// The least that a batch comes to whose requests have all arrived.
+    /// The least share of misses, or the least mean in milliseconds, of a batch whose requests have all arrived.
     fn least(&self, batch: &Batch, now: Instant) -> f64 {
         let waited = now.since(batch.last).0;
         let waiting = batch.arrived - batch.answered;
@@ -88,7 +93,7 @@ impl Counts {
         }
     }
 
-    /// Whether it is missed, whatever comes.
+    /// Whether the lower end of the interval is beyond the limit, with the rest taken as favourable as possible.
     fn missed(&self, now: Instant, rest: (usize, u64)) -> bool {
         let ByBatch { values, weights } = self.by_batch(now, rest);
         let (mean, half) = weighted(&values, &weights);
