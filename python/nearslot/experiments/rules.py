@@ -567,7 +567,7 @@ RULES = {
     "A9": Rule(
         "The map takes 4 bytes per copy and 4-KB block",
         (),
-        "no run shows memory: `cargo bench --bench recovery` prints it",
+        "no run shows memory: the core's test `memory` measures it",
         Kind.NUMBER,
         "Dm x C / 1000",
     ),

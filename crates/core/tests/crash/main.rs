@@ -5,6 +5,7 @@
 //! images and NVRAM, audited (no slot has two granules), and read: each block must have the version that was answered last or
 //! one that was on its way, and a granule must not mix them. Now and then the run goes on from what was recovered.
 
+mod faults;
 mod fixed;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "each suite uses a part")]

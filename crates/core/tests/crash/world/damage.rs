@@ -5,6 +5,45 @@ use nearslot_core::rng::Rng;
 use super::{Cut, Sector};
 
 impl Cut {
+    /// NVRAM has what it had at an earlier cut.
+    pub(crate) fn with_nvram_of(mut self, before: &Cut) -> Cut {
+        self.nvram.clone_from(&before.nvram);
+        self.foretold = None;
+        self
+    }
+
+    /// What the map keeps on the drives is as it was at an earlier cut.
+    pub(crate) fn with_own_sectors_of(self, before: &Cut) -> Cut {
+        self.with_sectors_of(before, |sector| matches!(sector, Sector::Own(_)))
+    }
+
+    /// What clients wrote is as it was at an earlier cut.
+    pub(crate) fn with_data_of(self, before: &Cut) -> Cut {
+        self.with_sectors_of(before, |sector| matches!(sector, Sector::Client(..)))
+    }
+
+    fn with_sectors_of(mut self, before: &Cut, lost: fn(&Sector) -> bool) -> Cut {
+        for (image, before) in self.images.iter_mut().zip(&before.images) {
+            image.retain(|_, sector| !lost(sector));
+            let older = before.iter().filter(|(_, sector)| lost(sector));
+            for (at, sector) in older {
+                image.entry(*at).or_insert(*sector);
+            }
+        }
+        self.foretold = None;
+        self
+    }
+
+    /// Whatever was on its way was answered.
+    pub(crate) fn with_all_answered(mut self) -> Cut {
+        for (version, range) in std::mem::take(&mut self.pending).into_values() {
+            for block in range {
+                self.answered[block as usize] = version;
+            }
+        }
+        self
+    }
+
     /// The log of a drive cannot be read.
     pub(crate) fn without_log_of(mut self, drive: usize) -> Cut {
         self.images[drive].retain(|_, sector| matches!(sector, Sector::Client(..)));
