@@ -267,10 +267,11 @@ def of_own() -> list[Row]:
             "dilution": dilution,
             "depth": depth,
             "read_share": share,
-            "=throughput_rps": 420.0 if sched == ew_own.OWN else 400.0,
+            "=throughput_rps": {ew_own.OWN: 420.0, ew_own.DEFAULT: 390.0}.get(sched, 400.0),
             "=wait_ms_max": 900.0,
+            "=read_response_ms_p99": 80.0 if sched == ew_own.DEFAULT else 2_000.0,
         }
-        for sched in (*ew_own.RIVALS, ew_own.OWN)
+        for sched in (*ew_own.RIVALS, ew_own.OWN, ew_own.DEFAULT)
         for dilution in (1.25, 2.0)
         for depth in (2, 64)
         for share in (0.05, 0.5)
@@ -463,6 +464,9 @@ FAULTS: list[tuple[str, Fault]] = [
     ("OWN1", scaled(RPS, 0.8, sched=ew_own.OWN)),
     ("OWN2", scaled(RPS, 0.9, sched=ew_own.OWN, depth=64, read_share=0.5, dilution=2.0)),
     ("OWN3", scaled("wait_ms_max", 20.0, sched=ew_own.OWN, depth=2)),
+    ("OWN3", scaled("wait_ms_max", 20.0, sched=ew_own.DEFAULT, depth=64)),
+    ("OWN4", scaled(ew_own.READ_P99, 4.0, sched=ew_own.DEFAULT, depth=64, dilution=2.0)),
+    ("OWN4", scaled(RPS, 0.8, sched=ew_own.DEFAULT, depth=64, dilution=1.25)),
 ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nearslot import Scenario, run
+from nearslot import Scenario, part, run
 from nearslot.errors import ConfigError, InputError
 from nearslot.experiments import (
     EXPERIMENTS,
@@ -28,7 +28,7 @@ from nearslot.experiments.__main__ import main
 from nearslot.experiments.crossover import Turn, crossovers
 from nearslot.experiments.frame import Experiment
 from nearslot.experiments.statement import Found, Statement
-from nearslot.experiments.table import Cell, Row, Table
+from nearslot.experiments.table import Cell, Row, Table, simulated
 from nearslot.experiments.verdict import Check, Mean, at_least
 
 SMALL = ["--quick", "--requests", "1500", "--seeds", "2", "--overhead-ms", "0.6"]
@@ -302,12 +302,22 @@ def test_a_table_refuses_points_that_are_not_there_or_not_one() -> None:
             table.by_seed("of", **where)
 
 
+def test_a_rate_that_no_drive_sustains_is_simulated_nevertheless() -> None:
+    # So many that a user would be stopped before.
+    load = part("oltp", requests=100_000, rate_rps=3_000)
+    there = Scenario(workload=load, drive="seagate-cheetah-9lp")
+    with pytest.raises(InputError, match="Nothing was simulated"):
+        run(there)
+    (row,) = simulated({}, there, lambda one: {"grew": one.queue_growth_rps}).run([1])
+    assert row["grew"] > 1_000
+
+
 def test_our_own_scheduler_is_ahead_and_is_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "ew-own", *SMALL_DRIVE, "--format", "json", "--out", str(tmp_path)]) == 0
     claims = {claim["id"]: claim for claim in json.loads(capsys.readouterr().out)["claims"]}
-    assert set(claims) == {"OWN1", "OWN2", "OWN3", "D16"}
+    assert set(claims) == {"OWN1", "OWN2", "OWN3", "OWN4", "OWN5", "D16"}
     assert "<svg" in (tmp_path / "ew-own.svg").read_text()
 
 

@@ -86,6 +86,8 @@ def numbers(run: Run) -> dict[str, Any]:
     for op, times in (("read", run.read_wait_ms), ("write", run.write_wait_ms)):
         found[f"{op}_wait_ms_mean"] = times.mean if times else None
         found[f"{op}_wait_ms_max"] = times.max if times else None
+    reads = run.read_response_ms
+    found["read_response_ms_p99"] = reads.p99 if reads else None
     gaps = run.series.stretch.gaps if run.series and run.series.stretch else None
     if gaps is not None:
         found["gap_writes"] = gaps.writes_mean

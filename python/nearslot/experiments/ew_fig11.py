@@ -100,7 +100,7 @@ def _search(options: Options, array: Array, buffer: int, overhead_ms: float) -> 
         base = arrays.scenario(
             options, array, "oltp", load, drive=drive, warmup=SETTLED, requests=count
         )
-        done = run_scenario(base.replace(seed=seed), series=False).runs[0]
+        done = run_scenario(base.replace(seed=seed), series=False, overload="run").runs[0]
         return done.response_ms.mean > COLLAPSED_MS
 
     def highest(seed: int) -> float:

@@ -327,7 +327,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         ),
         Knob::integer(
             "write_run_ms",
-            20,
+            10,
             0..=3_600_000,
             "milliseconds for which writes by themselves may go on while reads wait: more serves more requests, less lets \
              the few reads among many writes wait less",
