@@ -6,3 +6,14 @@ import type { Run } from "./wire";
 export function keptUp(run: Run): boolean {
   return run.queue_growth_rps === null;
 }
+
+/**
+ * The load that is seen first. The last is the heaviest as a rule, and there choices matter; but under a load that is too much for the
+ * drives, response times tell how long the load is. So it is the last under which all runs kept up, or else some.
+ */
+export function opening(loads: readonly string[], runs: readonly Run[]): string {
+  const heaviest = [...loads].reverse();
+  const under = (load: string) => runs.filter((run) => run.load === load);
+  const all = heaviest.find((load) => under(load).every(keptUp));
+  return all ?? heaviest.find((load) => under(load).some(keptUp)) ?? heaviest[0] ?? "";
+}

@@ -2,6 +2,7 @@
 
 import { flushSync } from "svelte";
 
+import { opening } from "./growth";
 import type { Results } from "./wire";
 
 export type Theme = "auto" | "light" | "dark";
@@ -141,11 +142,13 @@ export class View extends Appearance {
   drawn: boolean[] = $state([]);
   /** Indexes of all runs, load by load, best first, those without a rank last. */
   readonly order: readonly number[];
-  /** Indexes of the runs that are drawn under the chosen load, best first. */
-  readonly shown: number[] = $derived.by(() => this.order.filter((index) => this.#seen(index)));
+  /** Indexes of the runs under the chosen load, best first. */
+  readonly here: number[] = $derived.by(() => this.order.filter((index) => this.#here(index)));
+  /** Indexes of those that are drawn. */
+  readonly shown: number[] = $derived.by(() => this.here.filter((index) => this.isDrawn(index)));
   /** Indexes of the subjects that have a run under the chosen load. */
   readonly present: number[] = $derived.by(() => {
-    const here = new Set(this.order.filter((index) => this.#here(index)).map((index) => this.#subjectOf[index]!));
+    const here = new Set(this.here.map((index) => this.#subjectOf[index]!));
     return [...this.subjects.keys()].filter((subject) => here.has(subject));
   });
   readonly #results: Results;
@@ -162,8 +165,7 @@ export class View extends Appearance {
     this.subjects = subjects(runs.map((run) => (byLoad ? run.load || run.choice : run.choice)));
     this.subjects.forEach(({ runs }, subject) => runs.forEach((run) => (this.#subjectOf[run] = subject)));
     this.loads = byLoad ? [] : [...new Set(runs.map((run) => run.load))];
-    // The last is the heaviest as a rule, and there choices matter.
-    this.load = this.loads.at(-1) ?? "";
+    this.load = opening(this.loads, runs);
     this.best();
   }
 
@@ -196,17 +198,13 @@ export class View extends Appearance {
 
   /** Draws those that are best under the chosen load. */
   best(): void {
-    const here = this.order.filter((index) => this.#here(index)).map((index) => this.#subjectOf[index]!);
+    const here = this.here.map((index) => this.#subjectOf[index]!);
     const best = new Set([...new Set([...here, ...this.subjects.keys()])].slice(0, DRAWN_FIRST));
     this.drawn = this.subjects.map((_, subject) => best.has(subject));
   }
 
   #here(run: number): boolean {
     return this.loads.length === 0 || this.#results.runs[run]!.load === this.load;
-  }
-
-  #seen(run: number): boolean {
-    return this.#here(run) && this.isDrawn(run);
   }
 }
 

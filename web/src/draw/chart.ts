@@ -162,8 +162,19 @@ function settings(
   };
 }
 
-/** Lines at 1 to 9 of each decade. */
-function logSplits(_plot: uPlot, _axis: number, low: number, high: number): number[] {
+/** Up to this ratio of the greatest value to the least, a decade has too few round numbers: even steps are better. */
+const EVEN_MAX = 4;
+
+/** Pixels of an axis that a label takes, with the gap beside it. */
+const LABEL = { x: 90, y: 40 };
+
+function labelsMax(plot: uPlot, axis: number): number {
+  return axis === 0 ? plot.width / LABEL.x : plot.height / LABEL.y;
+}
+
+/** Lines at 1 to 9 of each decade; at even steps where there is no decade. */
+export function logSplits(plot: uPlot, axis: number, low: number, high: number): number[] {
+  if (high / low < EVEN_MAX) return evenSplits(low, high, labelsMax(plot, axis));
   const splits: number[] = [];
   for (let decade = Math.floor(Math.log10(low)); 10 ** decade <= high; decade++) {
     for (let mantissa = 1; mantissa <= 9; mantissa++) splits.push(Number(`${mantissa}e${decade}`));
@@ -171,11 +182,21 @@ function logSplits(_plot: uPlot, _axis: number, low: number, high: number): numb
   return splits.filter((value) => value >= low && value <= high);
 }
 
+/** About so many round numbers in a range, a step apart. */
+function evenSplits(low: number, high: number, count: number): number[] {
+  const least = (high - low) / (Math.max(count, 2) + 1);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * ([1, 2, 5].find((times) => times * power >= least) ?? 10);
+  const [first, last] = [Math.ceil(low / step), Math.floor(high / step)];
+  return Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+}
+
 /** Labels at as many of them as there is room for. */
-function logLabels(plot: uPlot, splits: number[], axis: number): (number | null)[] {
+export function logLabels(plot: uPlot, splits: number[], axis: number): (number | null)[] {
   const scale = plot.scales[axis === 0 ? "x" : "y"]!;
+  if (scale.max! / scale.min! < EVEN_MAX) return splits;
   const span = Math.log10(scale.max! / scale.min!);
-  const room = (axis === 0 ? plot.width / 90 : plot.height / 40) / Math.max(span, 0.1);
+  const room = labelsMax(plot, axis) / span;
   const wanted = room > 8 ? "123456789" : room > 4 ? "12357" : room > 2 ? "125" : "1";
   return splits.map((value) => (wanted.includes(value.toExponential()[0]!) ? value : null));
 }

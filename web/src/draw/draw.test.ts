@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 
+import type uPlot from "uplot";
 import { describe, expect, test } from "vitest";
 
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
 import { drives, longest, pace, used, way } from "./arm";
+import { logLabels, logSplits } from "./chart";
 import { closest, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
 import { decades } from "./octaves";
@@ -136,4 +138,30 @@ describe("the map of addresses", () => {
 test("decades have labels at powers of ten, few enough", () => {
   expect(decades([0.4, 0.8, 1.6])).toEqual([1]);
   expect(decades([0.001, 900_000])).toEqual([0.001, 0.1, 10, 1_000, 100_000]);
+});
+
+describe("a logarithmic axis", () => {
+  /** What is written at it, on a chart so many pixels wide. */
+  const labels = (width: number, min: number, max: number) => {
+    const plot = { width, height: 400, scales: { x: { min, max } } } as unknown as uPlot;
+    return logLabels(plot, logSplits(plot, 0, min, max), 0).filter((label) => label !== null);
+  };
+
+  test("has labels where there is no decade", () => {
+    expect(labels(400, 1.1, 2.9)).toEqual([1.5, 2, 2.5]);
+    expect(labels(1000, 1.1, 2.9)).toEqual([1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.4, 2.6, 2.8]);
+    expect(labels(1000, 0.012, 0.02)).toEqual([0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.018, 0.019, 0.02]);
+  });
+
+  test("has no more of them than there is room for, and never fewer than three", () => {
+    for (const width of [360, 700, 1300]) {
+      for (const low of [0.0007, 0.3, 1, 2.2, 45]) {
+        for (const ratio of [1.1, 1.7, 3.9, 4.1, 9, 30, 99, 900]) {
+          const count = labels(width, low, low * ratio).length;
+          expect(count, `${width} px, ${low} to ${low * ratio}`).toBeGreaterThanOrEqual(3);
+          expect(count, `${width} px, ${low} to ${low * ratio}`).toBeLessThanOrEqual(2 + width / 40);
+        }
+      }
+    }
+  });
 });

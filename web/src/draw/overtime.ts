@@ -34,6 +34,7 @@ export function overtime(element: HTMLElement, quantity: Quantity, last: boolean
   });
 }
 
+/** `all` are the runs of the chosen load: the axis is as long as the longest of them, drawn or not. */
 export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }: Quantity): Scene {
   const draw = (pen: Pen) =>
     inside(pen, () => {
