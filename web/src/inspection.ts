@@ -112,8 +112,8 @@ export const inspection = object({
   footprint: object({
     bytes: nullable(large),
     sampled_one_in: count,
-    reads_again_share: nullable(number),
-    writes_again_share: nullable(number),
+    read_pages_again_share: nullable(number),
+    written_pages_again_share: nullable(number),
     outsized_requests: count,
   }),
   timeline: object({

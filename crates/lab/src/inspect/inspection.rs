@@ -223,10 +223,11 @@ pub struct Footprint {
     pub bytes: Option<u64>,
     /// Of every so many pieces of 256 KiB one was looked at; with 1 the counts are exact.
     pub sampled_one_in: u64,
-    /// Share of reads that touch a page touched before; `None` without reads.
-    pub reads_again_share: Option<f64>,
-    /// Share of writes that touch a page touched before.
-    pub writes_again_share: Option<f64>,
+    /// Share of the pages read that were touched before: what a cache of any size would have held of them; `None` without
+    /// reads. A page counts for each request that touches it.
+    pub read_pages_again_share: Option<f64>,
+    /// The same of the pages written.
+    pub written_pages_again_share: Option<f64>,
     /// Media requests of more than 1 GiB, which are left out here and in the working set.
     pub outsized_requests: u64,
 }

@@ -203,7 +203,10 @@ impl Inspection {
     fn forget_places(&mut self) {
         let footprint = &mut self.footprint;
         footprint.bytes = None;
-        (footprint.reads_again_share, footprint.writes_again_share) = (None, None);
+        (
+            footprint.read_pages_again_share,
+            footprint.written_pages_again_share,
+        ) = (None, None);
         self.timeline.working_set_mib.clear();
     }
 }

@@ -166,23 +166,20 @@ fn places(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             footprint.sampled_one_in
         );
     }
-    if let Some(share) = footprint.reads_again_share {
-        let _ = write!(text, "; {} of reads", percent(share));
-    }
-    if let Some(share) = footprint.writes_again_share {
-        let joint = if footprint.reads_again_share.is_some() {
-            " and"
-        } else {
-            ";"
-        };
-        let _ = write!(text, "{joint} {} of writes", percent(share));
-    }
-    if footprint
-        .reads_again_share
-        .or(footprint.writes_again_share)
-        .is_some()
-    {
-        text += " go to data touched before";
+    let kinds = [
+        (footprint.read_pages_again_share, "read"),
+        (footprint.written_pages_again_share, "written"),
+    ];
+    let shares = kinds
+        .into_iter()
+        .filter_map(|(share, kind)| Some(format!("{} of the pages {kind}", percent(share?))));
+    let shares: Vec<String> = shares.collect();
+    if !shares.is_empty() {
+        let _ = write!(
+            text,
+            "; {} were touched before (4 KiB each)",
+            shares.join(" and ")
+        );
     }
     line(f, "footprint", &text)?;
     let sequence = &found.sequentiality;

@@ -1,11 +1,12 @@
-//! Which pages were touched, and which requests touch one again.
+//! Which pages were touched, and which share of the pages of requests were touched before.
 //!
 //! A table has 64 pages of 4 KiB (256 KiB) an entry, one bit each. It is exact up to [`PIECES_MAX`] entries; then
 //! every second piece is forgotten, chosen by a hash of its address, and from then on only such pieces are looked
 //! at: the share that is looked at halves as often as needed (Wegman's adaptive sampling; Flajolet, On adaptive
 //! sampling, Computing 43, 1990). Counts are multiplied accordingly, each by the sampling at its time; with at
-//! least 0.9 million pieces in the sample the standard error of the footprint stays near 0.1 %. Requests that
-//! begin in a piece that is looked at stand for all when re-use is counted.
+//! least 0.9 million pieces in the sample the standard error of the footprint stays near 0.1 %. A page that a request touches was
+//! touched before or is touched for the first time: all touches are counted, first ones as the sample tells. This is the
+//! share that a cache of any size would have held, as in `reuse.rs`.
 //!
 //! One table look-up per 256 KiB of a request; at most 54 MB while the table grows, 36 MB after.
 
@@ -30,21 +31,23 @@ pub(super) struct Touched {
     level: u32,
     /// Pages in the table.
     pages: u64,
-    reads: Again,
-    writes: Again,
+    reads: Touches,
+    writes: Touches,
     outsized: u64,
 }
 
-/// Requests for which those that were looked at stand, and those of them that touch a page touched before.
+/// Pages that requests touch: one that several requests touch counts for each of them.
 #[derive(Default)]
-struct Again {
-    looked_at: u64,
-    again: u64,
+struct Touches {
+    all: u64,
+    /// Those of pages that nothing had touched before.
+    first: u64,
 }
 
-impl Again {
-    fn share(&self) -> Option<f64> {
-        (self.looked_at > 0).then(|| self.again as f64 / self.looked_at as f64)
+impl Touches {
+    /// Those of pages touched before. An estimate of first touches may be larger than all touches.
+    fn again_share(&self) -> Option<f64> {
+        (self.all > 0).then(|| (1.0 - self.first as f64 / self.all as f64).max(0.0))
     }
 }
 
@@ -59,8 +62,8 @@ impl Touched {
             pieces_max,
             level: 0,
             pages: 0,
-            reads: Again::default(),
-            writes: Again::default(),
+            reads: Touches::default(),
+            writes: Touches::default(),
             outsized: 0,
         }
     }
@@ -71,28 +74,26 @@ impl Touched {
                 self.outsized += 1;
                 continue;
             }
-            let again = self.touch(record);
+            let (all, first) = self.touch(record);
             let kind = match record.op {
                 TraceOp::Read => &mut self.reads,
                 _ => &mut self.writes,
             };
-            if let Some(again) = again {
-                kind.looked_at += 1 << self.level;
-                kind.again += u64::from(again) << self.level;
-            }
+            kind.all += all;
+            kind.first += first << self.level;
             if self.pieces.len() > self.pieces_max {
                 self.thin_out();
             }
         }
     }
 
-    /// Whether a page was touched before; `None` if the request does not begin in a piece that is looked at.
+    /// How many pages a request touches, and how many of those that are looked at for the first time.
     #[inline]
-    fn touch(&mut self, record: &Record) -> Option<bool> {
+    fn touch(&mut self, record: &Record) -> (u64, u64) {
         let first = record.offset >> PAGE_BITS;
         let last = (record.end() - 1) >> PAGE_BITS;
         let (first_piece, last_piece) = (first >> PIECE_BITS, last >> PIECE_BITS);
-        let mut again = false;
+        let before = self.pages;
         for piece in first_piece..=last_piece {
             let key = piece ^ u64::from(record.dev) << DEVICE_SHIFT;
             if !looked_at(key, self.level) {
@@ -102,12 +103,10 @@ impl Touched {
             let high = if piece == last_piece { last & 63 } else { 63 };
             let pages = u64::MAX << low & u64::MAX >> (63 - high);
             let seen = self.pieces.entry(key).or_insert(0);
-            again |= *seen & pages != 0;
             self.pages += u64::from((pages & !*seen).count_ones());
             *seen |= pages;
         }
-        let first_key = first_piece ^ u64::from(record.dev) << DEVICE_SHIFT;
-        looked_at(first_key, self.level).then_some(again)
+        (last - first + 1, self.pages - before)
     }
 
     #[cold]
@@ -130,8 +129,8 @@ impl Touched {
         Footprint {
             bytes: Some((self.pages << self.level) << PAGE_BITS),
             sampled_one_in: 1 << self.level,
-            reads_again_share: self.reads.share(),
-            writes_again_share: self.writes.share(),
+            read_pages_again_share: self.reads.again_share(),
+            written_pages_again_share: self.writes.again_share(),
             outsized_requests: self.outsized,
         }
     }
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_count_once_and_reads_of_them_count_as_again() {
+    fn the_share_touched_again_is_one_of_pages() {
         let found = touched(
             &[
                 (TraceOp::Write, 0, 4096, 0),
@@ -172,8 +171,10 @@ mod tests {
         );
         // Device 0: pages 0..=256; device 1: one.
         assert_eq!(found.bytes, Some(258 * 4096));
-        assert_eq!(found.reads_again_share, Some(2.0 / 5.0));
-        assert_eq!(found.writes_again_share, Some(0.0));
+        // Reads touch 2 + 1 + 1 + 2 + 257 pages: page 0 again, and in the end pages 0 to 2, 63 and 64.
+        let share = found.read_pages_again_share.unwrap();
+        assert!((share - 6.0 / 263.0).abs() < 1e-12, "{share}");
+        assert_eq!(found.written_pages_again_share, Some(0.0));
         assert_eq!(found.sampled_one_in, 1);
     }
 
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(found.sampled_one_in, 8);
         let share = found.bytes.unwrap() as f64 / (100_000.0 * 4096.0);
         assert!((share - 1.0).abs() < 0.03, "{share}");
-        assert!((found.reads_again_share.unwrap() - 0.5).abs() < 0.03);
+        assert!((found.read_pages_again_share.unwrap() - 0.5).abs() < 0.03);
     }
 
     #[test]
@@ -201,19 +202,17 @@ mod tests {
             requests in prop::collection::vec((0_u64..3_000_000, 1_u64..700_000, 0_u32..3), 1..60),
         ) {
             let mut set = std::collections::BTreeSet::new();
-            let mut again = 0;
+            let mut touches = 0;
             for &(offset, len, dev) in &requests {
-                let before = set.len();
                 let pages = offset / 4096..=(offset + len - 1) / 4096;
-                let count = pages.clone().count();
+                touches += pages.clone().count();
                 set.extend(pages.map(|page| (dev, page)));
-                again += u64::from(set.len() - before < count);
             }
             let list: Vec<_> = requests.iter().map(|&(o, l, d)| (TraceOp::Read, o, l, d)).collect();
             let found = touched(&list, 1 << 20);
             prop_assert_eq!(found.bytes, Some(set.len() as u64 * 4096));
-            let share = again as f64 / requests.len() as f64;
-            prop_assert!((found.reads_again_share.unwrap() - share).abs() < 1e-12);
+            let share = 1.0 - set.len() as f64 / touches as f64;
+            prop_assert!((found.read_pages_again_share.unwrap() - share).abs() < 1e-12);
         }
     }
 }
