@@ -209,7 +209,11 @@ impl LoadedTrace {
         for (anomaly, what) in left_out {
             let count = self.header.anomalies.of(anomaly);
             if count > 0 {
-                warnings.push(format!("{count} {what}"));
+                let mut examples = self.header.anomalies.examples().iter();
+                let example = examples.find(|(kind, _)| *kind == anomaly);
+                let example =
+                    example.map_or(String::new(), |(_, text)| format!(", such as: {text}"));
+                warnings.push(format!("{count} {what}{example}"));
             }
         }
         warnings

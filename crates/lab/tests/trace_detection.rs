@@ -121,7 +121,7 @@ fn takes(format: &str, sample: &str) -> bool {
             lines[header..].iter().all(|line| parses(line)) && header < lines.len()
         }
         Probe::Header(names) => names(lines[0]) != Naming::Nothing,
-        Probe::Never => false,
+        Probe::Named(_) => false,
     }
 }
 

@@ -186,7 +186,7 @@ fn every_format_has_one_that_is_recognised_and_read() {
         let Some(format) = longest else {
             panic!("{name} is named after no format");
         };
-        let named = matches!(format.probe, Probe::Never).then(|| format.name.to_owned());
+        let named = matches!(format.probe, Probe::Named(_)).then(|| format.name.to_owned());
         let how = OpenOptions {
             format: named,
             ..OpenOptions::default()

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use nearslot_lab::report::{Outputs, SharedOutput};
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::{self, write};
+use nearslot_lab::trace::write::{self, WriteFormat};
+use nearslot_lab::trace::{self, Header, Record};
 
 use super::scenario::read_options;
 use crate::args::{ConvertArgs, ConvertSpanArgs, SpanArgs};
@@ -14,7 +15,7 @@ use crate::{interrupt, output};
 
 /// `nearslot convert FILE... -o OUTPUT --to FORMAT`.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let format = write::writer(&args.to).map_err(|error| Failure::Usage(error.to_string()))?;
+    let format = write::writer(&args.to).map_err(Failure::usage)?;
     let mut outputs = Outputs::new(args.force.force);
     for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
         outputs.reads(&file);
@@ -36,7 +37,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let file = SharedOutput::create(&target)?;
     let name = args.output.display().to_string();
     let mut writer = (format.make)(Box::new(file.clone()), &name)?;
-    let (mut batch, mut lost) = (Vec::new(), 0);
+    let (mut batch, mut lost) = (Vec::new(), vec![0; format.losses.len()]);
     while reader.next_batch(&mut batch)? {
         if control.stop.load(Ordering::Relaxed) {
             let text = format!("interrupted: {name} was not written");
@@ -44,20 +45,51 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         }
         reader.header().needs_places("a conversion")?;
         writer.write(&batch, reader.header())?;
-        lost += batch
-            .iter()
-            .filter(|record| (format.loses_time)(record))
-            .count();
+        for (lost, loss) in lost.iter_mut().zip(format.losses) {
+            let of = |record: &&Record| (loss.of)(record, reader.header());
+            *lost += batch.iter().filter(of).count() as u64;
+        }
     }
     writer.finish(reader.header())?;
     file.finish()?;
     let written = reader.header().requests;
     output::note(&format!("{written} requests: {name}"));
-    if lost > 0 {
+    tell_losses(format, &lost, reader.header());
+    Ok(())
+}
+
+/// Devices that are listed by name.
+const LISTED_MAX: usize = 6;
+
+/// Says what the new file does not have of the trace.
+fn tell_losses(format: &WriteFormat, lost: &[u64], header: &Header) {
+    let losses = lost
+        .iter()
+        .zip(format.losses)
+        .filter(|(lost, _)| **lost > 0);
+    let losses: Vec<String> = losses.map(|(lost, loss)| (loss.words)(*lost)).collect();
+    if !losses.is_empty() {
+        let losses = losses.join(", nor for ");
         output::note(&format!(
-            "{} has no place for how long {lost} of them took; parquet keeps all",
+            "{} has no place for {losses}; parquet keeps all",
             format.name
         ));
     }
-    Ok(())
+    let names = (format.device_names)(&header.devices);
+    let devices = header.devices.iter().zip(names);
+    let renamed = devices.filter(|(device, name)| device.requests > 0 && device.name != *name);
+    let mut renamed: Vec<String> = renamed
+        .map(|(device, name)| format!("{} is now {name}", device.name))
+        .collect();
+    if renamed.len() > LISTED_MAX {
+        let more = renamed.split_off(LISTED_MAX).len();
+        renamed.push(format!("and {more} more"));
+    }
+    if !renamed.is_empty() {
+        let renamed = renamed.join(", ");
+        output::note(&format!(
+            "{} calls devices by numbers: {renamed}",
+            format.name
+        ));
+    }
 }

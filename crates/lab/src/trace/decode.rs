@@ -73,8 +73,9 @@ pub enum Probe {
     Line(fn(&[u8]) -> bool),
     /// Text: how much the first line names. It is believed at once if it names all, else if no line format fits.
     Header(fn(&[u8]) -> Naming),
-    /// Never detected, only named.
-    Never,
+    /// Text that says too little to be believed: whether a line parses. It is never taken unless it is named; the error proposes it
+    /// where the lines look like it.
+    Named(fn(&[u8]) -> bool),
 }
 
 /// What the first line of a table names.

@@ -117,7 +117,27 @@ fn detect_text(sample: Sample<'_>) -> Result<&'static Format, TraceError> {
     {
         return Ok(best.format);
     }
-    named_columns(&lines, Naming::Columns).ok_or_else(|| unknown_text(&scores, lines.len()))
+    if let Some(format) = named_columns(&lines, Naming::Columns) {
+        return Ok(format);
+    }
+    Err(proposed(&lines).unwrap_or_else(|| unknown_text(&scores, lines.len())))
+}
+
+/// The error where all lines look like a format that has to be named.
+fn proposed(lines: &[(usize, &[u8])]) -> Option<TraceError> {
+    let looks = |format: &&&Format| match format.probe {
+        Probe::Named(parses) => lines.iter().all(|(_, line)| parses(line)),
+        _ => false,
+    };
+    let format = FORMATS.iter().find(looks)?;
+    let (number, line) = lines.first()?;
+    Some(TraceError::unfit(format!(
+        "may be in the format {name} ({summary}), but other tables look like it, too (line {number}: {}); if it is, say \
+         --trace-format {name}",
+        shown(line),
+        name = format.name,
+        summary = format.summary,
+    )))
 }
 
 /// The format whose first line names just this.

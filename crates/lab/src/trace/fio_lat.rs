@@ -9,7 +9,8 @@
 //! offsets has four columns and is refused: it does not say where. Logs of averages (`log_avg_msec`) look the same, and mean nothing here.
 //! Completion times have one millisecond: too coarse to tell a rotation from rereads.
 //!
-//! No header marks such a log, and other tables of numbers look alike: it is read only when `--trace-format fio-lat` names it.
+//! No header marks such a log, and other tables of numbers look alike: it is read only when `--trace-format fio-lat` names it, as the
+//! error says where lines look like it.
 //!
 //! Source: fio HOWTO, "Log File Formats" (Axboe and others).
 
@@ -20,9 +21,9 @@ use super::text::{Cursor, Lines, Odd, Text};
 /// The card.
 pub(crate) static FORMAT: Format = Format {
     name: "fio-lat",
-    summary: "latency logs of fio with offsets (write_lat_log, log_offset=1); only when named",
+    summary: "latency logs of fio with offsets (write_lat_log, log_offset=1); only if it is named",
     source: "fio HOWTO, Log File Formats",
-    probe: Probe::Never,
+    probe: Probe::Named(|line| row(line).is_some()),
     options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(FioLat, options))),
 };

@@ -531,6 +531,8 @@ impl TraceReader {
         };
         if let Some((_, example)) = self.header.anomalies.examples().first() {
             what += &format!(" (first oddity: {example})");
+        } else if let Some(note) = self.header.notes.first() {
+            what += &format!(": {note}");
         }
         TraceError::unfit(what).in_file(&self.header.files.join(", "))
     }

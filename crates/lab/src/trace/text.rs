@@ -67,6 +67,8 @@ pub(super) enum Odd {
     Left(Anomaly, &'static str),
     /// The whole file cannot be read; why.
     Fatal(String),
+    /// An option that was given decides nothing in this file; which, and why.
+    Unused(&'static str, &'static str),
 }
 
 impl Odd {
@@ -158,6 +160,7 @@ impl<P: Lines> Text<P> {
                 });
             }
             Odd::Fatal(what) => return Err(self.unfit(what)),
+            Odd::Unused(option, why) => return Err(TraceError::without_effect(option, why)),
         }
         Ok(())
     }

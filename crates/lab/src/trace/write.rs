@@ -5,9 +5,11 @@
 
 use std::io::Write;
 
+use nearslot_core::registry::ConfigError;
+
 use super::decode::Made;
-use super::header::Header;
-use super::record::Record;
+use super::header::{Device, Header};
+use super::record::{Flags, Record};
 use super::{TraceError, blktrace, fio, parquet};
 
 /// Where bytes go: a file, standard output, memory.
@@ -36,8 +38,34 @@ pub struct WriteFormat {
     pub summary: &'static str,
     /// Makes a writer; the text names the output in errors.
     pub make: fn(Output, &str) -> Made<dyn Writer>,
-    /// Whether the format has no place for the time that this request took.
-    pub loses_time: fn(&Record) -> bool,
+    /// What it has no place for.
+    pub losses: &'static [Loss],
+    /// What it calls these devices.
+    pub device_names: fn(&[Device]) -> Vec<String>,
+}
+
+/// Something that a format has no place for.
+pub struct Loss {
+    /// What so many requests lose, in words that go on after `has no place for`.
+    pub words: fn(u64) -> String,
+    /// Whether this request loses it.
+    pub of: fn(&Record, &Header) -> bool,
+}
+
+/// The priority, of formats without a place for it.
+pub(super) const PRIORITY: Loss = Loss {
+    words: |count| format!("the priority of {count} of them"),
+    of: |record, _| record.flags.has(Flags::PRIORITY),
+};
+
+/// How long `count` requests took.
+pub(super) fn how_long(count: u64) -> String {
+    format!("how long {count} of them took")
+}
+
+/// The devices' own names.
+pub(super) fn own_names(devices: &[Device]) -> Vec<String> {
+    devices.iter().map(|device| device.name.clone()).collect()
 }
 
 /// Every format that can be written.
@@ -51,13 +79,10 @@ pub static WRITERS: &[&WriteFormat] = &[
 ///
 /// # Errors
 /// There is none; names all.
-pub fn writer(name: &str) -> Result<&'static WriteFormat, TraceError> {
+pub fn writer(name: &str) -> Result<&'static WriteFormat, ConfigError> {
     let found = WRITERS.iter().find(|format| format.name == name);
     found.copied().ok_or_else(|| {
         let names: Vec<&str> = WRITERS.iter().map(|format| format.name).collect();
-        TraceError::unfit(format!(
-            "traces cannot be written as `{name}`; there are: {}",
-            names.join(", ")
-        ))
+        ConfigError::unknown("format to write", name, &names)
     })
 }

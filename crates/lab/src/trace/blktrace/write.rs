@@ -14,15 +14,39 @@ use super::event::{MAGIC, V7_BYTES, act, category, notify};
 use crate::trace::TraceError;
 use crate::trace::header::Header;
 use crate::trace::record::{Flags, Record, TraceOp};
-use crate::trace::write::{Output, WriteFormat, Writer};
+use crate::trace::write::{Loss, Output, PRIORITY, WriteFormat, Writer, how_long};
 
 /// The card.
 pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
     name: "blktrace",
     summary: "blktrace version 7, for blkparse, btt and fio",
     make: |to, name| Ok(Box::new(BlktraceWriter::new(to, name))),
-    // What completes is written if it is known when it arrived.
-    loses_time: |record| record.tells_time() && record.response_ns == Record::UNKNOWN,
+    losses: &[
+        Loss {
+            words: how_long,
+            // What completes is written if it is known when it arrived.
+            of: |record, _| record.tells_time() && record.response_ns == Record::UNKNOWN,
+        },
+        PRIORITY,
+        Loss {
+            words: |count| {
+                format!("all but the first 15 bytes of the client's name of {count} of them")
+            },
+            of: |record, header| header.clients[record.client as usize].len() >= NAME_BYTES,
+        },
+        Loss {
+            words: |count| format!("that {count} of them write zeroes: they become writes"),
+            of: |record, _| record.op == TraceOp::WriteZeroes,
+        },
+    ],
+    device_names: |devices| {
+        let mut numbers = Vec::new();
+        for device in devices {
+            numbers.push(device_number(&device.name, &numbers));
+        }
+        let name = |number: u32| format!("{}:{}", number >> 20, number & 0xf_ffff);
+        numbers.into_iter().map(name).collect()
+    },
 };
 
 /// First of the major numbers for local and experimental use (Linux `Documentation/admin-guide/devices.txt`).
@@ -146,7 +170,7 @@ impl BlktraceWriter {
     /// Makes sure that the devices and clients of the header have numbers, and the clients their notes.
     fn know(&mut self, header: &Header, now: u64) -> std::io::Result<()> {
         for device in &header.devices[self.devices.len().min(header.devices.len())..] {
-            let number = device_number(&device.name, self.devices.len());
+            let number = device_number(&device.name, &self.devices);
             self.devices.push(number);
         }
         self.begin(header)?;
@@ -264,11 +288,16 @@ fn categories(record: &Record) -> u32 {
     .fold(kind, |bits, (_, bit)| bits | bit)
 }
 
-/// `major:minor` as a number, or one of the numbers for local use.
-fn device_number(name: &str, index: usize) -> u32 {
+/// `major:minor` as a number, or one of the numbers for local use; none that is taken.
+fn device_number(name: &str, taken: &[u32]) -> u32 {
     let told = name.split_once([':', ',']).and_then(|(major, minor)| {
         let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
         (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
     });
-    told.unwrap_or(LOCAL_MAJOR << 20 | (index as u32 & 0xf_ffff))
+    let local = (taken.len() as u32..).map(|index| LOCAL_MAJOR << 20 | (index & 0xf_ffff));
+    let free = |number: &u32| !taken.contains(number);
+    let mut may_be = told.into_iter().chain(local);
+    may_be
+        .find(free)
+        .expect("there are fewer than 2^20 devices")
 }

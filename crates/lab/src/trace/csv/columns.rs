@@ -148,6 +148,10 @@ const NAMES: &[(Column, &[&str])] = &[
     ),
 ];
 
+/// How a name may say its unit of time, and of size.
+const TIME_UNITS: &[&str] = &["s", "ms", "us", "ns"];
+const SIZE_UNITS: &[&str] = &["bytes", "sectors", "kib", "mib"];
+
 /// Units of time and their ns.
 const TIMES: &[(u64, &[&str])] = &[
     (1_000_000_000, &["s", "sec", "secs", "second", "seconds"]),
@@ -180,26 +184,53 @@ fn clean(name: &str) -> &str {
     name.trim_matches(['"', '\'', ' ', '\u{feff}'])
 }
 
+/// A name in lower case, with blanks and dashes as `_`.
+fn folded(name: &str) -> String {
+    clean(name).to_lowercase().replace([' ', '-'], "_")
+}
+
+/// What a whole word means, or a name without its unit.
+fn plain(word: &str) -> Option<Column> {
+    let found = NAMES.iter().find(|(_, names)| names.contains(&word));
+    found.map(|(column, _)| *column)
+}
+
+/// A name before and behind its last `_` or bracket: `latency_us` as `latency` and `us`.
+fn split(name: &str) -> Option<(&str, &str)> {
+    let open = name.rfind(['_', '(', '['])?;
+    let word = name[..open].trim_end_matches('_');
+    Some((word, name[open + 1..].trim_end_matches([')', ']'])))
+}
+
 /// What a header's name says; the unit is 0 where it says none.
 fn named(name: &str) -> Option<(Column, u64)> {
-    let clean = clean(name).to_lowercase();
-    let clean = clean.replace([' ', '-'], "_");
-    let plain = |name: &str| {
-        let found = NAMES.iter().find(|(_, names)| names.contains(&name));
-        found.map(|(column, _)| *column)
-    };
-    if let Some(column) = plain(&clean) {
+    let name = folded(name);
+    if let Some(column) = plain(&name) {
         return Some((column, 0));
     }
-    let open = clean.rfind(['_', '(', '['])?;
-    let (word, unit_name) = (clean[..open].trim_end_matches('_'), &clean[open + 1..]);
-    let unit_name = unit_name.trim_end_matches([')', ']']);
+    let (word, unit_name) = split(&name)?;
     let scale = match plain(word)? {
         Column::Time | Column::Service(_) | Column::Response(_) => unit(TIMES, unit_name)?,
         Column::Offset(_) | Column::Length(_) => unit(SIZES, unit_name)?,
         _ => return None,
     };
     Some((plain(word)?, scale))
+}
+
+/// The names that a column may have which says what it is, but not in a unit that is known; empty if it lacks none.
+pub(super) fn with_units(name: &str) -> Vec<String> {
+    let name = folded(name);
+    let (word, units) = match (plain(&name), split(&name)) {
+        (Some(Column::Service(_) | Column::Response(_)), _) => (name.as_str(), TIME_UNITS),
+        (None, Some((word, _))) => match plain(word) {
+            _ if named(&name).is_some() => return Vec::new(),
+            Some(Column::Time | Column::Service(_) | Column::Response(_)) => (word, TIME_UNITS),
+            Some(Column::Offset(_) | Column::Length(_)) => (word, SIZE_UNITS),
+            _ => return Vec::new(),
+        },
+        _ => return Vec::new(),
+    };
+    units.iter().map(|unit| format!("{word}_{unit}")).collect()
 }
 
 /// Better of two columns for the same thing: bytes before sectors, then the first.

@@ -11,6 +11,7 @@
 
 mod columns;
 mod table;
+mod unread;
 
 use super::TraceError;
 use super::biosnoop;
@@ -43,6 +44,8 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
         options: options.clone(),
         table: described.map(|columns| Table::new(columns, options)),
         unsaid: 0,
+        untimed: 0,
+        rows: 0,
         file_device: None,
     };
     Ok(Text::boxed(csv, options))
@@ -89,6 +92,10 @@ struct Csv {
     table: Option<Table>,
     /// Rows whose operation the table does not say.
     unsaid: u64,
+    /// Rows that say of a duration that it is not known.
+    untimed: u64,
+    /// Lines below the header.
+    rows: u64,
     /// The file as a device, once it is needed.
     file_device: Option<u32>,
 }
@@ -114,7 +121,11 @@ impl Csv {
         let Some(table) = &mut self.table else {
             return self.header(line);
         };
+        self.rows += 1;
         if table.absolute.is_none() {
+            for note in unread::notes(&table.columns) {
+                out.note(note);
+            }
             match table.first_row(line, out) {
                 Err(Odd::Malformed) => return Err(table.wrong(line)),
                 settled => settled?,
@@ -138,6 +149,7 @@ impl Csv {
             out.note("operations are numbers: 0 was taken as read, 1 as write");
         }
         self.unsaid += u64::from(!table.has_op);
+        self.untimed += u64::from(row.untimed);
         record.dev = if table.has_device {
             out.devices.intern(row.device)
         } else {
@@ -176,6 +188,15 @@ impl Lines for Csv {
         if self.unsaid > 0 {
             out.anomalies.add(Anomaly::DirectionGuessed, self.unsaid);
             out.note("no column tells the operation: all requests were taken as reads");
+        }
+        if self.untimed > 0 {
+            let rows = self.untimed;
+            out.note(format!(
+                "{rows} rows have -1 where they tell how long a request took: that was taken as unknown"
+            ));
+        }
+        if self.table.is_some() && self.rows == 0 {
+            out.note("a table names its columns and has no rows");
         }
         Ok(())
     }
@@ -424,6 +445,51 @@ mod tests {
         assert_eq!(sink.records.len(), 1);
         assert_eq!(sink.anomalies.of(Anomaly::BadRecord), 6);
         assert_eq!(sink.anomalies.of(Anomaly::BeyondAddressSpace), 1);
+    }
+
+    #[test]
+    fn a_duration_of_minus_one_is_unknown_and_no_other_is_negative() {
+        let sink = read(
+            &FORMAT,
+            "time_us,op,offset,len,latency_us\n0,R,0,512,-1\n1,R,0,512,7\n2,R,0,512,-2\n3,R,0,512,-1.5\n4,R,0,512,-1.0\n",
+        );
+        let times: Vec<u64> = sink.records.iter().map(|it| it.response_ns).collect();
+        assert_eq!(times, [Record::UNKNOWN, 7_000, Record::UNKNOWN]);
+        assert_eq!(
+            sink.notes,
+            ["2 rows have -1 where they tell how long a request took: that was taken as unknown"]
+        );
+        let told: Vec<&str> = sink
+            .anomalies
+            .examples()
+            .iter()
+            .map(|(_, it)| it.as_str())
+            .collect();
+        let allowed =
+            "allowed is a number from 0, such as 1500 or 1.25, or -1 where it is not known";
+        let of = |line: u64, value: &str| {
+            format!("line {line}: column 5 (latency_us) is `{value}`, {allowed}")
+        };
+        assert_eq!(told, [of(4, "-2"), of(5, "-1.5")]);
+    }
+
+    #[test]
+    fn numbers_that_are_too_large_are_told_with_the_largest() {
+        let sink = read(
+            &FORMAT,
+            "time_us,op,lba,blocks\n0,R,99999999999999999999,1\n1e30,R,0,1\n",
+        );
+        let told: Vec<&str> = sink
+            .anomalies
+            .examples()
+            .iter()
+            .map(|(_, it)| it.as_str())
+            .collect();
+        assert!(
+            told[0].ends_with("allowed is a whole number from 0 to 18014398509481984"),
+            "{told:?}"
+        );
+        assert!(told[1].ends_with("at most 292 years in ns"), "{told:?}");
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::trace::text::{Cursor, Odd, SECOND_NS, excerpt};
 /// A tick of a Windows FILETIME in ns, and how many passed from 1601 to 1970.
 const TICK_NS: u64 = 100;
 const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
+/// Requests end here at most.
+const BYTES_MAX: u64 = 1 << 63;
 
 /// How rows are read.
 pub(super) struct Table {
@@ -36,6 +38,8 @@ pub(super) struct Row<'a> {
     pub(super) client: &'a [u8],
     /// The operation was `0` or `1`.
     pub(super) numbered: bool,
+    /// A duration is said to be unknown.
+    pub(super) untimed: bool,
 }
 
 impl Row<'_> {
@@ -46,6 +50,7 @@ impl Row<'_> {
         device: b"",
         client: b"",
         numbered: false,
+        untimed: false,
     };
 }
 
@@ -185,10 +190,15 @@ impl Table {
             (Column::Time, _) if self.columns.clock == Clock::Filetime => {
                 "a whole number of ticks of 100 ns".to_owned()
             }
-            (Column::Time | Column::Service(_) | Column::Response(_), _) => {
-                "a number, such as 1500 or 1.25".to_owned()
+            (Column::Time, _) => {
+                "a number, such as 1500 or 1.25, of at most 292 years in ns".to_owned()
             }
-            (Column::Offset(_) | Column::Length(_), _) => "a whole number from 0".to_owned(),
+            (Column::Service(_) | Column::Response(_), _) => {
+                "a number from 0, such as 1500 or 1.25, or -1 where it is not known".to_owned()
+            }
+            (Column::Offset(scale) | Column::Length(scale), _) => {
+                format!("a whole number from 0 to {}", BYTES_MAX / scale)
+            }
             (Column::Flags | Column::Priority, _) => "a whole number from 0 to 65535".to_owned(),
             (Column::Device | Column::Client | Column::Ignored, _) => "a name".to_owned(),
         };
@@ -236,8 +246,10 @@ impl Table {
                 row.record.priority = u16::try_from(whole(cursor)?).ok()?;
                 row.record.flags = row.record.flags.with(Flags::PRIORITY);
             }
-            Column::Service(unit) => row.record.service_ns = cursor.decimal(unit)?.unsigned_abs(),
-            Column::Response(unit) => row.record.response_ns = cursor.decimal(unit)?.unsigned_abs(),
+            Column::Service(unit) => row.record.service_ns = took(cursor, unit, &mut row.untimed)?,
+            Column::Response(unit) => {
+                row.record.response_ns = took(cursor, unit, &mut row.untimed)?;
+            }
             Column::Ignored | Column::Op | Column::Device | Column::Client => {}
         }
         if quoted {
@@ -342,6 +354,15 @@ fn clock_of(time: u64) -> Result<Clock, Odd> {
             )));
         }
     })
+}
+
+/// A duration; with -1 many tools say that they do not know it.
+fn took(cursor: &mut Cursor<'_>, unit: u64, untimed: &mut bool) -> Option<u64> {
+    if cursor.byte(b'-').is_none() {
+        return Some(cursor.decimal(unit)?.unsigned_abs());
+    }
+    *untimed = true;
+    (whole(cursor)? == 1).then_some(Record::UNKNOWN)
 }
 
 /// A whole number, perhaps written with zeros behind a point.

@@ -53,6 +53,7 @@ fn decoder(version: Version, options: &Options) -> Made<dyn Decoder> {
     let fio = Fio {
         version,
         unit_ns: options.time_unit.map_or(MICROSECOND_NS, |unit| unit.ns()),
+        given: (options.time_unit.is_some(), options.fio_wait.is_some()),
         waits: Waits::new(options.fio_wait),
         pace: Pace::default(),
         file: options.file.clone(),
@@ -75,6 +76,8 @@ struct Fio {
     version: Version,
     /// Unit of version 3's time stamps.
     unit_ns: u64,
+    /// Whether the unit was given, and what waits mean.
+    given: (bool, bool),
     /// Clock of version 2.
     waits: Waits,
     /// How fast version 3's requests come.
@@ -151,7 +154,17 @@ impl Fio {
         };
         self.version = version;
         out.version = Some(name.to_owned());
-        Ok(())
+        match (version, self.given) {
+            (Version::Two, (true, _)) => Err(Odd::Unused(
+                "--time-unit",
+                "a fio iolog of version 2 has no time stamps; --fio-wait says what its waits mean",
+            )),
+            (Version::Three, (_, true)) => Err(Odd::Unused(
+                "--fio-wait",
+                "a fio iolog of version 3 has time stamps and no waits; --time-unit says their unit",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn line_1(&self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
@@ -312,6 +325,22 @@ mod tests {
             &options,
         );
         assert_eq!(sink.records[0].ts, 1_500);
+    }
+
+    #[test]
+    fn what_only_the_other_version_reads_is_refused() {
+        let unit = Options {
+            time_unit: Some(TimeUnit::Microseconds),
+            ..Options::default()
+        };
+        let two = "fio version 2 iolog\na read 0 512\n";
+        assert!(refusal(&FORMAT, two, &unit).contains("--time-unit"));
+        let wait = Options {
+            fio_wait: Some(FioWait::AbsoluteMs),
+            ..Options::default()
+        };
+        let three = "fio version 3 iolog\n1500 a read 0 512\n";
+        assert!(refusal(&FORMAT, three, &wait).contains("--fio-wait"));
     }
 
     #[test]

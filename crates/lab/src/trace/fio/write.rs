@@ -14,8 +14,8 @@ use std::io::{BufWriter, Write};
 use super::MICROSECOND_NS;
 use crate::trace::TraceError;
 use crate::trace::header::Header;
-use crate::trace::record::{Record, TraceOp};
-use crate::trace::write::{Output, WriteFormat, Writer};
+use crate::trace::record::{Flags, Record, TraceOp};
+use crate::trace::write::{Loss, Output, PRIORITY, WriteFormat, Writer, how_long, own_names};
 
 /// The card.
 pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
@@ -30,8 +30,42 @@ pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
             last: 0,
         }))
     },
-    loses_time: Record::tells_time,
+    losses: &[
+        Loss {
+            words: how_long,
+            of: |record, _| record.tells_time(),
+        },
+        Loss {
+            words: |count| format!("the client of {count} of them"),
+            of: |record, _| record.client != 0,
+        },
+        PRIORITY,
+        Loss {
+            words: |count| {
+                format!(
+                    "what {count} of them say beside (force unit access, synchronous and the like)"
+                )
+            },
+            of: |record, _| ASIDE.iter().any(|flag| record.flags.has(*flag)),
+        },
+        Loss {
+            words: |count| {
+                format!("the nanoseconds below a microsecond of the arrival of {count} of them")
+            },
+            of: |record, _| record.ts.rem_euclid(MICROSECOND_NS as i64) != 0,
+        },
+    ],
+    device_names: own_names,
 };
+
+/// What a request may ask for beside its operation.
+const ASIDE: [Flags; 5] = [
+    Flags::FUA,
+    Flags::PREFLUSH,
+    Flags::SYNC,
+    Flags::METADATA,
+    Flags::READAHEAD,
+];
 
 /// Bytes of a file name that fio reads.
 const NAME_BYTES_MAX: usize = 256;

@@ -115,11 +115,18 @@ impl Clock {
             fraction,
             absolute,
         };
-        if let DataType::Timestamp(unit, _) = field.data_type() {
-            return Ok((clock(arrow_unit_ns(*unit), true), None));
-        }
-        if let DataType::Duration(unit) = field.data_type() {
-            return Ok((clock(arrow_unit_ns(*unit), false), None));
+        let typed = match field.data_type() {
+            DataType::Timestamp(unit, _) => Some(clock(arrow_unit_ns(*unit), true)),
+            DataType::Duration(unit) => Some(clock(arrow_unit_ns(*unit), false)),
+            _ => None,
+        };
+        match (typed, said) {
+            (Some(clock), None) => return Ok((clock, None)),
+            (Some(_), Some(_)) => {
+                let what = format!("the type of column `{}` says its unit", field.name());
+                return Err(TraceError::without_effect("--time-unit", what));
+            }
+            (None, _) => {}
         }
         let guess = of_magnitude(first);
         let absolute = guess.is_some();
@@ -309,6 +316,13 @@ mod tests {
         first: f64,
     ) -> Result<(Clock, Option<String>), TraceError> {
         Clock::of(&Field::new("time", data_type, false), said, first)
+    }
+
+    #[test]
+    fn a_unit_beside_a_type_that_has_one_is_refused() {
+        let stamp = DataType::Timestamp(ArrowUnit::Microsecond, None);
+        let error = clock(stamp, Some(TimeUnit::Milliseconds), 5.0).unwrap_err();
+        assert!(error.to_string().contains("--time-unit"), "{error}");
     }
 
     #[test]

@@ -129,6 +129,10 @@ impl Reader {
                 )));
             }
         };
+        if own && options.time_unit.is_some() {
+            let what = "the times of our own files are nanoseconds";
+            return Err(TraceError::without_effect("--time-unit", what));
+        }
         let mut notes = Vec::new();
         if let Some(source) = value(meta, key::SOURCE_FORMAT) {
             notes.push(format!("written from a trace in the format {source}"));

@@ -24,14 +24,15 @@ use crate::trace::TraceError;
 use crate::trace::decode::TimeKind;
 use crate::trace::header::Header;
 use crate::trace::record::{Flags, Record, TraceOp};
-use crate::trace::write::{Output, WriteFormat, Writer};
+use crate::trace::write::{Output, WriteFormat, Writer, own_names};
 
 /// The card.
 pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
     name: "parquet",
     summary: "our own columns, with all that is known of the trace",
     make: |to, name| Ok(Box::new(ParquetWriter::new(to, name)?)),
-    loses_time: |_| false,
+    losses: &[],
+    device_names: own_names,
 };
 
 /// Rows of a row group.
