@@ -131,8 +131,24 @@ pub(crate) struct ReadArgs {
 
 /// A whole number from 1.
 fn count(word: &str) -> Result<u64, String> {
-    let number = word.parse().ok().filter(|number| *number >= 1);
-    number.ok_or_else(|| format!("allowed is a whole number from 1 to {}", u64::MAX))
+    within(word, 1..=u64::MAX)
+}
+
+/// A whole number in a range.
+fn within(word: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
+    let number = word.parse().ok().filter(|number| range.contains(number));
+    let (first, last) = range.into_inner();
+    number.ok_or_else(|| format!("allowed is a whole number from {first} to {last}"))
+}
+
+/// How many reads a probe makes.
+fn probe_reads(word: &str) -> Result<u64, String> {
+    within(word, 3_000..=1_000_000)
+}
+
+/// How long a probe takes.
+fn probe_seconds(word: &str) -> Result<u64, String> {
+    within(word, 1..=86_400)
 }
 
 /// How many runs go on at a time.
@@ -144,8 +160,7 @@ fn jobs(word: &str) -> Result<usize, String> {
 
 /// A whole number from 0.
 fn whole(word: &str) -> Result<u64, String> {
-    let number = word.parse().ok();
-    number.ok_or_else(|| format!("allowed is a whole number from 0 to {}", u64::MAX))
+    within(word, 0..=u64::MAX)
 }
 
 /// The part of a trace that is read.
@@ -309,9 +324,9 @@ pub(crate) struct ScenarioArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct OutputArgs {
-    /// How to print the summary: table, json, csv, parquet
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) format: String,
+    /// How to print the summary: table, json, csv, parquet [default: as the name of --output ends, else table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
     /// Write the summary to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -382,7 +397,7 @@ pub(crate) struct CapacityArgs {
     /// What must hold: [read|write] mean|p50|p90|p95|p99|p99.9 < NUMBER us|ms|s; several joined by `and`, or given again
     #[arg(long, value_name = "OBJECTIVE", required = true)]
     pub(crate) slo: Vec<String>,
-    /// What to find: speed, rate, depth, drives [default: the speed of a timed replay, the rate of a synthetic load that has
+    /// What to find: speed, rate, depth, drives (at most 256) [default: the speed of a timed replay, the rate of a synthetic load that has
     /// one, the depth of a closed loop]
     #[arg(long, value_name = "WHAT")]
     pub(crate) find: Option<String>,
@@ -399,9 +414,9 @@ pub(crate) struct CapacityArgs {
     /// Runs at a time [default: one per core]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<usize>,
-    /// How to print what was found
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: TextFormat,
+    /// How to print what was found [default: json if the name of --output ends so, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<TextFormat>,
     /// Write it to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -463,11 +478,11 @@ pub(crate) struct CalibrateArgs {
     /// Time reads of this file or device instead of reading a trace; nothing is written to it
     #[arg(long, value_name = "PATH", conflicts_with_all = ["files", "ReadArgs", "SpanArgs", "capacity"])]
     pub(crate) probe: Option<PathBuf>,
-    /// Reads that a probe makes at most [default: 6000]
-    #[arg(long, value_name = "N", requires = "probe", value_parser = clap::value_parser!(u64).range(3_000..=1_000_000))]
+    /// Reads that a probe makes at most, 3000 to 1000000 [default: 6000]
+    #[arg(long, value_name = "N", requires = "probe", value_parser = probe_reads, allow_negative_numbers = true)]
     pub(crate) probe_reads: Option<u64>,
-    /// Seconds that a probe takes at most [default: 120]
-    #[arg(long, value_name = "S", requires = "probe", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    /// Seconds that a probe takes at most, 1 to 86400 [default: 120]
+    #[arg(long, value_name = "S", requires = "probe", value_parser = probe_seconds, allow_negative_numbers = true)]
     pub(crate) probe_seconds: Option<u64>,
     /// Write the drive's file here
     #[arg(long, short, value_name = "FILE")]
@@ -482,7 +497,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "DRIVE")]
     pub(crate) base: Option<String>,
     /// Blocks of 512 bytes of the drive [default: those of the base; of other kinds, up to the highest address]
-    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "BLOCKS", value_parser = count, allow_negative_numbers = true)]
     pub(crate) capacity: Option<u64>,
     #[command(flatten)]
     pub(crate) span: SpanArgs,

@@ -440,3 +440,74 @@ fn a_baseline_that_is_no_choice_of_the_grid_is_refused() {
         &["baseline = fcfs", "one choice"],
     );
 }
+
+#[test]
+fn messages_of_settings_say_what_is_allowed_and_what_would_do() {
+    let desk = Desk::new();
+    let trace = desk.trace(20);
+    let cases = [
+        (
+            "--seed",
+            "-1",
+            "seed = -1 (allowed: a whole number from 0 to 18446744073709551615)",
+        ),
+        (
+            "--speed",
+            "0.5,1",
+            "compare takes several: --vary speed=0.5,1",
+        ),
+        ("--sched", "fcfs,satf", "--vary sched=fcfs,satf"),
+        ("--speed", "1e300", "speed = 1e300 (allowed: 1e-9 to 1e9)"),
+        (
+            "--place",
+            "stripe:disks=4,foo=7",
+            "between settings stands a colon",
+        ),
+        ("--sched", "foo", "unknown scheduler `foo` (allowed"),
+    ];
+    for (option, value, part) in cases {
+        refused(&nearslot(&["run", word(&trace), option, value]), 2, &[part]);
+    }
+}
+
+#[test]
+fn messages_of_commands_say_what_is_allowed_and_what_would_do() {
+    let desk = Desk::new();
+    let trace = desk.trace(20);
+    let trace = word(&trace);
+    let drive = desk.file("mine.toml", "kind = \"hdd\"\nrpm = 7200\n");
+    refused(
+        &nearslot(&["run", word(&drive)]),
+        3,
+        &["which --drive takes"],
+    );
+    let twice = nearslot(&[
+        "compare",
+        trace,
+        "--vary",
+        "sched=fcfs,satf",
+        "--sched",
+        "look",
+    ]);
+    refused(&twice, 2, &["--sched = look", "--vary sched=fcfs,satf"]);
+    let unknown = nearslot(&["convert", trace, "-o", "x", "--to", "xyz"]);
+    refused(
+        &unknown,
+        2,
+        &["nearslot: unknown format to write `xyz`", "fio"],
+    );
+    let capacity = nearslot(&["calibrate", trace, "--capacity", "-10"]);
+    refused(&capacity, 2, &["'-10'", "a whole number from 1 to"]);
+    let reads = nearslot(&["calibrate", "--probe", trace, "--probe-reads", "-1"]);
+    refused(&reads, 2, &["'-1'", "from 3000 to 1000000"]);
+    let synthetic = [
+        "run",
+        "--workload",
+        "poisson:rate_rps=0.001:requests=20000000",
+    ];
+    refused(
+        &nearslot(&synthetic),
+        2,
+        &["poisson.rate_rps = 0.001", "146 years"],
+    );
+}

@@ -309,3 +309,36 @@ fn the_page_of_an_inspection_replaces_nothing_unasked() {
         "no pictures"
     );
 }
+
+/// The name of a summary's file says its form, unless `--format` does.
+#[test]
+fn a_summary_has_the_form_that_its_name_says() {
+    let desk = Desk::new();
+    let trace = desk.trace(30);
+    let begin = |name: &str, more: &[&str]| {
+        let out = desk.path(name);
+        let words = ["run", word(&trace), "-o", word(&out)];
+        let output = nearslot(&[&words[..], more].concat());
+        assert!(output.status.success(), "{}", told(&output));
+        let bytes = std::fs::read(out).unwrap();
+        String::from_utf8_lossy(&bytes[..bytes.len().min(9)]).into_owned()
+    };
+    assert!(begin("a.json", &[]).starts_with('{'));
+    assert!(
+        begin("a.csv", &[]).starts_with("label"),
+        "{}",
+        begin("b.csv", &[])
+    );
+    assert!(begin("a.parquet", &[]).starts_with("PAR1"));
+    assert_eq!(begin("a.txt", &[]), "verdict  ");
+    assert_eq!(begin("b.json", &["--format", "table"]), "verdict  ");
+    let page = desk.path("a.html");
+    let output = nearslot(&["run", word(&trace), "-o", word(&page)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        told(&output).contains("--html writes a page"),
+        "{}",
+        told(&output)
+    );
+    assert!(!page.exists());
+}

@@ -354,3 +354,189 @@ fn a_conversion_says_what_it_loses() {
         }
     }
 }
+
+/// A column that nothing reads is named, with the names that would be read where only the unit is missing; by `run`, too.
+#[test]
+fn columns_that_are_not_read_are_named() {
+    let desk = Desk::new();
+    let rows: String = (0..40)
+        .map(|i| format!("{},R,{},4096,5,x\n", i * 9_000, i * 8_192))
+        .collect();
+    let trace = desk.file(
+        "t.csv",
+        format!("time_us,op,offset,len,latency,colour\n{rows}"),
+    );
+    for words in [&["inspect"][..], &["run", "--format", "json"]] {
+        let output = nearslot(&[words, &[word(&trace)]].concat());
+        assert!(output.status.success(), "{}", told(&output));
+        let said = given(&output) + &told(&output);
+        for part in [
+            "column 5 (latency) was not read",
+            "latency_us",
+            "not read: colour",
+        ] {
+            assert!(said.contains(part), "{words:?}: {part} is not in {said}");
+        }
+    }
+}
+
+#[test]
+fn the_first_line_that_is_left_out_is_shown_by_every_command() {
+    let desk = Desk::new();
+    let rows: String = (0..40)
+        .map(|i| format!("{},R,{},4096\n", i * 9_000, i * 8_192))
+        .collect();
+    let trace = desk.file("t.csv", format!("time_us,op,offset,len\n5,Q,0,512\n{rows}"));
+    let output = nearslot(&["run", word(&trace), "--format", "json"]);
+    let said = given(&output);
+    let told = "left out, such as: line 2: column 2 (op) is `Q`, allowed is R, W,";
+    assert!(said.contains(told), "{said}");
+}
+
+#[test]
+fn a_table_without_rows_says_so() {
+    let desk = Desk::new();
+    let trace = desk.file("t.csv", "time_us,op,offset,len\n");
+    let output = nearslot(&["inspect", word(&trace)]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = told(&output);
+    assert!(said.contains("names its columns and has no rows"), "{said}");
+}
+
+#[test]
+fn a_latency_log_of_fio_is_recognised_and_not_believed() {
+    let desk = Desk::new();
+    let rows: String = (0..40)
+        .map(|i| format!("{}, 8731245, 0, 4096, {}, 0\n", i * 12, i * 4_096))
+        .collect();
+    let trace = desk.file("fio_lat.1.log", rows);
+    for command in ["inspect", "calibrate"] {
+        let output = nearslot(&[command, word(&trace)]);
+        assert_eq!(output.status.code(), Some(3));
+        let said = told(&output);
+        assert!(
+            said.contains("--trace-format fio-lat") && said.contains("latency logs of fio"),
+            "{said}"
+        );
+    }
+    let named = nearslot(&["inspect", word(&trace), "--trace-format", "fio-lat"]);
+    assert!(named.status.success(), "{}", told(&named));
+}
+
+/// Devices that get other names are told, and no two of them become one.
+#[test]
+fn a_conversion_says_how_devices_are_called() {
+    let desk = Desk::new();
+    let text =
+        "time_us,dev,lba,blocks,op\n0,sda,0,8,R\n10,240:1,8,8,W\n20,sdb,16,8,R\n30,8:16,16,8,R\n";
+    let trace = desk.file("devices.csv", text);
+    let out = desk.path("t.blktrace.0");
+    let output = nearslot(&[
+        "convert",
+        word(&trace),
+        "--to",
+        "blktrace",
+        "-o",
+        word(&out),
+    ]);
+    let said = told(&output);
+    let names = "blktrace calls devices by numbers: sda is now 240:0, sdb is now 240:2\n";
+    assert!(said.contains(names), "{said}");
+    let found = given(&nearslot(&["inspect", word(&out)]));
+    for device in [
+        "240:0: 1 requests",
+        "240:1: 1 requests",
+        "240:2: 1 requests",
+        "8:16: 1 requests",
+    ] {
+        assert!(found.contains(device), "{device} is not in {found}");
+    }
+    let out = desk.path("t.fio");
+    let output = nearslot(&["convert", word(&trace), "--to", "fio", "-o", word(&out)]);
+    assert!(!told(&output).contains("is now"), "{}", told(&output));
+}
+
+#[test]
+fn options_that_another_version_reads_are_refused() {
+    let desk = Desk::new();
+    let two = desk.file(
+        "two.log",
+        "fio version 2 iolog\na add\na open\na read 0 4096\n",
+    );
+    let three = desk.file(
+        "three.log",
+        "fio version 3 iolog\n1 a add\n1 a open\n5 a read 0 4096\n",
+    );
+    let parquet = desk.path("own.parquet");
+    let made = nearslot(&[
+        "convert",
+        word(&three),
+        "--to",
+        "parquet",
+        "-o",
+        word(&parquet),
+    ]);
+    assert!(made.status.success(), "{}", told(&made));
+    for (file, option, value) in [
+        (&two, "--time-unit", "us"),
+        (&three, "--fio-wait", "abs-ms"),
+        (&parquet, "--time-unit", "us"),
+    ] {
+        let output = nearslot(&["inspect", word(file), option, value]);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(option), "{}", told(&output));
+    }
+    for (file, option, value) in [
+        (&two, "--fio-wait", "abs-ms"),
+        (&three, "--time-unit", "ns"),
+    ] {
+        let output = nearslot(&["inspect", word(file), option, value]);
+        assert!(output.status.success(), "{}", told(&output));
+    }
+}
+
+/// What a setting cannot do with this trace is said where it would look as if it had been done.
+#[test]
+fn settings_that_reach_beyond_the_trace_are_told() {
+    let desk = Desk::new();
+    let trace = desk.trace(50);
+    let run = |more: &[&str]| {
+        given(&nearslot(
+            &[&["run", word(&trace), "--format", "json"], more].concat(),
+        ))
+    };
+    let said = run(&["--replay", "closed", "--depth", "5000"]);
+    assert!(
+        said.contains("depth = 5000 is more than the 50 requests that there are"),
+        "{said}"
+    );
+    let said = run(&["--replay", "closed", "--depth", "50"]);
+    assert!(!said.contains("is more than"), "{said}");
+    let limited = run(&["--replay", "closed", "--depth", "16", "--limit", "10"]);
+    assert!(
+        limited.contains("depth = 16 is more than the 10 requests"),
+        "{limited}"
+    );
+
+    let far = desk.file(
+        "far.csv",
+        "time_us,dev,lba,blocks,op\n0,0,0,8,R\n9000,0,99000000,8,R\n18000,0,8,8,R\n",
+    );
+    for (fit, moved) in [("wrap", 1), ("scale", 2)] {
+        let small = [
+            "run",
+            word(&far),
+            "--drive",
+            "seagate-cheetah-9lp",
+            "--format",
+            "json",
+            "--warmup",
+            "0",
+        ];
+        let said = given(&nearslot(&[&small[..], &["--fit", fit]].concat()));
+        assert!(
+            said.contains(&format!("{moved} requests were put elsewhere")),
+            "{fit}: {said}"
+        );
+    }
+}

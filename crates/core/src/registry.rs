@@ -321,9 +321,19 @@ impl std::fmt::Display for KnobValue {
         match self {
             KnobValue::Flag(value) => value.fmt(f),
             KnobValue::Integer(value) => value.fmt(f),
-            KnobValue::Number(value) => value.fmt(f),
+            KnobValue::Number(value) => f.write_str(&written(*value)),
             KnobValue::Text(value) => value.fmt(f),
         }
+    }
+}
+
+/// A number as people write it: with an exponent where it would have very many digits.
+pub fn written(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1e17 || (size > 0.0 && size < 1e-12) {
+        format!("{value:e}")
+    } else {
+        value.to_string()
     }
 }
 
@@ -356,7 +366,7 @@ impl Knobs {
                 Err(allowed) => Err(ConfigError::value(
                     &format!("{part}.{key}"),
                     &value.to_string(),
-                    &allowed,
+                    &format!("{allowed}{}", of_several(value)),
                 )),
             },
         };
@@ -418,6 +428,19 @@ impl Knobs {
             KnobValue::Flag(value) => *value,
             other => panic!("knob {name} is not a flag: {other}"),
         }
+    }
+}
+
+/// What to do about a comma in a value that is to be one.
+fn of_several(value: &KnobValue) -> &'static str {
+    match value {
+        KnobValue::Text(text) if text.contains(',') && text.contains('=') => {
+            "; between settings stands a colon, as in name:knob=1:other=2"
+        }
+        KnobValue::Text(text) if text.contains(',') => {
+            "; of several values, which compare takes with --vary, each alone"
+        }
+        _ => "",
     }
 }
 
@@ -484,7 +507,8 @@ pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
         .iter()
         .map(|k| (strsim::damerau_levenshtein(name, k), *k));
     let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
-    let near = distance <= 2.max(name.len() / 3) || best.starts_with(name);
+    // In a short name two letters are most of it.
+    let near = distance <= 1.max(name.len() / 3) || best.starts_with(name);
     near.then(|| best.to_owned())
 }
 
@@ -566,6 +590,40 @@ mod tests {
             "p.batch = 65 (allowed: a whole number from 1 to 64)"
         );
         assert!(Knobs::check("p", CARD, &given("batch", KnobValue::Number(1.5))).is_err());
+    }
+
+    #[test]
+    fn a_comma_where_one_value_belongs_is_explained() {
+        let told = |text: &str| {
+            let value = KnobValue::Text(text.to_owned());
+            Knobs::check("p", CARD, &given("batch", value))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            told("4,foo=7"),
+            "p.batch = 4,foo=7 (allowed: a whole number from 1 to 64; between settings stands a colon, as in \
+             name:knob=1:other=2)"
+        );
+        assert!(told("4,8").contains("--vary"), "{}", told("4,8"));
+        assert!(!told("many").contains("--vary"), "{}", told("many"));
+    }
+
+    #[test]
+    fn numbers_of_hundreds_of_digits_are_written_with_an_exponent() {
+        let texts = [0.0, 0.5, 1e6, -3.25, 1e300, -1e-300].map(written);
+        assert_eq!(texts, ["0", "0.5", "1000000", "-3.25", "1e300", "-1e-300"]);
+        assert_eq!(KnobValue::parse("1e300").to_string(), "1e300");
+    }
+
+    #[test]
+    fn a_name_unlike_all_suggests_none() {
+        let known = ["look", "fio", "satf", "fcfs"];
+        let near = |name: &str| nearest(name, &known);
+        assert_eq!(near("foo").as_deref(), Some("fio"));
+        assert_eq!(nearest("foo", &["look", "satf"]), None);
+        assert_eq!(near("saft").as_deref(), Some("satf"));
+        assert_eq!(near("lo").as_deref(), Some("look"));
     }
 
     #[test]

@@ -246,7 +246,7 @@ pub(crate) fn say(
 }
 
 /// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may grow, beyond it does.
-const SURELY_TOO_MUCH: f64 = 1.1;
+pub(crate) const SURELY_TOO_MUCH: f64 = 1.1;
 
 fn warning(label: &str, demand: &Demand) -> Option<String> {
     if demand.load_factor > 1.0 && demand.load_factor <= SURELY_TOO_MUCH {
@@ -264,9 +264,14 @@ fn warning(label: &str, demand: &Demand) -> Option<String> {
             too_much(demand)
         ));
     }
-    (demand.busiest_rps > demand.ability_rps).then(|| {
+    let busiest = demand.busiest_rps / demand.ability_rps;
+    (busiest > 1.0).then(|| {
+        let grows = match busiest > SURELY_TOO_MUCH {
+            true => "grows",
+            false => "may grow",
+        };
         format!(
-            "{label}: in its busiest tenth the load offers {} requests/s, and the drives can do about {}: the queue grows as \
+            "{label}: in its busiest tenth the load offers {} requests/s, and the drives can do about {}: the queue {grows} as \
              long as that lasts",
             number(demand.busiest_rps),
             number(demand.ability_rps),
@@ -314,11 +319,11 @@ mod tests {
 
     #[test]
     fn what_the_estimate_cannot_tell_is_not_said_as_a_fact() {
-        let said = |load_factor: f64| {
+        let of = |load_factor: f64, busiest_rps: f64| {
             let demand = Demand {
                 offered_rps: 100.0 * load_factor,
                 offered_mb_s: 1.0,
-                busiest_rps: 0.0,
+                busiest_rps,
                 busiest_mb_s: 0.0,
                 ability_rps: 100.0,
                 ability_mb_s: 1.0,
@@ -326,6 +331,15 @@ mod tests {
             };
             warning("run", &demand).unwrap_or_default()
         };
+        let said = |load_factor: f64| of(load_factor, 0.0);
+        assert_eq!(of(0.5, 99.0), "");
+        for near in [101.0, 110.0] {
+            assert!(
+                of(0.5, near).contains("the queue may grow as long"),
+                "{near}"
+            );
+        }
+        assert!(of(0.5, 111.0).contains("the queue grows as long"));
         assert_eq!(said(0.99), "");
         for near in [1.01, 1.1] {
             assert!(said(near).contains("the queue may grow"), "{}", said(near));

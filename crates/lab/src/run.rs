@@ -11,7 +11,7 @@ use std::time::Instant as Clock;
 use nearslot_core::config::{Assembly, PartConfig, StackConfig};
 use nearslot_core::contract::Blueprint;
 use nearslot_core::metrics::Histogram;
-use nearslot_core::registry::{ConfigError, Env, Forgetful};
+use nearslot_core::registry::{ConfigError, Env, Forgetful, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Duration;
 use rayon::prelude::*;
@@ -316,7 +316,7 @@ fn run(
     run.volumes = load.volumes;
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
-    let mut warnings = warnings(&run, workload.tally(), count);
+    let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
     if let Some((told, simulated)) = &told {
         warnings.extend(hold_beside(&mut run, told, simulated));
     }
@@ -450,6 +450,8 @@ pub(crate) struct Prepared {
     replay: String,
     /// What is measured of it.
     window: Window,
+    /// How many are in flight in a closed loop.
+    depth: Option<u64>,
 }
 
 /// How many requests a point has.
@@ -525,11 +527,12 @@ fn prepare_trace(
         effective: effective(load, fit),
         replay: load.replay.word().to_owned(),
         window,
+        depth,
     })
 }
 
 /// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.
-const LONGEST: Duration = Duration(1 << 62);
+pub(crate) const LONGEST: Duration = Duration(1 << 62);
 
 /// The slowest speed at which a trace may be replayed.
 pub(crate) fn slowest(trace: &LoadedTrace) -> f64 {
@@ -546,7 +549,7 @@ fn check_length(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError
     let allowed = format!("at least {slowest:.3e}, at which this trace takes 146 years");
     Err(ConfigError::value(
         "speed",
-        &load.speed().to_string(),
+        &written(load.speed()),
         &allowed,
     ))
 }
@@ -621,6 +624,7 @@ fn prepare_synthetic(
         volumes: Vec::new(),
         replay: effective.name.clone(),
         effective: json!(effective),
+        depth: synthetic.depth,
     })
 }
 
@@ -650,9 +654,9 @@ pub(crate) fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
 }
 
 /// A drive busier than this under given arrivals cannot keep up.
-const SATURATED: f64 = 0.98;
+pub(crate) const SATURATED: f64 = 0.98;
 
-fn warnings(run: &Run, tally: Tally, count: RequestCount) -> Vec<String> {
+fn warnings(run: &Run, tally: Tally, (count, depth): (RequestCount, Option<u64>)) -> Vec<String> {
     let mut warnings = Vec::new();
     if run.pending > 0 {
         warnings.push(interrupted(run, count));
@@ -670,8 +674,20 @@ fn warnings(run: &Run, tally: Tally, count: RequestCount) -> Vec<String> {
             run.utilisation * 100.0
         ));
     }
+    warnings.extend(never_full(label, depth, count));
     warnings.extend(lost(tally));
     warnings
+}
+
+/// What to know of a closed loop that asks for more requests in flight than there are.
+fn never_full(label: &str, depth: Option<u64>, count: RequestCount) -> Option<String> {
+    let (depth, requests) = (depth?, count.get());
+    (depth > requests).then(|| {
+        format!(
+            "{label}: depth = {depth} is more than the {requests} requests that there are: all come at once, as with depth = \
+             {requests}"
+        )
+    })
 }
 
 /// What of a load was left out or changed.
@@ -684,6 +700,10 @@ fn lost(tally: Tally) -> Vec<String> {
         (
             tally.beyond,
             "requests beyond the drive were left out (--fit truncate)",
+        ),
+        (
+            tally.moved,
+            "requests were put elsewhere, since the trace has addresses beyond the drive (--fit wrap, scale)",
         ),
         (
             tally.fua,

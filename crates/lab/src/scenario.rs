@@ -23,10 +23,10 @@
 use std::path::{Path, PathBuf};
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::drive;
 use nearslot_core::contract::Placement;
+use nearslot_core::drive;
 use nearslot_core::place;
-use nearslot_core::registry::{self, ConfigError, KnobValue, Spec};
+use nearslot_core::registry::{self, ConfigError, KnobValue, Spec, written};
 use serde::{Deserialize, Serialize};
 
 use crate::default_drive::AUTO;
@@ -150,8 +150,8 @@ impl TraceLoad {
         match key {
             "depth" => self.depth.map(|depth| depth.to_string()),
             "refill" => self.refill.map(|refill| refill.word().to_owned()),
-            "speed" => self.speed.map(|speed| speed.to_string()),
-            "service_guess_us" => self.service_guess_us.map(|guess| guess.to_string()),
+            "speed" => self.speed.map(written),
+            "service_guess_us" => self.service_guess_us.map(written),
             _ => None,
         }
     }
@@ -308,11 +308,21 @@ impl Scenario {
                 .map_or(1, |span| text[..span.start].lines().count().max(1));
             ConfigError::value(&format!("line {line}"), error.message(), "TOML")
         })?;
+        if table.contains_key("kind")
+            && !table.contains_key("trace")
+            && !table.contains_key("workload")
+        {
+            let kind = table["kind"].to_string();
+            let allowed = "in a drive's file alone, which --drive takes; a scenario has [trace] or [workload]";
+            return Err(ConfigError::value("kind", kind.trim(), allowed));
+        }
         check_keys("scenario", &table, &keys::names(Place::Top))?;
         let mut scenario = Scenario::over(load(&table, directory)?);
         for (key, value) in &table {
             match key.as_str() {
-                "seed" => scenario.seed = value_of("seed", value, "a whole number from 0")?,
+                "seed" => {
+                    scenario.seed = value_of("seed", value, "a whole number from 0 to 2^63 - 1")?;
+                }
                 "drive" => scenario.drive = value_of(key, value, PART_ALLOWED)?,
                 "sched" => scenario.sched = value_of(key, value, PART_ALLOWED)?,
                 "oracle" => scenario.oracle = value_of(key, value, PART_ALLOWED)?,
@@ -335,12 +345,28 @@ impl Scenario {
         if let Some((part, knob)) = key.split_once('.') {
             return self.set_knob(key, part, knob, value);
         }
+        self.set_plain(key, value).map_err(|error| {
+            let known = keys::KEYS.iter().any(|known| known.name == key);
+            match known && value.contains(',') && !FIXED.contains(&key) {
+                true => several(error, key, value),
+                false => error,
+            }
+        })
+    }
+
+    fn set_plain(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         match key {
-            "seed" => self.seed = number(key, value, "a whole number from 0")?,
-            "drive" => self.drive = value.parse()?,
-            "sched" => self.sched = value.parse()?,
-            "oracle" => self.oracle = value.parse()?,
-            "place" => self.place = value.parse()?,
+            "seed" => {
+                self.seed = number(
+                    key,
+                    value,
+                    &format!("a whole number from 0 to {}", u64::MAX),
+                )?;
+            }
+            "drive" => self.drive = part(key, value)?,
+            "sched" => self.sched = part(key, value)?,
+            "oracle" => self.oracle = part(key, value)?,
+            "place" => self.place = part(key, value)?,
             "warmup" => self.warmup = value.parse()?,
             _ => return self.set_load(key, value),
         }
@@ -381,15 +407,18 @@ impl Scenario {
             }
             Load::Trace(trace) => match key {
                 "replay" => trace.replay = value.parse()?,
-                "depth" => trace.depth = Some(number(key, value, "a whole number from 1")?),
+                "depth" => {
+                    let allowed = format!("a whole number from 1 to {DEPTH_MAX}");
+                    trace.depth = Some(number(key, value, &allowed)?);
+                }
                 "refill" => trace.refill = Some(value.parse()?),
-                "speed" => trace.speed = Some(number(key, value, "a number above 0")?),
+                "speed" => trace.speed = Some(number(key, value, "1e-9 to 1e9")?),
                 "fit" => trace.fit = value.parse()?,
                 "volumes" => trace.volumes = Some(value.parse()?),
                 "service_guess_us" => {
-                    trace.service_guess_us = Some(number(key, value, "microseconds")?);
+                    trace.service_guess_us = Some(number(key, value, "0.001 to 1e9 microseconds")?);
                 }
-                "from" | "to" | "busiest" | "limit" | "device" | "format" | "files" => {
+                _ if FIXED.contains(&key) => {
                     let allowed = "one for all runs: it decides which requests there are";
                     return Err(ConfigError::value(key, value, allowed));
                 }
@@ -429,7 +458,7 @@ impl Scenario {
         if !(1e-9..=1e9).contains(&trace.speed()) {
             return Err(ConfigError::value(
                 "speed",
-                &trace.speed().to_string(),
+                &written(trace.speed()),
                 "1e-9 to 1e9",
             ));
         }
@@ -437,7 +466,7 @@ impl Scenario {
         if !(0.001..=1e9).contains(&guess) {
             return Err(ConfigError::value(
                 "service_guess_us",
-                &guess.to_string(),
+                &written(guess),
                 "0.001 to 1e9",
             ));
         }
@@ -502,9 +531,7 @@ impl Scenario {
     ///
     /// # Errors
     /// There is no such placement.
-    pub(crate) fn placement(
-        &self,
-    ) -> Result<&'static Spec<dyn Placement>, ConfigError> {
+    pub(crate) fn placement(&self) -> Result<&'static Spec<dyn Placement>, ConfigError> {
         registry::find("placement", place::TABLE, &self.place.name)
     }
 
@@ -550,6 +577,11 @@ impl Scenario {
         Ok(files)
     }
 }
+
+/// Keys of `[trace]` that all runs of a grid have in common.
+const FIXED: [&str; 7] = [
+    "from", "to", "busiest", "limit", "device", "format", "files",
+];
 
 /// Requests in flight at most.
 pub const DEPTH_MAX: u64 = 1 << 20;
@@ -629,6 +661,27 @@ fn value_of<T: serde::de::DeserializeOwned>(
     })
 }
 
+/// A part with its settings; its name is one name.
+fn part(key: &str, word: &str) -> Result<PartConfig, ConfigError> {
+    let part: PartConfig = word.parse()?;
+    // The path of a drive's file may hold any sign.
+    if part.name.contains(',') && !drive_is_file(&part.name) {
+        return Err(ConfigError::value(key, word, PART_ALLOWED));
+    }
+    Ok(part)
+}
+
+/// The same mistake where several values were given to what takes one.
+fn several(error: ConfigError, key: &str, values: &str) -> ConfigError {
+    ConfigError {
+        allowed: format!(
+            "{}; compare takes several: --vary {key}={values}",
+            error.allowed
+        ),
+        ..error
+    }
+}
+
 fn number<T: std::str::FromStr>(key: &str, word: &str, allowed: &str) -> Result<T, ConfigError> {
     word.parse()
         .map_err(|_| ConfigError::value(key, word, allowed))
@@ -669,6 +722,48 @@ mod tests {
         assert!(error.to_string().contains("depth = 0"), "{error}");
         assert!(read("seed = -1\n[trace]\nfiles = ['a']").is_err());
         assert!(read("sched = 'fcfs'").is_err());
+    }
+
+    #[test]
+    fn several_values_where_one_belongs_name_vary() {
+        let mut scenario = read("[trace]\nfiles = ['a']").unwrap();
+        for (key, values) in [
+            ("speed", "0.5,1"),
+            ("depth", "4,8"),
+            ("seed", "1,2"),
+            ("replay", "open,closed"),
+            ("fit", "wrap,scale"),
+            ("warmup", "0,5%"),
+            ("sched", "fcfs,satf"),
+            ("drive", "modern-20tb,hp-c2247a"),
+            ("place", "linear,stripe:disks=4"),
+            ("oracle", "exact,noisy"),
+        ] {
+            let told = scenario.set(key, values).unwrap_err().to_string();
+            let hint = format!("compare takes several: --vary {key}={values}");
+            assert!(told.contains(&hint), "{told}");
+        }
+        let told = scenario.set("seed", "-1").unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "seed = -1 (allowed: a whole number from 0 to 18446744073709551615)"
+        );
+        let told = scenario.set("depth", "x").unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "depth = x (allowed: a whole number from 1 to 1048576)"
+        );
+        let told = scenario.set("speed", "1e300").unwrap_err().to_string();
+        assert_eq!(told, "speed = 1e300 (allowed: 1e-9 to 1e9)");
+        scenario
+            .set("drive", "./odd,name.toml")
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    #[test]
+    fn a_drives_file_is_no_scenario() {
+        let told = read("kind = 'hdd'\nrpm = 7200").unwrap_err().to_string();
+        assert!(told.contains("which --drive takes"), "{told}");
     }
 
     #[test]

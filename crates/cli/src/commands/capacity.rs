@@ -1,5 +1,6 @@
 //! `nearslot capacity`: how much a drive can take before an objective fails.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use nearslot_core::registry::ConfigError;
@@ -7,7 +8,7 @@ use nearslot_lab::capacity::{self, Capacity, Find, How, RESOLUTION_DEFAULT};
 use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::objective::objectives;
-use nearslot_lab::report::{self, OutputFile, Outputs, Target};
+use nearslot_lab::report::{self, Format, OutputFile, Outputs, Target};
 use nearslot_lab::sim::Control;
 use serde_json::json;
 
@@ -33,6 +34,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
     let vary = vary(&described, &args.vary, args.sched.as_deref())?;
     let (how, points) = asked(args, &described, &vary)?;
     let (summary, html) = targets(args, &described, &points)?;
+    let format = format(args)?;
     let trace = load(&described, &args.scenario.read)?;
     let control = Arc::new(Control::default());
     interrupt::stop(&control)?;
@@ -42,12 +44,32 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
         capacity::capacity(&points, trace.as_ref(), &how, &control)
     };
     let found = found.map_err(|error| blame_run(&described, error))?;
-    write(&found, args.format, (summary, html))?;
+    write(&found, format, (summary, html))?;
     if found.complete {
         return Ok(());
     }
     let text = format!("interrupted: what {} runs found is written", found.runs);
     Err(Failure::Interrupted(text))
+}
+
+/// How what was found is printed.
+fn format(args: &CapacityArgs) -> Result<TextFormat, Failure> {
+    if let Some(format) = args.format {
+        return Ok(format);
+    }
+    let told = Format::told(None, args.output.as_deref());
+    match told.map_err(|error| Failure::Usage(error.to_string()))? {
+        Format::Table => Ok(TextFormat::Text),
+        Format::Json => Ok(TextFormat::Json),
+        Format::Csv | Format::Parquet => {
+            let path = args.output.as_deref().unwrap_or(Path::new(""));
+            let path = path.display().to_string();
+            let allowed = "a name that ends in .txt or .json, or any with --format text or json";
+            Err(Failure::usage(ConfigError::value(
+                "--output", &path, allowed,
+            )))
+        }
+    }
 }
 
 /// What is to be found, and for which choices.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use nearslot_core::registry::ConfigError;
 use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::overload::Overload;
-use nearslot_lab::report::{self, Format, OutputFile, Outputs, ReportError, Target};
+use nearslot_lab::report::{self, Format, OutputFile, Outputs, Target};
 use nearslot_lab::run::{self, RunError, Wanted};
 use nearslot_lab::scenario::Load;
 use nearslot_lab::sim::Control;
@@ -59,6 +60,14 @@ pub(super) fn vary(
     for word in words {
         vary.push(word.parse().map_err(Failure::usage)?);
     }
+    if let (Some(words), Some(twice)) = (sched, vary.iter().find(|vary| vary.key == "sched")) {
+        let other = twice.values.join(",");
+        let allowed =
+            format!("nothing beside --vary sched={other}, which says the same: one of them");
+        return Err(Failure::usage(ConfigError::value(
+            "--sched", words, &allowed,
+        )));
+    }
     let sched = match sched {
         Some(words) => Some(words),
         None if vary.is_empty() && described.file.is_none() => Some(SCHEDULERS_DEFAULT),
@@ -85,10 +94,8 @@ fn simulate(
     scenario: &ScenarioArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
-    let format: Format = output
-        .format
-        .parse()
-        .map_err(|e: ReportError| Failure::Usage(e.to_string()))?;
+    let format = Format::told(output.format.as_deref(), output.output.as_deref())
+        .map_err(|error| Failure::Usage(error.to_string()))?;
     let points = grid::points(&described.scenario, &grid.vary).map_err(Failure::usage)?;
     grid::baseline(&points, grid.baseline.as_deref()).map_err(Failure::usage)?;
     let effects = grid::check_effects(&described.scenario, &points);

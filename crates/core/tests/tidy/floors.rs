@@ -36,9 +36,9 @@ pub(crate) fn lab_rule(source: &Source) -> Vec<String> {
         return Vec::new();
     };
     let named = named(source, module);
-    let commands = named.iter().filter(|name| {
-        **name != top && top != "lib" && COMMANDS.contains(&name.as_str())
-    });
+    let commands = named
+        .iter()
+        .filter(|name| **name != top && top != "lib" && COMMANDS.contains(&name.as_str()));
     commands
         .map(|name| format!("{}: `{top}` may not know `{name}`", source.path))
         .collect()
@@ -248,7 +248,10 @@ mod tests {
             lab_rule(&source).len()
         };
         assert_eq!(complaints("run.rs", "use crate::capacity::Gate;"), 1);
-        assert_eq!(complaints("report/x.rs", "use super::super::validate::X;"), 1);
+        assert_eq!(
+            complaints("report/x.rs", "use super::super::validate::X;"),
+            1
+        );
         assert_eq!(complaints("capacity/x.rs", "use crate::run::compare;"), 0);
         assert_eq!(complaints("capacity/x.rs", "use super::axis::Axis;"), 0);
         assert_eq!(complaints("lib.rs", "pub mod capacity;"), 0);

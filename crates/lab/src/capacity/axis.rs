@@ -175,7 +175,10 @@ impl Axis {
                 let slowest = trace.map_or(0.0, run::slowest);
                 axis(powers((SPEEDS.0.max(slowest), SPEEDS.1), resolution))
             }
-            Find::Rate => axis(powers(RATES, resolution)),
+            Find::Rate => {
+                let slowest = slowest_rate(&point.scenario.load, requests);
+                axis(powers((RATES.0.max(slowest), RATES.1), resolution))
+            }
             Find::Depth => {
                 // A queue that is as long as the load is never full.
                 let most = (requests / 10).clamp(1, DEPTH_MAX);
@@ -227,6 +230,16 @@ impl Axis {
             .iter()
             .position(|other| other.total_cmp(&value).is_eq())
     }
+}
+
+/// The lowest rate at which the requests of a synthetic load do not outlast virtual time.
+fn slowest_rate(load: &Load, requests: u64) -> f64 {
+    let batch = match load {
+        Load::Workload(part) => knob(part, "write_batch"),
+        Load::Trace(_) => None,
+    };
+    let batch = batch.and_then(|word| word.parse().ok());
+    workload::slowest_rate_rps(requests, batch.unwrap_or(workload::BATCH_DEFAULT))
 }
 
 /// Powers of 1 + `resolution` in a range, each rounded as it is printed.

@@ -65,6 +65,26 @@ impl Format {
     }
 }
 
+impl Format {
+    /// The form of a summary: as it is called, else as the name of its file ends, else a table.
+    ///
+    /// # Errors
+    /// There is no such form, or the file is called like a page.
+    pub fn told(word: Option<&str>, file: Option<&Path>) -> Result<Format, ReportError> {
+        if let Some(word) = word {
+            return word.parse();
+        }
+        let ending = file.and_then(|file| Some(file.extension()?.to_str()?.to_ascii_lowercase()));
+        match ending.as_deref() {
+            Some("html" | "htm") => {
+                Err(ReportError::Page(file.unwrap_or(Path::new("")).to_owned()))
+            }
+            Some(ending) => Ok(ending.parse().unwrap_or(Format::Table)),
+            None => Ok(Format::Table),
+        }
+    }
+}
+
 impl FromStr for Format {
     type Err = ReportError;
 
@@ -80,6 +100,12 @@ pub enum ReportError {
     /// No such form.
     #[error("format = {0:?} is not one of table, json, csv, parquet")]
     Format(String),
+    /// The summary is to go into a file that is called like a page.
+    #[error(
+        "--output = {} (allowed: a name that ends in .txt, .json, .csv or .parquet, or any with --format; --html writes a page)",
+        .0.display()
+    )]
+    Page(PathBuf),
     /// A result that is infinite or not a number; JSON has no word for it.
     #[error("{key} of run {label:?} is {value}, which is not a finite number")]
     NotFinite {

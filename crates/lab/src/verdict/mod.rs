@@ -7,6 +7,7 @@
 //! growing queue, which tell how long the load is: a run that keeps up is faster than one that does not, and of those that do
 //! not only the growth is told.
 
+mod caveats;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -31,8 +32,7 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         .into_iter()
         .filter_map(|load| ranking(runs, load, baseline.as_deref()))
         .collect();
-    let plain: Vec<&Run> = runs.iter().map(|(run, _)| *run).collect();
-    let (headline, details) = words::sentences(&plain, &rankings, varied, baseline.as_deref());
+    let (headline, details) = words::sentences(runs, &rankings, varied, baseline.as_deref());
     Verdict {
         headline,
         details,

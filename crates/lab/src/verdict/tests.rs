@@ -278,3 +278,95 @@ fn an_interrupted_baseline_is_not_replaced_by_another() {
             .all(|rank| rank.against_baseline.is_none())
     );
 }
+
+#[test]
+fn means_far_apart_that_are_undecided_have_a_reason() {
+    let (mut runs, varied) = schedulers(&[("satf", 7.3, 0.0), ("fcfs", 218.8, 0.0)]);
+    // One batch of fcfs waited for something.
+    let batches = runs[1].1.as_mut().unwrap();
+    *batches = std::array::from_fn(|batch| 7.3 + noise(batch) - 2.0);
+    batches[3] += (218.8 - 7.3) * BATCHES as f64;
+    let told = format!(
+        "Undecided between satf and fcfs: 7.300 and 218.8 ms on average, but the batches of requests are uneven, 1 of {BATCHES} \
+         makes more than half of the difference."
+    );
+    assert_eq!(judged(&runs, &varied, Some("sched=fcfs")).headline, told);
+}
+
+/// Sets the 99th percentile with its interval.
+fn tail(run: &mut Run, p99: f64, half: f64) {
+    run.response_ms.p99 = Some(p99);
+    run.response_ms.p99_ci95 = Some([p99 - half, p99 + half]);
+}
+
+#[test]
+fn a_win_with_a_longer_tail_says_so() {
+    let (mut runs, keys) = schedulers(&[("fcfs", 20.0, 0.0), ("satf", 19.8, 0.01)]);
+    tail(&mut runs[0].0, 30.0, 4.0);
+    tail(&mut runs[1].0, 50.0, 4.0);
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    let told = "confidence); but its p99 is longer than that of fcfs, 50.00 ms against 30.00.";
+    assert!(said.ends_with(told), "{said}");
+    let said = judged(&runs, &keys, Some("sched=satf")).headline;
+    assert!(said.contains("p99 is longer than that of fcfs"), "{said}");
+    // Within the intervals nothing is said.
+    tail(&mut runs[1].0, 37.0, 4.0);
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    assert!(!said.contains("p99"), "{said}");
+
+    let mut runs = Vec::new();
+    for depth in ["1", "8"] {
+        runs.push(run(&format!("depth={depth}"), "sched=fcfs", 10.0, 0.0));
+        runs.push(run(&format!("depth={depth}"), "sched=satf", 9.0, 0.01));
+    }
+    tail(&mut runs[2].0, 30.0, 4.0);
+    tail(&mut runs[3].0, 50.0, 4.0);
+    let keys = varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])]);
+    assert_eq!(
+        judged(&runs, &keys, Some("sched=fcfs")).headline,
+        "satf wins at every depth: 1.11× as fast as fcfs at 1, 1.11× at 8; but its p99 is longer than that of fcfs at 8."
+    );
+}
+
+#[test]
+fn a_win_over_a_queue_that_may_grow_says_so() {
+    let demand = |load_factor: f64| crate::outcome::Demand {
+        offered_rps: 100.0 * load_factor,
+        offered_mb_s: 1.0,
+        busiest_rps: 0.0,
+        busiest_mb_s: 0.0,
+        ability_rps: 100.0,
+        ability_mb_s: 1.0,
+        load_factor,
+    };
+    let (mut runs, keys) = schedulers(&[("fcfs", 210.0, 0.0), ("satf", 10.0, 0.01)]);
+    runs[0].0.demand = Some(demand(0.99));
+    runs[1].0.demand = Some(demand(0.4));
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    let told = "; but under fcfs the queue may grow (the load is about 0.99 of what the drives can do), and then the mean tells \
+                how long the load is.";
+    assert!(
+        said.contains("21.0× as fast") && said.ends_with(told),
+        "{said}"
+    );
+    runs[0].0.demand = Some(demand(0.8));
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    assert!(!said.contains("may grow"), "{said}");
+    // Drives that are never idle are at their limit whatever was estimated.
+    runs[0].0.utilisation = 0.99;
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    assert!(said.contains("may grow"), "{said}");
+
+    let mut runs = Vec::new();
+    for (speed, fcfs) in [("1", 12.0), ("4", 210.0)] {
+        runs.push(run(&format!("speed={speed}"), "sched=fcfs", fcfs, 0.0));
+        runs.push(run(&format!("speed={speed}"), "sched=satf", 10.0, 0.01));
+    }
+    runs[2].0.demand = Some(demand(0.99));
+    let keys = varied(&[("sched", &["fcfs", "satf"]), ("speed", &["1", "4"])]);
+    assert_eq!(
+        judged(&runs, &keys, Some("sched=fcfs")).headline,
+        "satf wins at every speed: 1.20× as fast as fcfs at 1, 21.0× at 4; but at 4 a queue may grow, and then the mean tells \
+         how long the load is."
+    );
+}

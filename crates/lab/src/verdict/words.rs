@@ -3,7 +3,7 @@
 //! A choice *wins* only where the interval of its difference to every other excludes 0. Names are as short as they can be:
 //! where one key is varied, its values alone.
 
-use super::ratio;
+use super::{Judged, caveats, ratio};
 use crate::keys::Role;
 use crate::number::{number, times};
 use crate::outcome::{Rank, Ranking, Run, Traced, Varied, Word};
@@ -27,12 +27,14 @@ enum Lead<'a> {
 
 /// The headline, and what else there is to say.
 pub(super) fn sentences(
-    runs: &[&Run],
+    judged: &[Judged<'_>],
     rankings: &[Ranking],
     varied: &[Varied],
     baseline: Option<&str>,
 ) -> (String, Vec<String>) {
-    let names = Names { varied, runs };
+    let runs: Vec<&Run> = judged.iter().map(|(run, _)| *run).collect();
+    let runs = runs.as_slice();
+    let names = Names { varied, judged };
     let one_load = runs.iter().all(|run| run.load == runs[0].load);
     match (runs, rankings) {
         ([], _) => ("No run was finished.".to_owned(), Vec::new()),
@@ -148,10 +150,14 @@ fn lead(ranking: &Ranking) -> Lead<'_> {
 /// How choices and loads are called.
 struct Names<'a> {
     varied: &'a [Varied],
-    runs: &'a [&'a Run],
+    judged: &'a [Judged<'a>],
 }
 
 impl Names<'_> {
+    fn run(&self, rank: &Rank) -> &Run {
+        self.judged[rank.run].0
+    }
+
     /// The one key of this role with several values, if there is just one.
     fn only(&self, role: Role) -> Option<&Varied> {
         let mut of = self.varied.iter().filter(|varied| varied.role == role);
@@ -203,7 +209,11 @@ impl Names<'_> {
                     "; all others are slower"
                 };
                 let who = self.choices(&leaders);
-                let headline = format!("Undecided between {who}: {means} ms on average{rest}.");
+                let (first, last) = (leaders[0].run, leaders[leaders.len() - 1].run);
+                let why = caveats::uneven(self.judged[first], self.judged[last]);
+                let why = why.map_or(String::new(), |why| format!(", but {why}"));
+                let headline =
+                    format!("Undecided between {who}: {means} ms on average{why}{rest}.");
                 let lead = self.lead_over_baseline(ranking, leaders[0]);
                 let detail = lead.map(|lead| format!("{} is {lead}.", self.choice(leaders[0])));
                 (headline, detail.into_iter().collect())
@@ -221,7 +231,7 @@ impl Names<'_> {
 
     /// By how much the queue grew under the first and the last of these.
     fn overloaded(&self, ranking: &Ranking) -> String {
-        let growth = |rank: &Rank| number(self.runs[rank.run].queue_growth_rps.unwrap_or(0.0));
+        let growth = |rank: &Rank| number(self.run(rank).queue_growth_rps.unwrap_or(0.0));
         let (first, last) = (&ranking.ranks[0], &ranking.ranks[ranking.ranks.len() - 1]);
         format!(
             "None keeps up: the queue grows by {} requests a second under {} and by {} under {}; response times tell how long \
@@ -249,15 +259,43 @@ impl Names<'_> {
         let is_next = ranking.ranks[1].run;
         match self.lead_over_baseline(ranking, best) {
             Some(lead) => {
+                let base = ranking.ranks.iter();
+                let mut base = base.filter(|rank| Some(rank.run) == ranking.baseline);
+                let but = self.but(best, base.next().unwrap_or(best));
                 let detail = (ranking.baseline != Some(is_next)).then(|| capital(&next) + ".");
-                let headline = format!("{who} wins: {mean} ms on average, {lead}.");
+                let headline = format!("{who} wins: {mean} ms on average, {lead}{but}.");
                 (headline, detail.into_iter().collect())
             }
-            None => (
-                format!("{who} wins: {mean} ms on average; {next}."),
-                Vec::new(),
-            ),
+            None => {
+                let but = self.but(best, &ranking.ranks[1]);
+                let headline = format!("{who} wins: {mean} ms on average; {next}{but}.");
+                (headline, Vec::new())
+            }
         }
+    }
+
+    /// What limits a win over another: its tail, and a queue that may grow.
+    fn but(&self, best: &Rank, other: &Rank) -> String {
+        let (won, lost) = (self.run(best), self.run(other));
+        let mut but = String::new();
+        if caveats::longer_tail(won, lost) {
+            let of = self.choice(other);
+            but += &format!(
+                "; but its p99 is longer than that of {of}, {}",
+                caveats::tails(won, lost)
+            );
+        }
+        if let Some((run, name)) = [(lost, other), (won, best)]
+            .into_iter()
+            .find(|(run, _)| caveats::may_grow(run))
+        {
+            but += &format!(
+                "; but under {} the queue may grow ({}), and then the mean tells how long the load is",
+                self.choice(name),
+                caveats::offered(run)
+            );
+        }
+        but
     }
 
     /// How much faster than the baseline a run is, if it is.
@@ -303,8 +341,9 @@ impl Names<'_> {
         }
         for (choice, won) in &winners {
             let ratios = self.ratios(choice, won, baseline);
+            let but = self.but_at(choice, won, baseline);
             let (who, at) = (self.short(Role::Choice, choice), self.at(won, rankings));
-            said.push((won.len(), format!("{who} wins at {at}{ratios}.")));
+            said.push((won.len(), format!("{who} wins at {at}{ratios}{but}.")));
         }
         // The one that wins most often comes first; a tie keeps the order of the grid.
         said.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
@@ -314,6 +353,43 @@ impl Names<'_> {
         said.extend(open);
         let mut sentences = said.into_iter().map(|(_, sentence)| sentence);
         (sentences.next().unwrap_or_default(), sentences.collect())
+    }
+
+    /// What limits wins under several loads: where the tail is longer, and where a queue may grow.
+    fn but_at(&self, winner: &str, won: &[&Ranking], baseline: Option<&str>) -> String {
+        let other = |ranking: &Ranking| match ranking.baseline {
+            Some(run) if Some(winner) != baseline => run,
+            _ => ranking.ranks[1].run,
+        };
+        let at = |is: &dyn Fn(&Run, &Run) -> bool| {
+            let pair = |ranking: &Ranking| {
+                let best = self.run(&ranking.ranks[0]);
+                is(best, self.judged[other(ranking)].0)
+            };
+            let loads = won.iter().filter(|ranking| pair(ranking));
+            let loads = loads.map(|ranking| self.short(Role::Load, &ranking.load).to_owned());
+            let mut loads: Vec<String> = loads.collect();
+            if loads.len() > LISTED_MAX {
+                loads = vec![format!("{} of these loads", loads.len())];
+            }
+            list(&loads)
+        };
+        let tails = at(&caveats::longer_tail);
+        let grows = at(&|best, other| caveats::may_grow(best) || caveats::may_grow(other));
+        let of = match baseline {
+            Some(baseline) if baseline != winner => self.short(Role::Choice, baseline),
+            _ => "the next",
+        };
+        let mut but = String::new();
+        if !tails.is_empty() {
+            but += &format!("; but its p99 is longer than that of {of} at {tails}");
+        }
+        if !grows.is_empty() {
+            but += &format!(
+                "; but at {grows} a queue may grow, and then the mean tells how long the load is"
+            );
+        }
+        but
     }
 
     /// How much faster the winner is than the baseline, load by load; than the next where it is the baseline itself.

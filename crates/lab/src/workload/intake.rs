@@ -159,6 +159,8 @@ impl Intake {
             return Ok(None);
         };
         self.tally.fua += u64::from(record.flags.has(Flags::FUA));
+        let placed = op != Op::Flush;
+        self.tally.moved += u64::from(placed && self.layout.is_moved(record, &extent));
         let known = record.flags.has(Flags::PRIORITY);
         let request = Request {
             stream: StreamId(record.client),

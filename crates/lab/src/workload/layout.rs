@@ -252,13 +252,26 @@ impl Layout {
         self.all().any(|part| part.fit.leaves_out())
     }
 
+    fn part(&self, record: &Record) -> Option<&Part> {
+        match &self.only {
+            Some(only) => Some(only),
+            None => self.parts.get(record.dev as usize)?.as_ref(),
+        }
+    }
+
+    /// Whether blocks that [`Layout::place`] gave begin elsewhere than the record's own, since the trace does not fit.
+    #[inline]
+    pub fn is_moved(&self, record: &Record, extent: &Extent) -> bool {
+        self.part(record).is_some_and(|part| {
+            let own = record.offset.saturating_add(part.before_bytes) / BLOCK_BYTES;
+            own + part.after.0 != extent.start.0
+        })
+    }
+
     /// The blocks that a record touches; `None` if they are beyond the drive and stay so.
     #[inline]
     pub fn place(&self, record: &Record) -> Option<Extent> {
-        let part = match &self.only {
-            Some(only) => only,
-            None => self.parts.get(record.dev as usize)?.as_ref()?,
-        };
+        let part = self.part(record)?;
         let offset = record.offset.checked_add(part.before_bytes)?;
         let extent = part.fit.place(offset, record.len)?;
         Some(Extent {

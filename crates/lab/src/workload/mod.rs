@@ -5,11 +5,12 @@
 
 use nearslot_core::config::{self, PartConfig};
 use nearslot_core::registry;
-use nearslot_core::registry::{ConfigError, Env};
+use nearslot_core::registry::{ConfigError, Env, written};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
 use self::closed::Refill;
+use crate::run::LONGEST;
 use crate::told::Told;
 
 mod access;
@@ -60,6 +61,33 @@ pub(crate) fn has_knob(part: &PartConfig, key: &str) -> bool {
     spec.is_some_and(|spec| spec.knobs.iter().any(|knob| knob.name == key))
 }
 
+/// Writes that a workload with batches puts at an instant, on average, if nothing is said.
+pub(crate) const BATCH_DEFAULT: f64 = 8.0;
+
+/// The lowest rate at which so many requests, that come `batch` at an instant, do not outlast virtual time. A mean of random gaps is
+/// near its expectation only where there are many: of few, each may be fifty times as long.
+pub(crate) fn slowest_rate_rps(requests: u64, batch: f64) -> f64 {
+    (requests as f64 + 50.0 * batch) * 1e9 / LONGEST.0 as f64
+}
+
+/// Whether requests at this rate come within virtual time.
+///
+/// # Errors
+/// They do not.
+fn check_rate(name: &str, requests: u64, rate_rps: f64, batch: f64) -> Result<(), ConfigError> {
+    let slowest = slowest_rate_rps(requests, batch);
+    if rate_rps >= slowest {
+        return Ok(());
+    }
+    let allowed =
+        format!("at least {slowest:.3e}, at which {requests} requests take about 146 years");
+    Err(ConfigError::value(
+        &format!("{name}.rate_rps"),
+        &written(rate_rps),
+        &allowed,
+    ))
+}
+
 /// Something that makes requests in virtual time.
 pub trait Workload: Send {
     /// When the next request comes, as far as is known now; `None` while it waits for replies, and at the end.
@@ -99,6 +127,8 @@ pub struct Tally {
     pub other: u64,
     /// Requests beyond the drive that `--fit truncate` left out.
     pub beyond: u64,
+    /// Requests that `--fit wrap` or `--fit scale` put elsewhere.
+    pub moved: u64,
     /// Writes that were to be safe before their answer; replayed as plain writes.
     pub fua: u64,
     /// Dependent replay: requests that came later than inferred, because the trace was not read far enough ahead.

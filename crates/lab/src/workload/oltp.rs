@@ -15,7 +15,7 @@ use nearslot_core::request::{Op, Request};
 use nearslot_core::units::Instant;
 
 use super::access::{self, Access};
-use super::{Synthetic, Workload};
+use super::{BATCH_DEFAULT, Synthetic, Workload, check_rate};
 
 struct Oltp {
     access: Access,
@@ -49,7 +49,8 @@ impl Oltp {
 
     fn after(&mut self, now: Instant, gap_ns: Option<f64>) -> Instant {
         gap_ns.map_or(Instant::NEVER, |gap| {
-            Instant(now.0 + self.access.exponential_ns(gap))
+            // Of a kind that is nearly never asked for the next one comes after the end.
+            Instant(now.0.saturating_add(self.access.exponential_ns(gap)))
         })
     }
 }
@@ -92,7 +93,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         READ_SHARE,
         Knob::number(
             "write_batch",
-            8.0,
+            BATCH_DEFAULT,
             1.0..=1e6,
             "mean writes that come at an instant",
         ),
@@ -109,6 +110,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let (rate, share) = (knobs.number("rate_rps"), knobs.number("read_share"));
+        check_rate("oltp", access.left(), rate, knobs.number("write_batch"))?;
         Ok(Box::new(Synthetic {
             requests: access.left(),
             depth: None,
@@ -150,6 +152,16 @@ mod tests {
         instants.dedup();
         let batch = writes.len() as f64 / instants.len() as f64;
         assert!((batch - 10.0).abs() < 0.5, "{batch}");
+    }
+
+    #[test]
+    fn requests_that_outlast_virtual_time_are_refused() {
+        let word = "oltp:rate_rps=0.001:requests=18500000";
+        let error = synthetic(word).err().unwrap().to_string();
+        assert!(error.starts_with("oltp.rate_rps = 0.001 (allowed: at least 4.0"), "{error}");
+        assert!(synthetic("oltp:rate_rps=0.001:requests=1000:write_batch=1000000").is_err());
+        let rare = made("oltp:rate_rps=0.001:requests=1000:read_share=1e-300");
+        assert!(rare.iter().all(|one| one.op == Op::Write));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use nearslot_core::request::Request;
 use nearslot_core::units::Instant;
 
 use super::access::{self, Access};
-use super::{Synthetic, Workload};
+use super::{Synthetic, Workload, check_rate};
 
 struct Poisson {
     access: Access,
@@ -62,6 +62,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     ],
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
+        check_rate("poisson", access.left(), knobs.number("rate_rps"), 1.0)?;
         Ok(Box::new(Synthetic {
             requests: access.left(),
             depth: None,
@@ -75,6 +76,20 @@ mod tests {
     use nearslot_core::units::Instant;
 
     use crate::workload::access::tests::synthetic;
+
+    #[test]
+    fn requests_that_outlast_virtual_time_are_refused() {
+        let made = |rate: &str, requests: u64| {
+            synthetic(&format!("poisson:rate_rps={rate}:requests={requests}"))
+        };
+        assert!(made("0.001", 4_000_000).is_ok());
+        let error = made("0.001", 18_500_000).err().unwrap().to_string();
+        assert!(
+            error.starts_with("poisson.rate_rps = 0.001 (allowed: at least 4.0"),
+            "{error}"
+        );
+        assert!(made("0.1", 18_500_000).is_ok());
+    }
 
     #[test]
     fn gaps_are_exponential() {

@@ -1,0 +1,65 @@
+//! What a headline has to say beside who leads: that a queue may grow, that the tail speaks otherwise, that a few requests
+//! decide.
+//!
+//! Each of these can make a true sentence mislead: a mean near the limit of the drives tells how long the load is, a lower mean
+//! may stand beside a longer p99, and means far apart may be undecided because a few batches make the whole difference.
+
+use crate::measure::BATCHES;
+use crate::number::number;
+use crate::outcome::Run;
+use crate::overload::SURELY_TOO_MUCH;
+use crate::run::SATURATED;
+
+/// Means that are so many times apart want a reason if they are undecided.
+const FAR_APART: f64 = 1.5;
+
+/// Whether the queue of an open load may grow under a run of which it is not known that it does.
+pub(super) fn may_grow(run: &Run) -> bool {
+    let near = |factor: f64| factor > 1.0 / SURELY_TOO_MUCH || run.utilisation > SATURATED;
+    let demand = run.demand.as_ref();
+    run.queue_growth_rps.is_none() && demand.is_some_and(|demand| near(demand.load_factor))
+}
+
+/// How much is offered under such a run, in words: `the load is 0.99 of what the drives can do`.
+pub(super) fn offered(run: &Run) -> String {
+    let factor = run.demand.map_or(0.0, |demand| demand.load_factor);
+    format!("the load is about {factor:.2} of what the drives can do")
+}
+
+/// Whether the 99th percentile of a run is longer than that of another, beyond the intervals of both.
+pub(super) fn longer_tail(run: &Run, other: &Run) -> bool {
+    match (run.response_ms.p99_ci95, other.response_ms.p99_ci95) {
+        (Some([low, _]), Some([_, high])) => low > high,
+        _ => false,
+    }
+}
+
+/// Two 99th percentiles in words: `629.1 ms against 345.0`.
+pub(super) fn tails(run: &Run, other: &Run) -> String {
+    let p99 = |run: &Run| run.response_ms.p99.map_or("?".to_owned(), number);
+    format!("{} ms against {}", p99(run), p99(other))
+}
+
+/// Why means that are far apart are not decided: how many batches make more than half of what they differ by.
+pub(super) fn uneven(
+    (run, own): (&Run, &Option<[f64; BATCHES]>),
+    (other_run, other): (&Run, &Option<[f64; BATCHES]>),
+) -> Option<String> {
+    let (own, other) = (own.as_ref()?, other.as_ref()?);
+    if other_run.response_ms.mean < FAR_APART * run.response_ms.mean {
+        return None;
+    }
+    let mut apart: Vec<f64> = own.iter().zip(other).map(|(a, b)| (a - b).abs()).collect();
+    apart.sort_by(|one, other| other.total_cmp(one));
+    let half = apart.iter().sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let below = apart.iter().take_while(|part| {
+        sum += **part;
+        sum <= half
+    });
+    let few = below.count() + 1;
+    let make = if few == 1 { "makes" } else { "make" };
+    Some(format!(
+        "the batches of requests are uneven, {few} of {BATCHES} {make} more than half of the difference"
+    ))
+}
