@@ -28,7 +28,7 @@ AGE_LIMIT_MS = 5_000.0
 AXES = ("dilution", "depth", "read_share")
 READ_P99 = "read_response_ms_p99"
 SMALLEST_DEPTH = 8
-LEAST_SERVED = -0.08
+LEAST_SERVED = -0.1
 LONGEST_OF_READS = 0.1
 
 

@@ -575,7 +575,7 @@ RULES = {
     "A11": Rule(
         "Recovery gives the exact map",
         (),
-        "no run is cut off by the power: the core's tests `crash` and `maplog` cut it at every I/O",
+        "no run is cut off by the power: the core's tests `crash` and `maplog` do that",
     ),
     "A12": Rule(
         "Propagation of an overwritten block is dropped; a threshold of 10,000 entries moves "
