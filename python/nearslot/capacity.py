@@ -37,9 +37,12 @@ class Measured:
     """What was measured for an objective; None where the run ended early or the queue grew.
 
     Attributes:
+        fails: Whether the objective fails, by the estimate, or surely where the run ended early for
+            it. None where it ended early for another, or where the queue grew: then all fail.
         high_ms: Upper end of the 95 % interval; None also if it lies beyond what was seen.
     """
 
+    fails: bool | None
     ms: float | None
     low_ms: float | None
     high_ms: float | None

@@ -18,7 +18,7 @@ const REFUSED: &[(&[&str], i32, &[&str])] = &[
     (
         &["--slo", "mean < 1 s", "--slo", "mean < 2 s"],
         2,
-        &["mean < 2000 ms", "once"],
+        &["mean < 2 s", "once"],
     ),
     (
         &["--slo", "p99.9 < 1 s"],

@@ -88,6 +88,27 @@ fn a_model_is_no_distance_from_its_own_recording_and_far_from_another_drive() {
 }
 
 #[test]
+fn another_kind_of_drive_is_called_so_with_both_means_and_without_a_percentage() {
+    let desk = Desk::new();
+    let trace = table(&desk, 1_000, |_| Some(100));
+    let said = |drive: &str| ran(&trace, &["--drive", drive])["details"].to_string();
+    let other = said(OTHER);
+    for part in [
+        "took 0.100 ms",
+        "the drive is nothing like the traced one",
+        "(its mean is ",
+    ] {
+        assert!(other.contains(part), "{other}");
+    }
+    assert!(!other.contains("% of that mean"), "{other}");
+    let same = said("null");
+    assert!(
+        same.contains("% of that mean") && !same.contains("nothing like"),
+        "{same}"
+    );
+}
+
+#[test]
 fn the_distance_is_what_the_latencies_were_changed_by() {
     let desk = Desk::new();
     let constant = "null";

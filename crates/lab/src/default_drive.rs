@@ -173,6 +173,28 @@ pub(crate) fn settle(
     Ok((settled, Some(chosen)))
 }
 
+/// Names the drive of all points that leave it open as the largest disk of today, for arrays whose drives need not hold the trace alone.
+pub(crate) fn largest(points: &[Point], trace: &LoadedTrace) -> (Vec<Point>, Option<ChosenDrive>) {
+    let largest = of_today().pop().expect("the catalog has disks of today");
+    let mut settled = points.to_vec();
+    for point in settled.iter_mut().filter(|point| is_open(&point.scenario)) {
+        point.scenario = on(&point.scenario, &largest);
+    }
+    let size = |blocks: Blocks| format!("{} GB", number(blocks.bytes() as f64 / 1e9));
+    let chosen = ChosenDrive {
+        name: largest.name.to_owned(),
+        capacity_bytes: largest.capacity.bytes(),
+        why: format!(
+            "no drive was named, so it is {} ({}), the largest disk of the catalog that is of today (sold since {TODAY_SINCE}): none \
+             holds the trace alone, whose addresses end at {}",
+            largest.name,
+            size(largest.capacity),
+            size(trace.end())
+        ),
+    };
+    (settled, Some(chosen))
+}
+
 /// The scenarios that differ in what decides whether a drive is large enough.
 fn distinct<'a>(open: &[&'a Scenario]) -> Vec<&'a Scenario> {
     let mut seen = BTreeSet::new();

@@ -107,7 +107,8 @@ pub(crate) struct Gate {
     counts: Vec<Counts>,
     /// Requests of each batch that came, of all kinds: they need not come in the order of their numbers.
     came: [u64; BATCHES],
-    over: bool,
+    /// Whether each objective was surely missed when it was asked last.
+    missed: Vec<bool>,
 }
 
 impl Gate {
@@ -116,7 +117,7 @@ impl Gate {
             window,
             counts: objectives.iter().map(Counts::new).collect(),
             came: [0; BATCHES],
-            over: false,
+            missed: vec![false; objectives.len()],
         }
     }
 
@@ -173,15 +174,16 @@ impl Gate {
 
     /// Whether an objective is surely missed, so that the run need not go on.
     pub(crate) fn over(&mut self, now: Instant) -> bool {
-        let mut counts = self.counts.iter();
         let rest = (self.complete(), self.each());
-        self.over = self.over || counts.any(|counts| counts.missed(now, rest));
-        self.over
+        for (counts, missed) in self.counts.iter().zip(&mut self.missed) {
+            *missed = *missed || counts.missed(now, rest);
+        }
+        self.missed.contains(&true)
     }
 
-    /// Whether that was so when it was asked last.
-    pub(crate) fn was_over(&self) -> bool {
-        self.over
+    /// Which objectives were surely missed when it was asked last.
+    pub(crate) fn missed(&self) -> &[bool] {
+        &self.missed
     }
 
     /// Requests of a batch, of all kinds.
@@ -299,5 +301,50 @@ mod tests {
         let mut patient = self::gate("p99 < 10 s");
         let now = feed(&mut patient, 0..1_000, None);
         assert!(!patient.over(now));
+    }
+
+    #[test]
+    fn an_answer_at_the_limit_is_late_and_one_just_before_it_is_not() {
+        for (us, late) in [(10_000, true), (9_999, false)] {
+            let mut gate = gate("p50 < 10 ms");
+            let now = feed(&mut gate, 0..REQUESTS + 100, Some(us));
+            assert_eq!(gate.over(now), late, "{us} us");
+        }
+        // So is one that has waited as long.
+        for (ns, share) in [(10_000_000, 1.0), (9_999_999, 0.0)] {
+            let mut gate = gate("p99 < 10 ms");
+            let now = feed(&mut gate, 0..200, None);
+            let by_batch = gate.by_batch(Instant(now.0 + ns), false);
+            assert_eq!(by_batch[0].values[0], share, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn as_many_late_answers_as_a_percentile_allows_are_no_miss() {
+        let mut gate = gate("p50 < 10 ms");
+        let mut now = Instant::ZERO;
+        // Half of every batch is late; the median itself is on time.
+        for number in 0..REQUESTS + 100 {
+            let us = if number % 2 == 0 { 20_000 } else { 1_000 };
+            now = feed(&mut gate, number..number + 1, Some(us));
+        }
+        assert_eq!(gate.by_batch(now, true)[0].values, [0.5; BATCHES]);
+        assert!(!gate.over(now));
+    }
+
+    #[test]
+    fn a_mean_counts_the_time_that_requests_have_waited() {
+        let mut waiting = gate("mean < 10 ms");
+        let now = feed(&mut waiting, 0..1_000, None);
+        // The last request of the first batch came at 199 ms.
+        assert_eq!(waiting.by_batch(now, false)[0].values[0], 800.0);
+        assert!(waiting.over(now));
+        let mut patient = gate("mean < 10 s");
+        assert!(!feed_over(&mut patient));
+    }
+
+    fn feed_over(gate: &mut Gate) -> bool {
+        let now = feed(gate, 0..1_000, None);
+        gate.over(now)
     }
 }

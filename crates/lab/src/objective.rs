@@ -10,6 +10,8 @@ use nearslot_core::registry::ConfigError;
 use nearslot_core::request::Op;
 use serde::Serialize;
 
+use crate::trace::TraceOp;
+
 /// What a response time must stay below.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Objective {
@@ -65,6 +67,15 @@ impl Class {
         }
     }
 
+    /// The same of a request as a trace has it.
+    pub(crate) fn has_traced(self, op: TraceOp) -> bool {
+        match self {
+            Class::All => matches!(op, TraceOp::Read | TraceOp::Write),
+            Class::Read => op == TraceOp::Read,
+            Class::Write => op == TraceOp::Write,
+        }
+    }
+
     /// Such requests, in words.
     pub(crate) fn requests(self) -> &'static str {
         match self {
@@ -117,6 +128,12 @@ pub fn objectives(texts: &[String]) -> Result<Vec<Objective>, ConfigError> {
     Ok(all)
 }
 
+/// The texts of objectives, joined as they may be given.
+pub(crate) fn text(objectives: &[&Objective]) -> String {
+    let texts: Vec<String> = objectives.iter().map(ToString::to_string).collect();
+    format!("`{}`", texts.join(" and "))
+}
+
 /// The parts of a text between the words `and`.
 fn joined(text: &str) -> Vec<String> {
     let mut parts = vec![Vec::new()];
@@ -155,13 +172,13 @@ impl FromStr for Objective {
             wrong(statistic, &allowed)
         })?;
         let allowed = "a number above 0 with its unit, us, ms or s, behind '<'";
-        let limit_ms = milliseconds(right.trim()).ok_or_else(|| wrong(right.trim(), allowed))?;
+        let (limit, limit_ms) = limit(right.trim()).ok_or_else(|| wrong(right.trim(), allowed))?;
         let prefix = match class {
             Class::All => String::new(),
             _ => format!("{} ", class.word()),
         };
         Ok(Objective {
-            text: format!("{prefix}{} < {limit_ms} ms", statistic.word()),
+            text: format!("{prefix}{} < {limit}", statistic.word()),
             class,
             statistic,
             limit_ms,
@@ -175,8 +192,8 @@ impl fmt::Display for Objective {
     }
 }
 
-/// A time above zero with its unit, in milliseconds.
-fn milliseconds(text: &str) -> Option<f64> {
+/// A time above zero with its unit, as it was given, in one spelling, and in milliseconds.
+fn limit(text: &str) -> Option<(String, f64)> {
     let unit = text.find(|letter: char| letter.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(unit);
     let number: f64 = number.trim().parse().ok()?;
@@ -186,7 +203,7 @@ fn milliseconds(text: &str) -> Option<f64> {
         "s" => number * 1e3,
         _ => return None,
     };
-    (value.is_finite() && value > 0.0).then_some(value)
+    (value.is_finite() && value > 0.0).then(|| (format!("{number} {unit}"), value))
 }
 
 #[cfg(test)]
@@ -208,7 +225,7 @@ mod tests {
         ];
         assert_eq!(parts, expected);
         let texts: Vec<_> = found.iter().map(Objective::to_string).collect();
-        let expected = ["read p99 < 20 ms", "p99.9 < 500 ms", "write mean < 0.2 ms"];
+        let expected = ["read p99 < 20 ms", "p99.9 < 0.5 s", "write mean < 200 us"];
         assert_eq!(texts, expected);
     }
 

@@ -10,7 +10,6 @@ use std::time::Instant as Clock;
 
 use nearslot_core::config::{Assembly, PartConfig, StackConfig};
 use nearslot_core::contract::Blueprint;
-use nearslot_core::metrics::Histogram;
 use nearslot_core::registry::{ConfigError, Env, Forgetful, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Duration;
@@ -249,6 +248,8 @@ pub(crate) struct Finished {
     batches_ms: Option<[f64; BATCHES]>,
     /// What it says of each objective.
     pub(crate) estimates: Vec<Result<Estimate, TooFew>>,
+    /// Whether each objective was surely missed before the run's end.
+    pub(crate) missed: Vec<bool>,
     /// For each objective, what every batch had of misses, or its mean.
     pub(crate) by_batch: Vec<ByBatch>,
     warnings: Vec<String>,
@@ -299,16 +300,16 @@ fn run(
     if interrupted && !(grid.single && watch.recorder.measured_any()) {
         return Ok(None);
     }
-    let missed = stack.pending() > 0 && watch.ended_early();
-    conserve(&point.label, &stack, interrupted || missed)?;
-    let by_batch = watch.by_batch(end, !missed);
+    let missed = watch.missed();
+    let ended_early = stack.pending() > 0 && missed.contains(&true);
+    conserve(&point.label, &stack, interrupted || ended_early)?;
+    let by_batch = watch.by_batch(end, !ended_early);
     let (recorder, parts) = watch.finish()?;
     let estimates = estimates(&recorder, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
     let batches_ms = recorder.batch_means_ms();
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
-    let told = told.map(|told| (told, recorder.responses()));
     let mut run = recorder.finish(end, point.label.clone(), config);
     identify(&mut run, point);
     run.replay = load.replay;
@@ -317,9 +318,7 @@ fn run(
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
-    if let Some((told, simulated)) = &told {
-        warnings.extend(hold_beside(&mut run, told, simulated));
-    }
+    warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     Ok(Some(Finished {
         warnings,
         lost: lost(workload.tally()),
@@ -327,6 +326,7 @@ fn run(
         run,
         batches_ms,
         estimates,
+        missed,
         by_batch,
     }))
 }
@@ -338,9 +338,8 @@ fn estimates(recorder: &Recorder, objectives: &[Objective]) -> Vec<Result<Estima
 }
 
 /// Fills in what the trace tells of response times; gives why not, if that is to be known.
-fn hold_beside(run: &mut Run, told: &Told, simulated: &Histogram) -> Option<String> {
-    let simulated = Some(simulated).filter(|_| run.queue_growth_rps.is_none());
-    match told.beside(simulated) {
+fn hold_beside(run: &mut Run, told: &Told) -> Option<String> {
+    match told.beside(run.queue_growth_rps.is_none()) {
         Ok(traced) => run.traced = traced,
         Err(why) => return Some(why),
     }

@@ -4,9 +4,12 @@
 //! their latencies, the distance between the two distributions shows how far the model is from that drive. A closed loop,
 //! or another speed, is another load: then no traced times are shown. Some tracers see a request only when it is issued to the
 //! drive. They give that instant as its arrival, so the response time of the replay begins at the same instant as theirs.
+//! Requests of which the trace tells no time are left out of both distributions.
+
+use std::collections::BTreeSet;
 
 use nearslot_core::metrics::Histogram;
-use nearslot_core::request::Op;
+use nearslot_core::request::{Op, Reply};
 use nearslot_core::units::Duration;
 
 use crate::demerit::{demerit, steps_ms};
@@ -24,6 +27,10 @@ pub struct Told {
     reads: Histogram,
     writes: Histogram,
     untold: u64,
+    /// Numbers of the measured requests that it does not tell, until they are answered.
+    untold_waiting: BTreeSet<u64>,
+    /// Response times of the model, of the requests that it tells.
+    simulated: Histogram,
 }
 
 impl Told {
@@ -34,6 +41,8 @@ impl Told {
             reads: Histogram::default(),
             writes: Histogram::default(),
             untold: 0,
+            untold_waiting: BTreeSet::new(),
+            simulated: Histogram::default(),
         }
     }
 
@@ -47,16 +56,30 @@ impl Told {
         };
         match response_ns {
             _ if number < self.from => {}
-            Record::UNKNOWN => self.untold += 1,
+            Record::UNKNOWN => {
+                self.untold += 1;
+                self.untold_waiting.insert(number);
+            }
             known => class.record(Duration(known)),
         }
     }
 
-    /// What was told beside the simulated response times, if these tell more than how long the load is; `None` if nothing was.
+    /// The model answered a request.
+    #[inline]
+    pub(crate) fn replied(&mut self, reply: &Reply) {
+        let request = &reply.request;
+        let measured = request.id.0 >= self.from && matches!(request.op, Op::Read | Op::Write);
+        if measured && !self.untold_waiting.remove(&request.id.0) {
+            self.simulated.record(reply.timeline.response());
+        }
+    }
+
+    /// What was told, and how far it is from the simulated response times of the same requests, if these tell more than how long the load
+    /// is (`kept_up`); `None` if nothing was told.
     ///
     /// # Errors
     /// It was told of too few requests to be held beside all; the error says so.
-    pub(crate) fn beside(&self, simulated: Option<&Histogram>) -> Result<Option<Traced>, String> {
+    pub(crate) fn beside(&self, kept_up: bool) -> Result<Option<Traced>, String> {
         let all = self.responses();
         let requests = all.count();
         if requests == 0 {
@@ -70,8 +93,8 @@ impl Told {
                  them from {least:.0} % on"
             ));
         }
-        let demerit_ms =
-            simulated.and_then(|simulated| demerit(steps_ms(simulated), steps_ms(&all)));
+        let apart = || demerit(steps_ms(&self.simulated), steps_ms(&all));
+        let demerit_ms = kept_up.then(apart).flatten();
         let response_ms = times(&all);
         let class =
             |class: &Histogram| -> Option<Times> { (class.count() > 0).then(|| times(class)) };
@@ -93,5 +116,51 @@ impl Told {
         let mut all = self.reads.clone();
         all.merge(&self.writes);
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::io::Cost;
+    use nearslot_core::request::{Request, Status, Timeline};
+    use nearslot_core::units::Instant;
+
+    use super::*;
+
+    fn answer(told: &mut Told, number: u64, us: u64) {
+        let arrived = Instant(number * 1_000_000);
+        told.replied(&Reply {
+            request: Request::new(number, Op::Read, 0, 8, arrived),
+            status: Status::Done,
+            timeline: Timeline {
+                arrived,
+                started: arrived,
+                replied: arrived + Duration::from_us(us),
+                cost: Cost::default(),
+            },
+        });
+    }
+
+    #[test]
+    fn requests_that_the_trace_does_not_tell_are_left_out_on_both_sides() {
+        let mut told = Told::new(10);
+        for number in 0..210 {
+            let untold = number % 20 == 0;
+            let known = Duration::from_us(1_000).0;
+            told.note(
+                number,
+                Op::Read,
+                if untold { Record::UNKNOWN } else { known },
+            );
+        }
+        // Answers come in another order. Those of warm-up and those that are untold took longest.
+        for number in (0..210).rev() {
+            let slow = number % 20 == 0 || number < 10;
+            answer(&mut told, number, if slow { 50_000 } else { 1_000 });
+        }
+        let traced = told.beside(true).unwrap().unwrap();
+        assert_eq!((traced.requests, traced.untold), (190, 10));
+        assert_eq!(traced.demerit_ms, Some(0.0));
+        assert_eq!(told.beside(false).unwrap().unwrap().demerit_ms, None);
     }
 }

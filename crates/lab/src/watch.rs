@@ -119,9 +119,10 @@ impl Watch {
         self
     }
 
-    /// Whether an objective was surely missed, so that the run need not go on.
-    pub(crate) fn ended_early(&self) -> bool {
-        self.gate.as_ref().is_some_and(Gate::was_over)
+    /// Which objectives were surely missed, so that the run need not go on.
+    pub(crate) fn missed(&self) -> Vec<bool> {
+        let gate = self.gate.as_ref();
+        gate.map_or_else(Vec::new, |gate| gate.missed().to_vec())
     }
 
     /// For each objective, what every batch had of misses, or its mean.

@@ -132,3 +132,19 @@ fn the_ability_is_that_of_a_long_closed_loop() {
         assert!(closed.demand.is_none());
     }
 }
+
+/// The drive `null` takes 0.1 ms for each request, whichever comes: 10,000 a second.
+#[test]
+fn a_long_load_is_refused_from_twice_what_the_drive_can_do_on() {
+    let constant = |rate: u64, requests: u64| {
+        let workload = format!("poisson:rate_rps={rate}:requests={requests}");
+        let mut base = Scenario::over(Load::Workload(workload.parse().unwrap()));
+        base.set("drive", "null").unwrap();
+        let points = grid::points(&base, &[]).unwrap();
+        compare(&points, None, &Wanted::default(), &Control::default())
+    };
+    let demand = constant(15_000, 5_000).unwrap().runs[0].demand.unwrap();
+    assert!((demand.load_factor - 1.5).abs() < 0.05, "{demand:?}");
+    assert!(constant(21_000, 100_000).is_err());
+    assert!(constant(19_000, 100_000).is_ok());
+}

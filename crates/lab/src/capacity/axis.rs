@@ -36,9 +36,6 @@ const SPEEDS: (f64, f64) = (1e-4, 1e6);
 const RATES: (f64, f64) = (1e-3, 1e8);
 /// Drives that are tried at most.
 const DRIVES_MAX: u64 = 256;
-/// Digits of a setting that is no whole number: it is printed as it is run.
-const DIGITS: usize = 5;
-
 impl Find {
     /// What is looked for when nothing is said.
     ///
@@ -242,17 +239,22 @@ fn slowest_rate(load: &Load, requests: u64) -> f64 {
     workload::slowest_rate_rps(requests, batch.unwrap_or(workload::BATCH_DEFAULT))
 }
 
-/// Powers of 1 + `resolution` in a range, each rounded as it is printed.
+/// Powers of 1 + `resolution` in a range, each rounded to the digits that tell neighbours apart: it is printed as it is run.
 fn powers((least, most): (f64, f64), resolution: f64) -> Vec<f64> {
     let step = libm::log1p(resolution);
     let index = |value: f64| libm::log(value) / step;
     let (first, last) = (index(least).ceil() as i64, index(most).floor() as i64);
-    let power = |index: i64| rounded(libm::exp(index as f64 * step));
-    (first..=last).map(power).collect()
+    // One in the last digit is at most a step.
+    let digits = 1 + (-libm::log10(resolution)).ceil() as usize;
+    let power = |index: i64| rounded(libm::exp(index as f64 * step), digits);
+    let powers = (first..=last).map(power);
+    powers
+        .filter(|value| (least..=most).contains(value))
+        .collect()
 }
 
-fn rounded(value: f64) -> f64 {
-    let text = format!("{value:.*e}", DIGITS - 1);
+fn rounded(value: f64, digits: usize) -> f64 {
+    let text = format!("{value:.*e}", digits - 1);
     text.parse().expect("a printed number reads back")
 }
 
@@ -402,15 +404,24 @@ mod tests {
 
     #[test]
     fn speeds_are_a_grid_with_the_recorded_one_on_it() {
-        let values = powers(SPEEDS, 0.02);
-        let ratios = values.windows(2).map(|pair| pair[1] / pair[0]);
-        assert!(ratios.clone().all(|ratio| (ratio - 1.02).abs() < 2e-4));
-        let one = values
-            .iter()
-            .position(|value| (value - 1.0).abs() < 1e-12)
-            .unwrap();
-        assert!((values[one + 2] - 1.0404).abs() < 1e-12);
-        assert!(values[0] >= SPEEDS.0 && *values.last().unwrap() <= SPEEDS.1);
+        // As many digits as tell neighbours apart.
+        let cases = [
+            (0.001, 4, [1.002, 1.003]),
+            (0.02, 3, [1.04, 1.06]),
+            (0.5, 2, [2.2, 3.4]),
+        ];
+        for (resolution, digits, next) in cases {
+            let values = powers(SPEEDS, resolution);
+            let one = values.iter().position(|value| *value == 1.0).unwrap();
+            assert_eq!(values[one + 2..one + 4], next);
+            assert!(values.windows(2).all(|pair| pair[0] < pair[1]));
+            assert!(values[0] >= SPEEDS.0 && *values.last().unwrap() <= SPEEDS.1);
+            for (index, value) in values.iter().enumerate() {
+                let exact = (1.0 + resolution).powi(index as i32 - one as i32);
+                let off = 0.500_001 * 10_f64.powi(1 - digits);
+                assert!((value / exact - 1.0).abs() < off, "{value} for {exact}");
+            }
+        }
     }
 
     #[test]
@@ -438,5 +449,28 @@ mod tests {
         let last = axis.values.len() - 1;
         let point = axis.point(&points[0], last).unwrap();
         assert_eq!(point.scenario.place.to_string(), "mirror:copies=3:disks=3");
+    }
+
+    #[test]
+    fn settings_reach_as_far_as_they_may() {
+        let ends = |find, base: &Scenario, requests| {
+            let points = crate::grid::points(base, &[]).unwrap();
+            let axis = Axis::new(find, &points[0], None, (requests, 0.02)).unwrap();
+            (axis.values[0], *axis.values.last().unwrap())
+        };
+        let within = |(least, most): (f64, f64), range: (f64, f64)| {
+            let near = |value: f64, end: f64| (value / end - 1.0).abs() < 0.025;
+            near(least, range.0) && near(most, range.1) && least >= range.0 && most <= range.1
+        };
+        assert!(within(ends(Find::Speed, &over_trace(&[]), 0), (1e-4, 1e6)));
+        assert!(within(
+            ends(Find::Rate, &scenario("poisson"), 0),
+            (1e-3, 1e8)
+        ));
+        let closed = over_trace(&[("replay", "closed")]);
+        assert_eq!(ends(Find::Depth, &closed, 400), (1.0, 40.0));
+        assert_eq!(ends(Find::Depth, &closed, 5), (1.0, 1.0));
+        let array = over_trace(&[("place", "stripe")]);
+        assert_eq!(ends(Find::Drives, &array, 0), (253.0, 1.0));
     }
 }

@@ -59,7 +59,7 @@ impl Choice {
         let run = &finished.run;
         let ended_early = run.pending > 0;
         let (mut answer, mut readings) = if ended_early {
-            (Answer::FAILS, vec![Reading::default(); objectives.len()])
+            (Answer::FAILS, surely_missed(&finished.missed))
         } else {
             judged(objectives, &finished.estimates)?
         };
@@ -68,11 +68,9 @@ impl Choice {
             answer = Answer::FAILS;
             readings.fill(Reading::default());
         }
-        let missed = objectives.iter().zip(&readings).zip(&finished.by_batch);
-        let missed = missed.map(|((objective, reading), by_batch)| {
-            let held = reading.ms.is_some_and(|ms| ms < objective.limit_ms);
-            (!held).then_some(*by_batch)
-        });
+        let missed = readings.iter().zip(&finished.by_batch);
+        let missed =
+            missed.map(|(reading, by_batch)| (reading.fails != Some(false)).then_some(*by_batch));
         let tried = Tried {
             at: self.axis.values[at],
             word: answer.into(),
@@ -154,6 +152,15 @@ impl Choice {
     }
 }
 
+/// What is known of each objective where a run ended since some were surely missed.
+fn surely_missed(missed: &[bool]) -> Vec<Reading> {
+    let reading = |missed: &bool| Reading {
+        fails: missed.then_some(true),
+        ..Reading::default()
+    };
+    missed.iter().map(reading).collect()
+}
+
 /// What the estimates of a whole run say of all objectives together, and of each.
 fn judged(
     objectives: &[Objective],
@@ -163,8 +170,10 @@ fn judged(
     let mut readings = Vec::new();
     for (objective, estimate) in objectives.iter().zip(estimates) {
         let estimate = estimate.as_ref().map_err(|few| too_few(objective, few))?;
-        answer = answer.and(Answer::of(objective, estimate));
+        let judged = Answer::of(objective, estimate);
+        answer = answer.and(judged);
         readings.push(Reading {
+            fails: Some(!judged.estimate),
             ms: Some(estimate.ms),
             low_ms: Some(estimate.low_ms),
             high_ms: estimate.high_ms,

@@ -1,6 +1,6 @@
 //! A capacity as a page: a figure for each objective, its statistic over the settings with the interval, and the limit as a line.
 
-use super::{Capacity, Find, Reached, Tried, words};
+use super::{Capacity, Find, Reached, Tried, setup, words};
 use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel};
 
 /// Values so many times the limit are drawn; settings that were tried far beyond would flatten the rest.
@@ -38,7 +38,8 @@ fn figure(capacity: &Capacity, index: usize) -> Figure {
         question: format!("Where does {text} hold?"),
         source: source(capacity),
         setup: format!(
-            "{}; values up to {TIMES_MAX} times the limit are drawn, a run that ended early or whose queue grew has none",
+            "{}; {}; values up to {TIMES_MAX} times the limit are drawn, a run that ended early or whose queue grew has none",
+            setup::sentence(capacity),
             words::resolution(capacity)
         ),
         seeds: vec![capacity.seed],

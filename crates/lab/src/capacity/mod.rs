@@ -16,8 +16,10 @@
 mod answer;
 mod axis;
 mod choice;
+mod failures;
 mod figure;
 mod search;
+mod setup;
 mod text;
 mod words;
 
@@ -30,16 +32,19 @@ use serde::Serialize;
 pub use axis::Find;
 pub use figure::figures;
 
-use crate::default_drive;
+use crate::default_drive::{self, ChosenDrive};
 use crate::gate::ByBatch;
 use crate::grid::{self, Point};
 use crate::keys::{Role, role};
 use crate::load::LoadedTrace;
-use crate::objective::Objective;
+use crate::objective::{Class, Objective};
 use crate::outcome::{TraceInfo, Varied};
 use crate::overload;
 use crate::run::{self, RunError};
+use crate::scenario::Load;
 use crate::sim::Control;
+use crate::trace::TraceOp;
+use crate::workload;
 use axis::Axis;
 use choice::Choice;
 use search::Search;
@@ -204,6 +209,9 @@ pub struct Tried {
 /// What was measured for an objective; nothing where the run ended early or the queue grew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Reading {
+    /// Whether the objective fails: by the estimate, or surely where the run ended early for it. `None` where that is not known, since the
+    /// run ended early for another objective, or where the queue grew, so that all objectives fail.
+    pub fails: Option<bool>,
     /// The statistic in milliseconds.
     pub ms: Option<f64>,
     /// Lower end of its 95 % interval.
@@ -249,8 +257,9 @@ pub fn capacity(
     check(points, how)?;
     let pool = run::threads(how.jobs)?;
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
-    let (settled, chosen) = default_drive::settle(points, trace, None)?;
+    let (settled, chosen) = settle(points, trace, how.find)?;
     let points = arrays(&settled, how.find)?;
+    check_classes(&points, trace, &how.objectives)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
         Some(choice) => run::count(&choice.axis.point(&choice.point, 0)?, trace)?,
@@ -286,6 +295,61 @@ pub fn capacity(
     (capacity.headline, capacity.details) = words::sentences(&capacity, &points);
     capacity.details.extend(chosen.map(|chosen| chosen.why));
     Ok(capacity)
+}
+
+/// Names the drive of points that leave it open. Where no disk holds the trace alone and drives are what is looked for, it is the
+/// largest: of that one the fewest are needed.
+fn settle(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+    find: Find,
+) -> Result<(Vec<Point>, Option<ChosenDrive>), RunError> {
+    match (default_drive::settle(points, trace, None), trace) {
+        (Err(RunError::Unfit(_)), Some(trace)) if find == Find::Drives => {
+            Ok(default_drive::largest(points, trace))
+        }
+        (settled, _) => Ok(settled?),
+    }
+}
+
+/// Whether the load has requests of the kinds that the objectives are about.
+fn check_classes(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+    objectives: &[Objective],
+) -> Result<(), RunError> {
+    for objective in objectives {
+        let class = objective.class;
+        let lacks = match trace {
+            Some(trace) => !TraceOp::ALL
+                .iter()
+                .zip(trace.summary().operations)
+                .any(|(op, volume)| volume.requests > 0 && class.has_traced(*op)),
+            None => points.iter().any(|point| match &point.scenario.load {
+                Load::Workload(part) => makes_none(workload::read_share(part), class),
+                Load::Trace(_) => false,
+            }),
+        };
+        if lacks {
+            let (load, kind) = (
+                if trace.is_some() { "trace" } else { "workload" },
+                class.requests(),
+            );
+            return Err(RunError::Objective(format!(
+                "slo '{objective}': the {load} has no {kind} (allowed: objectives about requests that it has)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a workload with this share of reads makes no request of a class.
+fn makes_none(read_share: Option<f64>, class: Class) -> bool {
+    read_share.is_some_and(|share| match class {
+        Class::All => false,
+        Class::Read => share <= 0.0,
+        Class::Write => share >= 1.0,
+    })
 }
 
 /// The same points, but for arrays of drives in place of the one drive of `linear`.
@@ -441,5 +505,55 @@ fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
         requests: 0,
         warnings: Vec::new(),
         varied: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answer::Answer;
+    use super::*;
+    use crate::scenario::Scenario;
+
+    /// A choice that holds by its estimates up to a depth, and surely up to another.
+    fn choice(holds: i64, surely: i64) -> Choice {
+        let base = Scenario::over(Load::Workload("iometer".parse().unwrap()));
+        let point = grid::points(&base, &[]).unwrap().remove(0);
+        let axis = Axis::new(Find::Depth, &point, None, (200, 0.02)).unwrap();
+        let mut search = Search::new((0, axis.values.len() as i64 - 1), 0, 1, 1);
+        for at in 0..=holds + 1 {
+            let answer = Answer {
+                surely: at <= surely,
+                estimate: at <= holds,
+                possibly: at <= holds,
+            };
+            search.learn(at, answer);
+        }
+        Choice::new(&point, axis, search)
+    }
+
+    #[test]
+    fn of_choices_that_hold_as_far_the_one_that_surely_holds_farther_is_best() {
+        let best_of = |choices: &[Choice]| best(choices).map(|(index, _)| index);
+        assert_eq!(
+            best_of(&[choice(5, 2), choice(5, 4), choice(4, 4)]),
+            Some(1)
+        );
+        assert_eq!(best_of(&[choice(5, 2), choice(6, 1)]), Some(1));
+        // Of equals, the first.
+        assert_eq!(best_of(&[choice(5, 2), choice(5, 2)]), Some(0));
+        assert_eq!(best_of(&[choice(-1, -1)]), None);
+    }
+
+    #[test]
+    fn a_choice_that_holds_as_far_as_the_best_does_as_well() {
+        let (best, same, less) = (choice(5, 4), choice(5, 2), choice(3, 3));
+        assert_eq!(same.against(&best, 5).word, Word::Same);
+        assert_ne!(less.against(&best, 5).word, Word::Same);
+        // It surely fails at a depth that the best one surely holds.
+        let against = Against {
+            word: Word::Less,
+            at: None,
+        };
+        assert_eq!(less.against(&best, 5), against);
     }
 }

@@ -5,9 +5,9 @@ use std::fmt;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 use super::words::{self, from, to};
-use super::{Capacity, Reached, Reading, Tried, Word};
+use super::{Capacity, Reached, Reading, Tried, Word, setup};
 use crate::number::number;
-use crate::report::paragraph;
+use crate::report::facts::{dash, fact, paragraph};
 
 /// One line below the heading, and that is enough.
 const RULE: TableStyle =
@@ -27,26 +27,44 @@ impl fmt::Display for Capacity {
             format!(" ({unit})")
         };
         let rest = format!(
-            "Reached is the {name}{unit}; {}. Times, rates and shares are those at the hardest setting that holds. Intervals are 95 % \
-             confidence intervals. seed {}, nearslot {}.",
+            "Found is the {name}{unit}; {}. {}",
             words::resolution(self),
-            self.seed,
-            self.version,
+            legend(self).join(" ")
         );
-        writeln!(f, "{}", paragraph(&rest))?;
-        if let Some(trace) = &self.trace {
-            let files = trace.files.join(", ");
-            let text = format!(
-                "trace {files}: {} requests, {}, hash {}",
-                trace.requests, trace.format, trace.hash
-            );
-            writeln!(f, "{}", paragraph(&text))?;
+        writeln!(f, "{}\n", paragraph(&rest))?;
+        let mut text = String::new();
+        for (name, value) in setup::facts(self) {
+            fact(&mut text, None, name, &value);
         }
-        for warning in &self.warnings {
-            writeln!(f, "{}", paragraph(&format!("warning: {warning}")))?;
-        }
-        Ok(())
+        f.write_str(&text)
     }
+}
+
+/// How to read the table, where it needs to be said.
+fn legend(capacity: &Capacity) -> Vec<&'static str> {
+    let mut legend = vec![
+        "Times, rates and shares are those at the hardest setting that holds.",
+        "Intervals are 95 % confidence intervals, of each objective by itself.",
+    ];
+    if capacity.choices.iter().any(|found| found.holds.is_none()) {
+        legend.push("Where no setting holds, there are none.");
+    }
+    let open = |reading: &Reading| reading.ms.is_some() && reading.high_ms.is_none();
+    let shown = capacity.choices.iter().filter_map(at);
+    if shown.flat_map(|tried| &tried.readings).any(open) {
+        legend.push(
+            "An interval without an upper end goes beyond the longest time that was measured: too few requests lie beyond the \
+             percentile, so nothing surely holds there.",
+        );
+    }
+    legend
+}
+
+/// The hardest setting that holds.
+fn at(found: &Reached) -> Option<&Tried> {
+    let holds = found.holds?;
+    let mut tried = found.tried.iter();
+    tried.find(|tried| holds.total_cmp(&tried.at).is_eq())
 }
 
 fn table(capacity: &Capacity) -> Table {
@@ -97,12 +115,7 @@ fn table(capacity: &Capacity) -> Table {
 
 fn row(capacity: &Capacity, found: &Reached) -> Vec<String> {
     let setting = |value: Option<f64>| value.map_or_else(dash, |value| value.to_string());
-    let holds = |tried: &&Tried| {
-        found
-            .holds
-            .is_some_and(|at| at.total_cmp(&tried.at).is_eq())
-    };
-    let at = found.tried.iter().find(holds);
+    let at = at(found);
     let mut cells = vec![
         words::name(capacity, found),
         setting(found.surely_holds),
@@ -127,8 +140,4 @@ fn interval(reading: &Reading) -> String {
         (Some(low), None) => format!("from {}", number(low)),
         _ => dash(),
     }
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }

@@ -1,18 +1,15 @@
 //! A capacity in sentences, made once here and shown by every form of it.
 
+use super::failures::failures;
 use super::{Capacity, Find, Reached, Word};
 use crate::grid::Point;
 use crate::number::times;
+use crate::objective;
 use crate::verdict::list;
 
 /// What has to hold, in words.
 pub(super) fn objectives(capacity: &Capacity) -> String {
-    let texts: Vec<String> = capacity
-        .objectives
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    format!("`{}`", texts.join(" and "))
+    objective::text(&capacity.objectives.iter().collect::<Vec<_>>())
 }
 
 /// The choice's settings, without their key if it is the only one.
@@ -31,6 +28,7 @@ pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<S
         details.extend(against(capacity, best));
         details.extend(ends(capacity));
     }
+    details.extend(failures(capacity));
     for found in capacity.choices.iter().filter(|found| found.contradicted) {
         details.push(format!(
             "Under {} the objective held at a setting that is harder than one at which it failed: what is told is the first failure.",
@@ -228,7 +226,8 @@ fn takes(find: Find, how_many: usize) -> &'static str {
     }
 }
 
-fn position(find: Find, at: f64) -> String {
+/// Where a setting is: `at depth 4`.
+pub(super) fn position(find: Find, at: f64) -> String {
     match find {
         Find::Drives => format!("with {}", find.words(at)),
         Find::Speed | Find::Rate | Find::Depth => format!("at {}", find.words(at)),
@@ -268,9 +267,16 @@ fn cost(capacity: &Capacity) -> String {
     let ratio = *simulated_requests as f64 / one.max(1) as f64;
     let early = choices.iter().flat_map(|found| &found.tried);
     let early = early.filter(|tried| tried.ended_early).count();
+    let runs = match runs {
+        1 => "1 run".to_owned(),
+        _ => format!("{runs} runs"),
+    };
+    let early = match early {
+        0 => "none ended early".to_owned(),
+        _ => format!("{early} ended early, as an objective was surely missed"),
+    };
     format!(
-        "{runs} runs ({early} of them ended early, for an objective was surely missed) with {simulated_requests} requests: {} those of \
-         one comparison at one setting.",
+        "The search took {runs} ({early}) with {simulated_requests} requests together: {} those of one comparison at one setting.",
         times(ratio)
     )
 }

@@ -184,6 +184,7 @@ fn few_digits(times: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{Against, Inspector};
+    use super::*;
     use crate::trace::{Header, Record, TraceOp};
 
     fn found(records: &[Record]) -> Vec<String> {
@@ -273,5 +274,71 @@ mod tests {
             found(&[]),
             ["Among 0 requests there is no read and no write."]
         );
+    }
+
+    /// An inspection with pictures, whose numbers a test then sets.
+    fn made(records: &[Record]) -> Inspection {
+        let mut inspector = Inspector::with_pictures(Against::default());
+        inspector.record(records);
+        inspector.finish(&Header::made("toy", &["sda"], &[]))
+    }
+
+    #[test]
+    fn a_load_is_even_or_bursty_from_a_ratio_on() {
+        let mut one = made(&bursty());
+        one.arrivals.mean_rps = Some(100.0);
+        let mut of = |rate: f64| {
+            one.arrivals.peak_1s_rps = Some(rate);
+            let (telling, text) = peak(&one).unwrap();
+            (telling, text.starts_with("The load is even"))
+        };
+        assert_eq!(of(119.0), (false, true));
+        assert_eq!(of(120.0), (false, false));
+        assert_eq!(of(499.0), (false, false));
+        assert_eq!(of(500.0), (true, false));
+    }
+
+    #[test]
+    fn places_are_told_of_enough_requests_and_lead_where_they_are_few() {
+        let mut one = made(&bursty());
+        let mut of = |share: f64| {
+            let heat = one.pictures.as_mut().unwrap().heat.as_mut().unwrap();
+            heat.writes_two_thirds_share = Some(share);
+            heat.reads_two_thirds_share = None;
+            places(&one).unwrap().0
+        };
+        assert_eq!([of(0.1), of(0.101)], [true, false]);
+        let writes = |count: i64| {
+            let write = |i| Record::new(i * 1_000_000, TraceOp::Write, (i as u64) << 20, 4096, 0);
+            places(&made(&(0..count).map(write).collect::<Vec<_>>())).is_some()
+        };
+        assert_eq!([writes(29), writes(30)], [false, true]);
+    }
+
+    #[test]
+    fn a_cache_is_told_from_a_share_on_and_is_large_enough_with_nine_tenths_of_it() {
+        let mut one = made(&bursty());
+        let mut of = |held_share: &[f64]| {
+            let reuse = one.pictures.as_mut().unwrap().reuse.as_mut().unwrap();
+            reuse.cache_bytes = vec![4_096, 8_192, 16_384];
+            reuse.reads.as_mut().unwrap().held_share = held_share.to_vec();
+            cache(&one).unwrap().1
+        };
+        assert!(of(&[0.0, 0.0, 0.049]).starts_with("Hardly a block"));
+        assert!(of(&[0.0, 0.0, 0.05]).starts_with("A cache of 16 KiB"));
+        assert!(of(&[0.449, 0.45, 0.5]).starts_with("A cache of 8 KiB"));
+        assert!(of(&[0.449, 0.449, 0.5]).starts_with("A cache of 16 KiB"));
+    }
+
+    #[test]
+    fn requests_at_the_same_time_are_told_from_a_share_on() {
+        let mut one = made(&bursty());
+        let mut of = |zero: u64| {
+            let gaps = &mut one.arrivals.gaps;
+            gaps.zero = zero;
+            gaps.gaps = vec![1_000 - zero];
+            together(&one).is_some()
+        };
+        assert_eq!([of(49), of(50)], [false, true]);
     }
 }

@@ -15,6 +15,7 @@ use crate::outcome::Results;
 mod columns;
 mod commands;
 mod csv;
+pub(crate) mod facts;
 pub mod figures;
 mod file;
 mod html;
@@ -34,7 +35,6 @@ pub use outputs::{Outputs, Refusal, Target};
 pub use parquet::record_batch;
 pub use requests::RequestRows;
 pub use rows::{Lane, LaneFile, Rows, RowsWriter};
-pub(crate) use table::paragraph;
 pub use table::table;
 
 /// A form of the summary.

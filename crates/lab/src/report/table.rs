@@ -12,22 +12,14 @@ use comfy_table::{
 };
 
 use super::columns::{part, seed};
+use super::facts::{configs, dash, distinct, fact, plain, trace_facts};
 use super::traced;
 use crate::number::number;
-use crate::outcome::{Difference, Rank, Results, Run, Times, TraceInfo, Verdict, Word};
+use crate::outcome::{Difference, Rank, Results, Run, Times, Verdict, Word};
 use crate::workload::layout::VolumePlace;
 
 /// Narrowest table that is tried; below it lines wrap.
 const WIDTH_MIN: usize = 60;
-/// Widest that prose gets.
-const PROSE_MAX: usize = 110;
-/// A paragraph as wide as prose gets, without control characters.
-pub(crate) fn paragraph(text: &str) -> String {
-    wrap(&plain(text), PROSE_MAX).join("\n")
-}
-
-/// Width of the names of facts.
-const FACT_WIDTH: usize = 10;
 
 /// Heading of the labels, the one column that wraps.
 const LABEL: &str = "run";
@@ -333,7 +325,7 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
         ));
     }
     facts.extend(demand_facts(runs));
-    let (shared, own) = configs(runs);
+    let (shared, own) = configs(runs.iter().map(|run| &run.config));
     facts.push(("config", shared));
     for (run, config) in runs.iter().zip(own).filter(|(_, own)| !own.is_empty()) {
         facts.push(("", format!("{}: {config}", plain(&run.label))));
@@ -409,117 +401,6 @@ fn recovery_fact(runs: &[Run]) -> Option<(&'static str, String)> {
     Some(("recovery", text))
 }
 
-/// `several`: its devices are counted, not named.
-fn trace_facts(trace: Option<&TraceInfo>, several: bool) -> Vec<(&'static str, String)> {
-    let Some(trace) = trace else {
-        return vec![("trace", "none, synthetic workload".to_owned())];
-    };
-    let files: Vec<String> = trace.files.iter().map(|file| plain(file)).collect();
-    let (requests, device, span) = (trace.requests, plain(&trace.device), number(trace.span_s));
-    let devices = if several {
-        device
-    } else {
-        format!("device {device}")
-    };
-    let (fit, spread) = (&trace.fit, &trace.spread);
-    let mut facts = vec![
-        (
-            "trace",
-            format!("{} ({})", files.join(" "), plain(&trace.format)),
-        ),
-        (
-            "",
-            format!("{requests} requests of {devices} over {span} s"),
-        ),
-    ];
-    facts.extend(trace.span.map(|span| ("", span.words())));
-    facts.extend([
-        (
-            "",
-            format!("addresses fitted: {fit}; time stamps spread: {spread}"),
-        ),
-        ("hash", trace.hash.clone()),
-    ]);
-    facts
-}
-
-/// One named fact, wrapped.
-fn fact(text: &mut String, width: Option<usize>, name: &str, value: &str) {
-    let room = width.unwrap_or(PROSE_MAX).min(PROSE_MAX) - FACT_WIDTH;
-    for (index, line) in wrap(value, room).iter().enumerate() {
-        let name = if index == 0 { name } else { "" };
-        let _ = writeln!(text, "{name:FACT_WIDTH$}{line}");
-    }
-}
-
-/// Lines of at most so many characters, if the words let them.
-fn wrap(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is one");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            lines.push(word.to_owned());
-            continue;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines
-}
-
-/// The settings that all runs share, and for each run its own.
-fn configs(runs: &[Run]) -> (String, Vec<String>) {
-    let settings: Vec<Vec<String>> = runs
-        .iter()
-        .map(|run| {
-            let mut flat = Vec::new();
-            flatten("", &run.config, &mut flat);
-            flat
-        })
-        .collect();
-    let everywhere = |setting: &&String| settings.iter().all(|other| other.contains(setting));
-    let words = |some: Vec<&String>| {
-        let some: Vec<String> = some.into_iter().map(|setting| plain(setting)).collect();
-        some.join(" ")
-    };
-    let shared = settings
-        .first()
-        .map(|first| words(first.iter().filter(everywhere).collect()));
-    let own = settings
-        .iter()
-        .map(|own| words(own.iter().filter(|one| !everywhere(one)).collect()));
-    (shared.unwrap_or_default(), own.collect())
-}
-
-/// `{"sched": {"name": "satf"}}` as `sched.name="satf"`.
-fn flatten(prefix: &str, value: &serde_json::Value, into: &mut Vec<String>) {
-    match value {
-        serde_json::Value::Object(map) if !map.is_empty() => {
-            for (key, value) in map {
-                let dot = if prefix.is_empty() { "" } else { "." };
-                flatten(&format!("{prefix}{dot}{key}"), value, into);
-            }
-        }
-        value => into.push(format!("{prefix}={value}")),
-    }
-}
-
-fn distinct(values: impl Iterator<Item = String>) -> String {
-    let mut seen: Vec<String> = Vec::new();
-    for value in values.map(|value| plain(&value)) {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-    }
-    if seen.is_empty() {
-        dash()
-    } else {
-        seen.join(", ")
-    }
-}
-
 /// A difference, half its interval, and what that says.
 fn difference(difference: Option<&Difference>, without: &str) -> String {
     let Some(difference) = difference else {
@@ -555,26 +436,10 @@ fn mean(row: &Row<'_>, times: Option<&Times>) -> String {
     times.map_or(dash(), |times| number(times.mean))
 }
 
-fn dash() -> String {
-    "–".to_owned()
-}
-
-/// Without characters that a terminal would obey.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            plain.extend(character.escape_default());
-        } else {
-            plain.push(character);
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::facts::flatten;
 
     #[test]
     fn a_terminal_is_not_commanded_by_a_file_name() {

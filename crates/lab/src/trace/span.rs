@@ -462,6 +462,18 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_ends_at_the_last_request_is_without_it() {
+        let times = [0, 4_001_000, 4_001_000, 5_000_000, 5_001_000];
+        let Span::Between { from, to } = busiest(&times, 1_000_000).unwrap() else {
+            panic!("it is a span")
+        };
+        assert_eq!(
+            (from.ns(), to.map(|to| to.ns())),
+            (4_001_000, Some(5_001_000))
+        );
+    }
+
+    #[test]
     fn a_trace_no_longer_than_the_window_is_a_fault() {
         let error = busiest(&[0, 999_999], 1_000_000).unwrap_err().to_string();
         assert!(error.contains("window of 1ms"), "{error}");

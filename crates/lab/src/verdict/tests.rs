@@ -370,3 +370,15 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
          how long the load is."
     );
 }
+
+#[test]
+fn a_difference_is_decided_from_half_its_interval_on() {
+    // Batches differ by the means' difference, and by 1 ms to either side: half the interval is 2.04 / sqrt(31) = 0.366 ms.
+    let word = |difference: f64| {
+        let (runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 10.0 - difference, 1.0)]);
+        let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+        verdict.rankings[0].ranks[0].against_baseline.unwrap().word
+    };
+    assert_eq!(word(0.36), Word::Undecided);
+    assert_eq!(word(0.37), Word::Faster);
+}

@@ -63,13 +63,17 @@ fn traced(runs: &[&Run]) -> Vec<String> {
     let tail = response_ms.p99.map_or(String::new(), |p99| {
         format!(" and {} ms at p99", number(p99))
     });
-    let begin = format!(
+    let mut begin = format!(
         "As traced, these requests took {} ms on average{tail}",
         number(response_ms.mean)
     );
+    let mut shares = told.filter_map(|traced| traced.demerit_share).peekable();
+    if shares.peek().is_some() && shares.all(|share| share > UNLIKE) {
+        begin += ", and the drive is nothing like the traced one";
+    }
     let mut apart: Vec<(f64, String, &str)> = runs
         .iter()
-        .filter_map(|run| apart(run.traced.as_ref()?, &run.label))
+        .filter_map(|run| apart(run, run.traced.as_ref()?))
         .collect();
     apart.sort_by(|one, other| one.0.total_cmp(&other.0));
     let how = "root mean square of the distances at equal ranks";
@@ -88,13 +92,20 @@ fn traced(runs: &[&Run]) -> Vec<String> {
     }]
 }
 
+/// Beyond this share of the traced mean a distance says only that the drive is another one.
+const UNLIKE: f64 = 5.0;
+
 /// How far a run is from what was traced: in milliseconds, in words, and which run.
-fn apart<'a>(traced: &Traced, label: &'a str) -> Option<(f64, String, &'a str)> {
+fn apart<'a>(run: &'a Run, traced: &Traced) -> Option<(f64, String, &'a str)> {
     let ms = traced.demerit_ms?;
-    let share = traced.demerit_share.map_or(String::new(), |share| {
-        format!(", {:.0} % of that mean", share * 100.0)
-    });
-    Some((ms, format!("{} ms{share}", number(ms)), label))
+    let share = match traced.demerit_share {
+        None => String::new(),
+        Some(share) if share > UNLIKE => {
+            format!(" (its mean is {} ms)", number(run.response_ms.mean))
+        }
+        Some(share) => format!(", {:.0} % of that mean", share * 100.0),
+    };
+    Some((ms, format!("{} ms{share}", number(ms)), &run.label))
 }
 
 fn single(run: &Run) -> String {

@@ -271,6 +271,7 @@ impl Workload for Dependent {
     }
 
     fn replied(&mut self, now: Instant, reply: &Reply) {
+        self.intake.replied(reply);
         let key = self
             .keys
             .remove(&reply.request.id)

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use nearslot_core::ids::StreamId;
-use nearslot_core::request::{Op, Request};
+use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::units::{Blocks, Extent, Instant, Lba};
 
 use super::layout::Layout;
@@ -108,6 +108,14 @@ impl Intake {
     /// What the trace told of response times, if that was to be noted.
     pub(super) fn told(&self) -> Option<&Told> {
         self.told.as_ref()
+    }
+
+    /// The model answered a request.
+    #[inline]
+    pub(super) fn replied(&mut self, reply: &Reply) {
+        if let Some(told) = &mut self.told {
+            told.replied(reply);
+        }
     }
 
     /// What was left out or changed so far.

@@ -80,8 +80,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::units::Instant;
-
+    use super::*;
     use crate::workload::access::tests::synthetic;
     use crate::workload::tests::reply;
 
@@ -100,6 +99,14 @@ mod tests {
             flying.extend(workload.poll(now));
         }
         assert!(flying.is_empty());
+    }
+
+    #[test]
+    fn the_next_request_comes_before_or_after_the_choice_as_is_said() {
+        let refill = |word: &str| synthetic(word).unwrap().workload.refill();
+        assert_eq!(refill("iometer:refill=before"), Refill::Before);
+        assert_eq!(refill("iometer:refill=after"), Refill::After);
+        assert_eq!(refill("iometer"), Refill::After);
     }
 
     #[test]

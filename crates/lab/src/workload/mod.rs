@@ -5,7 +5,7 @@
 
 use nearslot_core::config::{self, PartConfig};
 use nearslot_core::registry;
-use nearslot_core::registry::{ConfigError, Env, written};
+use nearslot_core::registry::{ConfigError, Env, KnobValue, Knobs, written};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
@@ -86,6 +86,18 @@ fn check_rate(name: &str, requests: u64, rate_rps: f64, batch: f64) -> Result<()
         &written(rate_rps),
         &allowed,
     ))
+}
+
+/// The share of reads that a synthetic workload is told to make; `None` if it is wrong or has no such knob.
+pub(crate) fn read_share(part: &PartConfig) -> Option<f64> {
+    let spec = registry::find("workload", TABLE, &part.name).ok()?;
+    let knobs = Knobs::check(spec.name, spec.knobs, &part.knobs).ok()?;
+    let mut knobs = knobs.iter();
+    match knobs.find(|(key, _)| *key == "read_share")?.1 {
+        KnobValue::Number(share) => Some(*share),
+        KnobValue::Integer(share) => Some(*share as f64),
+        KnobValue::Text(_) | KnobValue::Flag(_) => None,
+    }
 }
 
 /// Something that makes requests in virtual time.

@@ -1,10 +1,10 @@
 //! Open replay: every request comes at its traced time, whatever the drive does.
 //!
 //! An arrival is the trace's time divided by the speed. Overload therefore shows as queues that grow, not as a slower
-//! trace. With a speed of 1 times are exact; otherwise they are rounded to the nearest nanosecond. A few
-//! nanoseconds per request.
+//! trace. With a speed of 1 times are exact; otherwise they are rounded to the nearest nanosecond. O(1)
+//! per request.
 
-use nearslot_core::request::Request;
+use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
 use super::intake::Intake;
@@ -76,6 +76,10 @@ impl Workload for Open {
         let due = self.next.filter(|request| request.arrived <= now)?;
         self.prepare();
         Some(due)
+    }
+
+    fn replied(&mut self, _now: Instant, reply: &Reply) {
+        self.intake.replied(reply);
     }
 
     fn failure(&mut self) -> Option<WorkloadError> {

@@ -1,0 +1,168 @@
+//! Batches, intervals, tails and growth of queues, with their numbers written out.
+
+use nearslot_core::rng::Rng;
+use nearslot_core::units::Duration;
+
+use super::*;
+
+#[test]
+fn batches_divide_the_measured_requests_evenly() {
+    let window = Window {
+        requests: 1_000,
+        warmup: 100,
+    };
+    let mut recorder = Recorder::new(window, 1, None);
+    let mut counts = [0_u64; BATCHES];
+    for number in (100..1_000).rev() {
+        let batch = recorder.batch(number);
+        assert_eq!(batch as u64, (number - 100) * BATCHES as u64 / 900);
+        counts[batch] += 1;
+    }
+    assert!(
+        counts.iter().all(|count| (28..=29).contains(count)),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn the_interval_is_that_of_student() {
+    // Batch means 1..=32: variance 88, so t * sqrt(88 / 32).
+    let rising: [f64; BATCHES] = std::array::from_fn(|batch| batch as f64 + 1.0);
+    assert!((half_width(&rising) - 2.039_513 * (88.0_f64 / 32.0).sqrt()).abs() < 1e-9);
+}
+
+#[test]
+fn uneven_batches_count_by_their_requests() {
+    let values: [f64; BATCHES] = std::array::from_fn(|batch| (batch as f64 * 0.7).sin());
+    let (mean, half) = weighted(&values, &[50; BATCHES]);
+    assert!((mean - values.iter().sum::<f64>() / BATCHES as f64).abs() < 1e-12);
+    assert!((half / half_width(&values) - 1.0).abs() < 1e-4, "{half}");
+    // Sixteen batches with all requests tell as much as sixteen batches: t is 2.131 for 15 degrees of freedom.
+    let weights = std::array::from_fn(|batch| if batch < 16 { 70 } else { 0 });
+    let (mean, half) = weighted(&values, &weights);
+    let own = values[..16].iter().sum::<f64>() / 16.0;
+    assert!((mean - own).abs() < 1e-12);
+    let square: f64 = values[..16].iter().map(|value| (value - own).powi(2)).sum();
+    let error = (square / 16.0 / 16.0 * 32.0 / 31.0).sqrt();
+    assert!((half / error - 2.131).abs() < 1e-3, "{}", half / error);
+    // Two requests elsewhere change next to nothing, and seven batches are too few.
+    let nearly = std::array::from_fn(|batch| {
+        if batch < 16 {
+            70
+        } else {
+            u64::from(batch == 20)
+        }
+    });
+    assert!((weighted(&values, &nearly).1 / half - 1.0).abs() < 0.02);
+    let seven = std::array::from_fn(|batch| if batch < 7 { 70 } else { 0 });
+    assert!(weighted(&values, &seven).1.is_infinite());
+}
+
+/// Response times of `count` requests by `of` their number, in batches as a run has them.
+fn class(count: u64, of: impl Fn(u64) -> u64) -> Recorded {
+    let mut class = Recorded::default();
+    for number in 0..count {
+        let batch = (number * BATCHES as u64 / count) as usize;
+        class.response[batch].record(Duration::from_us(of(number)));
+        class.wait.record(Duration::ZERO);
+    }
+    class
+}
+
+/// Microseconds with a long tail, in no order but for runs of `run` neighbours that are alike.
+fn drawn(number: u64, run: u64) -> u64 {
+    let mut rng = Rng::stream(number / run, "drawn");
+    1_000_000_000 / (1 + rng.below(1 << 20))
+}
+
+#[test]
+fn a_percentile_needs_requests_beyond_it() {
+    let told = |count| {
+        let times = class(count, |number| drawn(number, 1)).response_times();
+        [times.p95, times.p99, times.p999].map(|percentile| percentile.is_some())
+    };
+    assert_eq!(told(99), [false, false, false]);
+    assert_eq!(told(100), [true, false, false]);
+    assert_eq!(told(500), [true, true, false]);
+    assert_eq!(told(4_999), [true, true, false]);
+    assert_eq!(told(5_000), [true, true, true]);
+}
+
+#[test]
+fn tails_have_intervals_that_requests_alike_widen() {
+    let alone = class(32_000, |number| drawn(number, 1)).response_times();
+    let in_runs = class(32_000, |number| drawn(number, 20)).response_times();
+    let width =
+        |interval: Option<[f64; 2]>| interval.map_or(f64::INFINITY, |[low, high]| high - low);
+    for times in [&alone, &in_runs] {
+        let p99 = times.p99.unwrap();
+        let [low, high] = times.p99_ci95.unwrap();
+        assert!(low <= p99 && p99 <= high, "{low} {p99} {high}");
+    }
+    // Shares of 1.96 * sqrt(0.99 * 0.01 / 32,000) to both sides, and times go as one over the share beyond.
+    let relative = width(alone.p99_ci95) / alone.p99.unwrap();
+    assert!((0.15..0.35).contains(&relative), "{:?}", alone.p99_ci95);
+    assert!(
+        width(in_runs.p99_ci95) > 3.0 * width(alone.p99_ci95),
+        "{:?}",
+        in_runs.p99_ci95
+    );
+}
+
+#[test]
+fn a_queue_that_grows_all_the_time_is_told_from_one_that_fluctuates() {
+    let levels = |lengths: [u64; LEVELS]| Levels {
+        noted: std::array::from_fn(|index| (Instant(index as u64 * 1_000_000_000), lengths[index])),
+        count: LEVELS,
+    };
+    let grows = |lengths| levels(lengths).growth_rps(4_000);
+    assert_eq!(grows([0, 500, 1_000, 1_500, 2_000]), Some(500.0));
+    assert_eq!(grows([10, 30, 50, 70, 90]), Some(20.0));
+    // Falls in one quarter; grows by less than a fiftieth; stays short.
+    assert_eq!(grows([0, 500, 400, 1_500, 2_000]), None);
+    assert_eq!(grows([100, 110, 120, 130, 140]), None);
+    assert_eq!(levels([0, 2, 4, 6, 63]).growth_rps(40), None);
+    let early = Levels {
+        count: 4,
+        ..levels([0, 500, 1_000, 1_500, 2_000])
+    };
+    assert_eq!(early.growth_rps(4_000), None);
+}
+
+/// Batches that are all alike have no spread; requests drawn independently still have.
+#[test]
+fn a_tail_is_never_surer_than_of_independent_requests() {
+    let hundredth = |number: u64| (1_000.0 * 1.01_f64.powi((number % 1_000) as i32)) as u64;
+    let times = class(32_000, hundredth).response_times();
+    let [low, high] = times.p99_ci95.unwrap();
+    let p99 = times.p99.unwrap();
+    // 1.96 * sqrt(0.99 * 0.01 / 32,000) of 1,000 values that are 1 % apart: more than one value to either side.
+    assert!(low < p99 && p99 < high, "{low} {p99} {high}");
+}
+
+#[test]
+fn a_queue_that_takes_less_than_a_fiftieth_of_what_comes_does_not_grow() {
+    let levels = |lengths: [u64; LEVELS]| Levels {
+        noted: std::array::from_fn(|index| (Instant(index as u64 * 1_000_000_000), lengths[index])),
+        count: LEVELS,
+    };
+    // 1,000 requests come between two levels: 20 of them.
+    assert_eq!(levels([0, 20, 40, 60, 80]).growth_rps(4_000), Some(20.0));
+    assert_eq!(levels([0, 20, 40, 60, 79]).growth_rps(4_000), None);
+}
+
+#[test]
+fn the_queue_is_noted_from_the_first_measured_arrival_to_the_last() {
+    let window = Window {
+        requests: 1_100,
+        warmup: 100,
+    };
+    let mut recorder = Recorder::new(window, 1, None);
+    for number in 0..1_100 {
+        let now = Instant(number * 1_000_000);
+        recorder.arrived(now, &Request::new(number, Op::Read, 0, 8, now));
+    }
+    let lengths = recorder.levels.noted.map(|(_, length)| length);
+    assert_eq!(lengths, [101, 350, 600, 850, 1_100]);
+    assert_eq!(recorder.growth_rps(), Some(999.0 / 0.999));
+}
