@@ -8,6 +8,7 @@ mod words;
 pub mod ability;
 pub mod calibrate;
 pub mod capacity;
+mod correlation;
 pub mod default_drive;
 mod demerit;
 mod files;

@@ -2,7 +2,7 @@
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::calibrate::probe::{Bounds, Opened, probe};
-use nearslot_lab::calibrate::{self, CalibrateError, How, Samples, Target, Verdict};
+use nearslot_lab::calibrate::{self, CalibrateError, Fit, How, Samples, Target, Verdict};
 use nearslot_lab::report::{OutputFile, Outputs, Target as Destination};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::trace;
@@ -61,11 +61,22 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
         TextFormat::Json => output::print_json(&json!(found))?,
         TextFormat::Text => output::print(&found.to_string())?,
     }
-    match found.fit.verdict {
+    judged(&found.fit)
+}
+
+/// A drive that is not to be trusted is a failure, when all has been said of it.
+fn judged(fit: &Fit) -> Result<(), Failure> {
+    match fit.verdict {
         Verdict::Good | Verdict::Fair => Ok(()),
         Verdict::Poor => {
             let text = "the drive found does not fit the measured times: do not trust it";
             Err(Failure::Check(text.to_owned()))
+        }
+        Verdict::Unjudged => {
+            let why = fit.unjudged.as_deref().unwrap_or_default();
+            let text =
+                format!("whether the drive found fits the measured times cannot be judged: {why}");
+            Err(Failure::Check(text))
         }
     }
 }
@@ -82,6 +93,7 @@ fn samples(args: &CalibrateArgs) -> Result<(Samples, Option<u64>, String), Failu
     let bounds = Bounds {
         reads: args.probe_reads.unwrap_or(defaults.reads),
         seconds: args.probe_seconds.unwrap_or(defaults.seconds),
+        seed: defaults.seed,
     };
     let (mut opened, blocks) = Opened::new(path).map_err(failed)?;
     output::note(&format!(

@@ -17,8 +17,9 @@ pub(super) struct Line {
     pub(super) block_ms: Option<f64>,
     /// Middle of the lengths, in blocks.
     pub(super) blocks: f64,
-    /// Middle distance of the times from the line.
-    pub(super) scatter_ms: f64,
+    /// Standard errors of the overhead and of the time of a block.
+    pub(super) error_ms: f64,
+    pub(super) block_error_ms: f64,
     pub(super) samples: usize,
 }
 
@@ -143,22 +144,40 @@ fn line(accesses: &[&Access], buffered: Option<bool>, turn_ms: f64) -> Option<Li
     let ([overhead_ms, block_ms], slope) = fitted
         .map(|found| (found, Some(found[1])))
         .unwrap_or_else(one_length);
-    let off = all
-        .iter()
-        .map(|(len, ms)| (ms - overhead_ms - block_ms * len).abs())
-        .filter(|off| *off < turn_ms / 4.0);
-    let off = sorted(off);
+    let (error_ms, block_error_ms) = errors(&all, [overhead_ms, block_ms], turn_ms);
     Some(Line {
         overhead_ms,
         block_ms: slope,
         blocks: quantile(&sorted(all.iter().map(|(len, _)| *len)), 0.5),
-        scatter_ms: if off.is_empty() {
-            turn_ms / 4.0
-        } else {
-            quantile(&off, 0.5)
-        },
+        error_ms,
+        block_error_ms,
         samples: all.len(),
     })
+}
+
+/// Standard errors of a line's begin and slope, from how far the times are off it. Those off by a quarter of a turn have
+/// waited for the platter.
+fn errors(all: &[(f64, f64)], [begin, slope]: [f64; 2], turn_ms: f64) -> (f64, f64) {
+    let off = |(len, ms): &(f64, f64)| (ms - begin - slope * len).abs();
+    let near: Vec<&(f64, f64)> = all.iter().filter(|one| off(one) < turn_ms / 4.0).collect();
+    if near.is_empty() {
+        return (turn_ms / 4.0, turn_ms / 4.0);
+    }
+    // The median distance of a normal distribution is 0.6745 of its standard deviation; the quantiles used are as sure as
+    // two thirds of the values.
+    let scatter = quantile(&sorted(near.iter().map(|one| off(one))), 0.5) / 0.6745;
+    let count = near.len() as f64;
+    let mean = near.iter().map(|(len, _)| len).sum::<f64>() / count;
+    let squares: f64 = near
+        .iter()
+        .map(|(len, _)| (len - mean) * (len - mean))
+        .sum();
+    let scatter = scatter * libm::sqrt(1.5);
+    if squares <= 0.0 {
+        return (scatter / libm::sqrt(count), 0.0);
+    }
+    let begin_error = scatter * libm::sqrt(1.0 / count + mean * mean / squares);
+    (begin_error, scatter / libm::sqrt(squares))
 }
 
 /// How far behind a read its successor may begin, after a long pause, and is still answered by the buffer: in

@@ -39,6 +39,21 @@ pub(super) fn skew_turns(base: &Parameters, zone: &Zone) -> f64 {
     sectors / heads / f64::from(zone.sectors_per_track)
 }
 
+/// The longest switches of head and of cylinder that the skews of all zones cover, before a write too.
+pub(super) fn covered_ms(drive: &Parameters, turn_ms: f64) -> [f64; 2] {
+    let settle = drive.write_settle_ms.max(0.0);
+    let least = |skew: fn(&Zone) -> i64| {
+        let zones = drive.zones.iter();
+        // A sector is passed while a switch is rounded up, and one for the way there.
+        let turns = zones.map(|zone| (skew(zone) - 2) as f64 / f64::from(zone.sectors_per_track));
+        turns.fold(f64::INFINITY, f64::min) * turn_ms - settle
+    };
+    [
+        least(|zone| zone.track_skew_sectors),
+        least(|zone| zone.cylinder_skew_sectors),
+    ]
+}
+
 /// The base with skews that cover the switches of head and cylinder of `drive`, where they do not yet.
 pub(super) fn wider_skews(base: &Parameters, drive: &Parameters, turn_ms: f64) -> Parameters {
     let mut wider = base.clone();

@@ -13,7 +13,7 @@ use super::replay::latencies_ms;
 use super::rotation::{self, Rotation, Still};
 use super::samples::{Access, Sample, alone, fitted};
 use super::seek::{self, Move};
-use super::{CalibrateError, Estimate, Finding, geometry, zones};
+use super::{CalibrateError, Finding, geometry, zones};
 
 /// A disk that was found.
 pub(super) struct FittedDisk {
@@ -85,6 +85,8 @@ pub(super) fn fit(
 struct Wait {
     cylinders: u32,
     other_head: bool,
+    /// Nothing that a drive reads ahead by itself.
+    behind: bool,
     ms: f64,
 }
 
@@ -186,7 +188,7 @@ impl Context<'_> {
                         &format!("sectors_per_track, {key} zone"),
                         value.into(),
                         "sectors",
-                        Some(found.scatter * f64::from(value)),
+                        Some(found.error * f64::from(value)),
                         found.streams,
                         "rates of sequential reads, with the skews of the base",
                     );
@@ -262,7 +264,7 @@ impl Context<'_> {
                     "bus.read_ms_per_block",
                     block,
                     "ms",
-                    None,
+                    Some(hits.block_error_ms),
                     hits.samples,
                     "times of reads from the buffer, by length",
                 );
@@ -283,7 +285,7 @@ impl Context<'_> {
             "overheads of reads",
             overhead,
             "ms",
-            Some(hits.scatter_ms),
+            Some(hits.error_ms),
             hits.samples,
             "times of reads from the buffer; what others need besides is in the seek curve",
         );
@@ -332,7 +334,7 @@ impl Context<'_> {
                 "overheads of writes",
                 overhead,
                 "ms",
-                Some(writes.scatter_ms),
+                Some(writes.error_ms),
                 writes.samples,
                 "times of writes that the buffer takes",
             );
@@ -388,6 +390,7 @@ impl Context<'_> {
             (ms > -turn_ms / 10.0 && !hit).then_some(Wait {
                 cylinders,
                 other_head: from.place.surface != to.place.surface,
+                behind: access.step() < 0,
                 ms,
             })
         };
@@ -419,7 +422,7 @@ impl Context<'_> {
                 why: format!("the seek curve cannot be told: {why}"),
             })?;
         self.finding.measured(
-            "seek_ms, one third of the stroke",
+            SEEK_THIRD,
             at_distance(&curve.points, drive.cylinders / 3),
             "ms",
             Some(curve.error_ms),
@@ -428,6 +431,10 @@ impl Context<'_> {
         );
         self.finding.moves = of.iter().map(|one| (one.distance, one.ms)).collect();
         drive.seek_ms = drawn_on(curve.points, drive.cylinders);
+        let [_, covered] = geometry::covered_ms(drive, turn_ms);
+        if let Some((_, first)) = drive.seek_ms.first_mut() {
+            *first = within(*first, covered, curve.error_ms);
+        }
         self.head_switch(drive, reads, turn_ms);
         self.settle(drive, writes, by_writes, turn_ms);
         Ok(())
@@ -437,28 +444,32 @@ impl Context<'_> {
         let switches: Vec<f64> = reads
             .iter()
             .filter(|wait| wait.cylinders == 0 && wait.other_head)
+            .filter(|wait| wait.behind || drive.buffer.is_none())
             .map(|wait| wait.ms)
             .collect();
         match seek::single(&switches, turn_ms) {
             Some(ms) => {
-                drive.head_switch_ms = ms;
                 let by_chance = seek::centre_error_ms(turn_ms, switches.len());
-                // What read-ahead has done meanwhile is not known.
+                // What read-ahead has done meanwhile is not known, nor are all angles equally frequent.
                 let ahead = if drive.buffer.is_some() {
                     AHEAD_SHARE * turn_ms
                 } else {
                     0.0
                 };
                 let error = libm::hypot(by_chance, ahead);
-                let how = "accesses on another track of the same cylinder";
+                let [covered, _] = geometry::covered_ms(drive, turn_ms);
+                let ms = within(ms, covered, error);
+                drive.head_switch_ms = ms;
+                let how = "accesses back to another track of the same cylinder";
                 let count = switches.len();
                 self.finding
                     .measured("head_switch_ms", ms, "ms", Some(error), count, how);
             }
             None => {
                 let why = format!(
-                    "{} accesses go to another track of the same cylinder",
-                    switches.len()
+                    "{} accesses go back to another track of the same cylinder; {} are needed",
+                    switches.len(),
+                    seek::GROUP_MIN
                 );
                 self.finding.take("head_switch_ms", self.base_name, &why);
             }
@@ -525,15 +536,33 @@ impl Context<'_> {
         // The difference of two uniform waits.
         let noise = turn_ms * libm::sqrt(1.0 / 6.0 / late.len() as f64);
         if late_ms.abs() > 2.0 * noise && late_ms.abs() < turn_ms / 4.0 {
+            let [_, covered] = geometry::covered_ms(drive, turn_ms);
+            let first = drive.seek_ms[0].1;
             for (_, ms) in &mut drive.seek_ms {
                 *ms = (*ms - late_ms).max(0.0);
             }
+            // What is added is no time of the arm: a switch that the skews cover stays covered.
+            if first <= covered {
+                drive.seek_ms[0].1 = drive.seek_ms[0].1.min(covered);
+            }
+            self.finding
+                .put(SEEK_THIRD, at_distance(&drive.seek_ms, drive.cylinders / 3));
             self.finding.notes.push(format!(
                 "The seek curve was moved by {:.3} ms, the mean by which the model was off on the fitted half.",
                 -late_ms
             ));
         }
         Ok(())
+    }
+}
+
+/// The time of a switch, or the longest one that the skews cover if that is no more than two standard errors less: a drive is laid out so
+/// that its switches are covered.
+fn within(ms: f64, covered: f64, error: f64) -> f64 {
+    if (covered..=covered + 2.0 * error).contains(&ms) {
+        covered.max(0.0)
+    } else {
+        ms
     }
 }
 
@@ -551,6 +580,8 @@ fn set_read_overheads(overheads: &mut OverheadParameters, ms: f64) {
     overheads.read_miss_after_write_ms = ms;
 }
 
+/// The one point of the seek curve that is reported.
+const SEEK_THIRD: &str = "seek_ms, one third of the stroke";
 /// By how much read-ahead blurs short moves, in turns.
 const AHEAD_SHARE: f64 = 0.03;
 /// Cylinders around the last access that may be in the buffer.
@@ -563,40 +594,4 @@ fn at_distance(points: &[(u32, f64)], distance: u32) -> f64 {
         .clamp(1, points.len() - 1);
     let ((d1, t1), (d2, t2)) = (points[right - 1], points[right]);
     t1 + (f64::from(distance) - f64::from(d1)) / f64::from(d2 - d1) * (t2 - t1)
-}
-
-/// What is known of an estimate, for people and programs.
-impl Finding {
-    fn measured(
-        &mut self,
-        name: &str,
-        value: f64,
-        unit: &'static str,
-        plus_minus: Option<f64>,
-        samples: usize,
-        how: &str,
-    ) {
-        self.estimates.push(Estimate {
-            name: name.to_owned(),
-            value: Some(value),
-            unit,
-            plus_minus,
-            samples: samples as u64,
-            from: "measured".to_owned(),
-            how: how.to_owned(),
-        });
-    }
-
-    /// Something that is taken from the base drive.
-    fn take(&mut self, name: &str, base: &str, why: &str) {
-        self.estimates.push(Estimate {
-            name: name.to_owned(),
-            value: None,
-            unit: "",
-            plus_minus: None,
-            samples: 0,
-            from: base.to_owned(),
-            how: why.to_owned(),
-        });
-    }
 }

@@ -13,11 +13,13 @@
 //! Why these estimators, and what can be identified at all: `docs/design/0012-calibrate.md`.
 
 mod electronics;
+mod estimate;
 mod fit;
 mod geometry;
 mod hdd;
 mod limits;
 mod numbers;
+mod order;
 pub mod probe;
 mod replay;
 mod rotation;
@@ -32,10 +34,13 @@ use nearslot_core::drive::{self, CATALOG};
 use nearslot_core::registry::ConfigError;
 use serde::Serialize;
 
-pub use fit::{Fit, Verdict, judge_disk};
+pub use estimate::Estimate;
+pub(crate) use estimate::Finding;
+pub use fit::{Fit, Order, Verdict, judge_disk};
 pub use samples::{Sample, Samples, fitted};
 
 use crate::trace::{TraceError, TraceReader};
+use samples::Split;
 
 /// Which kind of drive is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -132,37 +137,9 @@ pub enum CalibrateError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The probed file or device is too small or too slow.
+    /// The requests cannot be used so; why.
     #[error("{0}")]
     Unfit(String),
-}
-
-/// One parameter: what it is, how well it is known, and where it comes from.
-#[derive(Clone, Debug, Serialize)]
-pub struct Estimate {
-    /// Key in the drive's file, or words for several.
-    pub name: String,
-    /// None if it was taken from the base drive.
-    pub value: Option<f64>,
-    /// Unit of the value.
-    pub unit: &'static str,
-    /// One standard error.
-    pub plus_minus: Option<f64>,
-    /// Requests that it was found from.
-    pub samples: u64,
-    /// `measured`, or the name of the base drive.
-    pub from: String,
-    /// How it was found, or why it was not.
-    pub how: String,
-}
-
-/// What the estimators found.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Finding {
-    pub(crate) estimates: Vec<Estimate>,
-    pub(crate) notes: Vec<String>,
-    /// Cylinders and milliseconds of move and wait.
-    pub(crate) moves: Vec<(u32, f64)>,
 }
 
 /// A calibrated drive.
@@ -229,6 +206,10 @@ pub fn calibrate(samples: &Samples, how: &How) -> Result<Calibration, CalibrateE
         (
             samples.odd,
             "requests that are no whole blocks of 512 bytes",
+        ),
+        (
+            samples.dropped,
+            "timed reads and writes, in stretches evenly over the trace, as no more than a million are kept,",
         ),
     ] {
         if count > 0 {
@@ -298,7 +279,7 @@ fn disk(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
     let found = hdd::fit(&samples.all, &base, &name, blocks)?;
     let mut parameters = found.parameters;
     let blueprint = HddBlueprint::new(&parameters).map_err(CalibrateError::Drive)?;
-    let fit = judge_disk(&blueprint, &samples.all);
+    let fit = judge_disk(&blueprint, &samples.all)?;
     let mut finding = found.finding;
     if how.base.is_none() {
         finding.notes.insert(0, format!(
@@ -327,7 +308,7 @@ fn round(parameters: &mut Parameters) {
 fn empirical(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
     let blocks = plain_capacity(samples, how)?;
     let (mut parameters, finding) = tables::fit(&samples.all, blocks)?;
-    let fit = judge_text(&text::file(&parameters), samples)?;
+    let fit = judge_text(&text::file(&parameters), samples, Split::Chunks)?;
     parameters.description = Some(format!("times measured in {}", how.input));
     parameters.calibration = Some(text::table(&how.input, None, &finding, &fit));
     let drive = text::file(&parameters);
@@ -337,7 +318,7 @@ fn empirical(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError
 fn capped(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
     let blocks = plain_capacity(samples, how)?;
     let (mut parameters, finding) = limits::fit(&samples.all, blocks)?;
-    let fit = judge_text(&text::file(&parameters), samples)?;
+    let fit = judge_text(&text::file(&parameters), samples, limits::SPLIT)?;
     parameters.description = Some(format!("limits seen in {}", how.input));
     parameters.calibration = Some(text::table(&how.input, None, &finding, &fit));
     let drive = text::file(&parameters);
@@ -358,12 +339,10 @@ fn plain_capacity(samples: &Samples, how: &How) -> Result<u64, CalibrateError> {
     }
 }
 
-fn judge_text(text: &str, samples: &Samples) -> Result<Fit, CalibrateError> {
+fn judge_text(text: &str, samples: &Samples, split: Split) -> Result<Fit, CalibrateError> {
     let (blueprint, _) = drive::read("calibrated", text, &[]).map_err(CalibrateError::Drive)?;
-    Ok(fit::judge(
-        &mut *blueprint.seeded(1, "calibrate"),
-        &samples.all,
-    ))
+    let mut drive = blueprint.seeded(1, "calibrate");
+    fit::judge(&mut *drive, &samples.all, split)
 }
 
 fn made(

@@ -1,4 +1,4 @@
-//! The little statistics that the estimators need: quantiles, correlation, least squares.
+//! The little statistics that the estimators need: quantiles, least squares.
 
 /// The value below which a share of a sorted list lies, between neighbours on a line.
 pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
@@ -24,23 +24,6 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 /// The mean of a list; none of an empty one.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// How two lists go together: Pearson's correlation; 0 if one does not vary.
-pub(super) fn correlation(pairs: &[(f64, f64)]) -> f64 {
-    let count = pairs.len() as f64;
-    let (x, y) = pairs
-        .iter()
-        .fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b));
-    let (x, y) = (x / count, y / count);
-    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
-    for (a, b) in pairs {
-        xx += (a - x) * (a - x);
-        yy += (b - y) * (b - y);
-        xy += (a - x) * (b - y);
-    }
-    let scale = libm::sqrt(xx * yy);
-    if scale > 0.0 { xy / scale } else { 0.0 }
 }
 
 /// Coefficients that bring `sum(c * x)` closest to y in the sense of least squares; none if the columns do not tell them.
@@ -104,18 +87,5 @@ mod tests {
         let [a, b] = least_squares(&rows).unwrap();
         assert!(near(a, 3.0) && near(b, 2.0), "{a} {b}");
         assert!(least_squares(&[([1.0, 2.0], 1.0), ([1.0, 2.0], 1.0)]).is_none());
-    }
-
-    #[test]
-    fn correlation_has_its_sign() {
-        assert!(near(
-            correlation(&[(1.0, 2.0), (2.0, 4.0), (3.0, 6.0)]),
-            1.0
-        ));
-        assert!(near(
-            correlation(&[(1.0, 2.0), (2.0, 0.0), (3.0, -2.0)]),
-            -1.0
-        ));
-        assert!(near(correlation(&[(1.0, 2.0), (2.0, 2.0)]), 0.0));
     }
 }

@@ -1,7 +1,8 @@
 //! Timing reads of a file or device that is there, to calibrate by: read only, bounded in number and time.
 //!
-//! The load is made for the estimators. Most reads go to random places, which tells rotation and seek curve; every few go
-//! to a place that was read some reads ago, which tells the rotation exactly; some go a track or so further, which tells the head switch. Pauses and
+//! The load is made for the estimators. Most reads go to random places, which tells rotation and seek curve; of random places few are far
+//! apart, so some reads come in pairs whose distance is drawn from all distances alike, which tells the far end of the curve; every few go
+//! to a place that was read some reads ago, which tells the rotation exactly; some go back by a few tracks, which tells the head switch. Pauses and
 //! reads right behind the one before tell read-ahead and overheads. Streams at places over the whole range tell the
 //! zones. Nothing is ever written: the file is opened for reading alone, past the page cache (`O_DIRECT`).
 //!
@@ -35,6 +36,9 @@ pub trait Reads {
 
     /// Nanoseconds since the start.
     fn now(&self) -> u64;
+
+    /// What is read, for an error.
+    fn name(&self) -> String;
 }
 
 /// How much to read at most.
@@ -44,6 +48,8 @@ pub struct Bounds {
     pub reads: u64,
     /// Seconds at most.
     pub seconds: u64,
+    /// Draws the places.
+    pub seed: u64,
 }
 
 impl Default for Bounds {
@@ -51,6 +57,7 @@ impl Default for Bounds {
         Bounds {
             reads: 6_000,
             seconds: 120,
+            seed: 1,
         }
     }
 }
@@ -82,13 +89,14 @@ pub fn probe(
         reads,
         bounds,
         samples: Samples::default(),
-        rng: Rng::stream(1, "probe"),
+        rng: Rng::stream(bounds.seed, "probe"),
         blocks,
         places: Vec::new(),
+        other_end: None,
     };
     let outcome = run.all();
     outcome.map_err(|source| CalibrateError::Probe {
-        path: "reading".to_owned(),
+        path: run.reads.name(),
         source,
     })?;
     run.samples.finish()
@@ -102,6 +110,8 @@ struct Run<'a> {
     blocks: u64,
     /// Where random reads went.
     places: Vec<u64>,
+    /// Where the second read of a pair goes.
+    other_end: Option<u64>,
 }
 
 impl Run<'_> {
@@ -130,6 +140,9 @@ impl Run<'_> {
     /// A short read somewhere, or near or behind an earlier one.
     fn short(&mut self) -> std::io::Result<bool> {
         let end = self.blocks - SHORT;
+        if let Some(at) = self.other_end.take() {
+            return self.random(at);
+        }
         let before = self.samples.all.last().map_or(0, Sample::end);
         let at = match self.rng.below(10) {
             // Far behind by now, so that the buffer has forgotten it.
@@ -138,18 +151,39 @@ impl Run<'_> {
                 let ago = 100 + self.rng.below(300) as usize;
                 self.places[self.places.len() - ago]
             }
-            2 => before + (self.rng.below(2_000) + 64) / SHORT * SHORT,
+            // Backwards: what lies ahead of a read, the drive may be reading already.
+            2 | 4 => before.saturating_sub(self.rng.below(10_000) + 64) / SHORT * SHORT,
             3 => {
                 self.reads.pause(1_000_000 + self.rng.below(20_000_000));
                 before
             }
+            5 | 6 => {
+                let first = self.pair(end);
+                return self.random(first);
+            }
             _ => {
-                let at = self.rng.below(end) / SHORT * SHORT;
-                self.places.push(at);
-                at
+                let at = self.rng.below(end);
+                return self.random(at);
             }
         };
         self.read(at.min(end) / SHORT * SHORT, SHORT)
+    }
+
+    /// Draws two places whose distance is any with the same chance, and gives the first.
+    fn pair(&mut self, end: u64) -> u64 {
+        let distance = self.rng.below(end);
+        let near = self.rng.below(end - distance);
+        let ends = [near, near + distance];
+        let first = self.rng.below(2) as usize;
+        self.other_end = Some(ends[1 - first]);
+        ends[first]
+    }
+
+    /// A short read that may be repeated later.
+    fn random(&mut self, at: u64) -> std::io::Result<bool> {
+        let at = at / SHORT * SHORT;
+        self.places.push(at);
+        self.read(at, SHORT)
     }
 
     fn read(&mut self, at: u64, len: u64) -> std::io::Result<bool> {
@@ -208,10 +242,15 @@ impl Reads for Modelled {
     fn now(&self) -> u64 {
         self.now
     }
+
+    fn name(&self) -> String {
+        "a model".to_owned()
+    }
 }
 
 /// A file or device, opened for reading past the page cache.
 pub struct Opened {
+    path: String,
     file: File,
     begun: Instant,
     buffer: Vec<u8>,
@@ -243,6 +282,7 @@ impl Opened {
         let buffer = vec![0_u8; (LONG * BLOCK_BYTES) as usize + ALIGN];
         let aligned = buffer.as_ptr().align_offset(ALIGN);
         let opened = Opened {
+            path: path.display().to_string(),
             file,
             begun: Instant::now(),
             buffer,
@@ -267,5 +307,9 @@ impl Reads for Opened {
 
     fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_nanos()).expect("a probe ends within 584 years")
+    }
+
+    fn name(&self) -> String {
+        self.path.clone()
     }
 }

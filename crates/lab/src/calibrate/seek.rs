@@ -29,7 +29,7 @@ pub(super) struct Curve {
 /// Groups by the square root of the distance, so that short moves, where the curve is steep, have groups of their own.
 const GROUPS: usize = 24;
 /// Accesses that a group must have: their 5 % quantile is one of them.
-const GROUP_MIN: usize = 25;
+pub(super) const GROUP_MIN: usize = 25;
 /// Groups that a curve needs.
 const GROUPS_MIN: usize = 3;
 

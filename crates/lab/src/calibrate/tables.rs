@@ -8,7 +8,7 @@ use nearslot_core::request::Op;
 
 use super::numbers::{quantile, sorted};
 use super::samples::{Sample, fitted};
-use super::{CalibrateError, Estimate, Finding};
+use super::{CalibrateError, Finding};
 
 /// Times that a table is made of, at least.
 const BIN_MIN: usize = 100;
@@ -38,7 +38,7 @@ pub(super) fn fit(
     };
     by_direction(&of(Op::Read), &of(Op::Write), &mut bins, &mut finding)?;
     for bin in &bins {
-        finding.estimates.push(estimate(bin));
+        note(bin, &mut finding);
     }
     let parameters = EmpiricalParameters {
         kind: "empirical".to_owned(),
@@ -93,7 +93,7 @@ fn by_direction(
     Ok(())
 }
 
-fn estimate(bin: &Bin) -> Estimate {
+fn note(bin: &Bin, finding: &mut Finding) {
     let at = |share: f64| {
         let found = bin.quantiles.iter().find(|(at, _)| *at >= share);
         found.map_or(0.0, |(_, ms)| *ms)
@@ -103,22 +103,22 @@ fn estimate(bin: &Bin) -> Estimate {
         Direction::Write => "writes",
         Direction::Any => "reads and writes",
     };
-    Estimate {
-        name: format!(
+    // The median lies between the ranks n/2 -+ sqrt(n)/2, to one standard error; the density from the middle fifth.
+    let error = (at(0.6) - at(0.4)) / 0.2 * 0.5 / libm::sqrt(bin.samples as f64);
+    finding.measured(
+        &format!(
             "{op} of up to {} blocks, up to {} outstanding",
             bin.blocks, bin.outstanding
         ),
-        value: Some(at(0.5)),
-        unit: "ms",
-        // The median lies between the ranks n/2 -+ sqrt(n)/2, to one standard error; the density from the middle fifth.
-        plus_minus: Some((at(0.6) - at(0.4)) / 0.2 * 0.5 / libm::sqrt(bin.samples as f64)),
-        samples: bin.samples,
-        from: "measured".to_owned(),
-        how: format!(
+        at(0.5),
+        "ms",
+        Some(error),
+        bin.samples as usize,
+        &format!(
             "median of the time per command; 99 % take up to {:.3} ms",
             at(0.99)
         ),
-    }
+    );
 }
 
 /// Classes by powers of two, joined until each has enough: the largest value of each class.

@@ -69,6 +69,7 @@ pub(super) const fn word(verdict: Verdict) -> &'static str {
         Verdict::Good => "good",
         Verdict::Fair => "fair",
         Verdict::Poor => "poor",
+        Verdict::Unjudged => "unjudged",
     }
 }
 
@@ -79,6 +80,7 @@ fn meaning(verdict: Verdict) -> &'static str {
             "fair: schedulers can be told apart; do not read its milliseconds as the drive's"
         }
         Verdict::Poor => "poor: do not trust this drive",
+        Verdict::Unjudged => "it cannot be judged: do not trust this drive",
     }
 }
 
@@ -89,7 +91,11 @@ impl fmt::Display for Calibration {
             "{}: {} timed reads and writes",
             self.input, self.requests
         )?;
-        writeln!(f, "\nParameters ({} blocks):", self.capacity_blocks)?;
+        writeln!(
+            f,
+            "\nParameters ({} blocks; +- is half of an interval that holds the true value in 19 of 20 cases):",
+            self.capacity_blocks
+        )?;
         let width = self
             .estimates
             .iter()
@@ -108,7 +114,19 @@ impl fmt::Display for Calibration {
             };
             writeln!(f, "  {:width$}  {value:28}  {}{count}", one.name, one.how)?;
         }
-        let fit = &self.fit;
+        write!(f, "{}", self.fit)?;
+        if !self.notes.is_empty() {
+            writeln!(f, "\nTo know:")?;
+        }
+        self.notes
+            .iter()
+            .try_for_each(|note| writeln!(f, "  {note}"))
+    }
+}
+
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fit = self;
         writeln!(
             f,
             "\nFit, on {} requests that nothing was fitted to:\n  measured mean {:.3} ms, model {:.3} ms\n  root mean square distance of the \
@@ -127,18 +145,17 @@ impl fmt::Display for Calibration {
                 share * 100.0
             )?;
         }
-        if let Some(share) = fit.order_share {
+        if let Some(order) = &fit.order {
             writeln!(
                 f,
-                "  latencies follow the moves of the arm {share:.2} times as closely as the model's"
+                "  latencies of {} long moves of {}s follow the arm {:.2} +- {:.2} times as closely as the model's",
+                order.requests, order.of, order.share, order.share_plus_minus
             )?;
         }
         writeln!(f, "  {}", meaning(fit.verdict))?;
-        if !self.notes.is_empty() {
-            writeln!(f, "\nTo know:")?;
+        if let Some(why) = &fit.unjudged {
+            writeln!(f, "  because {why}")?;
         }
-        self.notes
-            .iter()
-            .try_for_each(|note| writeln!(f, "  {note}"))
+        Ok(())
     }
 }

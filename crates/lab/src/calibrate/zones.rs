@@ -16,8 +16,8 @@ pub(super) struct Sectors {
     pub(super) per_track: Vec<u32>,
     /// Streams that were timed.
     pub(super) streams: usize,
-    /// Median distance of a stream's value from that of its zone, as share.
-    pub(super) scatter: f64,
+    /// Standard error, as share.
+    pub(super) error: f64,
 }
 
 /// Blocks that a stream must go on for behind its first requests.
@@ -32,9 +32,24 @@ const REACH: (f64, f64) = (0.2, 0.8);
 /// Outer rates that exceed inner ones by less than this are not the medium's.
 const FALL_MIN: f64 = 1.08;
 
-/// Blocks a millisecond, and where, as share of the capacity. A stream is on the side of its first request: cut at every change of
+/// A stream of sequential reads.
+struct Stream {
+    /// Where, as share of the capacity.
+    at: f64,
+    /// Blocks a millisecond.
+    rate: f64,
+    /// How long it went on.
+    ms: f64,
+}
+
+/// The zone of a place, by the ends of all.
+fn zone_of(ends: &[f64], at: f64) -> usize {
+    ends.partition_point(|end| *end <= at).min(ends.len() - 1)
+}
+
+/// The streams that are long enough. A stream is on the side of its first request: cut at every change of
 /// sides, few would be long enough.
-fn streams(accesses: &[Access], capacity: u64) -> Vec<(f64, f64)> {
+fn streams(accesses: &[Access], capacity: u64) -> Vec<Stream> {
     let goes_on = |access: &Access| {
         let reads = [access.before.op, access.sample.op] == [Op::Read, Op::Read];
         reads && access.step() == 0 && access.gap <= PAUSE_NS_MAX
@@ -47,8 +62,12 @@ fn streams(accesses: &[Access], capacity: u64) -> Vec<(f64, f64)> {
             let blocks = last.sample.end() - first.sample.end();
             let ns = last.sample.completed() - first.sample.completed();
             if blocks >= STREAM_BLOCKS_MIN {
-                let place = first.sample.end() as f64 / capacity as f64;
-                found.push((place, blocks as f64 / (ns as f64 / 1e6)));
+                let ms = ns as f64 / 1e6;
+                found.push(Stream {
+                    at: first.sample.end() as f64 / capacity as f64,
+                    rate: blocks as f64 / ms,
+                    ms,
+                });
             }
         }
         stream.clear();
@@ -76,7 +95,7 @@ pub(super) fn find(
     turn_ms: f64,
 ) -> Result<Sectors, String> {
     let found = streams(accesses, capacity);
-    let reaches = |from: f64, to: f64| found.iter().any(|(at, _)| (from..=to).contains(at));
+    let reaches = |from: f64, to: f64| found.iter().any(|stream| (from..=to).contains(&stream.at));
     if found.len() < STREAMS_MIN || !reaches(0.0, REACH.0) || !reaches(REACH.1, 1.0) {
         return Err(format!(
             "{} streams of sequential reads of 4 MiB or more; {STREAMS_MIN} are needed, from the outer and the inner fifth too",
@@ -84,8 +103,10 @@ pub(super) fn find(
         ));
     }
     let rate = |from: f64, to: f64| {
-        let inside = found.iter().filter(|(at, _)| (from..=to).contains(at));
-        median(inside.map(|(_, rate)| *rate)).expect("a stream is there")
+        let inside = found
+            .iter()
+            .filter(|stream| (from..=to).contains(&stream.at));
+        median(inside.map(|stream| stream.rate)).expect("a stream is there")
     };
     let (outer, inner) = (rate(0.0, REACH.0), rate(REACH.1, 1.0));
     if outer < FALL_MIN * inner {
@@ -98,36 +119,31 @@ pub(super) fn find(
     Ok(by_zone(&found, base, turn_ms))
 }
 
-fn by_zone(found: &[(f64, f64)], base: &Parameters, turn_ms: f64) -> Sectors {
+fn by_zone(found: &[Stream], base: &Parameters, turn_ms: f64) -> Sectors {
     let ends = zone_ends(base);
-    let zone_of = |at: f64| ends.partition_point(|end| *end <= at).min(ends.len() - 1);
+    let zone_of = |at: f64| zone_of(&ends, at);
     let sectors =
         |zone: usize, rate: f64| rate * turn_ms * (1.0 + skew_turns(base, &base.zones[zone]));
     let medians: Vec<Option<f64>> = (0..ends.len())
         .map(|zone| {
-            let inside = found.iter().filter(|(at, _)| zone_of(*at) == zone);
-            median(inside.map(|(_, rate)| sectors(zone, *rate)))
+            let inside = found.iter().filter(|stream| zone_of(stream.at) == zone);
+            median(inside.map(|stream| sectors(zone, stream.rate)))
         })
         .collect();
-    let per_track: Vec<f64> = match medians.iter().copied().collect() {
-        Some(medians) => medians,
-        // Too many zones to have a stream each: a smooth curve through all streams.
-        None => {
-            let curve = smooth(
-                found
-                    .iter()
-                    .map(|(at, rate)| (*at, sectors(zone_of(*at), *rate))),
-            );
-            let middle = |zone: usize| {
-                let begin = if zone == 0 { 0.0 } else { ends[zone - 1] };
-                (begin + ends[zone]) / 2.0
-            };
-            (0..ends.len()).map(|zone| curve(middle(zone))).collect()
-        }
+    // Too many zones to have a stream each: where there is none, a smooth curve through all streams.
+    let all = found.iter();
+    let curve = smooth(all.map(|stream| (stream.at, sectors(zone_of(stream.at), stream.rate))));
+    let middle = |zone: usize| {
+        let begin = if zone == 0 { 0.0 } else { ends[zone - 1] };
+        (begin + ends[zone]) / 2.0
     };
-    let scatter = median(found.iter().map(|(at, rate)| {
-        let zone = zone_of(*at);
-        (sectors(zone, *rate) / per_track[zone] - 1.0).abs()
+    let zones = medians.iter().enumerate();
+    let per_track: Vec<f64> = zones
+        .map(|(zone, median)| median.unwrap_or_else(|| curve(middle(zone))))
+        .collect();
+    let scatter = median(found.iter().map(|stream| {
+        let zone = zone_of(stream.at);
+        (sectors(zone, stream.rate) / per_track[zone] - 1.0).abs()
     }));
     Sectors {
         per_track: per_track
@@ -135,8 +151,24 @@ fn by_zone(found: &[(f64, f64)], base: &Parameters, turn_ms: f64) -> Sectors {
             .map(|sectors| libm::round(*sectors).clamp(1.0, 65_535.0) as u32)
             .collect(),
         streams: found.len(),
-        scatter: scatter.unwrap_or(0.0),
+        // The median distance of a normal distribution is 0.6745 of its standard deviation.
+        error: libm::hypot(
+            scatter.unwrap_or(0.0) / 0.6745,
+            by_cut(found, base, turn_ms),
+        ),
     }
+}
+
+/// How far off a rate is as a stream begins and ends within tracks: it meets up to one skew more or less than its blocks make
+/// tracks, with a triangular distribution. Streams of a probe begin alike, so that more of them do not help.
+fn by_cut(found: &[Stream], base: &Parameters, turn_ms: f64) -> f64 {
+    let ends = zone_ends(base);
+    let cuts = found.iter().map(|stream| {
+        let skew = skew_turns(base, &base.zones[zone_of(&ends, stream.at)]);
+        let turns = stream.ms / turn_ms;
+        skew.abs() / turns / libm::sqrt(6.0)
+    });
+    median(cuts).unwrap_or(0.0)
 }
 
 /// The parabola through points in the sense of least squares; the line of few points.
