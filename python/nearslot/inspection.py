@@ -127,8 +127,8 @@ class Footprint:
 
     Attributes:
         bytes: None if offsets are object ids, which are no addresses.
-        read_pages_again_share: Of the pages read, those that were touched before: what a cache of any size would have held.
-            A page counts for each request that touches it.
+        read_pages_again_share: Of the pages read, those that were touched before: what a cache of
+            any size would have held. A page counts for each request that touches it.
         written_pages_again_share: The same of the pages written.
     """
 

@@ -372,7 +372,7 @@ fn choices(
     control: &Control,
 ) -> Result<Vec<Choice>, RunError> {
     let requests = match (how.find, points.first()) {
-        (Find::Depth, Some(point)) => run::count(point, trace)?,
+        (Find::Depth | Find::Rate, Some(point)) => run::count(point, trace)?,
         _ => 0,
     };
     let mut axes = Vec::new();
@@ -513,6 +513,22 @@ mod tests {
     use super::answer::Answer;
     use super::*;
     use crate::scenario::Scenario;
+
+    #[test]
+    fn rates_begin_where_the_requests_come_within_virtual_time() {
+        let mut base = Scenario::over(Load::Workload("poisson:requests=50000000".parse().unwrap()));
+        base.set("drive", "null").unwrap();
+        let points = grid::points(&base, &[]).unwrap();
+        let how = How {
+            objectives: crate::objective::objectives(&["mean < 1 ms".to_owned()]).unwrap(),
+            find: Find::Rate,
+            resolution_percent: 2.0,
+            jobs: None,
+        };
+        let found = choices(&points, None, &how, &Control::default()).unwrap();
+        let slowest = found[0].axis.values[0];
+        assert!((0.0108..0.0111).contains(&slowest), "{slowest}");
+    }
 
     /// A choice that holds by its estimates up to a depth, and surely up to another.
     fn choice(holds: i64, surely: i64) -> Choice {
