@@ -158,7 +158,10 @@ mod tests {
     fn requests_that_outlast_virtual_time_are_refused() {
         let word = "oltp:rate_rps=0.001:requests=18500000";
         let error = synthetic(word).err().unwrap().to_string();
-        assert!(error.starts_with("oltp.rate_rps = 0.001 (allowed: at least 4.0"), "{error}");
+        assert!(
+            error.starts_with("oltp.rate_rps = 0.001 (allowed: at least 4.0"),
+            "{error}"
+        );
         assert!(synthetic("oltp:rate_rps=0.001:requests=1000:write_batch=1000000").is_err());
         let rare = made("oltp:rate_rps=0.001:requests=1000:read_share=1e-300");
         assert!(rare.iter().all(|one| one.op == Op::Write));
