@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use nearslot_core::request::Op;
-use nearslot_core::rng::Rng;
-use nearslot_lab::calibrate::{Calibration, How, Sample, Samples, Target, calibrate};
+use nearslot_core::rng::{Rng, mix};
+use nearslot_lab::calibrate::{Calibration, How, Sample, Samples, Target, calibrate, fitted};
 
 use super::{near, parallel};
 
@@ -133,4 +133,44 @@ fn a_limit_is_told_only_if_it_was_reached() {
         .find(|one| one.name == "iops.baseline")
         .unwrap();
     near("iops", iops.value.unwrap(), 1_000.0, 20.0);
+}
+
+/// The drive's file without what judges it.
+fn drive_of(samples: &Samples, target: Target) -> toml::Table {
+    let how = How {
+        target,
+        capacity: Some(2_000_000),
+        ..how()
+    };
+    let mut drive: toml::Table = calibrate(samples, &how).unwrap().drive.parse().unwrap();
+    drive.remove("calibration").unwrap();
+    drive
+}
+
+#[test]
+fn tables_and_limits_are_fitted_to_their_half_alone() {
+    let samples = parallel(&[1], |rng| 500_000 + rng.below(20_000_000));
+    let seconds = |sample: &Sample| {
+        let second = sample.completed() / 1_000_000_000;
+        (mix(second / 2) ^ second).is_multiple_of(2)
+    };
+    for target in [Target::Empirical, Target::Capped] {
+        let fits = |index: usize, sample: &Sample| match target {
+            Target::Capped => seconds(sample),
+            _ => fitted(index),
+        };
+        let clean = drive_of(&samples, target);
+        for half in [true, false] {
+            let mut all = samples.all.clone();
+            for (index, sample) in all.iter_mut().enumerate() {
+                // The completion stays, so that the request stays in its second.
+                if fits(index, sample) == half {
+                    sample.issued += sample.latency - sample.latency / 2;
+                    sample.latency /= 2;
+                }
+            }
+            let found = drive_of(&Samples::of(all).unwrap(), target);
+            assert_eq!(found != clean, half, "{target:?}");
+        }
+    }
 }
