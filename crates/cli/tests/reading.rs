@@ -540,3 +540,67 @@ fn settings_that_reach_beyond_the_trace_are_told() {
         );
     }
 }
+
+#[test]
+fn a_trace_without_times_is_replayed_closed_alone() {
+    let desk = Desk::new();
+    let rows = (0..400).map(|row| format!("{},{},4096,R\n", row * 100, row * 8192));
+    let text: String = std::iter::once("begun,offset,length,op\n".to_owned())
+        .chain(rows)
+        .collect();
+    let trace = desk.file("untimed.csv", &text);
+    let kept = desk.path("untimed.parquet");
+    let output = nearslot(&[
+        "convert",
+        word(&trace),
+        "-o",
+        word(&kept),
+        "--to",
+        "parquet",
+    ]);
+    assert!(output.status.success(), "{}", told(&output));
+    for trace in [word(&trace), word(&kept)] {
+        let words = ["replay = open", "closed", "has no times", "--columns"];
+        refused(&nearslot(&["run", trace]), 3, &words);
+        refused(&nearslot(&["compare", trace]), 3, &words);
+        let asked = ["capacity", trace, "--slo", "mean < 100 ms"];
+        refused(&nearslot(&asked), 3, &words);
+        let dependent = nearslot(&["run", trace, "--replay", "dependent"]);
+        refused(&dependent, 3, &["replay = dependent", "has no times"]);
+        let closed = nearslot(&["run", trace, "--replay", "closed"]);
+        assert!(closed.status.success(), "{}", told(&closed));
+        let inspected = given(&nearslot(&["inspect", trace]));
+        assert!(inspected.contains("time stamps   none"), "{inspected}");
+        assert!(!inspected.contains("outstanding"), "{inspected}");
+    }
+    let at_once = desk.path("untimed.fio");
+    let output = nearslot(&["convert", word(&trace), "-o", word(&at_once), "--to", "fio"]);
+    refused(&output, 0, &["has no times", "all requests come at once"]);
+}
+
+#[test]
+fn a_conversion_says_what_it_left_out() {
+    let desk = Desk::new();
+    let row = |row: u32| match row % 10 {
+        7 => "broken\n".to_owned(),
+        _ => format!("{},{},4096,R\n", row * 100, row * 8192),
+    };
+    let text: String = std::iter::once("time_us,offset,length,op\n".to_owned())
+        .chain((0..1_000).map(row))
+        .collect();
+    let trace = desk.file("broken.csv", &text);
+    let kept = desk.path("kept.parquet");
+    let output = nearslot(&[
+        "convert",
+        word(&trace),
+        "-o",
+        word(&kept),
+        "--to",
+        "parquet",
+    ]);
+    refused(
+        &output,
+        0,
+        &["900 requests", "100 of 1000 records (10.00 %)"],
+    );
+}

@@ -33,7 +33,7 @@ use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::{self, Timeseries};
 use crate::sim::{self, Control};
 use crate::told::Told;
-use crate::trace::{Spread, TraceError};
+use crate::trace::{Spread, TimeKind, TraceError};
 use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
 use crate::workload::closed::Closed;
@@ -489,6 +489,7 @@ fn prepare_trace(
     trace: &LoadedTrace,
     stack: &Stack,
 ) -> Result<Prepared, RunError> {
+    check_times(trace, load).map_err(RunError::Unfit)?;
     check_length(trace, load)?;
     let layout = Layout::new(
         load.volumes,
@@ -528,6 +529,16 @@ fn prepare_trace(
         window,
         depth,
     })
+}
+
+/// Whether the trace says when requests came, if that is asked.
+fn check_times(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError> {
+    if matches!(load.replay, Replay::Closed) || trace.header().time_kind != TimeKind::None {
+        return Ok(());
+    }
+    let allowed = "closed: the trace has no times, so nothing says when its requests came; if a column has them under a \
+                   name that is not known, --columns names it";
+    Err(ConfigError::value("replay", load.replay.word(), allowed))
 }
 
 /// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.

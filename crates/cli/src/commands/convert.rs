@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use nearslot_lab::inspect;
 use nearslot_lab::report::{Outputs, SharedOutput};
 use nearslot_lab::sim::Control;
 use nearslot_lab::trace::write::{self, WriteFormat};
-use nearslot_lab::trace::{self, Header, Record};
+use nearslot_lab::trace::{self, Header, Record, TimeKind};
 
 use super::scenario::read_options;
 use crate::args::{ConvertArgs, ConvertSpanArgs, SpanArgs};
@@ -54,6 +55,13 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     file.finish()?;
     let written = reader.header().requests;
     output::note(&format!("{written} requests: {name}"));
+    for left_out in inspect::left_out(reader.header()) {
+        output::note(&left_out);
+    }
+    if reader.header().time_kind == TimeKind::None && format.name != "parquet" {
+        let text = format!("the trace has no times: in {name} all requests come at once");
+        output::note(&text);
+    }
     tell_losses(format, &lost, reader.header());
     Ok(())
 }

@@ -27,7 +27,7 @@ pub use inspection::*;
 pub use pictures::*;
 
 use crate::survey::{DeviceSummary, Summary, Survey, Volume};
-use crate::trace::{Anomaly, Header, Record, Spread, TraceError, TraceOp, TraceReader};
+use crate::trace::{Anomaly, Header, Record, Spread, TimeKind, TraceError, TraceOp, TraceReader};
 
 /// Pages of the footprint and of working sets: 4 KiB.
 const PAGE_BITS: u32 = 12;
@@ -184,6 +184,10 @@ impl Inspector {
         if header.object_ids {
             inspection.forget_places();
         }
+        if header.time_kind == TimeKind::None {
+            // Nothing says how many were outstanding at once.
+            inspection.queue = None;
+        }
         let more = warnings::More {
             summary: &summary,
             against: &self.against,
@@ -289,6 +293,15 @@ fn throughput(summary: &Summary, span_s: f64, peak_1s_bytes: Option<u128>) -> Th
         write_mb_s: rate(written),
         peak_1s_mb_s: peak_1s_bytes.map(|bytes| bytes as f64 / 1e6),
     }
+}
+
+/// What of a trace that was read to its end is not among its requests, in words.
+pub fn left_out(header: &Header) -> Vec<String> {
+    let oddities = oddities(header);
+    let told = oddities
+        .iter()
+        .filter_map(|oddity| warnings::left_out(oddity, header.understood));
+    told.map(|(_, text)| text).collect()
 }
 
 fn lost_share(kept: u64, lost: u64) -> f64 {

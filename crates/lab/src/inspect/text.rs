@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::inspection::{Inspection, Latency, SizeSpread};
+use crate::trace::TimeKind;
 
 /// Width of the labels on the left.
 const LABEL: usize = 14;
@@ -47,11 +48,14 @@ fn head(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     } else {
         ""
     };
-    let span = duration(found.span_s);
+    let span = match found.time.kind {
+        TimeKind::None => String::new(),
+        _ => format!(" in {}", duration(found.span_s)),
+    };
     line(
         f,
         "requests",
-        &format!("{} in {span}{limited}", grouped(found.requests)),
+        &format!("{}{span}{limited}", grouped(found.requests)),
     )?;
     if let Some(span) = found.span {
         line(f, "", &span.words())?;
@@ -242,6 +246,9 @@ fn when(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         line(f, "bursts", &text)?;
     }
     let time = &found.time;
+    if time.kind == TimeKind::None {
+        return line(f, "time stamps", "none");
+    }
     let mut text = format!("resolution {}", duration(time.resolution_ns as f64 / 1e9));
     if let Some(step) = time.step_ns.filter(|step| *step != time.resolution_ns) {
         let _ = write!(

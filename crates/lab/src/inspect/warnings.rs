@@ -6,7 +6,7 @@
 
 use nearslot_core::units::Blocks;
 
-use super::inspection::{Inspection, Warning};
+use super::inspection::{Inspection, Oddity, Warning};
 use super::{Against, OUTSIZED_BYTES};
 use crate::survey::Summary;
 use crate::trace::{Anomaly, Spread, TimeKind, TraceOp};
@@ -295,10 +295,43 @@ fn devices(found: &Inspection, list: &mut List) {
     );
 }
 
+/// What of a trace is not among its requests, and its code; `understood` records are of any device.
+pub(super) fn left_out(oddity: &Oddity, understood: u64) -> Option<(&'static str, String)> {
+    let count = oddity.count;
+    let example = oddity.examples.first();
+    let example = example.map_or(String::new(), |example| format!(", such as: {example}"));
+    Some(match oddity.kind {
+        Anomaly::BadRecord => {
+            // Of all that was read: requests of other devices and beyond the limit were understood as well.
+            let all = understood + count;
+            let percent = 100.0 * count as f64 / all as f64;
+            let text = format!(
+                "{count} of {all} records ({percent:.2} %) were not understood and left out{example}"
+            );
+            ("bad-records", text)
+        }
+        Anomaly::Truncated => (
+            "truncated",
+            format!("the trace ends within a record{example}"),
+        ),
+        Anomaly::BeyondAddressSpace => (
+            "beyond-address-space",
+            format!("{count} requests end beyond 2^63 bytes and were left out{example}"),
+        ),
+        Anomaly::ZeroLength => (
+            "zero-length",
+            format!("{count} reads or writes of no bytes were left out{example}"),
+        ),
+        _ => return None,
+    })
+}
+
 fn anomalies(found: &Inspection, more: &More<'_>, list: &mut List) {
-    // Of all that was read: requests of other devices and beyond the limit were understood as well.
-    let percent = |count: u64| 100.0 * count as f64 / (more.understood + count) as f64;
     for oddity in &found.anomalies {
+        if let Some((code, text)) = left_out(oddity, more.understood) {
+            list.add(code, text);
+            continue;
+        }
         let count = oddity.count;
         let example = oddity
             .examples
@@ -321,24 +354,11 @@ fn anomalies(found: &Inspection, more: &More<'_>, list: &mut List) {
                 "lost-events",
                 format!("the tracer lost {count} events ({:.2} % of all)", 100.0 * found.lost_share),
             ),
-            Anomaly::BadRecord => list.add(
-                "bad-records",
-                format!("{count} of {} records ({:.2} %) were not understood and left out{example}", more.understood + count, percent(count)),
-            ),
-            Anomaly::Truncated => list.add("truncated", format!("the trace ends within a record{example}")),
-            Anomaly::BeyondAddressSpace => list.add(
-                "beyond-address-space",
-                format!("{count} requests end beyond 2^63 bytes and were left out{example}"),
-            ),
-            Anomaly::ZeroLength => list.add(
-                "zero-length",
-                format!("{count} reads or writes of no bytes were left out{example}"),
-            ),
             Anomaly::Oversized => list.add(
                 "oversized",
                 format!("{count} requests are longer than 64 MiB{example}"),
             ),
-            Anomaly::Lost | Anomaly::NotData => {}
+            _ => {}
         }
     }
 }

@@ -362,6 +362,7 @@ fn meaning_of(meta: &FileMetaData) -> TimeMeaning {
         kind: match value(meta, key::TIME_KIND) {
             Some("issue") => TimeKind::Issue,
             Some("completion") => TimeKind::Completion,
+            Some("none") => TimeKind::None,
             _ => TimeKind::Arrival,
         },
         epoch_unix_ns: number(key::EPOCH),

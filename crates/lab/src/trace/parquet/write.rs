@@ -208,7 +208,8 @@ fn facts(header: &Header) -> Vec<(&'static str, String)> {
     let kind = match header.time_kind {
         TimeKind::Issue => "issue",
         TimeKind::Completion => "completion",
-        TimeKind::Arrival | TimeKind::None => "arrival",
+        TimeKind::Arrival => "arrival",
+        TimeKind::None => "none",
     };
     let transform = serde_json::json!({
         "spread": header.spread,
