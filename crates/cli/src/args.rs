@@ -13,7 +13,7 @@ use nearslot_lab::run::JOBS;
     about = "Rehearse block storage: replay your trace against modelled drives and rank policies by latency",
     after_help = "Examples:
   nearslot inspect mytrace.blktrace.0
-  nearslot compare mytrace.blktrace.0 --drive seagate-cheetah-9lp --sched fcfs,look,satf --html report.html
+  nearslot compare mytrace.blktrace.0 --sched fcfs,look,satf --html report.html
   nearslot list schedulers
   nearslot show satf
 

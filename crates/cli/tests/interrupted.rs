@@ -15,8 +15,10 @@ use serde_json::Value;
 fn started(before: &str, words: &[&str]) -> Child {
     let program = assert_cmd::cargo::cargo_bin("nearslot");
     let script = format!("{before} exec {} \"$@\"", word(&program));
-    let mut command = Command::new("sh");
-    command.args(["-c", &script, "sh"]).args(words);
+    // Whatever started the tests may ignore signals: nohup does, and shells do so for what they run in the background.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", "sh", "-c", &script, "sh"]);
+    command.args(words);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the command starts");
     let since = Instant::now();

@@ -11,6 +11,7 @@ pub mod capacity;
 mod correlation;
 pub mod default_drive;
 mod demerit;
+mod doubt;
 mod files;
 mod gate;
 pub mod grid;

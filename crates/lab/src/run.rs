@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use crate::default_drive;
+use crate::doubt;
 use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
@@ -129,7 +130,7 @@ pub fn compare(
         single: points.len() == 1,
     };
     let demands = pool.install(|| overload::demands(points, trace, control))?;
-    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
+    let mut warnings = warned(points, trace)?;
     warnings.extend(overload::say(points, &demands, wanted)?);
     let one = |(point, demand): (&Point, &Option<Foreseen>)| run(point, demand.as_ref(), &grid);
     let runs = points.par_iter().zip(&demands).with_max_len(1);
@@ -529,6 +530,13 @@ fn prepare_trace(
         window,
         depth,
     })
+}
+
+/// What is to be said before anything runs.
+fn warned(points: &[Point], trace: Option<&LoadedTrace>) -> Result<Vec<String>, ConfigError> {
+    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
+    add_new(&mut warnings, doubt::doubts(points)?.iter());
+    Ok(warnings)
 }
 
 /// Whether the trace says when requests came, if that is asked.

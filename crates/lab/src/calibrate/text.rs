@@ -159,3 +159,14 @@ impl fmt::Display for Fit {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Verdict, word};
+    use crate::doubt::DOUBTFUL;
+
+    #[test]
+    fn verdicts_that_users_are_warned_of_have_these_words() {
+        assert_eq!(DOUBTFUL, [Verdict::Poor, Verdict::Unjudged].map(word));
+    }
+}

@@ -181,13 +181,7 @@ impl Inspector {
             warnings: Vec::new(),
             pictures: self.painter.map(|painter| painter.pictures(header)),
         };
-        if header.object_ids {
-            inspection.forget_places();
-        }
-        if header.time_kind == TimeKind::None {
-            // Nothing says how many were outstanding at once.
-            inspection.queue = None;
-        }
+        inspection.forget_unknown(header);
         let more = warnings::More {
             summary: &summary,
             against: &self.against,
@@ -203,8 +197,14 @@ impl Inspector {
 }
 
 impl Inspection {
-    /// Leaves out what only addresses can tell.
-    fn forget_places(&mut self) {
+    /// Leaves out what only times or addresses can tell, where there are none.
+    fn forget_unknown(&mut self, header: &Header) {
+        if header.time_kind == TimeKind::None {
+            self.queue = None;
+        }
+        if !header.object_ids {
+            return;
+        }
         let footprint = &mut self.footprint;
         footprint.bytes = None;
         (
