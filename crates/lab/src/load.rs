@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use nearslot_core::units::Blocks;
 
-use crate::inspect::{Against, Inspection, Inspector};
+use crate::inspect::{self, Against, Inspection, Inspector};
 use crate::survey::{Summary, Survey};
 use crate::trace::spool::{Spool, spool};
 use crate::trace::{self, Anomaly, Header, OpenOptions, Record, TraceError, TraceOp};
@@ -188,34 +188,7 @@ impl LoadedTrace {
                 "the tracer lost {lost} events: results speak of what is left"
             ));
         }
-        let left_out = [
-            (
-                Anomaly::BadRecord,
-                "lines or records that do not parse were left out",
-            ),
-            (
-                Anomaly::Truncated,
-                "records were cut off at the end of a file and left out",
-            ),
-            (
-                Anomaly::ZeroLength,
-                "reads or writes of no bytes were left out",
-            ),
-            (
-                Anomaly::BeyondAddressSpace,
-                "requests that end beyond 2^63 bytes were left out",
-            ),
-        ];
-        for (anomaly, what) in left_out {
-            let count = self.header.anomalies.of(anomaly);
-            if count > 0 {
-                let mut examples = self.header.anomalies.examples().iter();
-                let example = examples.find(|(kind, _)| *kind == anomaly);
-                let example =
-                    example.map_or(String::new(), |(_, text)| format!(", such as: {text}"));
-                warnings.push(format!("{count} {what}{example}"));
-            }
-        }
+        warnings.extend(inspect::left_out(&self.header));
         warnings
     }
 }

@@ -138,8 +138,8 @@ fn long_times(found: &Inspection, rate: f64, coarse: bool, list: &mut List) {
             "times-too-long",
             format!(
                 "{} requests in {:.1} hours, hardly two within {gap_ms:.0} ms: times look \
-                 {factor:.0} times too long. In a unit so much smaller (--time-unit) it were \
-                 {:.1} requests/s",
+                 {factor:.0} times too long. In a unit so much smaller (--time-unit) it would \
+                 be {:.1} requests/s",
                 found.requests,
                 found.span_s / 3_600.0,
                 rate * factor
