@@ -519,7 +519,7 @@ proptest! {
 
     #[test]
     fn gap_satf_over_noise(steps in steps()) {
-        compare_eager("gap_satf", "noisy:sigma_us=300", &steps, || GapSatf::new(5_000, 20));
+        compare_eager("gap_satf", "noisy:sigma_us=300", &steps, || GapSatf::new(5_000, 10));
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Definition for Wrong {
 fn the_true_definitions_pass_where_the_faults_fail() {
     assert!(!is_seen("satf_ew", || SatfEw { upward: true }));
     assert!(!is_seen("freebw_hybrid", || FreeBw::new(Order::Hybrid)));
-    assert!(!is_seen("gap_satf", || GapSatf::new(5_000, 20)));
+    assert!(!is_seen("gap_satf", || GapSatf::new(5_000, 10)));
 }
 
 #[test]
