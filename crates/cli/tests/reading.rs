@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use common::{Desk, given, nearslot, told, word};
@@ -15,6 +15,15 @@ fn refused(output: &Output, code: i32, words: &[&str]) {
     for word in words {
         assert!(told.contains(word), "`{word}` is not in: {told}");
     }
+}
+
+fn convert(trace: &Path, to: &Path, format: &str) -> Output {
+    nearslot(&["convert", word(trace), "-o", word(to), "--to", format])
+}
+
+/// A file of a desk, of these columns and rows.
+fn table(desk: &Desk, name: &str, columns: &str, rows: impl Iterator<Item = String>) -> PathBuf {
+    desk.file(name, format!("{columns}\n{}", rows.collect::<String>()))
 }
 
 fn json(words: &[&str]) -> Value {
@@ -344,7 +353,7 @@ fn a_conversion_says_what_it_loses() {
     let trace = desk.file("told.csv", text);
     for (to, lost) in [("parquet", None), ("blktrace", Some(1)), ("fio", Some(2))] {
         let out = desk.path(to);
-        let output = nearslot(&["convert", word(&trace), "--to", to, "-o", word(&out)]);
+        let output = convert(&trace, &out, to);
         assert!(output.status.success(), "{}", told(&output));
         let said = told(&output);
         let words = lost.map(|lost| format!("{to} has no place for how long {lost} of them took"));
@@ -452,7 +461,7 @@ fn a_conversion_says_how_devices_are_called() {
         assert!(found.contains(device), "{device} is not in {found}");
     }
     let out = desk.path("t.fio");
-    let output = nearslot(&["convert", word(&trace), "--to", "fio", "-o", word(&out)]);
+    let output = convert(&trace, &out, "fio");
     assert!(!told(&output).contains("is now"), "{}", told(&output));
 }
 
@@ -545,19 +554,9 @@ fn settings_that_reach_beyond_the_trace_are_told() {
 fn a_trace_without_times_is_replayed_closed_alone() {
     let desk = Desk::new();
     let rows = (0..400).map(|row| format!("{},{},4096,R\n", row * 100, row * 8192));
-    let text: String = std::iter::once("begun,offset,length,op\n".to_owned())
-        .chain(rows)
-        .collect();
-    let trace = desk.file("untimed.csv", &text);
+    let trace = table(&desk, "untimed.csv", "begun,offset,length,op", rows);
     let kept = desk.path("untimed.parquet");
-    let output = nearslot(&[
-        "convert",
-        word(&trace),
-        "-o",
-        word(&kept),
-        "--to",
-        "parquet",
-    ]);
+    let output = convert(&trace, &kept, "parquet");
     assert!(output.status.success(), "{}", told(&output));
     for trace in [word(&trace), word(&kept)] {
         let words = ["replay = open", "closed", "has no times", "--columns"];
@@ -574,7 +573,7 @@ fn a_trace_without_times_is_replayed_closed_alone() {
         assert!(!inspected.contains("outstanding"), "{inspected}");
     }
     let at_once = desk.path("untimed.fio");
-    let output = nearslot(&["convert", word(&trace), "-o", word(&at_once), "--to", "fio"]);
+    let output = convert(&trace, &at_once, "fio");
     refused(&output, 0, &["has no times", "all requests come at once"]);
 }
 
@@ -585,19 +584,10 @@ fn a_conversion_says_what_it_left_out() {
         7 => "broken\n".to_owned(),
         _ => format!("{},{},4096,R\n", row * 100, row * 8192),
     };
-    let text: String = std::iter::once("time_us,offset,length,op\n".to_owned())
-        .chain((0..1_000).map(row))
-        .collect();
-    let trace = desk.file("broken.csv", &text);
+    let rows = (0..1_000).map(row);
+    let trace = table(&desk, "broken.csv", "time_us,offset,length,op", rows);
     let kept = desk.path("kept.parquet");
-    let output = nearslot(&[
-        "convert",
-        word(&trace),
-        "-o",
-        word(&kept),
-        "--to",
-        "parquet",
-    ]);
+    let output = convert(&trace, &kept, "parquet");
     refused(
         &output,
         0,

@@ -1,6 +1,8 @@
 //! A drive's file may say of itself, in its table `calibration`, that it does not stand for the drive that was measured. Who runs
 //! on it has to know.
 
+use std::collections::BTreeSet;
+
 use nearslot_core::registry::ConfigError;
 use toml::{Table, Value};
 
@@ -15,9 +17,12 @@ pub(crate) const DOUBTFUL: [&str; 2] = ["poor", "unjudged"];
 /// # Errors
 /// A drive's file cannot be read.
 pub(crate) fn doubts(points: &[Point]) -> Result<Vec<String>, ConfigError> {
+    let names: BTreeSet<&str> = points
+        .iter()
+        .map(|point| point.scenario.drive.name.as_str())
+        .collect();
     let mut doubts = Vec::new();
-    for point in points {
-        let name = &point.scenario.drive.name;
+    for name in names {
         doubts.extend(doubt(name, &scenario::drive_text(name)?));
     }
     Ok(doubts)

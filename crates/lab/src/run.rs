@@ -535,7 +535,7 @@ fn prepare_trace(
 /// What is to be said before anything runs.
 fn warned(points: &[Point], trace: Option<&LoadedTrace>) -> Result<Vec<String>, ConfigError> {
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
-    add_new(&mut warnings, doubt::doubts(points)?.iter());
+    warnings.extend(doubt::doubts(points)?);
     Ok(warnings)
 }
 

@@ -27,7 +27,9 @@ pub struct Told {
     reads: Histogram,
     writes: Histogram,
     untold: u64,
-    /// Numbers of the measured requests that it does not tell, until they are answered.
+    /// Number of the first measured request that it tells. It tells none before, so a trace that tells nothing costs nothing.
+    first: Option<u64>,
+    /// Numbers of later requests that it does not tell, until they are answered.
     untold_waiting: BTreeSet<u64>,
     /// Response times of the model, of the requests that it tells.
     simulated: Histogram,
@@ -41,6 +43,7 @@ impl Told {
             reads: Histogram::default(),
             writes: Histogram::default(),
             untold: 0,
+            first: None,
             untold_waiting: BTreeSet::new(),
             simulated: Histogram::default(),
         }
@@ -58,18 +61,24 @@ impl Told {
             _ if number < self.from => {}
             Record::UNKNOWN => {
                 self.untold += 1;
-                self.untold_waiting.insert(number);
+                if self.first.is_some() {
+                    self.untold_waiting.insert(number);
+                }
             }
-            known => class.record(Duration(known)),
+            known => {
+                self.first.get_or_insert(number);
+                class.record(Duration(known));
+            }
         }
     }
 
     /// The model answered a request.
     #[inline]
     pub(crate) fn replied(&mut self, reply: &Reply) {
-        let request = &reply.request;
-        let measured = request.id.0 >= self.from && matches!(request.op, Op::Read | Op::Write);
-        if measured && !self.untold_waiting.remove(&request.id.0) {
+        let (number, op) = (reply.request.id.0, reply.request.op);
+        let may_be_told = self.first.is_some_and(|first| number >= first);
+        let counts = may_be_told && matches!(op, Op::Read | Op::Write);
+        if counts && !self.untold_waiting.remove(&number) {
             self.simulated.record(reply.timeline.response());
         }
     }

@@ -534,22 +534,24 @@ fn an_interval_without_an_upper_end_is_explained() {
     assert!(!words(&finite).contains("upper end"), "{finite}");
 }
 
-#[test]
-fn an_objective_on_requests_that_the_trace_lacks_is_refused_at_once() {
+/// A load of a table with these columns and rows, and its trace.
+fn table(columns: &str, rows: impl Iterator<Item = String>) -> (TraceLoad, LoadedTrace) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("writes.csv");
-    let rows =
-        (0..2_000_u64).map(|number| format!("{},W,{},4096\n", number * 10_000, number * 8_192));
-    std::fs::write(
-        &path,
-        format!("ts_us,op,offset,size\n{}", rows.collect::<String>()),
-    )
-    .unwrap();
+    let path = folder.path().join("table.csv");
+    std::fs::write(&path, format!("{columns}\n{}", rows.collect::<String>())).unwrap();
     let load = TraceLoad {
         files: vec![path],
         ..TraceLoad::default()
     };
     let loaded = LoadedTrace::read(&load.files, &OpenOptions::default()).unwrap();
+    (load, loaded)
+}
+
+#[test]
+fn an_objective_on_requests_that_the_trace_lacks_is_refused_at_once() {
+    let rows =
+        (0..2_000_u64).map(|number| format!("{},W,{},4096\n", number * 10_000, number * 8_192));
+    let (load, loaded) = table("ts_us,op,offset,size", rows);
     let mut base = Scenario::over(Load::Trace(load));
     base.set("drive", "seagate-cheetah-9lp").unwrap();
     for slo in ["read p99 < 10 ms", "write mean < 1 us and read p99 < 10 ms"] {
@@ -575,21 +577,10 @@ fn an_objective_on_requests_that_the_trace_lacks_is_refused_at_once() {
 
 #[test]
 fn drives_are_found_for_a_trace_that_no_single_disk_holds() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("large.csv");
     let place = |number: u64| number * 2_654_435_761 % 6_000_000_000 * 4_096;
     let rows =
         (0..1_000_u64).map(|number| format!("{},R,{},4096\n", number * 100_000, place(number)));
-    std::fs::write(
-        &path,
-        format!("ts_us,op,offset,size\n{}", rows.collect::<String>()),
-    )
-    .unwrap();
-    let load = TraceLoad {
-        files: vec![path],
-        ..TraceLoad::default()
-    };
-    let loaded = LoadedTrace::read(&load.files, &OpenOptions::default()).unwrap();
+    let (load, loaded) = table("ts_us,op,offset,size", rows);
     let base = Scenario::over(Load::Trace(load));
     let how = how("p95 < 10 s", Find::Drives);
     let capacity = capacity(
@@ -612,20 +603,9 @@ fn drives_are_found_for_a_trace_that_no_single_disk_holds() {
 #[test]
 fn no_speed_is_tried_at_which_a_trace_outlasts_virtual_time() {
     // 400 requests over 30 years: at less than 0.2 times that speed it takes more than 146 years.
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("slow.csv");
     let gap_s = 30 * 365 * 86_400 / 400_u64;
     let rows = (0..400_u64).map(|number| format!("{},R,{},4096\n", number * gap_s, number * 8_192));
-    std::fs::write(
-        &path,
-        format!("ts_s,op,offset,size\n{}", rows.collect::<String>()),
-    )
-    .unwrap();
-    let load = TraceLoad {
-        files: vec![path],
-        ..TraceLoad::default()
-    };
-    let loaded = LoadedTrace::read(&load.files, &OpenOptions::default()).unwrap();
+    let (load, loaded) = table("ts_s,op,offset,size", rows);
     let mut base = Scenario::over(Load::Trace(load));
     base.set("drive", "null").unwrap();
     let how = how("mean < 50 us", Find::Speed);

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use nearslot_lab::trace::{
-    Anomaly, Flags, Header, OpenOptions, Options, Record, Span, SpanRead, Spread, TraceError,
-    TraceOp, TraceTime, open,
+    Anomaly, FioWait, Flags, Header, OpenOptions, Options, Record, Span, SpanRead, Spread,
+    TimeKind, TraceError, TraceOp, TraceTime, open,
 };
 use tempfile::TempDir;
 
@@ -240,6 +240,25 @@ fn coarse_stamps_are_spread() {
     let (drawn, said) = times(&poisson);
     assert_eq!((drawn[0], said), (0, Some(Spread::Poisson(4))));
     assert_eq!(times(&poisson).0, drawn);
+}
+
+#[test]
+fn waits_may_begin_late() {
+    let folder = Folder::new();
+    let read_of = |number: u64| format!("x read {} 512\n", number * 512);
+    let early: String = (0..2_200_000).map(read_of).collect();
+    let log = format!("fio version 2 iolog\nx add\nx open\n{early}x wait 250 0\nx read 0 512\n");
+    let how = OpenOptions {
+        decode: Options {
+            fio_wait: Some(FioWait::RelativeUs),
+            ..Options::default()
+        },
+        ..plain()
+    };
+    let (records, header) = read(&[folder.file("late.log", log)], &how).unwrap();
+    assert_eq!(records.last().unwrap().ts, 250_000);
+    assert_eq!(header.time_kind, TimeKind::Issue);
+    assert!(!header.notes.iter().any(|note| note.contains("no times")));
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     for left_out in inspect::left_out(reader.header()) {
         output::note(&left_out);
     }
-    if reader.header().time_kind == TimeKind::None && format.name != "parquet" {
+    if reader.header().time_kind == TimeKind::None && !format.may_be_untimed {
         let text = format!("the trace has no times: in {name} all requests come at once");
         output::note(&text);
     }

@@ -264,6 +264,10 @@ impl Default for Sink {
 }
 
 impl Sink {
+    /// What is noted of a trace whose requests have no times.
+    pub const WITHOUT_TIME: &str =
+        "the trace has no times: only a closed replay of it means something";
+
     /// Tells the user something once.
     pub fn note(&mut self, note: impl Into<String>) {
         let note = note.into();

@@ -423,7 +423,6 @@ impl TraceReader {
             .map(|time| time.resolution_ns)
             .max()
             .unwrap_or(1);
-        self.header.time_kind = time.kind;
         self.spreader = Spreader::for_resolution(self.header.resolution_ns, self.how.spread);
         if self.spreader.is_none() && self.how.spread_asked && self.how.spread != Spread::None {
             let what = format!(
@@ -508,6 +507,8 @@ impl TraceReader {
         let new = header.clients.len();
         header.clients.extend_from_slice(&sink.clients.all()[new..]);
         header.understood = self.shared.understood;
+        // A fio iolog may begin without a wait and have some later.
+        header.time_kind = self.merge.feeds()[0].time().kind;
         header.object_ids = sink.object_ids;
         header.version.clone_from(&sink.version);
         header.notes.clone_from(&sink.notes);

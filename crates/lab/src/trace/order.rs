@@ -15,7 +15,8 @@ use super::record::{Flags, Record, TraceOp};
 /// Requests that are read before the first is given out.
 const FIRST_HELD: usize = 1 << 17;
 
-/// Requests held back at most (117 MB), so that memory stays bounded whatever the window.
+/// Requests held back at most (117 MB), so that memory stays bounded whatever the window. Of more, as in a trace that has no
+/// times at all, the earliest are given out early.
 pub(crate) const HELD_MAX: usize = 1 << 21;
 
 /// Larger requests are counted: no block layer makes them, so the unit is probably wrong.
@@ -126,6 +127,8 @@ pub(crate) struct Order {
     sorted: bool,
     /// Whether something has been given out.
     started: bool,
+    /// Up to this time requests have been given out before the window let them.
+    early_until: i64,
     newest: i64,
     previous: i64,
     /// Requests kept so far, for messages.
@@ -143,6 +146,7 @@ impl Order {
             checked: 0,
             sorted: true,
             started: false,
+            early_until: i64::MIN,
             newest: i64::MIN,
             previous: i64::MIN,
             kept: 0,
@@ -182,8 +186,10 @@ impl Order {
         }
         let settled = self.newest.saturating_sub(window_ns);
         self.ready += self.held[self.ready..].partition_point(|record| record.ts < settled);
-        if self.held.len() - self.ready > HELD_MAX {
-            return Err(too_many(window_ns));
+        let early = (self.held.len() - self.ready).saturating_sub(HELD_MAX);
+        if early > 0 {
+            self.ready += early;
+            self.early_until = self.held[self.ready - 1].ts;
         }
         Ok(())
     }
@@ -231,19 +237,23 @@ impl Order {
                 format!("time steps back by {seconds:.3} s")
             });
         }
-        if back > late {
-            return Err(TraceError::OutOfOrder {
-                path: String::new(),
-                what: format!(
-                    "behind request {}, one is {:.3} s earlier than a request before it, more than the reorder window of \
-                     {:.3} s; give a larger --reorder-ms or sort the whole trace with --sort",
-                    self.kept,
-                    back as f64 / 1e9,
-                    late as f64 / 1e9
-                ),
-            });
-        }
-        Ok(())
+        let more = format_args!("more than the reorder window of {:.3} s", late as f64 / 1e9);
+        let remedy = "sort the whole trace with --sort";
+        let what = if back > late {
+            format!("{more}; give a larger --reorder-ms or {remedy}")
+        } else if record.ts < self.early_until {
+            format!("and {HELD_MAX} requests in between, the most that are held back; {remedy}")
+        } else {
+            return Ok(());
+        };
+        Err(TraceError::OutOfOrder {
+            path: String::new(),
+            what: format!(
+                "behind request {}, one is {:.3} s earlier than a request before it, {what}",
+                self.kept,
+                back as f64 / 1e9
+            ),
+        })
     }
 
     /// Requests in order that may go out.
@@ -255,18 +265,6 @@ impl Order {
     pub(crate) fn take(&mut self, count: usize) {
         self.given += count;
         assert!(self.given <= self.ready, "took more than was ready");
-    }
-}
-
-#[cold]
-fn too_many(window_ns: i64) -> TraceError {
-    TraceError::OutOfOrder {
-        path: String::new(),
-        what: format!(
-            "more than {HELD_MAX} requests lie within the reorder window of {:.3} s; give a smaller --reorder-ms or sort \
-             the whole trace with --sort",
-            window_ns as f64 / 1e9
-        ),
     }
 }
 
@@ -363,6 +361,21 @@ mod tests {
         let error = feed(&mut order, &mut shared, &[read(newest - 101)], false).unwrap_err();
         assert!(error.to_string().contains("--sort"), "{error}");
         assert!(matches!(error, TraceError::OutOfOrder { .. }));
+    }
+
+    #[test]
+    fn a_crowd_within_the_window_is_given_out_early() {
+        let mut shared = shared();
+        let mut order = Order::new(Some(100));
+        let crowd = vec![read(70); HELD_MAX + 5];
+        feed(&mut order, &mut shared, &crowd, false).unwrap();
+        assert_eq!(order.ready().len(), 5);
+        feed(&mut order, &mut shared, &[read(90), read(70)], false).unwrap();
+        assert_eq!(order.ready().len(), 7);
+        let error = feed(&mut order, &mut shared, &[read(69)], false).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("the most that are held back"), "{told}");
+        assert!(told.contains("--sort"), "{told}");
     }
 
     #[test]

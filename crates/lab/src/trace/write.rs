@@ -38,6 +38,8 @@ pub struct WriteFormat {
     pub summary: &'static str,
     /// Makes a writer; the text names the output in errors.
     pub make: fn(Output, &str) -> Made<dyn Writer>,
+    /// Whether a file of it can say that nobody knows when its requests came.
+    pub may_be_untimed: bool,
     /// What it has no place for.
     pub losses: &'static [Loss],
     /// What it calls these devices.

@@ -125,6 +125,11 @@ impl Fit {
         matches!(self.how, How::Truncate)
     }
 
+    /// Whether requests may be put elsewhere.
+    pub const fn moves(&self) -> bool {
+        matches!(self.how, How::Wrap { .. } | How::Scale { .. })
+    }
+
     /// The blocks that `len` bytes from `offset` touch, on the drive; `None` if they are beyond it and stay so.
     #[inline]
     pub fn place(&self, offset: u64, len: u64) -> Option<Extent> {

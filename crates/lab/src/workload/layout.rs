@@ -262,7 +262,8 @@ impl Layout {
     /// Whether blocks that [`Layout::place`] gave begin elsewhere than the record's own, since the trace does not fit.
     #[inline]
     pub fn is_moved(&self, record: &Record, extent: &Extent) -> bool {
-        self.part(record).is_some_and(|part| {
+        let part = self.part(record).filter(|part| part.fit.moves());
+        part.is_some_and(|part| {
             let own = record.offset.saturating_add(part.before_bytes) / BLOCK_BYTES;
             own + part.after.0 != extent.start.0
         })

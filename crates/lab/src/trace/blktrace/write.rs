@@ -21,6 +21,7 @@ pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
     name: "blktrace",
     summary: "blktrace version 7, for blkparse, btt and fio",
     make: |to, name| Ok(Box::new(BlktraceWriter::new(to, name))),
+    may_be_untimed: false,
     losses: &[
         Loss {
             words: how_long,

@@ -227,6 +227,12 @@ mod tests {
     use super::super::text::testing::{decoder, read, read_with, refusal};
     use super::*;
 
+    /// The examples of what was odd.
+    fn told(sink: &Sink) -> Vec<&str> {
+        let examples = sink.anomalies.examples().iter();
+        examples.map(|(_, example)| example.as_str()).collect()
+    }
+
     fn columns(text: &str) -> Options {
         Options {
             columns: Some(text.to_owned()),
@@ -459,12 +465,7 @@ mod tests {
             sink.notes,
             ["2 rows have -1 where they tell how long a request took: that was taken as unknown"]
         );
-        let told: Vec<&str> = sink
-            .anomalies
-            .examples()
-            .iter()
-            .map(|(_, it)| it.as_str())
-            .collect();
+        let told = told(&sink);
         let allowed =
             "allowed is a number from 0, such as 1500 or 1.25, or -1 where it is not known";
         let of = |line: u64, value: &str| {
@@ -479,12 +480,7 @@ mod tests {
             &FORMAT,
             "time_us,op,lba,blocks\n0,R,99999999999999999999,1\n1e30,R,0,1\n",
         );
-        let told: Vec<&str> = sink
-            .anomalies
-            .examples()
-            .iter()
-            .map(|(_, it)| it.as_str())
-            .collect();
+        let told = told(&sink);
         assert!(
             told[0].ends_with("allowed is a whole number from 0 to 18014398509481984"),
             "{told:?}"

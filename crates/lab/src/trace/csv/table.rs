@@ -78,7 +78,7 @@ impl Table {
             self.columns.delimiter = Some(self.delimiter);
         }
         if !self.timed {
-            out.note("the trace has no times: only a closed replay of it means something");
+            out.note(Sink::WITHOUT_TIME);
             self.absolute = Some(false);
             return Ok(());
         }

@@ -172,7 +172,7 @@ impl Fio {
         let dev = out.devices.intern(self.file.as_bytes());
         out.records.push(Record::new(0, op, offset, length, dev));
         out.version = Some("1".to_owned());
-        out.note(wait::WITHOUT_TIME);
+        out.note(Sink::WITHOUT_TIME);
         Ok(())
     }
 

@@ -18,9 +18,6 @@ use super::super::text::Odd;
 /// Records that are held back, about 15 MB.
 const HELD_MAX: usize = 1 << 18;
 
-pub(super) const WITHOUT_TIME: &str =
-    "the trace has no times: only a closed replay of it means something";
-
 const MS_NS: i64 = 1_000_000;
 const US_NS: i64 = 1_000;
 
@@ -97,7 +94,7 @@ impl Waits {
     pub(super) fn finish(&mut self, out: &mut Sink) {
         self.decide(self.likely(), out);
         if self.count == 0 {
-            out.note(WITHOUT_TIME);
+            out.note(Sink::WITHOUT_TIME);
             return;
         }
         let (taken, how) = match self.meaning {

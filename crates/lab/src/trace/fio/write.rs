@@ -30,6 +30,7 @@ pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
             last: 0,
         }))
     },
+    may_be_untimed: false,
     losses: &[
         Loss {
             words: how_long,

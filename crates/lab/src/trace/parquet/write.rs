@@ -31,6 +31,7 @@ pub(in crate::trace) static WRITE_FORMAT: WriteFormat = WriteFormat {
     name: "parquet",
     summary: "our own columns, with all that is known of the trace",
     make: |to, name| Ok(Box::new(ParquetWriter::new(to, name)?)),
+    may_be_untimed: true,
     losses: &[],
     device_names: own_names,
 };
