@@ -42,8 +42,12 @@ export function duration(ms: number | null | undefined): string {
   return `${quantity(ms)}${THIN}ms`;
 }
 
-/** A span given in seconds. */
+/** A span given in seconds, without zeros that say nothing. */
 export function span(seconds: number): string {
+  return spanned(seconds).replace(/\.0+(?!\d)/, "");
+}
+
+function spanned(seconds: number): string {
   if (seconds >= 172_800) return `${quantity(seconds / 86_400)}${THIN}days`;
   if (seconds >= 7_200) return `${quantity(seconds / 3_600)}${THIN}h`;
   if (seconds >= 180) return `${quantity(seconds / 60)}${THIN}min`;

@@ -1,11 +1,12 @@
 //! Progress of long work on standard error.
 
+use std::io::{self, IsTerminal, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use nearslot_lab::sim::Control;
 
 /// How often the bar is drawn.
@@ -20,13 +21,13 @@ pub(crate) struct Progress {
 impl Progress {
     /// Shows `control` until all of `requests` are simulated.
     pub(crate) fn watch(control: &Arc<Control>, requests: u64) -> Progress {
-        let style = "{bar:30} {human_pos}/{human_len} requests  {per_sec}  ETA {eta}";
+        let style = "{bar:30} {human_pos}/{human_len} requests  {rate}/s  ETA {eta}";
         Progress::draw(control, ProgressBar::new(requests), style)
     }
 
     /// Shows `control` where nobody knows how many requests there will be.
     pub(crate) fn count(control: &Arc<Control>) -> Progress {
-        let style = "{spinner} {human_pos} requests  {per_sec}";
+        let style = "{spinner} {human_pos} requests  {rate}/s";
         Progress::draw(control, ProgressBar::no_length(), style)
     }
 
@@ -34,7 +35,8 @@ impl Progress {
         let over = Arc::new(AtomicBool::new(false));
         let (watched, ended) = (Arc::clone(control), Arc::clone(&over));
         let drawer = std::thread::spawn(move || {
-            bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
+            let style = ProgressStyle::with_template(style).expect("the template is right");
+            bar.set_style(style.with_key("rate", rate));
             while !ended.load(Ordering::Relaxed) {
                 bar.set_position(watched.replied.load(Ordering::Relaxed));
                 std::thread::park_timeout(TICK);
@@ -46,6 +48,20 @@ impl Progress {
             drawer: Some(drawer),
         }
     }
+}
+
+/// Requests a second, whole.
+fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    // The bar takes what it gets.
+    let _ = write!(out, "{}", HumanCount(state.per_sec() as u64));
+}
+
+/// Tells something on standard error while progress may be shown there, in place of its line.
+pub(crate) fn note(text: &str) {
+    let mut out = io::stderr().lock();
+    let place = if out.is_terminal() { "\r\x1b[2K" } else { "" };
+    // Nothing is left to tell anybody if standard error is gone.
+    let _ = writeln!(out, "{place}{text}");
 }
 
 impl Drop for Progress {

@@ -26,6 +26,15 @@ fn table(desk: &Desk, name: &str, columns: &str, rows: impl Iterator<Item = Stri
     desk.file(name, format!("{columns}\n{}", rows.collect::<String>()))
 }
 
+/// What it gave, however its lines were wrapped.
+fn in_one_line(output: &Output) -> String {
+    let words: Vec<String> = given(output)
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    words.join(" ")
+}
+
 fn json(words: &[&str]) -> Value {
     let output = nearslot(&[words, &["--format", "json"]].concat());
     assert!(output.status.success(), "{}", told(&output));
@@ -593,4 +602,20 @@ fn a_conversion_says_what_it_left_out() {
         0,
         &["900 requests", "100 of 1000 records (10.00 %)"],
     );
+}
+
+#[test]
+fn a_run_doubts_units_as_inspect_does() {
+    let desk = Desk::new();
+    let rows = (0..400).map(|row| format!("{},{},4096,R\n", row * 20_000, row * 4096));
+    let trace = table(&desk, "bytes.csv", "time_us,lba,blocks,op", rows);
+    let doubt = "are they bytes that were read as sectors?";
+    let inspected = given(&nearslot(&["inspect", word(&trace)]));
+    assert!(inspected.contains(doubt), "{inspected}");
+    let ran = in_one_line(&nearslot(&["run", word(&trace)]));
+    assert!(ran.contains(doubt), "{ran}");
+    let rows = (0..400).map(|row| format!("{},{},8,R\n", row * 20_000, row % 37 * 4096));
+    let sound = table(&desk, "sectors.csv", "time_us,lba,blocks,op", rows);
+    let ran = in_one_line(&nearslot(&["run", word(&sound)]));
+    assert!(!ran.contains("are they bytes"), "{ran}");
 }

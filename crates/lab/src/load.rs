@@ -26,6 +26,8 @@ const LOST_SHARE_MAX: f64 = 0.001;
 pub struct LoadedTrace {
     header: Header,
     summary: Summary,
+    /// What makes its units doubtful.
+    doubts: Vec<String>,
     kept: Option<Arc<[Record]>>,
     files: Vec<PathBuf>,
     how: OpenOptions,
@@ -58,9 +60,11 @@ impl LoadedTrace {
         let (spool, paths) = spool(files)?;
         let mut reader = trace::open(&paths, how)?;
         let (mut survey, mut batch) = (Survey::new(), Vec::new());
+        let mut units = inspect::Units::new();
         let mut kept = Some(Vec::new());
         while reader.next_batch(&mut batch)? {
             survey.record(&batch);
+            units.record(&batch);
             if let Some(records) = &mut kept {
                 if records.len() + batch.len() > KEPT_MAX {
                     kept = None;
@@ -71,6 +75,7 @@ impl LoadedTrace {
         }
         let mut header = reader.header().clone();
         header.needs_places("a replay")?;
+        let doubts = units.doubts(&header);
         if spool.is_some() {
             header.files = files
                 .iter()
@@ -80,6 +85,7 @@ impl LoadedTrace {
         Ok(LoadedTrace {
             header,
             summary: survey.finish(),
+            doubts,
             kept: kept.map(Arc::from),
             files: paths,
             how: OpenOptions {
@@ -189,6 +195,7 @@ impl LoadedTrace {
             ));
         }
         warnings.extend(inspect::left_out(&self.header));
+        warnings.extend_from_slice(&self.doubts);
         warnings
     }
 }

@@ -210,6 +210,10 @@ pub struct Recorder {
     replied: u64,
     /// Of these, warm-up.
     warmup_replied: u64,
+    /// Reads and writes answered since the measured part began, those of the warm-up that were still in the system included:
+    /// the drives worked for them too.
+    answered: u64,
+    /// What they read and wrote.
     bytes: u64,
     in_system: u64,
     /// Of these, by `Op` code.
@@ -267,6 +271,7 @@ impl Recorder {
             since: None,
             replied: 0,
             warmup_replied: 0,
+            answered: 0,
             bytes: 0,
             in_system: 0,
             present: [0; Op::ALL.len()],
@@ -387,7 +392,7 @@ impl Recorder {
             operations: self.operations_by_name(),
             pending: self.in_system,
             duration_s: duration,
-            throughput_rps: per_second(measured as f64),
+            throughput_rps: per_second(self.answered as f64),
             throughput_mb_s: per_second(self.bytes as f64 / 1e6),
             response_ms: all.response_times(),
             read_response_ms: class(&self.reads, Recorded::response_times),
@@ -528,6 +533,10 @@ impl Observer for Recorder {
         self.present[request.op as usize] -= 1;
         self.replied += 1;
         self.operations[request.op as usize] += 1;
+        if self.since.is_some() && matches!(request.op, Op::Read | Op::Write) {
+            self.answered += 1;
+            self.bytes += request.extent.len.bytes();
+        }
         if request.id.0 < self.window.warmup {
             self.warmup_replied += 1;
             return;
@@ -543,7 +552,6 @@ impl Observer for Recorder {
         class.wait.record(reply.timeline.wait());
         class.service.record(reply.timeline.service());
         self.cost.add(&reply.timeline.cost);
-        self.bytes += request.extent.len.bytes();
         if let Some(series) = &mut self.series {
             series.replied(now, response);
         }

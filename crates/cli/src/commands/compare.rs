@@ -21,7 +21,7 @@ use crate::args::{CompareArgs, OutputArgs, ReadArgs, RunArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 
 /// Compared when nobody says what to compare: no order at all, two that know block numbers, one that knows the drive.
 const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
@@ -120,7 +120,7 @@ fn simulate(
         baseline: grid.baseline.clone(),
         jobs: grid.jobs,
         overload: overload(scenario)?,
-        tell: Some(output::note),
+        tell: Some(progress::note),
         requests,
         commands,
         schedule,

@@ -196,11 +196,54 @@ impl Inspector {
     }
 }
 
+/// Judges the units of a trace by its first requests, while it is read for something else.
+pub struct Units {
+    first: Inspector,
+    left: usize,
+}
+
+impl Units {
+    /// So many of the first requests are judged.
+    const JUDGED: usize = 100_000;
+
+    /// A judge that has seen nothing.
+    pub fn new() -> Units {
+        Units {
+            first: Inspector::new(Against::default()),
+            left: Units::JUDGED,
+        }
+    }
+
+    /// Takes the next records of the trace.
+    pub fn record(&mut self, batch: &[Record]) {
+        let taken = self.left.min(batch.len());
+        self.first.record(&batch[..taken]);
+        self.left -= taken;
+    }
+
+    /// What no system does unless a unit is wrong, in words; `header` is the reader's, after its last batch.
+    pub fn doubts(self, header: &Header) -> Vec<String> {
+        let found = self.first.finish(header);
+        let doubts = found.warnings.into_iter().filter(warnings::doubts_a_unit);
+        doubts.map(|warning| warning.text).collect()
+    }
+}
+
+impl Default for Units {
+    fn default() -> Units {
+        Units::new()
+    }
+}
+
 impl Inspection {
     /// Leaves out what only times or addresses can tell, where there are none.
     fn forget_unknown(&mut self, header: &Header) {
         if header.time_kind == TimeKind::None {
             self.queue = None;
+            self.arrivals.gaps = GapOctaves::default();
+            if let Some(pictures) = &mut self.pictures {
+                pictures.heat = None;
+            }
         }
         if !header.object_ids {
             return;

@@ -17,7 +17,7 @@ pub struct Pictures {
     pub findings: Vec<String>,
     /// What was asked over time.
     pub load: LoadOverTime,
-    /// Where it was asked over time; `None` if offsets are object ids.
+    /// Where it was asked over time; `None` if offsets are object ids, or if the trace has no times.
     pub heat: Option<Heat>,
     /// How soon the same data are touched again; `None` if offsets are object ids.
     pub reuse: Option<Reuse>,

@@ -191,3 +191,31 @@ fn nothing_at_all_is_inspected_without_a_panic() {
             .is_none()
     );
 }
+
+#[test]
+fn without_times_nothing_is_drawn_over_time() {
+    let records: Vec<Record> = records()
+        .into_iter()
+        .map(|record| Record { ts: 0, ..record })
+        .collect();
+    let of = |time_kind| {
+        let mut inspector = Inspector::with_pictures(Against::default());
+        inspector.record(&records);
+        let header = Header {
+            time_kind,
+            ..header()
+        };
+        let found = inspector.finish(&header);
+        let pictures = found.pictures.unwrap();
+        (
+            found.arrivals.gaps.zero,
+            pictures.heat.is_some(),
+            pictures.reuse.is_some(),
+        )
+    };
+    assert_eq!(of(TimeKind::None), (0, false, true));
+    assert_eq!(
+        of(TimeKind::Arrival),
+        (records.len() as u64 - 1, true, true)
+    );
+}

@@ -39,6 +39,25 @@ const LOST_SHARE_MAX: f64 = 0.001;
 /// Devices that are listed.
 const DEVICES_LISTED: usize = 8;
 
+/// The warnings that doubt a unit.
+const OF_UNITS: [&str; 10] = [
+    "times-too-short",
+    "times-too-long",
+    "latencies-too-long",
+    "latencies-too-short",
+    "sectors-as-bytes",
+    "unaligned",
+    "bytes-as-sectors",
+    "lengths-too-long",
+    "address-absurd",
+    "outsized",
+];
+
+/// Whether a warning doubts a unit: what doubts one falsifies every result.
+pub(super) fn doubts_a_unit(warning: &Warning) -> bool {
+    OF_UNITS.contains(&warning.code)
+}
+
 /// What warnings need besides the inspection.
 pub(super) struct More<'a> {
     pub(super) summary: &'a Summary,

@@ -1,5 +1,6 @@
 //! Batches, intervals, tails and growth of queues, with their numbers written out.
 
+use nearslot_core::request::{Status, Timeline};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Duration;
 
@@ -165,4 +166,49 @@ fn the_queue_is_noted_from_the_first_measured_arrival_to_the_last() {
     let lengths = recorder.levels.noted.map(|(_, length)| length);
     assert_eq!(lengths, [101, 350, 600, 850, 1_100]);
     assert_eq!(recorder.growth_rps(), Some(999.0 / 0.999));
+}
+
+/// A loop that keeps four requests at a drive of 1,000 requests a second: the throughput is that of the drive, whatever the warm-up.
+#[test]
+fn throughput_counts_what_was_answered_while_it_was_measured() {
+    for warmup in [0, 4, 50] {
+        let window = Window {
+            requests: 104,
+            warmup,
+        };
+        let mut recorder = Recorder::new(window, 1, None);
+        let request = |number: u64| {
+            let came = Instant(number.saturating_sub(3) * 1_000_000);
+            (came, Request::new(number, Op::Read, 0, 8, came))
+        };
+        let arrive = |recorder: &mut Recorder, number: u64| {
+            let (came, request) = request(number);
+            recorder.arrived(came, &request);
+        };
+        (0..4).for_each(|number| arrive(&mut recorder, number));
+        let mut now = Instant(0);
+        for number in 0..104 {
+            let (came, request) = request(number);
+            now = Instant((number + 1) * 1_000_000);
+            let timeline = Timeline {
+                arrived: came,
+                started: Instant(number * 1_000_000),
+                replied: now,
+                cost: Cost::default(),
+            };
+            let reply = Reply {
+                request,
+                status: Status::Done,
+                timeline,
+            };
+            recorder.replied(now, &reply);
+            if number + 4 < 104 {
+                arrive(&mut recorder, number + 4);
+            }
+        }
+        let run = recorder.finish(now, String::new(), serde_json::Value::Null);
+        assert_eq!(run.throughput_rps, 1_000.0, "warm-up of {warmup}");
+        assert_eq!(run.throughput_mb_s, 1_000.0 * 4_096.0 / 1e6);
+        assert_eq!(run.requests - run.warmup_requests, 104 - warmup);
+    }
 }

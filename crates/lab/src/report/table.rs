@@ -58,10 +58,10 @@ const COLUMNS: [Shown; 26] = [
     shown(GROWTH, 0, |row| {
         row.run.queue_growth_rps.map_or(dash(), number)
     }),
-    shown("95 % interval\nms", 3, |row| {
+    shown("95 % interval\nms", 4, |row| {
         interval(row.run.response_ms.ci95)
     }),
-    shown(RATIO, 1, |row| {
+    shown(RATIO, 2, |row| {
         let ratio = row.rank.and_then(|rank| rank.ratio_to_best);
         ratio.map_or(dash(), |ratio| format!("{ratio:.2}"))
     }),
@@ -70,14 +70,14 @@ const COLUMNS: [Shown; 26] = [
             difference(rank.against_baseline.as_ref(), "baseline")
         })
     }),
-    shown(AGAINST_BEST, 2, |row| {
+    shown(AGAINST_BEST, 5, |row| {
         row.rank.map_or(dash(), |rank| {
             difference(rank.against_best.as_ref(), "best")
         })
     }),
-    shown("p50\nms", 5, |row| steady(row, |times| Some(times.p50))),
+    shown("p50\nms", 3, |row| steady(row, |times| Some(times.p50))),
     shown("p95\nms", 9, |row| steady(row, |times| times.p95)),
-    shown("p99\nms", 3, |row| steady(row, |times| times.p99)),
+    shown("p99\nms", 1, |row| steady(row, |times| times.p99)),
     shown("95 % interval\nof p99", 5, |row| {
         interval(row.run.response_ms.p99_ci95)
     }),
@@ -207,8 +207,8 @@ fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<Str
             Some(width) if shown.heading == LABEL => (width / 3).max(24),
             _ => usize::MAX,
         };
-        // A space on both sides of each cell.
-        2 + needed.min(most)
+        // A space on both sides of each cell, and one between columns.
+        3 + needed.min(most)
     };
     let there = |shown: &Shown| is_there(shown, rows);
     let mut order: Vec<usize> = (0..COLUMNS.len()).collect();
@@ -277,11 +277,20 @@ fn grid(rows: &[Row<'_>], picked: &[&Shown], width: Option<usize>) -> Table {
     table
 }
 
+fn warmup(run: &Run) -> String {
+    match run.warmup_requests {
+        0 => "none: all requests are measured".to_owned(),
+        first => format!(
+            "the first {first} of {} requests, not measured",
+            run.requests
+        ),
+    }
+}
+
 /// What the numbers rest on.
 fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     let runs = &results.runs;
     let (done, planned) = (runs.len(), results.runs_planned);
-    let warmup = |run: &Run| format!("{} of {} requests cut", run.warmup_requests, run.requests);
     let mut facts = vec![
         (
             "runs",

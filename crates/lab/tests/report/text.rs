@@ -40,7 +40,7 @@ fn the_table_has_the_ranking_and_what_it_rests_on() {
         "seed      42",
         "version   nearslot 0.1.0",
         "hash      9f1c0d5be2a84c7795bb0b6f1e0c6a3d",
-        "warm-up   600 of 12000 requests cut",
+        "warm-up   the first 600 of 12000 requests, not measured",
         "warnings  12 events were lost",
         "sched=aged_satf: sched.age_weight=0.05 sched.name=\"aged_satf\"",
         "load.speed=1.0",
