@@ -78,7 +78,7 @@ python: $(VENV)/installed ## The Python package: build, install, lint, tests
 	$(VENV)/bin/ruff format --check python crates/python
 	$(VENV)/bin/ruff check python crates/python
 	$(VENV)/bin/mypy --strict python/nearslot
-	$(VENV)/bin/pytest -q python/tests
+	$(VENV)/bin/pytest -q -n auto python/tests
 
 $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock)
 	$(PYTHON) -m venv $(VENV) || { apt-get update && $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }
