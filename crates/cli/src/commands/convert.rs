@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use nearslot_core::registry::ConfigError;
 use nearslot_lab::inspect;
 use nearslot_lab::report::{Outputs, SharedOutput};
 use nearslot_lab::sim::Control;
 use nearslot_lab::trace::write::{self, WriteFormat};
-use nearslot_lab::trace::{self, Header, Record, TimeKind};
+use nearslot_lab::trace::{self, Header, Record, TimeKind, TraceTime};
 
 use super::scenario::read_options;
 use crate::args::{ConvertArgs, ConvertSpanArgs, SpanArgs};
@@ -16,7 +17,7 @@ use crate::{interrupt, output};
 
 /// `nearslot convert FILE... -o OUTPUT --to FORMAT`.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let format = write::writer(&args.to).map_err(Failure::usage)?;
+    let format = write::writer(&args.to).map_err(|error| unknown_format(&args.to, error))?;
     let mut outputs = Outputs::new(args.force.force);
     for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
         outputs.reads(&file);
@@ -64,6 +65,16 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     tell_losses(format, &lost, reader.header());
     Ok(())
+}
+
+/// There is no such format. Other commands take the end of a span as `--to`, so a time here is meant as that.
+fn unknown_format(word: &str, error: ConfigError) -> Failure {
+    match word.parse::<TraceTime>() {
+        Ok(_) => Failure::Usage(format!(
+            "{error}; if {word} is where to stop reading, that is --until {word}"
+        )),
+        Err(_) => Failure::usage(error),
+    }
 }
 
 /// Devices that are listed by name.

@@ -184,7 +184,11 @@ impl Requests {
         {
             return client;
         }
-        let named = || out.clients.intern(format!("pid {pid}").as_bytes());
+        // Process 0 is the idle one. Without a note of its name it stands for nobody, as what we write of unknown clients does.
+        let named = || match pid {
+            0 => 0,
+            _ => out.clients.intern(format!("pid {pid}").as_bytes()),
+        };
         let client = *self.clients.entry(pid).or_insert_with(named);
         self.last_client = Some((pid, client));
         client

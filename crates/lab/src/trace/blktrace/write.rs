@@ -2,8 +2,9 @@
 //!
 //! A request becomes Q at its arrival and C when it was answered; where its service is known also G and I at the arrival and D
 //! at the issue. Events go out in the order of time, so the later ones wait in a heap while earlier requests come: it holds
-//! what is outstanding. Clients become process names, the epoch a time stamp note. Devices named `major:minor` keep their
-//! numbers, others get numbers of the range that Linux leaves to local use.
+//! what is outstanding. Clients become process names; a request without a client is of process 0, which gets no name. The epoch
+//! becomes a time stamp note. Devices named `major:minor` keep their numbers, others get numbers of the range that Linux leaves
+//! to local use.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
