@@ -103,7 +103,8 @@ pub(crate) struct ReadArgs {
     /// Only the first N requests (of the span, if there is one)
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
-    /// Columns of a CSV without a telling header: ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1
+    /// Columns of a CSV without a telling header, by number or by the header's own names (see `nearslot show csv`):
+    /// ts=5:us,op=2:R/W,offset=3:bytes,len=nbytes:bytes,dev=1
     #[arg(long, value_name = "SPEC")]
     pub(crate) columns: Option<String>,
     /// Unit of times where the format leaves it open

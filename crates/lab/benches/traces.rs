@@ -136,6 +136,11 @@ const CASES: &[Case] = &[
         format: "csv",
         make: text::csv,
     },
+    Case {
+        name: "csv, dates",
+        format: "csv",
+        make: text::csv_dates,
+    },
 ];
 
 fn main() {

@@ -99,6 +99,10 @@ const SAMPLES: &[(&str, &str)] = &[
     ("csv", "ts,op,offset,len,dev\n0,read,4096,512,sda\n"),
     (
         "csv",
+        "time,op,offset,len\n2026-11-20 10:15:32.123456,R,4096,512\n2026-11-20 10:15:32.2,W,0,512\n",
+    ),
+    (
+        "csv",
         "timestamp;type;offset;size\n1577808000000626;R;0;512\n",
     ),
     // The rows alone would be SPC, with seconds; the header says what they are.
@@ -120,7 +124,7 @@ fn takes(format: &str, sample: &str) -> bool {
             let header = usize::from(!parses(lines[0]));
             lines[header..].iter().all(|line| parses(line)) && header < lines.len()
         }
-        Probe::Header(names) => names(lines[0]) != Naming::Nothing,
+        Probe::Header { names, .. } => names(lines[0]) != Naming::Nothing,
         Probe::Named(_) => false,
     }
 }
@@ -177,7 +181,7 @@ fn no_sample_is_taken_by_another_format() {
 #[test]
 fn every_text_format_has_a_sample() {
     for card in FORMATS {
-        let text = matches!(card.probe, Probe::Line(_) | Probe::Header(_));
+        let text = matches!(card.probe, Probe::Line(_) | Probe::Header { .. });
         let sampled = SAMPLES.iter().any(|(format, _)| *format == card.name);
         assert!(sampled || !text, "{} has no sample", card.name);
     }

@@ -6,7 +6,7 @@ use nearslot_core::drive::{self, CATALOG, KINDS};
 use nearslot_core::registry::{ConfigError, Knob, KnobKind, Spec, canonical};
 use nearslot_core::{place, sched};
 use nearslot_lab::scenario::drive_text;
-use nearslot_lab::trace::FORMATS;
+use nearslot_lab::trace::{Choice, FORMATS, names_listed};
 use nearslot_lab::workload;
 use serde_json::{Value, json};
 
@@ -131,7 +131,7 @@ fn formats() -> Vec<Card> {
         summary: format.summary.to_owned(),
         source: format.source.to_owned(),
         knobs: &[],
-        text: None,
+        text: format.options.contains(&Choice::Columns).then(names_listed),
     };
     FORMATS.iter().map(card).collect()
 }
@@ -242,10 +242,10 @@ fn card_text(kind: &Kind, card: &Card) -> String {
     if !card.source.is_empty() {
         text += &format!("  source: {}\n", card.source);
     }
-    if card.knobs.is_empty() {
-        text += "  nothing to set\n";
-    } else {
-        text += &format!("\nKnobs, set as {}:KNOB=VALUE:\n", card.name);
+    match (card.knobs, &card.text) {
+        ([], Some(_)) => {}
+        ([], None) => text += "  nothing to set\n",
+        _ => text += &format!("\nKnobs, set as {}:KNOB=VALUE:\n", card.name),
     }
     for knob in card.knobs {
         // Writing to a string cannot fail.

@@ -130,6 +130,9 @@ fn page(kind: &Kind, card: &Value) -> String {
         let _ = write!(text, "\nSource: {source}\n");
     }
     text += &knobs(kind, card);
+    if let (Some(more), "formats") = (card["text"].as_str(), kind.name) {
+        let _ = write!(text, "\n## Columns\n\n```text\n{more}```\n");
+    }
     let (file, prose) = header(kind, name);
     text += "\n## From its file\n\n";
     if !prose.is_empty() {

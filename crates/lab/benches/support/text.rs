@@ -185,6 +185,21 @@ pub(crate) fn mqsim(records: &[Record]) -> Vec<u8> {
     })
 }
 
+/// The same with dates to the microsecond, as a database writes them, all within an hour.
+pub(crate) fn csv_dates(records: &[Record]) -> Vec<u8> {
+    let rows = lines(records, |text, record| {
+        let ((sector, sectors), micros) = (sectors(record), record.ts / 1_000 % 3_600_000_000);
+        let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
+        let (minute, second) = (seconds / 60, seconds % 60);
+        write!(
+            text,
+            "2026-11-20 10:{minute:02}:{second:02}.{micros:06},0,{sector},{sectors},{}",
+            letter(record)
+        )
+    });
+    [&b"time,dev,lba,blocks,op\n"[..], &rows].concat()
+}
+
 pub(crate) fn csv(records: &[Record]) -> Vec<u8> {
     let rows = lines(records, |text, record| {
         let ((sector, sectors), micros) = (sectors(record), record.ts / 1_000);

@@ -71,8 +71,14 @@ pub enum Probe {
     Binary(fn(&[u8], Option<u64>) -> bool),
     /// Text: whether a line parses. The best format over the first lines is taken.
     Line(fn(&[u8]) -> bool),
-    /// Text: how much the first line names. It is believed at once if it names all, else if no line format fits.
-    Header(fn(&[u8]) -> Naming),
+    /// Text whose first line names what follows.
+    Header {
+        /// How much the first line names. It is believed at once if it names all, else if no line format fits.
+        names: fn(&[u8]) -> Naming,
+        /// What a first line lacks that names too little, in words that follow its number; none if it does not look like a header.
+        /// The second line, if there is one, helps to tell.
+        lacks: fn(&[u8], Option<&[u8]>) -> Option<String>,
+    },
     /// Text that says too little to be believed: whether a line parses. It is never taken unless it is named; the error proposes it
     /// where the lines look like it.
     Named(fn(&[u8]) -> bool),

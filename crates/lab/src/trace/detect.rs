@@ -120,7 +120,7 @@ fn detect_text(sample: Sample<'_>) -> Result<&'static Format, TraceError> {
     if let Some(format) = named_columns(&lines, Naming::Columns) {
         return Ok(format);
     }
-    Err(proposed(&lines).unwrap_or_else(|| unknown_text(&scores, lines.len())))
+    Err(proposed(&lines).unwrap_or_else(|| unknown_text(&scores, &lines)))
 }
 
 /// The error where all lines look like a format that has to be named.
@@ -143,7 +143,7 @@ fn proposed(lines: &[(usize, &[u8])]) -> Option<TraceError> {
 /// The format whose first line names just this.
 fn named_columns(lines: &[(usize, &[u8])], naming: Naming) -> Option<&'static Format> {
     let (_, first) = lines.first()?;
-    let names = |format: &&Format| matches!(format.probe, Probe::Header(of) if of(first) == naming);
+    let names = |format: &&Format| matches!(format.probe, Probe::Header { names, .. } if names(first) == naming);
     FORMATS.iter().copied().find(names)
 }
 
@@ -183,24 +183,43 @@ fn sample_lines<'a>(sample: Sample<'a>) -> Vec<(usize, &'a [u8])> {
         .collect()
 }
 
-fn unknown_text(scores: &[Score<'_>], lines: usize) -> TraceError {
+/// What the first line lacks, if it looks like a header that does not name enough.
+fn lacking(lines: &[(usize, &[u8])]) -> Option<String> {
+    let (number, first) = lines.first()?;
+    let second = lines.get(1).map(|(_, line)| *line);
+    let told = FORMATS.iter().find_map(|format| match format.probe {
+        Probe::Header { lacks, .. } => lacks(first, second),
+        _ => None,
+    })?;
+    Some(format!("; line {number} {told}"))
+}
+
+fn unknown_text(scores: &[Score<'_>], lines: &[(usize, &[u8])]) -> TraceError {
     let mut what = "is text of no known format".to_owned();
     for score in scores.iter().take(2).filter(|score| score.fitting > 0) {
         what += &format!(
-            "; {} fits {} of {lines} lines",
-            score.format.name, score.fitting
+            "; {} fits {} of {} lines",
+            score.format.name,
+            score.fitting,
+            lines.len()
         );
         if let Some((number, line)) = score.first_bad {
             what += &format!(", not line {number}: {}", shown(line));
         }
     }
-    if scores.iter().all(|score| score.fitting == 0)
+    let lacking = lacking(lines);
+    if lacking.is_none()
+        && scores.iter().all(|score| score.fitting == 0)
         && let Some((number, line)) = scores.first().and_then(|score| score.first_bad)
     {
         what += &format!("; line {number} fits none: {}", shown(line));
     }
+    let (header, or) = match lacking {
+        Some(told) => (told, "or "),
+        None => (String::new(), ""),
+    };
     TraceError::unfit(format!(
-        "{what}; name it with --trace-format, one of: {}",
+        "{what}{header}; {or}name it with --trace-format, one of: {}",
         all_names()
     ))
 }

@@ -51,6 +51,7 @@ mod text;
 mod traced;
 mod vscsi;
 
+pub use csv::names_listed;
 pub use decode::{
     Anomalies, Anomaly, Choice, Decoder, FileReader, FioWait, Format, Made, Naming, Options, Probe,
     Reads, Sink, TimeKind, TimeMeaning, TimeUnit,

@@ -26,7 +26,7 @@ const OVERSIZED_BYTES: u64 = 64 << 20;
 const ADDRESSES_END: u64 = 1 << 63;
 
 /// Times further from 0 are damage; within, differences cannot overflow.
-const TIME_MAX_NS: u64 = 1 << 62;
+pub(crate) const TIME_MAX_NS: u64 = 1 << 62;
 
 /// A step back that is told apart from disorder.
 const STEP_BACK_NS: i64 = 1_000_000_000;

@@ -143,10 +143,6 @@ impl<P: Lines> Text<P> {
         match odd {
             Odd::Malformed | Odd::Wrong(_) if line.trim_ascii().is_empty() => {}
             Odd::Malformed if !begun && looks_like_header(line) => self.begun = true,
-            // A table's columns are not named by numbers: with one among its fields, this is a bad row as others are.
-            Odd::Wrong(_) if !begun && looks_like_header(line) && !has_number(line) => {
-                self.begun = true;
-            }
             Odd::Malformed => {
                 let what = format!("expected {}, found `{}`", P::SHAPE, excerpt(line));
                 self.bad(what, whole, out)?;
@@ -261,19 +257,9 @@ impl DeviceNumbers {
 }
 
 /// A first line that does not parse and starts with a word names the columns.
-fn looks_like_header(line: &[u8]) -> bool {
+pub(super) fn looks_like_header(line: &[u8]) -> bool {
     let first = line.trim_ascii_start().first();
     first.is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'"')
-}
-
-/// Whether a field of a line is a number.
-fn has_number(line: &[u8]) -> bool {
-    let between = |byte: &u8| matches!(byte, b',' | b';' | b'"') || byte.is_ascii_whitespace();
-    let is_number = |field: &[u8]| {
-        let number = std::str::from_utf8(field).ok();
-        number.is_some_and(|field| field.parse::<f64>().is_ok_and(f64::is_finite))
-    };
-    line.split(between).any(is_number)
 }
 
 /// The start of a line, fit to be shown.
@@ -334,8 +320,8 @@ pub(super) mod testing {
         match format.probe {
             super::super::decode::Probe::Line(probe) => probe(line.as_bytes()),
             super::super::decode::Probe::Magic(probe) => probe(line.as_bytes()),
-            super::super::decode::Probe::Header(probe) => {
-                probe(line.as_bytes()) != super::super::decode::Naming::Nothing
+            super::super::decode::Probe::Header { names, .. } => {
+                names(line.as_bytes()) != super::super::decode::Naming::Nothing
             }
             _ => unreachable!("no other probes for text"),
         }

@@ -1,56 +1,21 @@
-//! Which column of a table is what, and in which unit: from its header or from the user.
+//! Which column of a table is what, as its header says; what separates columns.
 //!
-//! A header's name is a word that people use for the thing, perhaps with a unit: `time_us`, `Offset
-//! (bytes)`, `size_kib`, `lba`. Without a unit, times must tell by their size (see `mod.rs`),
-//! addresses called `offset` are bytes, those called `lba` or `sector` count 512 bytes. A unit that
-//! is not known makes the column unknown: nothing is guessed.
-//!
-//! The user's description is `ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1`, columns from 1,
-//! or the options of libCacheSim's CSV reader,
-//! `time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,delimiter=;,has-header=true`.
-//!
-//! Source: the tables of names in our own Parquet schema; libCacheSim,
-//! `doc/quickstart_cachesim.md`.
+//! Of several columns for the same thing, bytes go before sectors, then the first is taken. `names.rs` says what names mean,
+//! `described.rs` reads what the user says instead.
 
-use super::super::TraceError;
-use super::super::decode::TimeUnit;
-use super::super::text::SECTOR_BYTES;
+use super::names::{Column, clean, named};
+use crate::trace::decode::TimeUnit;
 
-/// What stands in a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
-    /// Nothing that is asked for.
-    Ignored,
-    /// Arrival, in units of [`Columns::clock`].
-    Time,
-    /// Operation.
-    Op,
-    /// First byte, in units of this many bytes.
-    Offset(u64),
-    /// Length, in units of this many bytes.
-    Length(u64),
-    /// Device.
-    Device,
-    /// Client.
-    Client,
-    /// Our own flags, as a number.
-    Flags,
-    /// Linux I/O priority, as a number.
-    Priority,
-    /// Service time, in units of this many ns.
-    Service(u64),
-    /// Response time, in units of this many ns.
-    Response(u64),
-}
-
-/// What a number in the column of arrivals means.
+/// What a value in the column of arrivals means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
     /// Units of this many ns.
     Unit(u64),
     /// Ticks of 100 ns since 1601.
     Filetime,
-    /// Told by the size of the first number.
+    /// Dates with their time.
+    Dates,
+    /// Told by the first value.
     Unknown,
 }
 
@@ -74,6 +39,8 @@ pub(super) struct Columns {
     /// Up to the last column that means something.
     pub(super) columns: Vec<Column>,
     pub(super) clock: Clock,
+    /// The option by which the user said what the clock counts, if he did.
+    pub(super) clock_told: Option<&'static str>,
     /// Told by the first line when none.
     pub(super) delimiter: Option<Delimiter>,
     /// How reads and writes are called, where the user said so.
@@ -82,156 +49,11 @@ pub(super) struct Columns {
     pub(super) names: Vec<String>,
 }
 
-/// Names of things, in lower case, with blanks and dashes as `_`.
-const NAMES: &[(Column, &[&str])] = &[
-    (
-        Column::Time,
-        &[
-            "ts",
-            "time",
-            "timestamp",
-            "clock_time",
-            "arrival_time",
-            "start_time",
-            "arrival",
-        ],
-    ),
-    (
-        Column::Op,
-        &[
-            "op",
-            "opcode",
-            "type",
-            "iotype",
-            "io_type",
-            "rw",
-            "op_type",
-            "operation",
-        ],
-    ),
-    (Column::Offset(1), &["offset", "byte_offset"]),
-    (
-        Column::Offset(SECTOR_BYTES),
-        &["lba", "lbn", "sector", "blkno", "start_sector"],
-    ),
-    (
-        Column::Length(1),
-        &["len", "length", "size", "nbytes", "bytes", "io_size"],
-    ),
-    (
-        Column::Length(SECTOR_BYTES),
-        &["sectors", "nr_sectors", "nblocks", "blocks"],
-    ),
-    (
-        Column::Device,
-        &[
-            "dev",
-            "device",
-            "device_id",
-            "volume",
-            "volume_id",
-            "lun",
-            "asu",
-            "disk",
-        ],
-    ),
-    (
-        Column::Client,
-        &["client", "client_id", "comm", "process", "vm", "tenant"],
-    ),
-    (Column::Flags, &["flags"]),
-    (Column::Priority, &["prio", "priority"]),
-    (Column::Service(0), &["service", "service_time"]),
-    (
-        Column::Response(0),
-        &["response", "response_time", "latency"],
-    ),
-];
+/// The option that says the unit of all times of a trace.
+pub(super) const TIME_UNIT: &str = "--time-unit";
 
-/// How a name may say its unit of time, and of size.
-const TIME_UNITS: &[&str] = &["s", "ms", "us", "ns"];
-const SIZE_UNITS: &[&str] = &["bytes", "sectors", "kib", "mib"];
-
-/// Units of time and their ns.
-const TIMES: &[(u64, &[&str])] = &[
-    (1_000_000_000, &["s", "sec", "secs", "second", "seconds"]),
-    (
-        1_000_000,
-        &["ms", "msec", "millis", "millisecond", "milliseconds"],
-    ),
-    (
-        1_000,
-        &["us", "usec", "micros", "microsecond", "microseconds"],
-    ),
-    (1, &["ns", "nsec", "nanos", "nanosecond", "nanoseconds"]),
-];
-
-/// Units of size and their bytes.
-const SIZES: &[(u64, &[&str])] = &[
-    (1, &["b", "byte", "bytes"]),
-    (SECTOR_BYTES, &["sector", "sectors"]),
-    (1 << 10, &["kib"]),
-    (1 << 20, &["mib"]),
-];
-
-fn unit(units: &[(u64, &[&str])], name: &str) -> Option<u64> {
-    let found = units.iter().find(|(_, names)| names.contains(&name));
-    found.map(|(scale, _)| *scale)
-}
-
-/// A name without what stands around it.
-fn clean(name: &str) -> &str {
-    name.trim_matches(['"', '\'', ' ', '\u{feff}'])
-}
-
-/// A name in lower case, with blanks and dashes as `_`.
-fn folded(name: &str) -> String {
-    clean(name).to_lowercase().replace([' ', '-'], "_")
-}
-
-/// What a whole word means, or a name without its unit.
-fn plain(word: &str) -> Option<Column> {
-    let found = NAMES.iter().find(|(_, names)| names.contains(&word));
-    found.map(|(column, _)| *column)
-}
-
-/// A name before and behind its last `_` or bracket: `latency_us` as `latency` and `us`.
-fn split(name: &str) -> Option<(&str, &str)> {
-    let open = name.rfind(['_', '(', '['])?;
-    let word = name[..open].trim_end_matches('_');
-    Some((word, name[open + 1..].trim_end_matches([')', ']'])))
-}
-
-/// What a header's name says; the unit is 0 where it says none.
-fn named(name: &str) -> Option<(Column, u64)> {
-    let name = folded(name);
-    if let Some(column) = plain(&name) {
-        return Some((column, 0));
-    }
-    let (word, unit_name) = split(&name)?;
-    let scale = match plain(word)? {
-        Column::Time | Column::Service(_) | Column::Response(_) => unit(TIMES, unit_name)?,
-        Column::Offset(_) | Column::Length(_) => unit(SIZES, unit_name)?,
-        _ => return None,
-    };
-    Some((plain(word)?, scale))
-}
-
-/// The names that a column may have which says what it is, but not in a unit that is known; empty if it lacks none.
-pub(super) fn with_units(name: &str) -> Vec<String> {
-    let name = folded(name);
-    let (word, units) = match (plain(&name), split(&name)) {
-        (Some(Column::Service(_) | Column::Response(_)), _) => (name.as_str(), TIME_UNITS),
-        (None, Some((word, _))) => match plain(word) {
-            _ if named(&name).is_some() => return Vec::new(),
-            Some(Column::Time | Column::Service(_) | Column::Response(_)) => (word, TIME_UNITS),
-            Some(Column::Offset(_) | Column::Length(_)) => (word, SIZE_UNITS),
-            _ => return Vec::new(),
-        },
-        _ => return Vec::new(),
-    };
-    units.iter().map(|unit| format!("{word}_{unit}")).collect()
-}
+/// How our own tables begin, whose times are ns.
+const OUR_OWN: [&str; 5] = ["ts", "op", "offset", "len", "dev"];
 
 /// Better of two columns for the same thing: bytes before sectors, then the first.
 fn rank(column: Column) -> u64 {
@@ -241,31 +63,61 @@ fn rank(column: Column) -> u64 {
     }
 }
 
+/// The fields of a line in text: the names of a header.
+pub(super) struct Fields {
+    pub(super) delimiter: Delimiter,
+    pub(super) names: Vec<String>,
+}
+
+impl Fields {
+    /// `None` if the line is not UTF-8.
+    pub(super) fn of(line: &[u8], delimiter: Option<Delimiter>) -> Option<Fields> {
+        let text = std::str::from_utf8(line).ok()?.trim_start_matches('#');
+        let delimiter = delimiter.unwrap_or_else(|| Delimiter::of(text.as_bytes()));
+        // A tab in front is a column without a name.
+        let names = delimiter.split(text.trim_matches([' ', '\r']));
+        Some(Fields {
+            delimiter,
+            names: names.iter().map(|name| clean(name).to_owned()).collect(),
+        })
+    }
+
+    /// How many of them are numbers.
+    pub(super) fn numbers(&self) -> usize {
+        let is_number = |field: &&String| field.parse::<f64>().is_ok_and(f64::is_finite);
+        self.names.iter().filter(is_number).count()
+    }
+}
+
 impl Columns {
+    /// None so far.
+    pub(super) fn none(delimiter: Option<Delimiter>, names: Vec<String>) -> Columns {
+        Columns {
+            columns: Vec::new(),
+            clock: Clock::Unknown,
+            clock_told: None,
+            delimiter,
+            ops: None,
+            names,
+        }
+    }
+
     /// What a header says; `None` if it does not name where requests begin and how long they are,
     /// and when or what.
     pub(super) fn of_header(line: &[u8], time_unit: Option<TimeUnit>) -> Option<Columns> {
-        let text = std::str::from_utf8(line).ok()?.trim_start_matches('#');
-        let delimiter = Delimiter::of(text.as_bytes());
-        let mut columns = Columns {
-            columns: Vec::new(),
-            clock: Clock::Unknown,
-            delimiter: Some(delimiter),
-            ops: None,
-            names: Vec::new(),
-        };
-        let names = delimiter.split(text.trim());
-        columns.names = names.iter().map(|name| clean(name).to_owned()).collect();
+        let Fields { delimiter, names } = Fields::of(line, None)?;
+        let mut columns = Columns::none(Some(delimiter), names.clone());
         for (at, name) in names.iter().enumerate() {
             if let Some((column, scale)) = named(name) {
                 columns.name(at, column, scale);
             }
         }
-        if columns.looks_like_our_own(&names) {
+        if names.starts_with(&OUR_OWN.map(str::to_owned)) {
             columns.clock = Clock::Unit(1);
         }
         if let Some(unit) = time_unit {
             columns.clock = Clock::Unit(unit.ns());
+            columns.clock_told = Some(TIME_UNIT);
         }
         let has = |kind: Column| columns.has(kind);
         let fits = has(Column::Offset(1))
@@ -276,22 +128,11 @@ impl Columns {
 
     /// Takes the column at `at` for this, unless an earlier one is as good.
     fn name(&mut self, at: usize, column: Column, scale: u64) {
-        let column = match (column, scale) {
-            (Column::Offset(plain), 0) => Column::Offset(plain),
-            (Column::Length(plain), 0) => Column::Length(plain),
-            (Column::Offset(_), scale) => Column::Offset(scale),
-            (Column::Length(_), scale) => Column::Length(scale),
-            // A duration must say its unit; ours do.
-            (Column::Service(_) | Column::Response(_), 0) => return,
-            (Column::Service(_), scale) => Column::Service(scale),
-            (Column::Response(_), scale) => Column::Response(scale),
-            (other, _) => other,
-        };
-        let kind = std::mem::discriminant(&column);
-        let known = self
-            .columns
-            .iter()
-            .position(|other| std::mem::discriminant(other) == kind);
+        // A duration must say its unit; ours do.
+        if column.needs_unit() && scale == 0 {
+            return;
+        }
+        let known = self.columns.iter().position(|other| other.same(column));
         if let Some(known) = known {
             if rank(self.columns[known]) <= rank(column) {
                 return;
@@ -304,164 +145,22 @@ impl Columns {
         self.put(at, column);
     }
 
-    fn put(&mut self, at: usize, column: Column) {
+    /// Takes the column at `at` for this.
+    pub(super) fn put(&mut self, at: usize, column: Column) {
         if self.columns.len() <= at {
             self.columns.resize(at + 1, Column::Ignored);
         }
         self.columns[at] = column;
     }
 
+    /// What stands in the column at `at`.
+    pub(super) fn at(&self, at: usize) -> Column {
+        self.columns.get(at).copied().unwrap_or(Column::Ignored)
+    }
+
+    /// Whether there is this column, in whatever unit.
     pub(super) fn has(&self, kind: Column) -> bool {
-        let kind = std::mem::discriminant(&kind);
-        self.columns
-            .iter()
-            .any(|column| std::mem::discriminant(column) == kind)
-    }
-
-    /// Our own tables, whose times are ns.
-    fn looks_like_our_own(&self, names: &[&str]) -> bool {
-        names.starts_with(&["ts", "op", "offset", "len", "dev"])
-    }
-
-    /// What the user says.
-    pub(super) fn of_description(
-        text: &str,
-        block_size: Option<u64>,
-    ) -> Result<Columns, TraceError> {
-        let mut columns = Columns {
-            columns: Vec::new(),
-            clock: Clock::Unknown,
-            delimiter: None,
-            ops: None,
-            names: Vec::new(),
-        };
-        for part in text
-            .split(',')
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-        {
-            let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            columns
-                .describe(key.trim(), value.trim(), block_size)
-                .map_err(|what| TraceError::unfit(format!("--columns: `{part}`: {what}")))?;
-        }
-        for (kind, key) in [(Column::Offset(1), "offset"), (Column::Length(1), "len")] {
-            if !columns.has(kind) {
-                return Err(TraceError::unfit(format!(
-                    "--columns: `{text}` does not say which column is `{key}`, as in `{key}=3:bytes`"
-                )));
-            }
-        }
-        Ok(columns)
-    }
-
-    fn describe(&mut self, key: &str, value: &str, block_size: Option<u64>) -> Result<(), String> {
-        match key {
-            "delimiter" => {
-                self.delimiter = Some(Delimiter::told(value)?);
-                return Ok(());
-            }
-            // A header is passed over whether it is told or not.
-            "has-header" => return Ok(()),
-            _ => {}
-        }
-        let (index, unit_name) = value.split_once(':').unwrap_or((value, ""));
-        let at: usize = index
-            .parse()
-            .ok()
-            .filter(|index| (1..=COLUMNS_MAX).contains(index))
-            .ok_or_else(|| format!("the column is `{index}`, allowed are 1 to {COLUMNS_MAX}"))?;
-        let column = match key {
-            "ts" => {
-                self.clock = clock(unit_name)?;
-                Column::Time
-            }
-            "time-col" => {
-                self.clock = Clock::Unit(TimeUnit::Seconds.ns());
-                Column::Time
-            }
-            "op" => {
-                self.ops = ops(unit_name)?;
-                Column::Op
-            }
-            "op-col" => Column::Op,
-            "offset" => Column::Offset(size(unit_name)?),
-            "obj-id-col" => Column::Offset(
-                block_size.ok_or("ids are addresses only with --block-size, the bytes of one")?,
-            ),
-            "len" => Column::Length(size(unit_name)?),
-            "obj-size-col" => Column::Length(1),
-            "dev" => Column::Device,
-            "client" => Column::Client,
-            "service" => Column::Service(duration(unit_name)?),
-            "response" => Column::Response(duration(unit_name)?),
-            _ => {
-                return Err(format!("there is no `{key}`; there are: {KEYS}"));
-            }
-        };
-        if self
-            .columns
-            .get(at - 1)
-            .is_some_and(|known| *known != Column::Ignored)
-        {
-            return Err(format!("column {at} has a meaning already"));
-        }
-        self.put(at - 1, column);
-        self.names.resize(self.columns.len(), String::new());
-        key.clone_into(&mut self.names[at - 1]);
-        Ok(())
-    }
-}
-
-/// More columns no table of requests has.
-const COLUMNS_MAX: usize = 1_000;
-
-const KEYS: &str = "ts op offset len dev client service response delimiter, or libCacheSim's time-col obj-id-col \
-                    obj-size-col op-col has-header delimiter";
-
-fn clock(unit_name: &str) -> Result<Clock, String> {
-    match (unit_name, TimeUnit::named(unit_name)) {
-        ("", _) => Ok(Clock::Unknown),
-        ("filetime", _) => Ok(Clock::Filetime),
-        (_, Some(unit)) => Ok(Clock::Unit(unit.ns())),
-        _ => Err(format!(
-            "the unit is `{unit_name}`, allowed are s, ms, us, ns, filetime"
-        )),
-    }
-}
-
-fn duration(unit_name: &str) -> Result<u64, String> {
-    let unit = TimeUnit::named(unit_name).map(TimeUnit::ns);
-    unit.ok_or_else(|| format!("the unit is `{unit_name}`, allowed are s, ms, us, ns"))
-}
-
-fn size(unit_name: &str) -> Result<u64, String> {
-    let blocks = unit_name.strip_prefix("blocks:").map(str::parse::<u64>);
-    match (unit_name, blocks) {
-        ("" | "bytes", _) => Ok(1),
-        ("sectors", _) => Ok(SECTOR_BYTES),
-        ("kib", _) => Ok(1 << 10),
-        (_, Some(Ok(bytes))) if bytes > 0 => Ok(bytes),
-        _ => Err(format!(
-            "the unit is `{unit_name}`, allowed are bytes, sectors, kib, blocks:N"
-        )),
-    }
-}
-
-fn ops(names: &str) -> Result<Option<OpNames>, String> {
-    if names.is_empty() {
-        return Ok(None);
-    }
-    match names.split_once('/') {
-        Some((read, write)) if !read.is_empty() && !write.is_empty() && read != write => {
-            Ok(Some(OpNames {
-                read: read.as_bytes().to_vec(),
-                write: write.as_bytes().to_vec(),
-            }))
-        }
-        _ => Err(format!(
-            "the values are `{names}`, they are that of a read and that of a write, as in `R/W`"
-        )),
+        self.columns.iter().any(|column| column.same(kind))
     }
 }
 
@@ -479,7 +178,7 @@ impl Delimiter {
     }
 
     /// As the user says it; a comma cannot stand in a list with commas, so nothing means one.
-    fn told(value: &str) -> Result<Delimiter, String> {
+    pub(super) fn told(value: &str) -> Result<Delimiter, String> {
         match value.trim_matches(['"', '\'']).as_bytes() {
             b"" | b"comma" => Ok(Delimiter::Byte(b',')),
             b"\\t" | b"tab" => Ok(Delimiter::Byte(b'\t')),
@@ -491,7 +190,7 @@ impl Delimiter {
         }
     }
 
-    fn split(self, line: &str) -> Vec<&str> {
+    pub(super) fn split(self, line: &str) -> Vec<&str> {
         match self {
             Delimiter::Byte(byte) => line.split(char::from(byte)).collect(),
             Delimiter::Blanks => line.split_ascii_whitespace().collect(),
@@ -588,66 +287,15 @@ mod tests {
     }
 
     #[test]
-    fn the_users_description() {
-        let of = |text: &str| Columns::of_description(text, None);
-        let found = of("ts=5:us,op=2:R/W,offset=3:bytes,len=4:blocks:4096,dev=1").unwrap();
+    fn a_tab_in_front_is_a_column_without_a_name() {
+        let found = header("\ttime_us\top\toffset\tlen").unwrap();
         let expected = [
-            Column::Device,
+            Column::Ignored,
+            Column::Time,
             Column::Op,
             Column::Offset(1),
-            Column::Length(4_096),
-            Column::Time,
-        ];
-        assert_eq!(
-            (&found.columns[..], found.clock),
-            (&expected[..], Clock::Unit(1_000))
-        );
-        assert_eq!(found.ops, ops("R/W").unwrap());
-        let found = of("offset=2,len=3,ts=1:filetime,delimiter=;").unwrap();
-        assert_eq!(
-            (found.clock, found.delimiter, found.ops),
-            (Clock::Filetime, Some(Delimiter::Byte(b';')), None)
-        );
-    }
-
-    #[test]
-    fn the_options_of_libcachesim() {
-        let text =
-            "time-col=1, obj-id-col=2, obj-size-col=3, op-col=4, delimiter=\\t, has-header=true";
-        let found = Columns::of_description(text, Some(4_096)).unwrap();
-        let expected = [
-            Column::Time,
-            Column::Offset(4_096),
             Column::Length(1),
-            Column::Op,
         ];
-        assert_eq!(
-            (&found.columns[..], found.delimiter),
-            (&expected[..], Some(Delimiter::Byte(b'\t')))
-        );
-        let error = Columns::of_description(text, None).unwrap_err().to_string();
-        assert!(error.contains("only with --block-size"), "{error}");
-    }
-
-    #[test]
-    fn wrong_descriptions_are_told_apart() {
-        for (text, part) in [
-            ("ts=0", "`ts=0`: the column is `0`, allowed are 1 to 1000"),
-            (
-                "ts=1:min",
-                "the unit is `min`, allowed are s, ms, us, ns, filetime",
-            ),
-            ("offset=1:pages", "the unit is `pages`, allowed are bytes"),
-            ("offset=1:blocks:0", "the unit is `blocks:0`"),
-            ("op=1:R", "the values are `R`"),
-            ("when=1", "there is no `when`; there are: ts op"),
-            ("offset=1,len=1", "column 1 has a meaning already"),
-            ("offset=1", "does not say which column is `len`"),
-            ("offset=1,len=2,delimiter=xy", "the delimiter is `xy`"),
-            ("offset=1,len=2,service=3", "the unit is ``, allowed are s"),
-        ] {
-            let error = Columns::of_description(text, None).unwrap_err().to_string();
-            assert!(error.contains(part), "{text}: {error}");
-        }
+        assert_eq!(found.columns, expected);
     }
 }

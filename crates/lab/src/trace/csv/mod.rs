@@ -1,15 +1,21 @@
 //! Tables in text: any delimiter, columns named by a header or by the user.
 //!
 //! The files that scripts write, our own exports, and all formats that nobody has named yet.
-//! `columns.rs` says which column is what. `table.rs` reads rows.
+//! `names.rs` holds what columns may be called. `columns.rs` reads a header, `described.rs` what the user says instead,
+//! `table.rs` rows, `date.rs` their dates. `unread.rs` and `lacking.rs` tell what cannot be read of a header.
 //!
 //! What a table does not say is not made up. Plain times without a unit must be absolute, so that
 //! their size tells the unit: from 1e9 seconds, 1e12 milliseconds, 1e15 microseconds, 1e18
-//! nanoseconds, about 1.3e17 Windows ticks; else `--time-unit` is asked for. Operations are `R`,
+//! nanoseconds, about 1.3e17 Windows ticks; else `--time-unit` is asked for. If the first time is a date, all are; one without
+//! an offset is taken as UTC, and that is noted. Operations are `R`,
 //! `read`, `0` and the like, or the letters of a tracepoint; a table without them holds reads, and
 //! says so. Without a device column the file is the device.
 
 mod columns;
+mod date;
+mod described;
+mod lacking;
+mod names;
 mod table;
 mod unread;
 
@@ -20,8 +26,11 @@ use super::decode::{
     TimeMeaning,
 };
 use super::record::{Flags, TraceOp};
-use super::text::{Lines, Odd, Text, excerpt};
-use columns::{Clock, Column, Columns};
+use super::text::{Lines, Odd, Text, excerpt, looks_like_header};
+use columns::{Clock, Columns, Fields, TIME_UNIT};
+use described::Description;
+use names::Column;
+pub use names::names_listed;
 use table::Table;
 
 /// The card.
@@ -29,22 +38,32 @@ pub(crate) static FORMAT: Format = Format {
     name: "csv",
     summary: "table with named columns (time_us,dev,lba,blocks,op), or any with --columns ts=5:us,op=2:R/W,...",
     source: "names as in our Parquet schema",
-    probe: Probe::Header(naming),
+    probe: Probe::Header {
+        names: naming,
+        lacks: lacking::of,
+    },
     options: &[Choice::Columns, Choice::TimeUnit, Choice::BlockSize],
     reads: Reads::Stream(decoder),
 };
 
 fn decoder(options: &Options) -> Made<dyn Decoder> {
     let described = match &options.columns {
-        Some(text) => Some(Columns::of_description(text, options.block_size)?),
+        Some(text) => Some(Description::of(text, options.block_size)?),
         None => None,
     };
     used(described.as_ref(), options)?;
+    let table = match described.as_ref().filter(|described| !described.by_name()) {
+        Some(described) => Some(Table::new(described.numbered()?, options)),
+        None => None,
+    };
     let csv = Csv {
         options: options.clone(),
-        table: described.map(|columns| Table::new(columns, options)),
+        described,
+        table,
+        headed: false,
         unsaid: 0,
         untimed: 0,
+        zoneless: 0,
         rows: 0,
         file_device: None,
     };
@@ -52,7 +71,7 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
 }
 
 /// Every option that was given decides something.
-fn used(described: Option<&Columns>, options: &Options) -> Result<(), TraceError> {
+fn used(described: Option<&Description>, options: &Options) -> Result<(), TraceError> {
     let text = options.columns.as_deref().unwrap_or_default();
     if options.block_size.is_some() && !text.contains("obj-id-col") {
         return Err(TraceError::without_effect(
@@ -61,12 +80,12 @@ fn used(described: Option<&Columns>, options: &Options) -> Result<(), TraceError
              --columns offset=3:blocks:4096,len=4:blocks:4096",
         ));
     }
-    let clock = described.filter(|columns| columns.has(Column::Time));
-    if let (Some(columns), Some(_)) = (clock, options.time_unit)
-        && columns.clock != Clock::Unknown
+    let clock = described.filter(|described| described.has(Column::Time));
+    if let (Some(described), Some(_)) = (clock, options.time_unit)
+        && described.clock != Clock::Unknown
     {
         return Err(TraceError::without_effect(
-            "--time-unit",
+            TIME_UNIT,
             "--columns names the unit of times already",
         ));
     }
@@ -88,42 +107,78 @@ fn naming(line: &[u8]) -> Naming {
 
 struct Csv {
     options: Options,
-    /// None before the header.
+    /// What the user says of it.
+    described: Option<Description>,
+    /// None before the header, if that decides.
     table: Option<Table>,
+    /// A header has passed.
+    headed: bool,
     /// Rows whose operation the table does not say.
     unsaid: u64,
     /// Rows that say of a duration that it is not known.
     untimed: u64,
-    /// Lines below the header.
+    /// Rows with a date that does not say its offset from UTC.
+    zoneless: u64,
+    /// Lines that are neither headers nor blank.
     rows: u64,
     /// The file as a device, once it is needed.
     file_device: Option<u32>,
 }
 
 impl Csv {
-    /// The first line names the columns, or nothing does.
-    fn header(&mut self, line: &[u8]) -> Result<(), Odd> {
+    /// Whether a line before the first row is no row: a header, whether it is needed or not.
+    fn is_header(&mut self, line: &[u8]) -> Result<bool, Odd> {
         if line.trim_ascii().is_empty() {
             return Err(Odd::Malformed);
         }
-        let columns = Columns::of_header(line, self.options.time_unit).ok_or_else(|| {
-            Odd::Fatal(format!(
-                "the first line names no columns for offset and length and for time or op (as in \
-                 `time_us,op,offset,len`), found `{}`; describe them with --columns ts=5:us,op=2:R/W,offset=3:bytes,...",
-                excerpt(line)
-            ))
-        })?;
-        self.table = Some(Table::new(columns, &self.options));
-        Ok(())
+        match &mut self.table {
+            _ if self.headed => return Ok(false),
+            None => {
+                let columns = self.columns(line)?;
+                self.table = Some(Table::new(columns, &self.options));
+            }
+            // A header that is not needed still says what columns are called.
+            Some(table) => {
+                let fields = Fields::of(line, table.columns.delimiter);
+                let only_names = |fields: &Fields| looks_like_header(line) && fields.numbers() == 0;
+                let Some(fields) = fields.filter(only_names) else {
+                    return Ok(false);
+                };
+                if self.described.is_some() {
+                    table.columns.names = fields.names;
+                }
+            }
+        }
+        self.headed = true;
+        Ok(true)
+    }
+
+    /// The columns of the table with this first line.
+    fn columns(&self, line: &[u8]) -> Result<Columns, Odd> {
+        if let Some(described) = &self.described {
+            return described.in_header(line).map_err(Odd::Fatal);
+        }
+        Columns::of_header(line, self.options.time_unit).ok_or_else(|| {
+            Odd::Fatal(lacking::of(line, None).unwrap_or_else(|| {
+                format!(
+                    "the first line names no columns for offset and length and for time or op (as in \
+                     `time_us,op,offset,len`), found `{}`; describe them with --columns ts=5:us,op=2:R/W,offset=3:bytes,...",
+                    excerpt(line)
+                )
+            }))
+        })
     }
 
     fn take(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
+        if self.rows == 0 && self.is_header(line)? {
+            return Ok(());
+        }
         let Some(table) = &mut self.table else {
-            return self.header(line);
+            return Err(Odd::Malformed);
         };
         self.rows += 1;
         if table.absolute.is_none() {
-            for note in unread::notes(&table.columns) {
+            for note in unread::notes(&table.columns, self.described.as_ref()) {
                 out.note(note);
             }
             match table.first_row(line, out) {
@@ -150,6 +205,7 @@ impl Csv {
         }
         self.unsaid += u64::from(!table.has_op);
         self.untimed += u64::from(row.untimed);
+        self.zoneless += u64::from(row.zoneless);
         record.dev = if table.has_device {
             out.devices.intern(row.device)
         } else {
@@ -177,11 +233,14 @@ impl Lines for Csv {
     }
 
     fn comment(&mut self, line: &[u8]) {
-        if self.table.is_none()
-            && let Some(columns) = Columns::of_header(line, self.options.time_unit)
-        {
-            self.table = Some(Table::new(columns, &self.options));
+        if self.table.is_some() {
+            return;
         }
+        let columns = match &self.described {
+            Some(described) => described.in_header(line).ok(),
+            None => Columns::of_header(line, self.options.time_unit),
+        };
+        self.table = columns.map(|columns| Table::new(columns, &self.options));
     }
 
     fn finish(&mut self, out: &mut Sink) -> Result<(), Odd> {
@@ -193,6 +252,12 @@ impl Lines for Csv {
             let rows = self.untimed;
             out.note(format!(
                 "{rows} rows have -1 where they tell how long a request took: that was taken as unknown"
+            ));
+        }
+        if self.zoneless > 0 {
+            let rows = self.zoneless;
+            out.note(format!(
+                "the times of {rows} rows are dates that do not say their offset from UTC, as Z or +01:00 do: they were taken as UTC"
             ));
         }
         if self.table.is_some() && self.rows == 0 {
@@ -485,7 +550,11 @@ mod tests {
             told[0].ends_with("allowed is a whole number from 0 to 18014398509481984"),
             "{told:?}"
         );
-        assert!(told[1].ends_with("at most 292 years in ns"), "{told:?}");
+        assert!(
+            told[1]
+                .ends_with("a number of microseconds, such as 1500 or 1.25, of at most 146 years"),
+            "{told:?}"
+        );
     }
 
     #[test]
@@ -495,6 +564,170 @@ mod tests {
             error.contains("found `1,2,3`; describe them with --columns"),
             "{error}"
         );
+    }
+
+    /// Three rows with these times, and nothing else in them that differs.
+    fn timed(header: &str, times: [&str; 3], options: &Options) -> Sink {
+        let rows = times.map(|time| format!("{time},0,512,R\n")).concat();
+        let text = format!("{header},offset,len,op\n{rows}");
+        read_with(&FORMAT, text.as_bytes(), options)
+    }
+
+    #[test]
+    fn times_may_be_dates() {
+        let dates = [
+            "2026-11-20 10:15:32.123456",
+            "\"2026-11-20T10:15:32.123457Z\"",
+            " 2026-11-20T11:15:32.1234585+01:00 ",
+        ];
+        // A unit in the name of their column does not make numbers of them.
+        for header in ["time", "time_us", "ts"] {
+            let sink = timed(header, dates, &Options::default());
+            let base = 1_795_169_732_000_000_000;
+            let times: Vec<i64> = sink.records.iter().map(|it| it.ts - base).collect();
+            assert_eq!(times, [123_456_000, 123_457_000, 123_458_500], "{header}");
+            let note = "the times of 1 rows are dates that do not say their offset from UTC, as Z or +01:00 do: they were taken as UTC";
+            assert_eq!(sink.notes, [note]);
+        }
+        let own = "ts,op,offset,len,dev\n2026-11-20T10:15:32.5Z,read,0,512,a\n";
+        assert_eq!(read(&FORMAT, own).records[0].ts, 1_795_169_732_500_000_000);
+        let blanks =
+            "time op offset len\n2026-11-20T10:15:32Z R 0 512\n\"2026-11-20 10:15:33Z\" R 0 512\n";
+        let sink = read(&FORMAT, blanks);
+        assert_eq!(sink.records[1].ts - sink.records[0].ts, SECOND_NS as i64);
+    }
+
+    #[test]
+    fn a_number_among_dates_is_a_bad_row_and_a_date_among_numbers() {
+        let date = "2026-11-20 10:15:32Z";
+        let sink = timed(
+            "time",
+            [date, "1795169732", "2026-11-20 10:15:60Z"],
+            &Options::default(),
+        );
+        assert_eq!(sink.records.len(), 1);
+        let allowed = "allowed is a date with its time, such as 2026-11-20 10:15:32.123456";
+        let bad = told(&sink);
+        assert!(
+            bad[0].contains(&format!("column 1 (time) is `1795169732`, {allowed}")),
+            "{bad:?}"
+        );
+        assert!(bad[1].contains("10:15:60Z`, allowed is"), "{bad:?}");
+        let sink = timed(
+            "time",
+            ["1795169732", date, "1795169733"],
+            &Options::default(),
+        );
+        assert_eq!(sink.records.len(), 2);
+        let expected = "line 3: column 1 (time) is `2026-11-20 10:15:32Z`, allowed is a number of seconds, such as";
+        assert!(told(&sink)[0].starts_with(expected), "{:?}", told(&sink));
+        let text = "time op offset len\n2026-11-20 10:15:32Z R 0 512\n";
+        let sink = read(&FORMAT, text);
+        assert!(
+            told(&sink)[0].contains("with a T in it or in quotes"),
+            "{:?}",
+            told(&sink)
+        );
+    }
+
+    #[test]
+    fn a_unit_that_is_said_of_dates_is_an_option_without_effect() {
+        let date = "2026-11-20 10:15:32Z,0,512\n";
+        let error = refusal(&FORMAT, date, &columns("ts=1:us,offset=2,len=3"));
+        assert!(
+            error.contains("the unit of `ts` in --columns has no effect")
+                && error.contains("its times are dates"),
+            "{error}"
+        );
+        let options = Options {
+            time_unit: Some(TimeUnit::Milliseconds),
+            ..Options::default()
+        };
+        for header in ["time,offset,len\n", "time_us,offset,len\n"] {
+            let error = refusal(&FORMAT, &format!("{header}{date}"), &options);
+            assert!(error.contains("--time-unit has no effect"), "{error}");
+        }
+        let error = refusal(&FORMAT, "op,offset,len\nR,0,512\n", &options);
+        assert!(
+            error.contains("no column of the table tells times"),
+            "{error}"
+        );
+        let sink = read_with(&FORMAT, date.as_bytes(), &columns("ts=1,offset=2,len=3"));
+        assert_eq!(sink.records.len(), 1);
+        let libcachesim = columns("time-col=1,obj-size-col=3,offset=2");
+        assert_eq!(
+            read_with(&FORMAT, date.as_bytes(), &libcachesim)
+                .records
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn dates_tell_their_resolution_and_their_epoch() {
+        let of = |time: &str| {
+            let (mut decoder, mut sink) = (
+                decoder(&FORMAT, &Options::default()).unwrap(),
+                Sink::default(),
+            );
+            let text = format!("time,offset,len\n{time},0,512\n");
+            decoder.decode(text.as_bytes(), true, &mut sink).unwrap();
+            let time = decoder.time();
+            let coarse = sink.records[0].flags.has(Flags::COARSE);
+            (time.resolution_ns, time.epoch_unix_ns, coarse)
+        };
+        assert_eq!(of("2026-11-20 10:15:32"), (SECOND_NS, Some(0), true));
+        assert_eq!(of("2026-11-20 10:15:32.123Z"), (1_000_000, Some(0), false));
+        assert_eq!(of("2026-11-20 10:15:32.123456789"), (1, Some(0), false));
+    }
+
+    #[test]
+    fn columns_may_be_described_by_the_names_of_a_header() {
+        let options = columns("ts=begun:us,op=rw,offset=off:bytes,len=nbytes:bytes");
+        let rows = "5,R,4096,512,7\n6,W,0,1024,8\n";
+        let records = [
+            Record::new(5_000, TraceOp::Read, 4_096, 512, 0),
+            Record::new(6_000, TraceOp::Write, 0, 1_024, 0),
+        ];
+        for header in [
+            "begun,rw,off,nbytes,colour\n",
+            "\nbegun,rw,off,nbytes,colour\n",
+            "# by hand\n#begun,rw,off,nbytes,colour\n",
+        ] {
+            let sink = read_with(&FORMAT, format!("{header}{rows}").as_bytes(), &options);
+            assert_eq!(sink.records, records, "{header}");
+            assert!(sink.notes.is_empty(), "{:?}", sink.notes);
+        }
+        let error = refusal(&FORMAT, rows, &options);
+        assert!(
+            error.contains("line 1: --columns names columns, and the first line is no header"),
+            "{error}"
+        );
+        let error = refusal(&FORMAT, "begun,rw,at,nbytes\n5,R,0,512\n", &options);
+        assert!(
+            error.contains("no column `off`; it has: begun, rw, at, nbytes"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_header_above_numbered_columns_says_what_they_are_called_and_what_is_left_out() {
+        let options = columns("ts=1:us,op=2,offset=3,len=4");
+        let text = "begun,rw,off,nbytes,latency_us\n5,R,x,512,7\n6,R,0,512,7\n";
+        let sink = read_with(&FORMAT, text.as_bytes(), &options);
+        assert_eq!(
+            sink.notes,
+            ["column 5 (latency_us) is not read: add response=5:us to --columns"]
+        );
+        assert!(
+            told(&sink)[0].contains("column 3 (off) is `x`"),
+            "{:?}",
+            told(&sink)
+        );
+        // A row whose numbers stand between other signs is none the less no header.
+        let options = columns("op=1,offset=2,len=3,delimiter=|");
+        let sink = read_with(&FORMAT, b"R|0|512\nW|0|512\n", &options);
+        assert_eq!(sink.records.len(), 2);
     }
 
     #[test]

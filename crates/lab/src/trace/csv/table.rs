@@ -3,7 +3,9 @@
 //!
 //! Cost: a nanosecond or two a column.
 
-use super::columns::{Clock, Column, Columns, Delimiter, OpNames};
+use super::columns::{Clock, Columns, Delimiter, OpNames, TIME_UNIT};
+use super::date;
+use super::names::Column;
 use crate::trace::decode::{Options, Sink};
 use crate::trace::record::{Flags, Record, TraceOp};
 use crate::trace::rwbs::Rwbs;
@@ -40,6 +42,8 @@ pub(super) struct Row<'a> {
     pub(super) numbered: bool,
     /// A duration is said to be unknown.
     pub(super) untimed: bool,
+    /// The arrival is a date that does not say its offset from UTC.
+    pub(super) zoneless: bool,
 }
 
 impl Row<'_> {
@@ -51,6 +55,7 @@ impl Row<'_> {
         client: b"",
         numbered: false,
         untimed: false,
+        zoneless: false,
     };
 }
 
@@ -58,6 +63,7 @@ impl Table {
     pub(super) fn new(mut columns: Columns, options: &Options) -> Table {
         if let (Clock::Unknown, Some(unit)) = (columns.clock, options.time_unit) {
             columns.clock = Clock::Unit(unit.ns());
+            columns.clock_told = Some(TIME_UNIT);
         }
         Table {
             delimiter: columns.delimiter.unwrap_or(Delimiter::Blanks),
@@ -78,9 +84,7 @@ impl Table {
             self.columns.delimiter = Some(self.delimiter);
         }
         if !self.timed {
-            out.note(Sink::WITHOUT_TIME);
-            self.absolute = Some(false);
-            return Ok(());
+            return self.without_time(out);
         }
         let mut cursor = self.start(line);
         for column in &self.columns.columns {
@@ -90,17 +94,15 @@ impl Table {
             self.text(&mut cursor).ok_or(Odd::Malformed)?;
             self.pass(&mut cursor).ok_or(Odd::Malformed)?;
         }
+        let mut field = cursor;
+        if self.text(&mut field).is_some_and(date::is_date) {
+            return self.take_dates();
+        }
         cursor.byte(b'"');
         let first = cursor.number().ok_or(Odd::Malformed)?;
         if self.columns.clock == Clock::Unknown {
             self.columns.clock = clock_of(first)?;
-            let taken = match self.columns.clock {
-                Clock::Unit(SECOND_NS) => "seconds",
-                Clock::Unit(1_000_000) => "milliseconds",
-                Clock::Unit(1_000) => "microseconds",
-                Clock::Unit(_) => "nanoseconds",
-                _ => "Windows FILETIME",
-            };
+            let taken = counted(self.columns.clock);
             out.note(format!(
                 "the first time, {first}, has no unit and was taken as {taken} by its size"
             ));
@@ -109,8 +111,31 @@ impl Table {
             Clock::Unit(unit) => {
                 (1_000_000_000..4_000_000_000).contains(&(first / (SECOND_NS / unit)))
             }
-            Clock::Filetime | Clock::Unknown => true,
+            Clock::Filetime | Clock::Dates | Clock::Unknown => true,
         });
+        Ok(())
+    }
+
+    /// No column tells when requests came.
+    fn without_time(&mut self, out: &mut Sink) -> Result<(), Odd> {
+        if self.columns.clock_told.is_some() {
+            return Err(Odd::Unused(TIME_UNIT, "no column of the table tells times"));
+        }
+        out.note(Sink::WITHOUT_TIME);
+        self.absolute = Some(false);
+        Ok(())
+    }
+
+    /// The first time is a date, so all are, whatever unit the name of their column says.
+    fn take_dates(&mut self) -> Result<(), Odd> {
+        if let Some(option) = self.columns.clock_told {
+            return Err(Odd::Unused(
+                option,
+                "its times are dates, which have no unit",
+            ));
+        }
+        self.columns.clock = Clock::Dates;
+        self.absolute = Some(true);
         Ok(())
     }
 
@@ -190,8 +215,16 @@ impl Table {
             (Column::Time, _) if self.columns.clock == Clock::Filetime => {
                 "a whole number of ticks of 100 ns".to_owned()
             }
+            (Column::Time, _) if self.columns.clock == Clock::Dates => self.dates_allowed(),
+            (Column::Time, _) if self.columns.clock == Clock::Unknown => {
+                format!(
+                    "a number, such as 1500 or 1.25, or {}",
+                    self.dates_allowed()
+                )
+            }
             (Column::Time, _) => {
-                "a number, such as 1500 or 1.25, of at most 292 years in ns".to_owned()
+                let of = counted(self.columns.clock);
+                format!("a number of {of}, such as 1500 or 1.25, of at most 146 years")
             }
             (Column::Service(_) | Column::Response(_), _) => {
                 "a number from 0, such as 1500 or 1.25, or -1 where it is not known".to_owned()
@@ -205,6 +238,14 @@ impl Table {
         format!("{} is `{found}`, allowed is {allowed}", self.called(at))
     }
 
+    fn dates_allowed(&self) -> String {
+        let joined = match self.delimiter {
+            Delimiter::Blanks => "; where blanks separate columns, with a T in it or in quotes",
+            Delimiter::Byte(_) => "",
+        };
+        format!("{}{joined}", date::ALLOWED)
+    }
+
     #[inline]
     fn field<'a>(
         &mut self,
@@ -216,6 +257,7 @@ impl Table {
         match column {
             Column::Ignored => return self.text(cursor).map(|_| ()),
             Column::Op => return self.op(cursor, row),
+            Column::Time if self.columns.clock == Clock::Dates => return self.date(cursor, row),
             Column::Device => {
                 row.device = self.text(cursor).filter(|name| !name.is_empty())?;
                 return Some(());
@@ -275,6 +317,14 @@ impl Table {
         Some(())
     }
 
+    fn date(&mut self, cursor: &mut Cursor<'_>, row: &mut Row<'_>) -> Option<()> {
+        let stamp = date::read(self.text(cursor)?)?;
+        row.record.ts = stamp.ns;
+        row.zoneless = !stamp.has_zone;
+        self.digits = self.digits.max(stamp.digits);
+        Some(())
+    }
+
     fn time(&mut self, cursor: &mut Cursor<'_>) -> Option<i64> {
         let start = cursor.rest();
         let negative = cursor.byte(b'-').is_some();
@@ -286,7 +336,7 @@ impl Table {
                     .checked_sub(TICKS_TO_1970)?
                     .checked_mul(TICK_NS as i64);
             }
-            Clock::Unknown => return None,
+            Clock::Dates | Clock::Unknown => return None,
         };
         let (ts, digits) = cursor.decimal_and_digits(unit)?;
         if let Some(b'e' | b'E') = cursor.peek() {
@@ -333,9 +383,22 @@ impl Table {
     pub(super) fn resolution_ns(&self) -> u64 {
         match self.columns.clock {
             Clock::Unit(unit) => (unit / 10_u64.pow(self.digits)).max(1),
+            Clock::Dates => SECOND_NS / 10_u64.pow(self.digits),
             Clock::Filetime => TICK_NS,
             Clock::Unknown => 1,
         }
+    }
+}
+
+/// What a clock counts, for messages.
+fn counted(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Unit(SECOND_NS) => "seconds",
+        Clock::Unit(1_000_000) => "milliseconds",
+        Clock::Unit(1_000) => "microseconds",
+        Clock::Unit(_) => "nanoseconds",
+        Clock::Filetime => "Windows FILETIME",
+        Clock::Dates | Clock::Unknown => "no unit",
     }
 }
 
