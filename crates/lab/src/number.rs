@@ -22,6 +22,14 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
+/// How many of something: `1 request`, `5 requests`.
+pub(crate) fn counted(count: impl Into<u128>, thing: &str) -> String {
+    match count.into() {
+        1 => format!("1 {thing}"),
+        count => format!("{count} {thing}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

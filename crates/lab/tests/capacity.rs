@@ -287,7 +287,7 @@ fn the_depth_of_a_constant_server_is_its_limit() {
         capacity
             .details
             .iter()
-            .any(|detail| detail.contains("a tenth of the 5000 requests"))
+            .any(|detail| detail.contains("and a tenth of the 5000 requests"))
     );
 }
 

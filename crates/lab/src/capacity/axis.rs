@@ -181,7 +181,7 @@ impl Axis {
                 let most = (requests / 10).clamp(1, DEPTH_MAX);
                 Axis {
                     hardest_because: Some(format!(
-                        "a tenth of the {requests} requests, or {DEPTH_MAX}"
+                        "no more is tried than {DEPTH_MAX} and a tenth of the {requests} requests"
                     )),
                     ..axis(whole((1, most), 1, resolution))
                 }

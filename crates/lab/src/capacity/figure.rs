@@ -1,6 +1,7 @@
 //! A capacity as a page: a figure for each objective, its statistic over the settings with the interval, and the limit as a line.
 
 use super::{Capacity, Find, Reached, Tried, setup, words};
+use crate::number::counted;
 use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel};
 
 /// Values so many times the limit are drawn; settings that were tried far beyond would flatten the rest.
@@ -40,7 +41,7 @@ fn figure(capacity: &Capacity, index: usize) -> Figure {
         setup: format!(
             "{}; {}; values up to {TIMES_MAX} times the limit are drawn, a run that ended early or whose queue grew has none",
             setup::sentence(capacity),
-            words::resolution(capacity)
+            words::settings(capacity)
         ),
         seeds: vec![capacity.seed],
         x: Axis {
@@ -64,11 +65,14 @@ fn figure(capacity: &Capacity, index: usize) -> Figure {
 fn source(capacity: &Capacity) -> String {
     match &capacity.trace {
         Some(trace) => format!(
-            "Replay of {} ({} requests)",
+            "Replay of {} ({})",
             trace.files.join(", "),
-            trace.requests
+            counted(trace.requests, "request")
         ),
-        None => format!("A synthetic load of {} requests", capacity.requests),
+        None => format!(
+            "A synthetic load of {}",
+            counted(capacity.requests, "request")
+        ),
     }
 }
 

@@ -20,17 +20,7 @@ impl fmt::Display for Capacity {
             writeln!(f, "{}", paragraph(detail))?;
         }
         writeln!(f, "\n{}\n", table(self).trim_fmt())?;
-        let (name, unit) = words::axis(self.find);
-        let unit = if unit.is_empty() {
-            String::new()
-        } else {
-            format!(" ({unit})")
-        };
-        let rest = format!(
-            "Found is the {name}{unit}; {}. {}",
-            words::resolution(self),
-            legend(self).join(" ")
-        );
+        let rest = format!("The {}. {}", words::settings(self), legend(self).join(" "));
         writeln!(f, "{}\n", paragraph(&rest))?;
         let mut text = String::new();
         for (name, value) in setup::facts(self) {

@@ -31,8 +31,10 @@ pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<S
     details.extend(failures(capacity));
     for found in capacity.choices.iter().filter(|found| found.contradicted) {
         details.push(format!(
-            "Under {} the objective held at a setting that is harder than one at which it failed: what is told is the first failure.",
-            name(capacity, found)
+            "Under {} the {} at a setting that is harder than one at which {} failed: what is told is the first failure.",
+            name(capacity, found),
+            if capacity.objectives.len() == 1 { "objective held" } else { "objectives held" },
+            if capacity.objectives.len() == 1 { "it" } else { "one" }
         ));
     }
     if capacity.find == Find::Drives {
@@ -281,15 +283,22 @@ fn cost(capacity: &Capacity) -> String {
     )
 }
 
-/// Settings that are a percent apart are told with how far.
-pub(super) fn resolution(capacity: &Capacity) -> String {
+/// What the settings are, and how far apart.
+pub(super) fn settings(capacity: &Capacity) -> String {
     let percent = capacity.resolution_percent;
-    match capacity.find {
-        Find::Speed | Find::Rate => format!("settings are {percent} % apart"),
+    let apart = match capacity.find {
+        Find::Speed | Find::Rate => format!(", {percent} % apart"),
         Find::Depth | Find::Drives => {
-            format!("whole numbers, at most {percent} % apart or neighbours")
+            format!(": whole numbers, neighbours or at most {percent} % apart")
         }
-    }
+    };
+    let what = match capacity.find {
+        Find::Speed => "speeds (times the recorded one)",
+        Find::Rate => "rates (requests/s)",
+        Find::Depth => "depths (requests in flight)",
+        Find::Drives => "numbers of drives",
+    };
+    format!("settings are {what}{apart}")
 }
 
 /// What the axis is called, and in what it is told.
