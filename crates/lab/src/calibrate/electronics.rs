@@ -10,14 +10,15 @@ use super::numbers::{least_squares, quantile, sorted};
 use super::samples::{Access, fitted};
 
 /// Times on a line: so much, and so much for each block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Line {
-    pub(super) overhead_ms: f64,
-    /// None if all were of one length: then the overhead holds the transfer.
-    pub(super) block_ms: Option<f64>,
+    /// The time besides the transfer; with it, of `blocks`, where the lengths do not tell the two apart.
+    pub(super) begin_ms: f64,
+    /// The time of a block, or why the lengths do not tell it.
+    pub(super) block_ms: Result<f64, String>,
     /// Middle of the lengths, in blocks.
     pub(super) blocks: f64,
-    /// Standard errors of the overhead and of the time of a block.
+    /// Standard errors of `begin_ms` and of the time of a block.
     pub(super) error_ms: f64,
     pub(super) block_error_ms: f64,
     pub(super) samples: usize,
@@ -77,12 +78,12 @@ pub(super) fn find(accesses: &[Access], turn_ms: f64) -> Electronics {
     let ahead: Vec<&Access> = own.iter().filter(reads).copied().collect();
     Electronics {
         reads_ahead,
-        hits: line(&next, reads_ahead, turn_ms),
+        hits: line("reads", &next, reads_ahead, turn_ms),
         ahead_blocks: (reads_ahead == Some(true))
             .then(|| ahead_blocks(&ahead, turn_ms))
             .flatten(),
         writes_behind,
-        writes: line(&writes, writes_behind, turn_ms),
+        writes: line("writes", &writes, writes_behind, turn_ms),
     }
 }
 
@@ -110,7 +111,7 @@ fn buffered(accesses: &[&Access], turn_ms: f64) -> Option<bool> {
 }
 
 /// The line through the times of those that the buffer answered.
-fn line(accesses: &[&Access], buffered: Option<bool>, turn_ms: f64) -> Option<Line> {
+fn line(what: &str, accesses: &[&Access], buffered: Option<bool>, turn_ms: f64) -> Option<Line> {
     if buffered != Some(true) {
         return None;
     }
@@ -118,42 +119,83 @@ fn line(accesses: &[&Access], buffered: Option<bool>, turn_ms: f64) -> Option<Li
         .iter()
         .map(|access| (access.sample.len as f64, access.sample.latency as f64 / 1e6))
         .collect();
-    // By length, the 30 % quantile: some of each length have missed the buffer.
-    let mut rows: Vec<([f64; 2], f64)> = Vec::new();
-    let mut lengths = sorted(all.iter().map(|(len, _)| *len));
-    lengths.dedup_by(|a, b| (*a - *b).abs() < 0.5);
-    for len in &lengths {
-        let times = sorted(
-            all.iter()
-                .filter(|(l, _)| (l - len).abs() < 0.5)
-                .map(|(_, ms)| *ms),
-        );
-        let low = quantile(&times, 0.3);
-        if times.len() >= 5 {
-            rows.extend(std::iter::repeat_n(([1.0, *len], low), times.len()));
-        }
-    }
-    let one_length = || {
-        let low = quantile(&sorted(rows.iter().map(|(_, ms)| *ms)), 0.5);
-        ([low, 0.0], None)
-    };
+    let lengths = by_length(&all);
+    let used: Vec<&Length> = lengths
+        .iter()
+        .filter(|one| one.count >= LENGTH_MIN)
+        .collect();
+    let row = |one: &&Length| std::iter::repeat_n(([1.0, one.blocks], one.ms), one.count);
+    let rows: Vec<([f64; 2], f64)> = used.iter().flat_map(row).collect();
     if rows.is_empty() {
         return None;
     }
-    let fitted = least_squares(&rows).filter(|[overhead, block]| *overhead >= 0.0 && *block >= 0.0);
-    let ([overhead_ms, block_ms], slope) = fitted
-        .map(|found| (found, Some(found[1])))
-        .unwrap_or_else(one_length);
-    let (error_ms, block_error_ms) = errors(&all, [overhead_ms, block_ms], turn_ms);
+    let (begin_ms, block_ms) = match (least_squares(&rows), used.as_slice()) {
+        (Some([begin, block]), [_, _, ..]) if begin >= 0.0 && block >= 0.0 => (begin, Ok(block)),
+        (found, _) => {
+            let middle = quantile(&sorted(rows.iter().map(|(_, ms)| *ms)), 0.5);
+            (middle, Err(untold(what, &lengths, &used, found)))
+        }
+    };
+    let slope = block_ms.as_ref().copied().unwrap_or(0.0);
+    let (error_ms, block_error_ms) = errors(&all, [begin_ms, slope], turn_ms);
     Some(Line {
-        overhead_ms,
-        block_ms: slope,
-        blocks: quantile(&sorted(all.iter().map(|(len, _)| *len)), 0.5),
+        begin_ms,
+        block_ms,
+        blocks: quantile(&sorted(rows.iter().map(|(x, _)| x[1])), 0.5),
         error_ms,
         block_error_ms,
         samples: all.len(),
     })
 }
+
+/// Accesses of one length.
+struct Length {
+    blocks: f64,
+    /// The 30 % quantile of their times: some of each length have missed the buffer.
+    ms: f64,
+    count: usize,
+}
+
+/// Accesses of one length that tell its time.
+const LENGTH_MIN: usize = 5;
+
+fn by_length(all: &[(f64, f64)]) -> Vec<Length> {
+    let mut lengths = sorted(all.iter().map(|(len, _)| *len));
+    lengths.dedup_by(|a, b| (*a - *b).abs() < 0.5);
+    let length = |blocks: f64| {
+        let own = all.iter().filter(|(len, _)| (len - blocks).abs() < 0.5);
+        let times = sorted(own.map(|(_, ms)| *ms));
+        Length {
+            blocks,
+            ms: quantile(&times, 0.3),
+            count: times.len(),
+        }
+    };
+    lengths.into_iter().map(length).collect()
+}
+
+/// Why the lengths do not tell the time of a block; `found` are begin and slope, if there is a line.
+fn untold(what: &str, all: &[Length], used: &[&Length], found: Option<[f64; 2]>) -> String {
+    let kib = |one: &Length| one.blocks / 2.0;
+    match (used, found) {
+        ([only], _) if all.len() == 1 => {
+            format!("all {what} that the buffer answers have {} KiB", kib(only))
+        }
+        ([only], _) => format!(
+            "of the {what} that the buffer answers only those of {} KiB are {LENGTH_MIN} or more",
+            kib(only)
+        ),
+        (_, Some([_, slope])) if slope < 0.0 => {
+            format!("longer {what} that the buffer answers take no longer than short ones")
+        }
+        _ => format!(
+            "the times of {what} that the buffer answers rise so fast with the length that none is left for the overhead"
+        ),
+    }
+}
+
+/// What clocks tell times to, at best.
+const CLOCK_MS: f64 = 1e-6;
 
 /// Standard errors of a line's begin and slope, from how far the times are off it. Those off by a quarter of a turn have
 /// waited for the platter.
@@ -172,7 +214,7 @@ fn errors(all: &[(f64, f64)], [begin, slope]: [f64; 2], turn_ms: f64) -> (f64, f
         .iter()
         .map(|(len, _)| (len - mean) * (len - mean))
         .sum();
-    let scatter = scatter * libm::sqrt(1.5);
+    let scatter = (scatter * libm::sqrt(1.5)).max(CLOCK_MS);
     if squares <= 0.0 {
         return (scatter / libm::sqrt(count), 0.0);
     }

@@ -15,7 +15,7 @@ pub struct Estimate {
     pub plus_minus: Option<f64>,
     /// Requests that it was found from.
     pub samples: u64,
-    /// `measured`, or the name of the base drive.
+    /// `measured`, `extrapolated`, or the name of the base drive.
     pub from: String,
     /// How it was found, or why it was not.
     pub how: String,
@@ -33,6 +33,22 @@ pub(crate) struct Finding {
 /// Standard errors on either side that hold 95 % of a normal distribution.
 const STANDARD_ERRORS: f64 = 1.96;
 
+/// How far something may be off.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Doubt {
+    /// One standard error, by chance.
+    pub(super) error_ms: f64,
+    /// And so much, as nothing tells it better.
+    pub(super) open_ms: f64,
+}
+
+impl Doubt {
+    /// Half of the interval of what has this standard error besides.
+    pub(super) fn plus_minus_ms(self, error_ms: f64) -> f64 {
+        STANDARD_ERRORS * libm::hypot(error_ms, self.error_ms) + self.open_ms
+    }
+}
+
 impl Finding {
     /// Something that was measured, with its standard error.
     pub(super) fn measured(
@@ -44,21 +60,35 @@ impl Finding {
         samples: usize,
         how: &str,
     ) {
+        let plus_minus = error.map(|error| STANDARD_ERRORS * error);
+        self.within(name, value, unit, plus_minus, samples, how);
+    }
+
+    /// Something that was measured, with half of its interval.
+    pub(super) fn within(
+        &mut self,
+        name: &str,
+        value: f64,
+        unit: &'static str,
+        plus_minus: Option<f64>,
+        samples: usize,
+        how: &str,
+    ) {
         self.estimates.push(Estimate {
             name: name.to_owned(),
             value: Some(value),
             unit,
-            plus_minus: error.map(|error| STANDARD_ERRORS * error),
+            plus_minus,
             samples: samples as u64,
             from: "measured".to_owned(),
             how: how.to_owned(),
         });
     }
 
-    /// What was found last of something that was measured.
-    pub(super) fn put(&mut self, name: &str, value: f64) {
+    /// The estimate of this name, to be changed.
+    pub(super) fn of(&mut self, name: &str) -> &mut Estimate {
         let one = self.estimates.iter_mut().find(|one| one.name == name);
-        one.expect("it was measured").value = Some(value);
+        one.expect("it was found")
     }
 
     /// Something that is not told, and where the drive's value comes from instead.

@@ -1,19 +1,19 @@
 //! A disk from its latencies: every estimator in turn, and the parameters that they come to.
 
 use nearslot_core::contract::Blueprint;
-use nearslot_core::drive::hdd::firmware::{OverheadParameters, ReadAhead, WriteBehind};
-use nearslot_core::drive::hdd::seek::drawn_on;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics, Parameters};
 use nearslot_core::request::Op;
 use nearslot_core::units::Pba;
 
 use super::electronics::{self, Electronics};
+use super::estimate::Doubt;
 use super::numbers::{mean, median};
 use super::replay::latencies_ms;
 use super::rotation::{self, Rotation, Still};
-use super::samples::{Access, Sample, alone, fitted};
-use super::seek::{self, Move};
-use super::{CalibrateError, Finding, geometry, zones};
+use super::samples::{Access, Sample, Samples, alone, fitted};
+use super::seek::{self, Curve, Move, at_distance};
+use super::{CalibrateError, Finding, geometry, idle, zones};
+use crate::number::counted;
 
 /// A disk that was found.
 pub(super) struct FittedDisk {
@@ -33,33 +33,34 @@ const WRITTEN_NS: u64 = 100_000_000;
 const LEN_MAX: u64 = 256;
 
 /// What the estimators share.
-struct Context<'a> {
+pub(super) struct Context<'a> {
     accesses: Vec<Access>,
-    base_name: &'a str,
+    pub(super) base_name: &'a str,
     capacity: u64,
-    finding: Finding,
+    pub(super) finding: Finding,
+    /// How far the overhead of reads may be off: what it takes too little, moves of the arm take too much.
+    pub(super) overhead: Doubt,
+    /// One standard error of the turn, half of which is taken off latencies to get moves.
+    turn_error_ms: f64,
 }
 
 /// Fits a disk to the samples' fitted half.
 pub(super) fn fit(
-    samples: &[Sample],
+    samples: &Samples,
     base: &Parameters,
     base_name: &str,
     capacity: u64,
 ) -> Result<FittedDisk, CalibrateError> {
-    let accesses = alone(samples);
-    if accesses.len() < ALONE_MIN {
-        return Err(CalibrateError::TooFew {
-            found: accesses.len(),
-            what: "requests that found the drive idle, which a disk is calibrated by".to_owned(),
-            needed: ALONE_MIN,
-        });
-    }
+    let accesses = alone(&samples.all);
+    let what = "to tell the rotation and the arm of a disk";
+    idle::enough(accesses.len(), ALONE_MIN, what, samples)?;
     let mut context = Context {
         accesses,
         base_name,
         capacity,
         finding: Finding::default(),
+        overhead: Doubt::default(),
+        turn_error_ms: 0.0,
     };
     let turn_ms = context.rotation()?;
     let electronics = electronics::find(&context.accesses, turn_ms);
@@ -73,7 +74,7 @@ pub(super) fn fit(
         let note = "Skews are those of the base, widened to cover the switches of head and cylinder found.";
         context.finding.notes.push(note.to_owned());
     }
-    context.shift(&mut drive, samples, turn_ms)?;
+    context.shift(&mut drive, &samples.all, turn_ms)?;
     drive.check().map_err(CalibrateError::Drive)?;
     Ok(FittedDisk {
         parameters: drive,
@@ -131,6 +132,7 @@ impl Context<'_> {
             samples,
             by_rereads,
         } = found;
+        self.turn_error_ms = error_ms;
         let (mut rpm, error) = (60_000.0 / turn_ms, 60_000.0 / turn_ms * error_ms / turn_ms);
         let mut how = if by_rereads {
             "times between accesses to the same blocks are whole turns".to_owned()
@@ -205,144 +207,6 @@ impl Context<'_> {
         let mut drive = geometry::scaled(base, self.capacity, sectors.as_deref());
         drive.rpm = 60_000.0 / turn_ms;
         drive
-    }
-
-    fn fill_electronics(&mut self, drive: &mut Parameters, found: &Electronics) {
-        let name = self.base_name;
-        if found.reads_ahead == Some(false) && found.writes_behind != Some(true) {
-            (drive.buffer, drive.bus, drive.overheads) = (None, None, None);
-            self.finding.notes.push(
-                "No buffer is seen: reads that go on after a pause wait for the platter. The drive is described without one, and \
-                 its command overhead is in the seek curve."
-                    .to_owned(),
-            );
-            return;
-        }
-        if drive.buffer.is_none() {
-            self.finding.take(
-                "buffer",
-                name,
-                "which has none, so only arm and platters are modelled",
-            );
-            return;
-        }
-        self.fill_reads(drive, found);
-        self.fill_writes(drive, found);
-        self.finding
-            .take("buffer segments", name, "the requests do not tell them");
-    }
-
-    fn fill_reads(&mut self, drive: &mut Parameters, found: &Electronics) {
-        let name = self.base_name;
-        let (Some(buffer), Some(hits)) = (&mut drive.buffer, &found.hits) else {
-            let why = "too few reads go on where the one before ended, after a pause";
-            self.finding
-                .take("read-ahead, read overheads, bus", name, why);
-            return;
-        };
-        if buffer.read_ahead == ReadAhead::None {
-            buffer.read_ahead = ReadAhead::Blocks;
-        }
-        if let Some(blocks) = found.ahead_blocks {
-            let most = buffer.segment_blocks.max(1);
-            buffer.read_ahead_max_blocks = buffer.read_ahead_max_blocks.max(blocks).min(most);
-            self.finding.measured(
-                "read_ahead_max_blocks, at least",
-                blocks as f64,
-                "blocks",
-                None,
-                hits.samples,
-                "reads a little ahead of the one before are answered at once",
-            );
-        }
-        let overheads = drive.overheads.get_or_insert_default();
-        let bus = drive.bus.get_or_insert_default();
-        match hits.block_ms {
-            Some(block) => {
-                bus.read_ms_per_block = block;
-                self.finding.measured(
-                    "bus.read_ms_per_block",
-                    block,
-                    "ms",
-                    Some(hits.block_error_ms),
-                    hits.samples,
-                    "times of reads from the buffer, by length",
-                );
-            }
-            None => {
-                let why = "all reads from the buffer are of one length";
-                self.finding.take("bus.read_ms_per_block", name, why);
-            }
-        }
-        let transfer = if hits.block_ms.is_some() {
-            0.0
-        } else {
-            bus.read_ms_per_block
-        };
-        let overhead = (hits.overhead_ms - transfer * hits.blocks).max(0.0);
-        set_read_overheads(overheads, overhead);
-        self.finding.measured(
-            "overheads of reads",
-            overhead,
-            "ms",
-            Some(hits.error_ms),
-            hits.samples,
-            "times of reads from the buffer; what others need besides is in the seek curve",
-        );
-    }
-
-    fn fill_writes(&mut self, drive: &mut Parameters, found: &Electronics) {
-        let name = self.base_name;
-        let Some(buffer) = &mut drive.buffer else {
-            return;
-        };
-        match found.writes_behind {
-            None => {
-                let why = "too few writes, or neither quick nor slow";
-                self.finding
-                    .take("write-behind, write overheads", name, why);
-                return;
-            }
-            Some(true) if buffer.write_behind == WriteBehind::None => {
-                buffer.write_behind = WriteBehind::Any;
-            }
-            Some(true) => {}
-            Some(false) => buffer.write_behind = WriteBehind::None,
-        }
-        self.finding.notes.push(format!(
-            "Writes are answered {}.",
-            if found.writes_behind == Some(true) {
-                "from the buffer"
-            } else {
-                "when they are on the medium"
-            }
-        ));
-        let overheads = drive.overheads.get_or_insert_default();
-        if let Some(writes) = &found.writes {
-            overheads.write_completion_ms = 0.0;
-            overheads.write_disconnect_ms = 0.0;
-            let bus = drive.bus.get_or_insert_default();
-            let mut overhead = writes.overhead_ms;
-            match writes.block_ms {
-                Some(block) => bus.write_ms_per_block = block,
-                // All were of one length, and the base's bus moves them.
-                None => overhead = (overhead - bus.write_ms_per_block * writes.blocks).max(0.0),
-            }
-            overheads.write_after_read_ms = overhead;
-            overheads.write_after_write_ms = overhead;
-            self.finding.measured(
-                "overheads of writes",
-                overhead,
-                "ms",
-                Some(writes.error_ms),
-                writes.samples,
-                "times of writes that the buffer takes",
-            );
-        } else {
-            let read = overheads.read_miss_after_read_ms;
-            overheads.write_after_read_ms = read;
-            overheads.write_after_write_ms = read;
-        }
     }
 
     /// What fitted accesses of one direction that reached the medium spent on move and rotation.
@@ -421,23 +285,70 @@ impl Context<'_> {
             seek::fit(&of, turn_ms, drive.cylinders).map_err(|why| CalibrateError::NotADisk {
                 why: format!("the seek curve cannot be told: {why}"),
             })?;
-        self.finding.measured(
-            SEEK_THIRD,
-            at_distance(&curve.points, drive.cylinders / 3),
-            "ms",
-            Some(curve.error_ms),
-            curve.samples,
-            "middle of the latencies by distance, less half a turn",
-        );
+        self.note_curve(&curve, drive.cylinders);
         self.finding.moves = of.iter().map(|one| (one.distance, one.ms)).collect();
-        drive.seek_ms = drawn_on(curve.points, drive.cylinders);
+        let error_ms = curve.error_ms;
+        drive.seek_ms = curve.points;
         let [_, covered] = geometry::covered_ms(drive, turn_ms);
         if let Some((_, first)) = drive.seek_ms.first_mut() {
-            *first = within(*first, covered, curve.error_ms);
+            *first = within(*first, covered, error_ms);
         }
         self.head_switch(drive, reads, turn_ms);
         self.settle(drive, writes, by_writes, turn_ms);
         Ok(())
+    }
+
+    /// Says what was found at two distances, and where the curve is extrapolated.
+    fn note_curve(&mut self, curve: &Curve, cylinders: u32) {
+        let (first, last) = curve.measured;
+        for (name, distance) in seek_points(cylinders) {
+            let (ms, own) = curve.at(distance);
+            let doubt = Doubt {
+                error_ms: [
+                    own.error_ms,
+                    self.overhead.error_ms,
+                    self.turn_error_ms / 2.0,
+                ]
+                .into_iter()
+                .fold(0.0, libm::hypot),
+                open_ms: own.open_ms + self.overhead.open_ms,
+            };
+            let (from, how) = match distance {
+                _ if curve.tells(distance) => (
+                    "measured",
+                    "middle of the latencies by distance, less half a turn".to_owned(),
+                ),
+                _ if distance > last => (
+                    "extrapolated",
+                    format!(
+                        "moves are measured up to {last} cylinders; from there on the curve goes on as a root and a line through all moves do"
+                    ),
+                ),
+                _ => (
+                    "extrapolated",
+                    format!(
+                        "moves are measured from {first} cylinders on; shorter ones go with the root of the distance"
+                    ),
+                ),
+            };
+            let plus_minus = Some(doubt.plus_minus_ms(0.0));
+            self.finding
+                .within(name, ms, "ms", plus_minus, curve.samples, &how);
+            from.clone_into(&mut self.finding.of(name).from);
+        }
+        let far = cylinders - 1;
+        let mut note = format!(
+            "The seek curve is measured for moves over {first} to {last} cylinders, and extrapolated {}for longer ones, up to {far}.",
+            if first > 1 {
+                "for shorter ones and "
+            } else {
+                ""
+            }
+        );
+        if f64::from(last) < FAR_SHARE * f64::from(far) {
+            note += " Requests that are farther apart would tell the rest.";
+        }
+        self.finding.notes.push(note);
     }
 
     fn head_switch(&mut self, drive: &mut Parameters, reads: &[Wait], turn_ms: f64) {
@@ -462,12 +373,13 @@ impl Context<'_> {
                 drive.head_switch_ms = ms;
                 let how = "accesses back to another track of the same cylinder";
                 let count = switches.len();
+                let plus_minus = Some(self.overhead.plus_minus_ms(error));
                 self.finding
-                    .measured("head_switch_ms", ms, "ms", Some(error), count, how);
+                    .within("head_switch_ms", ms, "ms", plus_minus, count, how);
             }
             None => {
                 let why = format!(
-                    "{} accesses go back to another track of the same cylinder; {} are needed",
+                    "accesses back to another track of the same cylinder are {}, and {} are needed",
                     switches.len(),
                     seek::GROUP_MIN
                 );
@@ -537,23 +449,51 @@ impl Context<'_> {
         let noise = turn_ms * libm::sqrt(1.0 / 6.0 / late.len() as f64);
         if late_ms.abs() > 2.0 * noise && late_ms.abs() < turn_ms / 4.0 {
             let [_, covered] = geometry::covered_ms(drive, turn_ms);
-            let first = drive.seek_ms[0].1;
-            for (_, ms) in &mut drive.seek_ms {
-                *ms = (*ms - late_ms).max(0.0);
-            }
-            // What is added is no time of the arm: a switch that the skews cover stays covered.
-            if first <= covered {
-                drive.seek_ms[0].1 = drive.seek_ms[0].1.min(covered);
+            let longer_ms = -late_ms;
+            let none = move_curve(&mut drive.seek_ms, longer_ms, covered);
+            for (name, distance) in seek_points(drive.cylinders) {
+                self.finding.of(name).value = Some(at_distance(&drive.seek_ms, distance));
             }
             self.finding
-                .put(SEEK_THIRD, at_distance(&drive.seek_ms, drive.cylinders / 3));
-            self.finding.notes.push(format!(
-                "The seek curve was moved by {:.3} ms, the mean by which the model was off on the fitted half.",
-                -late_ms
-            ));
+                .notes
+                .push(told_move(longer_ms, late.len(), none));
         }
         Ok(())
     }
+}
+
+/// Makes all seeks so much longer, or shorter if it is negative. Gives the longest distance that takes no time then.
+fn move_curve(seek_ms: &mut [(u32, f64)], longer_ms: f64, covered: f64) -> Option<u32> {
+    let first = seek_ms[0].1;
+    let below = seek_ms.partition_point(|(_, ms)| *ms + longer_ms < 0.0);
+    for (_, ms) in seek_ms.iter_mut() {
+        *ms = (*ms + longer_ms).max(0.0);
+    }
+    // What is added is no time of the arm: a switch that the skews cover stays covered.
+    if first <= covered {
+        seek_ms[0].1 = seek_ms[0].1.min(covered);
+    }
+    below.checked_sub(1).map(|last| seek_ms[last].0)
+}
+
+/// That seeks were made so much longer, in words.
+fn told_move(longer_ms: f64, count: usize, none: Option<u32>) -> String {
+    let (seeks, answers) = if longer_ms > 0.0 {
+        ("longer", "sooner")
+    } else {
+        ("shorter", "later")
+    };
+    let ms = longer_ms.abs();
+    let none = none.map_or_else(String::new, |distance| {
+        format!(
+            " Moves over up to {} take no time then.",
+            counted(distance, "cylinder")
+        )
+    });
+    format!(
+        "All seek times are {ms:.3} ms {seeks} than the latencies by distance alone tell: without that the model answered the {count} long reads \
+         of the fitted half {ms:.3} ms {answers} than measured, on average.{none}"
+    )
 }
 
 /// The time of a switch, or the longest one that the skews cover if that is no more than two standard errors less: a drive is laid out so
@@ -566,32 +506,49 @@ fn within(ms: f64, covered: f64, error: f64) -> f64 {
     }
 }
 
-/// All that a read needs besides arm and bus, in one number.
-fn set_read_overheads(overheads: &mut OverheadParameters, ms: f64) {
-    overheads.command_ms = 0.0;
-    overheads.read_completion_ms = 0.0;
-    overheads.data_preparation_ms = 0.0;
-    overheads.reselect_ms = 0.0;
-    overheads.read_disconnect_after_read_ms = 0.0;
-    overheads.read_disconnect_after_write_ms = 0.0;
-    overheads.read_hit_after_read_ms = ms;
-    overheads.read_hit_after_write_ms = ms;
-    overheads.read_miss_after_read_ms = ms;
-    overheads.read_miss_after_write_ms = ms;
+/// The points of the seek curve that are reported, by name and distance.
+fn seek_points(cylinders: u32) -> [(&'static str, u32); 2] {
+    [
+        ("seek_ms, one third of the stroke", cylinders / 3),
+        ("seek_ms, full stroke", cylinders - 1),
+    ]
 }
 
-/// The one point of the seek curve that is reported.
-const SEEK_THIRD: &str = "seek_ms, one third of the stroke";
+/// Where moves are measured up to less of the full stroke, longer ones would help.
+const FAR_SHARE: f64 = 0.85;
 /// By how much read-ahead blurs short moves, in turns.
 const AHEAD_SHARE: f64 = 0.03;
 /// Cylinders around the last access that may be in the buffer.
 const NEAR_CYLINDERS: u32 = 8;
 
-/// The curve at a distance, on the line between its points.
-fn at_distance(points: &[(u32, f64)], distance: u32) -> f64 {
-    let right = points
-        .partition_point(|(at, _)| *at < distance)
-        .clamp(1, points.len() - 1);
-    let ((d1, t1), (d2, t2)) = (points[right - 1], points[right]);
-    t1 + (f64::from(distance) - f64::from(d1)) / f64::from(d2 - d1) * (t2 - t1)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_answers_too_late_gets_shorter_seeks_and_words_that_say_so() {
+        let moved = |longer_ms: f64| {
+            let mut curve = vec![(1, 0.5), (10, 1.0), (100, 4.0)];
+            let none = move_curve(&mut curve, longer_ms, 9.0);
+            (curve, told_move(longer_ms, 300, none))
+        };
+        let (curve, text) = moved(0.25);
+        assert_eq!(curve, [(1, 0.75), (10, 1.25), (100, 4.25)]);
+        assert!(text.contains("are 0.250 ms longer than"), "{text}");
+        assert!(
+            text.contains("300 long reads of the fitted half 0.250 ms sooner than"),
+            "{text}"
+        );
+        let (curve, text) = moved(-0.25);
+        assert_eq!(curve, [(1, 0.25), (10, 0.75), (100, 3.75)]);
+        assert!(text.contains("are 0.250 ms shorter than"), "{text}");
+        assert!(text.contains("0.250 ms later than"), "{text}");
+        assert!(!text.contains("no time"), "{text}");
+        let (curve, text) = moved(-1.5);
+        assert_eq!(curve, [(1, 0.0), (10, 0.0), (100, 2.5)]);
+        assert!(
+            text.ends_with("Moves over up to 10 cylinders take no time then."),
+            "{text}"
+        );
+    }
 }

@@ -14,8 +14,9 @@ use std::collections::BTreeMap;
 use nearslot_core::drive::capped::{CappedParameters, LimitParameters};
 
 use super::numbers::{median, quantile, sorted};
-use super::samples::{SECOND_NS, Sample, Split};
-use super::{CalibrateError, Finding};
+use super::samples::{SECOND_NS, Sample, Samples, Split};
+use super::{CalibrateError, Finding, idle};
+use crate::number::counted;
 
 /// How requests are divided among those that are fitted to and those that judge.
 pub(super) const SPLIT: Split = Split::Seconds;
@@ -35,14 +36,14 @@ const EITHER_KIB: f64 = 40.0;
 
 /// Fits the limits to the samples' fitted half.
 pub(super) fn fit(
-    samples: &[Sample],
+    samples: &Samples,
     capacity: u64,
 ) -> Result<(CappedParameters, Finding), CalibrateError> {
-    let own = samples.iter().enumerate();
+    let own = samples.all.iter().enumerate();
     let own = own.filter(|(index, sample)| SPLIT.fitted(*index, sample));
     let own: Vec<Sample> = own.map(|(_, sample)| *sample).collect();
     let mut finding = Finding::default();
-    let latency_ms = latency_ms(&own, &mut finding)?;
+    let latency_ms = latency_ms(&own, samples, &mut finding)?;
     let seconds = seconds(&own);
     let found = Binding::find(&seconds, latency_ms);
     let iops = found.limit(Rate::Iops, &mut finding);
@@ -63,16 +64,15 @@ pub(super) fn fit(
 }
 
 /// The median of requests that found the volume idle.
-fn latency_ms(own: &[Sample], finding: &mut Finding) -> Result<f64, CalibrateError> {
+fn latency_ms(
+    own: &[Sample],
+    samples: &Samples,
+    finding: &mut Finding,
+) -> Result<f64, CalibrateError> {
     let alone = own.iter().filter(|sample| sample.outstanding == 1);
     let alone: Vec<f64> = alone.map(|sample| sample.latency as f64 / 1e6).collect();
-    if alone.len() < ALONE_MIN {
-        return Err(CalibrateError::TooFew {
-            found: alone.len(),
-            what: "requests that found the volume idle, which its latency is taken from".to_owned(),
-            needed: ALONE_MIN,
-        });
-    }
+    let what = "in the half that is fitted to, to tell the latency of a volume";
+    idle::enough(alone.len(), ALONE_MIN, what, samples)?;
     let list = sorted(alone);
     let middle = quantile(&list, 0.5);
     let density = (quantile(&list, 0.6) - quantile(&list, 0.4)) / 0.2;
@@ -235,7 +235,8 @@ impl Binding {
         let error = ((top - near[0]) / 2.0).max(one) / libm::sqrt(near.len() as f64);
         let (busy, count) = (self.busy.len(), near.len());
         let mut how = format!(
-            "binds: the rate of {count} of the {busy} seconds in which latencies rose to twice those alone or more"
+            "binds: the rate in {count} of {} in which latencies rose to twice those alone or more",
+            counted(busy as u64, "second")
         );
         if let Some(kib) = self.either_kib {
             how += &format!(

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! trace or probe -> samples -> rotation -> electronics -> zones -> seek curve, head switch, settle -> drive's file
-//!                   samples.rs rotation.rs electronics.rs zones.rs seek.rs (hdd.rs puts them together)
+//!                   samples.rs rotation.rs electronics.rs zones.rs seek.rs (hdd.rs and buffer.rs put them together)
 //!                           \-> tables.rs (empirical) or limits.rs (capped)
 //!                            \-> the other half of the samples -> replay.rs -> fit.rs: demerit
 //! ```
@@ -12,11 +12,13 @@
 //! where nothing turns is refused as a disk, and the error names the kinds of drives that fit it.
 //! Why these estimators, and what can be identified at all: `docs/design/0012-calibrate.md`.
 
+mod buffer;
 mod electronics;
 mod estimate;
 mod fit;
 mod geometry;
 mod hdd;
+mod idle;
 mod limits;
 mod numbers;
 mod order;
@@ -39,6 +41,7 @@ pub(crate) use estimate::Finding;
 pub use fit::{Fit, Order, Verdict, judge_disk};
 pub use samples::{Sample, Samples, fitted};
 
+use crate::number::counted;
 use crate::trace::{TraceError, TraceReader};
 use samples::Split;
 
@@ -93,7 +96,7 @@ pub enum CalibrateError {
         names: String,
     },
     /// It holds too little.
-    #[error("{found} {what}; at least {needed} are needed")]
+    #[error("too few {what}: {found}; at least {needed} are needed")]
     TooFew {
         /// How many there are.
         found: usize,
@@ -101,6 +104,18 @@ pub enum CalibrateError {
         what: String,
         /// How many it takes.
         needed: usize,
+    },
+    /// Too few requests found the drive idle.
+    #[error("{} found the drive idle; at least {needed} are needed {what}: {why}", counted(*found as u64, "request"))]
+    NeverIdle {
+        /// How many did.
+        found: usize,
+        /// How many it takes.
+        needed: usize,
+        /// What they are needed for.
+        what: String,
+        /// What the others found, and which trace would do.
+        why: String,
     },
     /// Nothing seems to turn.
     #[error(
@@ -200,22 +215,31 @@ pub fn calibrate(samples: &Samples, how: &How) -> Result<Calibration, CalibrateE
         Target::Empirical => empirical(samples, how),
         Target::Capped => capped(samples, how),
     }?;
-    for (count, what) in [
-        (samples.untimed, "reads and writes without a latency"),
-        (samples.other, "flushes, discards and others"),
+    for (count, one, many) in [
+        (
+            samples.untimed,
+            "read or write without a latency was",
+            "reads and writes without a latency were",
+        ),
+        (
+            samples.other,
+            "flush, discard or other request was",
+            "flushes, discards and others were",
+        ),
         (
             samples.odd,
-            "requests that are no whole blocks of 512 bytes",
+            "request that is no whole blocks of 512 bytes was",
+            "requests that are no whole blocks of 512 bytes were",
         ),
         (
             samples.dropped,
-            "timed reads and writes, in stretches evenly over the trace, as no more than a million are kept,",
+            "timed read or write, as no more than a million are kept, was",
+            "timed reads and writes, in stretches evenly over the trace, as no more than a million are kept, were",
         ),
     ] {
+        let what = if count == 1 { one } else { many };
         if count > 0 {
-            calibration
-                .notes
-                .push(format!("{count} {what} were left out."));
+            calibration.notes.push(format!("{count} {what} left out."));
         }
     }
     Ok(calibration)
@@ -276,7 +300,7 @@ fn disk(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
             blocks,
         });
     }
-    let found = hdd::fit(&samples.all, &base, &name, blocks)?;
+    let found = hdd::fit(samples, &base, &name, blocks)?;
     let mut parameters = found.parameters;
     let blueprint = HddBlueprint::new(&parameters).map_err(CalibrateError::Drive)?;
     let fit = judge_disk(&blueprint, &samples.all)?;
@@ -317,7 +341,7 @@ fn empirical(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError
 
 fn capped(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
     let blocks = plain_capacity(samples, how)?;
-    let (mut parameters, finding) = limits::fit(&samples.all, blocks)?;
+    let (mut parameters, finding) = limits::fit(samples, blocks)?;
     let fit = judge_text(&text::file(&parameters), samples, limits::SPLIT)?;
     parameters.description = Some(format!("limits seen in {}", how.input));
     parameters.calibration = Some(text::table(&how.input, None, &finding, &fit));

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::samples::{Access, Sample, alone, fitted};
 use crate::correlation::correlation;
+use crate::number::counted;
 
 /// How closely measured latencies follow the moves of the arm.
 #[derive(Clone, Debug, Serialize)]
@@ -56,8 +57,9 @@ pub(super) fn find(blueprint: &HddBlueprint, samples: &[Sample], model: &[f64]) 
     let found = [reads.1, writes.1].into_iter().flatten();
     let best = found.min_by(|a, b| a.share_plus_minus.total_cmp(&b.share_plus_minus));
     let seen = format!(
-        "{} long moves for reads and {} for writes",
-        reads.0, writes.0
+        "{} for reads and {} for writes",
+        counted(reads.0 as u64, "long move"),
+        writes.0
     );
     match best {
         None => Followed::Open(format!(

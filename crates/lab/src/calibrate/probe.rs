@@ -3,7 +3,7 @@
 //! The load is made for the estimators. Most reads go to random places, which tells rotation and seek curve; of random places few are far
 //! apart, so some reads come in pairs whose distance is drawn from all distances alike, which tells the far end of the curve; every few go
 //! to a place that was read some reads ago, which tells the rotation exactly; some go back by a few tracks, which tells the head switch. Pauses and
-//! reads right behind the one before tell read-ahead and overheads. Streams at places over the whole range tell the
+//! reads right behind the one before, of two lengths, tell read-ahead, overheads and bus. Streams at places over the whole range tell the
 //! zones. Nothing is ever written: the file is opened for reading alone, past the page cache (`O_DIRECT`).
 //!
 //! The load does not know what it runs on: [`Reads`] is a real file, or a model in virtual time, by which tests recover drives.
@@ -62,8 +62,9 @@ impl Default for Bounds {
     }
 }
 
-/// Blocks of a short read, and of one of a stream: 4 KiB and 256 KiB.
+/// Blocks of a short read, of a longer one that the buffer may answer, and of one of a stream: 4, 32 and 256 KiB.
 const SHORT: u64 = 8;
+const MIDDLE: u64 = 64;
 const LONG: u64 = 512;
 /// Places of streams, and reads of each.
 const STREAMS: u64 = 24;
@@ -155,7 +156,8 @@ impl Run<'_> {
             2 | 4 => before.saturating_sub(self.rng.below(10_000) + 64) / SHORT * SHORT,
             3 => {
                 self.reads.pause(1_000_000 + self.rng.below(20_000_000));
-                before
+                let len = [SHORT, MIDDLE][self.samples.all.len() % 2];
+                return self.read(before.min(self.blocks - len), len);
             }
             5 | 6 => {
                 let first = self.pair(end);

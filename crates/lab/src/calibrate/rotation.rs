@@ -14,6 +14,7 @@ use std::f64::consts::TAU;
 use super::numbers::{least_squares, quantile, sorted};
 use super::samples::Access;
 use crate::correlation::correlation;
+use crate::number::counted;
 
 /// One revolution, and how well it is known.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +69,8 @@ pub(super) fn find(
         .collect();
     if far.len() < FAR_MIN {
         return Err(Still(format!(
-            "{} moves over {} % of the addresses or more reach the medium of an idle drive; {FAR_MIN} are needed to tell",
-            far.len(),
+            "{} over {} % of the addresses or more reach the medium of an idle drive, and {FAR_MIN} are needed to tell",
+            counted(far.len() as u64, "move"),
             FAR_SHARE * 100.0
         )));
     }
@@ -230,4 +231,78 @@ fn apart_ms(accesses: &[Access], slow: impl Fn(&Access) -> bool) -> Vec<f64> {
     // Evenly from all times apart: short ones tell which turn, long ones tell it well.
     let keep = apart.len().div_ceil(PAIRS_MAX).max(1);
     apart.into_iter().step_by(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::request::Op;
+    use nearslot_core::rng::Rng;
+
+    use super::super::samples::Sample;
+    use super::*;
+
+    const TURN_MS: f64 = 8.333;
+
+    /// Accesses in pairs to one place each, so far apart.
+    fn pairs(apart_ms: &[f64]) -> Vec<Access> {
+        let pair = |(index, apart): (usize, &f64)| {
+            let first = 1_000_000_000_000 * index as u64;
+            [first, first + (apart * 1e6) as u64].map(|issued| {
+                let sample = Sample::new(issued, Op::Read, 1_000 * index as u64, 8, 5_000_000);
+                Access {
+                    index,
+                    sample,
+                    before: sample,
+                    gap: 0,
+                }
+            })
+        };
+        apart_ms.iter().enumerate().flat_map(pair).collect()
+    }
+
+    /// The rotation from so many pairs, whose times apart scatter about whole turns by `scatter` turns.
+    fn found(count: usize, scatter: f64) -> Option<Rotation> {
+        let mut rng = Rng::stream(11, "rereads");
+        let apart: Vec<f64> = (0..count)
+            .map(|index| {
+                let turns = 10 + rng.below(350);
+                let off = (index as f64 + 0.5) / count as f64 - 0.5;
+                (turns as f64 + scatter * off) * TURN_MS
+            })
+            .collect();
+        let spread = Rotation {
+            turn_ms: 8.2,
+            error_ms: 0.25,
+            samples: 1_000,
+            by_rereads: false,
+        };
+        by_rereads(&pairs(&apart), spread, |_| true)
+    }
+
+    #[test]
+    fn pairs_that_are_hardly_in_phase_tell_no_rotation() {
+        let well = found(300, 0.3).unwrap();
+        assert!(
+            (well.turn_ms - TURN_MS).abs() <= 3.0 * well.error_ms,
+            "{well:?}"
+        );
+        // Their best frequency has a score near 0.3: no other one comes near, but a disk's has 0.4 or more.
+        assert!(found(300, 0.75).is_none());
+        // A score near 0.5 is too little for so few pairs.
+        assert!(found(40, 0.62).is_none());
+        assert!(found(40, 0.3).is_some());
+    }
+
+    #[test]
+    fn two_frequencies_that_fit_alike_tell_no_rotation() {
+        let around = (1.0 / 9.0, 1.0 / 7.5);
+        let told = peak(
+            &[80.0 * TURN_MS, 97.0 * TURN_MS, 131.0 * TURN_MS],
+            around.0,
+            around.1,
+        );
+        assert!((1.0 / told.unwrap().1 - TURN_MS).abs() < 1e-3);
+        // All equally far apart: with a turn more or less in between they are in phase too.
+        assert_eq!(peak(&[80.0 * TURN_MS; 30], around.0, around.1), None);
+    }
 }

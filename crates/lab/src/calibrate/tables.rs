@@ -63,7 +63,7 @@ fn by_direction(
     finding: &mut Finding,
 ) -> Result<(), CalibrateError> {
     let one_for_both = |told: &str, other: &str, count: usize| {
-        format!("{count} {other} are too few to tell: {other} take as long as {told}.")
+        format!("The trace has too few {other} to tell ({count}): {other} take as long as {told}.")
     };
     match (reads.len() >= BIN_MIN, writes.len() >= BIN_MIN) {
         (true, true) => {

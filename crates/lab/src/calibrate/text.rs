@@ -6,6 +6,7 @@ use serde::Serialize;
 use toml::{Table, Value};
 
 use super::{Calibration, Estimate, Finding, Fit, Verdict};
+use crate::number::counted;
 
 /// The text of a drive's file.
 pub(super) fn file<T: Serialize>(parameters: &T) -> String {
@@ -30,6 +31,7 @@ pub(super) fn table(input: &str, base: Option<&str>, finding: &Finding, fit: &Fi
         "between_halves_ms",
         Value::Float(digits(fit.between_halves_ms)),
     );
+    put("half_error_ms", Value::Float(digits(fit.half_error_ms)));
     put("verdict", Value::from(word(fit.verdict)));
     let notes = finding.notes.iter().map(|note| Value::from(note.as_str()));
     put("notes", Value::Array(notes.collect()));
@@ -109,14 +111,14 @@ impl fmt::Display for Calibration {
                 (None, _) => format!("from {}", one.from),
             };
             let count = match one.value {
-                Some(_) => format!(" ({} requests)", one.samples),
+                Some(_) => format!(" ({})", counted(one.samples, "request")),
                 None => String::new(),
             };
             writeln!(f, "  {:width$}  {value:28}  {}{count}", one.name, one.how)?;
         }
         write!(f, "{}", self.fit)?;
         if !self.notes.is_empty() {
-            writeln!(f, "\nTo know:")?;
+            writeln!(f, "\nNotes:")?;
         }
         self.notes
             .iter()
@@ -129,30 +131,49 @@ impl fmt::Display for Fit {
         let fit = self;
         writeln!(
             f,
-            "\nFit, on {} requests that nothing was fitted to:\n  measured mean {:.3} ms, model {:.3} ms\n  root mean square distance of the \
-             distributions {:.3} ms, {:.1} % of the mean ({:.3} ms between the measured halves)",
-            fit.requests,
-            fit.measured_mean_ms,
-            fit.model_mean_ms,
+            "\nFit, on {} that nothing was fitted to; latencies in ms:\n  {:6} {:>10} {:>10} {:>12}",
+            counted(fit.requests, "request"),
+            "",
+            "measured",
+            "model",
+            "difference"
+        )?;
+        let mean = ("mean".to_owned(), fit.measured_mean_ms, fit.model_mean_ms);
+        let ranks = fit.quantiles_ms.iter();
+        let ranks = ranks
+            .map(|(share, measured, model)| (format!("p{}", share * 100.0), *measured, *model));
+        for (name, measured, model) in std::iter::once(mean).chain(ranks) {
+            let off = model - measured;
+            writeln!(f, "  {name:6} {measured:10.3} {model:10.3} {off:+12.3}")?;
+        }
+        writeln!(
+            f,
+            "  root mean square distance between the two distributions: {:.3} ms, {:.1} % of the mean\n  the same between the two measured \
+             halves: {:.3} ms, {:.1} %; each half is uncertain by {:.3} ms, {:.1} %, besides what the model follows",
             fit.demerit_ms,
             fit.demerit_share * 100.0,
-            fit.between_halves_ms
+            fit.between_halves_ms,
+            fit.between_halves_ms / fit.measured_mean_ms * 100.0,
+            fit.half_error_ms,
+            fit.half_error_share() * 100.0
         )?;
-        for (share, measured, model) in &fit.quantiles_ms {
-            writeln!(
-                f,
-                "  p{:<5} measured {measured:9.3} ms, model {model:9.3} ms",
-                share * 100.0
-            )?;
-        }
         if let Some(order) = &fit.order {
             writeln!(
                 f,
-                "  latencies of {} long moves of {}s follow the arm {:.2} +- {:.2} times as closely as the model's",
-                order.requests, order.of, order.share, order.share_plus_minus
+                "  the latencies of {} follow the arm {:.2} +- {:.2} times as closely as the model's",
+                counted(order.requests, &format!("long {}", order.of)),
+                order.share,
+                order.share_plus_minus
             )?;
         }
         writeln!(f, "  {}", meaning(fit.verdict))?;
+        if fit.halves_decide() {
+            writeln!(
+                f,
+                "  no better than fair because the half that judges is itself uncertain by {:.1} % of the mean, as the other half tells",
+                fit.half_error_share() * 100.0
+            )?;
+        }
         if let Some(why) = &fit.unjudged {
             writeln!(f, "  because {why}")?;
         }

@@ -10,6 +10,7 @@ use nearslot_core::request::Op;
 use super::geometry::{skew_turns, zone_ends};
 use super::numbers::{least_squares, median};
 use super::samples::{Access, fitted};
+use crate::number::counted;
 
 /// What was found, by zone of the base drive.
 pub(super) struct Sectors {
@@ -98,8 +99,8 @@ pub(super) fn find(
     let reaches = |from: f64, to: f64| found.iter().any(|stream| (from..=to).contains(&stream.at));
     if found.len() < STREAMS_MIN || !reaches(0.0, REACH.0) || !reaches(REACH.1, 1.0) {
         return Err(format!(
-            "{} streams of sequential reads of 4 MiB or more; {STREAMS_MIN} are needed, from the outer and the inner fifth too",
-            found.len()
+            "{} of sequential reads of 4 MiB or more; {STREAMS_MIN} are needed, from the outer and the inner fifth too",
+            counted(found.len() as u64, "stream")
         ));
     }
     let rate = |from: f64, to: f64| {

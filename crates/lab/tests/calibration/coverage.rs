@@ -14,7 +14,13 @@ use nearslot_lab::calibrate::{Calibration, How, Samples, calibrate};
 use super::{blueprint, cover_switches, parameters, random_of, seek_ms};
 
 /// A drive with three zones, of another speed and number of heads than any of the catalog.
-fn odd(rpm: f64, heads: u32, sectors: [u32; 3], head_switch_ms: f64, seek: f64) -> Parameters {
+pub(super) fn odd(
+    rpm: f64,
+    heads: u32,
+    sectors: [u32; 3],
+    head_switch_ms: f64,
+    seek: f64,
+) -> Parameters {
     let mut drive = parameters(catalog_text("desktop-7200-90mb").unwrap());
     (drive.rpm, drive.heads, drive.head_switch_ms) = (rpm, heads, head_switch_ms);
     let cylinders = drive.cylinders / 3;
@@ -55,26 +61,29 @@ fn drives() -> Vec<(&'static str, Parameters)> {
 }
 
 /// The true value of what an estimate names; none if it is no single number of the drive.
-fn truth(name: &str, drive: &Parameters) -> Option<f64> {
+pub(super) fn truth(name: &str, drive: &Parameters) -> Option<f64> {
     let overheads = drive.overheads.clone().unwrap_or_default();
     let bus = drive.bus.clone().unwrap_or_default();
     let sectors = |zone: Option<&nearslot_core::drive::hdd::parameters::Zone>| {
         zone.map(|zone| f64::from(zone.sectors_per_track))
     };
+    // What a read from the medium needs besides one from the buffer is in the curve.
+    let seek = |distance| {
+        seek_ms(drive, distance) + overheads.read_miss_after_read_ms
+            - overheads.read_hit_after_read_ms
+    };
     match name {
         "rpm" => Some(drive.rpm),
         "head_switch_ms" => Some(drive.head_switch_ms),
         "write_settle_ms" => Some(drive.write_settle_ms),
-        // What a read from the medium needs besides one from the buffer is in the curve.
-        "seek_ms, one third of the stroke" => Some(
-            seek_ms(drive, drive.cylinders / 3) + overheads.read_miss_after_read_ms
-                - overheads.read_hit_after_read_ms,
-        ),
+        "seek_ms, one third of the stroke" => Some(seek(drive.cylinders / 3)),
+        "seek_ms, full stroke" => Some(seek(drive.cylinders - 1)),
         "sectors_per_track, outer zone" => sectors(drive.zones.first()),
         "sectors_per_track, inner zone" => sectors(drive.zones.last()),
         "overheads of reads" => Some(overheads.read_hit_after_read_ms),
         "overheads of writes" => Some(overheads.write_after_write_ms),
         "bus.read_ms_per_block" => Some(bus.read_ms_per_block),
+        "bus.write_ms_per_block" => Some(bus.write_ms_per_block),
         _ => None,
     }
 }

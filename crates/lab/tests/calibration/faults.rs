@@ -153,7 +153,7 @@ fn a_half_without_requests_judges_nothing() {
     let drive = HddBlueprint::new(&parameters(catalog_text(DRIVE).unwrap())).unwrap();
     let error = judge_disk(&drive, &samples.all).unwrap_err().to_string();
     assert!(
-        error.starts_with("0 requests are in the half that judges"),
+        error.starts_with("too few requests in the half that judges what was found: 0;"),
         "{error}"
     );
     let zero = doctored(

@@ -11,6 +11,7 @@
 mod coverage;
 mod faults;
 mod limits;
+mod untold;
 
 use nearslot_core::contract::{Blueprint, Drive};
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
