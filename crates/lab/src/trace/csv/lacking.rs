@@ -49,7 +49,8 @@ fn may_be_header(line: &[u8], fields: &Fields, second: Option<&[u8]>) -> bool {
         }
 }
 
-/// What no name tells and a header must: where, how much, and when or what. Arrivals stand for both of the last.
+/// What no name tells: where, how much, and when. A header may do without the last if it tells what, but then a replay has no
+/// times, so that is told where something else is missing.
 fn missing(names: &[String]) -> Vec<Column> {
     let has = |column: Column| {
         let is = |name: &String| named(name).is_some_and(|(found, _)| found.same(column));
@@ -57,7 +58,8 @@ fn missing(names: &[String]) -> Vec<Column> {
     };
     let mut missing = vec![Column::Offset(1), Column::Length(1)];
     missing.retain(|column| !has(*column));
-    if !has(Column::Time) && !has(Column::Op) {
+    let enough = missing.is_empty() && has(Column::Op);
+    if !has(Column::Time) && !enough {
         missing.push(Column::Time);
     }
     missing
@@ -65,11 +67,7 @@ fn missing(names: &[String]) -> Vec<Column> {
 
 /// A column by its key, and the names that a header may use for it.
 fn allowed(column: Column) -> String {
-    let names = |column: Column| format!("`{}` ({})", column.key(), column.names().join(", "));
-    match column {
-        Column::Time => format!("{} or {}", names(Column::Time), names(Column::Op)),
-        _ => names(column),
-    }
+    format!("`{}` ({})", column.key(), column.names().join(", "))
 }
 
 /// The names that mean nothing, those among them that lack a unit.
@@ -203,6 +201,11 @@ mod tests {
             of("time_ms;kind;where;size", "0;R;4096;512"),
             "describe it with --columns \"ts=time_ms:ms,len=size:bytes,offset=COLUMN:bytes\", where COLUMN is a name of the \
              header or a number from 1"
+        );
+        assert_eq!(
+            of("begun,rw,off,nbytes", "5,R,4096,512"),
+            "if `off` is its offset, describe it with --columns \"op=rw,len=nbytes:bytes,offset=off:bytes,ts=COLUMN\", where \
+             COLUMN is a name of the header or a number from 1"
         );
         // Names that would not be read as they stand are told by their numbers.
         assert_eq!(
