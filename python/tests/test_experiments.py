@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -292,6 +292,45 @@ def test_an_undecided_claim_gets_more_seeds_up_to_the_limit() -> None:
     assert (claim.verdict, claim.seeds) == (ClaimVerdict.FAILS, 3)
     (claim,) = scattered(0.5, 0.1, []).run(Options(requests=1_000, seeds=1, seeds_max=1)).claims
     assert claim.verdict is ClaimVerdict.UNDECIDED, "a single seed has no interval"
+
+
+def test_a_claim_that_becomes_undecided_late_gets_the_seeds_that_it_lacks() -> None:
+    asked: dict[str, list[int]] = {"early": [], "late": []}
+
+    def cell(at: str) -> Cell:
+        def run(seeds: Sequence[int]) -> list[Row]:
+            asked[at] += seeds
+            return [{"seed": seed, "number": 1.0 + 0.1 * (-1) ** seed} for seed in seeds]
+
+        return Cell({"at": at}, run)
+
+    def statement(at: str, limit: Callable[[Table], float]) -> Statement:
+        def judge(table: Table) -> Found:
+            found = table.mean("number", at=at)
+            return Found([Check("it", found, at_least(limit(table)), "")])
+
+        return Statement(
+            id=at,
+            kind=Kind.ORDER,
+            statement="it is large",
+            published="no number",
+            range="here",
+            judge=judge,
+        )
+
+    def once_early_has_more(table: Table) -> float:
+        return 1.0 if len(table.by_seed("number", at="early")) > 3 else 0.5
+
+    experiment = Experiment(
+        name="x",
+        question="?",
+        source="none",
+        cells=lambda options: [cell("early"), cell("late")],
+        statements=[statement("early", lambda table: 1.0), statement("late", once_early_has_more)],
+    )
+    claims = experiment.run(Options(requests=1_000, seeds=3, seeds_max=9)).claims
+    assert [claim.seeds for claim in claims] == [9, 9]
+    assert asked == {at: list(range(1, 10)) for at in asked}
 
 
 def test_a_table_refuses_points_that_are_not_there_or_not_one() -> None:

@@ -12,15 +12,12 @@ use nearslot_core::units::Blocks;
 use crate::inspect::{self, Against, Inspection, Inspector};
 use crate::survey::{Summary, Survey};
 use crate::trace::spool::{Spool, spool};
-use crate::trace::{self, Anomaly, Header, OpenOptions, Record, TraceError, TraceOp};
+use crate::trace::{self, Header, OpenOptions, Record, TraceError, TraceOp};
 use crate::workload::intake::{Intake, RecordSource, SharedRecords};
 use crate::workload::layout::{self, Layout, Volumes};
 
 /// Requests that are kept in memory at most: 112 MB.
 pub const KEPT_MAX: usize = 2_000_000;
-
-/// Share of lost events from which results are refused to be called complete.
-const LOST_SHARE_MAX: f64 = 0.001;
 
 /// A trace that was read once.
 pub struct LoadedTrace {
@@ -63,6 +60,7 @@ impl LoadedTrace {
         let mut units = inspect::Units::new();
         let mut kept = Some(Vec::new());
         while reader.next_batch(&mut batch)? {
+            reader.header().needs_places("a replay")?;
             survey.record(&batch);
             units.record(&batch);
             if let Some(records) = &mut kept {
@@ -74,7 +72,6 @@ impl LoadedTrace {
             }
         }
         let mut header = reader.header().clone();
-        header.needs_places("a replay")?;
         let doubts = units.doubts(&header);
         if spool.is_some() {
             header.files = files
@@ -188,12 +185,7 @@ impl LoadedTrace {
     /// What a reader of results ought to know of it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.header.notes.clone();
-        let lost = self.header.anomalies.of(Anomaly::Lost);
-        if lost as f64 > LOST_SHARE_MAX * self.summary.requests as f64 {
-            warnings.push(format!(
-                "the tracer lost {lost} events: results speak of what is left"
-            ));
-        }
+        warnings.extend(inspect::lost(&self.header, self.summary.requests));
         warnings.extend(inspect::left_out(&self.header));
         warnings.extend_from_slice(&self.doubts);
         warnings

@@ -99,6 +99,8 @@ def _extend(
 ) -> dict[str, int]:
     """Adds seeds where a claim is undecided; how many seeds such claims got."""
     seeds, got = options.seeds, {}
+    # A claim may become undecided late: its points then get all seeds that they lack.
+    had = dict.fromkeys(range(len(cells)), seeds)
     while seeds < options.seeds_max:
         by_overhead = _by_overhead(table)
         main = max(by_overhead, key=lambda overhead: overhead or 0.0)
@@ -115,17 +117,23 @@ def _extend(
                     got[statement.id] = seeds + more
                     needs += check.found.needs
         at = {} if main is None else {"overhead_ms": main}
-        chosen = [cell for cell in cells if any(cell.fits({**where, **at}) for where in needs)]
+        chosen = [
+            index
+            for index, cell in enumerate(cells)
+            if any(cell.fits({**where, **at}) for where in needs)
+        ]
         if not chosen:
             break
-        added = range(options.seed + seeds, options.seed + seeds + more)
+        end = options.seed + seeds + more
         undecided = ", ".join(name for name, count in got.items() if count == seeds + more)
         print(
-            f"  {undecided} undecided: seeds {added[0]} to {added[-1]} at {len(chosen)} points",
+            f"  {undecided} undecided: seeds up to {end - 1} at {len(chosen)} points",
             file=sys.stderr,
             flush=True,
         )
-        table.add(row for cell in chosen for row in cell.measure(added))
+        for index in chosen:
+            table.add(cells[index].measure(range(options.seed + had[index], end)))
+            had[index] = seeds + more
         seeds += more
     return got
 

@@ -347,6 +347,12 @@ pub fn left_out(header: &Header) -> Vec<String> {
     told.map(|(_, text)| text).collect()
 }
 
+/// That the tracer lost events of a trace with so many requests, if it lost too many, in words.
+pub fn lost(header: &Header, requests: u64) -> Option<String> {
+    let count = header.anomalies.of(Anomaly::Lost);
+    warnings::lost(count, lost_share(requests, count))
+}
+
 fn lost_share(kept: u64, lost: u64) -> f64 {
     match kept + lost {
         0 => 0.0,

@@ -332,12 +332,8 @@ fn oddities(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     for (index, oddity) in found.anomalies.iter().enumerate() {
         let label = if index == 0 { "oddities" } else { "" };
-        let kind = format!("{:?}", oddity.kind);
-        line(
-            f,
-            label,
-            &format!("{} {}", grouped(oddity.count), spaced(&kind)),
-        )?;
+        let kind = oddity.kind.name().replace('_', " ");
+        line(f, label, &format!("{kind}: {}", grouped(oddity.count)))?;
         for example in &oddity.examples {
             line(f, "", &format!("  {example}"))?;
         }
@@ -362,18 +358,6 @@ fn bars(values: &[f64], max: f64) -> String {
         BARS[step.clamp(1, BARS.len()) - 1]
     };
     values.iter().map(bar).collect()
-}
-
-/// `ZeroLength` as `zero length`.
-fn spaced(name: &str) -> String {
-    let mut text = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && !text.is_empty() {
-            text.push(' ');
-        }
-        text.push(letter.to_ascii_lowercase());
-    }
-    text
 }
 
 /// Digits in groups of three.
@@ -471,7 +455,6 @@ mod tests {
             "2.3 days",
         ];
         assert_eq!(spans.map(duration), texts);
-        assert_eq!(spaced("ZeroLength"), "zero length");
     }
 
     #[test]

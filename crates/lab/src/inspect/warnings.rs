@@ -53,6 +53,16 @@ const OF_UNITS: [&str; 10] = [
     "outsized",
 ];
 
+/// What events that the tracer lost mean, if this share of all events is too large to be passed over.
+pub(super) fn lost(count: u64, share: f64) -> Option<String> {
+    (share > LOST_SHARE_MAX).then(|| {
+        format!(
+            "the tracer lost {count} events ({:.2} % of all): results speak of what is left",
+            100.0 * share
+        )
+    })
+}
+
 /// Whether a warning doubts a unit: what doubts one falsifies every result.
 pub(super) fn doubts_a_unit(warning: &Warning) -> bool {
     OF_UNITS.contains(&warning.code)
@@ -369,10 +379,11 @@ fn anomalies(found: &Inspection, more: &More<'_>, list: &mut List) {
                 "clock-step",
                 format!("{count} gaps of more than an hour, or steps of the clock{example}"),
             ),
-            Anomaly::Lost if found.lost_share > LOST_SHARE_MAX => list.add(
-                "lost-events",
-                format!("the tracer lost {count} events ({:.2} % of all)", 100.0 * found.lost_share),
-            ),
+            Anomaly::Lost => {
+                if let Some(text) = lost(count, found.lost_share) {
+                    list.add("lost-events", text);
+                }
+            }
             Anomaly::Oversized => list.add(
                 "oversized",
                 format!("{count} requests are longer than 64 MiB{example}"),
