@@ -140,16 +140,33 @@ impl Timeseries {
         self.width = Duration(self.width.0 * 2);
     }
 
-    pub(crate) fn finish(self, end: Instant, response: &Histogram) -> Series {
-        let mut series = Series::default();
-        self.commands.finish(self.begin, &mut series);
-        series.free = self.space.finish();
+    /// The intervals until the end, each from when to when. A rest of less than half an interval belongs to the one before: alone
+    /// it would tell the rate of a few requests.
+    fn until(&self, end: Instant) -> Vec<(Instant, Instant, Interval)> {
+        let mut found: Vec<(Instant, Instant, Interval)> = Vec::new();
         for (index, interval) in self.intervals.iter().enumerate() {
             let start = self.begin + Duration(index as u64 * self.width.0);
-            if start >= end {
-                break;
+            let stop = (start + self.width).min(end);
+            let is_rest = stop < start + Duration(self.width.0 / 2);
+            match found.last_mut() {
+                Some((_, last_stop, last)) if is_rest => {
+                    *last_stop = stop.max(*last_stop);
+                    last.add(interval);
+                }
+                _ if start < end => found.push((start, stop, *interval)),
+                _ => {}
             }
-            let span = seconds((start + self.width).min(end).since(start));
+        }
+        found
+    }
+
+    pub(crate) fn finish(self, end: Instant, response: &Histogram) -> Series {
+        let mut series = Series::default();
+        let intervals = self.until(end);
+        self.commands.finish(self.begin, &mut series);
+        series.free = self.space.finish();
+        for (start, stop, interval) in intervals {
+            let span = seconds(stop.since(start));
             series.time_s.push(seconds(start.since(self.begin)));
             series.rate_rps.push(interval.replies as f64 / span);
             let present = |ns: u128| ns as f64 / 1e9 / span;
@@ -188,4 +205,42 @@ pub(crate) fn distribution(response: &Histogram) -> (Vec<f64>, Vec<f64>) {
 
 pub(crate) fn seconds(span: Duration) -> f64 {
     span.0 as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nearslot_core::drive;
+
+    /// The rates told of one answer every 100 us, for so long.
+    fn rates(us: u64) -> Vec<f64> {
+        let text = "kind = 'null'\ncapacity_blocks = 1000\nservice_us = 100.0";
+        let (blueprint, _) = drive::read("toy", text, &[]).unwrap();
+        let window = Window {
+            requests: us / 100,
+            warmup: 0,
+        };
+        let mut series = Timeseries::new(window, blueprint.exact(), blueprint.capacity());
+        series.begin(Instant::ZERO);
+        for number in 1..=us / 100 {
+            series.replied(Instant(number * 100_000), Duration::from_us(100));
+        }
+        let end = Instant(us * 1_000);
+        series.finish(end, &Histogram::default()).rate_rps
+    }
+
+    #[test]
+    fn the_last_interval_tells_the_rate_of_no_few_requests() {
+        let near = |rates: Vec<f64>, intervals: usize| {
+            assert_eq!(rates.len(), intervals, "{rates:?}");
+            let off = |rate: &&f64| (**rate - 10_000.0).abs() > 2_001.0;
+            assert_eq!(rates.iter().find(off), None, "{rates:?}");
+        };
+        near(rates(10_000), 10);
+        near(rates(10_100), 10);
+        near(rates(10_400), 10);
+        near(rates(10_500), 11);
+        near(rates(10_900), 11);
+        assert_eq!(rates(300), [10_000.0]);
+    }
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
 import { drives, longest, pace, used, way } from "./arm";
 import { logLabels, logSplits } from "./chart";
-import { closest, extents } from "./figure";
+import { closest, ends, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
 import { decades } from "./octaves";
 import { deepest } from "./queue";
@@ -76,6 +76,14 @@ describe("the map of free space", () => {
 });
 
 describe("figures", () => {
+  test("an interval without an upper end is open to the top, and one that is not there is none", () => {
+    const line = { label: "fcfs", x: [1, 2, 3], y: [5, 6, 7], low: [4, 5, null], high: [6, null, null] };
+    expect(ends(line, 20)).toEqual([
+      { at: 1, low: 4, high: 6 },
+      { at: 2, low: 5, high: 20 },
+    ]);
+  });
+
   const content = read("figures");
   const figure = "figures" in content ? content.figures.figures[0]! : undefined;
 

@@ -44,7 +44,7 @@ export function scene(curves: readonly Curve[], of: Figure, chosen: number, grou
   const [log, unit] = [of.x.log, of.y.unit];
   const draw = (pen: Pen) =>
     inside(pen, () => {
-      for (const curve of curves) band(pen, curve);
+      for (const curve of curves) band(pen, curve, y[1]);
       for (const curve of [...curves].reverse()) {
         line(pen, curve.line.x, curve.line.y, curve.look, { width: 2 });
         curve.line.x.forEach((at, index) => {
@@ -74,17 +74,26 @@ function reading({ line, look }: Curve, at: number, unit: string): (Reading & { 
   const index = line.x.indexOf(at);
   if (index < 0) return [];
   const [value, low, high] = [line.y[index]!, line.low[index], line.high[index]];
+  const open = typeof low === "number" && typeof high !== "number" ? `, surely from ${quantity(low)} on` : "";
   const spread = typeof low === "number" && typeof high === "number" ? ` \u00b1\u2009${quantity((high - low) / 2)}` : "";
-  return [{ ink: look.ink, label: line.label, value: `${quantity(value)}${spread} ${unit}`, at: [at, value], size: value }];
+  return [{ ink: look.ink, label: line.label, value: `${quantity(value)}${spread} ${unit}${open}`, at: [at, value], size: value }];
 }
 
-function band(pen: Pen, { line: { x, low, high }, look }: Curve): void {
+/** The ends of a line's intervals; one whose upper end lies beyond what was seen is open to the top of the chart. */
+export function ends({ x, low, high }: FigureLine, top: number): { at: number; low: number; high: number }[] {
+  return x.flatMap((at, index) => {
+    const [from, to] = [low[index], high[index]];
+    return typeof from === "number" ? [{ at, low: from, high: typeof to === "number" ? to : top }] : [];
+  });
+}
+
+function band(pen: Pen, { line, look }: Curve, top: number): void {
   const { ctx } = pen;
-  const known = x.map((_, index) => index).filter((index) => low[index] !== null && high[index] !== null);
+  const known = ends(line, top);
   if (known.length < 2) return;
   ctx.beginPath();
-  for (const index of known) ctx.lineTo(pen.x(x[index]!), pen.y(high[index]!));
-  for (const index of known.reverse()) ctx.lineTo(pen.x(x[index]!), pen.y(low[index]!));
+  for (const { at, high } of known) ctx.lineTo(pen.x(at), pen.y(high));
+  for (const { at, low } of known.reverse()) ctx.lineTo(pen.x(at), pen.y(low));
   ctx.closePath();
   ctx.fillStyle = look.ink;
   ctx.globalAlpha = 0.16;
