@@ -77,7 +77,7 @@ fn a_difference_beyond_noise_is_told_from_noise() {
     assert_eq!(ranks[2].against_best.unwrap().word, Word::Slower);
     assert_eq!(
         verdict.headline,
-        "Undecided between satf and look: 9.900 and 9.950 ms on average; all others are slower."
+        "Undecided between satf and look: 9.900 and 9.950 ms on average; all others are slower, by at most 1.0 %."
     );
 }
 
@@ -152,6 +152,32 @@ fn a_win_is_only_said_where_the_interval_excludes_equality() {
         "At depth 2 it is undecided between satf and fcfs.",
     ];
     assert_eq!(all, expected);
+}
+
+#[test]
+fn loads_that_tell_something_come_first_and_leaders_are_held_against_the_baseline() {
+    let mut runs = Vec::new();
+    for (depth, fcfs, look, satf) in [
+        ("1", 8.0, 8.0, 8.0),
+        ("4", 30.0, 25.0, 24.9),
+        ("8", 60.0, 48.0, 47.9),
+    ] {
+        let load = format!("depth={depth}");
+        runs.push(run(&load, "sched=fcfs", fcfs, 0.0));
+        runs.push(run(&load, "sched=look", look, 0.0));
+        let own = if depth == "1" { 0.0 } else { 3.0 };
+        runs.push(run(&load, "sched=satf", satf, own));
+    }
+    let varied = varied(&[
+        ("depth", &["1", "4", "8"]),
+        ("sched", &["fcfs", "look", "satf"]),
+    ]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    assert_eq!(
+        verdict.headline,
+        "At every depth above 1 it is undecided between satf and look, the first of them 1.20× to 1.25× as fast as fcfs."
+    );
+    assert_eq!(verdict.details, ["At depth 1 all choices do the same."]);
 }
 
 #[test]

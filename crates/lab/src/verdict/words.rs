@@ -11,6 +11,9 @@ use crate::outcome::{Rank, Ranking, Run, Traced, Varied, Word};
 /// Loads that are listed one by one; of more only their number is told, and the range of what they say.
 const LISTED_MAX: usize = 6;
 
+/// Where all means are within this ratio of the best, it is said how near they are.
+const HARDLY: f64 = 1.05;
+
 /// Who leads under a load.
 enum Lead<'a> {
     /// One is faster than all others.
@@ -215,9 +218,9 @@ impl Names<'_> {
             Lead::Undecided(leaders) => {
                 let means = list(&leaders.iter().map(|rank| mean(rank)).collect::<Vec<_>>());
                 let rest = if leaders.len() == all {
-                    ""
+                    String::new()
                 } else {
-                    "; all others are slower"
+                    format!("; all others are slower{}", hardly(ranking))
                 };
                 let who = self.choices(&leaders);
                 let (first, last) = (leaders[0].run, leaders[leaders.len() - 1].run);
@@ -330,25 +333,36 @@ impl Names<'_> {
     fn over_loads(&self, rankings: &[Ranking], baseline: Option<&str>) -> (String, Vec<String>) {
         let mut said: Vec<(usize, String)> = Vec::new();
         let mut winners: Vec<(&str, Vec<&Ranking>)> = Vec::new();
-        let mut others: Vec<(String, Vec<&Ranking>)> = Vec::new();
+        // Whether they tell anything of the choices, and in which words.
+        let mut others: Vec<((bool, String), Vec<&Ranking>)> = Vec::new();
         for ranking in rankings {
             let all = ranking.ranks.len();
-            let open = match lead(ranking) {
+            let (tells, open) = match lead(ranking) {
                 Lead::Wins(best) => {
                     push(&mut winners, best.choice.as_str(), ranking);
                     continue;
                 }
                 Lead::Equal(leaders) if leaders.len() == all => {
-                    "all choices do the same".to_owned()
+                    (false, "all choices do the same".to_owned())
                 }
-                Lead::Equal(leaders) => format!("{} do the same, and lead", self.choices(&leaders)),
+                Lead::Equal(leaders) => (
+                    true,
+                    format!("{} do the same, and lead", self.choices(&leaders)),
+                ),
                 Lead::Undecided(leaders) => {
-                    format!("it is undecided between {}", self.choices(&leaders))
+                    let tells = leaders.len() < all;
+                    (
+                        tells,
+                        format!("it is undecided between {}", self.choices(&leaders)),
+                    )
                 }
-                Lead::TooFew(_) => "there are too few requests to tell".to_owned(),
-                Lead::Overloaded => "none keeps up: the queue grows under all choices".to_owned(),
+                Lead::TooFew(_) => (false, "there are too few requests to tell".to_owned()),
+                Lead::Overloaded => (
+                    false,
+                    "none keeps up: the queue grows under all choices".to_owned(),
+                ),
             };
-            push(&mut others, open, ranking);
+            push(&mut others, (tells, open), ranking);
         }
         for (choice, won) in &winners {
             let ratios = self.ratios(choice, won, baseline);
@@ -358,12 +372,40 @@ impl Names<'_> {
         }
         // The one that wins most often comes first; a tie keeps the order of the grid.
         said.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
-        let open = others
-            .iter()
-            .map(|(what, at)| (0, format!("At {} {what}.", self.at(at, rankings))));
+        // Loads that tell nothing of the choices come last.
+        others.sort_by_key(|((tells, _), _)| !tells);
+        let open = others.iter().map(|((_, what), at)| {
+            let ahead = self.ahead_of_baseline(at);
+            (0, format!("At {} {what}{ahead}.", self.at(at, rankings)))
+        });
         said.extend(open);
         let mut sentences = said.into_iter().map(|(_, sentence)| sentence);
         (sentences.next().unwrap_or_default(), sentences.collect())
+    }
+
+    /// How much faster than the baseline the first is where nothing has won, if it is under each of these loads.
+    fn ahead_of_baseline(&self, rankings: &[&Ranking]) -> String {
+        let ratio = |ranking: &&Ranking| {
+            let first = &ranking.ranks[0];
+            let faster = first.against_baseline.as_ref()?.word == Word::Faster;
+            let base = ranking.ranks.iter();
+            let mut base = base.filter(|rank| faster && Some(rank.run) == ranking.baseline);
+            Some((self.choice(base.next()?), base_ratio(ranking)?))
+        };
+        let found: Option<Vec<(String, f64)>> = rankings.iter().map(ratio).collect();
+        let Some(found) = found.filter(|found| !found.is_empty()) else {
+            return String::new();
+        };
+        let ratios = || found.iter().map(|(_, ratio)| *ratio);
+        let (least, most) = (
+            ratios().fold(f64::INFINITY, f64::min),
+            ratios().fold(0.0, f64::max),
+        );
+        let range = match (times(least), times(most)) {
+            (least, most) if least == most => least,
+            (least, most) => format!("{least} to {most}"),
+        };
+        format!(", the first of them {range} as fast as {}", found[0].0)
     }
 
     /// What limits wins under several loads: where the tail is longer, and where a queue may grow.
@@ -518,6 +560,27 @@ impl Names<'_> {
              Loads are not ranked against each other.",
             runs.len(),
         )
+    }
+}
+
+/// How many times longer than the best the baseline takes.
+fn base_ratio(ranking: &Ranking) -> Option<f64> {
+    let mut ranks = ranking.ranks.iter();
+    ranks
+        .find(|rank| Some(rank.run) == ranking.baseline)?
+        .ratio_to_best
+}
+
+/// By how little all are behind the best, if it is so little that nobody would notice.
+fn hardly(ranking: &Ranking) -> String {
+    let ratios = ranking.ranks.iter().map(|rank| rank.ratio_to_best);
+    let most = ratios.fold(1.0, |most, ratio| {
+        ratio.map_or(f64::INFINITY, |ratio| ratio.max(most))
+    });
+    if most < HARDLY {
+        format!(", by at most {:.1} %", 100.0 * (most - 1.0))
+    } else {
+        String::new()
     }
 }
 
