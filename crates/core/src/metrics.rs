@@ -51,6 +51,11 @@ impl Histogram {
         self.max
     }
 
+    /// All of them added up, in nanoseconds.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
     /// Exact arithmetic mean in nanoseconds; zero if there was none.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 {
@@ -79,9 +84,21 @@ impl Histogram {
         self.counts[..=bucket(duration.0)].iter().sum()
     }
 
+    /// What several have together.
+    pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Histogram>) -> Histogram {
+        let mut all = Histogram::default();
+        parts.into_iter().for_each(|part| all.merge(part));
+        all
+    }
+
     /// Adds all that another histogram counted.
     pub fn merge(&mut self, other: &Histogram) {
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+        if other.count == 0 {
+            return;
+        }
+        // Beyond its longest there is nothing, and no page of it was touched.
+        let filled = &other.counts[..=bucket(other.max.0)];
+        for (mine, theirs) in self.counts.iter_mut().zip(filled) {
             *mine += theirs;
         }
         self.count += other.count;

@@ -130,7 +130,8 @@ pub struct Run {
     /// What coming back would cost if the power went at the end of the run; `None` if nothing is to be read,
     /// or the volume would not come back, as its map is in memory alone or not yet safe as a whole.
     pub recovery: Option<RecoveryCost>,
-    /// What the load asks for and what can be done; `None` where requests wait for answers, or are too few to tell.
+    /// What the load asks for and what can be done; `None` where requests wait for answers, are too few to tell, or are answered the
+    /// faster the more there are.
     pub demand: Option<Demand>,
     /// By how many requests a second the queue grew from the first measured arrival to the last; `None` if it did not grow
     /// in every quarter of that. Where it grew, response times tell how long the load is: they have no interval, and
@@ -143,17 +144,6 @@ pub struct Run {
     /// What the plots need; left out of plain JSON.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
-}
-
-impl Run {
-    /// Leaves out how sure response times are.
-    pub(crate) fn forget_intervals(&mut self) {
-        let classes = [&mut self.read_response_ms, &mut self.write_response_ms];
-        let classes = classes.into_iter().flatten();
-        for times in classes.chain([&mut self.response_ms]) {
-            (times.ci95, times.p99_ci95, times.p999_ci95) = (None, None, None);
-        }
-    }
 }
 
 /// What it costs to find a volume's map again after a power cut, in time of the drive.

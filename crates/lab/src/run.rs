@@ -22,7 +22,7 @@ use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
-use crate::measure::{BATCHES, Estimate, Recorder, TooFew, Window};
+use crate::measure::{BATCHES, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::SHARED;
 use crate::number::number;
 use crate::objective::Objective;
@@ -306,12 +306,13 @@ fn run(
     conserve(&point.label, &stack, interrupted || ended_early)?;
     let by_batch = watch.by_batch(end, !ended_early);
     let (recorder, parts) = watch.finish()?;
-    let estimates = estimates(&recorder, grid.objectives);
+    let measured = recorder.end(end);
+    let estimates = estimates(&measured, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let batches_ms = recorder.batch_means_ms();
+    let batches_ms = measured.batch_means_ms();
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
-    let mut run = recorder.finish(end, point.label.clone(), config);
+    let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point);
     run.replay = load.replay;
     run.demand = foreseen.map(|foreseen| foreseen.demand);
@@ -333,8 +334,8 @@ fn run(
 }
 
 /// What a run says of each objective.
-fn estimates(recorder: &Recorder, objectives: &[Objective]) -> Vec<Result<Estimate, TooFew>> {
-    let of = |one: &Objective| recorder.estimate(one.class, one.statistic.rank());
+fn estimates(measured: &Measured, objectives: &[Objective]) -> Vec<Result<Estimate, TooFew>> {
+    let of = |one: &Objective| measured.estimate(one.class, one.statistic.rank());
     objectives.iter().map(of).collect()
 }
 
@@ -533,7 +534,10 @@ fn prepare_trace(
 }
 
 /// What is to be said before anything runs.
-fn warned(points: &[Point], trace: Option<&LoadedTrace>) -> Result<Vec<String>, ConfigError> {
+pub(crate) fn warned(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+) -> Result<Vec<String>, ConfigError> {
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
     warnings.extend(doubt::doubts(points)?);
     Ok(warnings)

@@ -29,13 +29,14 @@ impl Answer {
         possibly: false,
     };
 
-    /// What an estimate with its interval says; nothing surely holds where the interval has no upper end.
+    /// What an estimate with its interval says; nothing surely holds where the interval has no upper end, and nothing surely fails
+    /// where there is none.
     pub(super) fn of(objective: &Objective, estimate: &Estimate) -> Answer {
         let limit_ms = objective.limit_ms;
         Answer {
             surely: estimate.high_ms.is_some_and(|high| high < limit_ms),
             estimate: estimate.ms < limit_ms,
-            possibly: estimate.low_ms < limit_ms,
+            possibly: estimate.low_ms.is_none_or(|low| low < limit_ms),
         }
     }
 
@@ -56,12 +57,12 @@ mod tests {
     #[test]
     fn an_interval_that_contains_the_limit_decides_nothing() {
         let objective: Objective = "p99 < 20 ms".parse().unwrap();
-        let judged = |ms, low_ms, high_ms| {
+        let judged = |ms, low_ms: f64, high_ms| {
             let answer = Answer::of(
                 &objective,
                 &Estimate {
                     ms,
-                    low_ms,
+                    low_ms: Some(low_ms),
                     high_ms,
                 },
             );
@@ -72,5 +73,16 @@ mod tests {
         assert_eq!(judged(18.0, 17.0, None), (false, true, true));
         assert_eq!(judged(20.0, 19.0, Some(21.0)), (false, false, true));
         assert_eq!(judged(21.0, 20.0, Some(22.0)), (false, false, false));
+        let unsure = |ms| {
+            let estimate = Estimate {
+                ms,
+                low_ms: None,
+                high_ms: None,
+            };
+            let answer = Answer::of(&objective, &estimate);
+            (answer.surely, answer.estimate, answer.possibly)
+        };
+        assert_eq!(unsure(18.0), (false, true, true));
+        assert_eq!(unsure(40.0), (false, false, true));
     }
 }

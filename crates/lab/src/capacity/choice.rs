@@ -175,7 +175,7 @@ fn judged(
         readings.push(Reading {
             fails: Some(!judged.estimate),
             ms: Some(estimate.ms),
-            low_ms: Some(estimate.low_ms),
+            low_ms: estimate.low_ms,
             high_ms: estimate.high_ms,
         });
     }

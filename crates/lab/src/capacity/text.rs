@@ -39,9 +39,14 @@ fn legend(capacity: &Capacity) -> Vec<&'static str> {
     if capacity.choices.iter().any(|found| found.holds.is_none()) {
         legend.push("Where no setting holds, there are none.");
     }
-    let open = |reading: &Reading| reading.ms.is_some() && reading.high_ms.is_none();
     let shown = capacity.choices.iter().filter_map(at);
-    if shown.flat_map(|tried| &tried.readings).any(open) {
+    let shown: Vec<&Reading> = shown.flat_map(|tried| &tried.readings).collect();
+    let unsure = |reading: &&Reading| reading.ms.is_some() && reading.low_ms.is_none();
+    if shown.iter().any(unsure) {
+        legend.push("Where a mean has no interval, it would reach below 0: a few parts of the load decide the mean, so nothing is sure.");
+    }
+    let open = |reading: &&Reading| reading.low_ms.is_some() && reading.high_ms.is_none();
+    if shown.iter().any(open) {
         legend.push(
             "An interval without an upper end goes beyond the longest time that was measured: too few requests lie beyond the \
              percentile, so nothing surely holds there.",

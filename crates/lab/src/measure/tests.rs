@@ -4,7 +4,10 @@ use nearslot_core::request::{Status, Timeline};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Duration;
 
+use super::interval::{Responses, half_width, weighted};
 use super::*;
+use crate::objective::Class;
+use crate::outcome::Times;
 
 #[test]
 fn batches_divide_the_measured_requests_evenly() {
@@ -37,7 +40,7 @@ fn uneven_batches_count_by_their_requests() {
     let values: [f64; BATCHES] = std::array::from_fn(|batch| (batch as f64 * 0.7).sin());
     let (mean, half) = weighted(&values, &[50; BATCHES]);
     assert!((mean - values.iter().sum::<f64>() / BATCHES as f64).abs() < 1e-12);
-    assert!((half / half_width(&values) - 1.0).abs() < 1e-4, "{half}");
+    assert!((half / half_width(&values) - 1.0).abs() < 1e-6, "{half}");
     // Sixteen batches with all requests tell as much as sixteen batches: t is 2.131 for 15 degrees of freedom.
     let weights = std::array::from_fn(|batch| if batch < 16 { 70 } else { 0 });
     let (mean, half) = weighted(&values, &weights);
@@ -45,7 +48,7 @@ fn uneven_batches_count_by_their_requests() {
     assert!((mean - own).abs() < 1e-12);
     let square: f64 = values[..16].iter().map(|value| (value - own).powi(2)).sum();
     let error = (square / 16.0 / 16.0 * 32.0 / 31.0).sqrt();
-    assert!((half / error - 2.131).abs() < 1e-3, "{}", half / error);
+    assert!((half / error - 2.131_450).abs() < 1e-5, "{}", half / error);
     // Two requests elsewhere change next to nothing, and seven batches are too few.
     let nearly = std::array::from_fn(|batch| {
         if batch < 16 {
@@ -70,6 +73,15 @@ fn class(count: u64, of: impl Fn(u64) -> u64) -> Recorded {
     class
 }
 
+fn times_of(class: &Recorded) -> Times {
+    let all = Histogram::sum(&class.response);
+    let responses = Responses {
+        kinds: [&class.response, &[]],
+        all: &all,
+    };
+    responses.times(true)
+}
+
 /// Microseconds with a long tail, in no order but for runs of `run` neighbours that are alike.
 fn drawn(number: u64, run: u64) -> u64 {
     let mut rng = Rng::stream(number / run, "drawn");
@@ -79,7 +91,7 @@ fn drawn(number: u64, run: u64) -> u64 {
 #[test]
 fn a_percentile_needs_requests_beyond_it() {
     let told = |count| {
-        let times = class(count, |number| drawn(number, 1)).response_times();
+        let times = times_of(&class(count, |number| drawn(number, 1)));
         [times.p95, times.p99, times.p999].map(|percentile| percentile.is_some())
     };
     assert_eq!(told(99), [false, false, false]);
@@ -91,8 +103,8 @@ fn a_percentile_needs_requests_beyond_it() {
 
 #[test]
 fn tails_have_intervals_that_requests_alike_widen() {
-    let alone = class(32_000, |number| drawn(number, 1)).response_times();
-    let in_runs = class(32_000, |number| drawn(number, 20)).response_times();
+    let alone = times_of(&class(32_000, |number| drawn(number, 1)));
+    let in_runs = times_of(&class(32_000, |number| drawn(number, 20)));
     let width =
         |interval: Option<[f64; 2]>| interval.map_or(f64::INFINITY, |[low, high]| high - low);
     for times in [&alone, &in_runs] {
@@ -134,7 +146,7 @@ fn a_queue_that_grows_all_the_time_is_told_from_one_that_fluctuates() {
 #[test]
 fn a_tail_is_never_surer_than_of_independent_requests() {
     let hundredth = |number: u64| (1_000.0 * 1.01_f64.powi((number % 1_000) as i32)) as u64;
-    let times = class(32_000, hundredth).response_times();
+    let times = times_of(&class(32_000, hundredth));
     let [low, high] = times.p99_ci95.unwrap();
     let p99 = times.p99.unwrap();
     // 1.96 * sqrt(0.99 * 0.01 / 32,000) of 1,000 values that are 1 % apart: more than one value to either side.
@@ -211,4 +223,99 @@ fn throughput_counts_what_was_answered_while_it_was_measured() {
         assert_eq!(run.throughput_mb_s, 1_000.0 * 4_096.0 / 1e6);
         assert_eq!(run.requests - run.warmup_requests, 104 - warmup);
     }
+}
+
+/// A run with so many reads in each batch; `of` is the response time in microseconds of one, by its batch.
+fn reads(counts: &[u64; BATCHES], mut of: impl FnMut(usize) -> u64) -> Measured {
+    let window = Window {
+        requests: 1,
+        warmup: 0,
+    };
+    let mut recorder = Recorder::new(window, 1, None);
+    for (batch, count) in counts.iter().enumerate() {
+        for _ in 0..*count {
+            recorder.reads.response[batch].record(Duration::from_us(of(batch)));
+            recorder.reads.wait.record(Duration::ZERO);
+        }
+    }
+    recorder.end(Instant(1))
+}
+
+fn read_times(measured: Measured) -> Times {
+    let run = measured.run(String::new(), serde_json::Value::Null);
+    run.read_response_ms.unwrap()
+}
+
+#[test]
+fn reads_that_nearly_all_come_in_one_batch_have_no_interval() {
+    let counts = std::array::from_fn(|batch| if batch == 31 { 2_000 } else { 10 });
+    let measured = reads(&counts, |batch| 100 + batch as u64);
+    for rank in [None, Some(0.99)] {
+        let few = measured.estimate(Class::Read, rank).unwrap_err();
+        assert!((1.3..1.4).contains(&few.batches), "{few:?}");
+    }
+    let times = read_times(measured);
+    assert_eq!((times.ci95, times.p99_ci95), (None, None));
+}
+
+#[test]
+fn a_run_and_an_objective_tell_the_same_interval() {
+    // From 100 to 720 reads a batch, and the batches of many reads are slow.
+    let counts = std::array::from_fn(|batch| 100 + 20 * batch as u64);
+    let mut rng = Rng::stream(3, "reads");
+    let measured = reads(&counts, |batch| 1_000 + 5 * batch as u64 + rng.below(500));
+    let told = [None, Some(0.99)].map(|rank| {
+        let estimate = measured.estimate(Class::Read, rank).unwrap();
+        Some([estimate.low_ms.unwrap(), estimate.high_ms.unwrap()])
+    });
+    let times = read_times(measured);
+    assert_eq!([times.ci95, times.p99_ci95], told);
+    let [low, high] = times.ci95.unwrap();
+    assert!(
+        ((low + high) / 2.0 - times.mean).abs() < 1e-9,
+        "{low} {} {high}",
+        times.mean
+    );
+}
+
+#[test]
+fn a_mean_that_a_few_batches_decide_has_no_interval_anywhere() {
+    let measured = reads(
+        &[20; BATCHES],
+        |batch| {
+            if batch == 7 { 1_000_000 } else { 1 }
+        },
+    );
+    let estimate = measured.estimate(Class::Read, None).unwrap();
+    assert_eq!((estimate.low_ms, estimate.high_ms), (None, None));
+    assert_eq!(read_times(measured).ci95, None);
+}
+
+/// Batches of 10 to 160 requests, some of them slower because they have many; 400 loads of that kind.
+#[test]
+fn intervals_over_uneven_batches_contain_the_truth() {
+    let sizes = [10, 20, 40, 80, 160];
+    // Microseconds that a request of a batch takes on average.
+    let level = |size: u64, slow: bool| 1_000 + 2 * size + if slow { 400 } else { 0 };
+    let total: u64 = sizes.iter().sum();
+    let truth: u64 = sizes
+        .iter()
+        .map(|size| size * (level(*size, false) + level(*size, true)) / 2)
+        .sum();
+    let truth_ms = truth as f64 / total as f64 / 1e3;
+    let mut rng = Rng::stream(1, "uneven");
+    let (mut told, mut contained) = (0, 0);
+    for _ in 0..400 {
+        let counts = std::array::from_fn(|_| sizes[rng.below(5) as usize]);
+        let levels = counts.map(|size| level(size, rng.chance(0.5)));
+        let measured = reads(&counts, |batch| levels[batch] - 300 + rng.below(601));
+        let Ok(estimate) = measured.estimate(Class::Read, None) else {
+            continue;
+        };
+        told += 1;
+        let (low, high) = (estimate.low_ms.unwrap(), estimate.high_ms.unwrap());
+        contained += u32::from(low <= truth_ms && truth_ms <= high);
+    }
+    assert_eq!(told, 400);
+    assert!((360..=396).contains(&contained), "{contained} of 400");
 }

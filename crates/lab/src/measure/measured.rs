@@ -1,0 +1,129 @@
+//! What was measured, once the run is over: distributions are summed up once, and all that is told is taken from these sums.
+
+use nearslot_core::metrics::Histogram;
+use nearslot_core::units::Instant;
+
+use super::interval::{Responses, times};
+use super::{BATCHES, Estimate, Recorded, Recorder, TooFew};
+use crate::objective::Class;
+use crate::outcome::{Run, Times};
+
+/// What a run measured up to its end.
+pub(crate) struct Measured {
+    recorder: Recorder,
+    end: Instant,
+    /// Response times of all reads, of all writes, and of both.
+    reads: Histogram,
+    writes: Histogram,
+    both: Histogram,
+}
+
+impl Measured {
+    pub(super) fn new(recorder: Recorder, end: Instant) -> Measured {
+        let sum = |class: &Recorded| Histogram::sum(&class.response);
+        let (reads, writes) = (sum(&recorder.reads), sum(&recorder.writes));
+        Measured {
+            both: Histogram::sum([&reads, &writes]),
+            reads,
+            writes,
+            recorder,
+            end,
+        }
+    }
+
+    /// Response times of a class.
+    fn responses(&self, of: Class) -> Responses<'_> {
+        let (reads, writes) = (&self.recorder.reads, &self.recorder.writes);
+        let (reads, writes) = (reads.response.as_slice(), writes.response.as_slice());
+        match of {
+            Class::All => Responses {
+                kinds: [reads, writes],
+                all: &self.both,
+            },
+            Class::Read => Responses {
+                kinds: [reads, &[]],
+                all: &self.reads,
+            },
+            Class::Write => Responses {
+                kinds: [writes, &[]],
+                all: &self.writes,
+            },
+        }
+    }
+
+    /// The mean, or the percentile of this rank, of the requests of a class.
+    ///
+    /// # Errors
+    /// They are too few for that, or for its interval.
+    pub(crate) fn estimate(&self, of: Class, rank: Option<f64>) -> Result<Estimate, TooFew> {
+        self.responses(of).estimate(rank)
+    }
+
+    /// Means of response times per batch, reads and writes together.
+    pub(crate) fn batch_means_ms(&self) -> Option<[f64; BATCHES]> {
+        let tell = self.recorder.batches_tell();
+        let means = || self.responses(Class::All).means_ms();
+        tell.then(means).flatten()
+    }
+
+    /// Response, wait and service times of a class; `None` if it has no requests.
+    fn class(&self, of: Class, class: &Recorded) -> [Option<Times>; 3] {
+        if class.wait.count() == 0 {
+            return [None; 3];
+        }
+        let response = self.responses(of).times(self.recorder.batches_tell());
+        [response, times(&class.wait), times(&class.service)].map(Some)
+    }
+
+    /// All of it; what else a run has is the caller's.
+    pub(crate) fn run(mut self, label: String, config: serde_json::Value) -> Run {
+        let series = self.recorder.series.take();
+        let series = series.map(|series| series.finish(self.end, &self.both));
+        let recorder = &self.recorder;
+        let (reads, writes) = (&recorder.reads, &recorder.writes);
+        let duration = self.end.since(recorder.since.unwrap_or(self.end)).0 as f64 / 1e9;
+        let measured = self.both.count();
+        // Of a run that took no time nothing is told per second.
+        let per_second = |amount: f64| {
+            if duration > 0.0 {
+                amount / duration
+            } else {
+                0.0
+            }
+        };
+        let per_request = |ns: u128| ns as f64 / 1e6 / measured.max(1) as f64;
+        let share = |ns: f64| per_second(ns / 1e9);
+        let [read_response_ms, read_wait_ms, read_service_ms] = self.class(Class::Read, reads);
+        let [write_response_ms, write_wait_ms, write_service_ms] = self.class(Class::Write, writes);
+        Run {
+            label,
+            config,
+            requests: recorder.replied,
+            warmup_requests: recorder.warmup_replied,
+            operations: recorder.operations_by_name(),
+            pending: recorder.in_system,
+            duration_s: duration,
+            throughput_rps: per_second(recorder.answered as f64),
+            throughput_mb_s: per_second(recorder.bytes as f64 / 1e6),
+            response_ms: self.responses(Class::All).times(recorder.batches_tell()),
+            read_response_ms,
+            write_response_ms,
+            wait_ms: times(&Histogram::sum([&reads.wait, &writes.wait])),
+            read_wait_ms,
+            write_wait_ms,
+            service_ms: times(&Histogram::sum([&reads.service, &writes.service])),
+            read_service_ms,
+            write_service_ms,
+            seek_ms: per_request(recorder.cost.seek_ns),
+            rotation_ms: per_request(recorder.cost.rotation_ns),
+            transfer_ms: per_request(recorder.cost.transfer_ns),
+            overhead_ms: per_request(recorder.cost.overhead_ns),
+            utilisation: share(recorder.busy_ns as f64) / f64::from(recorder.drives),
+            queue_mean: share(recorder.request_ns as f64),
+            queue_max: recorder.queue_max,
+            queue_growth_rps: recorder.growth_rps(),
+            series,
+            ..Run::default()
+        }
+    }
+}
