@@ -200,3 +200,28 @@ fn a_setting_that_was_found_can_be_run() {
     assert_eq!(at["readings"][0]["low_ms"], response["ci95"][0]);
     assert_eq!(at["throughput_rps"], run["runs"][0]["throughput_rps"]);
 }
+
+#[test]
+fn a_drive_that_is_not_to_be_trusted_is_told() {
+    let desk = Desk::new();
+    let (trace, drive) = (desk.trace(400), desk.path("doubt.toml"));
+    let file = "kind = 'empirical'\ncapacity_blocks = 20000000\n\
+                bins = [{ op = 'any', blocks = 8, outstanding = 1, quantiles = [[0.0, 5.0], [1.0, 9.0]] }]\n\
+                calibration = { verdict = 'poor' }\n";
+    std::fs::write(&drive, file).expect("room");
+    let asked = [
+        "capacity",
+        word(&trace),
+        "--slo",
+        "mean < 1 s",
+        "--format",
+        "json",
+        "--drive",
+        word(&drive),
+    ];
+    let found = nearslot(&asked);
+    assert!(found.status.success(), "{}", told(&found));
+    let found: Value = serde_json::from_str(&given(&found)).expect("JSON");
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("doubt.toml was poor"), "{warnings}");
+}

@@ -108,7 +108,7 @@ pub(crate) fn demands(
             return Ok(None);
         }
         let stack = run::stack_of(&point.scenario, trace)?;
-        let ability = ability(&stack, offered.sample.clone(), control)?;
+        let ability = ability(&stack, &offered.sample, control)?;
         Ok(ability.map(|ability| offered.against(ability)))
     };
     points.par_iter().map(demand).collect()

@@ -132,13 +132,22 @@ pub struct Reached {
     pub hardest_because: Option<String>,
     /// Whether the objectives held at a setting that is harder than one at which they failed.
     pub contradicted: bool,
-    /// Whether it takes less than the best; `None` for the best, and where none holds.
+    /// Whether it takes less than the best; `None` for the best, where none holds, and for a choice that was not tried before an
+    /// interruption, or held as far as the best was tried.
     pub against_best: Option<Against>,
     /// Everything in effect in the first run of the search, defaults spelled out; each setting in `tried` takes the place of the one
     /// there.
     pub config: serde_json::Value,
     /// Every setting that was tried, from the easiest to the hardest.
     pub tried: Vec<Tried>,
+}
+
+impl Reached {
+    /// Whether the objectives hold at the hardest setting that there is.
+    fn to_the_end(&self) -> bool {
+        let holds = |at: f64| at.total_cmp(&self.hardest).is_eq();
+        self.fails.is_none() && self.holds.is_some_and(holds)
+    }
 }
 
 /// How a choice compares to the one that takes most.
@@ -214,7 +223,7 @@ pub struct Reading {
     pub fails: Option<bool>,
     /// The statistic in milliseconds.
     pub ms: Option<f64>,
-    /// Lower end of its 95 % interval.
+    /// Lower end of its 95 % interval; `None` also if that would reach below 0, so that a few requests decide the mean.
     pub low_ms: Option<f64>,
     /// Upper end; `None` also if it lies beyond what was seen.
     pub high_ms: Option<f64>,
@@ -256,9 +265,9 @@ pub fn capacity(
 ) -> Result<Capacity, RunError> {
     check(points, how)?;
     let pool = run::threads(how.jobs)?;
-    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
     let (settled, chosen) = settle(points, trace, how.find)?;
     let points = arrays(&settled, how.find)?;
+    let mut warnings = run::warned(&points, trace)?;
     check_classes(&points, trace, &how.objectives)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
@@ -292,6 +301,9 @@ pub fn capacity(
         varied: grid::varied(&points),
         ..summed_up(choices, how)
     };
+    if !capacity.complete {
+        forget_same(&mut capacity.choices);
+    }
     (capacity.headline, capacity.details) = words::sentences(&capacity, &points);
     capacity.details.extend(chosen.map(|chosen| chosen.why));
     Ok(capacity)
@@ -471,6 +483,14 @@ fn best(choices: &[Choice]) -> Option<(usize, usize)> {
     best
 }
 
+/// After an interruption two choices that hold as far have only been tried as far.
+fn forget_same(choices: &mut [Reached]) {
+    for found in choices {
+        let against = found.against_best.take();
+        found.against_best = against.filter(|against| against.word != Word::Same);
+    }
+}
+
 /// What the runs say, without what is the same for all of them.
 fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
     let best = best(&choices);
@@ -480,7 +500,8 @@ fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
         .iter()
         .enumerate()
         .map(|(index, choice)| {
-            let (best, hardest) = best.filter(|(best, _)| *best != index)?;
+            let compared = |(best, _): &(usize, usize)| *best != index && !choice.tried.is_empty();
+            let (best, hardest) = best.filter(compared)?;
             Some(choice.against(&choices[best], hardest))
         })
         .collect();
@@ -571,5 +592,81 @@ mod tests {
             at: None,
         };
         assert_eq!(less.against(&best, 5), against);
+    }
+
+    /// What is known of two choices when a search ends before the second one was tried.
+    fn interrupted() -> Capacity {
+        let how = How {
+            objectives: crate::objective::objectives(&["mean < 1 ms".to_owned()]).unwrap(),
+            find: Find::Depth,
+            resolution_percent: 2.0,
+            jobs: None,
+        };
+        let Choice { point, axis, .. } = choice(-1, -1);
+        let ends = (0, axis.values.len() as i64 - 1);
+        let mut tried = Search::new(ends, 3, 1, 1);
+        tried.learn(3, Answer::HOLDS);
+        let untried = Search::new(ends, 3, 1, 1);
+        let axis_of = || Axis::new(Find::Depth, &point, None, (200, 0.02)).unwrap();
+        let untried = Choice::new(&point, axis_of(), untried);
+        let mut found = summed_up(vec![untried, Choice::new(&point, axis, tried)], &how);
+        found.choices[0].choice = "drive=slow".to_owned();
+        found.choices[1].choice = "drive=fast".to_owned();
+        found.choices[1].config = serde_json::json!({ "drive": "fast" });
+        found
+    }
+
+    #[test]
+    fn an_interrupted_search_claims_no_setting_that_was_never_tried() {
+        let capacity = interrupted();
+        let (headline, details) = words::sentences(&capacity, &[]);
+        let said = format!("{headline} {}", details.join(" "));
+        for claim in [
+            "hardest setting there is",
+            "holds even",
+            "no setting surely fails",
+            "Whether",
+        ] {
+            assert!(!said.contains(claim), "{claim}: {said}");
+        }
+        assert!(headline.contains("slow not tried"), "{headline}");
+        assert_eq!(capacity.choices[0].against_best, None);
+        // The same at the last setting is the end.
+        let mut ended = interrupted();
+        ended.choices[1].holds = Some(ended.choices[1].hardest);
+        let (headline, details) = words::sentences(&ended, &[]);
+        assert!(headline.contains("the hardest setting there is"));
+        assert!(details.iter().any(|detail| detail.contains("holds even")));
+    }
+
+    #[test]
+    fn after_an_interruption_nothing_is_said_to_do_as_well() {
+        let mut capacity = interrupted();
+        let mut other = interrupted().choices.remove(1);
+        let word = |word| Some(Against { word, at: None });
+        (other.choice, other.against_best) = ("drive=other".to_owned(), word(Word::Same));
+        capacity.choices.push(other);
+        let said = |capacity: &Capacity| words::sentences(capacity, &[]).1.join(" ");
+        assert!(said(&capacity).contains("as well as fast"));
+        forget_same(&mut capacity.choices);
+        assert!(!said(&capacity).contains("as well as"));
+        capacity.choices[2].against_best = word(Word::Less);
+        forget_same(&mut capacity.choices);
+        assert_eq!(capacity.choices[2].against_best, word(Word::Less));
+    }
+
+    #[test]
+    fn a_configuration_is_told_of_the_choice_that_ran_with_it() {
+        let mut capacity = interrupted();
+        let mut third = interrupted().choices.remove(1);
+        third.choice = "drive=faster".to_owned();
+        third.config = serde_json::json!({ "drive": "faster" });
+        capacity.choices.push(third);
+        let facts = setup::facts(&capacity);
+        let told: Vec<&str> = facts.iter().map(|(_, fact)| fact.as_str()).collect();
+        for own in ["fast: drive=\"fast\"", "faster: drive=\"faster\""] {
+            assert!(told.contains(&own), "{told:?}");
+        }
+        assert!(!told.iter().any(|fact| fact.starts_with("slow")));
     }
 }

@@ -7,10 +7,12 @@ use crate::report::facts::{configs, distinct, plain, trace_facts};
 
 /// Named facts; one without a name goes on with the one before.
 pub(super) fn facts(capacity: &Capacity) -> Vec<(&'static str, String)> {
-    let configs_of: Vec<Value> = capacity
-        .choices
-        .iter()
-        .filter(|found| !found.config.is_null())
+    // After an interruption some choices were never run.
+    let ran = || {
+        let choices = capacity.choices.iter();
+        choices.filter(|found| !found.config.is_null())
+    };
+    let configs_of: Vec<Value> = ran()
         .map(|found| without_setting(&found.config, capacity.find))
         .collect();
     let of = |pointers: &[&str]| {
@@ -35,7 +37,7 @@ pub(super) fn facts(capacity: &Capacity) -> Vec<(&'static str, String)> {
     }
     let (shared, own) = configs(configs_of.iter());
     facts.push(("config", shared));
-    for (found, config) in capacity.choices.iter().zip(own) {
+    for (found, config) in ran().zip(own) {
         if !config.is_empty() {
             facts.push(("", format!("{}: {config}", words::name(capacity, found))));
         }

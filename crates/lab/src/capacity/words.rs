@@ -69,7 +69,7 @@ fn headline(capacity: &Capacity) -> String {
     let mut text = format!(
         "{} holds {slo} {}",
         name(capacity, best),
-        reach(capacity.find, best)
+        reach(capacity, best)
     );
     for found in order {
         text += &format!(
@@ -98,9 +98,14 @@ fn nowhere(capacity: &Capacity, slo: &str) -> String {
 }
 
 /// How far a choice holds, with how sure that is.
-fn reach(find: Find, found: &Reached) -> String {
+fn reach(capacity: &Capacity, found: &Reached) -> String {
+    let find = capacity.find;
     let Some(holds) = found.holds else {
         return "nowhere".to_owned();
+    };
+    let none = match capacity.complete {
+        true => "no setting surely fails",
+        false => "no setting that was tried surely fails",
     };
     let limits = match (found.surely_holds, found.surely_fails) {
         (Some(surely), Some(fails)) => format!(
@@ -109,10 +114,10 @@ fn reach(find: Find, found: &Reached) -> String {
             from(find)
         ),
         (None, Some(fails)) => format!(" (surely nowhere, surely not {} {fails})", from(find)),
-        (Some(surely), None) => format!(" (surely {} {surely}; no setting surely fails)", to(find)),
-        (None, None) => " (surely nowhere; no setting surely fails)".to_owned(),
+        (Some(surely), None) => format!(" (surely {} {surely}; {none})", to(find)),
+        (None, None) => format!(" (surely nowhere; {none})"),
     };
-    let bound = if found.fails.is_none() {
+    let bound = if found.to_the_end() {
         ", the hardest setting there is"
     } else {
         ""
@@ -130,6 +135,7 @@ fn short(find: Find, found: &Reached) -> String {
         {
             format!("not even {}", position(find, found.easiest))
         }
+        None if found.tried.is_empty() => "not tried".to_owned(),
         None => "nowhere so far".to_owned(),
     }
 }
@@ -238,8 +244,7 @@ pub(super) fn position(find: Find, at: f64) -> String {
 
 /// Why some choices were not tried any harder.
 fn ends(capacity: &Capacity) -> Vec<String> {
-    let bound = |found: &&Reached| found.holds.is_some() && found.fails.is_none();
-    let reached = capacity.choices.iter().filter(bound);
+    let reached = capacity.choices.iter().filter(|found| found.to_the_end());
     let end = |found: &Reached| {
         let because = found.hardest_because.clone();
         let because = because.unwrap_or_else(|| "the end of what is tried".to_owned());

@@ -10,41 +10,43 @@ use super::Workload;
 use super::closed::{Loop, Refill};
 
 /// Requests that were drawn from a load before, a constant number in flight.
-pub struct Sampled {
-    requests: Vec<Request>,
-    next: usize,
+pub struct Sampled<'a> {
+    requests: &'a [Request],
+    next: u64,
+    total: u64,
     room: Loop,
 }
 
-impl Sampled {
-    /// These requests in their order, `depth` in flight.
+impl Sampled<'_> {
+    /// `total` requests, which are these in their order, again and again; `depth` in flight.
     ///
     /// # Panics
     /// If `depth` is 0.
-    pub fn new(requests: Vec<Request>, depth: u64) -> Sampled {
+    pub fn new(requests: &[Request], total: u64, depth: u64) -> Sampled<'_> {
         Sampled {
             requests,
             next: 0,
+            total,
             room: Loop::new(depth, Refill::After),
         }
     }
 }
 
-impl Workload for Sampled {
+impl Workload for Sampled<'_> {
     fn next_arrival(&self) -> Option<Instant> {
         let room = self.room.room();
-        room.filter(|_| self.next < self.requests.len())
+        room.filter(|_| self.next < self.total)
     }
 
     fn poll(&mut self, now: Instant) -> Option<Request> {
         self.next_arrival()?;
         self.room.enter();
-        let number = self.next as u64;
+        let number = self.next;
         self.next += 1;
         Some(Request {
             id: RequestId(number),
             arrived: now,
-            ..self.requests[self.next - 1]
+            ..self.requests[(number % self.requests.len() as u64) as usize]
         })
     }
 
