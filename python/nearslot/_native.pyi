@@ -45,6 +45,7 @@ def capacity(
     directory: str,
     inputs: Sequence[str],
     frames: Sequence[tuple[str, str]],
+    given: Sequence[tuple[str, str]],
     vary: Sequence[tuple[str, Sequence[str]]],
     slo: Sequence[str],
     find: str | None,
@@ -63,13 +64,20 @@ def inspect(
     limit: int | None,
     drive: str | None,
 ) -> str: ...
-def check_grid(toml: str, *, directory: str, vary: Sequence[tuple[str, Sequence[str]]]) -> None: ...
+def check_grid(
+    toml: str,
+    *,
+    directory: str,
+    given: Sequence[tuple[str, str]],
+    vary: Sequence[tuple[str, Sequence[str]]],
+) -> None: ...
 def simulate(
     toml: str,
     *,
     directory: str,
     inputs: Sequence[str],
     frames: Sequence[tuple[str, str]],
+    given: Sequence[tuple[str, str]],
     vary: Sequence[tuple[str, Sequence[str]]],
     baseline: str | None,
     overload: str,

@@ -233,7 +233,7 @@ def capacity(
         Interrupted: Ctrl-C; its ``capacity`` is what was found until then.
     """
     described = scenario_file(load)
-    scenario, varied = gridded(load, vary, settings)
+    scenario, given, varied = gridded(load, vary, settings)
     check_reading(scenario, reading)
     files = scenario.files
     try:
@@ -242,6 +242,7 @@ def capacity(
             directory="",
             inputs=[] if described is None else [described],
             frames=[(file, file.frame) for file in files if isinstance(file, FrameFile)],
+            given=given,
             vary=[(key, vary_words(key, values)) for key, values in varied.items()],
             slo=[slo] if isinstance(slo, str) else [*slo],
             find=find,

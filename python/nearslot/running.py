@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Unpack
 
 import msgspec
@@ -107,12 +107,13 @@ def run(
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; it has what was measured until then.
     """
-    scenario, grid = gridded(load, {}, settings)
+    scenario, given, grid = gridded(load, {}, settings)
     for key, values in grid.items():
         allowed = "one value; nearslot.compare takes several"
         raise config_error(key, list(values), allowed)
     native = _simulate(
         scenario,
+        given,
         {},
         described=scenario_file(load),
         baseline=None,
@@ -169,9 +170,10 @@ def compare(
         CheckError: Requests were lost: a fault of nearslot.
         Interrupted: Ctrl-C; it has the runs that were finished.
     """
-    scenario, grid = gridded(load, vary, settings)
+    scenario, given, grid = gridded(load, vary, settings)
     native = _simulate(
         scenario,
+        given,
         grid,
         described=scenario_file(load),
         baseline=baseline,
@@ -192,8 +194,8 @@ def gridded(
     load: Scenario | Files | None,
     vary: Mapping[str, Iterable[object]] | None,
     settings: Settings,
-) -> tuple[Scenario, Mapping[str, Iterable[object]]]:
-    """The scenario that all runs have in common, and what is varied over it.
+) -> tuple[Scenario, list[tuple[str, str]], Mapping[str, Iterable[object]]]:
+    """The scenario that all runs have in common, keywords with one value, and what is varied.
 
     Raises:
         ConfigError: There is no such setting, it is given twice, or there is no load.
@@ -209,11 +211,15 @@ def gridded(
         if key in several:
             raise config_error(f"vary {key}", list(value), "a keyword or vary, not both")
         several[key] = value
+    # `from` is a word of Python itself; what is None is not given.
+    given = [
+        (key.removesuffix("_"), word(key, value)) for key, value in one.items() if value is not None
+    ]
     scenario = _over(load, one)
     bare = not isinstance(load, Scenario) and scenario_file(load) is None and load is not None
     if vary is None and not several and bare and "sched" not in one:
         several["sched"] = SCHEDULERS_DEFAULT
-    return scenario, several
+    return scenario, given, several
 
 
 def _over(load: Scenario | Files | None, settings: dict[str, object]) -> Scenario:
@@ -259,6 +265,7 @@ def scenario_file(load: Scenario | Files | None) -> str | None:
 
 def _simulate(
     scenario: Scenario,
+    given: Sequence[tuple[str, str]],
     vary: Mapping[str, Iterable[object]],
     *,
     described: str | None,
@@ -278,6 +285,7 @@ def _simulate(
             directory="",
             inputs=[] if described is None else [described],
             frames=[(file, file.frame) for file in files if isinstance(file, FrameFile)],
+            given=given,
             vary=[(key, vary_words(key, values)) for key, values in vary.items()],
             baseline=baseline,
             overload=overload,

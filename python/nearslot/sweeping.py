@@ -256,7 +256,7 @@ class _Grid:
         settings: Settings,
         reading: Reading,
     ) -> _Grid:
-        scenario, varied = gridded(load, vary, settings)
+        scenario, given, varied = gridded(load, vary, settings)
         check_reading(scenario, reading)
         if "-" in scenario.files:
             raise config_error("trace", "-", "files, which every worker can read")
@@ -274,7 +274,7 @@ class _Grid:
             for one in several:
                 if several.count(one) > 1:
                     raise config_error(f"vary {key}", one, "each value once")
-        _native.check_grid(scenario.to_toml(), directory="", vary=words)
+        _native.check_grid(scenario.to_toml(), directory="", given=given, vary=words)
         _check_drive(scenario, words)
         placements = {scenario.place, *dict(words).get("place", [])}
         return cls(
@@ -413,6 +413,8 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
             directory="",
             inputs=[],
             frames=[],
+            # The grid as a whole has been checked against them.
+            given=[],
             vary=task.vary,
             baseline=None,
             # A sweep is done to its end, whatever some of its runs are like.

@@ -78,6 +78,23 @@ def test_keywords_that_cannot_be_meant_are_named(trace: Path, synthetic: Scenari
     assert bad.value.nearest == "sched"
     with pytest.raises(ConfigError, match="not both"):
         nearslot.compare(synthetic, sched=["satf", "look"], vary={"sched": ["fcfs"]})
+    for once, vary in [
+        ({"depth": 8}, {"depth": [1, 2]}),
+        ({"drive": "no-such-drive"}, {"drive": ["null", "hp-c2247a"]}),
+        ({"place": "stripe:disks=4"}, {"place.disks": [2, 3]}),
+    ]:
+        (key,) = once
+        told = rf"{key} = .*left out beside .*which varies the same key"
+        with pytest.raises(ConfigError, match=told):
+            nearslot.compare(trace, replay="closed", vary=vary, **once)
+        with pytest.raises(ConfigError, match=told):
+            nearslot.capacity(trace, slo="mean < 20 ms", vary=vary, **once)
+        with pytest.raises(ConfigError, match=told):
+            nearslot.sweep(trace, vary=vary, out="never.parquet", **once)
+    with pytest.raises(ConfigError, match=r"workload = .*left out beside depth=1,2"):
+        nearslot.compare(workload="iometer:depth=4", drive="null", depth=[1, 2])
+    over = nearslot.compare(synthetic.replace(sched="look"), vary={"sched": ["fcfs", "satf"]})
+    assert [run.choice for run in over] == ["sched=fcfs", "sched=satf"]
     with pytest.raises(ConfigError, match=r"sched = .*compare takes several"):
         nearslot.run(trace, sched=["satf", "look"])
     with pytest.raises(ConfigError, match="load = missing"):

@@ -511,3 +511,90 @@ fn messages_of_commands_say_what_is_allowed_and_what_would_do() {
         &["poisson.rate_rps = 0.001", "146 years"],
     );
 }
+
+#[test]
+fn an_option_beside_a_vary_of_its_key_is_refused() {
+    let desk = Desk::new();
+    let path = desk.trace(50);
+    let trace = word(&path);
+    for (load, option, vary) in [
+        (
+            &[trace, "--replay", "closed"][..],
+            ["--depth", "8"],
+            "depth=1,2",
+        ),
+        (
+            &[trace],
+            ["--drive", "no-such-drive"],
+            "drive=hp-c2247a,null",
+        ),
+        (&[trace], ["--place", "stripe:disks=4"], "place.disks=2,3"),
+        (&[], ["--workload", "iometer:depth=4"], "workload.depth=1,2"),
+    ] {
+        let words = [&["compare"], load, &option, &["--vary", vary]].concat();
+        refused(&nearslot(&words), 2, &[vary, "which varies the same key"]);
+    }
+    let words = [
+        "capacity",
+        trace,
+        "--slo",
+        "mean < 20 ms",
+        "--drive",
+        "null",
+    ];
+    let words = [&words[..], &["--vary", "drive=hp-c2247a,null"]].concat();
+    let expected = ["drive = null", "which varies the same key"];
+    refused(&nearslot(&words), 2, &expected);
+    // What a scenario file says is overridden.
+    let text = "warmup = 0\ndrive = 'seagate-cheetah-9lp'\nsched = 'look'\n\
+                [trace]\nfiles = ['trace.csv']\nreplay = 'closed'\ndepth = 8";
+    let file = desk.file("s.toml", text);
+    let words = [
+        "compare",
+        word(&file),
+        "--vary",
+        "depth=1,2",
+        "--format",
+        "csv",
+    ];
+    let output = nearslot(&words);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(given(&output).contains("depth=2"), "{}", given(&output));
+}
+
+#[test]
+fn mistakes_of_the_command_line_are_not_the_files() {
+    let desk = Desk::new();
+    desk.trace(20);
+    let load = "[trace]\nfiles = ['trace.csv']\n";
+    let good = desk.file("s.toml", load);
+    for (option, words) in [
+        (["--depth", "8"], ["depth = 8", "replay = closed"]),
+        (
+            ["--drive", "nosuch"],
+            ["unknown drive `nosuch`", "hp-c2247a"],
+        ),
+        (
+            ["--sched", "nosuch"],
+            ["unknown scheduler `nosuch`", "satf"],
+        ),
+        (["--sched", "vscan:r=7"], ["vscan.r = 7", "allowed"]),
+        (
+            ["--place", "stripe:disk=7"],
+            ["knob of stripe `disk`", "disks"],
+        ),
+    ] {
+        let output = nearslot(&["run", word(&good), option[0], option[1]]);
+        refused(&output, 2, &words);
+        assert!(!told(&output).contains("s.toml"), "{}", told(&output));
+    }
+    for text in ["sched = 'nosuch'\n", "sched = { name = 'vscan', r = 7 }\n"] {
+        let bad = desk.file("bad.toml", format!("{text}{load}"));
+        let output = nearslot(&["run", word(&bad), "--drive", "hp-c2247a"]);
+        refused(&output, 3, &["bad.toml"]);
+    }
+    let vary = ["compare", word(&good), "--vary", "sched=look,nosuch"];
+    let output = nearslot(&vary);
+    refused(&output, 2, &["unknown scheduler `nosuch`"]);
+    assert!(!told(&output).contains("s.toml"), "{}", told(&output));
+}

@@ -6,7 +6,7 @@ use nearslot_core::config::PartConfig;
 use nearslot_core::registry::{self, ConfigError};
 use nearslot_core::sched;
 
-use crate::keys::{KEYS, Role, role};
+use crate::keys::{KEYS, Role, role, says, spelled};
 use crate::outcome::Varied;
 use crate::scenario::Scenario;
 
@@ -136,9 +136,9 @@ pub fn baseline(points: &[Point], named: Option<&str>) -> Result<Option<String>,
 /// Every combination of the values, the last key varying fastest.
 ///
 /// # Errors
-/// A key or value that is not allowed, a key varied twice, more than [`RUNS_MAX`] runs.
+/// A key or value that is not allowed, a key that two settings of a run set, more than [`RUNS_MAX`] runs.
 pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError> {
-    check(vary)?;
+    check(base, vary)?;
     let mut points = vec![Point {
         label: String::new(),
         settings: Vec::new(),
@@ -149,7 +149,6 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
         for point in &points {
             for value in values {
                 let mut next = point.clone();
-                next.scenario.set(key, value)?;
                 next.label = format!("{} {key}={value}", point.label)
                     .trim_start()
                     .to_owned();
@@ -159,12 +158,37 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
         }
         points = finer;
     }
+    for point in &mut points {
+        configure(&mut point.scenario, &point.settings)?;
+    }
     if let [only] = points.as_mut_slice()
         && only.label.is_empty()
     {
         only.label = format!("sched={}", only.scenario.sched);
     }
     Ok(points)
+}
+
+/// Sets what distinguishes a run. The name of a part comes before its knobs, whatever the order of the grid, for it replaces the
+/// part as a whole; and no key is set twice, so the run has every setting that its label tells.
+fn configure(scenario: &mut Scenario, settings: &[(String, String)]) -> Result<(), ConfigError> {
+    let mut said: Vec<(String, &str)> = Vec::new();
+    for (key, value) in settings {
+        for (one, to) in says(scenario, key, value) {
+            if let Some((_, by)) = said.iter().find(|(other, _)| *other == one) {
+                let allowed = match *by == key {
+                    true => format!("{one} once"),
+                    false => format!("without {one}={to}, as {by} sets the same: one of them"),
+                };
+                return Err(ConfigError::value(&format!("vary {key}"), value, &allowed));
+            }
+            said.push((one, key));
+        }
+    }
+    let is_knob = |(key, _): &&(String, String)| key.contains('.');
+    let names = settings.iter().filter(|setting| !is_knob(setting));
+    let mut ordered = names.chain(settings.iter().filter(is_knob));
+    ordered.try_for_each(|(key, value)| scenario.set(key, value))
 }
 
 /// Checks that every setting has an effect. A key that is varied must be read by every run, for it is in every run's label; one
@@ -225,11 +249,18 @@ fn check_oracle(points: &[Point]) -> Result<(), ConfigError> {
     Err(ConfigError::value("oracle", &oracle.to_string(), &allowed))
 }
 
-fn check(vary: &[Vary]) -> Result<(), ConfigError> {
+fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {
     let mut runs = 1_usize;
     for (index, Vary { key, values }) in vary.iter().enumerate() {
-        if vary[..index].iter().any(|earlier| earlier.key == *key) {
-            return Err(ConfigError::value("vary", key, "each key once"));
+        let same = |earlier: &&Vary| spelled(base, &earlier.key) == spelled(base, key);
+        if let Some(earlier) = vary[..index].iter().find(same) {
+            let allowed = format!(
+                "left out beside {}={}, which varies the same key: one of them",
+                earlier.key,
+                earlier.values.join(",")
+            );
+            let key = format!("vary {key}");
+            return Err(ConfigError::value(&key, &values.join(","), &allowed));
         }
         let twice = values
             .iter()
@@ -254,6 +285,9 @@ fn check(vary: &[Vary]) -> Result<(), ConfigError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod labels_tests;
 
 #[cfg(test)]
 mod tests {
@@ -396,6 +430,63 @@ mod tests {
             effects(&[("oracle", "noisy"), ("place", "mirror")], &[]),
             Ok(())
         );
+    }
+
+    fn synthetic() -> Scenario {
+        Scenario::over(Load::Workload("iometer".parse().unwrap()))
+    }
+
+    fn refused(base: &Scenario, words: &[&str]) -> String {
+        let vary: Vec<Vary> = words.iter().map(|word| word.parse().unwrap()).collect();
+        points(base, &vary).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_name_of_a_part_keeps_the_knobs_that_are_varied() {
+        for words in [
+            ["place.disks=2,4", "place=stripe,mirror"],
+            ["place=stripe,mirror", "place.disks=2,4"],
+        ] {
+            for Point {
+                settings, scenario, ..
+            } in grid(&words)
+            {
+                for (key, value) in settings {
+                    let found = match key.as_str() {
+                        "place" => scenario.place.name.clone(),
+                        _ => scenario.place.knobs[0].1.to_string(),
+                    };
+                    assert_eq!(found, value, "{key} of {words:?}");
+                }
+            }
+        }
+        // A scheduler without the knob that its label would tell is refused, whatever comes first.
+        for words in [
+            ["sched.age_limit_ms=5,5000", "sched=gap_satf,satf"],
+            ["sched=gap_satf,satf", "sched.age_limit_ms=5,5000"],
+        ] {
+            let points = grid(&words);
+            let of_satf = points
+                .iter()
+                .find(|point| point.scenario.sched.name == "satf");
+            assert_eq!(of_satf.unwrap().scenario.sched.knobs.len(), 1);
+        }
+    }
+
+    #[test]
+    fn one_key_is_varied_once_however_it_is_spelled() {
+        let told = refused(&synthetic(), &["depth=1,2", "workload.depth=4,8"]);
+        assert_eq!(
+            told,
+            "vary workload.depth = 4,8 (allowed: left out beside depth=1,2, which varies the same key: one of them)"
+        );
+        let told = refused(&base(), &["place.disks=2,4", "place=stripe:disks=3,mirror"]);
+        assert!(
+            told.contains("without place.disks=3, as place.disks sets the same"),
+            "{told}"
+        );
+        let told = refused(&base(), &["place=stripe:disks=2:disks=4,linear"]);
+        assert!(told.contains("place.disks once"), "{told}");
     }
 
     #[test]

@@ -7,7 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::Replay;
+use nearslot_core::config::PartConfig;
+
+use crate::scenario::{Load, Replay, Scenario};
 
 /// What varying a key changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +104,36 @@ pub fn role(key: &str) -> Role {
     let known = KEYS.iter().find(|known| known.name == part);
     // What is not in the table is a knob of the synthetic workload.
     known.map_or(Role::Load, |known| known.role)
+}
+
+/// The one spelling of a key that a scenario takes: beside a synthetic workload `depth` is its knob, `workload.depth`.
+pub(crate) fn spelled(scenario: &Scenario, key: &str) -> String {
+    let top = || {
+        let mut known = KEYS.iter().filter(|known| known.place == Place::Top);
+        known.any(|known| known.name == key)
+    };
+    match scenario.load {
+        Load::Workload(_) if !key.contains('.') && !top() => format!("workload.{key}"),
+        _ => key.to_owned(),
+    }
+}
+
+/// Keys of parts, whose values are a name with settings of its knobs.
+const PARTS: [&str; 5] = ["drive", "sched", "oracle", "place", "workload"];
+
+/// All that a setting says, each key in its one spelling: `place = stripe:disks=4` names the placement and sets a knob of it.
+pub(crate) fn says(scenario: &Scenario, key: &str, value: &str) -> Vec<(String, String)> {
+    let key = spelled(scenario, key);
+    let part = PARTS.contains(&key.as_str());
+    let part = part.then(|| value.parse::<PartConfig>().ok()).flatten();
+    let Some(part) = part else {
+        return vec![(key, value.to_owned())];
+    };
+    let knobs = part.knobs.into_iter();
+    let knobs: Vec<(String, String)> = knobs
+        .map(|(knob, value)| (format!("{key}.{knob}"), value.to_string()))
+        .collect();
+    [vec![(key, part.name)], knobs].concat()
 }
 
 #[cfg(test)]

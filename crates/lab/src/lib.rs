@@ -14,6 +14,7 @@ mod demerit;
 mod doubt;
 mod files;
 mod gate;
+pub mod given;
 pub mod grid;
 mod hash;
 pub mod inspect;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use nearslot_lab::capacity as search;
 use nearslot_lab::capacity::{Capacity, Find, How};
 use nearslot_lab::default_drive;
-use nearslot_lab::grid::{self, Vary};
+use nearslot_lab::given::Given;
+use nearslot_lab::grid;
 use nearslot_lab::objective::objectives;
 use nearslot_lab::report::{self, OutputFile};
 use nearslot_lab::run::check_jobs;
@@ -18,14 +19,14 @@ use pyo3::prelude::*;
 use crate::aside::{Ended, aside};
 use crate::failure::{Failure, encode};
 use crate::reading::Reading;
-use crate::simulate::{load, name_frames};
+use crate::simulate::{asked, load, name_frames};
 use crate::target;
 
 /// Finds the capacity of every choice.
 ///
 /// Gives what was found, and what a signal's handler raised if one stopped it: then there is what was found until then.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, inputs, frames, vary, slo, find, resolution_percent, reading, jobs))]
+#[pyo3(signature = (toml, *, directory, inputs, frames, given, vary, slo, find, resolution_percent, reading, jobs))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -36,6 +37,7 @@ pub(crate) fn capacity(
     directory: PathBuf,
     inputs: Vec<PathBuf>,
     frames: Vec<(String, String)>,
+    given: Vec<(String, String)>,
     vary: Vec<(String, Vec<String>)>,
     slo: Vec<String>,
     find: Option<String>,
@@ -48,13 +50,12 @@ pub(crate) fn capacity(
         Some(word) => word.parse(),
         None => Find::of(&scenario),
     };
-    let vary = vary.into_iter().map(|(key, values)| Vary { key, values });
     let job = Job {
         reading: reading.options(scenario.seed).map_err(Failure::from)?,
         scenario,
         inputs,
         frames,
-        vary: vary.collect(),
+        given: asked(given, vary),
         how: How {
             objectives: objectives(&slo).map_err(Failure::from)?,
             find: find.map_err(Failure::from)?,
@@ -77,7 +78,7 @@ struct Job {
     inputs: Vec<PathBuf>,
     /// Files that data frames were written to, and what results call them.
     frames: Vec<(String, String)>,
-    vary: Vec<Vary>,
+    given: Given,
     reading: OpenOptions,
     how: How,
 }
@@ -85,7 +86,7 @@ struct Job {
 impl Job {
     fn run(self, control: &Control) -> Result<NativeCapacity, Failure> {
         check_jobs(self.how.jobs)?;
-        let points = grid::points(&self.scenario, &self.vary)?;
+        let points = self.given.points(&self.scenario)?;
         grid::check_effects(&self.scenario, &points)?;
         search::check(&points, &self.how)?;
         default_drive::check(&points)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nearslot_lab::default_drive;
+use nearslot_lab::given::Given;
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
@@ -29,7 +30,7 @@ use crate::target;
 /// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
 /// finished, or is `None` if none could be handed over.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, inputs, frames, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
+#[pyo3(signature = (toml, *, directory, inputs, frames, given, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
@@ -40,6 +41,7 @@ pub(crate) fn simulate(
     directory: PathBuf,
     inputs: Vec<PathBuf>,
     frames: Vec<(String, String)>,
+    given: Vec<(String, String)>,
     vary: Vec<(String, Vec<String>)>,
     baseline: Option<String>,
     overload: &str,
@@ -51,13 +53,12 @@ pub(crate) fn simulate(
     commands: bool,
 ) -> PyResult<(Option<Outcome>, Option<PyErr>)> {
     let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
-    let vary = vary.into_iter().map(|(key, values)| Vary { key, values });
     let job = Job {
         how: reading.options(scenario.seed).map_err(Failure::from)?,
         scenario,
         inputs,
         frames,
-        vary: vary.collect(),
+        given: asked(given, vary),
         baseline,
         overload: overload.parse().map_err(Failure::from)?,
         piece,
@@ -76,17 +77,25 @@ pub(crate) fn simulate(
 
 /// Checks that every setting of a grid has an effect on it.
 #[pyfunction]
-#[pyo3(signature = (toml, *, directory, vary))]
+#[pyo3(signature = (toml, *, directory, given, vary))]
 pub(crate) fn check_grid(
     toml: &str,
     directory: PathBuf,
+    given: Vec<(String, String)>,
     vary: Vec<(String, Vec<String>)>,
 ) -> PyResult<()> {
     let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;
-    let vary = vary.into_iter().map(|(key, values)| Vary { key, values });
-    let points = grid::points(&scenario, &vary.collect::<Vec<_>>()).map_err(Failure::from)?;
+    let given = asked(given, vary);
+    let points = given.points(&scenario).map_err(Failure::from)?;
     grid::check_effects(&scenario, &points).map_err(Failure::from)?;
     Ok(())
+}
+
+/// Keywords with one value, and keys that are varied.
+pub(crate) fn asked(once: Vec<(String, String)>, vary: Vec<(String, Vec<String>)>) -> Given {
+    let vary = vary.into_iter();
+    let vary = vary.map(|(key, values)| Vary { key, values }).collect();
+    Given { once, vary }
 }
 
 /// Everything a grid needs to be told.
@@ -96,7 +105,7 @@ struct Job {
     inputs: Vec<PathBuf>,
     /// Files that data frames were written to, and what results call them.
     frames: Vec<(String, String)>,
-    vary: Vec<Vary>,
+    given: Given,
     baseline: Option<String>,
     overload: Overload,
     /// Whether this is a piece of a larger grid, which [`check_grid`] has seen as a whole.
@@ -111,7 +120,7 @@ struct Job {
 impl Job {
     fn run(self, control: &Control) -> Result<Outcome, Failure> {
         check_jobs(self.jobs)?;
-        let points = grid::points(&self.scenario, &self.vary)?;
+        let points = self.given.points(&self.scenario)?;
         grid::baseline(&points, self.baseline.as_deref())?;
         if !self.piece {
             grid::check_effects(&self.scenario, &points)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::capacity::{self, Capacity, Find, How, RESOLUTION_DEFAULT};
 use nearslot_lab::default_drive;
-use nearslot_lab::grid::{self, Point, Vary};
+use nearslot_lab::grid::{self, Point};
 use nearslot_lab::objective::objectives;
 use nearslot_lab::report::{self, Format, OutputFile, Outputs, Target};
 use nearslot_lab::sim::Control;
@@ -22,7 +22,7 @@ use crate::progress::Progress;
 
 /// `nearslot capacity`.
 pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
-    let described = describe(&args.scenario)?;
+    let mut described = describe(&args.scenario)?;
     if let Some(word) = &args.scenario.overload {
         let allowed = "left out: a load that is too much is what is looked for, and ends early";
         return Err(Failure::usage(ConfigError::value(
@@ -31,8 +31,8 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
             allowed,
         )));
     }
-    let vary = vary(&described, &args.vary, args.sched.as_deref())?;
-    let (how, points) = asked(args, &described, &vary)?;
+    vary(&mut described, &args.vary, args.sched.as_deref())?;
+    let (how, points) = asked(args, &described)?;
     let (summary, html) = targets(args, &described, &points)?;
     let format = format(args)?;
     let trace = load(&described, &args.scenario.read)?;
@@ -73,11 +73,7 @@ fn format(args: &CapacityArgs) -> Result<TextFormat, Failure> {
 }
 
 /// What is to be found, and for which choices.
-fn asked(
-    args: &CapacityArgs,
-    described: &Described,
-    vary: &[Vary],
-) -> Result<(How, Vec<Point>), Failure> {
+fn asked(args: &CapacityArgs, described: &Described) -> Result<(How, Vec<Point>), Failure> {
     let scenario = &described.scenario;
     let find = match &args.find {
         Some(word) => word.parse(),
@@ -89,7 +85,7 @@ fn asked(
         resolution_percent: resolution(args)?,
         jobs: args.jobs,
     };
-    let points = grid::points(scenario, vary).map_err(Failure::usage)?;
+    let points = described.given.points(scenario).map_err(Failure::usage)?;
     let effects = grid::check_effects(scenario, &points);
     let checked = effects.and_then(|()| capacity::check(&points, &how));
     checked.map_err(|error| described.blame(&error))?;

@@ -30,10 +30,7 @@ const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut described = describe(&args.scenario)?;
     if let Some(sched) = &args.sched {
-        described
-            .scenario
-            .set("sched", sched)
-            .map_err(Failure::usage)?;
+        described.set("sched", sched)?;
     }
     let grid = Grid::default();
     simulate(&described, &grid, &args.scenario, &args.output)
@@ -41,9 +38,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// `nearslot compare`.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let described = describe(&args.scenario)?;
+    let mut described = describe(&args.scenario)?;
+    vary(&mut described, &args.vary, args.sched.as_deref())?;
     let grid = Grid {
-        vary: vary(&described, &args.vary, args.sched.as_deref())?,
         baseline: args.baseline.clone(),
         jobs: args.jobs,
     };
@@ -52,38 +49,32 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
 
 /// What is varied: as the words say, and schedulers, which are compared by themselves if nothing is said.
 pub(super) fn vary(
-    described: &Described,
+    described: &mut Described,
     words: &[String],
     sched: Option<&str>,
-) -> Result<Vec<Vary>, Failure> {
-    let mut vary: Vec<Vary> = Vec::new();
-    for word in words {
-        vary.push(word.parse().map_err(Failure::usage)?);
-    }
+) -> Result<(), Failure> {
+    let vary: Result<Vec<Vary>, _> = words.iter().map(|word| word.parse()).collect();
+    let mut vary = vary.map_err(Failure::usage)?;
+    // An option of its own that varies: the message names both as they were typed.
     if let (Some(words), Some(twice)) = (sched, vary.iter().find(|vary| vary.key == "sched")) {
         let other = twice.values.join(",");
         let allowed =
             format!("nothing beside --vary sched={other}, which says the same: one of them");
-        return Err(Failure::usage(ConfigError::value(
-            "--sched", words, &allowed,
-        )));
+        let error = ConfigError::value("--sched", words, &allowed);
+        return Err(Failure::usage(error));
     }
-    let sched = match sched {
-        Some(words) => Some(words),
-        None if vary.is_empty() && described.file.is_none() => Some(SCHEDULERS_DEFAULT),
-        None => None,
-    };
-    if let Some(words) = sched {
+    let bare = vary.is_empty() && described.file.is_none();
+    if let Some(words) = sched.or(bare.then_some(SCHEDULERS_DEFAULT)) {
         let word = format!("sched={words}");
         vary.insert(0, word.parse().map_err(Failure::usage)?);
     }
-    Ok(vary)
+    described.given.vary = vary;
+    Ok(())
 }
 
 /// What makes many runs of one scenario.
 #[derive(Default)]
 struct Grid {
-    vary: Vec<Vary>,
     baseline: Option<String>,
     jobs: Option<usize>,
 }
@@ -96,7 +87,8 @@ fn simulate(
 ) -> Result<(), Failure> {
     let format = Format::told(output.format.as_deref(), output.output.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    let points = grid::points(&described.scenario, &grid.vary).map_err(Failure::usage)?;
+    let points = described.given.points(&described.scenario);
+    let points = points.map_err(Failure::usage)?;
     grid::baseline(&points, grid.baseline.as_deref()).map_err(Failure::usage)?;
     let effects = grid::check_effects(&described.scenario, &points);
     effects.map_err(|error| described.blame(&error))?;

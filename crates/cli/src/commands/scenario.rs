@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nearslot_core::registry::ConfigError;
+use nearslot_lab::given::Given;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_lab::trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
 
@@ -15,12 +16,39 @@ pub(crate) struct Described {
     pub(crate) scenario: Scenario,
     /// The file it came from.
     pub(crate) file: Option<PathBuf>,
+    /// What the command line says besides that file.
+    pub(crate) given: Given,
 }
 
 impl Described {
-    /// A configuration mistake, blamed on the file if the scenario came from one.
+    fn new(scenario: Scenario, file: Option<PathBuf>) -> Described {
+        Described {
+            scenario,
+            file,
+            given: Given::default(),
+        }
+    }
+
+    /// Sets a key as an option of the command line says.
+    ///
+    /// # Errors
+    /// An unknown key or a value that is not allowed.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        self.scenario.set(key, value).map_err(Failure::usage)?;
+        self.note(key, value);
+        Ok(())
+    }
+
+    /// Remembers that a value came from the command line.
+    fn note(&mut self, key: &str, value: &str) {
+        self.given.once.push((key.to_owned(), value.to_owned()));
+    }
+
+    /// A configuration mistake, blamed on the command line where that says what is wrong, else on the file if the scenario came
+    /// from one.
     pub(crate) fn blame(&self, error: &ConfigError) -> Failure {
-        match &self.file {
+        let file = self.file.as_ref();
+        match file.filter(|_| !self.given.explains(error)) {
             Some(path) => Failure::file(path, error),
             None if self.scenario.drive.name.ends_with(".toml")
                 && error.key.starts_with("drive") =>
@@ -53,9 +81,10 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
     ];
     for (key, value) in settings {
         if let Some(value) = value {
-            described.scenario.set(key, value).map_err(Failure::usage)?;
+            described.set(key, value)?;
         }
     }
+    note_reading(&mut described, args);
     match &mut described.scenario.load {
         Load::Trace(trace) => {
             trace.limit = args.read.limit.or(trace.limit);
@@ -73,6 +102,25 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
         .check()
         .map_err(|error| described.blame(&error))?;
     Ok(described)
+}
+
+/// Remembers the options about reading a trace that a scenario file has keys for.
+fn note_reading(described: &mut Described, args: &ScenarioArgs) {
+    let (read, span) = (&args.read, &args.span);
+    let limit = read.limit.map(|limit| limit.to_string());
+    let options = [
+        ("limit", &limit),
+        ("device", &read.device),
+        ("format", &read.trace_format),
+        ("from", &span.from),
+        ("to", &span.to),
+        ("busiest", &span.busiest),
+    ];
+    for (key, value) in options {
+        if let Some(value) = value {
+            described.note(key, value);
+        }
+    }
 }
 
 /// Options about reading a trace say nothing to a synthetic load.
@@ -118,10 +166,9 @@ fn times(span: &SpanArgs) -> Result<[Option<TraceTime>; 3], Failure> {
 fn base(args: &ScenarioArgs) -> Result<Described, Failure> {
     if let Some(workload) = &args.workload {
         let part = workload.parse().map_err(Failure::usage)?;
-        return Ok(Described {
-            scenario: Scenario::over(Load::Workload(part)),
-            file: None,
-        });
+        let mut described = Described::new(Scenario::over(Load::Workload(part)), None);
+        described.note("workload", workload);
+        return Ok(described);
     }
     match args.input.as_slice() {
         [] => Err(Failure::Usage(
@@ -132,21 +179,14 @@ fn base(args: &ScenarioArgs) -> Result<Described, Failure> {
                 .extension()
                 .is_some_and(|extension| extension == "toml") =>
         {
-            let scenario = read(path)?;
-            Ok(Described {
-                scenario,
-                file: Some(path.clone()),
-            })
+            Ok(Described::new(read(path)?, Some(path.clone())))
         }
         files => {
             let load = TraceLoad {
                 files: files.to_vec(),
                 ..TraceLoad::default()
             };
-            Ok(Described {
-                scenario: Scenario::over(Load::Trace(load)),
-                file: None,
-            })
+            Ok(Described::new(Scenario::over(Load::Trace(load)), None))
         }
     }
 }
