@@ -353,6 +353,10 @@ class Run:
         times = self.response_ms
         tail = "" if times.p99 is None else f", p99 {times.p99:.4g} ms"
         said = f"{self.requests} requests, mean {times.mean:.4g} ms{tail}"
+        if self.queue_growth_rps is not None:
+            # Response times would tell how long the load is.
+            growth = f"the queue grows by {self.queue_growth_rps:.4g} requests/s"
+            said = f"{self.requests} requests, {growth}"
         return f"<nearslot.Run {self.label}: {said}, {self.throughput_rps:.4g} requests/s>"
 
 
@@ -537,7 +541,7 @@ class Results:
 
     @property
     def best(self) -> Run:
-        """The run with the lowest mean response time, of runs under one load.
+        """The run that the verdict ranks first, of runs under one load.
 
         Raises:
             InputError: No run was finished, or there are several loads: each has a best of its own
@@ -549,7 +553,9 @@ class Results:
         if len(loads) > 1:
             several = ", ".join(sorted(loads))
             raise InputError(f"each of the loads {several} has a best of its own: verdict.rankings")
-        return min(self.runs, key=lambda run: run.response_ms.mean)
+        # A single run is not ranked.
+        first = self.verdict.rankings[0].ranks[0].run if self.verdict.rankings else 0
+        return self.runs[first]
 
     @property
     def requests(self) -> Rows:

@@ -55,7 +55,9 @@ impl From<ReportError> for Failure {
             ReportError::Refused { why, .. } if *why == Refusal::Exists => {
                 Failure::Usage(format!("{error}, or replace it with --force"))
             }
-            ReportError::Refused { .. } => Failure::Usage(error.to_string()),
+            ReportError::Refused { .. } | ReportError::NothingToReplace => {
+                Failure::Usage(error.to_string())
+            }
             _ => Failure::Input(error.to_string()),
         }
     }

@@ -301,7 +301,10 @@ fn the_page_of_an_inspection_replaces_nothing_unasked() {
     let page = desk.file("page.html", "mine");
     let words = ["inspect", word(&trace), "--html", word(&page)];
     refused(&desk, &words, &["the file exists", "--force"]);
-    refused(&desk, &["inspect", word(&trace), "--force"], &["--html"]);
+    for command in ["run", "compare", "inspect", "calibrate"] {
+        let words = [command, word(&trace), "--force"];
+        refused(&desk, &words, &["--force", "no option names a file"]);
+    }
     done(&nearslot(&[&words[..], &["--force"]].concat()));
     let written = std::fs::read_to_string(&page).expect("the page");
     assert!(

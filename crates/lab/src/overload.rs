@@ -237,7 +237,7 @@ pub(crate) fn say(
     }
     let runs = points.iter().zip(foreseen);
     let warnings: Vec<String> = runs
-        .filter_map(|(point, foreseen)| warning(&point.label, &foreseen.as_ref()?.demand))
+        .filter_map(|(point, foreseen)| warning(point, &foreseen.as_ref()?.demand))
         .collect();
     if let Some(tell) = wanted.tell {
         warnings.iter().for_each(|warning| tell(warning));
@@ -248,7 +248,16 @@ pub(crate) fn say(
 /// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may grow, beyond it does.
 pub(crate) const SURELY_TOO_MUCH: f64 = 1.1;
 
-fn warning(label: &str, demand: &Demand) -> Option<String> {
+/// How to ask what the drives can do, instead of how long a load is that they cannot.
+fn instead(point: &Point) -> &'static str {
+    match point.scenario.load {
+        Load::Trace(_) => "--replay closed asks what the drives can do",
+        Load::Workload(_) => "--workload iometer asks what the drives can do",
+    }
+}
+
+fn warning(point: &Point, demand: &Demand) -> Option<String> {
+    let label = &point.label;
     if demand.load_factor > 1.0 && demand.load_factor <= SURELY_TOO_MUCH {
         return Some(format!(
             "{label}: the load offers {} requests/s ({} MB/s), about as much as the drives can do, {} by an estimate that may be \
@@ -260,8 +269,9 @@ fn warning(label: &str, demand: &Demand) -> Option<String> {
     }
     if demand.load_factor > 1.0 {
         return Some(format!(
-            "{label}: {}; response times tell how long the load is, --replay closed asks what the drives can do",
-            too_much(demand)
+            "{label}: {}; response times tell how long the load is, {}",
+            too_much(demand),
+            instead(point)
         ));
     }
     let busiest = demand.busiest_rps / demand.ability_rps;
@@ -301,24 +311,29 @@ fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunErro
     let Some((point, Foreseen { demand, requests })) = over.first() else {
         return Ok(());
     };
+    let others = match points.len() {
+        1 => String::new(),
+        all => format!(" ({} of {all} runs are such)", over.len()),
+    };
     Err(RunError::Overload(format!(
-        "{}: {}. Nothing was simulated: of {requests} requests that would take long, and tell no more than that ({} of {} runs). \
-         A speed or rate of {} of this one would be bearable; --replay closed asks what the drives can do; --overload run \
-         simulates it nevertheless",
+        "{}: {}. Nothing was simulated: simulating its {requests} requests would take long and show only this growth{others}. \
+         A speed or rate of {} of this one would be bearable; {}; --overload run simulates it nevertheless",
         point.label,
         too_much(demand),
-        over.len(),
-        points.len(),
         number(0.9 / demand.load_factor),
+        instead(point),
     )))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Scenario, TraceLoad};
 
     #[test]
     fn what_the_estimate_cannot_tell_is_not_said_as_a_fact() {
+        let base = Scenario::over(Load::Workload("poisson".parse().unwrap()));
+        let points = crate::grid::points(&base, &[]).unwrap();
         let of = |load_factor: f64, busiest_rps: f64| {
             let demand = Demand {
                 offered_rps: 100.0 * load_factor,
@@ -329,7 +344,7 @@ mod tests {
                 ability_mb_s: 1.0,
                 load_factor,
             };
-            warning("run", &demand).unwrap_or_default()
+            warning(&points[0], &demand).unwrap_or_default()
         };
         let said = |load_factor: f64| of(load_factor, 0.0);
         assert_eq!(of(0.5, 99.0), "");
@@ -349,6 +364,44 @@ mod tests {
             "{}",
             said(1.11)
         );
+    }
+
+    #[test]
+    fn advice_can_be_followed() {
+        let files = vec!["a".into()];
+        let trace = TraceLoad {
+            files,
+            ..TraceLoad::default()
+        };
+        for (load, advice) in [
+            (Load::Trace(trace), "--replay closed"),
+            (
+                Load::Workload("poisson".parse().unwrap()),
+                "--workload iometer",
+            ),
+        ] {
+            let points = crate::grid::points(&Scenario::over(load), &[]).unwrap();
+            let demand = Demand {
+                offered_rps: 400.0,
+                offered_mb_s: 1.0,
+                busiest_rps: 400.0,
+                busiest_mb_s: 1.0,
+                ability_rps: 100.0,
+                ability_mb_s: 1.0,
+                load_factor: 4.0,
+            };
+            let advice = format!("{advice} asks what the drives can do");
+            let told = warning(&points[0], &demand).unwrap();
+            assert!(told.contains(&advice), "{told}");
+            let requests = LONG;
+            let foreseen = [Some(Foreseen { demand, requests })];
+            let told = refuse(&points, &foreseen).unwrap_err().to_string();
+            assert!(told.contains(&advice), "{told}");
+            let why = format!(
+                "simulating its {LONG} requests would take long and show only this growth. A speed"
+            );
+            assert!(told.contains(&why), "{told}");
+        }
     }
 
     #[test]

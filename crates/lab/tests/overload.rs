@@ -33,8 +33,8 @@ fn a_long_overload_is_refused_before_the_first_request() {
     for word in [
         "sched=fcfs",
         "the load offers 40",
-        "of 3000000 requests",
-        "(2 of 2 runs)",
+        "its 3000000 requests",
+        "(2 of 2 runs are such)",
         "--overload run",
     ] {
         assert!(text.contains(word), "{word}: {text}");

@@ -126,9 +126,10 @@ fn destination(args: &CalibrateArgs) -> Result<Option<Destination>, Failure> {
         outputs.reads(base.as_ref());
     }
     let target = args.output.as_deref();
-    Ok(target
-        .map(|path| outputs.add("--output", path))
-        .transpose()?)
+    let target = target.map(|path| outputs.add("--output", path));
+    let target = target.transpose()?;
+    outputs.complete()?;
+    Ok(target)
 }
 
 fn failed(error: CalibrateError) -> Failure {

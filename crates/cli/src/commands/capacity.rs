@@ -125,7 +125,9 @@ fn targets(
     let output = output.map(|path| outputs.add("--output", path));
     let html = args.html.as_ref();
     let html = html.map(|path| outputs.add("--html", path));
-    Ok((output.transpose()?, html.transpose()?))
+    let targets = (output.transpose()?, html.transpose()?);
+    outputs.complete()?;
+    Ok(targets)
 }
 
 fn write(

@@ -192,13 +192,15 @@ impl Targets {
             let path = path.as_ref();
             path.map(|path| outputs.add(option, path)).transpose()
         };
-        Ok(Targets {
+        let targets = Targets {
             summary: add("--output", &output.output)?,
             html: add("--html", &output.html)?,
             requests: add("--requests", &output.requests)?,
             commands: add("--commands", &output.commands)?,
             schedule: add("--blktrace", &output.blktrace)?,
-        })
+        };
+        outputs.complete()?;
+        Ok(targets)
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         outputs.reads(&file);
     }
     let target = outputs.add("--output", &args.output)?;
+    outputs.complete()?;
     let ConvertSpanArgs {
         from,
         until,

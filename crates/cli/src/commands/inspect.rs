@@ -24,10 +24,6 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
             Some((name.clone(), blueprint.capacity()))
         }
     };
-    if args.force.force && args.html.is_none() {
-        let text = "--force replaces the file that --html names; there is no --html";
-        return Err(Failure::Usage(text.to_owned()));
-    }
     let mut outputs = Outputs::new(args.force.force);
     for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
         outputs.reads(&file);
@@ -38,6 +34,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
     outputs.prints()?;
     let target = args.html.as_ref();
     let target = target.map(|path| outputs.add("--html", path)).transpose()?;
+    outputs.complete()?;
     let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
     // Opened before a long trace is read, so that a folder that cannot be written is found first.
     let file = target.as_ref().map(OutputFile::create).transpose()?;

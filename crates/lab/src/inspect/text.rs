@@ -415,10 +415,12 @@ pub(super) fn duration(seconds: f64) -> String {
         let text = text.trim_end_matches('0').trim_end_matches('.');
         format!("{text} {unit}")
     };
+    // Rounded before it is divided, so that no minute has 60 s.
+    let whole = libm::round(seconds) as u64;
     match seconds {
         s if s >= 172_800.0 => format!("{:.1} days", s / 86_400.0),
-        s if s >= 7_200.0 => format!("{} h {} min", (s / 3_600.0) as u64, (s / 60.0) as u64 % 60),
-        s if s >= 120.0 => format!("{} min {:.0} s", (s / 60.0) as u64, s % 60.0),
+        _ if whole >= 7_200 => format!("{} h {} min", whole / 3_600, whole / 60 % 60),
+        s if s >= 120.0 => format!("{} min {} s", whole / 60, whole % 60),
         s if s >= 1.0 || s <= 0.0 => rounded(s, "s"),
         s if s >= 1e-3 => rounded(s * 1e3, "ms"),
         s if s >= 1e-6 => rounded(s * 1e6, "us"),
@@ -454,6 +456,17 @@ mod tests {
             "2 h 3 min",
             "2.3 days",
         ];
+        assert_eq!(spans.map(duration), texts);
+        let (spans, texts) = (
+            [119.7, 179.7, 7_199.4, 7_199.7, 10_799.6],
+            [
+                "119.7 s",
+                "3 min 0 s",
+                "119 min 59 s",
+                "2 h 0 min",
+                "3 h 0 min",
+            ],
+        );
         assert_eq!(spans.map(duration), texts);
     }
 

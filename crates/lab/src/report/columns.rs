@@ -55,14 +55,31 @@ enum Source {
     Word(DifferenceOf),
 }
 
+/// Results, with the rank of each run at hand.
+pub(super) struct Ranked<'a> {
+    results: &'a Results,
+    /// By the index of the run; `None` if it is not ranked.
+    pub(super) ranks: Vec<Option<&'a Rank>>,
+}
+
+impl Ranked<'_> {
+    /// Of results whose rankings name runs that are there.
+    pub(super) fn of(results: &Results) -> Ranked<'_> {
+        let mut ranks = vec![None; results.runs.len()];
+        let ranked = results.verdict.rankings.iter();
+        for rank in ranked.flat_map(|ranking| &ranking.ranks) {
+            ranks[rank.run] = Some(rank);
+        }
+        Ranked { results, ranks }
+    }
+}
+
 impl Column {
     /// The value for the run with this index, which exists.
-    pub(super) fn value(&self, results: &Results, index: usize) -> Value {
+    pub(super) fn value(&self, ranked: &Ranked<'_>, index: usize) -> Value {
+        let results = ranked.results;
         let run = &results.runs[index];
-        let rank = || {
-            let mut ranks = results.verdict.rankings.iter().flat_map(|one| &one.ranks);
-            ranks.find(|rank| rank.run == index)
-        };
+        let rank = || ranked.ranks[index];
         let found = match &self.source {
             Source::Text(of) => of(results, run).map(Value::Text),
             Source::Count(of) => of(results, run).map(Value::Count),

@@ -5,11 +5,11 @@
 use std::io::Write;
 
 use super::ReportError;
-use super::columns::{self, Value};
+use super::columns::{self, Ranked, Value};
 use crate::outcome::Results;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> Result<(), ReportError> {
-    let columns = columns::all();
+    let (columns, ranked) = (columns::all(), Ranked::of(results));
     let mut writer = ::csv::Writer::from_writer(out);
     let plain = |error: ::csv::Error| match error.into_kind() {
         ::csv::ErrorKind::Io(error) => ReportError::Write(error),
@@ -21,7 +21,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> Result<(), Report
     for index in 0..results.runs.len() {
         let cells = columns
             .iter()
-            .map(|column| cell(column.value(results, index)));
+            .map(|column| cell(column.value(&ranked, index)));
         writer.write_record(cells).map_err(plain)?;
     }
     Ok(writer.flush()?)

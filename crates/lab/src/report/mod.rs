@@ -136,6 +136,9 @@ pub enum ReportError {
         /// Why not.
         why: Refusal,
     },
+    /// Files may be replaced, and no file is written.
+    #[error("--force replaces a file that is there, and no option names a file to write")]
+    NothingToReplace,
     /// A file could not be written, such as on a full disk.
     #[error("cannot write {}: {source}", path.display())]
     File {
@@ -227,15 +230,16 @@ fn check(results: &Results) -> Result<(), ReportError> {
             });
         }
     }
+    let (columns, ranked) = (columns::all(), columns::Ranked::of(results));
     for (index, run) in results.runs.iter().enumerate() {
-        for column in columns::all() {
-            let value = column.value(results, index);
+        for column in &columns {
+            let value = column.value(&ranked, index);
             if let columns::Value::Measure(value) = value
                 && !value.is_finite()
             {
                 return Err(ReportError::NotFinite {
                     label: run.label.clone(),
-                    key: column.name,
+                    key: column.name.clone(),
                     value,
                 });
             }

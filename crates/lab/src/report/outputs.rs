@@ -2,7 +2,7 @@
 //! another output, if it is a disk, or, unless that is forced, if there is a file already.
 //!
 //! A command says what it reads ([`Outputs::reads`]), then names each output ([`Outputs::add`]) and gets a [`Target`], which is what
-//! [`super::OutputFile`] takes. So no output can be opened without these checks. They come before the work; what appears
+//! [`super::OutputFile`] takes; when it has named all, [`Outputs::complete`] refuses a `--force` without effect. So no output can be opened without these checks. They come before the work; what appears
 //! under the name in the meantime is not replaced either, see [`super::OutputFile::finish`]. Files are compared as files, not as
 //! words (`files.rs`).
 
@@ -19,6 +19,8 @@ pub struct Outputs {
     inputs: Vec<(String, Place)>,
     /// Outputs so far, by the options that name them.
     outputs: Vec<(String, Place)>,
+    /// Whether an output is a file, which could be replaced.
+    named: bool,
     stdout: Option<Place>,
 }
 
@@ -79,6 +81,7 @@ impl Outputs {
             force,
             inputs: Vec::new(),
             outputs: Vec::new(),
+            named: false,
             stdout: Place::of_stdout(),
         }
     }
@@ -133,9 +136,21 @@ impl Outputs {
             Kind::Nothing => Way::New,
             _ => Way::Direct,
         };
+        self.named |= way != Way::Stdout;
         self.outputs.push((option.to_owned(), place));
         let path = path.to_owned();
         Ok(Target { path, way })
+    }
+
+    /// All outputs have been named.
+    ///
+    /// # Errors
+    /// Files may be replaced, and there is none to write.
+    pub fn complete(self) -> Result<(), ReportError> {
+        match self.force && !self.named {
+            true => Err(ReportError::NothingToReplace),
+            false => Ok(()),
+        }
     }
 
     /// What is at a path, and whether that is standard output under whatever name.
@@ -243,6 +258,22 @@ mod tests {
             why(Outputs::new(false).add("--html", &path)),
             Refusal::Exists
         );
+    }
+
+    #[test]
+    fn force_without_a_file_to_write_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let complete = |force, names: &[&Path]| {
+            let mut outputs = Outputs::new(force);
+            for name in names {
+                outputs.add("--output", name).unwrap();
+            }
+            outputs.complete().is_ok()
+        };
+        assert!(complete(false, &[]));
+        assert!(!complete(true, &[]));
+        assert!(!complete(true, &[Path::new("-")]));
+        assert!(complete(true, &[&folder.path().join("new")]));
     }
 
     #[test]

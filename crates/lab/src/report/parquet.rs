@@ -9,7 +9,7 @@ use ::parquet::file::properties::WriterProperties;
 use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema};
 
-use super::columns::{self, Column, Kind, Value};
+use super::columns::{self, Column, Kind, Ranked, Value};
 use super::{ReportError, check};
 use crate::outcome::Results;
 
@@ -19,9 +19,9 @@ use crate::outcome::Results;
 /// Results that are not finite or do not fit together.
 pub fn record_batch(results: &Results) -> Result<RecordBatch, ReportError> {
     check(results)?;
-    let columns = columns::all();
+    let (columns, ranked) = (columns::all(), Ranked::of(results));
     let fields: Vec<Field> = columns.iter().map(field).collect();
-    let arrays = columns.iter().map(|column| array(column, results));
+    let arrays = columns.iter().map(|column| array(column, &ranked));
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays.collect())
         .map_err(|error| ReportError::Encode(error.to_string()))
 }
@@ -46,8 +46,8 @@ fn field(column: &Column) -> Field {
     Field::new(&column.name, kind, true)
 }
 
-fn array(column: &Column, results: &Results) -> ArrayRef {
-    let values = (0..results.runs.len()).map(|index| column.value(results, index));
+fn array(column: &Column, ranked: &Ranked<'_>) -> ArrayRef {
+    let values = (0..ranked.ranks.len()).map(|index| column.value(ranked, index));
     match column.kind {
         Kind::Text => Arc::new(StringArray::from_iter(values.map(|value| match value {
             Value::Text(text) => Some(text),

@@ -11,7 +11,7 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-use super::columns::{part, seed};
+use super::columns::{Ranked, part, seed};
 use super::facts::{configs, dash, distinct, fact, plain, trace_facts};
 use super::traced;
 use crate::number::number;
@@ -125,7 +125,7 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
     let width = width.map(|width| usize::from(width).max(WIDTH_MIN));
     let mut text = String::new();
     verdict(&mut text, &results.verdict, width);
-    let mut left_out = Vec::new();
+    let mut left_out: Vec<String> = Vec::new();
     for (load, rows) in groups(results) {
         text.push('\n');
         if !load.is_empty() {
@@ -133,7 +133,12 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
         }
         let (picked, rest) = pick(&rows, width);
         let _ = writeln!(text, "{}", grid(&rows, &picked, width).trim_fmt());
-        left_out = rest;
+        // Each load has a table of its own, which may have room for other columns.
+        for name in rest {
+            if !left_out.contains(&name) {
+                left_out.push(name);
+            }
+        }
     }
     if let Some(beside) = traced::beside(&results.runs) {
         let _ = writeln!(text, "\n{}", beside.trim_fmt());
@@ -174,14 +179,10 @@ fn groups(results: &Results) -> Vec<(&str, Vec<Row<'_>>)> {
         });
         (ranking.load.as_str(), rows.collect())
     });
-    let place = |index: usize| {
-        let mut ranks = rankings.iter().flat_map(|ranking| &ranking.ranks);
-        ranks.any(|rank| rank.run == index)
-    };
-    let indexed = results.runs.iter().enumerate();
-    let others: Vec<Row<'_>> = indexed
-        .filter(|(index, _)| !place(*index))
-        .map(|(_, run)| Row { run, rank: None })
+    let runs = results.runs.iter().zip(Ranked::of(results).ranks);
+    let others: Vec<Row<'_>> = runs
+        .filter(|(_, rank)| rank.is_none())
+        .map(|(run, rank)| Row { run, rank })
         .collect();
     let others = (!others.is_empty()).then_some(("", others));
     ranked.chain(others).collect()
@@ -362,7 +363,6 @@ fn demand_facts(runs: &[Run]) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// What the recovery of a single run comes to; of several the table tells the time.
 /// Volumes that are named; results as JSON have all.
 const VOLUMES_NAMED: usize = 8;
 
@@ -394,6 +394,7 @@ fn volume_facts(runs: &[Run]) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// What the recovery of a single run comes to; of several the table tells the time.
 fn recovery_fact(runs: &[Run]) -> Option<(&'static str, String)> {
     let [run] = runs else {
         return None;

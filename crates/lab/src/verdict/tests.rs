@@ -226,6 +226,33 @@ fn loads_alone_are_described_not_ranked() {
 }
 
 #[test]
+fn means_under_growing_queues_are_not_described() {
+    let mut runs = vec![
+        run("depth=1", "sched=satf", 8.0, 0.0),
+        run("depth=8", "sched=satf", 40.0, 0.0),
+        run("depth=9", "sched=satf", 14_895.0, 0.0),
+    ];
+    runs[2].0.queue_growth_rps = Some(150.1);
+    let varied = varied(&[("depth", &["1", "8", "9"])]);
+    let told = judged(&runs, &varied, None).headline;
+    let expected = "mean response from 8.000 ms (at 1) to 40.00 ms (at 8), 5.00×; the queue grows by 150.1 requests/s (at 9). Loads";
+    assert!(told.contains(expected), "{told}");
+    runs.remove(1);
+    let told = judged(&runs, &varied, None).headline;
+    let expected =
+        "mean response is 8.000 ms (at 1); the queue grows by 150.1 requests/s (at 9). Loads";
+    assert!(told.contains(expected), "{told}");
+    runs[0].0.queue_growth_rps = Some(2.5);
+    let told = judged(&runs, &varied, None).headline;
+    let expected =
+        "; the queue grows by 2.500 requests/s (at 1) and 150.1 requests/s (at 9). Loads";
+    assert!(
+        told.contains(expected) && !told.contains("mean response"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_single_run_is_not_ranked_and_too_few_requests_tell_nothing() {
     let (mut runs, varied) = schedulers(&[("fcfs", 20.0, 0.0), ("satf", 10.0, 0.0)]);
     let alone = judged(&runs[..1], &[], None);

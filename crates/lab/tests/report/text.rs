@@ -70,6 +70,32 @@ fn the_table_fits_its_width_and_names_what_it_left_out() {
     assert!(!table(&results, None).contains("no room for:"));
 }
 
+/// What a table says that it has no room for.
+fn left_out(results: &Results, width: u16) -> Vec<String> {
+    let text = table(results, Some(width));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    let Some((_, rest)) = text.split_once("no room for: ") else {
+        return Vec::new();
+    };
+    let (names, _) = rest.split_once("; --format csv").unwrap();
+    names.split(", ").map(str::to_owned).collect()
+}
+
+#[test]
+fn what_any_of_several_tables_left_out_is_named() {
+    let ranked = results(SMALL);
+    let mut both = results(SMALL);
+    // It is in a table of its own, without the columns of a ranking.
+    both.runs.push(both.runs[0].clone());
+    let (one, two) = (left_out(&ranked, 60), left_out(&both, 60));
+    assert!(
+        one.iter().any(|name| name.starts_with("to best")),
+        "{one:?}"
+    );
+    assert!(one.iter().all(|name| two.contains(name)), "{one:?} {two:?}");
+}
+
 #[test]
 fn differences_are_said_in_numbers_and_words() {
     let mut results = results(SMALL);
