@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use nearslot_core::drive::CAPACITY_MAX;
 use nearslot_lab::run::JOBS;
 
 /// A block-storage engine that can be rehearsed.
@@ -140,6 +141,11 @@ fn within(word: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Strin
     let number = word.parse().ok().filter(|number| range.contains(number));
     let (first, last) = range.into_inner();
     number.ok_or_else(|| format!("allowed is a whole number from {first} to {last}"))
+}
+
+/// Blocks of a drive.
+fn capacity(word: &str) -> Result<u64, String> {
+    within(word, 1..=CAPACITY_MAX)
 }
 
 /// How many reads a probe makes.
@@ -498,7 +504,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "DRIVE")]
     pub(crate) base: Option<String>,
     /// Blocks of 512 bytes of the drive [default: those of the base; of other kinds, up to the highest address]
-    #[arg(long, value_name = "BLOCKS", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "BLOCKS", value_parser = capacity, allow_negative_numbers = true)]
     pub(crate) capacity: Option<u64>,
     #[command(flatten)]
     pub(crate) span: SpanArgs,

@@ -126,3 +126,116 @@ fn a_probe_reads_and_never_writes() {
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     assert_eq!(std::fs::read(&path).expect("it is there"), bytes);
 }
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_the_probe() {
+    let desk = Desk::new();
+    let path = desk.file("probed", vec![0; 80 << 20]);
+    let output = nearslot(&["calibrate", "--probe", word(&path), "-o", "/proc/own.toml"]);
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert!(
+        told(&output).contains("/proc/own.toml"),
+        "{}",
+        told(&output)
+    );
+    assert!(!told(&output).contains("timing"), "{}", told(&output));
+}
+
+#[test]
+fn a_capacity_that_no_drive_has_is_refused_at_once() {
+    for capacity in ["0", "17592186044417", "18446744073709551615"] {
+        let output = nearslot(&["calibrate", "no.csv", "--capacity", capacity]);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        let words = "a whole number from 1 to 17592186044416";
+        assert!(told(&output).contains(words), "{}", told(&output));
+    }
+}
+
+/// A drive made from measured reads and writes of up to 32 KiB.
+fn empirical(desk: &Desk, verdict: &str, slowest_ms: f64) -> String {
+    let text = format!(
+        "kind = 'empirical'\ncapacity_blocks = 200000\n\
+         [[bins]]\nop = 'any'\nblocks = 64\noutstanding = 1\nquantiles = [[0.0, 0.1], [1.0, {slowest_ms:?}]]\n\
+         [calibration]\nverdict = '{verdict}'\ndemerit_share = 0.08\n"
+    );
+    word(&desk.file("own.toml", text)).to_owned()
+}
+
+/// All that it said, in one line.
+fn unwrapped(output: &std::process::Output) -> String {
+    let words = told(output) + &given(output);
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn commands_longer_than_all_that_a_drive_was_made_from_are_told() {
+    let desk = Desk::new();
+    let drive = empirical(&desk, "good", 2.0);
+    let said = |words: &[&str]| {
+        let output = nearslot(&[words, &["--drive", &drive]].concat());
+        assert!(output.status.success(), "{}", told(&output));
+        unwrapped(&output)
+    };
+    let load = |size: &str| format!("iometer:read_share=0.5:requests=3000:size={size}");
+    for command in [
+        &["run"][..],
+        &["compare", "--sched", "fcfs,satf"],
+        &["capacity", "--slo", "mean < 1 s"],
+    ] {
+        let long = said(&[command, &["--workload", &load("1m")]].concat());
+        for op in ["read", "write"] {
+            let words = format!("was made from {op}s of up to 32 KiB");
+            assert!(long.contains(&words), "{command:?}: {long}");
+        }
+        assert!(long.contains("had up to 1024 KiB"), "{command:?}: {long}");
+        let short = said(&[command, &["--workload", &load("32k")]].concat());
+        assert!(!short.contains("was made from"), "{command:?}: {short}");
+    }
+    // 128 KiB are 32 KiB on each of four drives.
+    let striped = [
+        "run",
+        "--workload",
+        &load("128k"),
+        "--place",
+        "stripe:disks=4:stripe_kib=32",
+    ];
+    let striped = said(&striped);
+    assert!(!striped.contains("was made from"), "{striped}");
+}
+
+#[test]
+fn a_fair_calibration_is_told_to_who_runs_on_it() {
+    let desk = Desk::new();
+    let drive = empirical(&desk, "fair", 2.0);
+    let output = nearslot(&[
+        "run",
+        "--workload",
+        "iometer:requests=500",
+        "--drive",
+        &drive,
+    ]);
+    let said = unwrapped(&output);
+    assert!(said.contains("own.toml was fair, 8.0 % from"), "{said}");
+}
+
+#[test]
+fn service_times_beyond_virtual_time_are_errors() {
+    let desk = Desk::new();
+    let drive = empirical(&desk, "good", 1e7);
+    let run = |load: &str, drive: &str| {
+        let output = nearslot(&["run", "--workload", load, "--drive", drive]);
+        assert!(
+            [Some(2), Some(3)].contains(&output.status.code()),
+            "{}",
+            told(&output)
+        );
+        told(&output)
+    };
+    let scaled = run(
+        "iometer:size=1m:requests=40",
+        &format!("{drive}:scale=1000"),
+    );
+    assert!(scaled.contains("allowed: up to 1e13 ms"), "{scaled}");
+    let long = run("iometer:size=64m:requests=9000", &drive);
+    assert!(long.contains("the run ends within 219 years"), "{long}");
+}

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "these tests need no trace")]
 mod common;
 
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -161,6 +162,80 @@ fn nothing_is_kept_of_a_run_in_its_warm_up() {
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));
     let results: Value = serde_json::from_str(&given(&output)).expect("JSON");
     assert_eq!(results["runs"].as_array().map(Vec::len), Some(0));
+}
+
+/// A probe of a file that reads for an hour; its exit code and what it said, when it was told to stop after a time.
+fn probe_stopped(desk: &Desk, after: Duration, own: &Path) -> (Option<i32>, String) {
+    // Beside what was built, as a temporary folder may refuse reads past the page cache.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let probed = tempfile::NamedTempFile::new_in(folder).expect("a file");
+    probed
+        .as_file()
+        .set_len(80 << 20)
+        .expect("80 MiB of nothing");
+    let words = [
+        "calibrate",
+        "--as",
+        "empirical",
+        "--probe",
+        word(probed.path()),
+    ];
+    let bounds = [
+        "--probe-reads",
+        "1000000",
+        "--probe-seconds",
+        "86400",
+        "-o",
+        word(own),
+    ];
+    let child = started("", &[&words[..], &bounds].concat());
+    sleep(after);
+    send(&child, "TERM");
+    let output = ended(child);
+    let left = std::fs::read_dir(desk.path(""))
+        .expect("the folder")
+        .count();
+    assert_eq!(
+        left,
+        usize::from(own.exists()),
+        "nothing else is left there"
+    );
+    (output.status.code(), told(&output))
+}
+
+#[test]
+fn a_probe_keeps_what_it_has_timed() {
+    let desk = Desk::new();
+    let own = desk.path("own.toml");
+    let (code, said) = probe_stopped(&desk, Duration::from_secs(4), &own);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("interrupted: the drive is made of the "),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(&own).expect("the drive's file");
+    assert!(text.contains(" of 1000000 reads"), "{text}");
+    let run = common::nearslot(&[
+        "run",
+        "--workload",
+        "iometer:requests=200",
+        "--drive",
+        word(&own),
+    ]);
+    assert!(run.status.success(), "{}", told(&run));
+}
+
+#[test]
+fn a_probe_that_timed_too_little_says_that_nothing_is_written() {
+    let desk = Desk::new();
+    let own = desk.path("own.toml");
+    let (code, said) = probe_stopped(&desk, Duration::ZERO, &own);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("interrupted, and nothing is written: too few"),
+        "{said}"
+    );
+    assert!(!own.exists());
 }
 
 #[test]

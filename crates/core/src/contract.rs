@@ -8,7 +8,8 @@
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
 use crate::io::{
-    Arrival, Candidate, Command, DriveDone, Foresight, Head, Io, Place, Plan, RecoveryRead, Tag,
+    Arrival, Candidate, Command, DriveDone, Extrapolated, Foresight, Head, Io, Place, Plan,
+    RecoveryRead, Tag,
 };
 use crate::request::{Op, Request};
 use crate::search::{self, Choice, Landing, Search};
@@ -253,6 +254,11 @@ pub trait Drive: Send {
 
     /// Let time pass. Gives the completion of the command if that is due; called again until it gives none.
     fn advance(&mut self, now: Instant) -> Option<DriveDone>;
+
+    /// Commands so far that were longer than any the model has times of; for models that are made of measured times.
+    fn extrapolated(&self) -> &[Extrapolated] {
+        &[]
+    }
 }
 
 /// What is known of a drive before it runs: its parameters, checked. Makes any number of equal drives, and

@@ -330,6 +330,19 @@ impl Cost {
     }
 }
 
+/// Commands of one direction whose times were extrapolated by their lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extrapolated {
+    /// Reads or writes.
+    pub op: Op,
+    /// Up to this length there are times.
+    pub told: Blocks,
+    /// How many were longer.
+    pub commands: u64,
+    /// The longest.
+    pub longest: Blocks,
+}
+
 /// A drive's completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriveDone {

@@ -1,16 +1,20 @@
-//! A drive's file may say of itself, in its table `calibration`, that it does not stand for the drive that was measured. Who runs
-//! on it has to know.
+//! What speaks against the times of a drive: its file may say, in its table `calibration`, that it does not quite stand for the drive
+//! that was measured; and commands may be longer than any that were measured. Who runs on it has to know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use nearslot_core::contract::Drive;
+use nearslot_core::io::Extrapolated;
 use nearslot_core::registry::ConfigError;
+use nearslot_core::units::Blocks;
 use toml::{Table, Value};
 
 use crate::grid::Point;
+use crate::number::counted;
 use crate::scenario;
 
-/// Verdicts of a calibration with which a drive's times are not to be believed, as `calibrate` writes them.
-pub(crate) const DOUBTFUL: [&str; 2] = ["poor", "unjudged"];
+/// Verdicts of a calibration with which a drive's times are not to be read as those of the drive, as `calibrate` writes them.
+pub(crate) const DOUBTFUL: [&str; 3] = ["fair", "poor", "unjudged"];
 
 /// What to know of the drives of these runs, in words.
 ///
@@ -44,23 +48,68 @@ fn doubt(name: &str, text: &str) -> Option<String> {
     ))
 }
 
+/// Commands that were longer than any that their drive has times of, by drive and direction.
+#[derive(Default)]
+pub(crate) struct Longer(BTreeMap<(String, &'static str), Extrapolated>);
+
+impl Longer {
+    /// Those of a run's drives, which have this name.
+    pub(crate) fn of(name: &str, drives: &[Box<dyn Drive>]) -> Longer {
+        let mut longer = Longer::default();
+        for found in drives.iter().flat_map(|drive| drive.extrapolated()) {
+            longer.add(name, found);
+        }
+        longer
+    }
+
+    /// Those of one run more.
+    pub(crate) fn join(&mut self, other: &Longer) {
+        for ((name, _), found) in &other.0 {
+            self.add(name, found);
+        }
+    }
+
+    fn add(&mut self, name: &str, found: &Extrapolated) {
+        let key = (name.to_owned(), found.op.name());
+        let sum = self.0.entry(key).or_insert(Extrapolated {
+            commands: 0,
+            ..*found
+        });
+        sum.commands += found.commands;
+        sum.longest = sum.longest.max(found.longest);
+    }
+
+    /// What to know of them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let kib = |blocks: Blocks| format!("{} KiB", blocks.bytes() as f64 / 1_024.0);
+        let words = self.0.iter().map(|((name, op), found)| {
+            format!(
+                "{name} was made from {op}s of up to {}, and {} of these runs had up to {}: they took the time of the longest measured \
+                 ones in proportion to their length, which is a guess",
+                kib(found.told),
+                counted(found.commands, op),
+                kib(found.longest)
+            )
+        });
+        words.collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::doubt;
 
     #[test]
-    fn a_poor_calibration_is_told_to_who_uses_it() {
+    fn a_calibration_that_is_not_good_is_told_to_who_uses_it() {
         let file = |verdict: &str| {
             format!("kind = 'null'\n[calibration]\nverdict = '{verdict}'\ndemerit_share = 0.403")
         };
-        let told = doubt("mine.toml", &file("poor")).unwrap();
-        assert!(
-            told.contains("of mine.toml was poor, 40.3 % from"),
-            "{told}"
-        );
-        assert!(doubt("mine.toml", &file("unjudged")).is_some());
+        for verdict in ["fair", "poor", "unjudged"] {
+            let told = doubt("mine.toml", &file(verdict)).unwrap();
+            let words = format!("of mine.toml was {verdict}, 40.3 % from");
+            assert!(told.contains(&words), "{told}");
+        }
         assert_eq!(doubt("mine.toml", &file("good")), None);
-        assert_eq!(doubt("mine.toml", &file("fair")), None);
         assert_eq!(doubt("mine.toml", "kind = 'null'"), None);
     }
 }

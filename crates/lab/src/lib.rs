@@ -6,6 +6,7 @@
 mod words;
 
 pub mod ability;
+mod alone;
 pub mod calibrate;
 pub mod capacity;
 mod correlation;

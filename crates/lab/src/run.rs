@@ -12,12 +12,12 @@ use nearslot_core::config::{Assembly, PartConfig, StackConfig};
 use nearslot_core::contract::Blueprint;
 use nearslot_core::registry::{ConfigError, Env, Forgetful, written};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::Duration;
+use nearslot_core::units::{Duration, Instant};
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::default_drive;
-use crate::doubt;
+use crate::doubt::{self, Longer};
 use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
@@ -140,8 +140,7 @@ pub fn compare(
     for outcome in outcomes {
         finished.extend(outcome?);
     }
-    let said = finished.iter().flat_map(|finished| &finished.warnings);
-    add_new(&mut warnings, said);
+    add_said(&mut warnings, &finished);
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
     let batches = finished.iter().map(|finished| finished.batches_ms);
     let batches: Vec<_> = batches.collect();
@@ -189,6 +188,16 @@ pub(crate) fn probe(
     let runs = points.par_iter().with_max_len(1);
     let one = |point: &Point| run(point, None, &grid);
     pool.install(|| runs.map(one).collect())
+}
+
+/// Adds what the runs of a grid have to say.
+fn add_said(warnings: &mut Vec<String>, finished: &[Finished]) {
+    let mut longer = Longer::default();
+    for one in finished {
+        add_new(warnings, one.warnings.iter());
+        longer.join(&one.longer);
+    }
+    warnings.extend(longer.words());
 }
 
 /// Adds what runs have to say, each thing once.
@@ -256,6 +265,8 @@ pub(crate) struct Finished {
     warnings: Vec<String>,
     /// What of its load was left out or changed.
     pub(crate) lost: Vec<String>,
+    /// Commands that its drives have no times of.
+    pub(crate) longer: Longer,
 }
 
 /// What all runs of a grid have in common.
@@ -294,9 +305,7 @@ fn run(
     let load_of = &mut *workload;
     let end = sim::run(&mut stack, &mut drives, load_of, &mut watch, grid.control);
     let simulated_in_s = clock.elapsed().as_secs_f64();
-    if let Some(failure) = workload.failure() {
-        return Err(failure.into());
-    }
+    check_end(&mut *workload, end, &point.label)?;
     let interrupted = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
     if interrupted && !(grid.single && watch.recorder.measured_any()) {
         return Ok(None);
@@ -324,6 +333,7 @@ fn run(
     Ok(Some(Finished {
         warnings,
         lost: lost(workload.tally()),
+        longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,
         batches_ms,
@@ -551,6 +561,21 @@ fn check_times(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError>
     let allowed = "closed: the trace has no times, so nothing says when its requests came; if a column has them under a \
                    name that is not known, --columns names it";
     Err(ConfigError::value("replay", load.replay.word(), allowed))
+}
+
+/// Whether the load could be read to its end, and the run was not ended because virtual time is over.
+fn check_end(workload: &mut dyn Workload, end: Instant, label: &str) -> Result<(), RunError> {
+    if let Some(failure) = workload.failure() {
+        return Err(failure.into());
+    }
+    if end < sim::END {
+        return Ok(());
+    }
+    let allowed = "service times of drives with which the run ends within 219 years";
+    let value = format!("{label}: the run lasts longer than virtual time");
+    Err(RunError::Unfit(ConfigError::value(
+        "drive", &value, allowed,
+    )))
 }
 
 /// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.

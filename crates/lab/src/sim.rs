@@ -48,6 +48,10 @@ pub struct Control {
     pub replied: AtomicU64,
 }
 
+/// A run that comes here is ended, though it is not over: 219 years, half as long again as its arrivals may last. Two thirds of
+/// what can be counted are left for what a drive may take for one command.
+pub(crate) const END: Instant = Instant(3 << 61);
+
 /// Events between two looks at the outside.
 const LOOK_EVERY: u64 = 4_096;
 
@@ -79,7 +83,7 @@ enum Source {
     Choice,
 }
 
-/// Runs until the workload has ended and everything is answered, or until `control` or the observer says stop; then at least one
+/// Runs until the workload has ended and everything is answered, or until `control` or the observer says stop, or [`END`]; then at least one
 /// request is unanswered. What drives and placements
 /// still have to do for themselves then is left undone: it belongs to no request. Gives the instant of the last event.
 pub fn run(
@@ -110,6 +114,9 @@ pub fn run(
                 .fetch_add(stack.replied() - reported, Ordering::Relaxed);
             reported = stack.replied();
             stopping = control.stop.load(Ordering::Relaxed) || observer.over(now);
+        }
+        if now >= END {
+            break;
         }
         // A run that is cut short always leaves a request unanswered: that is how its results are told from whole ones.
         if stopping && stack.pending() > 0 {

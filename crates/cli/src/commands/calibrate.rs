@@ -1,16 +1,21 @@
 //! `nearslot calibrate`: a drive's file from measured latencies.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::calibrate::probe::{Bounds, Opened, probe};
 use nearslot_lab::calibrate::{self, CalibrateError, Fit, How, Samples, Target, Verdict};
 use nearslot_lab::report::{OutputFile, Outputs, Target as Destination};
 use nearslot_lab::scenario::drive_text;
+use nearslot_lab::sim::Control;
 use nearslot_lab::trace;
 use serde_json::json;
 
 use super::scenario::read_options;
 use crate::args::{CalibrateArgs, TargetWord, TextFormat};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output;
 
 /// `nearslot calibrate FILE...`.
@@ -20,6 +25,50 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
         TargetWord::Empirical => Target::Empirical,
         TargetWord::Capped => Target::Capped,
     };
+    check_options(args, target)?;
+    let base = match &args.base {
+        None => None,
+        Some(name) => Some((name.clone(), drive_text(name).map_err(Failure::usage)?)),
+    };
+    // Opened before a probe of hours begins, so that a folder that cannot be written is found first.
+    let target_file = destination(args)?;
+    let file = target_file.as_ref().map(OutputFile::create).transpose()?;
+    let control = Arc::new(Control::default());
+    interrupt::stop(&control)?;
+    let timed = timed(args, &control)?;
+    let how = How {
+        target,
+        base,
+        capacity: timed.capacity,
+        input: timed.input,
+    };
+    let found = calibrate::calibrate(&timed.samples, &how);
+    let found = found.map_err(|error| failed(error, timed.cut_short))?;
+    if let Some(file) = file {
+        let note = format!("written: {}", file.path().display());
+        file.save(|out| Ok(out.write_all(found.drive.as_bytes())?))?;
+        output::note(&note);
+    }
+    match args.format {
+        TextFormat::Json => output::print_json(&json!(found))?,
+        TextFormat::Text => output::print(&found.to_string())?,
+    }
+    let judged = judged(&found.fit);
+    if !timed.cut_short {
+        return judged;
+    }
+    let and = judged.map_or_else(
+        |failure| format!("; {}", failure.message()),
+        |()| String::new(),
+    );
+    Err(Failure::Interrupted(format!(
+        "interrupted: the drive is made of the {} reads that had been timed{and}",
+        timed.samples.all.len()
+    )))
+}
+
+/// Whether all options that are given have something to say.
+fn check_options(args: &CalibrateArgs, target: Target) -> Result<(), Failure> {
     if let (Some(base), true) = (&args.base, target != Target::Hdd) {
         let allowed = "only with --as hdd: tables and limits take nothing from another drive";
         return Err(Failure::usage(ConfigError::value("--base", base, allowed)));
@@ -39,29 +88,17 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
             )));
         }
     }
-    let base = match &args.base {
-        None => None,
-        Some(name) => Some((name.clone(), drive_text(name).map_err(Failure::usage)?)),
-    };
-    let output = destination(args)?;
-    let (samples, capacity, input) = samples(args)?;
-    let how = How {
-        target,
-        base,
-        capacity,
-        input,
-    };
-    let found = calibrate::calibrate(&samples, &how).map_err(failed)?;
-    if let Some(output) = output {
-        let file = OutputFile::create(&output)?;
-        file.save(|out| Ok(out.write_all(found.drive.as_bytes())?))?;
-        output::note(&format!("written: {}", output.path().display()));
-    }
-    match args.format {
-        TextFormat::Json => output::print_json(&json!(found))?,
-        TextFormat::Text => output::print(&found.to_string())?,
-    }
-    judged(&found.fit)
+    Ok(())
+}
+
+/// Requests with latencies, and what they come from.
+struct Timed {
+    samples: Samples,
+    /// Blocks of the drive, if they are known.
+    capacity: Option<u64>,
+    input: String,
+    /// A probe was told to stop.
+    cut_short: bool,
 }
 
 /// A drive that is not to be trusted is a failure, when all has been said of it.
@@ -81,13 +118,21 @@ fn judged(fit: &Fit) -> Result<(), Failure> {
     }
 }
 
-/// Timed requests, the capacity if it is known, and what they come from.
-fn samples(args: &CalibrateArgs) -> Result<(Samples, Option<u64>, String), Failure> {
+/// Reads the trace, or probes until `control` says stop.
+fn timed(args: &CalibrateArgs, control: &Control) -> Result<Timed, Failure> {
     let Some(path) = &args.probe else {
         let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
-        let samples = calibrate::read(&mut reader).map_err(failed)?;
+        let samples = calibrate::read(&mut reader, control).map_err(|error| {
+            let stopped = matches!(error, CalibrateError::Interrupted);
+            failed(error, stopped)
+        })?;
         let names = args.files.iter().map(|file| file.display().to_string());
-        return Ok((samples, args.capacity, names.collect::<Vec<_>>().join(", ")));
+        return Ok(Timed {
+            samples,
+            capacity: args.capacity,
+            input: names.collect::<Vec<_>>().join(", "),
+            cut_short: false,
+        });
     };
     let defaults = Bounds::default();
     let bounds = Bounds {
@@ -95,19 +140,27 @@ fn samples(args: &CalibrateArgs) -> Result<(Samples, Option<u64>, String), Failu
         seconds: args.probe_seconds.unwrap_or(defaults.seconds),
         seed: defaults.seed,
     };
-    let (mut opened, blocks) = Opened::new(path).map_err(failed)?;
+    let (mut opened, blocks) = Opened::new(path).map_err(|error| failed(error, false))?;
     output::note(&format!(
         "timing up to {} reads of {} for up to {} s; nothing is written to it",
         bounds.reads,
         path.display(),
         bounds.seconds
     ));
-    let samples = probe(&mut opened, blocks, bounds).map_err(failed)?;
-    Ok((
+    let samples = probe(&mut opened, blocks, bounds, control);
+    let cut_short = control.stop.load(Ordering::Relaxed);
+    let samples = samples.map_err(|error| failed(error, cut_short))?;
+    let mut input = format!("a probe of {}", path.display());
+    if cut_short {
+        let count = samples.all.len();
+        input += &format!(", interrupted after {count} of {} reads", bounds.reads);
+    }
+    Ok(Timed {
         samples,
-        Some(blocks),
-        format!("a probe of {}", path.display()),
-    ))
+        capacity: Some(blocks),
+        input,
+        cut_short,
+    })
 }
 
 /// Where the drive's file goes, if it goes anywhere; none of what is read.
@@ -132,8 +185,12 @@ fn destination(args: &CalibrateArgs) -> Result<Option<Destination>, Failure> {
     Ok(target)
 }
 
-fn failed(error: CalibrateError) -> Failure {
+/// There is no drive; `cut_short` if that is for want of what an interruption left out.
+fn failed(error: CalibrateError, cut_short: bool) -> Failure {
     match error {
+        error if cut_short => {
+            Failure::Interrupted(format!("interrupted, and nothing is written: {error}"))
+        }
         CalibrateError::Base(error) => Failure::usage(error),
         error @ CalibrateError::Capacity { .. } => Failure::Usage(error.to_string()),
         error => Failure::Input(error.to_string()),

@@ -26,7 +26,7 @@ use super::flat::{self, FlatOracle};
 use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
-use crate::io::{Command, DriveDone};
+use crate::io::{Command, DriveDone, Extrapolated};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::Op;
 use crate::rng::Rng;
@@ -163,6 +163,8 @@ impl EmpiricalParameters {
 
 /// The longest service time that a file may hold, in milliseconds.
 const MS_MAX: f64 = 1e7;
+/// The longest time that any command may take, in milliseconds: 317 years. A run may last 219, and time is counted up to 584.
+const SERVICE_MS_MAX: f64 = 1e13;
 
 fn check_ms(key: &str, ms: f64) -> Result<(), ConfigError> {
     if (0.0..=MS_MAX).contains(&ms) {
@@ -225,6 +227,41 @@ struct Tables {
 }
 
 impl Tables {
+    /// Up to which length there are times for such a command, if it is longer.
+    fn exceeded(&self, command: &Command) -> Option<Blocks> {
+        let sizes = match command.op {
+            Op::Read => &self.reads,
+            Op::Write => &self.writes,
+            Op::Flush | Op::Discard | Op::Seek => return None,
+        };
+        let told = Blocks(sizes.last()?.blocks);
+        (command.len > told).then_some(told)
+    }
+
+    /// Whether a command of all blocks of the drive takes a time that can be counted.
+    fn check_longest(&self, capacity: u64) -> Result<(), ConfigError> {
+        for (op, sizes) in [(Op::Read, &self.reads), (Op::Write, &self.writes)] {
+            let size = &sizes[sizes.len() - 1];
+            let slowest = size.by_outstanding.iter().flat_map(|(_, points)| points);
+            let slowest = slowest.map(|(_, ms)| *ms).fold(0.0, f64::max);
+            let longer = (capacity as f64 / size.blocks as f64).max(1.0);
+            let ms = slowest * longer * self.scale;
+            if ms > SERVICE_MS_MAX {
+                let (name, blocks) = (op.name(), size.blocks);
+                let value = format!(
+                    "{ms:.2e} ms for a {name} of all {capacity} blocks: {slowest} ms for up to {blocks} blocks, in proportion to the \
+                     length, times the scale of {}",
+                    self.scale
+                );
+                let allowed = format!(
+                    "up to {SERVICE_MS_MAX:.0e} ms: a table for longer {name}s, shorter times or a smaller scale"
+                );
+                return Err(ConfigError::value("bins", &value, &allowed));
+            }
+        }
+        Ok(())
+    }
+
     /// The time of a command, where `share` of all such commands are faster.
     fn service(&self, command: &Command, outstanding: u64, share: f64) -> Duration {
         let sizes = match command.op {
@@ -272,6 +309,7 @@ impl EmpiricalBlueprint {
             discard: Duration::from_ms_f64(parameters.discard_ms * scale),
             scale,
         };
+        tables.check_longest(parameters.capacity_blocks)?;
         Ok(EmpiricalBlueprint {
             capacity: Blocks(parameters.capacity_blocks),
             tables: Arc::new(tables),
@@ -295,6 +333,8 @@ impl Blueprint for EmpiricalBlueprint {
             outstanding: 1,
             ended: None,
             running: None,
+            // One for each direction: nothing is allocated while the drive works.
+            extrapolated: Vec::with_capacity(2),
         })
     }
 
@@ -333,6 +373,26 @@ struct EmpiricalDrive {
     /// When that was.
     ended: Option<Instant>,
     running: Option<(Instant, DriveDone)>,
+    extrapolated: Vec<Extrapolated>,
+}
+
+impl EmpiricalDrive {
+    /// Counts a command that is longer than those that there are times of.
+    fn extrapolate(&mut self, command: &Command, told: Blocks) {
+        let (op, len) = (command.op, command.len);
+        let same = self.extrapolated.iter_mut().find(|found| found.op == op);
+        if let Some(found) = same {
+            found.commands += 1;
+            found.longest = found.longest.max(len);
+            return;
+        }
+        self.extrapolated.push(Extrapolated {
+            op,
+            told,
+            commands: 1,
+            longest: len,
+        });
+    }
 }
 
 impl Drive for EmpiricalDrive {
@@ -342,6 +402,9 @@ impl Drive for EmpiricalDrive {
         let outstanding = if busy { self.outstanding } else { 1 };
         let share = self.rng.unit();
         let service = self.tables.service(command, outstanding, share);
+        if let Some(told) = self.tables.exceeded(command) {
+            self.extrapolate(command, told);
+        }
         self.running = Some((now + service, flat::done(command, service)));
     }
 
@@ -357,6 +420,10 @@ impl Drive for EmpiricalDrive {
         let (_, done) = self.running.take_if(|(due, _)| *due <= now)?;
         self.ended = Some(now);
         Some(done)
+    }
+
+    fn extrapolated(&self) -> &[Extrapolated] {
+        &self.extrapolated
     }
 }
 
@@ -377,6 +444,7 @@ pub(super) static KIND: Kind = Kind {
 mod tests {
     use super::*;
     use crate::ids::IoId;
+    use crate::registry::KnobValue;
 
     const SMALL: &str = "
         kind = 'empirical'
@@ -456,6 +524,60 @@ mod tests {
         drive.submit(later, &command(Op::Read, 8));
         let third = drive.next_event().unwrap();
         assert!(third.since(later) >= Duration(1_000_000), "{third}");
+    }
+
+    #[test]
+    fn commands_longer_than_all_tables_are_counted() {
+        let mut drive = blueprint(SMALL).unwrap().seeded(1, "test");
+        let mut now = Instant(0);
+        for (op, len) in [
+            (Op::Read, 64),
+            (Op::Read, 65),
+            (Op::Write, 9),
+            (Op::Read, 900),
+            (Op::Discard, 900),
+        ] {
+            drive.submit(now, &command(op, len));
+            now = drive.next_event().unwrap();
+            assert!(drive.advance(now).is_some());
+        }
+        let of = |op, told, commands, longest| Extrapolated {
+            op,
+            told: Blocks(told),
+            commands,
+            longest: Blocks(longest),
+        };
+        assert_eq!(
+            drive.extrapolated(),
+            [of(Op::Read, 64, 2, 900), of(Op::Write, 8, 1, 9)]
+        );
+    }
+
+    #[test]
+    fn a_command_of_any_length_takes_a_time_that_can_be_counted() {
+        let text = "
+            kind = 'empirical'
+            capacity_blocks = 100_000
+            [[bins]]
+            op = 'any'
+            blocks = 1
+            outstanding = 1
+            quantiles = [[0.0, 1.0], [1.0, 1e7]]
+        ";
+        let scaled = |scale| {
+            let given = [("scale".to_owned(), KnobValue::Number(scale))];
+            let knobs = Knobs::check("empirical", KIND.knobs, &given).unwrap();
+            EmpiricalBlueprint::read(&text.parse().unwrap(), &knobs)
+        };
+        let longest = scaled(10.0).unwrap().tables;
+        let time = longest.service(&command(Op::Write, 100_000), 1, 1.0);
+        assert_eq!(time, Duration::from_ms_f64(1e13));
+        let words = scaled(11.0).err().unwrap().to_string();
+        assert!(
+            words.contains("1.10e13 ms for a read of all 100000 blocks"),
+            "{words}"
+        );
+        assert!(words.contains("allowed: up to 1e13 ms"), "{words}");
     }
 
     #[test]

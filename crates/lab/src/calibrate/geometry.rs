@@ -3,8 +3,10 @@
 //! Heads, the share of the addresses in each zone, skews in turns and the order of heads are the base's. With the base's own
 //! capacity and sectors per track, nothing is changed at all, defects included.
 
-use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
+use nearslot_core::drive::hdd::parameters::{CYLINDERS_MAX, HeadOrder, Parameters, Sparing, Zone};
 use nearslot_core::drive::hdd::seek::drawn_on;
+
+use super::CalibrateError;
 
 /// Addresses of a base drive's zones, as shares of all, up to their ends.
 pub(super) fn zone_ends(base: &Parameters) -> Vec<f64> {
@@ -74,9 +76,16 @@ pub(super) fn wider_skews(base: &Parameters, drive: &Parameters, turn_ms: f64) -
 }
 
 /// The base drive with this capacity, and these sectors per track if they were measured.
-pub(super) fn scaled(base: &Parameters, blocks: u64, sectors: Option<&[u32]>) -> Parameters {
+///
+/// # Errors
+/// So many blocks make more cylinders than a disk may have.
+pub(super) fn scaled(
+    base: &Parameters,
+    blocks: u64,
+    sectors: Option<&[u32]>,
+) -> Result<Parameters, CalibrateError> {
     if sectors.is_none() && blocks == capacity(base) {
-        return base.clone();
+        return Ok(base.clone());
     }
     let mut drive = base.ideal();
     drive.sparing = Sparing::None;
@@ -100,20 +109,31 @@ pub(super) fn scaled(base: &Parameters, blocks: u64, sectors: Option<&[u32]>) ->
         let end = libm::round(ends[index] * blocks as f64) as u64;
         let of_zone = (end - before).max(1);
         let cylinder = u64::from(base.heads) * u64::from(now);
-        let cylinders = u32::try_from(of_zone.div_ceil(cylinder)).unwrap_or(u32::MAX / 4_096);
+        let cylinders = below_max(u64::from(first) + of_zone.div_ceil(cylinder), blocks)? - first;
         zone.cylinders = (first, first + cylinders - 1);
         zone.blocks = Some(of_zone);
         (first, before) = (first + cylinders, end);
     }
     drive.cylinders = first;
     drive.seek_ms = drawn_on(drive.seek_ms, first);
-    drive
+    Ok(drive)
+}
+
+/// So many cylinders, unless that is too many.
+fn below_max(cylinders: u64, blocks: u64) -> Result<u32, CalibrateError> {
+    let found = u32::try_from(cylinders).ok();
+    found.filter(|found| *found <= CYLINDERS_MAX).ok_or_else(|| {
+        CalibrateError::Unfit(format!(
+            "{blocks} blocks make more than the {CYLINDERS_MAX} cylinders that a disk may have, with the heads of the base drive and the \
+             sectors per track found: --capacity names the blocks of the drive, --base a disk that is laid out as it is"
+        ))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearslot_core::drive::catalog_text;
+    use nearslot_core::drive::{CAPACITY_MAX, catalog_text};
 
     fn base(name: &str) -> Parameters {
         Parameters::read(&catalog_text(name).unwrap().parse().unwrap()).unwrap()
@@ -122,13 +142,13 @@ mod tests {
     #[test]
     fn the_base_with_its_own_capacity_is_the_base() {
         let base = base("seagate-cheetah-9lp");
-        assert_eq!(scaled(&base, capacity(&base), None), base);
+        assert_eq!(scaled(&base, capacity(&base), None).unwrap(), base);
     }
 
     #[test]
     fn another_capacity_scales_cylinders_and_keeps_zones_in_proportion() {
         let base = base("desktop-7200-90mb");
-        let half = scaled(&base, capacity(&base) / 2, None);
+        let half = scaled(&base, capacity(&base) / 2, None).unwrap();
         half.check().unwrap();
         assert_eq!(capacity(&half), capacity(&base) / 2);
         let ratio = f64::from(half.cylinders) / f64::from(base.cylinders);
@@ -138,7 +158,7 @@ mod tests {
             .iter()
             .map(|zone| 2 * zone.sectors_per_track)
             .collect();
-        let dense = scaled(&base, capacity(&base), Some(&twice));
+        let dense = scaled(&base, capacity(&base), Some(&twice)).unwrap();
         dense.check().unwrap();
         assert_eq!(capacity(&dense), capacity(&base));
         let ratio = f64::from(dense.cylinders) / f64::from(base.cylinders);
@@ -147,5 +167,13 @@ mod tests {
             dense.zones[0].track_skew_sectors,
             2 * base.zones[0].track_skew_sectors
         );
+    }
+
+    #[test]
+    fn a_capacity_that_makes_too_many_cylinders_is_refused() {
+        let base = base("hp-c2247a");
+        let words = scaled(&base, CAPACITY_MAX, None).unwrap_err().to_string();
+        assert!(words.starts_with("17592186044416 blocks make"), "{words}");
+        assert!(words.contains("4000000 cylinders"), "{words}");
     }
 }

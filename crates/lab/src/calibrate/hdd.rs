@@ -161,7 +161,7 @@ impl Context<'_> {
         electronics: &Electronics,
         turn_ms: f64,
     ) -> Result<Parameters, CalibrateError> {
-        let mut drive = self.layout(base, turn_ms);
+        let mut drive = self.layout(base, turn_ms)?;
         self.fill_electronics(&mut drive, electronics);
         let moves = self.waits(&drive, electronics, Op::Read, turn_ms);
         let written = match electronics.writes_behind {
@@ -177,7 +177,7 @@ impl Context<'_> {
     }
 
     /// Zones, if streams tell them, on the base's layout.
-    fn layout(&mut self, base: &Parameters, turn_ms: f64) -> Parameters {
+    fn layout(&mut self, base: &Parameters, turn_ms: f64) -> Result<Parameters, CalibrateError> {
         let found = zones::find(&self.accesses, base, self.capacity, turn_ms);
         let name = self.base_name;
         let sectors = match found {
@@ -204,9 +204,9 @@ impl Context<'_> {
         };
         let why = "times do not tell them";
         self.finding.take("heads, skews, head order", name, why);
-        let mut drive = geometry::scaled(base, self.capacity, sectors.as_deref());
+        let mut drive = geometry::scaled(base, self.capacity, sectors.as_deref())?;
         drive.rpm = 60_000.0 / turn_ms;
-        drive
+        Ok(drive)
     }
 
     /// What fitted accesses of one direction that reached the medium spent on move and rotation.

@@ -31,6 +31,8 @@ mod tables;
 mod text;
 mod zones;
 
+use std::sync::atomic::Ordering;
+
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
 use nearslot_core::drive::{self, CATALOG};
 use nearslot_core::registry::ConfigError;
@@ -42,6 +44,7 @@ pub use fit::{Fit, Order, Verdict, judge_disk};
 pub use samples::{Sample, Samples, fitted};
 
 use crate::number::counted;
+use crate::sim::Control;
 use crate::trace::{TraceError, TraceReader};
 use samples::Split;
 
@@ -152,6 +155,9 @@ pub enum CalibrateError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Told to stop before all was read.
+    #[error("the trace was not read to its end")]
+    Interrupted,
     /// The requests cannot be used so; why.
     #[error("{0}")]
     Unfit(String),
@@ -187,11 +193,14 @@ pub struct Calibration {
 /// Reads what is left of a trace as samples.
 ///
 /// # Errors
-/// It cannot be read, holds several devices, or no latencies.
-pub fn read(reader: &mut TraceReader) -> Result<Samples, CalibrateError> {
+/// It cannot be read, holds several devices, or no latencies; `control` says stop.
+pub fn read(reader: &mut TraceReader, control: &Control) -> Result<Samples, CalibrateError> {
     let mut samples = Samples::default();
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch)? {
+        if control.stop.load(Ordering::Relaxed) {
+            return Err(CalibrateError::Interrupted);
+        }
         samples.record(&batch);
     }
     if samples.devices.len() > 1 {
@@ -300,6 +309,9 @@ fn disk(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
             blocks,
         });
     }
+    if how.capacity.is_some() {
+        check_width(samples, blocks)?;
+    }
     let found = hdd::fit(samples, &base, &name, blocks)?;
     let mut parameters = found.parameters;
     let blueprint = HddBlueprint::new(&parameters).map_err(CalibrateError::Drive)?;
@@ -316,6 +328,23 @@ fn disk(samples: &Samples, how: &How) -> Result<Calibration, CalibrateError> {
     parameters.calibration = Some(text::table(&how.input, Some(&name), &finding, &fit));
     let drive = text::file(&parameters);
     Ok(made(samples, how, blocks, Some(name), finding, fit, drive))
+}
+
+/// Whether the requests lie far enough apart for a long move on a drive of so many blocks.
+fn check_width(samples: &Samples, blocks: u64) -> Result<(), CalibrateError> {
+    let lowest = samples.all.iter().map(|sample| sample.at).min();
+    let width = highest(samples) - lowest.unwrap_or(0);
+    let share = width as f64 / blocks as f64;
+    if share >= rotation::FAR_SHARE {
+        return Ok(());
+    }
+    Err(CalibrateError::Unfit(format!(
+        "the requests lie within {width} blocks, {:.2} % of the {blocks} blocks of the drive: none of their moves is long ({} % or \
+         more), and only long moves tell whether something turns. Either --capacity is too large, or it takes a trace \
+         over more of the drive. A device that is no disk is described by --as empirical or --as capped",
+        share * 100.0,
+        rotation::FAR_SHARE * 100.0
+    )))
 }
 
 /// Times to a nanosecond, rates to a part in ten thousand: more digits say nothing.

@@ -11,6 +11,7 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use nearslot_core::contract::Drive;
@@ -21,7 +22,9 @@ use nearslot_core::rng::Rng;
 use nearslot_core::units::{self, BLOCK_BYTES, Blocks, Pba};
 
 use super::CalibrateError;
-use super::samples::{Sample, Samples};
+use super::samples::{SAMPLES_MIN, Sample, Samples};
+use crate::alone;
+use crate::sim::Control;
 
 /// What reads can be timed on.
 pub trait Reads {
@@ -72,14 +75,15 @@ const STREAM_READS: u64 = 40;
 /// The least range that tells anything: 64 MiB.
 const BLOCKS_MIN: u64 = 131_072;
 
-/// Times reads over so many blocks. The same seed reads the same places.
+/// Times reads over so many blocks. The same seed reads the same places. Where `control` says stop, it ends early with what was timed.
 ///
 /// # Errors
-/// The range is too small, or a read fails.
+/// The range is too small, a read fails, or too few were timed.
 pub fn probe(
     reads: &mut dyn Reads,
     blocks: u64,
     bounds: Bounds,
+    control: &Control,
 ) -> Result<Samples, CalibrateError> {
     if blocks < BLOCKS_MIN {
         return Err(CalibrateError::Unfit(format!(
@@ -89,6 +93,7 @@ pub fn probe(
     let mut run = Run {
         reads,
         bounds,
+        control,
         samples: Samples::default(),
         rng: Rng::stream(bounds.seed, "probe"),
         blocks,
@@ -100,12 +105,20 @@ pub fn probe(
         path: run.reads.name(),
         source,
     })?;
+    if run.samples.all.is_empty() {
+        return Err(CalibrateError::TooFew {
+            found: 0,
+            what: "timed reads".to_owned(),
+            needed: SAMPLES_MIN,
+        });
+    }
     run.samples.finish()
 }
 
 struct Run<'a> {
     reads: &'a mut dyn Reads,
     bounds: Bounds,
+    control: &'a Control,
     samples: Samples,
     rng: Rng,
     blocks: u64,
@@ -190,7 +203,8 @@ impl Run<'_> {
 
     fn read(&mut self, at: u64, len: u64) -> std::io::Result<bool> {
         let many = self.samples.all.len() as u64 >= self.bounds.reads;
-        if many || self.reads.now() >= self.bounds.seconds * 1_000_000_000 {
+        let long = self.reads.now() >= self.bounds.seconds * 1_000_000_000;
+        if many || long || self.control.stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let (issued, latency) = self.reads.read(at, len)?;
@@ -217,24 +231,16 @@ impl Modelled {
 impl Reads for Modelled {
     fn read(&mut self, at: u64, len: u64) -> std::io::Result<(u64, u64)> {
         let issued = self.now;
-        while let Some(due) = self.drive.next_event().filter(|due| due.0 <= issued) {
-            let done = self.drive.advance(due);
-            assert!(done.is_none(), "an idle drive completed {done:?}");
-        }
         let command = Command {
             io: IoId(0),
             op: Op::Read,
             at: Pba(at),
             len: Blocks(len),
         };
-        self.drive.submit(units::Instant(issued), &command);
-        loop {
-            let due = self.drive.next_event().expect("a command is under way");
-            if self.drive.advance(due).is_some() {
-                self.now = due.0;
-                return Ok((issued, due.0 - issued));
-            }
-        }
+        let drive = &mut *self.drive;
+        let (ended, _) = alone::serve(drive, units::Instant(issued), &command, |_| 1);
+        self.now = ended.0;
+        Ok((issued, ended.0 - issued))
     }
 
     fn pause(&mut self, ns: u64) {

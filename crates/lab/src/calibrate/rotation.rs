@@ -36,7 +36,7 @@ pub(super) struct Still(pub(super) String);
 /// What latencies depend on: a constant, the square root of the distance, the distance, the length.
 const TERMS: usize = 4;
 /// Moves over less than this share of the addresses are not long.
-const FAR_SHARE: f64 = 0.02;
+pub(super) const FAR_SHARE: f64 = 0.02;
 /// Long moves that are needed to tell.
 const FAR_MIN: usize = 100;
 /// Turns that a disk may have: 2,400 to 24,000 a minute.
@@ -69,7 +69,7 @@ pub(super) fn find(
         .collect();
     if far.len() < FAR_MIN {
         return Err(Still(format!(
-            "{} over {} % of the addresses or more reach the medium of an idle drive, and {FAR_MIN} are needed to tell",
+            "{} over {} % of the {capacity} blocks or more reach the medium of an idle drive, and {FAR_MIN} are needed to tell",
             counted(far.len() as u64, "move"),
             FAR_SHARE * 100.0
         )));

@@ -248,7 +248,7 @@ impl Samples {
 }
 
 /// Fewer requests than this tell nothing that could be held against a half of them.
-const SAMPLES_MIN: usize = 200;
+pub(super) const SAMPLES_MIN: usize = 200;
 
 /// Issue and latency of a record, if it tells a latency.
 fn timed(record: &Record) -> Option<(u64, u64)> {

@@ -33,6 +33,7 @@ pub use axis::Find;
 pub use figure::figures;
 
 use crate::default_drive::{self, ChosenDrive};
+use crate::doubt::Longer;
 use crate::gate::ByBatch;
 use crate::grid::{self, Point};
 use crate::keys::{Role, role};
@@ -274,6 +275,7 @@ pub fn capacity(
         Some(choice) => run::count(&choice.axis.point(&choice.point, 0)?, trace)?,
         None => 0,
     };
+    let mut longer = Longer::default();
     let complete = loop {
         let next = next(&choices);
         if next.is_empty() || control.stop.load(Ordering::Relaxed) {
@@ -288,10 +290,12 @@ pub fn capacity(
         for ((choice, at), finished) in next.into_iter().zip(found) {
             if let Some(finished) = finished {
                 run::add_new(&mut warnings, finished.lost.iter());
+                longer.join(&finished.longer);
                 choices[choice].learn(at, finished, &how.objectives)?;
             }
         }
     };
+    warnings.extend(longer.words());
     let mut capacity = Capacity {
         seed: points.first().map_or(1, |point| point.scenario.seed),
         trace: trace.map(|trace| run::trace_info(trace, &points)),

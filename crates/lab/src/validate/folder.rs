@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use nearslot_core::drive::CAPACITY_MAX;
 use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
 use nearslot_core::drive::hdd::seek::drawn_on;
 use nearslot_core::registry::{ConfigError, nearest};
@@ -340,6 +341,18 @@ fn seek_curve(path: &Path) -> Result<Vec<(u32, f64)>, ValidateError> {
     table.rows().map(point).collect()
 }
 
+/// First block behind a zone that begins at `first` and has so many.
+fn end(row: &Row<'_>, column: Column, first: u64, blocks: u64) -> Result<u64, ValidateError> {
+    let end = first.checked_add(blocks);
+    end.filter(|end| *end <= CAPACITY_MAX).ok_or_else(|| {
+        let most = CAPACITY_MAX - first;
+        row.wrong(
+            column,
+            &format!("up to {most}, as no drive has more than {CAPACITY_MAX} blocks"),
+        )
+    })
+}
+
 /// `zones.csv` with the defects of `slips.csv` and `remaps.csv`.
 struct Zones {
     zones: Vec<Zone>,
@@ -384,7 +397,8 @@ impl Zones {
             follows(first_ideal, next.0, "where the zone before ends")?;
             follows(first_real, next.1, "where the zone before ends")?;
             let blocks: (u64, u64) = (row.number(ideal)?, row.number(real)?);
-            next = (next.0 + blocks.0, next.1 + blocks.1);
+            next.0 = end(&row, ideal, next.0, blocks.0)?;
+            next.1 = end(&row, real, next.1, blocks.1)?;
             read.blocks.push(blocks);
             read.zones.push(Zone {
                 cylinders: (row.number(first_cylinder)?, row.number(last_cylinder)?),

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::rows::{Ask, Load, Run, Served};
 use super::{Check, Checks, Drives, FREE_MEAN_MAX, Finding, STEP_MEAN_MAX};
+use crate::alone;
 
 /// The mean response of a whole run.
 #[derive(Clone, Debug, Serialize)]
@@ -65,8 +66,9 @@ fn mean(run: &Run, drive: &HddBlueprint) -> FreeRunning {
         let number = row.sequence as usize;
         ends[number].since(run.trace[number].arrival).0
     };
-    let sum: u64 = run.served.iter().map(ours).sum();
-    let reference: u64 = run.served.iter().map(Served::response_ns).sum();
+    let sum: u128 = run.served.iter().map(|row| u128::from(ours(row))).sum();
+    let reference = run.served.iter().map(|row| u128::from(row.response_ns()));
+    let reference: u128 = reference.sum();
     let count = run.served.len() as f64;
     FreeRunning {
         reference_ms: reference as f64 / count / 1e6,
@@ -93,7 +95,7 @@ pub(super) fn run_open(trace: &[Ask], drive: &HddBlueprint) -> Vec<Instant> {
 /// of a millisecond in a run; a per cent of the requests then catch a sector that they would have missed, or the
 /// other way round. Each is a revolution, and their sum is a random number with a standard deviation of about
 /// 0.1 % of the mean. Each row tells how far behind the platter was; with that, arm and queue still run freely.
-fn run_in_step(served: &[Served], mechanics: &Mechanics) -> u64 {
+fn run_in_step(served: &[Served], mechanics: &Mechanics) -> u128 {
     let (mut now, mut head, mut sum) = (Instant::ZERO, mechanics.start(), 0);
     for row in served {
         now = now.max(row.ask.arrival);
@@ -103,7 +105,7 @@ fn run_in_step(served: &[Served], mechanics: &Mechanics) -> u64 {
         let media = mechanics.access_from(phase, head, op, at, len);
         now += media.cost.total();
         head = media.head;
-        sum += now.since(row.ask.arrival).0;
+        sum += u128::from(now.since(row.ask.arrival).0);
     }
     sum
 }
@@ -115,22 +117,11 @@ pub(super) fn carry_out(
     index: usize,
     ask: &Ask,
 ) -> (Instant, DriveDone) {
-    // What the drive does by itself while it is idle.
-    while drive.next_event().is_some_and(|due| due <= now) {
-        let done = drive.advance(now);
-        assert!(done.is_none(), "an idle drive completed {done:?}");
-    }
     let command = Command {
         io: IoId(index as u32),
         op: ask.op,
         at: ask.at,
         len: ask.len,
     };
-    drive.submit(now, &command);
-    loop {
-        let due = drive.next_event().expect("a command is under way");
-        if let Some(done) = drive.advance(due) {
-            return (due, done);
-        }
-    }
+    alone::serve(drive, now, &command, |_| 1)
 }

@@ -25,6 +25,7 @@ use super::folder::Folder;
 use super::rows::{extent, operation};
 use super::table::Table;
 use super::{Check, Checks, Finding, ValidateError};
+use crate::alone;
 use crate::correlation::correlation;
 use crate::demerit::demerit;
 
@@ -101,18 +102,7 @@ pub fn replay_measured(drive: &mut dyn Drive, requests: &[Replay]) -> Vec<Durati
             at: request.at,
             len: request.len,
         };
-        // What the drive does by itself in the gap.
-        while drive.next_event().is_some_and(|due| due <= now) {
-            let done = drive.advance(now);
-            assert!(done.is_none(), "an idle drive completed {done:?}");
-        }
-        drive.submit(now, &command);
-        let ended = loop {
-            let due = drive.next_event().expect("a command is under way");
-            if drive.advance(due).is_some() {
-                break due;
-            }
-        };
+        let (ended, _) = alone::serve(drive, now, &command, |_| 1);
         service.push(ended.since(now));
         now = ended + request.gap;
     }
@@ -142,6 +132,7 @@ impl Rows {
             reference: Vec::new(),
             hits: Vec::new(),
         };
+        let mut pauses = 0;
         for row in table.rows() {
             let (at, len) = extent(&row, lba, blocks, capacity)?;
             let op = operation(&row, op)?;
@@ -157,11 +148,16 @@ impl Rows {
                 _ => Err(row.wrong(column, &"Hit or Miss, or Doub or Trip of a write")),
             });
             rows.hits.push(hit.transpose()?.filter(|_| op == Op::Read));
+            let pause = row.ns(gap)?;
+            pauses += pause;
+            if pauses > PAUSES_NS_MAX {
+                return Err(row.wrong(gap, &"gaps that sum up to at most 146 years"));
+            }
             rows.requests.push(Replay {
                 op,
                 at,
                 len,
-                gap: Duration(row.ns(gap)?),
+                gap: Duration(pause),
             });
             rows.real.push(row.ns(measured)?);
             rows.reference.push(row.ns(reference)?);
@@ -345,11 +341,15 @@ pub(super) fn beyond(value: f64, limit: f64) -> bool {
     value.is_nan() || limit.is_nan() || value > limit
 }
 
+/// All gaps together, so that the end of a replay can be counted.
+const PAUSES_NS_MAX: u64 = 1 << 62;
+
 /// Two times that differ by less are the same, but for the reference's rounding.
 const SAME_NS: u64 = 10_000;
 
 fn mean_ms(ns: &[u64]) -> f64 {
-    ns.iter().sum::<u64>() as f64 / ns.len() as f64 / 1e6
+    let sum: u128 = ns.iter().map(|ns| u128::from(*ns)).sum();
+    sum as f64 / ns.len() as f64 / 1e6
 }
 
 /// Root mean square of the distance between two distributions of equally many values.

@@ -180,10 +180,11 @@ impl<'a> Row<'a> {
     /// Not a number, or negative.
     pub(super) fn ns(&self, column: Column) -> Result<u64, ValidateError> {
         let ns = libm::round(self.real(column)? * 1e6);
-        if (0.0..9e18).contains(&ns) {
+        if (0.0..=NS_MAX).contains(&ns) {
             Ok(ns as u64)
         } else {
-            Err(self.wrong(column, &"milliseconds from 0 to 285 years"))
+            let allowed = format!("milliseconds from 0 to {}, ten days", NS_MAX / 1e6);
+            Err(self.wrong(column, &allowed))
         }
     }
 
@@ -203,6 +204,9 @@ impl<'a> Row<'a> {
         }
     }
 }
+
+/// The longest time of a cell: ten days, so that sums of a few such times fit 64 bits. The traces of the reference last minutes.
+const NS_MAX: f64 = 8.64e14;
 
 /// A type of numbers in words.
 pub(super) fn kind<T>() -> &'static str {

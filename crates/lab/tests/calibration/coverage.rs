@@ -10,6 +10,7 @@ use nearslot_core::drive::catalog_text;
 use nearslot_core::drive::hdd::Parameters;
 use nearslot_lab::calibrate::probe::{Bounds, Modelled, probe};
 use nearslot_lab::calibrate::{Calibration, How, Samples, calibrate};
+use nearslot_lab::sim::Control;
 
 use super::{blueprint, cover_switches, parameters, random_of, seek_ms};
 
@@ -96,7 +97,13 @@ pub(super) fn probed(drive: &Parameters, seed: u64) -> Samples {
         ..Bounds::default()
     };
     let mut model = Modelled::new(Blueprint::drive(&*blueprint));
-    probe(&mut model, blueprint.capacity().0, bounds).unwrap()
+    probe(
+        &mut model,
+        blueprint.capacity().0,
+        bounds,
+        &Control::default(),
+    )
+    .unwrap()
 }
 
 /// The drive without electronics: writes are acknowledged when they are written.

@@ -1,15 +1,18 @@
 //! What is wrong with a set of samples or with a drive is seen: each doctored set has to be refused, or judged poor, or
 //! said to be beyond judgement.
 
+use std::sync::atomic::Ordering;
+
 use nearslot_core::contract::Blueprint;
 use nearslot_core::drive::catalog_text;
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
-use nearslot_lab::calibrate::probe::{Bounds, Reads, probe};
+use nearslot_lab::calibrate::probe::{Bounds, Modelled, Reads, probe};
 use nearslot_lab::calibrate::{
-    Calibration, Fit, Sample, Samples, Verdict, calibrate, fitted, judge_disk,
+    Calibration, Fit, How, Sample, Samples, Verdict, calibrate, fitted, judge_disk,
 };
+use nearslot_lab::sim::Control;
 
 use super::{blueprint, on, parameters, randomly};
 
@@ -208,6 +211,77 @@ impl Reads for Broken {
 
 #[test]
 fn a_probe_that_fails_names_the_device() {
-    let error = probe(&mut Broken, 1_000_000, Bounds::default()).unwrap_err();
+    let error = probe(
+        &mut Broken,
+        1_000_000,
+        Bounds::default(),
+        &Control::default(),
+    )
+    .unwrap_err();
     assert_eq!(error.to_string(), "/dev/sdq: input/output error");
+}
+
+/// A model on which somebody says stop at a read.
+struct Stopping<'a> {
+    model: Modelled,
+    left: u64,
+    control: &'a Control,
+}
+
+impl Reads for Stopping<'_> {
+    fn read(&mut self, at: u64, len: u64) -> std::io::Result<(u64, u64)> {
+        self.left -= 1;
+        self.control.stop.store(self.left == 0, Ordering::Relaxed);
+        self.model.read(at, len)
+    }
+
+    fn pause(&mut self, ns: u64) {
+        self.model.pause(ns);
+    }
+
+    fn now(&self) -> u64 {
+        self.model.now()
+    }
+
+    fn name(&self) -> String {
+        self.model.name()
+    }
+}
+
+#[test]
+fn a_probe_that_is_told_to_stop_keeps_what_it_timed() {
+    let blueprint = blueprint(catalog_text(DRIVE).unwrap());
+    let stopped = |left| {
+        let control = Control::default();
+        let model = Modelled::new(Blueprint::drive(&*blueprint));
+        let mut reads = Stopping {
+            model,
+            left,
+            control: &control,
+        };
+        probe(
+            &mut reads,
+            blueprint.capacity().0,
+            Bounds::default(),
+            &control,
+        )
+    };
+    assert_eq!(stopped(1_000).unwrap().all.len(), 1_000);
+    let few = stopped(30).unwrap_err().to_string();
+    assert!(
+        few.starts_with("too few timed reads and writes: 30"),
+        "{few}"
+    );
+}
+
+#[test]
+fn requests_on_a_small_part_of_the_capacity_are_not_taken_for_no_disk() {
+    let samples = randomly(catalog_text("hp-c2247a").unwrap(), 1_000, 0.0);
+    let how = How {
+        capacity: Some(3_907_029_168),
+        ..How::default()
+    };
+    let error = calibrate(&samples, &how).unwrap_err().to_string();
+    assert!(error.contains("0.05 % of the 3907029168 blocks"), "{error}");
+    assert!(error.contains("--capacity is too large"), "{error}");
 }

@@ -25,6 +25,7 @@ use nearslot_lab::calibrate::probe::{Bounds, Modelled, probe};
 use nearslot_lab::calibrate::{
     CalibrateError, Calibration, How, Sample, Samples, Target, Verdict, calibrate, judge_disk,
 };
+use nearslot_lab::sim::Control;
 
 fn parameters(text: &str) -> Parameters {
     Parameters::read(&text.parse().unwrap()).unwrap()
@@ -51,7 +52,13 @@ fn probed(text: &str) -> Samples {
         ..Bounds::default()
     };
     let mut model = Modelled::new(Blueprint::drive(&*blueprint));
-    probe(&mut model, blueprint.capacity().0, bounds).unwrap()
+    probe(
+        &mut model,
+        blueprint.capacity().0,
+        bounds,
+        &Control::default(),
+    )
+    .unwrap()
 }
 
 /// A drive that is asked one request at a time, and what it took.

@@ -14,6 +14,7 @@ pub(crate) fn result_faults(file: &str) -> Vec<Fault> {
         faults_of_requests(file),
         faults_of_states(file),
         faults_of_times(file),
+        faults_beyond_counting(file),
     ];
     lists.into_iter().flatten().collect()
 }
@@ -43,6 +44,20 @@ fn faults_of_all_times(file: &str) -> Vec<Fault> {
             },
         ),
     ]
+}
+
+/// Times whose sum is no number of nanoseconds any more.
+fn faults_beyond_counting(file: &str) -> Vec<Fault> {
+    vec![fault(
+        file,
+        "three parts of 250 years",
+        &["`seek_ms`"],
+        |sheet| {
+            for column in ["seek_ms", "rotation_ms", "transfer_ms"] {
+                sheet.set(column, |row| row == 57, |_| "8000000000000".to_owned());
+            }
+        },
+    )]
 }
 
 /// Rows that are missing, there twice or swapped.
@@ -366,7 +381,31 @@ pub(crate) fn summary_faults(sheet: &Sheet) -> Vec<Fault> {
 /// Faults of measured service times.
 pub(crate) fn measured_faults() -> Vec<Fault> {
     let file = "measured.csv";
-    let lists = [faults_of_service(file), faults_of_replay(file)];
+    let mut gaps = vec![fault(
+        file,
+        "four gaps of 250 years",
+        &["`gap_to_next_ms`"],
+        |sheet| {
+            sheet.set(
+                "gap_to_next_ms",
+                |row| row < 4,
+                |_| "8000000000000".to_owned(),
+            )
+        },
+    )];
+    gaps.push(fault(
+        file,
+        "a measured time of 250 years",
+        &["`measured_ms`"],
+        |sheet| {
+            sheet.set(
+                "measured_ms",
+                |row| row == 1,
+                |_| "8000000000000".to_owned(),
+            )
+        },
+    ));
+    let lists = [faults_of_service(file), faults_of_replay(file), gaps];
     lists.into_iter().flatten().collect()
 }
 
@@ -561,6 +600,15 @@ pub(crate) fn description_faults() -> Vec<Fault> {
             |sheet| {
                 let row = sheet.rows[1].clone();
                 sheet.rows.push(row);
+            },
+        ),
+        fault(
+            "zones.csv",
+            "more blocks than can be counted",
+            &["`blocks_ideal`"],
+            |sheet| {
+                sheet.set("blocks_ideal", |row| row == 0, |_| u64::MAX.to_string());
+                sheet.set("first_lba_ideal", |row| row == 1, |_| u64::MAX.to_string());
             },
         ),
         fault("zones.csv", "no rows", &["no rows"], |sheet| {

@@ -217,7 +217,7 @@ impl Parameters {
         }
         in_range("rpm", self.rpm, 100.0, 1e5)?;
         in_range("heads", self.heads, 1, 4_096)?;
-        in_range("cylinders", self.cylinders, 1, 4_000_000)?;
+        in_range("cylinders", self.cylinders, 1, CYLINDERS_MAX)?;
         in_range("head_switch_ms", self.head_switch_ms, 0.0, 1e3)?;
         in_range("write_settle_ms", self.write_settle_ms, -1e3, 1e3)?;
         in_range("start_cylinder", self.start_cylinder, 0, self.cylinders - 1)?;
@@ -449,6 +449,8 @@ impl Zone {
 
 /// A zone whose tracks are mapped one by one has no more of them than this, so that its map stays within half a gibibyte.
 const TRACKS_MAX: u64 = 16_000_000;
+/// Cylinders of a disk at most.
+pub const CYLINDERS_MAX: u32 = 4_000_000;
 
 /// Checks a number against what is allowed.
 fn in_range<T: PartialOrd + std::fmt::Display>(
