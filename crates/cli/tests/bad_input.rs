@@ -598,3 +598,108 @@ fn mistakes_of_the_command_line_are_not_the_files() {
     refused(&output, 2, &["unknown scheduler `nosuch`"]);
     assert!(!told(&output).contains("s.toml"), "{}", told(&output));
 }
+
+#[test]
+fn a_trace_that_is_mostly_unreadable_is_shown_and_not_used() {
+    let desk = Desk::new();
+    let text = |good: u64| -> String {
+        let row = |at: u64| {
+            let offset = if at < good { "0" } else { "\"8,192\"" };
+            format!("{},R,{offset},4096,100\n", at * 9_000)
+        };
+        let header = "time_us,op,offset,size,latency_us\n".to_owned();
+        std::iter::once(header).chain((0..100).map(row)).collect()
+    };
+    let bad = desk.file("bad.csv", text(49));
+    let converted = desk.path("bad.parquet");
+    let to_parquet = ["-o", word(&converted), "--to", "parquet"];
+    let commands: [&[&str]; 5] = [
+        &["run", word(&bad)],
+        &["compare", word(&bad)],
+        &["capacity", word(&bad), "--slo", "mean < 100 ms"],
+        &["calibrate", word(&bad), "--as", "empirical"],
+        &[&["convert", word(&bad)], &to_parquet[..]].concat(),
+    ];
+    for command in commands {
+        let words = [
+            "51 of 100 records could not be read",
+            "is `8,192`",
+            "--columns",
+            "inspect",
+        ];
+        refused(&nearslot(command), 3, &words);
+    }
+    assert!(!converted.exists());
+    let shown = nearslot(&["inspect", word(&bad)]);
+    assert!(shown.status.success(), "{}", told(&shown));
+    let half = desk.file("half.csv", text(50));
+    let run = nearslot(&["run", word(&half), "--drive", "hp-c2247a", "--warmup", "0"]);
+    assert!(run.status.success(), "{}", told(&run));
+}
+
+#[test]
+fn a_load_of_which_no_read_or_write_is_measured_has_no_result() {
+    let desk = Desk::new();
+    let flushes: String = (1..9)
+        .map(|at| format!("{},flush,0,0\n", at * 50_000))
+        .collect();
+    let none = desk.file("none.csv", format!("time_us,op,offset,size\n{flushes}"));
+    let first = desk.file(
+        "first.csv",
+        format!("time_us,op,offset,size\n0,R,0,4096\n{flushes}"),
+    );
+    for command in ["run", "compare"] {
+        let words = ["none.csv", "has neither reads nor writes"];
+        refused(&nearslot(&[command, word(&none)]), 3, &words);
+        let warm = [
+            command,
+            word(&first),
+            "--drive",
+            "hp-c2247a",
+            "--warmup",
+            "1",
+        ];
+        refused(
+            &nearslot(&warm),
+            3,
+            &[
+                "measured reads and writes = 0",
+                "warm-up of 1 of 9 requests",
+            ],
+        );
+    }
+    let output = nearslot(&["run", word(&first), "--drive", "hp-c2247a", "--warmup", "0"]);
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
+fn requests_of_one_time_are_replayed_closed_alone() {
+    let desk = Desk::new();
+    let rows = |step: u64| -> String {
+        let row = |at: u64| format!("{},R,{},4096\n", at / 7 * step, at * 999_424);
+        (0..400).map(row).collect()
+    };
+    let same = desk.file("same.csv", format!("time_us,op,offset,size\n{}", rows(0)));
+    let on = ["--drive", "hp-c2247a", "--warmup", "0"];
+    let open = nearslot(&[&["compare", word(&same)], &on[..]].concat());
+    refused(
+        &open,
+        3,
+        &["replay = open", "one time for all its requests"],
+    );
+    let closed = ["run", word(&same), "--replay", "closed"];
+    let closed = nearslot(&[&closed, &on[..]].concat());
+    refused(&closed, 0, &["all requests have the same time stamp"]);
+    // Stamps of a minute: an open replay is told that waits are those of the stamps.
+    let minutes = desk.file("min.csv", format!("time_s,op,offset,size\n{}", rows(60)));
+    let warning = "time stamps have steps of 60 s";
+    let open = nearslot(&[&["run", word(&minutes)], &on[..]].concat());
+    assert!(
+        (given(&open) + &told(&open)).contains(warning),
+        "{}",
+        told(&open)
+    );
+    let closed = ["run", word(&minutes), "--replay", "closed"];
+    let closed = nearslot(&[&closed, &on[..]].concat());
+    assert!(!(given(&closed) + &told(&closed)).contains(warning));
+}

@@ -101,6 +101,7 @@ fn header() -> Header {
         files: Vec::new(),
         epoch_unix_ns: None,
         resolution_ns: 1,
+        stamp_step_ns: None,
         time_kind: TimeKind::Arrival,
         sector_size: 512,
         devices: Vec::new(),

@@ -25,6 +25,8 @@ pub struct LoadedTrace {
     summary: Summary,
     /// What makes its units doubtful.
     doubts: Vec<String>,
+    /// That its waits are those of coarse time stamps.
+    coarse: Option<String>,
     kept: Option<Arc<[Record]>>,
     files: Vec<PathBuf>,
     how: OpenOptions,
@@ -52,7 +54,7 @@ impl LoadedTrace {
     /// Reads a trace once.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or not most of it, or it has neither reads nor writes.
     pub fn read(files: &[PathBuf], how: &OpenOptions) -> Result<LoadedTrace, TraceError> {
         let (spool, paths) = spool(files)?;
         let mut reader = trace::open(&paths, how)?;
@@ -72,17 +74,24 @@ impl LoadedTrace {
             }
         }
         let mut header = reader.header().clone();
-        let doubts = units.doubts(&header);
+        header.needs_most_records()?;
+        let (doubts, coarse) = units.doubts(&header);
         if spool.is_some() {
             header.files = files
                 .iter()
                 .map(|file| file.display().to_string())
                 .collect();
         }
+        let summary = survey.finish();
+        if summary.of(TraceOp::Read).requests + summary.of(TraceOp::Write).requests == 0 {
+            let what = "has neither reads nor writes, and results are response times of these";
+            return Err(TraceError::unfit(what).in_file(&header.files.join(", ")));
+        }
         Ok(LoadedTrace {
             header,
-            summary: survey.finish(),
+            summary,
             doubts,
+            coarse,
             kept: kept.map(Arc::from),
             files: paths,
             how: OpenOptions {
@@ -180,6 +189,11 @@ impl LoadedTrace {
     /// Blocks that a drive must have for it.
     pub fn end(&self) -> Blocks {
         Blocks(self.summary.end_bytes().div_ceil(512))
+    }
+
+    /// That waits between its requests are those of coarse time stamps, if they are; a closed replay does without.
+    pub fn coarse(&self) -> Option<&str> {
+        self.coarse.as_deref()
     }
 
     /// What a reader of results ought to know of it.

@@ -313,6 +313,9 @@ fn run(
     let missed = watch.missed();
     let ended_early = stack.pending() > 0 && missed.contains(&true);
     conserve(&point.label, &stack, interrupted || ended_early)?;
+    if !ended_early && !watch.recorder.measured_any() {
+        return Err(unmeasured(&point.label, window));
+    }
     let by_batch = watch.by_batch(end, !ended_early);
     let (recorder, parts) = watch.finish()?;
     let measured = recorder.end(end);
@@ -341,6 +344,19 @@ fn run(
         missed,
         by_batch,
     }))
+}
+
+/// Why a run has no result: none of its reads and writes was measured.
+fn unmeasured(label: &str, window: Window) -> RunError {
+    let Window { requests, warmup } = window;
+    let allowed = format!(
+        "at least 1 behind the warm-up of {warmup} of {requests} requests; nothing was measured in {label}"
+    );
+    RunError::Unfit(ConfigError::value(
+        "measured reads and writes",
+        "0",
+        &allowed,
+    ))
 }
 
 /// What a run says of each objective.
@@ -549,6 +565,10 @@ pub(crate) fn warned(
     trace: Option<&LoadedTrace>,
 ) -> Result<Vec<String>, ConfigError> {
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
+    let timed = |point: &Point| matches!(&point.scenario.load, Load::Trace(load) if !matches!(load.replay, Replay::Closed));
+    if points.iter().any(timed) {
+        warnings.extend(trace.and_then(LoadedTrace::coarse).map(str::to_owned));
+    }
     warnings.extend(doubt::doubts(points)?);
     Ok(warnings)
 }
@@ -558,8 +578,8 @@ fn check_times(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError>
     if matches!(load.replay, Replay::Closed) || trace.header().time_kind != TimeKind::None {
         return Ok(());
     }
-    let allowed = "closed: the trace has no times, so nothing says when its requests came; if a column has them under a \
-                   name that is not known, --columns names it";
+    let allowed = "closed: the trace has no times, or one time for all its requests, so nothing says when they came; if a column \
+                   has them under a name that is not known, --columns names it";
     Err(ConfigError::value("replay", load.replay.word(), allowed))
 }
 

@@ -443,3 +443,84 @@ fn coarse_stamps_are_spread_before_a_span_is_cut() {
         })
     );
 }
+
+#[test]
+fn files_that_do_not_have_times_alike_are_refused() {
+    let folder = Folder::new();
+    let timed = folder.file("timed.csv", "time_us,op,offset,len\n0,R,0,512\n5,R,0,512\n");
+    let untimed = folder.file("untimed.csv", "op,offset,len\nR,0,512\nR,0,512\n");
+    let unix = folder.file(
+        "unix.csv",
+        "time_s,op,offset,len\n1700000000.5,R,0,512\n1700000001.5,R,0,512\n",
+    );
+    let empty = folder.file("empty.csv", "op,offset,len\n");
+    let sorted = OpenOptions {
+        sort: true,
+        ..plain()
+    };
+    for how in [plain(), sorted] {
+        let refusal = |files: [&PathBuf; 2]| {
+            read(&files.map(Clone::clone), &how)
+                .unwrap_err()
+                .to_string()
+        };
+        for files in [[&timed, &untimed], [&untimed, &timed]] {
+            let error = refusal(files);
+            assert!(
+                error.contains("timed.csv has times, and ")
+                    && error.contains("untimed.csv has none"),
+                "{error}"
+            );
+        }
+        for files in [[&timed, &unix], [&unix, &timed]] {
+            let error = refusal(files);
+            assert!(
+                error.contains("unix.csv tells the date and time of its requests, and "),
+                "{error}"
+            );
+        }
+        for (files, requests) in [([&timed, &empty], 2), ([&untimed, &untimed], 4)] {
+            let twice = folder.file("twice.csv", std::fs::read(files[1]).unwrap());
+            let files = [files[0].clone(), twice];
+            assert_eq!(read(&files, &how).unwrap().0.len(), requests);
+        }
+    }
+}
+
+#[test]
+fn one_time_for_all_requests_is_none() {
+    let folder = Folder::new();
+    let of = |rows: &str, how: &OpenOptions| {
+        let text = format!("time_s,op,offset,len\n{rows}");
+        let (_, header) = read(&[folder.file("t.csv", text)], how).unwrap();
+        let told = header
+            .notes
+            .iter()
+            .any(|note| note.contains("the same time stamp"));
+        assert_eq!(
+            told,
+            header.time_kind == TimeKind::None,
+            "{:?}",
+            header.notes
+        );
+        header.time_kind
+    };
+    let same = "7,R,0,512\n7,R,512,512\n7,R,1024,512\n";
+    let first_two = OpenOptions {
+        limit: Some(2),
+        ..plain()
+    };
+    // Whole seconds are spread, but were one stamp.
+    assert_eq!(of(same, &plain()), TimeKind::None);
+    assert_eq!(of(&same.replace('7', "7.000001"), &plain()), TimeKind::None);
+    assert_eq!(
+        of(&format!("{same}8,R,0,512\n"), &plain()),
+        TimeKind::Arrival
+    );
+    // The trace has other times, though its first two requests came at once.
+    assert_eq!(
+        of(&format!("{same}8,R,0,512\n"), &first_two),
+        TimeKind::Arrival
+    );
+    assert_eq!(of("7,R,0,512\n", &plain()), TimeKind::Arrival);
+}

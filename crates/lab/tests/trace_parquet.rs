@@ -51,6 +51,7 @@ fn header() -> Header {
     Header {
         epoch_unix_ns: Some(1_700_000_000_000_000_001),
         resolution_ns: 100,
+        stamp_step_ns: None,
         time_kind: TimeKind::Issue,
         anomalies,
         ..Header::made("msr", &["usr_0", "usr_1", "proj 2"], &["someone"])

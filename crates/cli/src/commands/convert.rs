@@ -53,6 +53,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             *lost += batch.iter().filter(of).count() as u64;
         }
     }
+    reader.header().needs_most_records()?;
     writer.finish(reader.header())?;
     file.finish()?;
     let written = reader.header().requests;

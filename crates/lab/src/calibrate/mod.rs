@@ -203,6 +203,7 @@ pub fn read(reader: &mut TraceReader, control: &Control) -> Result<Samples, Cali
         }
         samples.record(&batch);
     }
+    reader.header().needs_most_records()?;
     if samples.devices.len() > 1 {
         let name = |dev: &u32| reader.header().devices[*dev as usize].name.clone();
         let names: Vec<String> = samples.devices.iter().map(name).collect();

@@ -9,7 +9,7 @@ use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Duration;
 
 use super::inspection::{Arrivals, Dispersion, GapOctaves};
-use crate::trace::Record;
+use crate::trace::{Record, common_step};
 
 const FINEST_NS: u64 = 1_000_000;
 /// 1 ms, 10 ms, ... 1000 s.
@@ -221,14 +221,6 @@ impl ArrivalCounter {
 /// Length of a level's window.
 fn window_s(level: usize) -> f64 {
     [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1_000.0][level]
-}
-
-#[cold]
-fn common_step(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

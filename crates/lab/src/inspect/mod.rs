@@ -157,7 +157,10 @@ impl Inspector {
             time: Times {
                 kind: header.time_kind,
                 resolution_ns: header.resolution_ns,
-                step_ns: self.arrivals.step_ns().filter(|_| !spread_out),
+                step_ns: match spread_out {
+                    true => header.stamp_step_ns,
+                    false => self.arrivals.step_ns(),
+                },
                 epoch_unix_ns: header.epoch_unix_ns,
                 spread: header.spread,
             },
@@ -221,11 +224,17 @@ impl Units {
         self.left -= taken;
     }
 
-    /// What no system does unless a unit is wrong, in words; `header` is the reader's, after its last batch.
-    pub fn doubts(self, header: &Header) -> Vec<String> {
-        let found = self.first.finish(header);
-        let doubts = found.warnings.into_iter().filter(warnings::doubts_a_unit);
-        doubts.map(|warning| warning.text).collect()
+    /// What no system does unless a unit is wrong, in words, and that waits are those of coarse stamps; `header` is the reader's,
+    /// after its last batch.
+    pub fn doubts(self, header: &Header) -> (Vec<String>, Option<String>) {
+        let found = self.first.finish(header).warnings;
+        let doubts = found
+            .iter()
+            .filter(|warning| warnings::doubts_a_unit(warning));
+        let doubts = doubts.map(|warning| warning.text.clone()).collect();
+        let mut found = found.into_iter();
+        let coarse = found.find(warnings::tells_coarse_times);
+        (doubts, coarse.map(|warning| warning.text))
     }
 }
 

@@ -5,11 +5,12 @@ use crate::trace::{Anomalies, Device as TracedDevice, TimeKind};
 
 fn header() -> Header {
     Header {
-        format: "toy".to_owned(),
+        format: "csv".to_owned(),
         version: None,
         files: vec!["toy.csv".to_owned()],
         epoch_unix_ns: None,
         resolution_ns: 1_000,
+        stamp_step_ns: None,
         time_kind: TimeKind::Arrival,
         sector_size: 512,
         object_ids: false,
@@ -113,6 +114,53 @@ fn lengths_in_a_wrong_unit_are_told() {
     records.iter_mut().for_each(|record| record.len *= 2_000);
     let found = inspected(&records, &header(), Against::default());
     assert_eq!(codes(&found), ["lengths-too-long"]);
+}
+
+#[test]
+fn where_the_format_fixes_the_unit_of_addresses_it_is_not_doubted() {
+    let of = |format: &str| {
+        let header = Header {
+            format: format.to_owned(),
+            ..header()
+        };
+        let mut records = records();
+        for record in &mut records {
+            record.offset = record.offset / 4096 * (256 << 10);
+            record.len = 256 << 10;
+        }
+        codes(&inspected(&records, &header, Against::default()))
+    };
+    assert_eq!(of("csv"), ["bytes-as-sectors"]);
+    assert_eq!(of("fio, parquet"), ["bytes-as-sectors"]);
+    assert_eq!(of("fio"), [""; 0]);
+}
+
+#[test]
+fn a_quiet_device_is_not_one_with_times_too_long() {
+    // 7 requests a second in bursts of ten within 60 ms.
+    let mut records: Vec<Record> = records().into_iter().collect();
+    for (record, i) in records.iter_mut().zip(0_i64..) {
+        record.ts = i / 10 * 1_430_000_000 + i % 10 * 6_000_000;
+    }
+    let found = inspected(&records, &header(), Against::default());
+    assert!(found.arrivals.gap_p10_ms.unwrap() > 1.0);
+    assert!(found.arrivals.mean_rps.unwrap() < 10.0);
+    assert_eq!(codes(&found), [""; 0]);
+}
+
+#[test]
+fn stamps_coarser_than_their_unit_are_told_with_their_step() {
+    let header = Header {
+        resolution_ns: 1_000_000_000,
+        stamp_step_ns: Some(60_000_000_000),
+        spread: Some(Spread::Even),
+        ..header()
+    };
+    let found = inspected(&records(), &header, Against::default());
+    assert_eq!(codes(&found), ["coarse-stamps"]);
+    let expected = "time stamps have steps of 60 s; requests of one stamp were spread evenly over 1 s, their smallest unit, so bursts and \
+                    pauses are those of the stamps (--replay closed does without times)";
+    assert_eq!(found.warnings[0].text, expected);
 }
 
 #[test]

@@ -19,8 +19,10 @@ const THROUGHPUT_MAX_MB_S: f64 = 250_000.0;
 const SLOW_REQUESTS_MIN: u64 = 10_000;
 /// Slower than this, a busy trace is suspicious ...
 const SLOW_RPS: f64 = 10.0;
-/// ... if its shortest gaps are long as well: real idle devices have bursts.
+/// ... if its shortest gaps are long as well ...
 const SLOW_GAP_MS: f64 = 1.0;
+/// ... and never five requests come within 100 ms: real idle devices have bursts.
+const SLOW_PEAK_RPS: f64 = 50.0;
 /// So slow that it takes more than a day for a thousand requests.
 const STANDSTILL_RPS: f64 = 0.01;
 /// Between units of time: ns, us, ms, s.
@@ -36,6 +38,11 @@ const ODD_SHARE: f64 = 0.85;
 const JUDGED_MIN: u64 = 100;
 /// More lost than this and the reference folder refuses a benchmark.
 const LOST_SHARE_MAX: f64 = 0.001;
+/// The warnings of coarse time stamps.
+const ONE_SECOND: &str = "one-second-stamps";
+const COARSE: &str = "coarse-stamps";
+/// Formats that leave the unit of addresses and lengths open: tables. In all others it is fixed.
+const TABLES: [&str; 2] = ["csv", "parquet"];
 /// Devices that are listed.
 const DEVICES_LISTED: usize = 8;
 
@@ -66,6 +73,11 @@ pub(super) fn lost(count: u64, share: f64) -> Option<String> {
 /// Whether a warning doubts a unit: what doubts one falsifies every result.
 pub(super) fn doubts_a_unit(warning: &Warning) -> bool {
     OF_UNITS.contains(&warning.code)
+}
+
+/// Whether a warning says that waits are those of coarse time stamps.
+pub(super) fn tells_coarse_times(warning: &Warning) -> bool {
+    [ONE_SECOND, COARSE].contains(&warning.code)
 }
 
 /// What warnings need besides the inspection.
@@ -155,8 +167,12 @@ fn short_times(found: &Inspection, rate: f64, list: &mut List) {
 
 fn long_times(found: &Inspection, rate: f64, coarse: bool, list: &mut List) {
     let gap_ms = found.arrivals.gap_p10_ms.unwrap_or(0.0);
-    let crawls =
-        !coarse && found.requests >= SLOW_REQUESTS_MIN && rate < SLOW_RPS && gap_ms >= SLOW_GAP_MS;
+    let peak = found.arrivals.peak_100ms_rps.unwrap_or(rate);
+    let crawls = !coarse
+        && found.requests >= SLOW_REQUESTS_MIN
+        && rate < SLOW_RPS
+        && gap_ms >= SLOW_GAP_MS
+        && peak < SLOW_PEAK_RPS;
     let stands = found.requests >= SLOW_REQUESTS_MIN / 10 && rate < STANDSTILL_RPS;
     if crawls || stands {
         let factor = FACTORS
@@ -183,22 +199,35 @@ fn coarse_times(found: &Inspection, list: &mut List) {
         .step_ns
         .unwrap_or(found.time.resolution_ns)
         .max(found.time.resolution_ns);
-    let step_s = step_ns as f64 / 1e9;
-    let spread = match found.time.spread {
-        Some(Spread::Even) => "requests of one stamp were spread evenly over it",
-        Some(Spread::Poisson(_)) => "requests of one stamp were spread at random over it",
-        _ => "requests of one stamp come all at once",
-    };
-    let code = if step_ns >= 1_000_000_000 {
-        "one-second-stamps"
+    let tick_ns = found.time.resolution_ns;
+    let (step_s, tick_s) = (step_ns as f64 / 1e9, tick_ns as f64 / 1e9);
+    let over = if step_ns > tick_ns {
+        format!("{tick_s} s, their smallest unit")
     } else {
-        "coarse-stamps"
+        "it".to_owned()
+    };
+    let spread = match found.time.spread {
+        Some(Spread::Even) => format!("requests of one stamp were spread evenly over {over}"),
+        Some(Spread::Poisson(_)) => {
+            format!("requests of one stamp were spread at random over {over}")
+        }
+        _ => "requests of one stamp come all at once".to_owned(),
+    };
+    let spread_out = !matches!(found.time.spread, None | Some(Spread::None));
+    let invented = if spread_out && step_ns > tick_ns {
+        "so bursts and pauses are those of the stamps"
+    } else {
+        "so waits within a step are invented"
+    };
+    let code = if step_ns == 1_000_000_000 {
+        ONE_SECOND
+    } else {
+        COARSE
     };
     list.add(
         code,
         format!(
-            "time stamps have steps of {step_s} s; {spread}, so waits within a step are invented \
-             (--replay closed does without times)"
+            "time stamps have steps of {step_s} s; {spread}, {invented} (--replay closed does without times)"
         ),
     );
 }
@@ -225,16 +254,20 @@ fn latencies(found: &Inspection, list: &mut List) {
     }
 }
 
-/// What offsets and lengths say about their unit.
+/// What offsets and lengths say about their unit, where the format leaves it open.
 fn units(found: &Inspection, more: &More<'_>) -> Option<(&'static str, String)> {
     let media = more.summary.of(TraceOp::Read).requests + more.summary.of(TraceOp::Write).requests;
     let lengths_hold = found.footprint.outsized_requests == 0;
     if media < JUDGED_MIN || !lengths_hold {
         return None;
     }
+    let open = found
+        .format
+        .split(", ")
+        .any(|format| TABLES.contains(&format));
     let odd = more.odd as f64 / media as f64;
     let (alignment, median) = (&found.alignment, found.sizes.all?.p50_bytes);
-    if odd > ODD_SHARE {
+    if open && odd > ODD_SHARE {
         let text = format!(
             "{:.0} % of offsets and lengths are no multiples of 512 bytes: are they sectors? \
              (--columns offset=..:sectors,len=..:sectors)",
@@ -245,11 +278,11 @@ fn units(found: &Inspection, more: &More<'_>) -> Option<(&'static str, String)> 
         let text = "hardly a request is aligned to 512 bytes: are offsets or lengths in another \
                     unit, or those of files?";
         Some(("unaligned", text.to_owned()))
-    } else if alignment.offsets_bytes.min(alignment.lengths_bytes) >= 512 * 512 {
+    } else if open && alignment.offsets_bytes.min(alignment.lengths_bytes) >= 512 * 512 {
         let text = "all offsets and lengths are multiples of 512 sectors: are they bytes that \
                     were read as sectors?";
         Some(("bytes-as-sectors", text.to_owned()))
-    } else if median > MEDIAN_LENGTH_MAX {
+    } else if open && median > MEDIAN_LENGTH_MAX {
         let text = format!(
             "half of the requests are {:.1} MB or longer, but systems split at one or two: are \
              lengths bytes that were read as sectors?",

@@ -274,6 +274,10 @@ impl Sink {
     pub const WITHOUT_TIME: &str =
         "the trace has no times: only a closed replay of it means something";
 
+    /// What is noted of a trace whose requests all have one time.
+    pub const ONE_TIME: &str = "all requests have the same time stamp, which says nothing of when they came: only a closed replay of the trace \
+         means something";
+
     /// Tells the user something once.
     pub fn note(&mut self, note: impl Into<String>) {
         let note = note.into();

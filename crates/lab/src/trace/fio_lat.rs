@@ -5,32 +5,96 @@
 //! ```
 //!
 //! Milliseconds of the **completion** since the start, nanoseconds of latency, 0 for a read, 1 for a write and 2 for a trim, bytes,
-//! offset, and since fio 3.x the priority. `_clat` logs count from the submission, `_lat` logs from the creation of the I/O. A log without
-//! offsets has four columns and is refused: it does not say where. Logs of averages (`log_avg_msec`) look the same, and mean nothing here.
-//! Completion times have one millisecond: too coarse to tell a rotation from rereads.
+//! offset, and since fio 3.x the priority. `_clat` logs count from the submission, `_lat` logs from the creation of the I/O. Logs of averages
+//! (`log_avg_msec`) look the same, and mean nothing here. Completion times have one millisecond: too coarse to tell a rotation from rereads.
+//!
+//! A log without offsets does not say where, and is refused. It has four columns, or five, as newer versions of fio put the priority
+//! where the offset would be: 0 or 1, or a hexadecimal number with `log_prio`. So the lines before the first offset above 1 are held back,
+//! and a log without one among its first 1,000 lines is refused. Logs of bandwidth, of requests per second and of submissions have the same
+//! columns, but the second is no time of a request: files that are named as fio names those (`_bw.1.log`, `_iops.1.log`, `_slat.1.log`) are
+//! refused.
 //!
 //! No header marks such a log, and other tables of numbers look alike: it is read only when `--trace-format fio-lat` names it, as the
 //! error says where lines look like it.
 //!
 //! Source: fio HOWTO, "Log File Formats" (Axboe and others).
 
-use super::decode::{Format, Probe, Reads, Sink, TimeKind, TimeMeaning};
+use super::TraceError;
+use super::decode::{Decoder, Format, Made, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};
 use super::record::{Record, TraceOp};
 use super::text::{Cursor, Lines, Odd, Text};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
     name: "fio-lat",
-    summary: "latency logs of fio with offsets (write_lat_log, log_offset=1); only if it is named",
+    summary: "latency logs of fio with offsets (write_lat_log, log_offset=1), not its logs of bandwidth, IOPS or submissions; only if it is named",
     source: "fio HOWTO, Log File Formats",
     probe: Probe::Named(|line| row(line).is_some()),
     options: &[],
-    reads: Reads::Stream(|options| Ok(Text::boxed(FioLat, options))),
+    reads: Reads::Stream(decoder),
 };
+
+fn decoder(options: &Options) -> Made<dyn Decoder> {
+    let file = options.file.as_str();
+    let other = OTHER_LOGS
+        .iter()
+        .find(|(part, _)| file.contains(part) && file.contains(".log"));
+    if let Some((_, what)) = other {
+        return Err(TraceError::unfit(format!(
+            "is by its name a log of {what}, whose second column is no latency; fio's latency logs are called _lat or _clat"
+        )));
+    }
+    Ok(Text::boxed(FioLat::default(), options))
+}
+
+/// What fio puts into the names of its other logs with the same columns, and what these hold.
+const OTHER_LOGS: [(&str, &str); 3] = [
+    ("_bw.", "bandwidth"),
+    ("_iops.", "requests per second"),
+    ("_slat.", "the times of submissions"),
+];
+
+/// Lines that may pass before the first that has an offset for sure.
+const HELD_MAX: usize = 1_000;
+
+/// No offset in bytes, but whether the priority is the highest.
+const PRIORITY_MAX: u64 = 1;
 
 const MILLISECOND_NS: i64 = 1_000_000;
 
-struct FioLat;
+#[derive(Default)]
+struct FioLat {
+    /// Whether a line had an offset for sure.
+    placed: bool,
+    /// Requests before that.
+    held: Vec<Record>,
+}
+
+impl FioLat {
+    /// Takes a request, and those that were held back once it is clear that they have offsets.
+    fn take(&mut self, record: Record, out: &mut Sink) -> Result<(), Odd> {
+        if self.placed {
+            out.records.push(record);
+            return Ok(());
+        }
+        self.placed = record.offset > PRIORITY_MAX;
+        self.held.push(record);
+        if self.placed {
+            out.records.append(&mut self.held);
+        } else if self.held.len() >= HELD_MAX {
+            return Err(self.without_offsets());
+        }
+        Ok(())
+    }
+
+    fn without_offsets(&self) -> Odd {
+        Odd::Fatal(format!(
+            "the log has no offsets: in all of the first {} lines the fifth column is 0 or 1, as a priority is; fio writes offsets with \
+             log_offset=1",
+            self.held.len()
+        ))
+    }
+}
 
 /// The fields of a line.
 struct Row {
@@ -91,8 +155,14 @@ impl Lines for FioLat {
         let mut record = Record::new(ts, row.op, offset, row.bytes, dev);
         record.service_ns = row.latency;
         record.response_ns = row.latency;
-        out.records.push(record);
-        Ok(())
+        self.take(record, out)
+    }
+
+    fn finish(&mut self, _: &mut Sink) -> Result<(), Odd> {
+        match self.held.is_empty() {
+            true => Ok(()),
+            false => Err(self.without_offsets()),
+        }
     }
 
     fn time(&self) -> TimeMeaning {
@@ -106,7 +176,7 @@ impl Lines for FioLat {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode::{Anomaly, Options};
+    use super::super::decode::Anomaly;
     use super::super::text::testing::{read, refusal};
     use super::*;
 
@@ -137,5 +207,42 @@ mod tests {
     fn a_log_without_offsets_is_refused() {
         let error = refusal(&FORMAT, "12, 8731245, 0, 4096\n", &Options::default());
         assert!(error.contains("log_offset=1"), "{error}");
+    }
+
+    #[test]
+    fn a_priority_is_no_offset() {
+        for priorities in [["0", "0"], ["0", "1"], ["0x4001", "0x0"]] {
+            let lines = |count: usize| -> String {
+                let line = |at: usize| format!("{at}, 8731245, 0, 4096, {}\n", priorities[at % 2]);
+                (0..count).map(line).collect()
+            };
+            for count in [1, 3, 5_000] {
+                let error = refusal(&FORMAT, &lines(count), &Options::default());
+                assert!(error.contains("the log has no offsets"), "{error}");
+            }
+        }
+        // A log with offsets may begin at 0.
+        let sink = read(
+            &FORMAT,
+            "1, 500, 0, 4096, 0\n2, 500, 0, 4096, 4096\n3, 500, 0, 4096, 0\n",
+        );
+        let offsets: Vec<u64> = sink.records.iter().map(|record| record.offset).collect();
+        assert_eq!(offsets, [0, 4_096, 0]);
+    }
+
+    #[test]
+    fn logs_of_other_things_are_refused_by_their_names() {
+        for (file, what) in [
+            ("mix_bw.1.log", "bandwidth"),
+            ("mix_iops.1.log.gz", "requests per second"),
+            ("mix_slat.2.log", "submissions"),
+        ] {
+            let options = Options {
+                file: file.to_owned(),
+                ..Options::default()
+            };
+            let error = refusal(&FORMAT, "12, 8731245, 0, 4096, 8192, 0\n", &options);
+            assert!(error.contains(what), "{error}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of a trace besides its requests; complete when its last batch was read.
 
 use super::TraceError;
-use super::decode::{Anomalies, TimeKind};
+use super::decode::{Anomalies, Anomaly, TimeKind};
 use super::record::Record;
 use super::span::SpanRead;
 use super::spread::Spread;
@@ -19,6 +19,8 @@ pub struct Header {
     pub epoch_unix_ns: Option<i64>,
     /// Smallest step of its time stamps in ns.
     pub resolution_ns: u64,
+    /// Greatest step that all coarse time stamps are a multiple of, from the first; none where they are fine or few.
+    pub stamp_step_ns: Option<u64>,
     /// Which event was stamped.
     pub time_kind: TimeKind,
     /// Bytes per sector of its addresses; 512 in all formats that count sectors.
@@ -60,6 +62,27 @@ impl Header {
         Err(TraceError::unfit(what).in_file(&self.files.join(", ")))
     }
 
+    /// Refuses a trace of which most could not be read.
+    ///
+    /// # Errors
+    /// More than half of its records were not understood.
+    pub fn needs_most_records(&self) -> Result<(), TraceError> {
+        let bad = self.anomalies.of(Anomaly::BadRecord);
+        if bad <= self.understood {
+            return Ok(());
+        }
+        let all = bad + self.understood;
+        let examples = self.anomalies.examples().iter();
+        let mut examples = examples.filter(|(kind, _)| *kind == Anomaly::BadRecord);
+        let example = examples.next();
+        let example = example.map_or(String::new(), |(_, example)| format!(" ({example})"));
+        let what = format!(
+            "{bad} of {all} records could not be read{example}: what is left, less than half, does not stand for the load. Mend the file, or \
+             say what it is with --trace-format or --columns; `nearslot inspect` shows what can be read"
+        );
+        Err(TraceError::unfit(what).in_file(&self.files.join(", ")))
+    }
+
     /// The header of a trace that was made here, such as a simulated schedule: arrivals in ns from 0.
     pub fn made(format: &str, devices: &[&str], clients: &[&str]) -> Header {
         let device = |name: &&str| Device {
@@ -72,6 +95,7 @@ impl Header {
             files: Vec::new(),
             epoch_unix_ns: None,
             resolution_ns: 1,
+            stamp_step_ns: None,
             time_kind: TimeKind::Arrival,
             sector_size: 512,
             object_ids: false,

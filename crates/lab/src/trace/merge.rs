@@ -35,8 +35,29 @@ pub(crate) trait Feed: Send {
     fn take(&mut self, count: usize);
     /// What their times mean; asked when some are ready.
     fn time(&self) -> TimeMeaning;
+    /// The files that gave requests, and what their times mean.
+    fn told(&self) -> Vec<(&str, TimeMeaning)> {
+        Vec::new()
+    }
     /// Reads no more: counts what it has held back.
     fn stop(&mut self, shared: &mut Shared);
+}
+
+/// Refuses files of which only some have what their times must have in common; `what` says of one that has it and of one that has not
+/// what these are.
+pub(crate) fn all_or_none(
+    feeds: &[Box<dyn Feed>],
+    has: impl Fn(&TimeMeaning) -> bool,
+    [with, without]: [&str; 2],
+) -> Result<(), TraceError> {
+    let told: Vec<_> = feeds.iter().flat_map(|feed| feed.told()).collect();
+    let one = |wanted: bool| told.iter().find(|(_, time)| has(time) == wanted);
+    let (Some((some, _)), Some((other, _))) = (one(true), one(false)) else {
+        return Ok(());
+    };
+    Err(TraceError::unfit(format!(
+        "{some} {with}, and {other} {without}: nothing says how the requests of the two follow each other; read them apart"
+    )))
 }
 
 /// The merged stream.

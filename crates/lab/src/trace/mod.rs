@@ -61,6 +61,7 @@ pub use open::{OpenOptions, TraceReader, files, open};
 pub use record::{Flags, Record, TraceOp};
 pub use span::{Span, SpanRead, TraceTime};
 pub use spread::Spread;
+pub(crate) use spread::common_step;
 pub use write::{Output, WRITERS, WriteFormat, Writer, writer};
 
 /// Every trace format, in the order of detection.

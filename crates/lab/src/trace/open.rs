@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::blktrace;
-use super::decode::{Anomaly, Format, Options, Sink, TimeMeaning};
+use super::decode::{Anomaly, Format, Options, Sink, TimeKind, TimeMeaning};
 use super::header::{Census, Device, Header};
 use super::input;
-use super::merge::{Feed, Merge};
+use super::merge::{Feed, Merge, all_or_none};
 use super::order::Shared;
 use super::record::Record;
 use super::sort::Sorted;
@@ -87,6 +87,8 @@ pub struct TraceReader {
     how: OpenOptions,
     newest: i64,
     ended: bool,
+    /// The first time stamp of the file, and whether there is another.
+    stamp: Option<(i64, bool)>,
     /// Kept alive as long as it is read.
     _spool: Option<Spool>,
 }
@@ -184,6 +186,7 @@ fn open_span(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceE
         how: how.clone(),
         newest: i64::MAX,
         ended: false,
+        stamp: None,
         _spool: None,
     })
 }
@@ -394,6 +397,10 @@ impl TraceReader {
     fn read(&mut self, out: &mut Vec<Record>) -> Result<(), TraceError> {
         self.merge.fill(&mut self.shared, BATCH_RECORDS, out)?;
         let ended = out.is_empty();
+        if let (Some(first), Some(last)) = (out.first(), out.last()) {
+            let (stamp, several) = self.stamp.get_or_insert((first.ts, false));
+            *several |= last.ts != *stamp;
+        }
         if !self.understood && !ended {
             self.understand()
                 .map_err(|error| error.in_file(&self.header.files.join(", ")))?;
@@ -411,11 +418,37 @@ impl TraceReader {
             self.ended = true;
         }
         self.tell();
+        if self.ended {
+            // Only now: a fio iolog may begin without a wait and have some later.
+            self.check_timed()
+                .map_err(|error| error.in_file(&self.header.files.join(", ")))?;
+        }
+        Ok(())
+    }
+
+    /// Whether all files have times, and more than one.
+    fn check_timed(&mut self) -> Result<(), TraceError> {
+        let timed = |time: &TimeMeaning| time.kind != TimeKind::None;
+        all_or_none(self.merge.feeds(), timed, ["has times", "has none"])?;
+        let header = &mut self.header;
+        let one_time = header.requests > 1 && matches!(self.stamp, Some((_, false)));
+        if one_time && header.time_kind != TimeKind::None {
+            header.time_kind = TimeKind::None;
+            header.notes.push(Sink::ONE_TIME.to_owned());
+        }
         Ok(())
     }
 
     /// Fixes what times mean, once the first requests are there.
     fn understand(&mut self) -> Result<(), TraceError> {
+        all_or_none(
+            self.merge.feeds(),
+            |time| time.kind == TimeKind::None || time.epoch_unix_ns.is_some(),
+            [
+                "tells the date and time of its requests",
+                "counts their times from a beginning that it does not tell",
+            ],
+        )?;
         let times: Vec<TimeMeaning> = self.merge.feeds().iter().map(|feed| feed.time()).collect();
         let time = times[0];
         self.header.resolution_ns = times
@@ -507,7 +540,7 @@ impl TraceReader {
         let new = header.clients.len();
         header.clients.extend_from_slice(&sink.clients.all()[new..]);
         header.understood = self.shared.understood;
-        // A fio iolog may begin without a wait and have some later.
+        header.stamp_step_ns = self.spreader.as_ref().and_then(Spreader::step_ns);
         header.time_kind = self.merge.feeds()[0].time().kind;
         header.object_ids = sink.object_ids;
         header.version.clone_from(&sink.version);

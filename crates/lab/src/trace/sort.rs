@@ -104,6 +104,10 @@ impl Feed for Sorted {
         self.inputs[0].time()
     }
 
+    fn told(&self) -> Vec<(&str, TimeMeaning)> {
+        self.inputs.iter().flat_map(|input| input.told()).collect()
+    }
+
     fn stop(&mut self, shared: &mut Shared) {
         for input in &mut self.inputs {
             input.stop(shared);

@@ -47,6 +47,8 @@ pub(crate) struct Source {
     /// Bytes used up.
     position: u64,
     ended: bool,
+    /// Whether it gave a request.
+    gave: bool,
     /// Whether messages must name the file.
     several: bool,
 }
@@ -154,6 +156,7 @@ impl Source {
             window: (WINDOWS_BYTES / setup.count).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX),
             position: 0,
             ended: false,
+            gave: false,
             several: setup.count > 1,
         }
     }
@@ -239,7 +242,13 @@ impl Feed for Source {
         while !self.ended && self.order.ready().is_empty() {
             self.step(shared)?;
         }
+        self.gave |= !self.order.ready().is_empty();
         Ok(())
+    }
+
+    fn told(&self) -> Vec<(&str, TimeMeaning)> {
+        let told = (self.name.as_str(), self.time());
+        self.gave.then_some(told).into_iter().collect()
     }
 
     fn ready(&self) -> &[super::Record] {

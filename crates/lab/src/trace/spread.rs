@@ -14,6 +14,9 @@ use super::record::{Flags, Record};
 /// Coarser stamps than this (1 ms) are spread.
 const FINE_NS: u64 = 1_000_000;
 
+/// With fewer ticks, their common step may be chance.
+const TICKS_MIN: u64 = 10;
+
 /// What is done with requests of the same coarse time stamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,12 +30,24 @@ pub enum Spread {
     None,
 }
 
+/// Greatest common step of two; 0 has all.
+pub(crate) fn common_step(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// Holds back one tick and gives it out spread.
 pub(crate) struct Spreader {
     how: Spread,
     rng: Rng,
     tick_ns: u64,
     held: Vec<Record>,
+    /// The first tick, the greatest common step of the others from there, and how many there were.
+    first: Option<i64>,
+    step_ns: u64,
+    ticks: u64,
 }
 
 impl Spreader {
@@ -47,7 +62,15 @@ impl Spreader {
             rng: Rng::stream(seed, "trace/spread"),
             tick_ns: resolution_ns,
             held: Vec::new(),
+            first: None,
+            step_ns: 0,
+            ticks: 0,
         })
+    }
+
+    /// Greatest step that all stamps so far are a multiple of, from the first; none while they are few.
+    pub(crate) fn step_ns(&self) -> Option<u64> {
+        (self.ticks >= TICKS_MIN).then_some(self.step_ns)
     }
 
     /// Spreads the ticks that are complete; `ended` says that the last one is. What it gives out replaces `records`.
@@ -74,6 +97,12 @@ impl Spreader {
         while from < complete {
             let tick = self.held[from].ts;
             let to = from + self.held[from..complete].partition_point(|record| record.ts == tick);
+            // A trace that was spread when it was written has no ticks any more.
+            if !self.held[from].flags.has(Flags::RECONSTRUCTED) {
+                let since = tick.abs_diff(*self.first.get_or_insert(tick));
+                self.step_ns = common_step(self.step_ns, since);
+                self.ticks += 1;
+            }
             self.spread_tick(from, to);
             from = to;
         }
@@ -142,6 +171,22 @@ mod tests {
             7_500_000_000,
         ];
         assert_eq!(spread(Spread::Even, &stamps), expected);
+    }
+
+    #[test]
+    fn the_step_of_the_stamps_is_found_unless_they_are_few() {
+        let step = |stamps: &[i64]| {
+            let mut spreader = Spreader::for_resolution(SECOND as u64, Spread::Even).unwrap();
+            let record = |stamp: &i64| Record::new(*stamp, TraceOp::Read, 0, 512, 0);
+            let mut records: Vec<Record> = stamps.iter().map(record).collect();
+            spreader.spread(&mut records, true).unwrap();
+            spreader.step_ns()
+        };
+        let minutes: Vec<i64> = (0..10).map(|at| (7 + at * 60) * SECOND).collect();
+        assert_eq!(step(&minutes), Some(60_000_000_000));
+        assert_eq!(step(&minutes[..9]), None);
+        let odd = [&minutes[..], &[(7 + 605) * SECOND]].concat();
+        assert_eq!(step(&odd), Some(5_000_000_000));
     }
 
     #[test]

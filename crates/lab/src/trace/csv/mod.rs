@@ -31,7 +31,7 @@ use columns::{Clock, Columns, Fields, TIME_UNIT};
 use described::Description;
 use names::Column;
 pub use names::names_listed;
-use table::Table;
+use table::{DURATION_ALLOWED, Table};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -63,6 +63,8 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
         headed: false,
         unsaid: 0,
         untimed: 0,
+        no_durations: 0,
+        no_duration: String::new(),
         zoneless: 0,
         rows: 0,
         file_device: None,
@@ -117,6 +119,9 @@ struct Csv {
     unsaid: u64,
     /// Rows that say of a duration that it is not known.
     untimed: u64,
+    /// Rows with something else where they tell how long a request took, and what the first of them has.
+    no_durations: u64,
+    no_duration: String,
     /// Rows with a date that does not say its offset from UTC.
     zoneless: u64,
     /// Lines that are neither headers nor blank.
@@ -205,6 +210,12 @@ impl Csv {
         }
         self.unsaid += u64::from(!table.has_op);
         self.untimed += u64::from(row.untimed);
+        if let Some(found) = row.no_duration {
+            if self.no_durations == 0 {
+                self.no_duration = excerpt(found);
+            }
+            self.no_durations += 1;
+        }
         self.zoneless += u64::from(row.zoneless);
         record.dev = if table.has_device {
             out.devices.intern(row.device)
@@ -252,6 +263,13 @@ impl Lines for Csv {
             let rows = self.untimed;
             out.note(format!(
                 "{rows} rows have -1 where they tell how long a request took: that was taken as unknown"
+            ));
+        }
+        if self.no_durations > 0 {
+            let (rows, found) = (self.no_durations, &self.no_duration);
+            out.note(format!(
+                "{rows} rows do not tell how long a request took, but have for example `{found}`: that was taken as unknown; allowed is \
+                 {DURATION_ALLOWED}"
             ));
         }
         if self.zoneless > 0 {
@@ -519,24 +537,54 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_of_minus_one_is_unknown_and_no_other_is_negative() {
+    fn a_duration_of_minus_one_is_unknown_and_a_bad_one_leaves_the_request() {
+        let header = "time_us,op,offset,len,latency_us,client\n";
+        let text = |durations: &[&str]| -> String {
+            let rows = durations
+                .iter()
+                .map(|duration| format!("0,R,0,512,{duration},a\n"));
+            std::iter::once(header.to_owned()).chain(rows).collect()
+        };
         let sink = read(
             &FORMAT,
-            "time_us,op,offset,len,latency_us\n0,R,0,512,-1\n1,R,0,512,7\n2,R,0,512,-2\n3,R,0,512,-1.5\n4,R,0,512,-1.0\n",
+            &text(&[
+                "-1", "7", "-2", "-1.5", "-1.0", "8ms", "\"x,y\"", "1.2.3", "9",
+            ]),
         );
         let times: Vec<u64> = sink.records.iter().map(|it| it.response_ns).collect();
-        assert_eq!(times, [Record::UNKNOWN, 7_000, Record::UNKNOWN]);
-        assert_eq!(
-            sink.notes,
-            ["2 rows have -1 where they tell how long a request took: that was taken as unknown"]
-        );
-        let told = told(&sink);
-        let allowed =
-            "allowed is a number from 0, such as 1500 or 1.25, or -1 where it is not known";
-        let of = |line: u64, value: &str| {
-            format!("line {line}: column 5 (latency_us) is `{value}`, {allowed}")
+        let unknown = Record::UNKNOWN;
+        let expected = [
+            unknown, 7_000, unknown, unknown, unknown, unknown, unknown, unknown, 9_000,
+        ];
+        assert_eq!(times, expected);
+        assert!(sink.records.iter().all(|record| record.client == 1));
+        let allowed = "a number from 0, such as 1500, 1.25 or 8.7e-05, or -1 where it is not known";
+        let notes = [
+            "2 rows have -1 where they tell how long a request took: that was taken as unknown"
+                .to_owned(),
+            format!(
+                "5 rows do not tell how long a request took, but have for example `-2`: that was taken as unknown; allowed is {allowed}"
+            ),
+        ];
+        assert_eq!(sink.notes, notes);
+        let strict = Options {
+            strict: true,
+            ..Options::default()
         };
-        assert_eq!(told, [of(4, "-2"), of(5, "-1.5")]);
+        let error = refusal(&FORMAT, &text(&["1", "8ms"]), &strict);
+        let expected = format!("line 3: column 5 (latency_us) is `8ms`, allowed is {allowed}");
+        assert!(error.contains(&expected), "{error}");
+    }
+
+    #[test]
+    fn durations_may_have_an_exponent() {
+        let sink = read(
+            &FORMAT,
+            "time,op,offset,size,latency_s\n1795217400.0,R,0,4096,5.9999999999999995e-05\n1795217400.1,R,0,4096,8.7E-05\n\
+             1795217400.2,R,0,4096,\"1e+1\"\n",
+        );
+        let times: Vec<u64> = sink.records.iter().map(|it| it.response_ns).collect();
+        assert_eq!(times, [59_999, 87_000, 10_000_000_000]);
     }
 
     #[test]

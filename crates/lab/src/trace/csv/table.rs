@@ -17,6 +17,10 @@ const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
 /// Requests end here at most.
 const BYTES_MAX: u64 = 1 << 63;
 
+/// What a duration may be.
+pub(super) const DURATION_ALLOWED: &str =
+    "a number from 0, such as 1500, 1.25 or 8.7e-05, or -1 where it is not known";
+
 /// How rows are read.
 pub(super) struct Table {
     pub(super) columns: Columns,
@@ -29,6 +33,8 @@ pub(super) struct Table {
     /// Whether times count from 1970, known with the first.
     pub(super) absolute: Option<bool>,
     pub(super) told_numbers: bool,
+    /// Whether a row is bad as soon as one of its durations is.
+    strict: bool,
 }
 
 /// The fields of a row, as far as there are such columns.
@@ -42,6 +48,8 @@ pub(super) struct Row<'a> {
     pub(super) numbered: bool,
     /// A duration is said to be unknown.
     pub(super) untimed: bool,
+    /// What stands where a duration should.
+    pub(super) no_duration: Option<&'a [u8]>,
     /// The arrival is a date that does not say its offset from UTC.
     pub(super) zoneless: bool,
 }
@@ -55,6 +63,7 @@ impl Row<'_> {
         client: b"",
         numbered: false,
         untimed: false,
+        no_duration: None,
         zoneless: false,
     };
 }
@@ -74,6 +83,7 @@ impl Table {
             digits: 0,
             absolute: None,
             told_numbers: false,
+            strict: options.strict,
         }
     }
 
@@ -226,9 +236,7 @@ impl Table {
                 let of = counted(self.columns.clock);
                 format!("a number of {of}, such as 1500 or 1.25, of at most 146 years")
             }
-            (Column::Service(_) | Column::Response(_), _) => {
-                "a number from 0, such as 1500 or 1.25, or -1 where it is not known".to_owned()
-            }
+            (Column::Service(_) | Column::Response(_), _) => DURATION_ALLOWED.to_owned(),
             (Column::Offset(scale) | Column::Length(scale), _) => {
                 format!("a whole number from 0 to {}", BYTES_MAX / scale)
             }
@@ -271,6 +279,14 @@ impl Table {
             {
                 return Some(());
             }
+            Column::Service(unit) => {
+                row.record.service_ns = self.duration(cursor, unit, row)?;
+                return Some(());
+            }
+            Column::Response(unit) => {
+                row.record.response_ns = self.duration(cursor, unit, row)?;
+                return Some(());
+            }
             _ => {}
         }
         if quoted {
@@ -288,16 +304,43 @@ impl Table {
                 row.record.priority = u16::try_from(whole(cursor)?).ok()?;
                 row.record.flags = row.record.flags.with(Flags::PRIORITY);
             }
-            Column::Service(unit) => row.record.service_ns = took(cursor, unit, &mut row.untimed)?,
-            Column::Response(unit) => {
-                row.record.response_ns = took(cursor, unit, &mut row.untimed)?;
-            }
-            Column::Ignored | Column::Op | Column::Device | Column::Client => {}
+            Column::Ignored
+            | Column::Op
+            | Column::Device
+            | Column::Client
+            | Column::Service(_)
+            | Column::Response(_) => {}
         }
         if quoted {
             cursor.byte(b'"')?;
         }
         Some(())
+    }
+
+    /// How long a request took. What is no duration is passed over and told, as the request is one without it.
+    fn duration<'a>(&self, cursor: &mut Cursor<'a>, unit: u64, row: &mut Row<'a>) -> Option<u64> {
+        let start = *cursor;
+        if let Some(took) = self.took(cursor, unit) {
+            row.untimed |= took == Record::UNKNOWN;
+            return Some(took);
+        }
+        if self.strict {
+            return None;
+        }
+        *cursor = start;
+        row.no_duration = Some(self.text(cursor)?);
+        Some(Record::UNKNOWN)
+    }
+
+    /// A duration, and nothing else up to the next field.
+    fn took(&self, cursor: &mut Cursor<'_>, unit: u64) -> Option<u64> {
+        let quoted = cursor.byte(b'"').is_some();
+        let took = took(cursor, unit)?;
+        if quoted {
+            cursor.byte(b'"')?;
+        }
+        let (mut end, mut next) = (*cursor, *cursor);
+        end.end().or_else(|| self.pass(&mut next)).map(|()| took)
     }
 
     fn op<'a>(&mut self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
@@ -420,12 +463,17 @@ fn clock_of(time: u64) -> Result<Clock, Odd> {
 }
 
 /// A duration; with -1 many tools say that they do not know it.
-fn took(cursor: &mut Cursor<'_>, unit: u64, untimed: &mut bool) -> Option<u64> {
-    if cursor.byte(b'-').is_none() {
-        return Some(cursor.decimal(unit)?.unsigned_abs());
+fn took(cursor: &mut Cursor<'_>, unit: u64) -> Option<u64> {
+    let start = cursor.rest();
+    if cursor.byte(b'-').is_some() {
+        return (whole(cursor)? == 1).then_some(Record::UNKNOWN);
     }
-    *untimed = true;
-    (whole(cursor)? == 1).then_some(Record::UNKNOWN)
+    let took = cursor.decimal(unit)?;
+    let took = match cursor.peek() {
+        Some(b'e' | b'E') => scientific(start, cursor, unit)?,
+        _ => took,
+    };
+    Some(took.unsigned_abs())
 }
 
 /// A whole number, perhaps written with zeros behind a point.
