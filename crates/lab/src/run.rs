@@ -313,9 +313,11 @@ fn run(
     let missed = watch.missed();
     let ended_early = stack.pending() > 0 && missed.contains(&true);
     conserve(&point.label, &stack, interrupted || ended_early)?;
-    if !ended_early && !watch.recorder.measured_any() {
-        return Err(unmeasured(&point.label, window));
-    }
+    check_measured(
+        &point.label,
+        window,
+        ended_early || watch.recorder.measured_any(),
+    )?;
     let by_batch = watch.by_batch(end, !ended_early);
     let (recorder, parts) = watch.finish()?;
     let measured = recorder.end(end);
@@ -346,17 +348,17 @@ fn run(
     }))
 }
 
-/// Why a run has no result: none of its reads and writes was measured.
-fn unmeasured(label: &str, window: Window) -> RunError {
+/// A run of which no read or write was measured has no result.
+fn check_measured(label: &str, window: Window, any: bool) -> Result<(), RunError> {
+    if any {
+        return Ok(());
+    }
     let Window { requests, warmup } = window;
     let allowed = format!(
         "at least 1 behind the warm-up of {warmup} of {requests} requests; nothing was measured in {label}"
     );
-    RunError::Unfit(ConfigError::value(
-        "measured reads and writes",
-        "0",
-        &allowed,
-    ))
+    let error = ConfigError::value("measured reads and writes", "0", &allowed);
+    Err(RunError::Unfit(error))
 }
 
 /// What a run says of each objective.

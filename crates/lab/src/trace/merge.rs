@@ -43,15 +43,15 @@ pub(crate) trait Feed: Send {
     fn stop(&mut self, shared: &mut Shared);
 }
 
-/// Refuses files of which only some have what their times must have in common; `what` says of one that has it and of one that has not
-/// what these are.
+/// Refuses files of which only some have what their times must have in common; `has` is none for files that are not concerned. The words
+/// say what one that has it is, and one that has not.
 pub(crate) fn all_or_none(
     feeds: &[Box<dyn Feed>],
-    has: impl Fn(&TimeMeaning) -> bool,
+    has: impl Fn(&TimeMeaning) -> Option<bool>,
     [with, without]: [&str; 2],
 ) -> Result<(), TraceError> {
     let told: Vec<_> = feeds.iter().flat_map(|feed| feed.told()).collect();
-    let one = |wanted: bool| told.iter().find(|(_, time)| has(time) == wanted);
+    let one = |wanted: bool| told.iter().find(|(_, time)| has(time) == Some(wanted));
     let (Some((some, _)), Some((other, _))) = (one(true), one(false)) else {
         return Ok(());
     };

@@ -428,7 +428,7 @@ impl TraceReader {
 
     /// Whether all files have times, and more than one.
     fn check_timed(&mut self) -> Result<(), TraceError> {
-        let timed = |time: &TimeMeaning| time.kind != TimeKind::None;
+        let timed = |time: &TimeMeaning| Some(time.kind != TimeKind::None);
         all_or_none(self.merge.feeds(), timed, ["has times", "has none"])?;
         let header = &mut self.header;
         let one_time = header.requests > 1 && matches!(self.stamp, Some((_, false)));
@@ -443,7 +443,7 @@ impl TraceReader {
     fn understand(&mut self) -> Result<(), TraceError> {
         all_or_none(
             self.merge.feeds(),
-            |time| time.kind == TimeKind::None || time.epoch_unix_ns.is_some(),
+            |time| (time.kind != TimeKind::None).then_some(time.epoch_unix_ns.is_some()),
             [
                 "tells the date and time of its requests",
                 "counts their times from a beginning that it does not tell",

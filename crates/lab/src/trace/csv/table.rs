@@ -304,12 +304,8 @@ impl Table {
                 row.record.priority = u16::try_from(whole(cursor)?).ok()?;
                 row.record.flags = row.record.flags.with(Flags::PRIORITY);
             }
-            Column::Ignored
-            | Column::Op
-            | Column::Device
-            | Column::Client
-            | Column::Service(_)
-            | Column::Response(_) => {}
+            // All others were read above.
+            _ => {}
         }
         if quoted {
             cursor.byte(b'"')?;
