@@ -390,7 +390,7 @@ pub(crate) fn measured_faults() -> Vec<Fault> {
                 "gap_to_next_ms",
                 |row| row < 4,
                 |_| "8000000000000".to_owned(),
-            )
+            );
         },
     )];
     gaps.push(fault(
@@ -402,7 +402,7 @@ pub(crate) fn measured_faults() -> Vec<Fault> {
                 "measured_ms",
                 |row| row == 1,
                 |_| "8000000000000".to_owned(),
-            )
+            );
         },
     ));
     let lists = [faults_of_service(file), faults_of_replay(file), gaps];
