@@ -286,7 +286,7 @@ def test_frames_that_are_no_trace_are_named(trace: Path, tmp_path: Path) -> None
     (bad,) = nearslot.inspect(wrong).anomalies
     assert bad.count == 2
     assert "column 3 (offset) is `-5`, allowed is a whole number from 0" in bad.examples[1]
-    with pytest.raises(InputError, match=r"the pandas.DataFrame: .*no columns for offset"):
+    with pytest.raises(InputError, match=r"the pandas.DataFrame: .*names no column for `offset`"):
         nearslot.run(whole.drop(columns="offset"))
     for frame, message in [
         (whole[:0], "pandas.DataFrame without rows"),
