@@ -313,11 +313,8 @@ fn run(
     let missed = watch.missed();
     let ended_early = stack.pending() > 0 && missed.contains(&true);
     conserve(&point.label, &stack, interrupted || ended_early)?;
-    check_measured(
-        &point.label,
-        window,
-        ended_early || watch.recorder.measured_any(),
-    )?;
+    let any = ended_early || watch.recorder.measured_any();
+    check_measured(&point.label, window, any)?;
     let by_batch = watch.by_batch(end, !ended_early);
     let (recorder, parts) = watch.finish()?;
     let measured = recorder.end(end);
@@ -327,9 +324,8 @@ fn run(
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
-    identify(&mut run, point);
+    identify(&mut run, point, foreseen);
     run.replay = load.replay;
-    run.demand = foreseen.map(|foreseen| foreseen.demand);
     run.volumes = load.volumes;
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
@@ -380,7 +376,8 @@ fn hold_beside(run: &mut Run, told: &Told) -> Option<String> {
 }
 
 /// What asks and what answers in this run.
-fn identify(run: &mut Run, point: &Point) {
+fn identify(run: &mut Run, point: &Point, foreseen: Option<&Foreseen>) {
+    run.demand = foreseen.map(|foreseen| foreseen.demand);
     run.load = point.load();
     run.choice = point.choice();
     run.settings = point.settings.iter().cloned().collect();

@@ -196,12 +196,18 @@ fn trace(rng: &mut Rng) -> String {
             rng.below(span)
         };
         next = at + len;
+        // A trace without reads and writes has no results.
+        let first = text.lines().count() == 1;
         match one(rng, &["R", "R", "W", "W", "W", "F", "D"]) {
-            "F" if rng.chance(0.5) => {
+            "F" if rng.chance(0.5) && !first => {
                 let _ = writeln!(text, "{now:.3},F,0,0");
             }
             op => {
-                let op = if op == "F" { "R" } else { op };
+                let op = if op == "F" || (op == "D" && first) {
+                    "R"
+                } else {
+                    op
+                };
                 let _ = writeln!(text, "{now:.3},{op},{},{}", at * 512, len * 512);
             }
         }
