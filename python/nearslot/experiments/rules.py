@@ -450,7 +450,8 @@ def threshold(options: Options) -> Checked:
     granules = _granules(options, many)
     forced = {}
     for count in (few, many):
-        asks = [(0, granule, "W") for granule in granules[:count]]
+        # A nanosecond apart: a trace whose requests all have one time is refused, as one without.
+        asks = [(number, granule, "W") for number, granule in enumerate(granules[:count])]
         done = _replayed(options, _pairs(), "satf_ew", asks)
         forced[count] = sum(one["waiting"] > 0 for one in done.delayed())
     told = f"bursts of {few:,} and {many:,} writes with the default buffer: {forced[few]} and "
