@@ -172,8 +172,18 @@ mod tests {
     #[test]
     fn a_capacity_that_makes_too_many_cylinders_is_refused() {
         let base = base("hp-c2247a");
-        let words = scaled(&base, CAPACITY_MAX, None).unwrap_err().to_string();
-        assert!(words.starts_with("17592186044416 blocks make"), "{words}");
-        assert!(words.contains("4000000 cylinders"), "{words}");
+        let cylinder = capacity(&base) / u64::from(base.cylinders);
+        let most = u64::from(CYLINDERS_MAX) * cylinder;
+        for blocks in [most / 10 * 11, CAPACITY_MAX] {
+            let words = scaled(&base, blocks, None).unwrap_err().to_string();
+            assert!(
+                words.starts_with(&format!("{blocks} blocks make")),
+                "{words}"
+            );
+            assert!(words.contains("4000000 cylinders"), "{words}");
+        }
+        // Without spare sectors, somewhat fewer are enough.
+        let large = scaled(&base, most, None).map(|drive| drive.cylinders);
+        assert!(large.is_ok_and(|cylinders| cylinders > CYLINDERS_MAX / 10 * 9));
     }
 }

@@ -122,13 +122,16 @@ mod tests {
         let mut now = 0;
         for round in 0..2_000 {
             for part in 0..rng.below(3) as usize {
-                let next = (now + rng.below(50) * rng.below(2), 3 * round + 2 - part);
+                let next = (now + rng.below(50) * rng.below(2), 6_000 - 3 * round - part);
                 queue.push(next.0, next.1);
                 all.push(next);
             }
             now += rng.below(20);
             let waiting = all.iter().filter(|(issued, _)| *issued <= now).count();
-            assert_eq!(queue.waiting(now), waiting as u64);
+            // A drive need not ask between two requests.
+            if rng.below(2) > 0 {
+                assert_eq!(queue.waiting(now), waiting as u64);
+            }
             let first = all.iter().copied().min();
             assert_eq!(queue.pop(now), first);
             all.retain(|next| Some(*next) != first);

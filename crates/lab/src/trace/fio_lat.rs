@@ -23,6 +23,7 @@ use super::TraceError;
 use super::decode::{Decoder, Format, Made, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};
 use super::record::{Record, TraceOp};
 use super::text::{Cursor, Lines, Odd, Text};
+use crate::number::counted;
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -89,9 +90,9 @@ impl FioLat {
 
     fn without_offsets(&self) -> Odd {
         Odd::Fatal(format!(
-            "the log has no offsets: in all of the first {} lines the fifth column is 0 or 1, as a priority is; fio writes offsets with \
-             log_offset=1",
-            self.held.len()
+            "the log has no offsets: of {} looked at, none has more than 1 in the fifth column, where the priority is if offsets \
+             are not; fio writes them with log_offset=1",
+            counted(self.held.len() as u64, "line")
         ))
     }
 }
@@ -219,6 +220,8 @@ mod tests {
             for count in [1, 3, 5_000] {
                 let error = refusal(&FORMAT, &lines(count), &Options::default());
                 assert!(error.contains("the log has no offsets"), "{error}");
+                let seen = format!("of {}", counted(count.min(HELD_MAX) as u64, "line"));
+                assert!(error.contains(&seen), "{error}");
             }
         }
         // A log with offsets may begin at 0.

@@ -151,7 +151,7 @@ impl Rows {
             let pause = row.ns(gap)?;
             pauses += pause;
             if pauses > PAUSES_NS_MAX {
-                return Err(row.wrong(gap, &"gaps that sum up to at most 146 years"));
+                return Err(row.wrong(gap, &"gaps that sum up to at most ten years"));
             }
             rows.requests.push(Replay {
                 op,
@@ -341,8 +341,8 @@ pub(super) fn beyond(value: f64, limit: f64) -> bool {
     value.is_nan() || limit.is_nan() || value > limit
 }
 
-/// All gaps together, so that the end of a replay can be counted.
-const PAUSES_NS_MAX: u64 = 1 << 62;
+/// All gaps together: ten years, so that the end of a replay can be counted.
+const PAUSES_NS_MAX: u64 = 315_360_000_000_000_000;
 
 /// Two times that differ by less are the same, but for the reference's rounding.
 const SAME_NS: u64 = 10_000;

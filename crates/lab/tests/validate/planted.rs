@@ -395,6 +395,12 @@ pub(crate) fn measured_faults() -> Vec<Fault> {
     )];
     gaps.push(fault(
         file,
+        "gaps of nine days before every request",
+        &["`gap_to_next_ms`", "sum up to at most ten years"],
+        |sheet| sheet.set("gap_to_next_ms", |_| true, |_| "777600000".to_owned()),
+    ));
+    gaps.push(fault(
+        file,
         "a measured time of 250 years",
         &["`measured_ms`"],
         |sheet| {
