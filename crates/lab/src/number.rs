@@ -30,6 +30,26 @@ pub(crate) fn counted(count: impl Into<u128>, thing: &str) -> String {
     }
 }
 
+/// Seconds in the unit that suits.
+pub(crate) fn duration(seconds: f64) -> String {
+    let rounded = |value: f64, unit: &str| {
+        let text = format!("{value:.3}");
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        format!("{text} {unit}")
+    };
+    // Rounded before it is divided, so that no minute has 60 s.
+    let whole = libm::round(seconds) as u64;
+    match seconds {
+        s if s >= 172_800.0 => format!("{:.1} days", s / 86_400.0),
+        _ if whole >= 7_200 => format!("{} h {} min", whole / 3_600, whole / 60 % 60),
+        s if s >= 120.0 => format!("{} min {} s", whole / 60, whole % 60),
+        s if s >= 1.0 || s <= 0.0 => rounded(s, "s"),
+        s if s >= 1e-3 => rounded(s * 1e3, "ms"),
+        s if s >= 1e-6 => rounded(s * 1e6, "us"),
+        s => rounded(s * 1e9, "ns"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +69,31 @@ mod tests {
             assert_eq!(number(value), text);
         }
         assert_eq!([1.189, 12.34, 123.4].map(times), ["1.19×", "12.3×", "123×"]);
+    }
+
+    #[test]
+    fn seconds_have_the_unit_that_suits() {
+        let spans = [0.0, 1e-9, 0.0015, 1.5, 125.0, 7_380.0, 200_000.0];
+        let texts = [
+            "0 s",
+            "1 ns",
+            "1.5 ms",
+            "1.5 s",
+            "2 min 5 s",
+            "2 h 3 min",
+            "2.3 days",
+        ];
+        assert_eq!(spans.map(duration), texts);
+        let (spans, texts) = (
+            [119.7, 179.7, 7_199.4, 7_199.7, 10_799.6],
+            [
+                "119.7 s",
+                "3 min 0 s",
+                "119 min 59 s",
+                "2 h 0 min",
+                "3 h 0 min",
+            ],
+        );
+        assert_eq!(spans.map(duration), texts);
     }
 }

@@ -131,7 +131,8 @@ pub fn compare(
     };
     let demands = pool.install(|| overload::demands(points, trace, control))?;
     let mut warnings = warned(points, trace)?;
-    warnings.extend(overload::say(points, &demands, wanted)?);
+    let said = pool.install(|| overload::say((points, trace), &demands, wanted, control))?;
+    warnings.extend(said);
     let one = |(point, demand): (&Point, &Option<Foreseen>)| run(point, demand.as_ref(), &grid);
     let runs = points.par_iter().zip(&demands).with_max_len(1);
     let outcomes: Vec<Result<Option<Finished>, RunError>> =
@@ -475,7 +476,7 @@ pub(crate) struct Prepared {
     /// How requests come, in one word.
     replay: String,
     /// What is measured of it.
-    window: Window,
+    pub(crate) window: Window,
     /// How many are in flight in a closed loop.
     depth: Option<u64>,
 }

@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nearslot_lab::grid;
+use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::{Results, Word};
 use nearslot_lab::overload::Overload;
 use nearslot_lab::run::{RunError, Wanted, compare};
-use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_lab::sim::Control;
+use nearslot_lab::trace::OpenOptions;
 
 const DRIVE: &str = "hp-c2247a:model=mechanical";
 
@@ -147,4 +149,199 @@ fn a_long_load_is_refused_from_twice_what_the_drive_can_do_on() {
     assert!((demand.load_factor - 1.5).abs() < 0.05, "{demand:?}");
     assert!(constant(21_000, 100_000).is_err());
     assert!(constant(19_000, 100_000).is_ok());
+}
+
+/// A part of a trace: from this second on for so many, so many reads of 4 KiB a second, one behind the other or anywhere.
+struct Part {
+    from_s: u64,
+    lasts_s: u64,
+    rate: u64,
+    in_a_row: bool,
+}
+
+/// Two hours in which a request comes each second, and these parts besides.
+fn quiet_but_for(parts: &[Part]) -> Vec<(u64, u64)> {
+    let quiet = Part {
+        from_s: 0,
+        lasts_s: 7_200,
+        rate: 1,
+        in_a_row: false,
+    };
+    let mut requests = Vec::new();
+    for part in parts.iter().chain([&quiet]) {
+        for number in 0..part.lasts_s * part.rate {
+            let place = if part.in_a_row {
+                number
+            } else {
+                number.wrapping_mul(2_654_435_761) % 200_000
+            };
+            let us = part.from_s * 1_000_000 + number * 1_000_000 / part.rate;
+            requests.push((us, place * 4_096));
+        }
+    }
+    requests.sort_unstable();
+    requests
+}
+
+/// Replays such requests on a drive; settings as a command has them.
+fn replayed(requests: &[(u64, u64)], drive: &str, settings: &[(&str, &str)]) -> Results {
+    let mut text = String::from("ts_us,op,offset,size\n");
+    for (us, offset) in requests {
+        text += &format!("{us},R,{offset},4096\n");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("load.csv");
+    std::fs::write(&path, text).unwrap();
+    let file = folder.path().join("volume.toml");
+    let volume = "kind = 'capped'\ncapacity_blocks = 2000000\nlatency_ms = 1.0\nio_kib_max = 256\n\
+                  iops = { baseline = 100.0 }\nmib = { baseline = 1000.0 }\n";
+    std::fs::write(&file, volume).unwrap();
+    let load = TraceLoad {
+        files: vec![path],
+        ..TraceLoad::default()
+    };
+    let loaded = LoadedTrace::read(&load.files, &OpenOptions::default()).unwrap();
+    let mut base = Scenario::over(Load::Trace(load));
+    let drive = if drive.is_empty() {
+        file.to_str().unwrap()
+    } else {
+        drive
+    };
+    base.set("drive", drive).unwrap();
+    for (key, value) in settings {
+        base.set(key, value).unwrap();
+    }
+    let points = grid::points(&base, &[]).unwrap();
+    compare(
+        &points,
+        Some(&loaded),
+        &Wanted::default(),
+        &Control::default(),
+    )
+    .unwrap()
+}
+
+/// Half a minute with 2.3 times what a volume of 100 requests a second can do, within hours in which it does one a second: the queue
+/// grows by 130 requests a second, and drains by 99.
+#[test]
+fn a_burst_that_overloads_is_told_though_the_load_is_light_on_the_whole() {
+    let burst = |lasts_s, rate| Part {
+        from_s: 3_600,
+        lasts_s,
+        rate,
+        in_a_row: false,
+    };
+    let results = replayed(&quiet_but_for(&[burst(33, 230)]), "", &[]);
+    let [warning] = results.warnings.as_slice() else {
+        panic!("{:?}", results.warnings);
+    };
+    for words in [
+        "for 33 s, from 60 min 0 s after the first request on, requests come at 2.3",
+        " what the drives can do, ",
+        " a second against about 100",
+        " and needs about 44 s to drain; ",
+        "so p95, p99, p99.9 and the longest response time tell of this burst",
+    ] {
+        assert!(warning.contains(words), "{words}: {warning}");
+    }
+    let told = |after: &str| -> f64 {
+        let rest = warning.split(after).nth(1).unwrap();
+        rest.split(' ').next().unwrap().parse().unwrap()
+    };
+    let waiting = told("the queue grows to about ");
+    let run = &results.runs[0];
+    assert!(
+        (waiting / run.queue_max as f64 - 1.0).abs() < 0.05,
+        "{waiting} {}",
+        run.queue_max
+    );
+    // What comes in 33 s and in the 44 s after, of what is measured.
+    let share = 100.0 * (33.0 * 231.0 + 44.0) / (run.requests - run.warmup_requests) as f64;
+    assert!((told("to drain; ") / share - 1.0).abs() < 0.02, "{warning}");
+    assert!(run.demand.unwrap().load_factor < 0.05);
+    // The wait of the last is 1.3 s for each second of the burst.
+    for (lasts_s, rate, count) in [(3, 230, 0), (6, 230, 1), (60, 105, 0)] {
+        let results = replayed(&quiet_but_for(&[burst(lasts_s, rate)]), "", &[]);
+        assert_eq!(
+            results.warnings.len(),
+            count,
+            "{lasts_s} s: {:?}",
+            results.warnings
+        );
+    }
+}
+
+#[test]
+fn a_burst_before_what_is_measured_is_not_told() {
+    let early = Part {
+        from_s: 60,
+        lasts_s: 33,
+        rate: 230,
+        in_a_row: false,
+    };
+    let requests = quiet_but_for(&[early]);
+    let told = |warmup| {
+        replayed(&requests, "", &[("warmup", warmup)])
+            .warnings
+            .len()
+    };
+    assert_eq!([told("0"), told("9000")], [1, 0]);
+}
+
+/// A disk reads neighbouring blocks much faster than others. What it can do with a burst is what it can do with requests like those
+/// of the burst.
+#[test]
+fn a_burst_is_held_against_what_the_drive_can_do_with_its_own_requests() {
+    let burst = |from_s, rate, in_a_row| Part {
+        from_s,
+        lasts_s: 40,
+        rate,
+        in_a_row,
+    };
+    let disk = "hp-c2247a";
+    let easy = burst(1_000, 200, true);
+    let hard = burst(5_000, 150, false);
+    let results = replayed(&quiet_but_for(&[easy]), disk, &[]);
+    assert!(results.warnings.is_empty(), "{:?}", results.warnings);
+    assert!(results.runs[0].response_ms.max < 1_000.0);
+    let results = replayed(&quiet_but_for(&[burst(1_000, 200, true), hard]), disk, &[]);
+    let [warning] = results.warnings.as_slice() else {
+        panic!("{:?}", results.warnings);
+    };
+    assert!(warning.contains("from 83 min 20 s after"), "{warning}");
+}
+
+/// A database and a build, fifty and thirty times slower than they were: what comes unevenly is not yet a burst that overloads.
+#[test]
+fn an_uneven_load_that_is_served_in_time_is_not_told() {
+    let demo = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../demo/postgres-and-build.perf.txt.gz"
+    );
+    let load = TraceLoad {
+        files: vec![demo.into()],
+        ..TraceLoad::default()
+    };
+    let loaded = LoadedTrace::read(&load.files, &OpenOptions::default()).unwrap();
+    let mut base = Scenario::over(Load::Trace(load));
+    base.set("drive", "desktop-7200-90mb").unwrap();
+    let vary = ["sched=fcfs,satf", "speed=0.02,0.035"].map(|vary| vary.parse().unwrap());
+    let points = grid::points(&base, &vary).unwrap();
+    let results = compare(
+        &points,
+        Some(&loaded),
+        &Wanted::default(),
+        &Control::default(),
+    )
+    .unwrap();
+    for run in &results.runs {
+        assert!(
+            run.response_ms.max < 5_000.0,
+            "{}: {}",
+            run.label,
+            run.response_ms.max
+        );
+    }
+    let told = |warning: &&String| warning.contains("of this burst");
+    assert_eq!(results.warnings.iter().find(told), None);
 }

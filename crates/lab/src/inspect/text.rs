@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::inspection::{Inspection, Latency, SizeSpread};
+use crate::number::duration;
 use crate::trace::TimeKind;
 
 /// Width of the labels on the left.
@@ -408,26 +409,6 @@ pub(super) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// Seconds in the unit that suits.
-pub(super) fn duration(seconds: f64) -> String {
-    let rounded = |value: f64, unit: &str| {
-        let text = format!("{value:.3}");
-        let text = text.trim_end_matches('0').trim_end_matches('.');
-        format!("{text} {unit}")
-    };
-    // Rounded before it is divided, so that no minute has 60 s.
-    let whole = libm::round(seconds) as u64;
-    match seconds {
-        s if s >= 172_800.0 => format!("{:.1} days", s / 86_400.0),
-        _ if whole >= 7_200 => format!("{} h {} min", whole / 3_600, whole / 60 % 60),
-        s if s >= 120.0 => format!("{} min {} s", whole / 60, whole % 60),
-        s if s >= 1.0 || s <= 0.0 => rounded(s, "s"),
-        s if s >= 1e-3 => rounded(s * 1e3, "ms"),
-        s if s >= 1e-6 => rounded(s * 1e6, "us"),
-        s => rounded(s * 1e9, "ns"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -446,28 +427,6 @@ mod tests {
             [0.0, 512.0, 4096.0, 6144.0, 1e12].map(bytes),
             ["0 B", "512 B", "4 KiB", "6 KiB", "931.3 GiB"]
         );
-        let spans = [0.0, 1e-9, 0.0015, 1.5, 125.0, 7_380.0, 200_000.0];
-        let texts = [
-            "0 s",
-            "1 ns",
-            "1.5 ms",
-            "1.5 s",
-            "2 min 5 s",
-            "2 h 3 min",
-            "2.3 days",
-        ];
-        assert_eq!(spans.map(duration), texts);
-        let (spans, texts) = (
-            [119.7, 179.7, 7_199.4, 7_199.7, 10_799.6],
-            [
-                "119.7 s",
-                "3 min 0 s",
-                "119 min 59 s",
-                "2 h 0 min",
-                "3 h 0 min",
-            ],
-        );
-        assert_eq!(spans.map(duration), texts);
     }
 
     #[test]

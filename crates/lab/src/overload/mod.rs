@@ -6,15 +6,22 @@
 //! synthetic load the first [`SYNTHETIC_MAX`] requests stand for all.
 //!
 //! A long load that offers clearly too much is refused unless `overload = run`: its result would be no answer, and take long.
-//! A short one is run with a warning, for it takes a second, and grids over rates or speeds are meant to find the edge.
+//! A short one is run with a warning, for it takes a second, and grids over rates or speeds are meant to find the edge. Of a load that
+//! is not too much on the whole it is told where [`burst`] finds that a part of it is.
+
+mod arrivals;
+mod burst;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use nearslot_core::config::Assembly;
 use nearslot_core::request::Request;
 use rayon::prelude::*;
 
+use self::arrivals::Arrivals;
 use crate::ability::{self, Ability, ability, is_sampled};
 use crate::grid::Point;
 use crate::load::LoadedTrace;
@@ -32,9 +39,6 @@ pub const CLEAR: f64 = 2.0;
 pub const LONG: u64 = 100_000;
 /// Requests of a synthetic load that stand for all.
 const SYNTHETIC_MAX: u64 = 200_000;
-/// Intervals in which arrivals are counted at most.
-const INTERVALS: usize = 1_024;
-
 words! {
     /// What is done about a long load that offers clearly more than can be done.
     #[derive(Default)]
@@ -48,19 +52,23 @@ words! {
 }
 
 /// What an open load asks for.
+#[derive(Default)]
 struct Offered {
     rps: f64,
     mb_s: f64,
     busiest_rps: f64,
     busiest_mb_s: f64,
     requests: u64,
+    /// How many of them are cut off as warm-up.
+    warmup: u64,
+    arrivals: Arrivals,
     sample: Vec<Request>,
 }
 
 impl Offered {
-    fn against(&self, ability: Ability) -> Foreseen {
+    fn against(self: &Arc<Self>, ability: Ability) -> Foreseen {
         Foreseen {
-            requests: self.requests,
+            offered: self.clone(),
             demand: Demand {
                 offered_rps: self.rps,
                 offered_mb_s: self.mb_s,
@@ -78,8 +86,8 @@ impl Offered {
 pub(crate) struct Foreseen {
     /// What its load asks for, and what can be done.
     pub(crate) demand: Demand,
-    /// How many requests it has.
-    requests: u64,
+    /// What its load was found to ask for; runs under one load share it.
+    offered: Arc<Offered>,
 }
 
 /// What each point asks for and what it can have; `None` for loads that wait for answers, and for those too short to tell.
@@ -97,8 +105,8 @@ pub(crate) fn demands(
     }
     let looked_over = loads
         .into_par_iter()
-        .map(|(load, point)| Ok((load, offered(point, trace)?)));
-    let looked_over: BTreeMap<String, Option<Offered>> =
+        .map(|(load, point)| Ok((load, offered(point, trace)?.map(Arc::new))));
+    let looked_over: BTreeMap<String, Option<Arc<Offered>>> =
         looked_over.collect::<Result<_, RunError>>()?;
     let demand = |point: &Point| {
         let Some(Some(offered)) = looked_over.get(&identity(point)) else {
@@ -125,6 +133,48 @@ fn identity(point: &Point) -> String {
 
 /// Looks over all arrivals of an open load; `None` if they are too few to tell.
 fn offered(point: &Point, trace: Option<&LoadedTrace>) -> Result<Option<Offered>, RunError> {
+    let looked = |prepared: &mut run::Prepared, count| {
+        let (requests, warmup) = (prepared.count.get(), prepared.window.warmup);
+        let offered = look_over(&mut *prepared.workload, count)?;
+        Some(Offered {
+            requests,
+            warmup,
+            ..offered
+        })
+    };
+    pass(point, trace, looked)
+}
+
+/// Samples of the requests with these numbers, by another pass over the load.
+fn samples(
+    point: &Point,
+    trace: Option<&LoadedTrace>,
+    numbers: &[Range<u64>],
+) -> Result<Vec<Vec<Request>>, RunError> {
+    pass(point, trace, |prepared, _| {
+        let mut samples = vec![Vec::new(); numbers.len()];
+        let end = numbers.iter().map(|numbers| numbers.end).max();
+        for number in 0..end.unwrap_or(0) {
+            let Some(request) = next(&mut *prepared.workload) else {
+                break;
+            };
+            for (sample, numbers) in samples.iter_mut().zip(numbers) {
+                let length = numbers.end - numbers.start;
+                if numbers.contains(&number) && is_sampled(number - numbers.start, length) {
+                    sample.push(request);
+                }
+            }
+        }
+        samples
+    })
+}
+
+/// What a pass over the requests of an open load finds, so many of them.
+fn pass<T>(
+    point: &Point,
+    trace: Option<&LoadedTrace>,
+    look: impl FnOnce(&mut run::Prepared, u64) -> T,
+) -> Result<T, RunError> {
     let scenario = &point.scenario;
     let Assembly {
         stack, blueprint, ..
@@ -134,22 +184,24 @@ fn offered(point: &Point, trace: Option<&LoadedTrace>) -> Result<Option<Offered>
         Load::Trace(_) => prepared.count.get(),
         Load::Workload(_) => prepared.count.get().min(SYNTHETIC_MAX),
     };
-    let offered = look_over(&mut *prepared.workload, count).map(|offered| Offered {
-        requests: prepared.count.get(),
-        ..offered
-    });
+    let found = look(&mut prepared, count);
     match prepared.workload.failure() {
         Some(failure) => Err(failure.into()),
-        None => Ok(offered),
+        None => Ok(found),
     }
+}
+
+/// The next request of an open load, when it comes.
+fn next(workload: &mut dyn Workload) -> Option<Request> {
+    let due = workload.next_arrival()?;
+    workload.poll(due)
 }
 
 fn look_over(workload: &mut dyn Workload, count: u64) -> Option<Offered> {
     let (mut arrivals, mut sample) = (Arrivals::default(), Vec::new());
     for number in 0..count {
-        let due = workload.next_arrival()?;
-        let request = workload.poll(due)?;
-        arrivals.record(due.0, request.extent.len.bytes());
+        let request = next(workload)?;
+        arrivals.record(request.arrived.0, request.extent.len.bytes());
         if is_sampled(number, count) {
             sample.push(request);
         }
@@ -164,63 +216,10 @@ fn look_over(workload: &mut dyn Workload, count: u64) -> Option<Offered> {
         busiest_rps: busy_requests as f64 / busy_seconds,
         busiest_mb_s: busy_bytes as f64 / 1e6 / busy_seconds,
         requests: count,
+        warmup: 0,
+        arrivals,
         sample,
     })
-}
-
-/// Arrivals counted in at most [`INTERVALS`] intervals of equal length, which doubles when they are all used.
-#[derive(Default)]
-struct Arrivals {
-    first: Option<u64>,
-    last: u64,
-    shift: u32,
-    counts: Vec<(u64, u64)>,
-}
-
-impl Arrivals {
-    fn record(&mut self, at: u64, bytes: u64) {
-        let first = *self.first.get_or_insert(at);
-        self.last = at;
-        let place = |shift: u32| ((at - first) >> shift) as usize;
-        while place(self.shift) >= INTERVALS {
-            let pairs = self.counts.chunks(2);
-            let sum = |pair: &[(u64, u64)]| {
-                pair.iter()
-                    .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-            };
-            self.counts = pairs.map(sum).collect();
-            self.shift += 1;
-        }
-        let place = place(self.shift);
-        if self.counts.len() <= place {
-            self.counts.resize(place + 1, (0, 0));
-        }
-        self.counts[place].0 += 1;
-        self.counts[place].1 += bytes;
-    }
-
-    fn total(&self) -> (u64, u64) {
-        self.counts
-            .iter()
-            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    }
-
-    /// Requests and bytes of the busiest tenth, and its length in seconds.
-    fn busiest_tenth(&self) -> (u64, u64, f64) {
-        let width = self.counts.len().div_ceil(10).max(1);
-        let sum = |some: &[(u64, u64)]| {
-            some.iter()
-                .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-        };
-        let (requests, bytes) = self.counts.windows(width).map(sum).max().unwrap_or((0, 0));
-        // The last interval is not full; a load shorter than a tenth of its intervals is taken whole.
-        let whole = (self.last - self.first.unwrap_or(0)) as f64 / 1e9;
-        (
-            requests,
-            bytes,
-            ((width as f64) * (1_u64 << self.shift) as f64 / 1e9).min(whole),
-        )
-    }
 }
 
 /// What must be known before the runs begin; told at once, and given for the results.
@@ -228,21 +227,42 @@ impl Arrivals {
 /// # Errors
 /// A long load offers clearly too much, and nobody said that it is to be run.
 pub(crate) fn say(
-    points: &[Point],
+    (points, trace): (&[Point], Option<&LoadedTrace>),
     foreseen: &[Option<Foreseen>],
     wanted: &Wanted,
+    control: &Control,
 ) -> Result<Vec<String>, RunError> {
     if wanted.overload == Overload::Stop {
         refuse(points, foreseen)?;
     }
-    let runs = points.iter().zip(foreseen);
-    let warnings: Vec<String> = runs
-        .filter_map(|(point, foreseen)| warning(point, &foreseen.as_ref()?.demand))
-        .collect();
+    let of = |(point, foreseen): (&Point, &Option<Foreseen>)| match foreseen {
+        Some(foreseen) => warnings(point, trace, foreseen, control),
+        None => Ok(Vec::new()),
+    };
+    let runs = points.par_iter().zip(foreseen);
+    let warnings: Vec<Vec<String>> = runs.map(of).collect::<Result<_, RunError>>()?;
+    let warnings = warnings.concat();
     if let Some(tell) = wanted.tell {
         warnings.iter().for_each(|warning| tell(warning));
     }
     Ok(warnings)
+}
+
+/// What is to be said of a run before it begins: that its load is too much, or else that a part of it is.
+fn warnings(
+    point: &Point,
+    trace: Option<&LoadedTrace>,
+    foreseen: &Foreseen,
+    control: &Control,
+) -> Result<Vec<String>, RunError> {
+    let demand = &foreseen.demand;
+    let whole = on_the_whole(point, demand);
+    if demand.load_factor > SURELY_TOO_MUCH || control.stop.load(Ordering::Relaxed) {
+        return Ok(Vec::from_iter(whole));
+    }
+    let burst = burst::warning(point, trace, foreseen, control)?;
+    let part = burst.or_else(|| in_the_busiest_tenth(point, demand).filter(|_| whole.is_none()));
+    Ok(whole.into_iter().chain(part).collect())
 }
 
 /// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may grow, beyond it does.
@@ -256,7 +276,7 @@ fn instead(point: &Point) -> &'static str {
     }
 }
 
-fn warning(point: &Point, demand: &Demand) -> Option<String> {
+fn on_the_whole(point: &Point, demand: &Demand) -> Option<String> {
     let label = &point.label;
     if demand.load_factor > 1.0 && demand.load_factor <= SURELY_TOO_MUCH {
         return Some(format!(
@@ -267,13 +287,17 @@ fn warning(point: &Point, demand: &Demand) -> Option<String> {
             number(demand.ability_rps),
         ));
     }
-    if demand.load_factor > 1.0 {
-        return Some(format!(
+    (demand.load_factor > 1.0).then(|| {
+        format!(
             "{label}: {}; response times tell how long the load is, {}",
             too_much(demand),
             instead(point)
-        ));
-    }
+        )
+    })
+}
+
+fn in_the_busiest_tenth(point: &Point, demand: &Demand) -> Option<String> {
+    let label = &point.label;
     let busiest = demand.busiest_rps / demand.ability_rps;
     (busiest > 1.0).then(|| {
         let grows = match busiest > SURELY_TOO_MUCH {
@@ -304,13 +328,14 @@ fn too_much(demand: &Demand) -> String {
 fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunError> {
     let over = points.iter().zip(foreseen).filter_map(|(point, foreseen)| {
         let foreseen = foreseen.as_ref()?;
-        let refused = foreseen.demand.load_factor >= CLEAR && foreseen.requests >= LONG;
+        let refused = foreseen.demand.load_factor >= CLEAR && foreseen.offered.requests >= LONG;
         refused.then_some((point, foreseen))
     });
     let over: Vec<(&Point, &Foreseen)> = over.collect();
-    let Some((point, Foreseen { demand, requests })) = over.first() else {
+    let Some((point, Foreseen { demand, offered })) = over.first() else {
         return Ok(());
     };
+    let requests = offered.requests;
     let others = match points.len() {
         1 => String::new(),
         all => format!(" ({} of {all} runs are such)", over.len()),
@@ -344,7 +369,9 @@ mod tests {
                 ability_mb_s: 1.0,
                 load_factor,
             };
-            warning(&points[0], &demand).unwrap_or_default()
+            let whole = on_the_whole(&points[0], &demand);
+            let part = || in_the_busiest_tenth(&points[0], &demand);
+            whole.or_else(part).unwrap_or_default()
         };
         let said = |load_factor: f64| of(load_factor, 0.0);
         assert_eq!(of(0.5, 99.0), "");
@@ -391,34 +418,19 @@ mod tests {
                 load_factor: 4.0,
             };
             let advice = format!("{advice} asks what the drives can do");
-            let told = warning(&points[0], &demand).unwrap();
+            let told = on_the_whole(&points[0], &demand).unwrap();
             assert!(told.contains(&advice), "{told}");
-            let requests = LONG;
-            let foreseen = [Some(Foreseen { demand, requests })];
+            let offered = Arc::new(Offered {
+                requests: LONG,
+                ..Offered::default()
+            });
+            let foreseen = [Some(Foreseen { demand, offered })];
             let told = refuse(&points, &foreseen).unwrap_err().to_string();
             assert!(told.contains(&advice), "{told}");
             let why = format!(
                 "simulating its {LONG} requests would take long and show only this growth. A speed"
             );
             assert!(told.contains(&why), "{told}");
-        }
-    }
-
-    #[test]
-    fn the_busiest_tenth_is_found_at_any_length() {
-        for scale in [1, 1_000_000, 1_000_000_000] {
-            let mut arrivals = Arrivals::default();
-            // 1,000 requests at even distances, and ten times as many in one tenth.
-            for tick in 0..1_000_u64 {
-                let many = if (500..600).contains(&tick) { 10 } else { 1 };
-                (0..many).for_each(|_| arrivals.record(tick * scale + 7, 512));
-            }
-            let (requests, bytes, seconds) = arrivals.busiest_tenth();
-            assert!((980..=1_030).contains(&requests), "{requests}");
-            assert_eq!(bytes, requests * 512);
-            let share = seconds * 1e9 / (1_000.0 * scale as f64);
-            assert!((0.09..0.12).contains(&share), "{share}");
-            assert_eq!(arrivals.total().0, 1_900);
         }
     }
 }
