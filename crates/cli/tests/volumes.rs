@@ -137,6 +137,7 @@ fn a_table_tells_where_volumes_lie_and_a_scenario_can_say_it() {
         "600 requests of 2 devices over",
         "sda from block 0, sdb from block 8192",
         "sda on drive 0, sdb on drive 1",
+        "in their number of drives: concat has 1 drive, own-drives 2.",
     ] {
         assert!(
             given(&table).contains(part),

@@ -8,6 +8,7 @@
 //! not only the growth is told.
 
 mod caveats;
+mod drives;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -435,3 +435,89 @@ fn a_difference_is_decided_from_half_its_interval_on() {
     assert_eq!(word(0.36), Word::Undecided);
     assert_eq!(word(0.37), Word::Faster);
 }
+
+/// The details of a verdict over runs of these loads, choices and numbers of drives.
+fn details(keys: &[(&str, &[&str])], runs: &[(&str, &str, u64)]) -> Vec<String> {
+    let made = runs.iter().zip(1..).map(|((load, choice, drives), mean)| {
+        let (mut run, batches) = run(load, choice, f64::from(mean), 0.0);
+        let settings = choice
+            .split(' ')
+            .filter_map(|setting| setting.split_once('='));
+        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        run.settings = settings.collect();
+        run.config = serde_json::json!({ "drives": drives });
+        (run, batches)
+    });
+    judged(&made.collect::<Vec<_>>(), &varied(keys), None).details
+}
+
+#[test]
+fn choices_with_other_numbers_of_drives_are_told() {
+    let volumes: (&str, &[&str]) = ("volumes", &["own-drives", "concat"]);
+    let found = details(
+        &[volumes],
+        &[("", "volumes=own-drives", 3), ("", "volumes=concat", 1)],
+    );
+    let told = "The choices differ in their number of drives: own-drives has 3 drives, concat 1.";
+    assert_eq!(found.last().unwrap(), told);
+    // The key that decides it names them, also beside others.
+    let sched: (&str, &[&str]) = ("sched", &["fcfs", "satf"]);
+    let found = details(
+        &[sched, volumes],
+        &[
+            ("", "sched=fcfs volumes=own-drives", 2),
+            ("", "sched=fcfs volumes=concat", 1),
+            ("", "sched=satf volumes=own-drives", 2),
+            ("", "sched=satf volumes=concat", 1),
+        ],
+    );
+    let told = "The choices differ in their number of drives: volumes=own-drives has 2 drives, volumes=concat 1.";
+    assert_eq!(found.last().unwrap(), told);
+    // Placements may have as many.
+    let place: (&str, &[&str]) = ("place", &["stripe", "mirror", "linear"]);
+    let found = details(
+        &[place],
+        &[
+            ("", "place=stripe", 2),
+            ("", "place=mirror", 2),
+            ("", "place=linear", 1),
+        ],
+    );
+    let told =
+        "The choices differ in their number of drives: stripe and mirror have 2 drives, linear 1.";
+    assert_eq!(found.last().unwrap(), told);
+    let disks: (&str, &[&str]) = ("place.disks", &["2", "3"]);
+    let found = details(
+        &[sched, disks],
+        &[
+            ("", "sched=fcfs place.disks=2", 2),
+            ("", "sched=satf place.disks=2", 4),
+        ],
+    );
+    let told =
+        "The choices differ in their number of drives: sched=fcfs has 2 drives, sched=satf 4.";
+    assert_eq!(found.last().unwrap(), told);
+}
+
+#[test]
+fn choices_with_as_many_drives_under_each_load_are_not_told_apart() {
+    let keys: [(&str, &[&str]); 2] = [("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])];
+    let runs = |other| {
+        [
+            ("depth=1", "sched=fcfs", 2),
+            ("depth=1", "sched=satf", 2),
+            ("depth=8", "sched=fcfs", 3),
+            ("depth=8", "sched=satf", other),
+        ]
+    };
+    let told = |details: Vec<String>| {
+        details
+            .iter()
+            .any(|detail| detail.contains("number of drives"))
+    };
+    assert!(!told(details(&keys, &runs(3))));
+    // A choice that has other numbers under other loads: only their range is told.
+    let found = details(&keys, &runs(4));
+    let range = "The choices differ in their number of drives: from 2 to 4.";
+    assert_eq!(found.last().unwrap(), range);
+}

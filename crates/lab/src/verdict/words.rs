@@ -3,7 +3,7 @@
 //! A choice *wins* only where the interval of its difference to every other excludes 0. Names are as short as they can be:
 //! where one key is varied, its values alone.
 
-use super::{Judged, caveats, ratio};
+use super::{Judged, caveats, drives, ratio};
 use crate::keys::Role;
 use crate::number::{number, times};
 use crate::outcome::{Rank, Ranking, Run, Traced, Varied, Word};
@@ -39,12 +39,14 @@ pub(super) fn sentences(
     let runs = runs.as_slice();
     let names = Names { varied, judged };
     let one_load = runs.iter().all(|run| run.load == runs[0].load);
+    let mut more = Vec::from_iter(drives::sentence(runs, varied));
+    more.extend(traced(runs));
     match (runs, rankings) {
         ([], _) => ("No run was finished.".to_owned(), Vec::new()),
-        ([run], _) => (single(run), traced(runs)),
-        (_, []) => (names.described(runs), traced(runs)),
-        (_, [ranking]) if one_load => with(names.under_one_load(ranking), traced(runs)),
-        _ => with(names.over_loads(rankings, baseline), traced(runs)),
+        ([run], _) => (single(run), more),
+        (_, []) => (names.described(runs), more),
+        (_, [ranking]) if one_load => with(names.under_one_load(ranking), more),
+        _ => with(names.over_loads(rankings, baseline), more),
     }
 }
 
