@@ -39,6 +39,7 @@ from .results import (
     Varied,
     Verdict,
     VolumePlace,
+    VolumeResponse,
 )
 from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
@@ -82,6 +83,7 @@ __all__ = [
     "Varied",
     "Verdict",
     "VolumePlace",
+    "VolumeResponse",
     "WorkerError",
     "__version__",
     "capacity",

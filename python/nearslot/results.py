@@ -98,6 +98,27 @@ class VolumePlace:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VolumeResponse:
+    """Response times of a volume: reads and writes that were measured.
+
+    Attributes:
+        device: The device, by its name in the trace.
+        requests: How many there were.
+        mean_ms: Their mean; None, as the others, if there was none.
+        p50_ms: Median; of many volumes, as `p99_ms`, told of the 256 with most requests.
+        p99_ms: None, too, where fewer than five requests are expected beyond it.
+        max_ms: Longest.
+    """
+
+    device: str
+    requests: int
+    mean_ms: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Times:
     """A distribution of times in milliseconds.
 
@@ -289,6 +310,8 @@ class Run:
         config: Everything in effect, defaults spelled out.
         replay: How requests came: open, closed, dependent, or the workload's name.
         volumes: Where each volume of a trace with several was placed; empty otherwise.
+        volume_responses: Response times of each of these volumes, in their order; empty, too, where
+            fitted addresses do not tell them apart.
         requests: Requests answered; `warmup_requests` of them were cut off the front.
         operations: Requests by operation.
         pending: Requests never answered; 0 unless the run was cut short.
@@ -318,6 +341,7 @@ class Run:
     config: dict[str, Any]
     replay: str
     volumes: list[VolumePlace]
+    volume_responses: list[VolumeResponse]
     requests: int
     warmup_requests: int
     operations: dict[str, int]

@@ -237,6 +237,9 @@ def test_volumes_are_placed_as_told(tmp_path: Path) -> None:
     assert [(volume.device, volume.drive) for volume in run.volumes] == [("a", 0), ("b", 1)]
     behind = nearslot.run(scenario.replace(volumes="concat")).run
     assert [volume.first_block for volume in behind.volumes] == [0, 2048]
+    told = behind.volume_responses
+    assert [volume.device for volume in told] == ["a", "b"]
+    assert sum(volume.requests for volume in told) == behind.requests - behind.warmup_requests
 
 
 def test_other_threads_go_on_during_a_run() -> None:

@@ -144,6 +144,15 @@ const volume = object({
   first_block: count,
 });
 
+const volumeResponse = object({
+  device: text,
+  requests: count,
+  mean_ms: nullable(number),
+  p50_ms: nullable(number),
+  p99_ms: nullable(number),
+  max_ms: nullable(number),
+});
+
 const runShape = object({
   label: text,
   load: text,
@@ -152,6 +161,7 @@ const runShape = object({
   config: json,
   replay: text,
   volumes: list(volume),
+  volume_responses: list(volumeResponse),
   requests: count,
   warmup_requests: count,
   operations: dictionary(count),

@@ -52,7 +52,7 @@ fn ran(trace: &Path, options: &[&str]) -> Value {
 /// What was measured, without what was set and the time that it took.
 fn measured(run: &Value) -> Value {
     let mut run = run.clone();
-    for key in ["config", "volumes", "simulated_in_s"] {
+    for key in ["config", "volumes", "volume_responses", "simulated_in_s"] {
         assert!(run.as_object_mut().unwrap().remove(key).is_some(), "{key}");
     }
     run
@@ -231,4 +231,80 @@ fn volumes_that_do_not_fit_name_drives_that_hold_them() {
     }
     let own = nearslot(&[&small[..], &["--volumes", "own-drives"]].concat());
     assert!(own.status.success(), "{}", told(&own));
+}
+
+/// On a drive of its own, under requests that come when they come, a volume is served as if it were alone.
+#[test]
+fn response_times_of_volumes_are_those_of_each_alone() {
+    let desk = Desk::new();
+    let two = trace(&desk, "two.csv", None);
+    let open = |warmup, options: &[&str]| {
+        let run = [
+            "run",
+            word(&two),
+            "--drive",
+            "hp-c2247a",
+            "--warmup",
+            warmup,
+            "--format",
+            "json",
+        ];
+        json_of(&nearslot(&[&run, options].concat()))["runs"][0].clone()
+    };
+    let both = open("0", &["--volumes", "own-drives"]);
+    let told = both["volume_responses"].as_array().unwrap();
+    let devices: Vec<&Value> = told.iter().map(|volume| &volume["device"]).collect();
+    assert_eq!(devices, ["sda", "sdb"]);
+    // Platters of other drives stand at other angles; the first is where a single drive's is.
+    let alone = open("0", &["--device", "sda"]);
+    assert_eq!(alone["volume_responses"], json!([]));
+    let response = &alone["response_ms"];
+    let expected = json!({
+        "device": "sda", "requests": alone["requests"], "mean_ms": response["mean"], "p50_ms": response["p50"],
+        "p99_ms": response["p99"], "max_ms": response["max"],
+    });
+    assert_eq!(told[0], expected);
+    // Together they are all that was measured, also where they share a drive.
+    for how in ["own-drives", "concat"] {
+        let run = open("50", &["--volumes", how]);
+        let told = run["volume_responses"].as_array().unwrap();
+        let of = |volume: &Value, key: &str| volume[key].as_f64().unwrap();
+        let requests: f64 = told.iter().map(|volume| of(volume, "requests")).sum();
+        assert!((requests - 550.0).abs() < 0.5, "{how}: {requests}");
+        let sum = |volume| of(volume, "mean_ms") * of(volume, "requests");
+        let mean = told.iter().map(sum).sum::<f64>() / requests;
+        let expected = of(&run["response_ms"], "mean");
+        assert!(
+            (mean / expected - 1.0).abs() < 1e-9,
+            "{how}: {mean} {expected}"
+        );
+    }
+}
+
+#[test]
+fn a_run_shows_its_volumes_as_a_table() {
+    let desk = Desk::new();
+    let two = trace(&desk, "two.csv", None);
+    let shown = |options: &[&str]| {
+        let run = ["run", word(&two), "--drive", "hp-c2247a", "--warmup", "0"];
+        let output = nearslot(&[&run, options].concat());
+        assert!(output.status.success(), "{}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = shown(&["--volumes", "own-drives"]);
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for device in ["sda", "sdb"] {
+        let row = rows.iter().find(|row| row.first() == Some(&device));
+        let row = row.unwrap_or_else(|| panic!("{device}: {text}"));
+        // Too few requests for a p99.
+        assert_eq!(
+            (row.len(), row[1], row[4]),
+            (6, "300", "\u{2013}"),
+            "{text}"
+        );
+    }
+    assert!(!shown(&["--device", "sda"]).contains("volume "));
 }

@@ -7,6 +7,7 @@ mod words;
 
 pub mod ability;
 mod alone;
+mod by_volume;
 pub mod calibrate;
 pub mod capacity;
 mod correlation;

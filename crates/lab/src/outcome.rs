@@ -81,6 +81,9 @@ pub struct Run {
     pub replay: String,
     /// Where each volume of a trace with several was placed; empty otherwise.
     pub volumes: Vec<VolumePlace>,
+    /// Response times of each of these volumes, in their order; empty, too, where `--fit` puts addresses of volumes that lie one behind
+    /// the other elsewhere, so that they cannot be told apart.
+    pub volume_responses: Vec<VolumeResponse>,
     /// Requests answered.
     pub requests: u64,
     /// Of these, how many were cut off the front as warm-up; all times below are without them.
@@ -144,6 +147,23 @@ pub struct Run {
     /// What the plots need; left out of plain JSON.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+}
+
+/// Response times of a volume: reads and writes that were measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolumeResponse {
+    /// The device, by its name in the trace.
+    pub device: String,
+    /// How many there were.
+    pub requests: u64,
+    /// Their mean in milliseconds; `None`, as the others, if there was none.
+    pub mean_ms: Option<f64>,
+    /// Median; of many volumes, as `p99_ms`, told of the 256 with most requests.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile; `None`, too, where fewer than five requests are expected beyond it.
+    pub p99_ms: Option<f64>,
+    /// Longest.
+    pub max_ms: Option<f64>,
 }
 
 /// What it costs to find a volume's map again after a power cut, in time of the drive.

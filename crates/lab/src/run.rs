@@ -16,6 +16,7 @@ use nearslot_core::units::{Duration, Instant};
 use rayon::prelude::*;
 use serde_json::json;
 
+use crate::by_volume::ByVolume;
 use crate::default_drive;
 use crate::doubt::{self, Longer};
 use crate::gate::{ByBatch, Gate};
@@ -301,7 +302,8 @@ fn run(
     } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
     let load = prepare(scenario, grid.trace, &stack, &*blueprint)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
-    let mut watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
+    let watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
+    let mut watch = watch.with_volumes(load.by_volume);
     let clock = Clock::now();
     let load_of = &mut *workload;
     let end = sim::run(&mut stack, &mut drives, load_of, &mut watch, grid.control);
@@ -317,7 +319,7 @@ fn run(
     let any = ended_early || watch.recorder.measured_any();
     check_measured(&point.label, window, any)?;
     let by_batch = watch.by_batch(end, !ended_early);
-    let (recorder, parts) = watch.finish()?;
+    let (recorder, parts, by_volume) = watch.finish()?;
     let measured = recorder.end(end);
     let estimates = estimates(&measured, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
@@ -326,8 +328,7 @@ fn run(
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen);
-    run.replay = load.replay;
-    run.volumes = load.volumes;
+    (run.replay, run.volumes, run.volume_responses) = (load.replay, load.volumes, by_volume);
     run.recovery = recovery::cost(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
@@ -471,6 +472,7 @@ pub(crate) struct Prepared {
     pub(crate) count: RequestCount,
     /// Where the volumes of a trace with several lie.
     volumes: Vec<VolumePlace>,
+    by_volume: Option<ByVolume>,
     /// Its configuration with every default spelled out.
     effective: serde_json::Value,
     /// How requests come, in one word.
@@ -530,6 +532,7 @@ fn prepare_trace(
     let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
     let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
     let window = window(scenario, count, depth)?;
+    let by_volume = ByVolume::of(&layout, window.warmup);
     let intake = trace.intake(layout)?;
     // At the trace's own times only: another speed is another load.
     let own_times = load.speed().to_bits() == 1_f64.to_bits();
@@ -552,6 +555,7 @@ fn prepare_trace(
         workload,
         count,
         volumes,
+        by_volume,
         effective: effective(load, fit),
         replay: load.replay.word().to_owned(),
         window,
@@ -689,6 +693,7 @@ fn prepare_synthetic(
         workload: synthetic.workload,
         count,
         volumes: Vec::new(),
+        by_volume: None,
         replay: effective.name.clone(),
         effective: json!(effective),
         depth: synthetic.depth,

@@ -13,9 +13,10 @@ use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
+use crate::by_volume::ByVolume;
 use crate::gate::{ByBatch, Gate};
 use crate::measure::Recorder;
-use crate::outcome::Results;
+use crate::outcome::{Results, VolumeResponse};
 use crate::report::{
     CommandLane, CommandRows, Lane, LaneFile, ReportError, RequestRows, RowsWriter, SharedOutput,
     Target,
@@ -73,6 +74,7 @@ pub(crate) struct Watch {
     commands: Option<CommandLane>,
     schedule: Option<Schedule>,
     gate: Option<Gate>,
+    volumes: Option<ByVolume>,
     warmup: u64,
     failure: Option<RunError>,
 }
@@ -85,6 +87,7 @@ impl Watch {
             commands: None,
             schedule: None,
             gate: None,
+            volumes: None,
             warmup,
             failure: None,
         }
@@ -119,6 +122,11 @@ impl Watch {
         self
     }
 
+    /// Also measures each volume, if there are several.
+    pub(crate) fn with_volumes(self, volumes: Option<ByVolume>) -> Watch {
+        Watch { volumes, ..self }
+    }
+
     /// Which objectives were surely missed, so that the run need not go on.
     pub(crate) fn missed(&self) -> Vec<bool> {
         let gate = self.gate.as_ref();
@@ -131,8 +139,8 @@ impl Watch {
         gate.map_or_else(Vec::new, |gate| gate.by_batch(end, whole))
     }
 
-    /// Ends the files.
-    pub(crate) fn finish(self) -> Result<(Recorder, Parts), RunError> {
+    /// Ends the files; also gives response times of each volume, none if there is one.
+    pub(crate) fn finish(self) -> Result<(Recorder, Parts, Vec<VolumeResponse>), RunError> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -144,7 +152,9 @@ impl Watch {
             requests: self.requests.map(Lane::finish).transpose()?,
             commands: commands.map(Lane::finish).transpose()?,
         };
-        Ok((self.recorder, parts))
+        let by_volume = self.volumes.as_ref();
+        let by_volume = by_volume.map_or_else(Vec::new, ByVolume::found);
+        Ok((self.recorder, parts, by_volume))
     }
 
     #[cold]
@@ -186,6 +196,9 @@ impl Observer for Watch {
         self.recorder.replied(now, reply);
         if let Some(gate) = &mut self.gate {
             gate.replied(reply);
+        }
+        if let Some(volumes) = &mut self.volumes {
+            volumes.replied(reply);
         }
         let warmup = reply.request.id.0 < self.warmup;
         if let Some(requests) = &mut self.requests

@@ -26,6 +26,7 @@ mod requests;
 mod rows;
 mod table;
 mod traced;
+mod volumes;
 
 pub use commands::{CommandLane, CommandRows};
 pub use figures::{Figures, figures_html};

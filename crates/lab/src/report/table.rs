@@ -13,7 +13,7 @@ use comfy_table::{
 
 use super::columns::{Ranked, part, seed};
 use super::facts::{configs, dash, distinct, fact, plain, trace_facts};
-use super::traced;
+use super::{traced, volumes};
 use crate::number::number;
 use crate::outcome::{Difference, Rank, Results, Run, Times, Verdict, Word};
 use crate::workload::layout::VolumePlace;
@@ -142,6 +142,13 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
     }
     if let Some(beside) = traced::beside(&results.runs) {
         let _ = writeln!(text, "\n{}", beside.trim_fmt());
+    }
+    if let Some((by_volume, more)) = volumes::volumes(&results.runs) {
+        let _ = writeln!(text, "\n{}", by_volume.trim_fmt());
+        if more > 0 {
+            let more = format!("and {more} volumes with fewer requests; --format json has all");
+            fact(&mut text, width, "", &more);
+        }
     }
     if !left_out.is_empty() {
         let names = left_out.join(", ");

@@ -237,6 +237,17 @@ impl Layout {
         &self.volumes
     }
 
+    /// The first block of the place of each volume, in their order, in which they rise; `None` for a single device, or if a request
+    /// of one volume may be put into the place of another.
+    pub(crate) fn begins(&self) -> Option<Vec<u64>> {
+        let shared = self.volumes.iter().any(|volume| volume.drive.is_none());
+        if self.volumes.is_empty() || (shared && self.all().any(|part| part.fit.moves())) {
+            return None;
+        }
+        let begin = |part: &Part| part.before_bytes / BLOCK_BYTES + part.after.0;
+        Some(self.parts.iter().flatten().map(begin).collect())
+    }
+
     fn all(&self) -> impl Iterator<Item = &Part> {
         self.only.iter().chain(self.parts.iter().flatten())
     }

@@ -1,0 +1,213 @@
+//! Response times of each volume, where a trace has several.
+//!
+//! Volumes lie apart from each other, each in its own place, so a request's address says of which it is. Only where volumes lie one behind
+//! the other and `--fit` puts addresses elsewhere, may a request come to lie in the place of another volume: then nothing is told.
+//!
+//! Cost per request: a binary search over the volumes and an increment; nothing is allocated. Memory is bounded: the
+//! [`DISTRIBUTIONS_MAX`] volumes with most requests have a distribution, of up to 114 KiB each; of the others only number, mean and
+//! longest are kept, some tens of bytes.
+
+use nearslot_core::metrics::Histogram;
+use nearslot_core::request::{Op, Reply};
+use nearslot_core::units::Duration;
+
+use crate::measure::times;
+use crate::outcome::VolumeResponse;
+use crate::workload::layout::Layout;
+
+/// Volumes that have a distribution.
+const DISTRIBUTIONS_MAX: usize = 256;
+
+/// What is measured of a volume.
+struct Volume {
+    device: String,
+    count: u64,
+    sum_ns: u128,
+    max: Duration,
+    distribution: Option<Histogram>,
+}
+
+/// Measures response times by volume.
+pub(crate) struct ByVolume {
+    /// The first block of each volume; they rise.
+    begins: Vec<u64>,
+    volumes: Vec<Volume>,
+    /// Requests that are not measured.
+    warmup: u64,
+}
+
+impl ByVolume {
+    /// The volumes of a layout; `None` if it has one only, or addresses do not tell them apart.
+    pub(crate) fn of(layout: &Layout, warmup: u64) -> Option<ByVolume> {
+        let begins = layout.begins()?;
+        let mut most: Vec<u64> = layout
+            .volumes()
+            .iter()
+            .map(|volume| volume.requests)
+            .collect();
+        most.sort_unstable_by_key(|requests| std::cmp::Reverse(*requests));
+        let least = most.get(DISTRIBUTIONS_MAX - 1).copied().unwrap_or(0);
+        let mut room = DISTRIBUTIONS_MAX;
+        let volumes = layout.volumes().iter().map(|volume| {
+            let kept = room > 0 && volume.requests >= least;
+            room -= usize::from(kept);
+            Volume {
+                device: volume.device.clone(),
+                count: 0,
+                sum_ns: 0,
+                max: Duration::ZERO,
+                distribution: kept.then(Histogram::default),
+            }
+        });
+        Some(ByVolume {
+            volumes: volumes.collect(),
+            begins,
+            warmup,
+        })
+    }
+
+    /// A request was answered.
+    #[inline]
+    pub(crate) fn replied(&mut self, reply: &Reply) {
+        let request = &reply.request;
+        if request.id.0 < self.warmup || !matches!(request.op, Op::Read | Op::Write) {
+            return;
+        }
+        let start = request.extent.start.0;
+        let behind = self.begins.partition_point(|begin| *begin <= start);
+        let volume = &mut self.volumes[behind - 1];
+        let response = reply.timeline.response();
+        volume.count += 1;
+        volume.sum_ns += u128::from(response.0);
+        volume.max = volume.max.max(response);
+        if let Some(distribution) = &mut volume.distribution {
+            distribution.record(response);
+        }
+    }
+
+    /// What was measured, in the order of the volumes.
+    pub(crate) fn found(&self) -> Vec<VolumeResponse> {
+        self.volumes.iter().map(Volume::found).collect()
+    }
+}
+
+impl Volume {
+    fn found(&self) -> VolumeResponse {
+        let any = self.count > 0;
+        let times = self.distribution.as_ref().filter(|_| any).map(times);
+        VolumeResponse {
+            device: self.device.clone(),
+            requests: self.count,
+            mean_ms: any.then(|| self.sum_ns as f64 / 1e6 / self.count as f64),
+            p50_ms: times.map(|times| times.p50),
+            p99_ms: times.and_then(|times| times.p99),
+            max_ms: any.then(|| self.max.as_ms()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::io::Cost;
+    use nearslot_core::request::{Request, Status, Timeline};
+    use nearslot_core::units::{Blocks, Instant};
+
+    use super::*;
+    use crate::survey::Survey;
+    use crate::trace::{Header, Record, TraceOp};
+    use crate::workload::fit::Mode;
+    use crate::workload::layout::Volumes;
+
+    /// So many volumes of 1 MiB; the first has one request, each other one more than the one before.
+    fn measured(count: u32, how: Volumes, mode: Mode, capacity: u64) -> Option<ByVolume> {
+        let mut survey = Survey::new();
+        for dev in 0..count {
+            let request = Record::new(0, TraceOp::Read, (1 << 20) - 4_096, 4_096, dev);
+            survey.record(&vec![request; dev as usize + 1]);
+        }
+        let names: Vec<String> = (0..count).map(|dev| format!("d{dev}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let header = Header::made("toy", &names, &[]);
+        let how = (count > 1).then_some(how);
+        let drives = (Blocks(capacity), "toy");
+        let layout = Layout::new(how, mode, (&header, &survey.finish()), drives).unwrap();
+        ByVolume::of(&layout, 10)
+    }
+
+    fn answer(volumes: &mut ByVolume, number: u64, op: Op, block: u64, us: u64) {
+        volumes.replied(&Reply {
+            request: Request::new(number, op, block, 8, Instant::ZERO),
+            status: Status::Done,
+            timeline: Timeline {
+                arrived: Instant::ZERO,
+                started: Instant::ZERO,
+                replied: Instant::ZERO + Duration::from_us(us),
+                cost: Cost::default(),
+            },
+        });
+    }
+
+    #[test]
+    fn an_answer_counts_for_the_volume_in_whose_place_it_lies() {
+        for how in [Volumes::Concat, Volumes::OwnDrives] {
+            let mut volumes = measured(3, how, Mode::None, 3 * 2_048).unwrap();
+            // Warm-up and flushes are not measured.
+            answer(&mut volumes, 9, Op::Read, 0, 1_000);
+            answer(&mut volumes, 10, Op::Flush, 0, 1_000);
+            for (block, us) in [(0, 2_000), (2_040, 4_000), (2_048, 7_000), (6_143, 9_000)] {
+                answer(&mut volumes, 10, Op::Write, block, us);
+            }
+            let found = volumes.found();
+            let told = found.iter().map(|one| (one.device.as_str(), one.requests));
+            assert_eq!(told.collect::<Vec<_>>(), [("d0", 2), ("d1", 1), ("d2", 1)]);
+            assert_eq!((found[0].mean_ms, found[0].max_ms), (Some(3.0), Some(4.0)));
+            assert_eq!((found[2].mean_ms, found[2].p99_ms), (Some(9.0), None));
+        }
+    }
+
+    #[test]
+    fn a_p99_is_told_from_five_hundred_requests_on() {
+        let mut volumes = measured(2, Volumes::Concat, Mode::None, 2 * 2_048).unwrap();
+        assert_eq!(volumes.found()[0].mean_ms, None);
+        (10..510).for_each(|number| answer(&mut volumes, number, Op::Read, 0, number));
+        (10..509).for_each(|number| answer(&mut volumes, number, Op::Read, 2_048, number));
+        let told: Vec<bool> = volumes
+            .found()
+            .iter()
+            .map(|one| one.p99_ms.is_some())
+            .collect();
+        assert_eq!(told, [true, false]);
+        let p50 = volumes.found()[0].p50_ms.unwrap();
+        assert!((p50 / 0.26 - 1.0).abs() < 0.01, "{p50}");
+    }
+
+    #[test]
+    fn of_many_volumes_the_largest_have_percentiles() {
+        let many = DISTRIBUTIONS_MAX as u32 + 2;
+        let blocks = u64::from(many) * 2_048;
+        let mut volumes = measured(many, Volumes::Concat, Mode::None, blocks).unwrap();
+        for volume in 0..u64::from(many) {
+            answer(&mut volumes, 10, Op::Read, volume * 2_048, 5_000);
+        }
+        let found = volumes.found();
+        assert!(
+            found
+                .iter()
+                .all(|one| one.mean_ms == Some(5.0) && one.max_ms == Some(5.0))
+        );
+        let without = found.iter().filter(|one| one.p50_ms.is_none());
+        let without: Vec<&str> = without.map(|one| one.device.as_str()).collect();
+        assert_eq!(without, ["d0", "d1"]);
+    }
+
+    #[test]
+    fn where_addresses_do_not_tell_volumes_apart_nothing_is_told() {
+        let told = |count, how, mode, capacity| measured(count, how, mode, capacity).is_some();
+        assert!(!told(1, Volumes::Concat, Mode::None, 2_048));
+        assert!(!told(2, Volumes::Concat, Mode::Wrap, 3_000));
+        assert!(!told(2, Volumes::Concat, Mode::Scale, 3_000));
+        assert!(told(2, Volumes::Concat, Mode::Truncate, 3_000));
+        // Each is fitted to a drive of its own.
+        assert!(told(2, Volumes::OwnDrives, Mode::Wrap, 3_000));
+    }
+}
