@@ -40,12 +40,15 @@ class Measured:
         fails: Whether the objective fails, by the estimate, or surely where the run ended early for
             it. None where it ended early for another, or where the queue grew: then all fail.
         high_ms: Upper end of the 95 % interval; None also if it lies beyond what was seen.
+        so_far_ms: Of the requests that were answered before the run ended early; None if it did
+            not, or they are too few.
     """
 
     fails: bool | None
     ms: float | None
     low_ms: float | None
     high_ms: float | None
+    so_far_ms: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +90,42 @@ class Against:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shares:
+    """Shares of the drives' time with a request."""
+
+    seek: float
+    rotation: float
+    transfer: float
+    overhead: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """What keeps a choice from taking more, and what that is known by.
+
+    Attributes:
+        by: ``drives`` if they are busy all the time or the queue grows; ``waits`` if they have time
+            left, but requests that come close together wait for each other; ``service`` if single
+            requests take long, whether they wait or not.
+        at: The setting at which the rest was measured: the hardest that holds, or the easiest.
+        queue_growth_rps: At the easiest setting that fails.
+        objective: The one that fails first, as an index; None where the queue grows.
+        wait_ms: Its statistic of the waits alone; the 95th percentile in place of the 90th.
+        service_ms: The same of the service times alone.
+        shares: None for a drive that does not tell.
+    """
+
+    by: Literal["drives", "waits", "service"]
+    at: float
+    utilisation: float
+    queue_growth_rps: float | None
+    objective: int | None
+    wait_ms: float | None
+    service_ms: float | None
+    shares: Shares | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reached:
     """What was found of a choice. Settings are None where nothing holds, or nothing fails.
 
@@ -99,6 +138,7 @@ class Reached:
         easiest: The easiest setting that could have been tried; `hardest` is the hardest.
         contradicted: Whether they held at a setting that is harder than one at which they failed.
         against_best: None for the best.
+        limit: What keeps it from taking more; None if it holds to the end, or was not tried.
         config: Everything in effect in the first run; None if no run was finished.
         tried: From the easiest to the hardest.
     """
@@ -113,6 +153,7 @@ class Reached:
     hardest_because: str | None
     contradicted: bool
     against_best: Against | None
+    limit: Limit | None
     config: dict[str, Any] | None
     tried: list[Tried]
 

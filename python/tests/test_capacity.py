@@ -54,6 +54,11 @@ def test_what_was_found_is_typed(trace: Path) -> None:
         assert at.word in {"surely holds", "holds"}
         assert at.readings[0].ms is not None
         assert at.readings[0].ms < 60.0
+        assert choice.limit is not None
+        assert choice.limit.at == choice.holds
+        assert choice.limit.utilisation == at.utilisation
+        assert choice.limit.shares is not None
+        assert choice.limit.shares.seek > 0.0
 
 
 def test_what_is_wrong_is_named(trace: Path) -> None:

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { byteUnit, bytes, count, decade, duration, percent, percentile, quantity, ratio, span, tick, timeUnit } from "./format";
+import { axisUnit, byteUnit, bytes, count, decade, duration, joined, percent, percentile, quantity, rate, ratio, span, tick, timeTick, timeUnit } from "./format";
 
 describe("numbers", () => {
   test.each([
@@ -9,7 +9,7 @@ describe("numbers", () => {
     [17.4567, "17.46"],
     [170.55, "170.6"],
     [1752.4, "1752"],
-    [17522.4, "17\u2009522"],
+    [17522.4, "17\u202f522"],
     [0.00002, "2.0e\u22125"],
     [-3.5, "\u22123.500"],
     [4.2e12, "4.20e12"],
@@ -17,29 +17,50 @@ describe("numbers", () => {
   ])("%s is written %s", (value, text) => expect(quantity(value)).toBe(text));
 
   test("units follow the size", () => {
-    expect(duration(0.0831)).toBe("83.10\u2009µs");
-    expect(duration(9.5)).toBe("9.500\u2009ms");
-    expect(duration(17522)).toBe("17.52\u2009s");
-    expect(span(61.2)).toBe("61.20\u2009s");
-    expect(span(5.985)).toBe("5.985\u2009s");
-    expect(span(604_800)).toBe("7\u2009days");
+    expect(duration(0.0831)).toBe("83.10\u202fµs");
+    expect(duration(9.5)).toBe("9.500\u202fms");
+    expect(duration(17522)).toBe("17.52\u202fs");
+    expect(span(61.2)).toBe("61.20\u202fs");
+    expect(span(5.985)).toBe("5.985\u202fs");
+    expect(span(604_800)).toBe("7\u202fdays");
+  });
+
+  test("what is rare is told in the time in which it happens", () => {
+    expect([6.72, 0.1, 0.05, 0.00353, 1e-5, 0].map(rate)).toEqual([
+      "6.720\u202f/s",
+      "0.100\u202f/s",
+      "3.000\u202f/min",
+      "12.71\u202f/h",
+      "0.864\u202f/day",
+      "0\u202f/s",
+    ]);
+  });
+
+  test("numbers and units stay together", () => {
+    expect(joined("5.6 % of it, 4 ms and 1 GiB, 12 requests, 3 sheep")).toBe("5.6\u202f% of it, 4\u202fms and 1\u202fGiB, 12 requests, 3 sheep");
+  });
+
+  test("an axis of time has the unit of what is seen of it", () => {
+    const units = [[0, 255_000], [0, 3_600], [3_500, 3_501], [0, 0.2], [3_500, 3_500.002]] as const;
+    expect(units.map(([from, to]) => axisUnit(from, to).short)).toEqual(["days", "min", "s", "ms", "ms"]);
+    expect([0.02, 5, 200, 5_000, 1e7, 0].map(timeTick)).toEqual(["20\u202fµs", "5\u202fms", "200\u202fms", "5\u202fs", "10\u202f000\u202fs", "0"]);
   });
 
   test("data come in powers of 1024", () => {
     expect([0, 512, 4096, 10_000, 3 * 1024 ** 4].map(bytes)).toEqual([
-      "0\u2009B",
-      "512\u2009B",
-      "4\u2009KiB",
-      "9.766\u2009KiB",
-      "3\u2009TiB",
+      "0\u202fB",
+      "512\u202fB",
+      "4\u202fKiB",
+      "9.766\u202fKiB",
+      "3\u202fTiB",
     ]);
   });
 
   test("shares, ratios, counts, ticks", () => {
-    expect(percent(0.9731)).toBe("97.3\u2009%");
+    expect(percent(0.9731)).toBe("97.3\u202f%");
     expect(ratio(1)).toBe("1.00×");
     expect(ratio(1234.5)).toBe("1235×");
-    expect(count(1234567)).toBe("1\u2009234\u2009567");
+    expect(count(1234567)).toBe("1\u202f234\u202f567");
     expect(tick(0.30000000000000004)).toBe("0.3");
     expect([0.1, 0.01, 0.001, 0.0001].map(percentile)).toEqual(["p90", "p99", "p99.9", "p99.99"]);
   });
@@ -48,6 +69,6 @@ describe("numbers", () => {
     const names = [3e-6, 0.13, 1, 299, 7_200, 20_000, 1e6].map((seconds) => timeUnit(seconds).name);
     expect(names).toEqual(["microseconds", "milliseconds", "seconds", "seconds", "minutes", "hours", "days"]);
     expect(byteUnit(3 * 1024 ** 3)).toEqual({ name: "GiB", size: 1024 ** 3 });
-    expect([1e-6, 0.001, 1, 1_000, 1e6].map(decade)).toEqual(["1\u2009ns", "1\u2009µs", "1\u2009ms", "1\u2009s", "1000\u2009s"]);
+    expect([1e-6, 0.001, 1, 1_000, 1e6].map(decade)).toEqual(["1\u202fns", "1\u202fµs", "1\u202fms", "1\u202fs", "1000\u202fs"]);
   });
 });

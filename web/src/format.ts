@@ -1,6 +1,7 @@
-// Numbers as people read them: four digits that matter, thin spaces between thousands, units where they stand alone.
+// Numbers as people read them: four digits that matter, narrow spaces between thousands, units where they stand alone.
 
-const THIN = "\u2009";
+// Narrow, and no line breaks at it.
+const THIN = "\u202f";
 const MINUS = "\u2212";
 export const NONE = "\u2013";
 
@@ -42,6 +43,14 @@ export function duration(ms: number | null | undefined): string {
   return `${quantity(ms)}${THIN}ms`;
 }
 
+/** A tick that is a time, given in milliseconds. */
+export function timeTick(ms: number): string {
+  const size = Math.abs(ms);
+  if (size === 0) return "0";
+  if (size < 1) return `${tick(ms * 1000)}${THIN}µs`;
+  return size < 1000 ? `${tick(ms)}${THIN}ms` : `${tick(ms / 1000)}${THIN}s`;
+}
+
 /** A span given in seconds, without zeros that say nothing. */
 export function span(seconds: number): string {
   return spanned(seconds).replace(/\.0+(?!\d)/, "");
@@ -67,6 +76,18 @@ export function ratio(value: number | null): string {
   return `${grouped(value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2))}×`;
 }
 
+/** How often something happens, given as times a second, in the unit of time in which it is about once or more. */
+export function rate(perSecond: number): string {
+  const units = [[0.1, 1, "s"], [1, 60, "min"], [1, 3_600, "h"]] as const;
+  const [, seconds, unit] = units.find(([least, seconds]) => perSecond <= 0 || perSecond * seconds >= least) ?? [0, 86_400, "day"];
+  return `${quantity(perSecond * seconds)}${THIN}/${unit}`;
+}
+
+/** A sentence that does not break between a number and what it is of, where that is short. */
+export function joined(text: string): string {
+  return text.replace(/(\d) (%|[µu]s|ms|s|min|h|[KMGT]i?B)(?![\w/])/g, `$1${THIN}$2`);
+}
+
 /** A tick of an axis: as short as it can be. */
 export function tick(value: number): string {
   if (value === 0) return "0";
@@ -89,18 +110,33 @@ export interface Unit {
   size: number;
 }
 
-const TIMES: readonly [least: number, unit: Unit][] = [
-  [172_800, { name: "days", size: 86_400 }],
-  [10_800, { name: "hours", size: 3_600 }],
-  [300, { name: "minutes", size: 60 }],
-  [1, { name: "seconds", size: 1 }],
-  [1e-3, { name: "milliseconds", size: 1e-3 }],
-  [0, { name: "microseconds", size: 1e-6 }],
+/** A unit of time, as a word and as it stands behind a number. */
+export interface TimeUnit extends Unit {
+  short: string;
+}
+
+const TIMES: readonly [least: number, unit: TimeUnit][] = [
+  [172_800, { name: "days", short: "days", size: 86_400 }],
+  [10_800, { name: "hours", short: "h", size: 3_600 }],
+  [300, { name: "minutes", short: "min", size: 60 }],
+  [1, { name: "seconds", short: "s", size: 1 }],
+  [1e-3, { name: "milliseconds", short: "ms", size: 1e-3 }],
+  [0, { name: "microseconds", short: "\u00b5s", size: 1e-6 }],
 ];
 
 /** The unit in which a span of seconds is neither tiny nor endless. */
-export function timeUnit(seconds: number): Unit {
+export function timeUnit(seconds: number): TimeUnit {
   return TIMES.find(([least]) => seconds >= least)![1];
+}
+
+/** A part of an axis so much shorter than its unit needs a smaller one. */
+const PART_MIN = 0.02;
+
+/** The unit of an axis of time from which a part is seen, given in seconds. */
+export function axisUnit(from: number, to: number): TimeUnit {
+  const unit = timeUnit(Math.max(Math.abs(from), Math.abs(to)));
+  const seen = to - from;
+  return seen >= PART_MIN * unit.size ? unit : timeUnit(seen);
 }
 
 /** The same for an amount of data. */

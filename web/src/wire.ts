@@ -332,7 +332,15 @@ const claim = object({
 });
 
 /** An answer that figures are there to show. */
-const answer = object({ title: text, headline: text, details: list(text) });
+const anyTable = object({ heads: list(list(text)), rows: list(list(text)), note: text });
+
+const table: Parser<Parsed<typeof anyTable>> = (value, path) => {
+  const found = anyTable(value, path);
+  for (const row of found.rows) even([found.heads, row], path);
+  return found;
+};
+
+const answer = object({ title: text, headline: text, details: list(text), warnings: list(text), table: nullable(table) });
 
 /** Figures, published ones or such as show an answer; mirrors `crates/lab/src/report/figures.rs`. */
 const figures = object({
@@ -348,6 +356,7 @@ const figures = object({
       seeds: list(digits),
       x: axis,
       y: axis,
+      limit: nullable(number),
       panels_by: text,
       panels: list(object({ name: text, lines: list(figureLine) })),
       claims: list(claim),
@@ -373,6 +382,8 @@ export type FreeSpace = Parsed<typeof freeSpace>;
 export type Stretch = Parsed<typeof stretch>;
 export type Figures = Parsed<typeof figures>;
 export type Figure = Figures["figures"][number];
+export type FigureAxis = Figure["x"];
+export type AnswerTable = Parsed<typeof table>;
 export type FigureLine = Parsed<typeof figureLine>;
 export type Claim = Parsed<typeof claim>;
 

@@ -20,7 +20,7 @@ const column = (page: Page, key: string) =>
     const head = document.querySelector(`[data-column="${key}"]`)!.closest("th")!;
     const at = [...head.parentElement!.children].indexOf(head);
     const rows = [...document.querySelectorAll(".grid > tbody > tr:not(.opened)")];
-    return rows.map((row) => (row.children[at] as HTMLElement).innerText.replaceAll("\u2009", ""));
+    return rows.map((row) => (row.children[at] as HTMLElement).innerText.replaceAll("\u202f", ""));
   }, key);
 
 describe("every report", () => {
@@ -76,8 +76,8 @@ describe("charts", () => {
     const readout = plot.locator(".readout");
     expect(await readout.isVisible()).toBe(true);
     const words = await readout.innerText();
-    expect(words).toMatch(/^within [0-9.]+\u2009ms/);
-    expect(words).toMatch(/sched=satf\s+[0-9.]+\u2009%/);
+    expect(words).toMatch(/^within [0-9.]+\u202fms/);
+    expect(words).toMatch(/sched=satf\s+[0-9.]+\u202f%/);
     // The trace tells the same of all runs: one line.
     expect(words.match(/as traced/g)).toHaveLength(1);
     await page.mouse.move(0, 0);
@@ -107,6 +107,21 @@ describe("charts", () => {
 
 const READ = "#0072b2";
 const WRITE = "#d55e00";
+
+describe("the table of numbers", () => {
+  test("says that it scrolls where it does, and to which side", async () => {
+    const { page } = await open(browser, report("sample"), { viewport: { width: 400, height: 800 } });
+    const hint = page.locator("#numbers .scroll-hint");
+    const frame = page.locator("#numbers .scroll-frame");
+    expect(await hint.innerText()).toMatch(/^more columns .*\u2192$/);
+    expect(await frame.getAttribute("class")).toBe("scroll-frame behind");
+    await page.locator("#numbers .scroll").evaluate((box) => box.scrollTo({ left: box.scrollWidth, behavior: "instant" }));
+    await settle(page);
+    expect(await hint.innerText()).toMatch(/^\u2190 more columns/);
+    expect(await frame.getAttribute("class")).toBe("scroll-frame before");
+    await page.context().close();
+  });
+});
 
 describe("the arm's way", () => {
   const arm = (label: string) => `#arm article[aria-label="The arm under sched=${label}"]`;
@@ -163,7 +178,7 @@ describe("the arm's way", () => {
       await page.mouse.move(box.x + (box.width * step) / 60, box.y + box.height / 2);
     }
     const words = await readout.innerText();
-    expect(words).toMatch(/^(read|eager write), started at [0-9.]+\u2009(ms|s)/);
+    expect(words).toMatch(/^(read|eager write), started at [0-9.]+\u202f(ms|s)/);
     for (const part of ["cylinder", "overhead", "seek", "rotation", "transfer"]) expect(words).toContain(part);
     await page.context().close();
   });
@@ -189,7 +204,7 @@ describe("the map of free space", () => {
     expect(await page.locator("#space .plot").count()).toBe(2);
     // The fullest group of the sample has 35 % free, the emptiest 66 %.
     const ends = page.locator("#space .ramp span");
-    expect(await ends.allInnerTexts()).toEqual(["35.0\u2009%", "66.0\u2009%"]);
+    expect(await ends.allInnerTexts()).toEqual(["35.0\u202f%", "66.0\u202f%"]);
     const dark = await pixelsOf(page, "space", "#08306b");
     expect(dark).toBeGreaterThan(500);
     await page.getByRole("button", { name: "Change" }).click();
@@ -227,6 +242,28 @@ describe("published figures", () => {
     await page.context().close();
   });
 
+  const widths = [1300, 400];
+  test.each(widths)("of a capacity have the answer, its table and the limit, %d px", async (width) => {
+    const { page, trouble } = await open(browser, report("capacity"), { viewport: { width, height: 900 } });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    const headline = await page.locator("h1").innerText();
+    expect(headline).not.toContain("`");
+    expect(await page.locator("h1 code").innerText()).toBe("read p95 < 300 us and mean < 300 us");
+    const heads = await page.locator("#choices thead th").allInnerTexts();
+    expect(heads.map((head) => head.replace(/\s+/g, " "))).toEqual([
+      "choice", "surely up to", "holds up to", "surely fails from", "read p95 ms", "95 % interval ms", "mean ms", "95 % interval ms",
+      "rate req/s", "rate MB/s", "busy %", "limited by", "against best",
+    ]);
+    expect(await page.locator("#choices tbody tr").count()).toBe(2);
+    expect(await page.locator("#choices tbody").innerText()).toContain("waits");
+    expect(await page.locator(".rule-key").allInnerTexts()).toEqual(["limit 300\u202fµs", "limit 300\u202fµs"]);
+    // The limit is drawn in the ink of words.
+    expect(await pixelsOf(page, "mean", "#15181d")).toBeGreaterThan(200);
+    expect(await page.locator("#choices .scroll-hint").count()).toBe(width === 400 ? 1 : 0);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
   test("have a line with its band for each scheduler, at the overhead that is chosen", async () => {
     const { page, trouble } = await open(browser, report("figures"));
     const line = (ink: string) => pixelsOf(page, "ew-fig4", ink);
@@ -241,7 +278,7 @@ describe("published figures", () => {
     };
     const before = await value();
     expect(before).toMatch(/^at 16\s/);
-    expect(before).toMatch(/FreeBW-SCAN\s+[0-9.]+ \u00b1\u2009[0-9.]+ requests\/s/);
+    expect(before).toMatch(/FreeBW-SCAN\s+[0-9.]+ \u00b1\u202f[0-9.]+ requests\/s/);
     expect(before).toMatch(/FreeBW-Hybrid\s+[0-9.]+ requests\/s/);
     await page.locator("#ew-fig4").getByRole("button", { name: "0 ms", exact: true }).click();
     await settle(page);
@@ -331,7 +368,7 @@ describe("an inspection", () => {
     expect(above.split(",")[0]).toBe(before.split(",")[0]);
     await page.locator("#cache .plot").hover();
     const held = await page.locator("#cache .readout").innerText();
-    expect(held).toMatch(/^a cache of [0-9.]+\s.?i?B\s+touches by reads\s+[0-9.]+\u2009%/);
+    expect(held).toMatch(/^a cache of [0-9.]+\s.?i?B\s+touches by reads\s+[0-9.]+\u202f%/);
     await page.context().close();
   });
 });
@@ -428,7 +465,7 @@ describe("a single run", () => {
   test("is described and not ranked", async () => {
     const { page, trouble } = await open(browser, report("single"));
     expect(await page.locator("#ranking, .legend").count()).toBe(0);
-    expect(await page.locator("h1").innerText()).toMatch(/^[0-9.]+ ms on average/);
+    expect(await page.locator("h1").innerText()).toMatch(/^[0-9.]+\u202fms on average/);
     expect(await page.locator("#response .plot canvas").count()).toBe(1);
     expect(await page.locator(".facts").innerText()).toContain("no drive was named, so it is seagate-cheetah-9lp");
     expect(trouble).toEqual([]);

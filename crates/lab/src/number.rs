@@ -1,6 +1,9 @@
 //! Numbers as people read them.
+//!
+//! Results are told to four digits ([`number`]), since runs are compared, and the interval beside each says how many of them count.
+//! What an inspection counts gives an idea of a load: three digits do ([`rough`]).
 
-/// Four digits that matter; more only before the point.
+/// Four digits that matter; more only before the point. Below 1 there are three decimals, so that columns of times stand in line.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -11,6 +14,46 @@ pub(crate) fn number(value: f64) -> String {
         _ => return format!("{value:.2e}"),
     };
     format!("{value:.decimals$}")
+}
+
+/// Three digits that matter; more only before the point.
+pub(crate) fn rough(value: f64) -> String {
+    let size = value.abs();
+    let decimals = match size {
+        _ if size >= 999.5 => return grouped(libm::round(value) as u64),
+        _ if size >= 99.95 => 0,
+        _ if size >= 9.995 => 1,
+        _ if size >= 0.9995 || size == 0.0 => 2,
+        _ if size >= 0.09995 => 3,
+        _ if size >= 0.009_995 => 4,
+        _ if size >= 0.0009995 => 5,
+        _ => return format!("{value:.1e}"),
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Digits in groups of three.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many a second, in the unit of time in which there is about one or more: `0.0035` a second are `12.6` an hour.
+pub(crate) fn rate(per_second: f64) -> (f64, &'static str) {
+    const UNITS: [(f64, f64, &str); 3] = [(0.1, 1.0, "s"), (1.0, 60.0, "min"), (1.0, 3_600.0, "h")];
+    let fits = |(least, seconds, unit): (f64, f64, &'static str)| {
+        let many = per_second * seconds;
+        (many >= least || per_second <= 0.0).then_some((many, unit))
+    };
+    let found = UNITS.into_iter().find_map(fits);
+    found.unwrap_or((per_second * 86_400.0, "day"))
 }
 
 /// How many times: `1.19×`.
@@ -55,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_four_digits() {
+    fn numbers_keep_their_digits() {
         let cases = [
             (0.0, "0.000"),
             (0.5, "0.500"),
@@ -68,6 +111,31 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(number(value), text);
         }
+        let rates = [6.72, 0.1, 0.05, 0.003_53, 1e-5, 0.0].map(rate);
+        let expected = [
+            (6.72, "s"),
+            (0.1, "s"),
+            (3.0, "min"),
+            (12.708, "h"),
+            (0.864, "day"),
+            (0.0, "s"),
+        ];
+        for ((many, unit), (expected, of)) in rates.into_iter().zip(expected) {
+            assert!(
+                (many - expected).abs() < 1e-9 && unit == of,
+                "{many}/{unit}"
+            );
+        }
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [0.0, 0.012_34, 0.003_532, 0.00002, 1.234, 45.67, 999.6].map(rough),
+            [
+                "0.00", "0.0123", "0.00353", "2.0e-5", "1.23", "45.7", "1,000"
+            ]
+        );
         assert_eq!([1.189, 12.34, 123.4].map(times), ["1.19×", "12.3×", "123×"]);
     }
 

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nearslot_lab::capacity::{Capacity, Find, How, Outcome, Reached, Word, capacity};
+use nearslot_lab::capacity::{Capacity, Find, How, LimitedBy, Outcome, Reached, Word, capacity};
 use nearslot_lab::grid::{self, Point};
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::objective::objectives;
@@ -425,6 +425,12 @@ fn the_length_of_a_run_is_told_where_every_run_ended_early() {
     let tried = &found.choices[0].tried;
     assert!(tried.iter().all(|tried| tried.ended_early), "{tried:?}");
     assert_eq!(found.requests, 20_000);
+    // What was reached until then is told, too.
+    let so_far = tried[0].readings[0].so_far_ms.unwrap();
+    assert!((0.1..0.11).contains(&so_far), "{so_far}");
+    let told = format!("of the first {} answers it is 0.10", tried[0].requests);
+    assert!(found.headline.contains(&told), "{}", found.headline);
+    assert!(found.headline.contains("× the limit"), "{}", found.headline);
 }
 
 /// The sentences of an answer, joined.
@@ -483,10 +489,68 @@ fn where_nothing_holds_the_text_says_why_and_has_no_riddle_of_dashes() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "`mean < 99 us` fails at depth 1, the easiest setting",
-        "Where no setting holds, there are none.",
+        "nowhere, not even at depth 1, the easiest setting: it is 0.100 ms there, 1.01× the limit.",
+        "Where no setting holds, they are those at the easiest one that was tried.",
     ] {
         assert!(text.contains(part), "{text}");
     }
+    let both = found(
+        &points(&base, &["sched=fcfs,look"]),
+        &how("mean < 99 us", Find::Depth),
+    );
+    assert!(
+        both.headline
+            .contains("setting: with fcfs, which is nearest, it is 0.100 ms there"),
+        "{}",
+        both.headline
+    );
+}
+
+#[test]
+fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
+    let limit = |base: &Scenario, slo: &str, find: Find| {
+        let capacity = found(&points(base, &[]), &how(slo, find));
+        let limit = capacity.choices[0].limit.clone().unwrap();
+        (limit, said(&capacity))
+    };
+    let poisson = |drive| synthetic("poisson:requests=20000", &[("drive", drive)]);
+    // The queue grows.
+    let (by, told) = limit(&poisson("null"), "mean < 1000 s", Find::Rate);
+    assert_eq!((by.by, by.objective), (LimitedBy::Drives, None));
+    assert!(by.queue_growth_rps.unwrap() > 0.0 && by.utilisation > 0.95);
+    assert!(told.contains("The drives limit") && told.contains("more come than are answered"));
+    assert_eq!(by.shares, None, "a drive without mechanics");
+    // The server is idle for a third of the time, and serves each request alike.
+    let (by, told) = limit(&poisson("null"), "p99 < 600 us", Find::Rate);
+    assert_eq!((by.by, by.objective), (LimitedBy::Waits, Some(0)));
+    assert!((0.6..0.72).contains(&by.utilisation), "{by:?}");
+    assert_eq!(by.service_ms, Some(SERVICE_MS));
+    assert!((0.4..0.51).contains(&by.wait_ms.unwrap()), "{by:?}");
+    assert!(
+        told.contains("Requests that wait for each other limit"),
+        "{told}"
+    );
+    // More in flight only waits.
+    let base = synthetic("iometer:requests=5000", &[("drive", "null")]);
+    let (by, told) = limit(&base, "mean < 750 us", Find::Depth);
+    assert_eq!((by.by, by.at), (LimitedBy::Drives, 7.0));
+    assert!(
+        told.contains("at depth 7 the drives are busy 100 % of the time, so that what is added"),
+        "{told}"
+    );
+    // A disk whose arm needs most of what is allowed.
+    let (by, told) = limit(&poisson("seagate-cheetah-9lp"), "mean < 10 ms", Find::Rate);
+    assert_eq!(by.by, LimitedBy::Service, "{by:?}");
+    let shares = by.shares.unwrap();
+    let sum = shares.seek + shares.rotation + shares.transfer + shares.overhead;
+    assert!(
+        (sum - 1.0).abs() < 1e-12 && shares.seek > shares.rotation,
+        "{shares:?}"
+    );
+    assert!(
+        told.contains("Single requests that take long limit") && told.contains(" % are seeks, "),
+        "{told}"
+    );
 }
 
 #[test]
@@ -499,7 +563,8 @@ fn the_text_tells_the_set_up_as_compare_does() {
     let capacity = capacity(&choices, Some(&trace.loaded), &how, &Control::default()).unwrap();
     let text = capacity.to_string();
     let fact = |name: &str, value: &str| {
-        let line = text.lines().find(|line| line.starts_with(name));
+        let padded = format!("{name:<10}");
+        let line = text.lines().find(|line| line.starts_with(&padded));
         let line = line.unwrap_or_else(|| panic!("no {name} in:\n{text}"));
         assert!(line.contains(value), "{line}");
     };

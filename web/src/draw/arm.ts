@@ -31,7 +31,7 @@ const REACH = 28;
 export function arm(element: HTMLElement, label: string): Chart {
   return chart(element, {
     title: `The arm's way over time, ${label}`,
-    x: { label: "milliseconds since the stretch began", ticks: tick },
+    x: { label: "since the stretch began", time: 1e-3, unitFirst: true },
     y: { label: "cylinder", ticks: tick },
     height: 300,
     key: "arm",
@@ -42,6 +42,13 @@ export function arm(element: HTMLElement, label: string): Chart {
 export function drives(runs: readonly Run[]): number[] {
   const all = new Set(runs.flatMap((run) => run.series?.arm_drive ?? []));
   return [...all].sort((one, other) => one - other);
+}
+
+/** The drive with most of the commands: the others may stand still. */
+export function busiest(runs: readonly Run[]): number {
+  const all = runs.flatMap((run) => run.series?.arm_drive ?? []);
+  const many = (drive: number) => all.filter((other) => other === drive).length;
+  return drives(runs).sort((one, other) => many(other) - many(one))[0] ?? 0;
 }
 
 export function way(series: Series, drive: number): Way {

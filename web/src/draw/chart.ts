@@ -3,6 +3,8 @@
 
 import uPlot from "uplot";
 
+import { axisUnit, tick } from "../format";
+
 /** Smallest and largest value. */
 export type Extent = [number, number];
 
@@ -22,7 +24,12 @@ export interface Readout {
 }
 
 export interface AxisOptions {
+  /** What it measures; of a time in words that follow its unit, as in `seconds since the start`. */
   label: string;
+  /** How many seconds its values are, where they are times: the unit is then chosen by the part that is seen. */
+  time?: number;
+  /** Whether the unit stands before the label, in full, not behind it. */
+  unitFirst?: boolean;
   log?: boolean;
   ticks?: (value: number) => string;
   /** Ticks at these places only. */
@@ -132,8 +139,9 @@ function settings(
     font,
     labelFont: font,
     // Without words, an axis is only the foot of its grid.
-    ...(which.label ? { label: which.label, labelSize: 18, labelGap: 0, gap: 6, size } : { size: 12 }),
-    values: (_plot, splits) => splits.map((value) => label(which, value)),
+    ...(which.label ? { label: which.time ? (plot: uPlot, at: number) => timeLabel(plot, at, which) : which.label, labelSize: 18, labelGap: 0, gap: 6, size } : { size: 12 }),
+    values: (plot: uPlot, splits: (number | null)[], at: number) => (which.time ? timeTicks(plot, splits, at, which) : splits.map((value) => label(which, value))),
+    ...(which.time && !which.log ? { incrs: (_plot: uPlot, _at: number, low: number, high: number) => timeSteps(low, high, which.time!) } : {}),
     ...(which.at ? { splits: () => which.at!, filter: (_plot: uPlot, splits: number[]) => splits } : {}),
     ...(which.log && !which.at ? { splits: logSplits, filter: logLabels } : {}),
   });
@@ -147,7 +155,7 @@ function settings(
       // Zooming along x leaves y alone.
       y: { distr: options.y.log ? 3 : 1, range: () => scene()?.y ?? [0.1, 1] },
     },
-    axes: [axis(options.x, 30), axis(options.y, 46)],
+    axes: [axis(options.x, 30), axis(options.y, 50)],
     series: [{}, { show: true, paths: () => null, points: { show: false } }],
     cursor: {
       points: { show: false },
@@ -203,6 +211,35 @@ export function logLabels(plot: uPlot, splits: number[], axis: number): (number 
 
 function label(axis: AxisOptions, value: number | null): string {
   return value === null || value === undefined ? "" : axis.ticks ? axis.ticks(value) : String(value);
+}
+
+/** The part of an axis that is seen, in seconds. */
+function seconds(plot: uPlot, axis: number, time: number): Extent {
+  const { min, max } = plot.scales[axis === 0 ? "x" : "y"]!;
+  return [(min ?? 0) * time, (max ?? 1) * time];
+}
+
+/** A logarithmic axis has a unit beside each of its ticks. */
+function timeLabel(plot: uPlot, axis: number, { label, log, time, unitFirst }: AxisOptions): string {
+  if (log) return label;
+  const unit = axisUnit(...seconds(plot, axis, time!));
+  return unitFirst ? `${unit.name} ${label}` : `${label}, ${unit.short}`;
+}
+
+function timeTicks(plot: uPlot, splits: (number | null)[], axis: number, { label, log, time, ticks }: AxisOptions): string[] {
+  const unit = axisUnit(...seconds(plot, axis, time!));
+  return splits.map((value) => {
+    if (value === null || value === undefined || !label) return "";
+    if (log) return ticks!(value);
+    return tick((value * time!) / unit.size);
+  });
+}
+
+/** Steps that are round in the unit of the axis. */
+export function timeSteps(low: number, high: number, time: number): number[] {
+  const unit = axisUnit(low * time, high * time).size / time;
+  const powers = Array.from({ length: 13 }, (_, index) => index - 6);
+  return powers.flatMap((power) => [1, 2, 2.5, 5].map((times) => Number((times * 10 ** power * unit).toPrecision(12))));
 }
 
 function penOf(plot: uPlot): Pen {

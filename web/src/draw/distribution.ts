@@ -1,6 +1,6 @@
 // The distribution of response times: as a share of requests, or its tail, the share that is slower, both axes log.
 
-import { duration, percent, percentile, tick } from "../format";
+import { duration, percent, percentile, timeTick } from "../format";
 import type { Look } from "../view.svelte";
 import type { Run } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Reading, type Scene } from "./chart";
@@ -32,7 +32,7 @@ const HEIGHT = 400;
 const SLOWER_MIN = 1e-6;
 
 export function distribution(element: HTMLElement, mode: Mode, floor: number): Chart {
-  const x = { label: "response time, ms", log: true, ticks: tick };
+  const x = { label: "response time", time: 1e-3, log: true, ticks: timeTick };
   const share = { label: "answered within that time", at: [0, 0.25, 0.5, 0.75, 1], ticks: (at: number) => percent(at, 0) };
   const tail = { label: "slower than that (log)", log: true, at: slowerTicks(floor), ticks: percentile };
   return chart(element, {

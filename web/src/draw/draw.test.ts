@@ -4,8 +4,8 @@ import type uPlot from "uplot";
 import { describe, expect, test } from "vitest";
 
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
-import { drives, longest, pace, used, way } from "./arm";
-import { logLabels, logSplits } from "./chart";
+import { busiest, drives, longest, pace, used, way } from "./arm";
+import { logLabels, logSplits, timeSteps } from "./chart";
 import { closest, ends, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
 import { decades } from "./octaves";
@@ -34,6 +34,12 @@ describe("the arm's way", () => {
   test("tells eager writes from writes in place", () => {
     expect(new Set(way(eager.series!, 0).kind)).toEqual(new Set(["read", "eager"]));
     expect(new Set(way(linear.series!, 0).kind)).toEqual(new Set(["read", "write"]));
+  });
+
+  test("is at first that of the drive with most commands", () => {
+    const series = { ...eager.series!, arm_drive: eager.series!.arm_drive.map((_, index) => (index % 5 === 0 ? 0 : 1)) };
+    expect(busiest([{ ...eager, series }])).toBe(1);
+    expect(busiest([{ ...eager, series: { ...series, arm_drive: [] } }])).toBe(0);
   });
 
   test("is that of one drive", () => {
@@ -99,6 +105,11 @@ describe("figures", () => {
     expect(extents(figure!, 0)).toEqual([x, [0, expect.closeTo(tops[0]! * 1.05)]]);
   });
 
+  test("have room for their limit", () => {
+    const [, y] = extents({ ...figure!, limit: 1e6 }, 1);
+    expect(y[1]).toBeCloseTo(1.05e6);
+  });
+
   test("are read at the place that looks nearest", () => {
     expect(closest([2, 8, 32], 15, true)).toBe(8);
     expect(closest([2, 8, 32], 17, true)).toBe(32);
@@ -130,7 +141,7 @@ describe("the map of addresses", () => {
     expect(values(0.51, 15.9)).toEqual(["0", "0"]);
     expect(values(1.01, 16)).toBeNull();
     expect(values(0.5, 20.1)).toBeNull();
-    expect(shown.read(0.6, 12, () => 0)?.title).toBe("0.500 to 1.000 seconds, 12\u2009KiB to 16\u2009KiB");
+    expect(shown.read(0.6, 12, () => 0)?.title).toBe("0.500 to 1.000 seconds, 12\u202fKiB to 16\u202fKiB");
   });
 
   test("is darker the more requests there are, and one is told from none", () => {
@@ -146,6 +157,17 @@ describe("the map of addresses", () => {
 test("decades have labels at powers of ten, few enough", () => {
   expect(decades([0.4, 0.8, 1.6])).toEqual([1]);
   expect(decades([0.001, 900_000])).toEqual([0.001, 0.1, 10, 1_000, 100_000]);
+});
+
+describe("an axis of time", () => {
+  test("has steps that are round in its unit", () => {
+    // Seconds over three days, and milliseconds over an hour.
+    expect(timeSteps(0, 255_000, 1)).toContain(0.5 * 86_400);
+    expect(timeSteps(0, 255_000, 1)).not.toContain(50_000);
+    expect(timeSteps(0, 3.6e6, 1e-3)).toContain(10 * 60_000);
+    const steps = timeSteps(0, 40, 1);
+    expect(steps).toEqual([...steps].sort((one, other) => one - other));
+  });
 });
 
 describe("a logarithmic axis", () => {

@@ -1,9 +1,9 @@
 // A published figure: lines through means, each with the band of its 95 % interval.
 
-import { quantity, tick } from "../format";
+import { quantity, tick, timeTick } from "../format";
 import type { Look } from "../view.svelte";
-import type { Figure, FigureLine } from "../wire";
-import { type Chart, chart, type Extent, type Pen, type Reading, type Scene } from "./chart";
+import type { Figure, FigureAxis, FigureLine } from "../wire";
+import { type AxisOptions, type Chart, chart, type Extent, type Pen, type Reading, type Scene } from "./chart";
 import { inside, line, point } from "./marks";
 
 const HEIGHT = 400;
@@ -16,20 +16,26 @@ export interface Curve {
 
 const words = (label: string, unit: string) => (unit ? `${label}, ${unit}` : label);
 
+/** Times along an axis have the unit that suits what is seen; those that have ticks of their own keep theirs. */
+function axis({ label, unit, log, ticks }: FigureAxis): AxisOptions {
+  if (unit === "ms" && ticks.length === 0) return { label, time: 1e-3, log, ticks: timeTick };
+  return { label: words(label, unit), ticks: tick, log };
+}
+
 export function figure(element: HTMLElement, { name, x, y }: Figure): Chart {
   return chart(element, {
     title: `${name}: ${y.label} by ${x.label}`,
-    x: { label: words(x.label, x.unit), ticks: tick, log: x.log, ...(x.ticks.length > 0 ? { at: x.ticks } : {}) },
-    y: { label: words(y.label, y.unit), ticks: tick, log: y.log },
+    x: { ...axis(x), ...(x.ticks.length > 0 ? { at: x.ticks } : {}) },
+    y: axis(y),
     height: HEIGHT,
   });
 }
 
 /** Across, all panels; upwards, one, with all its lines: panels differ by far, and hiding a line moves nothing. */
-export function extents({ panels, x, y }: Figure, chosen: number): [Extent, Extent] {
+export function extents({ panels, x, y, limit }: Figure, chosen: number): [Extent, Extent] {
   const places = panels.flatMap((panel) => panel.lines.flatMap((line) => line.x));
   const lines = panels[chosen]?.lines ?? [];
-  const heights = lines.flatMap((line) => [...line.y, ...line.high.filter((end) => end !== null)]);
+  const heights = [...(limit === null ? [] : [limit]), ...lines.flatMap((line) => [...line.y, ...line.high.filter((end) => end !== null)])];
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const margin = (high - low) * 0.03 || 1;
   const across: Extent = x.log ? [low / 1.15, high * 1.15] : [low - margin, high + margin];
@@ -39,12 +45,13 @@ export function extents({ panels, x, y }: Figure, chosen: number): [Extent, Exte
   return [across, [Math.min(...positive, top) / 1.2, top * 1.2]];
 }
 
-export function scene(curves: readonly Curve[], of: Figure, chosen: number, ground: string): Scene {
+export function scene(curves: readonly Curve[], of: Figure, chosen: number, { ground, ink }: { ground: string; ink: string }): Scene {
   const [x, y] = extents(of, chosen);
-  const [log, unit] = [of.x.log, of.y.unit];
+  const log = of.x.log;
   const draw = (pen: Pen) =>
     inside(pen, () => {
       for (const curve of curves) band(pen, curve, y[1]);
+      if (of.limit !== null) rule(pen, of.limit, ink);
       for (const curve of [...curves].reverse()) {
         line(pen, curve.line.x, curve.line.y, curve.look, { width: 2 });
         curve.line.x.forEach((at, index) => {
@@ -56,7 +63,7 @@ export function scene(curves: readonly Curve[], of: Figure, chosen: number, grou
     const places = curves.flatMap((curve) => curve.line.x);
     const nearest = closest(places, at, log);
     if (nearest === undefined) return null;
-    const readings = curves.flatMap((curve) => reading(curve, nearest, unit));
+    const readings = curves.flatMap((curve) => reading(curve, nearest, of.y.unit));
     readings.sort((one, other) => other.size - one.size);
     return { title: `at ${tick(nearest)}`, readings };
   };
@@ -75,7 +82,7 @@ function reading({ line, look }: Curve, at: number, unit: string): (Reading & { 
   if (index < 0) return [];
   const [value, low, high] = [line.y[index]!, line.low[index], line.high[index]];
   const open = typeof low === "number" && typeof high !== "number" ? `, surely from ${quantity(low)} on` : "";
-  const spread = typeof low === "number" && typeof high === "number" ? ` \u00b1\u2009${quantity((high - low) / 2)}` : "";
+  const spread = typeof low === "number" && typeof high === "number" ? ` \u00b1\u202f${quantity((high - low) / 2)}` : "";
   return [{ ink: look.ink, label: line.label, value: `${quantity(value)}${spread} ${unit}${open}`, at: [at, value], size: value }];
 }
 
@@ -85,6 +92,19 @@ export function ends({ x, low, high }: FigureLine, top: number): { at: number; l
     const [from, to] = [low[index], high[index]];
     return typeof from === "number" ? [{ at, low: from, high: typeof to === "number" ? to : top }] : [];
   });
+}
+
+/** What must not be reached, over the whole width. */
+function rule(pen: Pen, limit: number, ink: string): void {
+  const { ctx, left, right, scale } = pen;
+  ctx.beginPath();
+  ctx.moveTo(left, pen.y(limit));
+  ctx.lineTo(right, pen.y(limit));
+  ctx.strokeStyle = ink;
+  ctx.lineWidth = 1.5 * scale;
+  ctx.setLineDash([6 * scale, 4 * scale]);
+  ctx.stroke();
+  ctx.setLineDash([]);
 }
 
 function band(pen: Pen, { line, look }: Curve, top: number): void {

@@ -1,6 +1,6 @@
 // What the trace asks over time: requests per second, and distinct data touched.
 
-import { quantity, tick } from "../format";
+import { quantity, span, tick } from "../format";
 import type { Profile } from "../wire";
 import { type Chart, chart, type Pen, type Scene } from "./chart";
 import { inside, lastAtMost, line } from "./marks";
@@ -20,7 +20,7 @@ export const DEMANDS: readonly Demand[] = [
 export function load(element: HTMLElement, { title, unit }: Demand, last: boolean): Chart {
   return chart(element, {
     title: `${title} over time, ${unit}`,
-    x: last ? { label: "seconds since the first request", ticks: tick } : { label: "", ticks: () => "" },
+    x: { label: last ? "since the first request" : "", time: 1, unitFirst: true },
     y: { label: unit, ticks: tick },
     height: last ? 172 : 136,
     key: "trace",
@@ -39,7 +39,7 @@ export function scene(profile: Profile, { key, unit }: Demand, ink: string): Sce
     const value = values[at]!;
     const from = starts[at]!;
     return {
-      title: `from ${quantity(from)} to ${quantity(from + profile.interval_s)} s`,
+      title: `from ${span(from)} to ${span(from + profile.interval_s)}`,
       readings: [{ ink, label: "", value: `${quantity(value)} ${unit}`, at: [from, value] as [number, number] }],
     };
   };

@@ -1,6 +1,6 @@
 // The run over time: three quantities under one another, with one cursor.
 
-import { quantity, tick } from "../format";
+import { duration, quantity, span, tick } from "../format";
 import type { Look } from "../view.svelte";
 import type { Run } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Reading, type Scene } from "./chart";
@@ -15,7 +15,8 @@ export interface Quantity {
 
 export const QUANTITIES: readonly Quantity[] = [
   { key: "rate_rps", title: "Answered", unit: "req/s" },
-  { key: "response_ms", title: "Mean response", unit: "ms" },
+  // Its unit is that of the axis.
+  { key: "response_ms", title: "Mean response", unit: "" },
   { key: "queue", title: "In the system", unit: "requests" },
 ];
 
@@ -26,9 +27,9 @@ export interface Line {
 
 export function overtime(element: HTMLElement, quantity: Quantity, last: boolean): Chart {
   return chart(element, {
-    title: `${quantity.title} over time, ${quantity.unit}`,
-    x: last ? { label: "seconds since the start of the measured part", ticks: tick } : { label: "", ticks: () => "" },
-    y: { label: quantity.unit, ticks: tick },
+    title: [`${quantity.title} over time`, quantity.unit].filter(Boolean).join(", "),
+    x: { label: last ? "since the start of the measured part" : "", time: 1, unitFirst: true },
+    y: quantity.key === "response_ms" ? { label: "mean", time: 1e-3 } : { label: quantity.unit, ticks: tick },
     height: last ? 192 : 156,
     key: "time",
   });
@@ -47,10 +48,10 @@ export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }
       const at = lastAtMost(run.series!.time_s, seconds);
       const value = run.series![key][at];
       if (at < 0 || value === null || value === undefined) return [];
-      return [{ ink: look.ink, label: run.label, value: key === "queue" ? quantity(value) : `${quantity(value)} ${unit}`, at: [run.series!.time_s[at]!, value], size: value }];
+      return [{ ink: look.ink, label: run.label, value: key === "queue" ? quantity(value) : key === "response_ms" ? duration(value) : `${quantity(value)} ${unit}`, at: [run.series!.time_s[at]!, value], size: value }];
     });
     readings.sort((one, other) => other.size - one.size);
-    return readings.length === 0 ? null : { title: `at ${quantity(seconds)} s`, readings };
+    return readings.length === 0 ? null : { title: `at ${span(seconds)}`, readings };
   };
   return { x: times(all), y: [0, top(lines, key)], draw, read };
 }

@@ -1,6 +1,6 @@
 // What waits, over the whole run: reads below, writes stacked on them, and where the stretch above lies.
 
-import { quantity, tick } from "../format";
+import { quantity, span, tick } from "../format";
 import type { ArmInks } from "../view.svelte";
 import type { Run, Series } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
@@ -9,7 +9,7 @@ import { inside, lastAtMost, seen } from "./marks";
 export function queue(element: HTMLElement, label: string): Chart {
   return chart(element, {
     title: `Reads and writes in the system over time, ${label}`,
-    x: { label: "seconds", ticks: tick },
+    x: { label: "since the start of the measured part", time: 1, unitFirst: true },
     y: { label: "requests", ticks: tick },
     height: 150,
     key: "time",
@@ -39,7 +39,7 @@ export function scene(series: Series, x: Extent, y: Extent, inks: ArmInks, ink: 
     if (at < 0) return null;
     const row = (label: string, of: number[], ink: string) => ({ ink, label, value: quantity(of[at]!) });
     return {
-      title: `at ${quantity(seconds)} s`,
+      title: `at ${span(seconds)}`,
       readings: [row("writes", queue_write, inks.write), row("reads", queue_read, inks.read)],
     };
   };

@@ -44,7 +44,7 @@ export function scene(curves: readonly Curve[], { cache_bytes }: Reuse): Scene {
     const size = cache_bytes[index]!;
     const readings = curves.map(({ held, label, look }): Reading => {
       const [share, error] = [held.held_share[index]!, BAND * held.standard_error[index]!];
-      const spread = error > 0 ? ` \u00b1\u2009${percent(error, 2)}` : "";
+      const spread = error > 0 ? ` \u00b1\u202f${percent(error, 2)}` : "";
       return { ink: look.ink, label, value: `${percent(share)}${spread}`, at: [size, share] };
     });
     return { title: `a cache of ${bytes(size)}`, readings };

@@ -1,7 +1,7 @@
 // Throughput against latency: one point a run, with the interval of its mean. The runs of a choice are joined by a line, which has
 // its name at its end, where there is room.
 
-import { duration, quantity, tick } from "../format";
+import { duration, quantity, tick, timeTick } from "../format";
 import type { Look } from "../view.svelte";
 import type { Run } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
@@ -29,7 +29,7 @@ export function tradeoff(element: HTMLElement, runs: readonly Run[]): Chart {
   return chart(element, {
     title: "Throughput against mean response time",
     x: { label: "requests per second", ticks: tick },
-    y: { label: "mean response, ms", ticks: tick, log: spansDecades(runs) },
+    y: { label: "mean response", time: 1e-3, ticks: timeTick, log: spansDecades(runs) },
     height: HEIGHT,
   });
 }

@@ -29,8 +29,6 @@ const COMMON_RPM: [f64; 9] = [
 const ALONE_MIN: usize = 200;
 /// A pause after which a drive has written what it took.
 const WRITTEN_NS: u64 = 100_000_000;
-/// Longer accesses cross tracks, and tell less of moves.
-const LEN_MAX: u64 = 256;
 
 /// What the estimators share.
 pub(super) struct Context<'a> {
@@ -94,7 +92,7 @@ struct Wait {
 impl Context<'_> {
     fn rotation(&mut self) -> Result<f64, CalibrateError> {
         let own: Vec<Access> = self.fitted().copied().collect();
-        let far = |access: &&Access| access.step().unsigned_abs() > self.capacity / 50;
+        let far = |access: &&Access| access.is_far(self.capacity);
         let middle = |op: Op| {
             let times = own
                 .iter()
@@ -108,9 +106,7 @@ impl Context<'_> {
                 access.sample.op == op && (access.before.op == op || access.gap >= WRITTEN_NS)
             };
             rotation::find(&own, self.capacity, |access| {
-                clean(access)
-                    && access.sample.len <= LEN_MAX
-                    && access.sample.latency as f64 >= least
+                clean(access) && access.sample.is_short() && access.sample.latency as f64 >= least
             })
         };
         let found = match by(Op::Read) {
@@ -235,7 +231,7 @@ impl Context<'_> {
         let clean = |access: &&Access| {
             let after_write = access.before.op == Op::Write && found.writes_behind != Some(false);
             access.sample.op == op
-                && access.sample.len <= LEN_MAX
+                && access.sample.is_short()
                 && (!after_write || access.gap >= WRITTEN_NS)
                 && access.sample.end() <= layout.capacity().0
                 && access.before.end() <= layout.capacity().0
@@ -435,10 +431,9 @@ impl Context<'_> {
         drive.check().map_err(CalibrateError::Drive)?;
         let blueprint = HddBlueprint::new(drive).map_err(CalibrateError::Drive)?;
         let model = latencies_ms(&mut *blueprint.drive(), samples);
-        let far = self.capacity / 50;
         let late: Vec<f64> = self
             .fitted()
-            .filter(|access| access.step().unsigned_abs() > far && access.sample.len <= LEN_MAX)
+            .filter(|access| access.is_far(self.capacity) && access.sample.is_short())
             .filter(|access| access.sample.op == Op::Read)
             .map(|access| model[access.index] - access.sample.latency as f64 / 1e6)
             .collect();

@@ -42,9 +42,6 @@ pub(super) const SHARE_MIN: f64 = 0.75;
 const PLUS_MINUS_MAX: f64 = 0.6;
 /// Pairs without which the standard error is none.
 const PAIRS_MIN: usize = 30;
-/// Moves that order is judged by: over a fiftieth of the addresses or more, of up to 128 KiB.
-const FAR_PART: u64 = 50;
-const LEN_MAX: u64 = 256;
 
 /// Judges the order of the samples that nothing was fitted to; `model` are the model's latencies of all.
 pub(super) fn find(blueprint: &HddBlueprint, samples: &[Sample], model: &[f64]) -> Followed {
@@ -86,9 +83,9 @@ impl Order {
 /// Of each long move that judges: the arm's time, the measured latency, the model's.
 fn rows(blueprint: &HddBlueprint, accesses: &[Access], op: Op, model: &[f64]) -> Vec<[f64; 3]> {
     let layout = blueprint.mechanics().layout();
-    let far = layout.capacity().0 / FAR_PART;
+    let capacity = layout.capacity().0;
     let judges = |access: &&Access| {
-        let moves = access.step().unsigned_abs() >= far && access.sample.len <= LEN_MAX;
+        let moves = access.is_far(capacity) && access.sample.is_short();
         moves && access.sample.op == op && !fitted(access.index)
     };
     let row = |access: &Access| {

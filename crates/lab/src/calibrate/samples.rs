@@ -57,7 +57,15 @@ impl Sample {
     pub const fn end(&self) -> u64 {
         self.at + self.len
     }
+
+    /// Whether it tells of moves: a longer one crosses tracks.
+    pub(super) const fn is_short(&self) -> bool {
+        self.len <= SHORT_MAX
+    }
 }
+
+/// Blocks of the longest request that is short.
+const SHORT_MAX: u64 = 256;
 
 /// Timed requests, in order of issue, and how many requests were left out.
 #[derive(Clone, Debug, Default)]
@@ -336,7 +344,15 @@ impl Access {
     pub(super) fn step(&self) -> i64 {
         self.sample.at.cast_signed() - self.before.end().cast_signed()
     }
+
+    /// Whether the arm had to move over a fiftieth of the addresses or more.
+    pub(super) fn is_far(&self, capacity: u64) -> bool {
+        self.step().unsigned_abs() >= capacity / FAR_PART
+    }
 }
+
+/// The part of the addresses from which on a move is far.
+const FAR_PART: u64 = 50;
 
 /// The requests that found the drive idle, but for the first.
 pub(super) fn alone(samples: &[Sample]) -> Vec<Access> {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::answer::Answer;
 use super::axis::Axis;
+use super::limit::{self, Parts};
 use super::search::{Boundary, Search};
-use super::{Against, Outcome, Reached, Reading, Tried, Word};
+use super::{Against, Outcome, Reached, Reading, Shares, Tried, Word};
 use crate::gate::ByBatch;
 use crate::grid::Point;
 use crate::measure::{BATCHES, Estimate, TooFew, weighted};
@@ -58,8 +59,10 @@ impl Choice {
     ) -> Result<(), RunError> {
         let run = &finished.run;
         let ended_early = run.pending > 0;
+        let parts = Parts::of(run);
         let (mut answer, mut readings) = if ended_early {
-            (Answer::FAILS, surely_missed(&finished.missed))
+            let readings = surely_missed(&finished.missed, objectives, &parts);
+            (Answer::FAILS, readings)
         } else {
             judged(objectives, &finished.estimates)?
         };
@@ -82,6 +85,8 @@ impl Choice {
             queue_growth_rps: run.queue_growth_rps,
             requests: run.requests,
             ended_early,
+            shares: Shares::of(run),
+            parts,
             by_batch: finished.by_batch,
         };
         self.search.learn(at as i64, answer);
@@ -131,11 +136,11 @@ impl Choice {
     }
 
     /// What is known of it in the end.
-    pub(super) fn found(self, against_best: Option<Against>) -> Reached {
+    pub(super) fn found(self, against_best: Option<Against>, objectives: &[Objective]) -> Reached {
         let found = self.search.found();
         let value = |at: Option<i64>| at.map(|at| self.axis.values[at as usize]);
         let Boundary { holds, fails } = found.estimate;
-        Reached {
+        let reached = Reached {
             choice: self.point.choice(),
             surely_holds: value(found.surely.holds),
             holds: value(holds),
@@ -148,17 +153,23 @@ impl Choice {
             against_best,
             config: self.config,
             tried: self.tried.into_values().collect(),
+            limit: None,
+        };
+        Reached {
+            limit: limit::limit(&reached, objectives),
+            ..reached
         }
     }
 }
 
 /// What is known of each objective where a run ended since some were surely missed.
-fn surely_missed(missed: &[bool]) -> Vec<Reading> {
-    let reading = |missed: &bool| Reading {
+fn surely_missed(missed: &[bool], objectives: &[Objective], parts: &Parts) -> Vec<Reading> {
+    let reading = |(missed, objective): (&bool, &Objective)| Reading {
         fails: missed.then_some(true),
+        so_far_ms: parts.response_ms(objective),
         ..Reading::default()
     };
-    missed.iter().map(reading).collect()
+    missed.iter().zip(objectives).map(reading).collect()
 }
 
 /// What the estimates of a whole run say of all objectives together, and of each.
@@ -177,6 +188,7 @@ fn judged(
             ms: Some(estimate.ms),
             low_ms: estimate.low_ms,
             high_ms: estimate.high_ms,
+            so_far_ms: None,
         });
     }
     Ok((answer, readings))

@@ -1,17 +1,18 @@
-//! Why a choice fails where it first does: which objective, or that the queue grows.
+//! Why a choice fails where it first does: which objective and by how much, or that the queue grows; and what limits it.
 
 use super::words::{name, position};
-use super::{Capacity, Reached, Reading, Tried};
-use crate::number::number;
+use super::{Capacity, Reached, Reading, Tried, limit};
+use crate::number::{counted, number, times};
 use crate::objective::{self, Objective};
 
-/// A sentence for each choice of which the first failure needs a word: it has several objectives to fail, the queue grew, or
-/// nothing holds, so that the table has no times.
+/// For each choice that fails somewhere what fails there, and what limits it.
 pub(super) fn failures(capacity: &Capacity) -> Vec<String> {
-    let choices = capacity.choices.iter();
-    choices
-        .filter_map(|found| failure(capacity, found))
-        .collect()
+    let told = |found: &Reached| {
+        let failure = failure(capacity, found)?;
+        let limit = limit::sentence(capacity, found);
+        Some(limit.map_or_else(|| failure.clone(), |limit| format!("{failure} {limit}")))
+    };
+    capacity.choices.iter().filter_map(told).collect()
 }
 
 fn failure(capacity: &Capacity, found: &Reached) -> Option<String> {
@@ -31,20 +32,31 @@ fn failure(capacity: &Capacity, found: &Reached) -> Option<String> {
     let failed = failed.filter(|(_, reading)| reading.fails == Some(true));
     let (failed, readings): (Vec<&Objective>, Vec<&Reading>) = failed.unzip();
     let what = objective::text(&failed);
-    match readings.as_slice() {
-        [reading] if found.holds.is_none() => Some(match reading.ms {
-            Some(ms) => format!(
-                "Under {who} {what} fails {place}, the easiest setting: it is {} ms there.",
-                number(ms)
-            ),
-            None => format!(
-                "Under {who} {what} fails {place}, the easiest setting: the run ended early."
-            ),
-        }),
-        [_] if capacity.objectives.len() == 1 => None,
-        [_] => Some(format!(
-            "Under {who} it is {what} that fails first, {place}."
-        )),
-        _ => Some(format!("Under {who} {what} fail first, {place}.")),
+    let place = match found.holds {
+        None if fails.total_cmp(&found.easiest).is_eq() => format!("{place}, the easiest setting"),
+        _ => place,
+    };
+    Some(match readings.as_slice() {
+        [reading] if capacity.objectives.len() == 1 || found.holds.is_none() => {
+            let reached = reached(failed[0], reading, tried);
+            format!("Under {who} {what} fails {place}: {reached}.")
+        }
+        [_] => format!("Under {who} it is {what} that fails first, {place}."),
+        _ => format!("Under {who} {what} fail first, {place}."),
+    })
+}
+
+/// What was reached of an objective that is missed, and how far that is from it.
+pub(super) fn reached(objective: &Objective, reading: &Reading, tried: &Tried) -> String {
+    let far = |ms: f64| format!("{} the limit", times(ms / objective.limit_ms));
+    match (reading.ms, reading.so_far_ms) {
+        (Some(ms), _) => format!("it is {} ms there, {}", number(ms), far(ms)),
+        (None, Some(ms)) => format!(
+            "the run ended early there, as it is surely missed; of the first {} it is {} ms, {}",
+            counted(tried.requests, "answer"),
+            number(ms),
+            far(ms)
+        ),
+        (None, None) => "the run ended early there, as it is surely missed".to_owned(),
     }
 }

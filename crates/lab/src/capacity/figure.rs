@@ -1,8 +1,8 @@
 //! A capacity as a page: a figure for each objective, its statistic over the settings with the interval, and the limit as a line.
 
-use super::{Capacity, Find, Reached, Tried, setup, words};
+use super::{Capacity, Find, Reached, Tried, columns, setup, text, words};
 use crate::number::counted;
-use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel};
+use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel, Table};
 
 /// Values so many times the limit are drawn; settings that were tried far beyond would flatten the rest.
 const TIMES_MAX: f64 = 3.0;
@@ -16,9 +16,20 @@ pub fn figures(capacity: &Capacity) -> Figures {
         answer: Some(Answer {
             title: "Capacity".to_owned(),
             headline: capacity.headline.clone(),
-            details: [capacity.details.as_slice(), &capacity.warnings].concat(),
+            details: capacity.details.clone(),
+            warnings: capacity.warnings.clone(),
+            table: (!capacity.choices.is_empty()).then(|| table(capacity)),
         }),
         figures: objectives.map(|index| figure(capacity, index)).collect(),
+    }
+}
+
+fn table(capacity: &Capacity) -> Table {
+    let settings = words::settings(capacity);
+    Table {
+        heads: columns::heads(capacity),
+        rows: columns::rows(capacity),
+        note: format!("The {settings}. {}", text::legend(capacity).join(" ")),
     }
 }
 
@@ -27,13 +38,12 @@ fn figure(capacity: &Capacity, index: usize) -> Figure {
     let text = objective.to_string();
     let (statistic, _) = text.split_once(" <").unwrap_or((&text, ""));
     let (name, unit) = words::axis(capacity.find);
-    let mut lines: Vec<Line> = capacity
+    let lines: Vec<Line> = capacity
         .choices
         .iter()
         .map(|found| line(capacity, found, index))
         .filter(|line| !line.x.is_empty())
         .collect();
-    lines.extend(limit(&lines, objective.limit_ms));
     Figure {
         name: statistic.replace([' ', '.'], "-"),
         question: format!("Where does {text} hold?"),
@@ -56,6 +66,7 @@ fn figure(capacity: &Capacity, index: usize) -> Figure {
             log: false,
             ticks: Vec::new(),
         },
+        limit: Some(objective.limit_ms),
         panels_by: "objective".to_owned(),
         panels: vec![Panel { name: text, lines }],
         claims: Vec::new(),
@@ -93,18 +104,4 @@ fn line(capacity: &Capacity, found: &Reached, index: usize) -> Line {
         low: values.iter().map(|value| value.2).collect(),
         high: values.iter().map(|value| value.3).collect(),
     }
-}
-
-/// The limit, as wide as the lines.
-fn limit(lines: &[Line], limit: f64) -> Option<Line> {
-    let all = || lines.iter().flat_map(|line| &line.x).copied();
-    let first = all().min_by(f64::total_cmp)?;
-    let last = all().max_by(f64::total_cmp)?;
-    Some(Line {
-        label: "limit".to_owned(),
-        x: vec![first, last],
-        y: vec![limit; 2],
-        low: vec![None; 2],
-        high: vec![None; 2],
-    })
 }

@@ -16,8 +16,10 @@
 mod answer;
 mod axis;
 mod choice;
+mod columns;
 mod failures;
 mod figure;
+mod limit;
 mod search;
 mod setup;
 mod text;
@@ -31,6 +33,7 @@ use serde::Serialize;
 
 pub use axis::Find;
 pub use figure::figures;
+pub use limit::{Limit, LimitedBy, Shares};
 
 use crate::default_drive::{self, ChosenDrive};
 use crate::doubt::Longer;
@@ -136,6 +139,8 @@ pub struct Reached {
     /// Whether it takes less than the best; `None` for the best, where none holds, and for a choice that was not tried before an
     /// interruption, or held as far as the best was tried.
     pub against_best: Option<Against>,
+    /// What keeps it from taking more; `None` if it holds to the end, or was not tried.
+    pub limit: Option<Limit>,
     /// Everything in effect in the first run of the search, defaults spelled out; each setting in `tried` takes the place of the one
     /// there.
     pub config: serde_json::Value,
@@ -208,6 +213,12 @@ pub struct Tried {
     pub requests: u64,
     /// Whether it ended so.
     pub ended_early: bool,
+    /// Shares of the drives' time with a request.
+    #[serde(skip)]
+    shares: Option<Shares>,
+    /// What response times consist of.
+    #[serde(skip)]
+    parts: limit::Parts,
     /// For each objective that is missed, what every batch had of misses, or its mean.
     #[serde(skip)]
     missed: Vec<Option<ByBatch>>,
@@ -228,6 +239,15 @@ pub struct Reading {
     pub low_ms: Option<f64>,
     /// Upper end; `None` also if it lies beyond what was seen.
     pub high_ms: Option<f64>,
+    /// The statistic of the requests that were answered before the run ended early; `None` if it did not, or they are too few.
+    pub so_far_ms: Option<f64>,
+}
+
+impl Reading {
+    /// What was reached, as far as it is known.
+    fn reached_ms(&self) -> Option<f64> {
+        self.ms.or(self.so_far_ms)
+    }
 }
 
 /// The choices of a grid for which capacities can be found.
@@ -522,7 +542,7 @@ fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
         details: Vec::new(),
         best: best.map(|(best, _)| best),
         choices: found
-            .map(|(choice, against)| choice.found(against))
+            .map(|(choice, against)| choice.found(against, &how.objectives))
             .collect(),
         complete: false,
         runs,

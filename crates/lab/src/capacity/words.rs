@@ -1,6 +1,6 @@
 //! A capacity in sentences, made once here and shown by every form of it.
 
-use super::failures::failures;
+use super::failures::{failures, reached};
 use super::{Capacity, Find, Reached, Word};
 use crate::grid::Point;
 use crate::number::times;
@@ -93,8 +93,28 @@ fn nowhere(capacity: &Capacity, slo: &str) -> String {
     if capacity.choices.iter().any(|found| found.tried.is_empty()) || !capacity.complete {
         return format!("{who} among the settings that were tried before the interruption.");
     }
-    let easiest = capacity.find.words(first.easiest);
-    format!("{who}, not even at {easiest}, the easiest setting.")
+    let easiest = position(capacity.find, first.easiest);
+    let nearest = nearest(capacity).map_or_else(String::new, |text| format!(": {text}"));
+    format!("{who}, not even {easiest}, the easiest setting{nearest}.")
+}
+
+/// What was reached at the easiest setting where the only objective is missed by least.
+fn nearest(capacity: &Capacity) -> Option<String> {
+    let [objective] = capacity.objectives.as_slice() else {
+        return None;
+    };
+    let first = |found: &Reached| Some((name(capacity, found), found.tried.first()?.clone()));
+    let all = capacity.choices.iter().filter_map(first);
+    let known = all.filter_map(|(who, tried)| {
+        let ms = tried.readings[0].reached_ms()?;
+        Some((ms, who, tried))
+    });
+    let (_, who, tried) = known.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let reached = reached(objective, &tried.readings[0], &tried);
+    Some(match capacity.choices.as_slice() {
+        [_] => reached,
+        _ => format!("with {who}, which is nearest, {reached}"),
+    })
 }
 
 /// How far a choice holds, with how sure that is.
@@ -166,10 +186,13 @@ fn today(capacity: &Capacity, best: &Reached) -> Option<String> {
             times(1.0 / holds)
         )
     } else {
-        format!(
-            "The recorded load is {:.0} % of what {who} takes.",
-            100.0 / holds
-        )
+        let percent = 100.0 / holds;
+        let decimals = match percent {
+            _ if percent >= 9.95 => 0,
+            _ if percent >= 0.95 => 1,
+            _ => 2,
+        };
+        format!("The recorded load is {percent:.decimals$} % of what {who} takes.")
     })
 }
 

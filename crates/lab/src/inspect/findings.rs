@@ -5,10 +5,13 @@
 
 use super::inspection::Inspection;
 use super::pictures::{Cells, Held, Reuse};
-use super::text::{bytes, grouped, number, percent};
+use super::text::{bytes, percent};
+use crate::number::{counted, duration, grouped, rough};
 
 /// A busiest second of so many times the mean is worth a headline.
 const PEAK_TELLING: f64 = 5.0;
+/// Fewer requests than this in the busiest window are chance, not a burst.
+const PEAK_REQUESTS_MIN: f64 = 10.0;
 /// Below this the load is even.
 const PEAK_EVEN: f64 = 1.2;
 /// Two thirds of the requests in so little of the addresses are worth one as well.
@@ -46,15 +49,19 @@ pub(super) fn tell(found: &mut Inspection) {
 fn peak(found: &Inspection) -> Finding {
     let arrivals = &found.arrivals;
     let mean = arrivals.mean_rps?;
-    let second = arrivals.peak_1s_rps.map(|peak| ("second", peak));
-    let tenth = arrivals.peak_100ms_rps.map(|peak| ("100 ms", peak));
-    let (window, peak) = second.or(tenth)?;
+    let second = arrivals.peak_1s_rps.map(|peak| ("second", peak, peak));
+    let tenth = arrivals.peak_100ms_rps;
+    let tenth = tenth.map(|peak| ("100 ms", peak, peak / 10.0));
+    let (window, peak, most) = second.or(tenth)?;
+    if most < PEAK_REQUESTS_MIN && mean < 1.0 {
+        return Some((true, rare(mean, libm::round(most) as u64, window)));
+    }
     let times = peak / mean;
     if times < 1.0 {
         // The trace ends within its first windows, which are not full.
         return None;
     }
-    let rates = format!("{} requests/s against {}", number(peak), number(mean));
+    let rates = format!("{} requests/s against {}", rough(peak), rough(mean));
     let text = match times {
         even if even < PEAK_EVEN => {
             format!(
@@ -66,7 +73,15 @@ fn peak(found: &Inspection) -> Finding {
             few_digits(times)
         ),
     };
-    Some((times >= PEAK_TELLING, text))
+    let telling = times >= PEAK_TELLING && most >= PEAK_REQUESTS_MIN;
+    Some((telling, text))
+}
+
+/// Of a load with less than a request a second, and no burst: how far its requests are apart.
+fn rare(mean_rps: f64, most: u64, window: &str) -> String {
+    let apart = duration(1.0 / mean_rps);
+    let most = counted(most, "request");
+    format!("Requests are rare: one every {apart} on average, and the busiest {window} has {most}.")
 }
 
 fn places(found: &Inspection) -> Finding {
@@ -100,12 +115,16 @@ fn places(found: &Inspection) -> Finding {
 
 fn cache(found: &Inspection) -> Finding {
     let reuse = found.pictures.as_ref()?.reuse.as_ref()?;
-    let (verb, held) = match (&reuse.reads, &reuse.writes) {
-        (Some(reads), _) => ("read", reads),
-        (None, Some(writes)) => ("written", writes),
+    let footprint = &found.footprint;
+    let (verb, held, again) = match (&reuse.reads, &reuse.writes) {
+        (Some(reads), _) => ("read", reads, footprint.read_pages_again_share),
+        (None, Some(writes)) => ("written", writes, footprint.written_pages_again_share),
         (None, None) => return None,
     };
-    let most = *held.held_share.last()?;
+    // A cache of any size holds what was touched before. The footprint counts the same, with a larger sample or none.
+    let sampled = held.held_share.last().copied()?;
+    let finer = footprint.sampled_one_in < reuse.sampled_one_in;
+    let most = again.filter(|_| finer).unwrap_or(sampled);
     if most < HELD_LITTLE {
         let text = format!(
             "Hardly a block is {verb} that was touched before: a cache of any size would have held {} of the blocks {verb}.",
@@ -116,23 +135,33 @@ fn cache(found: &Inspection) -> Finding {
     Some((false, large_enough(reuse, held, verb, most)))
 }
 
+/// The size of a cache that comes near to one of any size, which holds the share `most`.
 fn large_enough(reuse: &Reuse, held: &Held, verb: &str, most: f64) -> String {
     let shares = held.held_share.iter().zip(&reuse.cache_bytes);
     let mut enough = shares.filter(|(share, _)| **share >= HELD_ENOUGH * most);
-    let (share, size) = enough.next().expect("the last one is enough");
-    let about = if reuse.sampled_one_in > 1 {
-        "about "
-    } else {
-        ""
+    let Some((share, size)) = enough.next() else {
+        return format!(
+            "How large a cache must be is not told by the one in {} blocks that was followed; one of any size would have held {} \
+             of the blocks {verb}.",
+            reuse.sampled_one_in,
+            percent(most)
+        );
     };
-    let (share, most) = (percent(*share), percent(most));
-    let any = if share == most {
-        "a larger one no more".to_owned()
-    } else {
-        format!("one of any size {most}")
+    // An estimate may be above what there is.
+    let (share, most) = (percent(share.min(most)), percent(most));
+    let any = match share == most {
+        true => "a larger one no more".to_owned(),
+        false => format!("one of any size {most}"),
+    };
+    let (about, estimated) = match reuse.sampled_one_in {
+        1 => ("", String::new()),
+        sampled => (
+            "about ",
+            format!(", as estimated from one in {sampled} blocks"),
+        ),
     };
     format!(
-        "A cache of {} that drops what was touched longest ago would have held {about}{share} of the blocks {verb}; {any}.",
+        "A cache of {} that drops what was touched longest ago would have held {about}{share} of the blocks {verb}{estimated}; {any}.",
         bytes(*size as f64),
     )
 }
@@ -340,5 +369,56 @@ mod tests {
             together(&one).is_some()
         };
         assert_eq!([of(49), of(50)], [false, true]);
+    }
+
+    /// Where blocks are sampled and the footprint is not, what any cache would hold is what the footprint counts.
+    #[test]
+    fn a_sampled_curve_does_not_contradict_what_was_counted() {
+        let mut one = made(&bursty());
+        let mut of = |held_share: &[f64], again: f64| {
+            one.footprint.read_pages_again_share = Some(again);
+            let reuse = one.pictures.as_mut().unwrap().reuse.as_mut().unwrap();
+            (reuse.sampled_one_in, reuse.cache_bytes) = (8, vec![4_096, 8_192, 16_384]);
+            reuse.reads.as_mut().unwrap().held_share = held_share.to_vec();
+            cache(&one).unwrap().1
+        };
+        assert_eq!(
+            of(&[0.0, 0.0, 0.0], 0.016),
+            "Hardly a block is read that was touched before: a cache of any size would have held 1.6 % of the blocks read."
+        );
+        assert_eq!(
+            of(&[0.2, 0.29, 0.31], 0.3),
+            "A cache of 8 KiB that drops what was touched longest ago would have held about 29.0 % of the blocks read, as \
+             estimated from one in 8 blocks; one of any size 30.0 %."
+        );
+        let above = of(&[0.2, 0.2, 0.31], 0.3);
+        assert!(
+            above.contains("held about 30.0 % of") && above.ends_with("; a larger one no more."),
+            "{above}"
+        );
+        assert_eq!(
+            of(&[0.0, 0.0, 0.1], 0.3),
+            "How large a cache must be is not told by the one in 8 blocks that was followed; one of any size would have held 30.0 % of the blocks read."
+        );
+    }
+
+    #[test]
+    fn a_few_requests_over_days_are_rare_and_no_burst() {
+        let read = |i: i64| Record::new(i * 283_000_000_000, TraceOp::Read, 0, 4096, 0);
+        let mut records: Vec<Record> = (0..900).map(read).collect();
+        records.insert(
+            500,
+            Record::new(499 * 283_000_000_000 + 5, TraceOp::Read, 0, 4096, 0),
+        );
+        let expected = "Requests are rare: one every 4 min 43 s on average, and the busiest second has 2 requests.";
+        assert_eq!(found(&records)[0], expected);
+        // Ten in a second are a burst.
+        let more = |i: i64| Record::new(499 * 283_000_000_000 + i, TraceOp::Read, 0, 4096, 0);
+        records.splice(500..500, (0..8).map(more));
+        assert!(
+            found(&records)[0].starts_with("The busiest second has "),
+            "{:?}",
+            found(&records)
+        );
     }
 }

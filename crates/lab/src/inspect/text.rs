@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::inspection::{Inspection, Latency, SizeSpread};
-use crate::number::duration;
+use crate::number::{duration, grouped, rate, rough};
 use crate::trace::TimeKind;
 
 /// Width of the labels on the left.
@@ -202,7 +202,7 @@ fn places(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     line(f, "sequential", &text)
 }
 
-fn when(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn rates(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let arrivals = &found.arrivals;
     let mut rates = Vec::new();
     let named = [
@@ -210,20 +210,29 @@ fn when(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ("peak 1 s", arrivals.peak_1s_rps),
         ("peak 100 ms", arrivals.peak_100ms_rps),
     ];
-    for (name, rate) in named {
-        rates.extend(rate.map(|rate| format!("{name} {}/s", number(rate))));
+    for (name, per_second) in named {
+        rates.extend(per_second.map(|per_second| {
+            let (many, unit) = rate(per_second);
+            format!("{name} {}/{unit}", rough(many))
+        }));
     }
     if !rates.is_empty() {
         line(f, "rate", &rates.join(", "))?;
     }
+    Ok(())
+}
+
+fn when(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let arrivals = &found.arrivals;
+    rates(found, f)?;
     let through = &found.throughput;
     if let (Some(mean), Some(read), Some(write)) =
         (through.mean_mb_s, through.read_mb_s, through.write_mb_s)
     {
         let peak = through
             .peak_1s_mb_s
-            .map_or(String::new(), |p| format!(", peak 1 s {}", number(p)));
-        let (mean, read, write) = (number(mean), number(read), number(write));
+            .map_or(String::new(), |p| format!(", peak 1 s {}", rough(p)));
+        let (mean, read, write) = (rough(mean), rough(read), rough(write));
         line(
             f,
             "throughput",
@@ -239,7 +248,7 @@ fn when(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     text,
                     " {} {},",
                     duration(scale.window_s),
-                    number(scale.index)
+                    rough(scale.index)
                 );
             }
             text.pop();
@@ -271,7 +280,7 @@ fn observed(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             max_ms,
             known,
         } = *latency;
-        let ms = number;
+        let ms = rough;
         let (mean, p50, p95) = (ms(mean_ms), ms(p50_ms), ms(p95_ms));
         let (p99, max) = (ms(p99_ms), ms(max_ms));
         let of = if known == found.requests {
@@ -290,7 +299,7 @@ fn observed(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Some(queue) = &found.queue {
         let mean = queue
             .mean
-            .map_or(String::new(), |mean| format!("mean {}, ", number(mean)));
+            .map_or(String::new(), |mean| format!("mean {}, ", rough(mean)));
         let text = format!(
             "{mean}arrivals make a depth of {} (median), {} (p95), at most {}",
             queue.p50, queue.p95, queue.max
@@ -318,10 +327,14 @@ fn rows(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     // Without addresses there is no working set.
     for (label, values, unit) in rows.into_iter().filter(|(_, values, _)| !values.is_empty()) {
         let max = values.iter().fold(0.0_f64, |max, value| max.max(*value));
+        let (most, unit) = match rate(max) {
+            (most, time) if unit == "/s" => (most, format!("/{time}")),
+            _ => (max, format!(" {unit}")),
+        };
         line(
             f,
             label,
-            &format!("{}  max {} {unit}", bars(values, max), number(max)),
+            &format!("{}  max {}{unit}", bars(values, max), rough(most)),
         )?;
     }
     Ok(())
@@ -361,31 +374,6 @@ fn bars(values: &[f64], max: f64) -> String {
     values.iter().map(bar).collect()
 }
 
-/// Digits in groups of three.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Three significant digits, without an exponent; four decimals where that says less.
-pub(super) fn number(value: f64) -> String {
-    match value {
-        v if v >= 999.5 => grouped(libm::round(v) as u64),
-        v if v >= 99.95 => format!("{v:.0}"),
-        v if v >= 9.995 => format!("{v:.1}"),
-        v if v >= 0.9995 || v <= 0.0 => format!("{v:.2}"),
-        v if v >= 0.099_95 => format!("{v:.3}"),
-        v => format!("{v:.4}"),
-    }
-}
-
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
@@ -415,14 +403,6 @@ mod tests {
 
     #[test]
     fn quantities_read_well() {
-        assert_eq!(
-            [0, 999, 1_000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "1,234,567"]
-        );
-        assert_eq!(
-            [0.0, 0.012_34, 1.234, 45.67, 999.6].map(number),
-            ["0.00", "0.0123", "1.23", "45.7", "1,000"]
-        );
         assert_eq!(
             [0.0, 512.0, 4096.0, 6144.0, 1e12].map(bytes),
             ["0 B", "512 B", "4 KiB", "6 KiB", "931.3 GiB"]

@@ -38,6 +38,24 @@ pub struct Answer {
     pub headline: String,
     /// What else there is to say.
     pub details: Vec<String>,
+    /// What to know before believing it.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// The numbers behind it.
+    #[serde(default)]
+    pub table: Option<Table>,
+}
+
+/// A table of what is ready to be read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// What each column holds, and in what unit.
+    pub heads: Vec<[String; 2]>,
+    /// As many cells each as there are heads.
+    pub rows: Vec<Vec<String>>,
+    /// How to read it.
+    pub note: String,
 }
 
 /// One figure.
@@ -58,6 +76,9 @@ pub struct Figure {
     pub x: Axis,
     /// What is drawn upwards, from 0.
     pub y: Axis,
+    /// What must not be reached, drawn as a line over the whole width.
+    #[serde(default)]
+    pub limit: Option<f64>,
     /// What tells the panels apart, such as `overhead of a request`.
     pub panels_by: String,
     /// One is seen at a time; the last at first.
@@ -157,7 +178,7 @@ struct Payload<'a> {
 /// The figures as a self-contained HTML file.
 ///
 /// # Errors
-/// Another layout, or lines that are not finite or whose lists differ in length.
+/// Another layout, lines or a limit that are not finite, lines whose lists differ in length, or a table whose rows do.
 pub fn figures_html(figures: &Figures) -> Result<String, ReportError> {
     if figures.schema != FIGURES_SCHEMA {
         return Err(ReportError::Encode(format!(
@@ -165,12 +186,39 @@ pub fn figures_html(figures: &Figures) -> Result<String, ReportError> {
             figures.schema
         )));
     }
+    if let Some(table) = figures
+        .answer
+        .as_ref()
+        .and_then(|answer| answer.table.as_ref())
+    {
+        even(table)?;
+    }
     for figure in &figures.figures {
+        if let Some(value) = figure.limit.filter(|limit| !limit.is_finite()) {
+            return Err(ReportError::NotFinite {
+                label: "limit".to_owned(),
+                key: format!("figure {}", figure.name),
+                value,
+            });
+        }
         for line in figure.panels.iter().flat_map(|panel| &panel.lines) {
             check(&figure.name, line)?;
         }
     }
     page(&Payload { figures })
+}
+
+fn even(table: &Table) -> Result<(), ReportError> {
+    let wanted = table.heads.len();
+    let mut rows = table.rows.iter().enumerate();
+    match rows.find(|(_, row)| row.len() != wanted) {
+        None => Ok(()),
+        Some((index, row)) => Err(ReportError::Encode(format!(
+            "row {} of the table has {} cells, not {wanted}",
+            index + 1,
+            row.len()
+        ))),
+    }
 }
 
 fn check(figure: &str, line: &Line) -> Result<(), ReportError> {

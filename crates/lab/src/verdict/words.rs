@@ -5,7 +5,7 @@
 
 use super::{Judged, caveats, drives, ratio};
 use crate::keys::Role;
-use crate::number::{number, times};
+use crate::number::{number, rate, times};
 use crate::outcome::{Rank, Ranking, Run, Traced, Varied, Word};
 
 /// Loads that are listed one by one; of more only their number is told, and the range of what they say.
@@ -125,8 +125,9 @@ fn single(run: &Run) -> String {
         || "too few requests, or too uneven ones, to say how sure that is".to_owned(),
         |interval| format!("95 % interval {}", between(interval)),
     );
-    let rate = number(run.throughput_rps);
-    format!("{mean} ms on average ({sure}), {rate} requests/s.")
+    let (many, unit) = rate(run.throughput_rps);
+    let many = number(many);
+    format!("{mean} ms on average ({sure}), {many} requests/{unit}.")
 }
 
 fn between([low, high]: [f64; 2]) -> String {

@@ -13,7 +13,7 @@ use crate::schema::{breaches, compiled, objects};
 const SCHEMA: &str = include_str!("../../schema/capacity.schema.json");
 const RESULTS: &str = include_str!("../../schema/results.schema.json");
 
-fn found() -> Capacity {
+pub(crate) fn found() -> Capacity {
     let workload = "poisson:requests=2000:read_share=0.5".parse().unwrap();
     let mut base = Scenario::over(Load::Workload(workload));
     base.set("drive", "null").unwrap();
@@ -73,13 +73,27 @@ fn the_page_has_the_answer_and_a_figure_for_each_objective() {
     for (figure, limit) in shown.figures.iter().zip([0.3, 0.3]) {
         let lines = &figure.panels[0].lines;
         let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-        assert_eq!(labels, ["fcfs", "look", "limit"]);
-        assert_eq!(lines[2].y, [limit, limit]);
-        for line in &lines[..2] {
+        assert_eq!(labels, ["fcfs", "look"]);
+        assert_eq!(figure.limit, Some(limit));
+        for line in lines {
             assert!(line.x.windows(2).all(|pair| pair[0] < pair[1]));
             assert!(line.y.iter().all(|ms| *ms <= 3.0 * limit), "{:?}", line.y);
         }
     }
     assert_eq!(shown.figures[0].name, "read-p95");
+    let table = answer.table.as_ref().unwrap();
+    assert_eq!(table.rows.len(), 2);
+    assert!(table.rows.iter().all(|row| row.len() == table.heads.len()));
+    let column = |name: &str| table.heads.iter().position(|head| head.join(" ") == name);
+    let by = column("limited by").unwrap();
+    for (row, choice) in table.rows.iter().zip(&found.choices) {
+        assert_eq!(row[by], choice.limit.as_ref().unwrap().by.word());
+    }
+    assert!(
+        answer
+            .details
+            .iter()
+            .all(|detail| !found.warnings.contains(detail))
+    );
     assert!(figures_html(&shown).unwrap().contains("Capacity"));
 }

@@ -36,6 +36,7 @@ fn figure(name: &str, label: &str, x: &[f64], log: bool) -> Figure {
         seeds: vec![1, 2, 3],
         x: axis(label, "", log, if log { x } else { &[] }),
         y: axis("throughput", "requests/s", false, &[]),
+        limit: None,
         panels_by: "overhead of a request".to_owned(),
         panels: vec![panel(0.0), panel(0.6)],
         claims: [

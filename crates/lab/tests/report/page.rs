@@ -240,6 +240,21 @@ fn figures_that_cannot_be_drawn_are_refused() {
         words.contains("FreeBW-SCAN") && words.contains("ew-fig4"),
         "{words}"
     );
+    let mut uneven = nearslot_lab::capacity::figures(&crate::capacity::found());
+    let table = uneven.answer.as_mut().unwrap().table.as_mut().unwrap();
+    table.rows[1].pop();
+    let words = figures_html(&uneven).unwrap_err().to_string();
+    assert!(
+        words.contains("row 2 of the table has 12 cells, not 13"),
+        "{words}"
+    );
+    let mut endless = figures();
+    endless.figures[1].limit = Some(f64::INFINITY);
+    let words = figures_html(&endless).unwrap_err().to_string();
+    assert!(
+        words.contains("figure ew-fig5") && words.contains("limit"),
+        "{words}"
+    );
     let mut infinite = figures();
     infinite.figures[0].panels[0].lines[0].high[1] = Some(f64::INFINITY);
     let words = figures_html(&infinite).unwrap_err().to_string();
@@ -292,7 +307,12 @@ fn reports_for_the_browser_test() {
     let mut odd = figures();
     odd.figures[0].question = HOSTILE.to_owned();
     odd.figures[1].claims[0].found = HOSTILE.to_owned();
-    for (name, figures) in [("figures", figures()), ("odd-figures", odd)] {
+    let capacity = nearslot_lab::capacity::figures(&crate::capacity::found());
+    for (name, figures) in [
+        ("figures", figures()),
+        ("odd-figures", odd),
+        ("capacity", capacity),
+    ] {
         let page = figures_html(&figures).unwrap();
         fs::write(folder.join(name).with_extension("html"), page).unwrap();
     }

@@ -1,0 +1,250 @@
+//! What keeps a choice from taking more: drives that are busy all the time, requests that wait for each other now and then, or
+//! single requests that take long.
+//!
+//! The drives are the limit if the queue grows at the easiest setting that fails, or if they are hardly ever idle at the hardest one that
+//! holds. Else there is time left, and what the objective is about decides: the same statistic of the waits and of the service times,
+//! each by itself, says which of the two makes it long. Where nothing holds, the easiest setting is looked at instead.
+
+use serde::Serialize;
+
+use super::words::{name, position};
+use super::{Capacity, Find, Reached, Reading};
+use crate::number::number;
+use crate::objective::{Class, Objective, Statistic};
+use crate::outcome::{Run, Times};
+
+/// Drives that are busy for this share of the time have none left to speak of.
+const BUSY: f64 = 0.95;
+
+words! {
+    /// What keeps a choice from taking more.
+    LimitedBy {
+        /// The drives are busy all the time, or the queue grows.
+        Drives = "drives",
+        /// The drives have time left, but requests that come close together wait for each other.
+        Waits = "waits",
+        /// Single requests take long, whether they wait or not.
+        Service = "service",
+    }
+}
+
+/// What keeps a choice from taking more, and what that is known by.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// In a word.
+    pub by: LimitedBy,
+    /// The setting at which the rest was measured: the hardest that holds, or the easiest if none does.
+    pub at: f64,
+    /// Share of the time that the drives were busy there.
+    pub utilisation: f64,
+    /// By how many requests a second the queue grows at the easiest setting that fails, if it does.
+    pub queue_growth_rps: Option<f64>,
+    /// The objective that fails first; `None` where the queue grows, so that all of them fail.
+    pub objective: Option<usize>,
+    /// Its statistic of the waits alone, in milliseconds; the 95th percentile in place of the 90th.
+    pub wait_ms: Option<f64>,
+    /// The same of the service times alone.
+    pub service_ms: Option<f64>,
+    /// What the drives' time with a request consists of; `None` for a drive that does not tell.
+    pub shares: Option<Shares>,
+}
+
+/// Shares of the drives' time with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Shares {
+    /// The arm moves, or another head takes over.
+    pub seek: f64,
+    /// The platter comes round.
+    pub rotation: f64,
+    /// Blocks are read or written.
+    pub transfer: f64,
+    /// Command, bus and buffer.
+    pub overhead: f64,
+}
+
+impl Shares {
+    /// Of a run; `None` if it had no mechanics: then nothing moves or turns.
+    pub(super) fn of(run: &Run) -> Option<Shares> {
+        let moves = run.seek_ms + run.rotation_ms;
+        let all = moves + run.transfer_ms + run.overhead_ms;
+        (moves > 0.0).then(|| Shares {
+            seek: run.seek_ms / all,
+            rotation: run.rotation_ms / all,
+            transfer: run.transfer_ms / all,
+            overhead: run.overhead_ms / all,
+        })
+    }
+}
+
+/// Distributions of a run by class, of which an objective's own are taken: all requests, reads, writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Parts {
+    responses: [Option<Times>; 3],
+    waits: [Option<Times>; 3],
+    services: [Option<Times>; 3],
+}
+
+impl Parts {
+    pub(super) fn of(run: &Run) -> Parts {
+        Parts {
+            responses: [
+                Some(run.response_ms),
+                run.read_response_ms,
+                run.write_response_ms,
+            ],
+            waits: [Some(run.wait_ms), run.read_wait_ms, run.write_wait_ms],
+            services: [
+                Some(run.service_ms),
+                run.read_service_ms,
+                run.write_service_ms,
+            ],
+        }
+    }
+
+    /// The objective's statistic of the response times; no 90th percentile is known.
+    pub(super) fn response_ms(&self, objective: &Objective) -> Option<f64> {
+        let known = objective.statistic != Statistic::P90;
+        known.then(|| of(&self.responses, objective)).flatten()
+    }
+
+    /// The objective's statistic of waits, and of service times.
+    fn wait_and_service_ms(&self, objective: &Objective) -> Option<(f64, f64)> {
+        Some((of(&self.waits, objective)?, of(&self.services, objective)?))
+    }
+}
+
+/// An objective's statistic; the 95th percentile in place of the 90th.
+fn of(times: &[Option<Times>; 3], objective: &Objective) -> Option<f64> {
+    let times = times[match objective.class {
+        Class::All => 0,
+        Class::Read => 1,
+        Class::Write => 2,
+    }]?;
+    match objective.statistic {
+        Statistic::Mean => Some(times.mean),
+        Statistic::P50 => Some(times.p50),
+        Statistic::P90 | Statistic::P95 => times.p95,
+        Statistic::P99 => times.p99,
+        Statistic::P999 => times.p999,
+    }
+}
+
+/// What keeps a choice from taking more; `None` if it holds to the end, or was not tried.
+pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> {
+    let tried = |at: f64| {
+        found
+            .tried
+            .iter()
+            .find(|tried| tried.at.total_cmp(&at).is_eq())
+    };
+    let failed = tried(found.fails?)?;
+    let seen = found.holds.and_then(tried).unwrap_or(failed);
+    let failing = |reading: &Reading| reading.fails == Some(true);
+    let objective = failed.readings.iter().position(failing);
+    let parts = objective.and_then(|index| seen.parts.wait_and_service_ms(&objectives[index]));
+    let busy = seen.utilisation >= BUSY;
+    let by = match parts {
+        _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,
+        // Drives that are busy with a single request at a time are no limit to more of them if that one takes too long.
+        Some((wait, service)) if service >= wait && !(busy && found.holds.is_some()) => {
+            LimitedBy::Service
+        }
+        _ if busy => LimitedBy::Drives,
+        _ => LimitedBy::Waits,
+    };
+    Some(Limit {
+        by,
+        at: seen.at,
+        utilisation: seen.utilisation,
+        queue_growth_rps: failed.queue_growth_rps,
+        objective,
+        wait_ms: parts.map(|(wait, _)| wait),
+        service_ms: parts.map(|(_, service)| service),
+        shares: seen.shares,
+    })
+}
+
+/// A sentence or two for a choice that is limited.
+pub(super) fn sentence(capacity: &Capacity, found: &Reached) -> Option<String> {
+    let limit = found.limit.as_ref()?;
+    let (who, place) = (name(capacity, found), position(capacity.find, limit.at));
+    let busy = format!(
+        "{place} the drives are busy {} % of the time",
+        percent(limit.utilisation)
+    );
+    let objective = limit.objective.map(|index| &capacity.objectives[index]);
+    let parts = objective.zip(limit.wait_ms).zip(limit.service_ms);
+    let parts = parts.map(|((objective, wait), service)| {
+        format!(
+            "{} is {} ms of waits alone and {} ms of service alone",
+            statistic_told(objective),
+            number(wait),
+            number(service)
+        )
+    });
+    let parts = parts.unwrap_or_else(|| "a few requests take long".to_owned());
+    let mut text = match limit.by {
+        LimitedBy::Drives => format!(
+            "The drives limit {who}: {busy}{}",
+            then(capacity.find, limit)
+        ),
+        LimitedBy::Waits => format!(
+            "Requests that wait for each other limit {who}, not the drives alone: {busy}, but {parts}"
+        ),
+        LimitedBy::Service => format!(
+            "Single requests that take long limit {who}, not their number: {busy}, and {parts}"
+        ),
+    };
+    if let Some(shares) = &limit.shares {
+        text += &format!("; of the drives' time with a request {}", shared(shares));
+    }
+    Some(text + ".")
+}
+
+/// What more requests do to drives that are busy.
+fn then(find: Find, limit: &Limit) -> String {
+    match (limit.queue_growth_rps, find) {
+        (Some(growth), _) => format!(
+            ", and beyond it {} requests/s more come than are answered",
+            number(growth)
+        ),
+        (None, Find::Depth) => ", so that what is added in flight only waits".to_owned(),
+        (None, _) => ", so that what is added only waits".to_owned(),
+    }
+}
+
+/// What is told of the parts of an objective: `read p99`.
+fn statistic_told(objective: &Objective) -> String {
+    let word = match objective.statistic {
+        Statistic::P90 => Statistic::P95,
+        other => other,
+    }
+    .word();
+    match objective.class {
+        Class::All => word.to_owned(),
+        class => format!("{} {word}", class.word()),
+    }
+}
+
+/// The shares, the largest first.
+fn shared(shares: &Shares) -> String {
+    let mut parts = [
+        (shares.seek, "seeks"),
+        (shares.rotation, "rotation"),
+        (shares.transfer, "transfer"),
+        (shares.overhead, "overhead (command, bus and buffer)"),
+    ];
+    parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let [first, rest @ ..] = parts.map(|(share, part)| format!("{} % are {part}", percent(share)));
+    let rest = rest.map(|text| text.replace(" are ", " "));
+    format!("{first}, {}", rest.join(", "))
+}
+
+/// Whole, but for what is hardly there.
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        0.0 => "0".to_owned(),
+        percent if percent < 0.95 => format!("{percent:.1}"),
+        percent => format!("{percent:.0}"),
+    }
+}
