@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, Float64Array, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray,
-    UInt64Array,
+    ArrayRef, DurationMicrosecondArray, Float64Array, Int32Array, Int64Array, StringArray,
+    TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::record_batch::RecordBatch;
 use nearslot_lab::trace::{
@@ -158,6 +158,88 @@ fn columns_of_others_are_found_by_name() {
     assert_eq!(header.devices[1].name, "9");
     assert_eq!(header.epoch_unix_ns, Some(1_600_000_000_000_000_000));
     assert_eq!(header.resolution_ns, 1000);
+}
+
+/// As in the header of a table: units behind names, durations, and no column dropped without a word.
+#[test]
+fn columns_of_others_have_units_and_latencies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("others.parquet");
+    write_others(
+        &path,
+        vec![
+            (
+                "start_time_ms",
+                column(Int64Array::from(vec![0, 2_000, 4_000])),
+            ),
+            ("Offset (KiB)", column(Int64Array::from(vec![4, 8, 12]))),
+            ("lba", column(Int64Array::from(vec![1, 2, 3]))),
+            ("size_bytes", column(Int64Array::from(vec![512, 512, 512]))),
+            ("rw", column(StringArray::from(vec!["r", "r", "w"]))),
+            ("comm", column(StringArray::from(vec!["db", "db", "cp"]))),
+            ("response", column(Int64Array::from(vec![1, 2, 3]))),
+            (
+                "latency_us",
+                column(Float64Array::from(vec![1.25, -3.0, f64::NAN])),
+            ),
+            (
+                "service_time",
+                column(DurationMicrosecondArray::from(vec![100, 7, 0])),
+            ),
+            ("prio", column(Int64Array::from(vec![1, 2, 3]))),
+            ("colour", column(Int64Array::from(vec![1, 2, 3]))),
+        ],
+    );
+    let (records, header) = read(&path, &OpenOptions::default()).unwrap();
+    let places: Vec<(i64, u64, u64)> = records
+        .iter()
+        .map(|one| (one.ts, one.offset, one.len))
+        .collect();
+    // Sectors come before KiB: the lower unit is the exact one.
+    let expected = [
+        (0, 512, 512),
+        (2_000_000_000, 1_024, 512),
+        (4_000_000_000, 1_536, 512),
+    ];
+    assert_eq!(places, expected);
+    let took: Vec<[u64; 2]> = records
+        .iter()
+        .map(|one| [one.response_ns, one.service_ns])
+        .collect();
+    let unknown = Record::UNKNOWN;
+    assert_eq!(took, [[1_250, 100_000], [unknown, 7_000], [unknown, 0]]);
+    assert_eq!(header.resolution_ns, 1_000_000);
+    assert_eq!(header.epoch_unix_ns, None);
+    assert_eq!(records[2].client, 2);
+    assert_eq!(records[0].priority, 0);
+    let notes = [
+        "column 7 (response) was not read, as its name says no unit that is known; it may be called response_s, response_ms, \
+         response_us, response_ns",
+        "columns were not read: Offset (KiB), prio, colour",
+        "2 values of how long a request took are negative, too large or no numbers: they were taken as unknown",
+    ];
+    assert_eq!(header.notes, notes);
+}
+
+#[test]
+fn a_time_of_a_named_unit_counts_from_1970_only_where_it_is_of_our_days() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("others.parquet");
+    for (name, first, epoch) in [
+        ("time_ns", 2_000_000_000, None),
+        ("time_s", 1_600_000_000, Some(1_600_000_000_000_000_000)),
+    ] {
+        write_others(
+            &path,
+            vec![
+                (name, column(Int64Array::from(vec![first, first + 3]))),
+                ("offset", column(Int64Array::from(vec![0, 512]))),
+                ("len", column(Int64Array::from(vec![512, 512]))),
+            ],
+        );
+        let (_, header) = read(&path, &OpenOptions::default()).unwrap();
+        assert_eq!(header.epoch_unix_ns, epoch, "{name}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod k5cloud;
 mod merge;
 mod mqsim;
 mod msr;
+mod names;
 mod oracle_general;
 mod order;
 mod pairing;
@@ -51,12 +52,12 @@ mod text;
 mod traced;
 mod vscsi;
 
-pub use csv::names_listed;
 pub use decode::{
     Anomalies, Anomaly, Choice, Decoder, FileReader, FioWait, Format, Made, Naming, Options, Probe,
     Reads, Sink, TimeKind, TimeMeaning, TimeUnit,
 };
 pub use header::{Device, Header};
+pub use names::names_listed;
 pub use open::{OpenOptions, TraceReader, files, open};
 pub use record::{Flags, Record, TraceOp};
 pub use span::{Span, SpanRead, TraceTime};

@@ -3,8 +3,8 @@
 //! Of several columns for the same thing, bytes go before sectors, then the first is taken. `names.rs` says what names mean,
 //! `described.rs` reads what the user says instead.
 
-use super::names::{Column, clean, named};
 use crate::trace::decode::TimeUnit;
+use crate::trace::names::{Column, clean, named};
 
 /// What a value in the column of arrivals means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +54,6 @@ pub(super) const TIME_UNIT: &str = "--time-unit";
 
 /// How our own tables begin, whose times are ns.
 const OUR_OWN: [&str; 5] = ["ts", "op", "offset", "len", "dev"];
-
-/// Better of two columns for the same thing: bytes before sectors, then the first.
-fn rank(column: Column) -> u64 {
-    match column {
-        Column::Offset(scale) | Column::Length(scale) => scale,
-        _ => 0,
-    }
-}
 
 /// The fields of a line in text: the names of a header.
 pub(super) struct Fields {
@@ -134,7 +126,7 @@ impl Columns {
         }
         let known = self.columns.iter().position(|other| other.same(column));
         if let Some(known) = known {
-            if rank(self.columns[known]) <= rank(column) {
+            if self.columns[known].rank() <= column.rank() {
                 return;
             }
             self.columns[known] = Column::Ignored;

@@ -7,9 +7,9 @@
 //! Source: libCacheSim, `doc/quickstart_cachesim.md`.
 
 use super::columns::{Clock, Columns, Delimiter, Fields, OpNames};
-use super::names::{self, Column, folded};
 use crate::trace::TraceError;
 use crate::trace::decode::TimeUnit;
+use crate::trace::names::{self, Column, folded};
 use crate::trace::text::excerpt;
 
 /// What the user says of a table.

@@ -7,7 +7,7 @@
 use nearslot_core::registry::nearest;
 
 use super::columns::Fields;
-use super::names::{Column, UNIT, described, folded, lacks_unit, listed, named};
+use crate::trace::names::{Column, UNIT, described, folded, lacks_unit, listed, named};
 use crate::trace::text::looks_like_header;
 
 /// Columns that a table has at least.

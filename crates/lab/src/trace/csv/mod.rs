@@ -15,9 +15,8 @@ mod columns;
 mod date;
 mod described;
 mod lacking;
-mod names;
 mod table;
-mod unread;
+pub(super) mod unread;
 
 use super::TraceError;
 use super::biosnoop;
@@ -25,12 +24,11 @@ use super::decode::{
     Anomaly, Choice, Decoder, Format, Made, Naming, Options, Probe, Reads, Sink, TimeKind,
     TimeMeaning,
 };
+use super::names::Column;
 use super::record::{Flags, TraceOp};
 use super::text::{Lines, Odd, Text, excerpt, looks_like_header};
 use columns::{Clock, Columns, Fields, TIME_UNIT};
 use described::Description;
-use names::Column;
-pub use names::names_listed;
 use table::{DURATION_ALLOWED, Table};
 
 /// The card.

@@ -5,8 +5,8 @@
 
 use super::columns::{Clock, Columns, Delimiter, OpNames, TIME_UNIT};
 use super::date;
-use super::names::Column;
 use crate::trace::decode::{Options, Sink};
+use crate::trace::names::Column;
 use crate::trace::record::{Flags, Record, TraceOp};
 use crate::trace::rwbs::Rwbs;
 use crate::trace::text::{Cursor, Odd, SECOND_NS, excerpt};

@@ -6,7 +6,7 @@
 
 use super::columns::Columns;
 use super::described::Description;
-use super::names::{Column, UNIT, described, lacks_unit, listed, with_units};
+use crate::trace::names::{Column, UNIT, described, lacks_unit, listed, with_units};
 
 /// Names that are listed.
 const LISTED_MAX: usize = 8;
@@ -44,7 +44,9 @@ fn left_out(columns: &Columns, description: &Description, at: usize, name: &str)
 }
 
 /// The columns that a header does not name well enough.
-fn not_named<'a>(unread: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
+pub(in crate::trace) fn not_named<'a>(
+    unread: impl Iterator<Item = (usize, &'a str)>,
+) -> Vec<String> {
     let (mut notes, mut unknown) = (Vec::new(), Vec::new());
     for (at, name) in unread {
         let names = with_units(name);

@@ -1,8 +1,10 @@
 //! Which column means what, and how its values are read.
 //!
-//! Columns are matched by name, whatever the case, with the words that people use. Numbers may have any width, texts may be
-//! plain or in a dictionary. A time without a unit is decided by its magnitude when it is a time since 1970; a smaller one
+//! Columns are matched by name, with the words that people use, as in the headers of tables (`names.rs`). Numbers may have any width, texts may be
+//! plain or in a dictionary. A time without a unit in its type or its name is decided by its magnitude when it is a time since 1970; a smaller one
 //! must be explained by the user, since nothing else tells.
+
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::compute::cast;
@@ -12,60 +14,77 @@ use arrow::datatypes::{
 
 use crate::trace::TraceError;
 use crate::trace::decode::{Names, TimeUnit};
+use crate::trace::names::{Column, named};
 use crate::trace::record::TraceOp;
 
-/// Sectors are 512 bytes in every format that counts them.
-pub(super) const SECTOR_BYTES: u64 = 512;
+/// Which fields mean something, as in the header of a table; in files of others, what is called a flag or a priority need not be ours.
+pub(super) fn meant(schema: &Schema, own: bool) -> Vec<(Column, usize)> {
+    let mut meant: Vec<(Column, usize)> = Vec::new();
+    for (at, field) in schema.fields().iter().enumerate() {
+        let Some(column) = of_field(field) else {
+            continue;
+        };
+        if !own && matches!(column, Column::Flags | Column::Priority) {
+            continue;
+        }
+        match meant.iter_mut().find(|(known, _)| known.same(column)) {
+            Some(known) if column.rank() < known.0.rank() => *known = (column, at),
+            Some(_) => {}
+            None => meant.push((column, at)),
+        }
+    }
+    meant
+}
 
-/// Names of a column, the best first.
-pub(super) const TS: &[&str] = &[
-    "ts",
-    "time",
-    "timestamp",
-    "clock_time",
-    "arrival_time",
-    "start_time",
-];
-pub(super) const OP: &[&str] = &["op", "opcode", "type", "iotype", "io_type", "rw", "op_type"];
-pub(super) const OFFSET: &[&str] = &["offset", "byte_offset"];
-pub(super) const SECTOR: &[&str] = &["lba", "sector", "lbn", "blkno"];
-pub(super) const LEN: &[&str] = &["len", "length", "size", "nbytes", "bytes", "io_size"];
-pub(super) const SECTORS: &[&str] = &["sectors", "nr_sectors", "nblocks"];
-pub(super) const DEV: &[&str] = &[
-    "dev",
-    "device",
-    "device_id",
-    "volume",
-    "volume_id",
-    "lun",
-    "asu",
-    "disk",
-];
+/// What the name of a field says; a duration must say its unit, there or by its type.
+fn of_field(field: &Field) -> Option<Column> {
+    let (column, scale) = named(field.name())?;
+    if !column.needs_unit() {
+        return Some(column);
+    }
+    match field.data_type() {
+        DataType::Duration(unit) => Some(column.scaled(arrow_unit_ns(*unit).unsigned_abs())),
+        _ => (scale > 0).then_some(column),
+    }
+}
 
-/// Index of the first column that bears one of the names.
-pub(super) fn find(schema: &Schema, names: &[&str]) -> Option<usize> {
-    names.iter().find_map(|name| {
-        schema
-            .fields()
-            .iter()
-            .position(|field| field.name().eq_ignore_ascii_case(name))
-    })
+/// The field that means this, in whatever unit.
+pub(super) fn find(meant: &[(Column, usize)], column: Column) -> Option<(Column, usize)> {
+    meant.iter().find(|(found, _)| found.same(column)).copied()
 }
 
 /// As [`find`], but there must be one.
-pub(super) fn must_find(schema: &Schema, what: &str, names: &[&str]) -> Result<usize, TraceError> {
-    find(schema, names).ok_or_else(|| {
-        let there: Vec<&str> = schema
-            .fields()
-            .iter()
-            .map(|field| field.name().as_str())
-            .collect();
+pub(super) fn must_find(
+    schema: &Schema,
+    meant: &[(Column, usize)],
+    (what, column): (&str, Column),
+) -> Result<(Column, usize), TraceError> {
+    find(meant, column).ok_or_else(|| {
+        let there = schema.fields().iter().map(|field| field.name().as_str());
         TraceError::unfit(format!(
             "has no column for the {what} (one of: {}); its columns: {}",
-            names.join(", "),
-            there.join(", ")
+            column.names().join(", "),
+            there.collect::<Vec<_>>().join(", ")
         ))
     })
+}
+
+/// Durations as ns; what is negative or too long becomes null.
+pub(super) fn durations(
+    column: &ArrayRef,
+    unit_ns: u64,
+) -> Result<PrimitiveArray<UInt64Type>, TraceError> {
+    let fraction = column.data_type().is_floating();
+    if unit_ns == 1 && !fraction {
+        return unsigned(column);
+    }
+    let clock = Clock {
+        unit_ns: unit_ns as i64,
+        fraction,
+        absolute: false,
+    };
+    let ns: ArrayRef = Arc::new(clock.times(column)?);
+    unsigned(&ns)
 }
 
 /// A column as unsigned numbers; what is negative or too large becomes null.
@@ -129,9 +148,13 @@ impl Clock {
             (None, _) => {}
         }
         let guess = of_magnitude(first);
-        let absolute = guess.is_some();
-        if let Some(unit) = said {
-            return Ok((clock(unit_ns(unit), absolute), None));
+        let named = match named(field.name()) {
+            Some((Column::Time, ns)) if ns > 0 => Some(ns as i64),
+            _ => None,
+        };
+        if let Some(told) = said.map(unit_ns).or(named) {
+            let absolute = guess.is_some_and(|(unit, _)| unit == told);
+            return Ok((clock(told, absolute), None));
         }
         match guess {
             Some((unit_ns, word)) => {
@@ -304,8 +327,6 @@ fn texts(column: &ArrayRef) -> Result<ArrayRef, TraceError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow::array::{BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
 
     use super::*;
@@ -408,9 +429,10 @@ mod tests {
     fn columns_are_found_whatever_their_case() {
         let field = |name| Field::new(name, DataType::Int64, false);
         let schema = Schema::new(vec![field("LBA"), field("Size"), field("bytes")]);
-        assert_eq!(find(&schema, SECTOR), Some(0));
-        assert_eq!(find(&schema, LEN), Some(1));
-        let error = must_find(&schema, "time", TS).unwrap_err().to_string();
+        let meant = meant(&schema, false);
+        assert_eq!(meant, [(Column::Offset(512), 0), (Column::Length(1), 1)]);
+        let time = ("time", Column::Time);
+        let error = must_find(&schema, &meant, time).unwrap_err().to_string();
         assert!(
             error.contains("time") && error.contains("LBA, Size, bytes"),
             "{error}"

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Our own files are sorted by `ts`, compressed with zstd in row groups of 2^20 requests, and carry what the header knows under
-//! the keys of [`key`]. Columns of other files are found by the names that people use (`time`, `lba`, `size`, ...); see
-//! `columns.rs`. The index of a Parquet file stands at its end, so it is read from a file, not from a stream.
+//! the keys of [`key`]. Columns of other files are found by the names and units that `nearslot show csv` lists (`time_us`, `lba`,
+//! `latency_ms`, ...); a column that nothing reads is told. The index of a Parquet file stands at its end, so it is read from a file, not from a stream.
 //!
 //! Source of the container: Apache Parquet; the work is done by the `parquet` crate.
 
@@ -24,7 +24,7 @@ use super::decode::{Choice, Format, Probe, Reads};
 pub(super) static FORMAT: Format = Format {
     name: "parquet",
     summary: "Parquet with our own columns, or others' by their names",
-    source: "Apache Parquet; column names in trace/parquet/mod.rs",
+    source: "Apache Parquet; column names in trace/names.rs",
     probe: Probe::Magic(|bytes| bytes.starts_with(b"PAR1")),
     options: &[Choice::TimeUnit],
     reads: Reads::File(|file, options| Ok(Box::new(read::Reader::open(file, options)?))),

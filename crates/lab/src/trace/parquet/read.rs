@@ -10,10 +10,13 @@ use arrow::array::{Array, ArrayRef, PrimitiveArray};
 use arrow::datatypes::{DataType, Schema, UInt64Type};
 use arrow::record_batch::RecordBatch;
 
-use super::columns::{self, Clock, SECTOR_BYTES};
+use super::columns::{self, Clock};
 use super::{SCHEMA_VERSION, key};
+use crate::number::counted;
 use crate::trace::TraceError;
+use crate::trace::csv::unread;
 use crate::trace::decode::{Anomaly, FileReader, Options, Sink, TimeKind, TimeMeaning, TimeUnit};
+use crate::trace::names::Column;
 use crate::trace::record::{Flags, Record, TraceOp};
 
 /// Rows read at a time.
@@ -36,40 +39,42 @@ struct Places {
     client: Option<usize>,
     flags: Option<usize>,
     prio: Option<usize>,
-    service_ns: Option<usize>,
-    response_ns: Option<usize>,
+    service: Option<Took>,
+    response: Option<Took>,
+}
+
+/// A column of durations.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    at: usize,
+    unit_ns: u64,
 }
 
 impl Places {
     fn find(schema: &Schema, own: bool) -> Result<Places, TraceError> {
-        let either = |what, plain: &[&str], sectors: &[&str]| match columns::find(schema, plain) {
-            Some(at) => Ok((at, 1)),
-            None => columns::must_find(schema, what, &[plain, sectors].concat())
-                .map(|at| (at, SECTOR_BYTES)),
+        let meant = columns::meant(schema, own);
+        let must = |what, column| columns::must_find(schema, &meant, (what, column));
+        let at = |column| columns::find(&meant, column).map(|(_, at)| at);
+        let took = |column| {
+            let (column, at) = columns::find(&meant, column)?;
+            let unit_ns = column.scale();
+            Some(Took { at, unit_ns })
         };
-        let (offset, offset_unit) = either("address", columns::OFFSET, columns::SECTOR)?;
-        let (len, len_unit) = either("length", columns::LEN, columns::SECTORS)?;
-        // These names mean our meaning only in our files.
-        let ours = |name: &str| {
-            if own {
-                columns::find(schema, &[name])
-            } else {
-                None
-            }
-        };
+        let (of_offset, offset) = must("address", Column::Offset(1))?;
+        let (of_len, len) = must("length", Column::Length(1))?;
         Ok(Places {
-            ts: columns::must_find(schema, "time", columns::TS)?,
-            op: columns::find(schema, columns::OP),
+            ts: must("time", Column::Time)?.1,
+            op: at(Column::Op),
             offset,
-            offset_unit,
+            offset_unit: of_offset.scale(),
             len,
-            len_unit,
-            dev: columns::find(schema, columns::DEV),
-            client: columns::find(schema, &["client"]),
-            flags: ours("flags"),
-            prio: ours("prio"),
-            service_ns: ours("service_ns"),
-            response_ns: ours("response_ns"),
+            len_unit: of_len.scale(),
+            dev: at(Column::Device),
+            client: at(Column::Client),
+            flags: at(Column::Flags),
+            prio: at(Column::Priority),
+            service: took(Column::Service(0)),
+            response: took(Column::Response(0)),
         })
     }
 
@@ -80,8 +85,8 @@ impl Places {
             self.client,
             self.flags,
             self.prio,
-            self.service_ns,
-            self.response_ns,
+            self.service.map(|took| took.at),
+            self.response.map(|took| took.at),
         ];
         let mut all = vec![self.ts, self.offset, self.len];
         all.extend(options.into_iter().flatten());
@@ -105,6 +110,8 @@ pub(super) struct Reader {
     own: bool,
     strict: bool,
     row: u64,
+    /// Values that should say how long a request took, and do not.
+    no_durations: u64,
 }
 
 impl Reader {
@@ -140,6 +147,7 @@ impl Reader {
         let meaning = meaning_of(meta);
         let inherited = inherited_of(meta);
         let places = Places::find(builder.schema(), own)?;
+        notes.extend(unread_of(builder.schema(), &places.all()));
         let mask = ProjectionMask::roots(builder.parquet_schema(), places.all());
         let rows = builder
             .with_projection(mask)
@@ -160,6 +168,7 @@ impl Reader {
             own,
             strict: options.strict,
             row: 0,
+            no_durations: 0,
         })
     }
 
@@ -209,8 +218,8 @@ impl Reader {
                 .transpose()?,
             flags: numbers(places.flags)?,
             prio: numbers(places.prio)?,
-            service_ns: numbers(places.service_ns)?,
-            response_ns: numbers(places.response_ns)?,
+            service_ns: self.durations(batch, places.service)?,
+            response_ns: self.durations(batch, places.response)?,
             units: (places.offset_unit, places.len_unit),
         };
         if rows.ops.is_none() {
@@ -226,6 +235,31 @@ impl Reader {
         }
         self.row += batch.num_rows() as u64;
         Ok(())
+    }
+
+    /// How long requests took, if that is told.
+    fn durations(
+        &mut self,
+        batch: &RecordBatch,
+        took: Option<Took>,
+    ) -> Result<Option<PrimitiveArray<UInt64Type>>, TraceError> {
+        let Some(Took { at, unit_ns }) = took else {
+            return Ok(None);
+        };
+        let told = batch.column(at);
+        let ns = columns::durations(told, unit_ns)?;
+        self.no_durations += (ns.null_count() - told.null_count()) as u64;
+        Ok(Some(ns))
+    }
+
+    fn tell_no_durations(&mut self, out: &mut Sink) {
+        let count = std::mem::take(&mut self.no_durations);
+        if count > 0 {
+            out.note(format!(
+                "{} of how long a request took are negative, too large or no numbers: they were taken as unknown",
+                counted(count, "value")
+            ));
+        }
     }
 
     #[cold]
@@ -254,7 +288,10 @@ impl FileReader for Reader {
             out.version = Some(SCHEMA_VERSION.to_owned());
         }
         match guarded(|| self.rows.next())? {
-            None => Ok(false),
+            None => {
+                self.tell_no_durations(out);
+                Ok(false)
+            }
             Some(Ok(batch)) => self.take(&batch, out).map(|()| true),
             Some(Err(error)) => Err(TraceError::unfit(format!(
                 "row {}: cannot be read on: {error}",
@@ -342,6 +379,12 @@ impl Rows {
         record.response_ns = optional(&self.response_ns).unwrap_or(Record::UNKNOWN);
         Some(record)
     }
+}
+
+/// What is to be said of the columns that are not read.
+fn unread_of(schema: &Schema, read: &[usize]) -> Vec<String> {
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    unread::not_named(names.enumerate().filter(|(at, _)| !read.contains(at)))
 }
 
 fn value<'a>(meta: &'a FileMetaData, key: &str) -> Option<&'a str> {

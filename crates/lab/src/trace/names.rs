@@ -1,12 +1,12 @@
 //! What columns of a table may be called, and in which units: one table for headers, `--columns`, messages and the list that
-//! `nearslot show csv` prints.
+//! `nearslot show csv` prints. CSV and Parquet are read by it.
 //!
 //! A header's name is a word that people use for the thing, perhaps with a unit: `time_us`, `Offset
-//! (bytes)`, `size_kib`, `lba`. Without a unit, times must tell by their size (see `mod.rs`),
+//! (bytes)`, `size_kib`, `lba`. Without a unit, times must tell by their size,
 //! addresses called `offset` are bytes, those called `lba` or `sector` count 512 bytes. A unit that
 //! is not known makes the column unknown: nothing is guessed.
 //!
-//! Source: the tables of names in our own Parquet schema.
+//! Source: headers of the traces that storage people publish.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ use crate::trace::text::{SECOND_NS, SECTOR_BYTES};
 pub(super) enum Column {
     /// Nothing that is asked for.
     Ignored,
-    /// Arrival, in units of [`Columns::clock`](super::columns::Columns::clock).
+    /// Arrival, in units of the clock.
     Time,
     /// Operation.
     Op,
@@ -197,12 +197,20 @@ impl Column {
     }
 
     /// Its own unit; 0 where there is none.
-    fn scale(self) -> u64 {
+    pub(super) fn scale(self) -> u64 {
         match self {
             Column::Offset(scale)
             | Column::Length(scale)
             | Column::Service(scale)
             | Column::Response(scale) => scale,
+            _ => 0,
+        }
+    }
+
+    /// Of several columns for the same thing, the one of the lowest rank is taken, bytes before sectors, and then the first.
+    pub(super) fn rank(self) -> u64 {
+        match self {
+            Column::Offset(scale) | Column::Length(scale) => scale,
             _ => 0,
         }
     }
