@@ -271,6 +271,45 @@ fn a_burst_that_overloads_is_told_though_the_load_is_light_on_the_whole() {
     }
 }
 
+/// Of several bursts the worst is told, and what is left when the load ends has to drain too.
+#[test]
+fn the_worst_burst_is_told_and_drains_behind_the_end_of_the_load() {
+    let burst = |from_s, lasts_s| Part {
+        from_s,
+        lasts_s,
+        rate: 230,
+        in_a_row: false,
+    };
+    let drains = |parts: &[Part], from: &str, drain: &str| {
+        let results = replayed(&quiet_but_for(parts), "", &[]);
+        let [warning] = results.warnings.as_slice() else {
+            panic!("{:?}", results.warnings);
+        };
+        assert!(warning.contains(from), "{warning}");
+        assert!(
+            warning.contains(&format!("needs about {drain} to drain")),
+            "{warning}"
+        );
+    };
+    drains(
+        &[burst(2_400, 15), burst(4_800, 33)],
+        "from 80 min 0 s",
+        "44 s",
+    );
+    drains(
+        &[burst(2_400, 33), burst(4_800, 15)],
+        "from 40 min 0 s",
+        "44 s",
+    );
+    // Two bursts whose queues run into each other are one.
+    drains(
+        &[burst(2_400, 15), burst(2_420, 33)],
+        "from 40 min 0 s",
+        "59 s",
+    );
+    drains(&[burst(7_167, 33)], "from 119 min 27 s", "43 s");
+}
+
 #[test]
 fn a_burst_before_what_is_measured_is_not_told() {
     let early = Part {

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, DurationMicrosecondArray, Float64Array, Int32Array, Int64Array, StringArray,
-    TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, Decimal128Array, DurationMicrosecondArray, Float64Array, Int32Array, Int64Array,
+    NullArray, StringArray, TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::record_batch::RecordBatch;
 use nearslot_lab::trace::{
@@ -118,7 +118,10 @@ fn a_compressed_stream_of_it_is_read_too() {
 }
 
 fn write_others(path: &Path, columns: Vec<(&str, ArrayRef)>) {
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let columns = columns
+        .into_iter()
+        .map(|(name, values)| (name, values, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
     let mut writer =
         ArrowWriter::try_new(std::fs::File::create(path).unwrap(), batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
@@ -219,6 +222,50 @@ fn columns_of_others_have_units_and_latencies() {
         "2 values of how long a request took are negative, too large or no numbers: they were taken as unknown",
     ];
     assert_eq!(header.notes, notes);
+}
+
+/// Decimals and floats keep their digits where there may be some, and are refused where there are none, as in a CSV.
+#[test]
+fn digits_behind_the_point_are_not_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("others.parquet");
+    let decimal = |values: Vec<i128>| {
+        let values = Decimal128Array::from(values).with_precision_and_scale(18, 3);
+        column(values.unwrap())
+    };
+    write_others(
+        &path,
+        vec![
+            ("time_s", decimal(vec![0, 17, 34, 51])),
+            (
+                "offset_kib",
+                column(Float64Array::from(vec![4.0, 8.5, 12.0, -0.5])),
+            ),
+            ("size_kib", decimal(vec![4_000, 4_000, 4_500, 4_000])),
+            ("op", column(StringArray::from(vec!["WSM", "R", "R", "R"]))),
+            (
+                "latency_ms",
+                column(StringArray::from(vec!["0.75", "1", "1", "1"])),
+            ),
+            ("service_ms", column(NullArray::new(4))),
+        ],
+    );
+    let (records, header) = read(&path, &OpenOptions::default()).unwrap();
+    let mut expected = Record::new(0, TraceOp::Write, 4_096, 4_096, 0);
+    expected.response_ns = 750_000;
+    assert_eq!(records, [expected]);
+    assert_eq!(header.anomalies.of(Anomaly::BadRecord), 3);
+    assert_eq!(header.notes, [""; 0]);
+    write_others(
+        &path,
+        vec![
+            ("time_s", decimal(vec![0, 17])),
+            ("offset", column(Int64Array::from(vec![0, 0]))),
+            ("size", column(Int64Array::from(vec![512, 512]))),
+        ],
+    );
+    let (records, _) = read(&path, &OpenOptions::default()).unwrap();
+    assert_eq!(records[1].ts, 17_000_000);
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod columns;
 mod date;
 mod described;
 mod lacking;
-mod table;
+pub(super) mod table;
 pub(super) mod unread;
 
 use super::TraceError;

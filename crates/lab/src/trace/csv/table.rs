@@ -510,7 +510,7 @@ fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
 }
 
 /// What people write for an operation.
-fn op_of(text: &[u8]) -> Option<(TraceOp, Flags)> {
+pub(in crate::trace) fn op_of(text: &[u8]) -> Option<(TraceOp, Flags)> {
     const WORDS: [(&str, TraceOp); 20] = [
         ("read", TraceOp::Read),
         ("write", TraceOp::Write),

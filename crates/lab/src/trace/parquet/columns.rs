@@ -13,6 +13,7 @@ use arrow::datatypes::{
 };
 
 use crate::trace::TraceError;
+use crate::trace::csv::table::op_of;
 use crate::trace::decode::{Names, TimeUnit};
 use crate::trace::names::{Column, named};
 use crate::trace::record::TraceOp;
@@ -74,10 +75,12 @@ pub(super) fn durations(
     column: &ArrayRef,
     unit_ns: u64,
 ) -> Result<PrimitiveArray<UInt64Type>, TraceError> {
-    let fraction = column.data_type().is_floating();
-    if unit_ns == 1 && !fraction {
+    let data_type = column.data_type();
+    if unit_ns == 1 && data_type.is_integer() {
         return unsigned(column);
     }
+    // Texts may have digits behind the point too.
+    let fraction = !data_type.is_integer() && !matches!(data_type, DataType::Duration(_));
     let clock = Clock {
         unit_ns: unit_ns as i64,
         fraction,
@@ -87,11 +90,24 @@ pub(super) fn durations(
     unsigned(&ns)
 }
 
-/// A column as unsigned numbers; what is negative or too large becomes null.
+/// A column as unsigned numbers; what is negative, too large or no whole number becomes null.
 pub(super) fn unsigned(column: &ArrayRef) -> Result<PrimitiveArray<UInt64Type>, TraceError> {
-    let plain =
-        cast(column, &DataType::UInt64).map_err(|error| TraceError::unfit(error.to_string()))?;
+    let unfit = |error: arrow::error::ArrowError| TraceError::unfit(error.to_string());
+    if has_fractions(column.data_type()) {
+        let values = cast(column, &DataType::Float64).map_err(unfit)?;
+        // The largest as a float is one more than fits.
+        let whole = |value: f64| value.trunc() == value && (0.0..u64::MAX as f64).contains(&value);
+        return Ok(values
+            .as_primitive::<Float64Type>()
+            .unary_opt(|value| whole(value).then_some(value as u64)));
+    }
+    let plain = cast(column, &DataType::UInt64).map_err(unfit)?;
     Ok(plain.as_primitive::<UInt64Type>().clone())
+}
+
+/// Whether numbers of this type may have digits behind the point, which a cast to whole ones would drop.
+fn has_fractions(data_type: &DataType) -> bool {
+    data_type.is_floating() || data_type.is_decimal()
 }
 
 /// How the time column becomes ns.
@@ -128,7 +144,7 @@ impl Clock {
         said: Option<TimeUnit>,
         first: f64,
     ) -> Result<(Clock, Option<String>), TraceError> {
-        let fraction = field.data_type().is_floating();
+        let fraction = has_fractions(field.data_type());
         let clock = |unit_ns, absolute| Clock {
             unit_ns,
             fraction,
@@ -251,20 +267,10 @@ pub(super) fn operations(column: &ArrayRef) -> Result<Vec<Option<TraceOp>>, Trac
     by_text(column, |text| text.and_then(operation))
 }
 
-/// The operation that a word means.
+/// The operation that a word means: one of our own names, or what tables call it.
 fn operation(word: &str) -> Option<TraceOp> {
-    if let Some(op) = TraceOp::ALL.into_iter().find(|op| op.name() == word) {
-        return Some(op);
-    }
-    match word.to_ascii_lowercase().as_str() {
-        "r" | "rd" | "read" | "0" => Some(TraceOp::Read),
-        "w" | "wr" | "write" | "1" => Some(TraceOp::Write),
-        "f" | "flush" | "sync" | "fsync" => Some(TraceOp::Flush),
-        "d" | "discard" | "trim" | "unmap" => Some(TraceOp::Discard),
-        "write_zeroes" | "write zeroes" | "zero" => Some(TraceOp::WriteZeroes),
-        "other" | "n" => Some(TraceOp::Other),
-        _ => None,
-    }
+    let own = TraceOp::ALL.into_iter().find(|op| op.name() == word);
+    own.or_else(|| op_of(word.as_bytes()).map(|(op, _)| op))
 }
 
 /// Numbers of names, one per row; null gives `absent`.

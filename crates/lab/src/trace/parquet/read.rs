@@ -248,7 +248,7 @@ impl Reader {
         };
         let told = batch.column(at);
         let ns = columns::durations(told, unit_ns)?;
-        self.no_durations += (ns.null_count() - told.null_count()) as u64;
+        self.no_durations += (ns.null_count() - told.logical_null_count()) as u64;
         Ok(Some(ns))
     }
 
