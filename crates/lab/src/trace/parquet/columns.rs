@@ -96,7 +96,7 @@ pub(super) fn unsigned(column: &ArrayRef) -> Result<PrimitiveArray<UInt64Type>, 
     if has_fractions(column.data_type()) {
         let values = cast(column, &DataType::Float64).map_err(unfit)?;
         // The largest as a float is one more than fits.
-        let whole = |value: f64| value.trunc() == value && (0.0..u64::MAX as f64).contains(&value);
+        let whole = |value: f64| value.fract() == 0.0 && (0.0..u64::MAX as f64).contains(&value);
         return Ok(values
             .as_primitive::<Float64Type>()
             .unary_opt(|value| whole(value).then_some(value as u64)));
