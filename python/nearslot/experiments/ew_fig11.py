@@ -43,7 +43,7 @@ WRITE_SHARE = 0.345
 SETTLED = "50%"
 LOWEST_RPS, HIGHEST_RPS = 250.0, 48_000.0
 """Between which sustained rates are looked for."""
-PRECISION = 1.005
+PRECISION = 1.02
 """How near to the next higher rate that collapses."""
 
 RATED = {"of": "rates"}
@@ -82,19 +82,17 @@ def _rated(options: Options, systems: Sequence[Array]) -> list[Cell]:
     )
 
 
-def _searched(
-    options: Options, systems: Sequence[Array], buffer: int, *, as_long_as: int | None = None
-) -> list[Cell]:
-    """The highest rate that each system sustains, in runs that fill a buffer of `as_long_as`."""
-    asked = requests(options, as_long_as or buffer)
+def _searched(options: Options, systems: Sequence[Array], buffer: int) -> list[Cell]:
+    """The highest rate that each system sustains."""
     return [
-        _search(options, one, buffer, overhead_ms, asked)
+        _search(options, one, buffer, overhead_ms)
         for overhead_ms in options.overheads
         for one in systems
     ]
 
 
-def _search(options: Options, array: Array, buffer: int, overhead_ms: float, asked: int) -> Cell:
+def _search(options: Options, array: Array, buffer: int, overhead_ms: float) -> Cell:
+    asked = requests(options, buffer)
     drive = eager.drive(options, overhead_ms)
 
     def collapses(rate: float, seed: int, count: int) -> bool:
@@ -497,11 +495,8 @@ def large_cells(options: Options) -> list[Cell]:
         several = [one for dr, one in replicas(buffer).items() if dr > 1]
         return [mirror(DRIVES, buffer=buffer), *copied, *several]
 
-    # A long run collapses at a rate that a short one survives: runs of one length are compared.
     return [
-        cell
-        for buffer in (SMALL, LARGE)
-        for cell in _searched(options, systems(buffer), buffer, as_long_as=LARGE)
+        cell for buffer in (SMALL, LARGE) for cell in _searched(options, systems(buffer), buffer)
     ]
 
 
