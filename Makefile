@@ -69,7 +69,7 @@ soak: rust ## A power cut at every event; COUNT (1000) random scenarios from SEE
 		$(CARGO) test --workspace --locked --profile soak --test scenarios random -- --nocapture
 
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
-	$(CARGO) test --workspace --test fuzz_readers --locked -q
+	$(CARGO) test --workspace --test it --locked -q fuzz_readers::
 
 web: node $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
 	cd web && npm ci --no-audit --no-fund && npm test

@@ -1,14 +1,14 @@
-//! Every trace decoder under libFuzzer: `cargo +nightly fuzz run readers fuzz/corpus/readers crates/lab/tests/data/traces`.
+//! Every trace decoder under libFuzzer: `cargo +nightly fuzz run readers fuzz/corpus/readers crates/trace/tests/data/traces`.
 //!
 //! The first byte picks the format, the second how the rest is cut; the laws are those of the ten-second test.
 
 #![no_main]
 
-#[path = "../../crates/lab/tests/support/laws.rs"]
+#[path = "../../crates/trace/tests/it/laws.rs"]
 mod laws;
 
 use libfuzzer_sys::fuzz_target;
-use nearslot_lab::trace::{FORMATS, Options};
+use nearslot_trace::{FORMATS, Options};
 
 fuzz_target!(|data: &[u8]| {
     let [pick, cut, bytes @ ..] = data else {

@@ -2,7 +2,7 @@
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::report::{Refusal, ReportError};
-use nearslot_lab::trace::TraceError;
+use nearslot_trace::TraceError;
 
 /// A failed command.
 #[derive(Debug)]

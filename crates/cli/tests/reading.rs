@@ -50,7 +50,7 @@ fn warning(found: &Value, code: &str) -> Option<String> {
 
 /// A trace of the shared test data.
 fn sample(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/tests/data/traces");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/data/traces");
     word(&folder.join(name)).to_owned()
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Output;
 
 use common::{Desk, given, nearslot, told, word};
-use nearslot_lab::trace::{Record, TraceReader, open};
+use nearslot_trace::{Record, TraceReader, open};
 
 /// Inspects a table with more options; what it gave, then what it told.
 fn inspect(trace: &Path, more: &[&str]) -> (Output, String) {
@@ -23,7 +23,7 @@ fn assert_said(said: &str, parts: &[&str]) {
 }
 
 fn read(path: &Path) -> (Vec<Record>, TraceReader) {
-    let options = nearslot_lab::trace::OpenOptions::default();
+    let options = nearslot_trace::OpenOptions::default();
     let mut reader = open(&[path.to_owned()], &options).expect("a trace");
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     while reader.next_batch(&mut batch).expect("a trace") {

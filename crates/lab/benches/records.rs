@@ -16,13 +16,13 @@ use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant};
 use nearslot_lab::inspect::{Against, Inspector};
 use nearslot_lab::survey::Survey;
-use nearslot_lab::trace::{Header, Record, TimeKind, TraceOp};
 use nearslot_lab::workload::Workload;
 use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::dependent::Dependent;
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
 use nearslot_lab::workload::open::Open;
+use nearslot_trace::{Header, Record, TimeKind, TraceOp};
 
 /// Blocks of the drive below: 1 TB.
 const CAPACITY: u64 = 2_000_000_000;

@@ -16,10 +16,10 @@ use nearslot_lab::measure::{Recorder, Window};
 use nearslot_lab::memo::SHARED;
 use nearslot_lab::sim::{self, Control};
 use nearslot_lab::survey::Survey;
-use nearslot_lab::trace::{Record, TraceOp};
 use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
+use nearslot_trace::{Record, TraceOp};
 use rustix::time::{ClockId, clock_gettime};
 
 const REQUESTS: u64 = 300_000;

@@ -112,9 +112,10 @@ mod tests {
     use nearslot_core::request::{Request, Status, Timeline};
     use nearslot_core::units::{Blocks, Instant};
 
+    use nearslot_trace::{Header, Record, TraceOp};
+
     use super::*;
     use crate::survey::Survey;
-    use crate::trace::{Header, Record, TraceOp};
     use crate::workload::fit::Mode;
     use crate::workload::layout::Volumes;
 

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nearslot_core::units::Blocks;
+use nearslot_trace::spool::{Spool, spool};
+use nearslot_trace::{Header, OpenOptions, Record, TraceError, TraceOp};
 
 use crate::inspect::{self, Against, Inspection, Inspector};
 use crate::survey::{Summary, Survey};
-use crate::trace::spool::{Spool, spool};
-use crate::trace::{self, Header, OpenOptions, Record, TraceError, TraceOp};
 use crate::workload::intake::{Intake, RecordSource, SharedRecords};
 use crate::workload::layout::{self, Layout, Volumes};
 
@@ -57,7 +57,7 @@ impl LoadedTrace {
     /// It cannot be read, or not most of it, or it has neither reads nor writes.
     pub fn read(files: &[PathBuf], how: &OpenOptions) -> Result<LoadedTrace, TraceError> {
         let (spool, paths) = spool(files)?;
-        let mut reader = trace::open(&paths, how)?;
+        let mut reader = nearslot_trace::open(&paths, how)?;
         let (mut survey, mut batch) = (Survey::new(), Vec::new());
         let mut units = inspect::Units::new();
         let mut kept = Some(Vec::new());
@@ -162,7 +162,7 @@ impl LoadedTrace {
     fn source(&self) -> Result<Box<dyn RecordSource>, TraceError> {
         match &self.kept {
             Some(records) => Ok(Box::new(SharedRecords::new(Arc::clone(records)))),
-            None => Ok(Box::new(trace::open(&self.files, &self.how)?)),
+            None => Ok(Box::new(nearslot_trace::open(&self.files, &self.how)?)),
         }
     }
 

@@ -10,7 +10,7 @@ use nearslot_core::registry::ConfigError;
 use nearslot_core::request::Op;
 use serde::Serialize;
 
-use crate::trace::TraceOp;
+use nearslot_trace::TraceOp;
 
 /// What a response time must stay below.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use nearslot_trace::SpanRead;
 use serde::{Deserialize, Serialize};
 
 use crate::default_drive::ChosenDrive;
 use crate::keys::Role;
-use crate::trace::SpanRead;
 use crate::workload::layout::VolumePlace;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.

@@ -13,6 +13,7 @@ use nearslot_core::contract::Blueprint;
 use nearslot_core::registry::{ConfigError, Env, Forgetful, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
+use nearslot_trace::{Spread, TimeKind, TraceError};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -35,7 +36,6 @@ use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::series::{self, Timeseries};
 use crate::sim::{self, Control};
 use crate::told::Told;
-use crate::trace::{Spread, TimeKind, TraceError};
 use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
 use crate::workload::closed::Closed;

@@ -27,11 +27,11 @@ use nearslot_core::contract::Placement;
 use nearslot_core::drive;
 use nearslot_core::place;
 use nearslot_core::registry::{self, ConfigError, KnobValue, Spec, written};
+use nearslot_trace::{OpenOptions, Span, TraceError, TraceTime};
 use serde::{Deserialize, Serialize};
 
 use crate::default_drive::AUTO;
 use crate::keys::{self, Key, Place};
-use crate::trace::{self, OpenOptions, Span, TraceError, TraceTime};
 use crate::workload::closed::Refill;
 use crate::workload::layout::Volumes;
 use crate::workload::{self, fit::Mode};
@@ -568,7 +568,7 @@ impl Scenario {
     /// A folder of the trace cannot be read.
     pub fn files(&self) -> Result<Vec<PathBuf>, TraceError> {
         let mut files = match &self.load {
-            Load::Trace(load) => trace::files(&load.files, load.format.as_deref())?,
+            Load::Trace(load) => nearslot_trace::files(&load.files, load.format.as_deref())?,
             Load::Workload(_) => Vec::new(),
         };
         if drive_is_file(&self.drive.name) {

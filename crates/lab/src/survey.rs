@@ -23,7 +23,7 @@ use nearslot_core::units::BLOCK_BYTES;
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::trace::{Flags, Record, TraceOp};
+use nearslot_trace::{Flags, Record, TraceOp};
 
 /// Bytes that the hash takes of a record.
 const HASHED_BYTES: usize = 32;

@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 use nearslot_core::metrics::Histogram;
 use nearslot_core::request::{Op, Reply};
 use nearslot_core::units::Duration;
+use nearslot_trace::Record;
 
 use crate::demerit::{demerit, steps_ms};
 use crate::measure::times;
 use crate::outcome::{Times, Traced};
-use crate::trace::Record;
 
 /// Where the trace tells of fewer measured requests than this share, they may be of another kind than the rest.
 const TOLD_MIN: f64 = 0.9;

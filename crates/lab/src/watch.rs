@@ -12,6 +12,8 @@ use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
+use nearslot_trace::write::{self, Writer};
+use nearslot_trace::{Header, Record, TraceError, TraceOp};
 
 use crate::by_volume::ByVolume;
 use crate::gate::{ByBatch, Gate};
@@ -23,8 +25,6 @@ use crate::report::{
 };
 use crate::run::{RunError, Wanted};
 use crate::sim::Observer;
-use crate::trace::write::{self, Writer};
-use crate::trace::{Header, Record, TraceError, TraceOp};
 
 /// Files that have a part from each run of a grid.
 #[derive(Default)]

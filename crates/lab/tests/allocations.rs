@@ -14,10 +14,10 @@ use nearslot_core::sched;
 use nearslot_lab::measure::{Recorder, Window};
 use nearslot_lab::sim::{self, Control};
 use nearslot_lab::survey::Survey;
-use nearslot_lab::trace::{Record, TraceOp};
 use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
+use nearslot_trace::{Record, TraceOp};
 
 /// The system's allocator, counting.
 struct Counting;

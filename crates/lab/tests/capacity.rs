@@ -14,7 +14,7 @@ use nearslot_lab::overload::Overload;
 use nearslot_lab::run::{RunError, Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::OpenOptions;
+use nearslot_trace::OpenOptions;
 
 /// Service time of the drive `null` of the catalog in milliseconds.
 const SERVICE_MS: f64 = 0.1;

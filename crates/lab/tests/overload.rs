@@ -9,7 +9,7 @@ use nearslot_lab::overload::Overload;
 use nearslot_lab::run::{RunError, Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::OpenOptions;
+use nearslot_trace::OpenOptions;
 
 const DRIVE: &str = "hp-c2247a:model=mechanical";
 

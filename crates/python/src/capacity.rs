@@ -13,7 +13,7 @@ use nearslot_lab::report::{self, OutputFile};
 use nearslot_lab::run::check_jobs;
 use nearslot_lab::scenario::Scenario;
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::OpenOptions;
+use nearslot_trace::OpenOptions;
 use pyo3::prelude::*;
 
 use crate::aside::{Ended, aside};

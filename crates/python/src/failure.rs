@@ -3,7 +3,7 @@
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::report::{Refusal, ReportError};
 use nearslot_lab::run::RunError;
-use nearslot_lab::trace::TraceError;
+use nearslot_trace::TraceError;
 use pyo3::prelude::*;
 
 /// Why a call has no result.

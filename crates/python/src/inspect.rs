@@ -10,7 +10,7 @@ use nearslot_core::units::Blocks;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::{self, OpenOptions, Span, TraceTime};
+use nearslot_trace::{OpenOptions, Span, TraceTime};
 use pyo3::prelude::*;
 
 use crate::aside::{Ended, aside};
@@ -78,7 +78,7 @@ fn look(
     drive: Option<(String, Blocks)>,
     control: &Control,
 ) -> Result<Inspection, Failure> {
-    let mut reader = trace::open(files, how)?;
+    let mut reader = nearslot_trace::open(files, how)?;
     let mut inspector = Inspector::with_pictures(Against { drive });
     let mut batch = Vec::new();
     while !control.stop.load(Ordering::Relaxed) && reader.next_batch(&mut batch)? {

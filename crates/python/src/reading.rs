@@ -1,7 +1,7 @@
 //! How a trace is read, as `nearslot.Reading` says it.
 
 use nearslot_core::registry::ConfigError;
-use nearslot_lab::trace::{FioWait, OpenOptions, Options, Spread, TimeUnit};
+use nearslot_trace::{FioWait, OpenOptions, Options, Spread, TimeUnit};
 use pyo3::prelude::*;
 
 /// The attributes of a `nearslot.Reading`.

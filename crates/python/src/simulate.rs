@@ -14,7 +14,7 @@ use nearslot_lab::report::{self, Format, OutputFile, Outputs};
 use nearslot_lab::run::{self, Wanted, check_jobs};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::OpenOptions;
+use nearslot_trace::OpenOptions;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tempfile::TempDir;

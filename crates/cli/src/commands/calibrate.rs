@@ -9,7 +9,6 @@ use nearslot_lab::calibrate::{self, CalibrateError, Fit, How, Samples, Target, V
 use nearslot_lab::report::{OutputFile, Outputs, Target as Destination};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace;
 use serde_json::json;
 
 use super::scenario::read_options;
@@ -121,7 +120,7 @@ fn judged(fit: &Fit) -> Result<(), Failure> {
 /// Reads the trace, or probes until `control` says stop.
 fn timed(args: &CalibrateArgs, control: &Control) -> Result<Timed, Failure> {
     let Some(path) = &args.probe else {
-        let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
+        let mut reader = nearslot_trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
         let samples = calibrate::read(&mut reader, control).map_err(|error| {
             let stopped = matches!(error, CalibrateError::Interrupted);
             failed(error, stopped)
@@ -170,7 +169,7 @@ fn destination(args: &CalibrateArgs) -> Result<Option<Destination>, Failure> {
     match &args.probe {
         Some(path) => outputs.reads(path),
         None => {
-            for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
+            for file in nearslot_trace::files(&args.files, args.read.trace_format.as_deref())? {
                 outputs.reads(&file);
             }
         }

@@ -7,8 +7,8 @@ use nearslot_core::registry::ConfigError;
 use nearslot_lab::inspect;
 use nearslot_lab::report::{Outputs, SharedOutput};
 use nearslot_lab::sim::Control;
-use nearslot_lab::trace::write::{self, WriteFormat};
-use nearslot_lab::trace::{self, Header, Record, TimeKind, TraceTime};
+use nearslot_trace::write::{self, WriteFormat};
+use nearslot_trace::{Header, Record, TimeKind, TraceTime};
 
 use super::scenario::read_options;
 use crate::args::{ConvertArgs, ConvertSpanArgs, SpanArgs};
@@ -19,7 +19,7 @@ use crate::{interrupt, output};
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let format = write::writer(&args.to).map_err(|error| unknown_format(&args.to, error))?;
     let mut outputs = Outputs::new(args.force.force);
-    for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
+    for file in nearslot_trace::files(&args.files, args.read.trace_format.as_deref())? {
         outputs.reads(&file);
     }
     let target = outputs.add("--output", &args.output)?;
@@ -36,7 +36,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     };
     let control = Arc::new(Control::default());
     interrupt::stop(&control)?;
-    let mut reader = trace::open(&args.files, &read_options(&args.read, &span)?)?;
+    let mut reader = nearslot_trace::open(&args.files, &read_options(&args.read, &span)?)?;
     let file = SharedOutput::create(&target)?;
     let name = args.output.display().to_string();
     let mut writer = (format.make)(Box::new(file.clone()), &name)?;

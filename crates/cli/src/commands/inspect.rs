@@ -6,7 +6,6 @@ use nearslot_core::drive;
 use nearslot_lab::inspect::{self, Against, Inspector};
 use nearslot_lab::report::{self, OutputFile, Outputs};
 use nearslot_lab::scenario::drive_text;
-use nearslot_lab::trace;
 use serde_json::json;
 
 use super::scenario::read_options;
@@ -25,7 +24,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
         }
     };
     let mut outputs = Outputs::new(args.force.force);
-    for file in trace::files(&args.files, args.read.trace_format.as_deref())? {
+    for file in nearslot_trace::files(&args.files, args.read.trace_format.as_deref())? {
         outputs.reads(&file);
     }
     if let Some(name) = &args.drive {
@@ -35,7 +34,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
     let target = args.html.as_ref();
     let target = target.map(|path| outputs.add("--html", path)).transpose()?;
     outputs.complete()?;
-    let mut reader = trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
+    let mut reader = nearslot_trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
     // Opened before a long trace is read, so that a folder that cannot be written is found first.
     let file = target.as_ref().map(OutputFile::create).transpose()?;
     let inspector = if file.is_some() || args.format == TextFormat::Json {

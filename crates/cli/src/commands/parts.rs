@@ -6,8 +6,8 @@ use nearslot_core::drive::{self, CATALOG, KINDS};
 use nearslot_core::registry::{ConfigError, Knob, KnobKind, Spec, canonical};
 use nearslot_core::{place, sched};
 use nearslot_lab::scenario::drive_text;
-use nearslot_lab::trace::{Choice, FORMATS, names_listed};
 use nearslot_lab::workload;
+use nearslot_trace::{Choice, FORMATS, names_listed};
 use serde_json::{Value, json};
 
 use crate::args::{ListArgs, ShowArgs, TextFormat};
@@ -125,7 +125,7 @@ fn drive_kinds() -> Vec<Card> {
 }
 
 fn formats() -> Vec<Card> {
-    let card = |format: &&'static nearslot_lab::trace::Format| Card {
+    let card = |format: &&'static nearslot_trace::Format| Card {
         name: format.name.to_owned(),
         aliases: Vec::new(),
         summary: format.summary.to_owned(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::given::Given;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
-use nearslot_lab::trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
+use nearslot_trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
 
 use crate::args::{FioWaitWord, ReadArgs, ScenarioArgs, SpanArgs, SpreadWord, TimeUnitWord};
 use crate::failure::Failure;

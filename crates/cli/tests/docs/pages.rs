@@ -81,7 +81,7 @@ const KINDS: [Kind; 7] = [
         name: "formats",
         title: "Trace formats",
         intro: "Traces that are read, in the order in which they are tried. Names are for `--trace-format`.",
-        sources: "crates/lab/src/trace",
+        sources: "crates/trace/src",
         option: "--trace-format ",
     },
 ];

@@ -1,4 +1,4 @@
-//! Who may know whom within the core, and within the lab. Reads `use` items and paths; tests within files may use what they like.
+//! Who may know whom within the core, within the lab and below it. Reads `use` items and paths; tests within files may use what they like.
 
 use syn::visit::{self, Visit};
 
@@ -35,12 +35,39 @@ pub(crate) fn lab_rule(source: &Source) -> Vec<String> {
     let Some((module, top)) = place(source, "crates/lab/src/") else {
         return Vec::new();
     };
-    let named = named(source, module);
+    let named = names(source, module).named;
     let commands = named
         .iter()
         .filter(|name| **name != top && top != "lib" && COMMANDS.contains(&name.as_str()));
     commands
         .map(|name| format!("{}: `{top}` may not know `{name}`", source.path))
+        .collect()
+}
+
+/// Modules of the core that readers of traces may name: random numbers, and how a wrong value is named.
+const KNOWN_TO_TRACES: &[&str] = &["rng", "registry"];
+
+/// Complains of readers of traces that name the lab, or more of the core than they need.
+pub(crate) fn trace_rule(source: &Source) -> Vec<String> {
+    let Some((module, _)) = place(source, "crates/trace/src/") else {
+        return Vec::new();
+    };
+    let names = names(source, module);
+    let strange = |path: &&Vec<String>| match path[0].as_str() {
+        "nearslot_core" => path
+            .get(1)
+            .is_none_or(|module| !KNOWN_TO_TRACES.contains(&module.as_str())),
+        name => name.starts_with("nearslot_"),
+    };
+    let strangers = names.outside.iter().filter(strange);
+    strangers
+        .map(|path| {
+            format!(
+                "{}: `trace` may not know `{}`",
+                source.path,
+                path.join("::")
+            )
+        })
         .collect()
 }
 
@@ -56,14 +83,15 @@ fn place(source: &Source, root: &str) -> Option<(Vec<String>, String)> {
     Some((module, top))
 }
 
-/// Top-level modules of its crate that a file names.
-fn named(source: &Source, module: Vec<String>) -> Vec<String> {
+/// What a file names.
+fn names(source: &Source, module: Vec<String>) -> Names {
     let mut names = Names {
         module,
         named: Vec::new(),
+        outside: Vec::new(),
     };
     names.visit_file(&source.parsed());
-    names.named
+    names
 }
 
 /// Crates that are pure and portable.
@@ -91,7 +119,7 @@ pub(crate) fn rule(source: &Source) -> Vec<String> {
     if top == "lib" {
         module.clear();
     }
-    let named = named(source, module);
+    let named = names(source, module).named;
     let fits = |name: &String| match &allowed {
         None => true,
         Some(list) => *name == top || list.contains(&name.as_str()),
@@ -102,20 +130,24 @@ pub(crate) fn rule(source: &Source) -> Vec<String> {
         .collect()
 }
 
-/// Top-level modules of the core that a file names.
+/// Collects what a file names.
 struct Names {
     /// Where the visitor is.
     module: Vec<String>,
+    /// Top-level modules of the file's own crate.
     named: Vec<String>,
+    /// Paths that do not begin in the file's own crate: they lead to other crates, or to things in scope.
+    outside: Vec<Vec<String>>,
 }
 
 impl Names {
-    /// Resolves a path that begins with `crate` or `super`; others lead to crates or to things in scope.
+    /// Resolves a path that begins with `crate` or `super`.
     fn name(&mut self, path: &[String]) {
         let mut from = match path.first().map(String::as_str) {
             Some("crate") => Vec::new(),
             Some("super") => self.module.clone(),
-            _ => return,
+            Some(_) => return self.outside.push(path.to_vec()),
+            None => return,
         };
         for segment in path {
             match segment.as_str() {
@@ -255,6 +287,26 @@ mod tests {
         assert_eq!(complaints("capacity/x.rs", "use crate::run::compare;"), 0);
         assert_eq!(complaints("capacity/x.rs", "use super::axis::Axis;"), 0);
         assert_eq!(complaints("lib.rs", "pub mod capacity;"), 0);
+    }
+
+    #[test]
+    fn readers_of_traces_know_random_numbers_and_errors_of_the_core_and_nothing_else_of_ours() {
+        let complaints = |text: &str| {
+            let source = Source {
+                path: "crates/trace/src/csv/x.rs".to_owned(),
+                text: text.to_owned(),
+            };
+            trace_rule(&source).len()
+        };
+        let allowed = "use nearslot_core::registry::{ConfigError, nearest}; use nearslot_core::rng::Rng; use slab::Slab;";
+        assert_eq!(complaints(allowed), 0);
+        assert_eq!(complaints("use nearslot_core::{io::Io, rng::Rng};"), 1);
+        assert_eq!(complaints("use nearslot_core as core;"), 1);
+        assert_eq!(
+            complaints("fn f() { nearslot_core::stack::Stack::new() }"),
+            1
+        );
+        assert_eq!(complaints("use nearslot_lab::run::compare;"), 1);
     }
 
     #[test]

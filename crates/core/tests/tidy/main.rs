@@ -69,6 +69,7 @@ fn all_rust(rule: impl Fn(&Source) -> Vec<String>) {
 fn modules_stay_on_their_floors() {
     all_rust(floors::rule);
     all_rust(floors::lab_rule);
+    all_rust(floors::trace_rule);
 }
 
 #[test]

@@ -36,6 +36,7 @@ use std::sync::atomic::Ordering;
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
 use nearslot_core::drive::{self, CATALOG};
 use nearslot_core::registry::ConfigError;
+use nearslot_trace::{TraceError, TraceReader};
 use serde::Serialize;
 
 pub use estimate::Estimate;
@@ -45,7 +46,6 @@ pub use samples::{Sample, Samples, fitted};
 
 use crate::number::counted;
 use crate::sim::Control;
-use crate::trace::{TraceError, TraceReader};
 use samples::Split;
 
 /// Which kind of drive is made.

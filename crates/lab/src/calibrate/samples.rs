@@ -14,9 +14,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 use nearslot_core::request::Op;
 use nearslot_core::rng::mix;
 use nearslot_core::units::BLOCK_BYTES;
+use nearslot_trace::{Record, TraceOp};
 
 use super::CalibrateError;
-use crate::trace::{Record, TraceOp};
 
 /// A read or write that was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

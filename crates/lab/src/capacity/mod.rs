@@ -29,6 +29,7 @@ use std::sync::atomic::Ordering;
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::ConfigError;
+use nearslot_trace::TraceOp;
 use serde::Serialize;
 
 pub use axis::Find;
@@ -47,7 +48,6 @@ use crate::overload;
 use crate::run::{self, RunError};
 use crate::scenario::Load;
 use crate::sim::Control;
-use crate::trace::TraceOp;
 use crate::workload;
 use axis::Axis;
 use choice::Choice;

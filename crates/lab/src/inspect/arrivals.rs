@@ -7,9 +7,9 @@
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Duration;
+use nearslot_trace::{Record, common_step};
 
 use super::inspection::{Arrivals, Dispersion, GapOctaves};
-use crate::trace::{Record, common_step};
 
 const FINEST_NS: u64 = 1_000_000;
 /// 1 ms, 10 ms, ... 1000 s.
@@ -227,8 +227,9 @@ fn window_s(level: usize) -> f64 {
 mod tests {
     use nearslot_core::rng::Rng;
 
+    use nearslot_trace::TraceOp;
+
     use super::*;
-    use crate::trace::TraceOp;
 
     fn counted(times: impl Iterator<Item = i64>) -> ArrivalCounter {
         let records: Vec<Record> = times

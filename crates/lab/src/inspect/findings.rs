@@ -212,9 +212,10 @@ fn few_digits(times: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use nearslot_trace::{Header, Record, TraceOp};
+
     use super::super::{Against, Inspector};
     use super::*;
-    use crate::trace::{Header, Record, TraceOp};
 
     fn found(records: &[Record]) -> Vec<String> {
         let mut inspector = Inspector::with_pictures(Against::default());

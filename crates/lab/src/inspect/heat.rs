@@ -10,9 +10,10 @@
 
 use std::cmp::Reverse;
 
+use nearslot_trace::{Record, TraceOp};
+
 use super::PAGE_BITS;
 use super::pictures::{Cells, Heat, HeatMap, LoadOverTime};
-use crate::trace::{Record, TraceOp};
 
 const COLUMNS_MAX: usize = 256;
 const ROWS_MAX: usize = 128;

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use nearslot_trace::{Anomaly, SpanRead, Spread, TimeKind};
 use serde::Serialize;
 
 use super::pictures::Pictures;
-use crate::trace::{Anomaly, SpanRead, Spread, TimeKind};
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;

@@ -22,12 +22,12 @@ mod warnings;
 use std::collections::BTreeMap;
 
 use nearslot_core::units::{BLOCK_BYTES, Blocks};
+use nearslot_trace::{Anomaly, Header, Record, Spread, TimeKind, TraceError, TraceOp, TraceReader};
 
 pub use inspection::*;
 pub use pictures::*;
 
 use crate::survey::{DeviceSummary, Summary, Survey, Volume};
-use crate::trace::{Anomaly, Header, Record, Spread, TimeKind, TraceError, TraceOp, TraceReader};
 
 /// Pages of the footprint and of working sets: 4 KiB.
 const PAGE_BITS: u32 = 12;

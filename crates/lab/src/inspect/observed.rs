@@ -10,9 +10,9 @@ use std::collections::BinaryHeap;
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Duration;
+use nearslot_trace::Record;
 
 use super::inspection::{Latency, Queue};
-use crate::trace::Record;
 
 /// Completions remembered at most.
 const OUTSTANDING_MAX: usize = 1 << 20;
@@ -91,8 +91,9 @@ fn latency(histogram: &Histogram) -> Option<Latency> {
 
 #[cfg(test)]
 mod tests {
+    use nearslot_trace::TraceOp;
+
     use super::*;
-    use crate::trace::TraceOp;
 
     #[test]
     fn depth_and_latency_come_from_completions() {

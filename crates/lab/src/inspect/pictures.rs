@@ -3,12 +3,12 @@
 //! They cost more than the rest of an inspection together, so they are counted for the page, for JSON and for Python, and
 //! not for the text nor for reports of runs, which do not show them.
 
+use nearslot_trace::{Header, Record};
 use serde::Serialize;
 
 use super::device_name;
 use super::heat::HeatCounter;
 use super::reuse::ReuseCounter;
-use crate::trace::{Header, Record};
 
 /// What is drawn.
 #[derive(Clone, Debug, Serialize)]

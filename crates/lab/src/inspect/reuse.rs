@@ -28,11 +28,11 @@
 //! block, and O(log n) per block that is followed; 14 MB.
 
 use nearslot_core::rng::mix;
+use nearslot_trace::{Record, TraceOp};
 
 use super::pictures::{Held, Reuse};
 use super::{OUTSIZED_BYTES, PAGE_BITS};
 use crate::hash::NumberMap;
-use crate::trace::{Record, TraceOp};
 
 /// Blocks followed at most: 1 GiB is followed whole.
 const BLOCKS_MAX: usize = 1 << 18;

@@ -4,9 +4,10 @@
 //! streams hide from the first and show in the second. One table look-up per request, none while the same stream
 //! goes on.
 
+use nearslot_trace::Record;
+
 use super::inspection::Sequentiality;
 use crate::hash::NumberMap;
-use crate::trace::Record;
 
 /// Streams remembered at most; then all are forgotten and begin anew.
 const STREAMS_MAX: usize = 1 << 20;
@@ -56,8 +57,9 @@ impl SequenceCounter {
 
 #[cfg(test)]
 mod tests {
+    use nearslot_trace::TraceOp;
+
     use super::*;
-    use crate::trace::TraceOp;
 
     #[test]
     fn interleaved_streams_are_sequential_each() {

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use nearslot_trace::{Record, TraceOp};
+
 use super::inspection::{Alignment, SizeCount, SizeOctaves, SizeSpread, Sizes};
-use crate::trace::{Record, TraceOp};
 
 const STEP_BYTES: u64 = 512;
 /// Steps that have a counter of their own: up to 1 MiB.

@@ -1,7 +1,8 @@
 //! Whole inspections: what is found, what is warned about, what is printed.
 
+use nearslot_trace::{Anomalies, Device as TracedDevice, TimeKind};
+
 use super::*;
-use crate::trace::{Anomalies, Device as TracedDevice, TimeKind};
 
 fn header() -> Header {
     Header {

@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
+use nearslot_trace::TimeKind;
+
 use super::inspection::{Inspection, Latency, SizeSpread};
 use crate::number::{duration, grouped, rate, rough};
-use crate::trace::TimeKind;
 
 /// Width of the labels on the left.
 const LABEL: usize = 14;

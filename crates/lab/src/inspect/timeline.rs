@@ -4,10 +4,11 @@
 //! stay 1 or 2 times a power of ten. At the end they are merged once more into at most [`INTERVALS_MAX`]. Working
 //! sets merge because they are sketches. A few nanoseconds per page; 2.6 MB.
 
+use nearslot_trace::{Record, TraceOp};
+
 use super::inspection::Timeline;
 use super::sketch::Sketch;
 use super::{OUTSIZED_BYTES, PAGE_BITS};
-use crate::trace::{Record, TraceOp};
 use nearslot_core::rng::mix;
 
 /// Intervals kept while it goes on.

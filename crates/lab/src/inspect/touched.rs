@@ -10,10 +10,11 @@
 //!
 //! One table look-up per 256 KiB of a request; at most 54 MB while the table grows, 36 MB after.
 
+use nearslot_trace::{Record, TraceOp};
+
 use super::inspection::Footprint;
 use super::{OUTSIZED_BYTES, PAGE_BITS};
 use crate::hash::NumberMap;
-use crate::trace::{Record, TraceOp};
 use nearslot_core::rng::mix;
 
 /// Pages of a piece, as a power of two: the bits of a word.

@@ -5,11 +5,11 @@
 //! nothing, but a warning is worth reading.
 
 use nearslot_core::units::Blocks;
+use nearslot_trace::{Anomaly, Spread, TimeKind, TraceOp};
 
 use super::inspection::{Inspection, Oddity, Warning};
 use super::{Against, OUTSIZED_BYTES};
 use crate::survey::Summary;
-use crate::trace::{Anomaly, Spread, TimeKind, TraceOp};
 
 /// No block device answers more requests per second (the reference folder's rule for traces).
 const RATE_MAX_RPS: f64 = 1e7;

@@ -8,11 +8,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use nearslot_trace::file_identity::{folder, real};
 use tempfile::NamedTempFile;
 
 use super::ReportError;
 use super::outputs::{Target, Way};
-use crate::files::{folder, real};
 
 /// A file being written.
 pub struct OutputFile {

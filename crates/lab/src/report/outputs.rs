@@ -9,8 +9,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use nearslot_trace::file_identity::{Kind, Place};
+
 use super::ReportError;
-use crate::files::{Kind, Place};
 
 /// What a command reads and writes.
 pub struct Outputs {

@@ -138,9 +138,10 @@ mod tests {
     use nearslot_core::units::{Blocks, Pba};
     use proptest::prelude::*;
 
+    use nearslot_trace::{Record, TraceOp};
+
     use super::*;
     use crate::sim::{self, Control, Observer};
-    use crate::trace::{Record, TraceOp};
     use crate::workload::fit::Mode;
     use crate::workload::intake::tests::intake;
     use crate::workload::tests::reply;

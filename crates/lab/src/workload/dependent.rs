@@ -33,6 +33,7 @@ use std::collections::BinaryHeap;
 use nearslot_core::ids::RequestId;
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Duration, Instant};
+use nearslot_trace::Record;
 use slab::Slab;
 
 use super::intake::{Asked, Intake};
@@ -40,7 +41,6 @@ use super::open::Speed;
 use super::{Tally, Workload, WorkloadError};
 use crate::hash::NumberMap;
 use crate::told::Told;
-use crate::trace::Record;
 
 /// Requests held at most, read but not yet answered: about 100 MB.
 pub const AHEAD_MAX: usize = 1 << 20;
@@ -314,8 +314,9 @@ impl Workload for Dependent {
 mod tests {
     use proptest::prelude::*;
 
+    use nearslot_trace::TraceOp;
+
     use super::*;
-    use crate::trace::TraceOp;
     use crate::workload::fit::Mode;
     use crate::workload::intake::tests::intake;
     use crate::workload::tests::reply;

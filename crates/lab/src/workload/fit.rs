@@ -192,9 +192,10 @@ fn gigabytes(bytes: u64) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use nearslot_trace::{Record, TraceOp};
+
     use super::*;
     use crate::survey::Survey;
-    use crate::trace::{Record, TraceOp};
 
     fn summary(requests: &[(u64, u64)]) -> Summary {
         let records: Vec<Record> = requests

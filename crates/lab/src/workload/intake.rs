@@ -9,11 +9,11 @@ use std::sync::Arc;
 use nearslot_core::ids::StreamId;
 use nearslot_core::request::{Op, Reply, Request};
 use nearslot_core::units::{Blocks, Extent, Instant, Lba};
+use nearslot_trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 
 use super::layout::Layout;
 use super::{Tally, WorkloadError};
 use crate::told::Told;
-use crate::trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 
 /// Where the records of a replay come from, in rising time order.
 pub trait RecordSource: Send {

@@ -11,12 +11,12 @@
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::{ConfigError, KnobValue};
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
+use nearslot_trace::{Header, Record};
 use serde::{Deserialize, Serialize};
 
 use super::fit::{Fit, Mode, Reach};
 use crate::default_drive::large_enough;
 use crate::survey::Summary;
-use crate::trace::{Header, Record};
 
 words! {
     /// How several volumes of a trace are placed.
@@ -330,9 +330,10 @@ fn too_large(count: usize, end: u64, (capacity, drive): (Blocks, &str)) -> Confi
 
 #[cfg(test)]
 mod tests {
+    use nearslot_trace::TraceOp;
+
     use super::*;
     use crate::survey::Survey;
-    use crate::trace::TraceOp;
 
     const MIB: u64 = 1 << 20;
 

@@ -154,7 +154,7 @@ pub struct Tally {
 pub enum WorkloadError {
     /// Its trace could not be read further.
     #[error(transparent)]
-    Trace(#[from] crate::trace::TraceError),
+    Trace(#[from] nearslot_trace::TraceError),
 }
 
 #[cfg(test)]

@@ -99,8 +99,9 @@ impl Workload for Open {
 mod tests {
     use proptest::prelude::*;
 
+    use nearslot_trace::{Record, TraceOp};
+
     use super::*;
-    use crate::trace::{Record, TraceOp};
     use crate::workload::fit::Mode;
     use crate::workload::intake::tests::intake;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use nearslot_lab::inspect::{Against, Inspector, inspect};
-use nearslot_lab::trace::{OpenOptions, Spread, open};
+use nearslot_trace::{OpenOptions, Spread, open};
 use serde_json::{Value, json};
 
 use crate::schema::{breaches, compiled, objects};
@@ -29,7 +29,7 @@ fn demo() -> Value {
 
 /// Every small trace of the tests; Parquet of others and tables without units need options and are not among them.
 fn fixtures() -> Vec<String> {
-    let folder = "crates/lab/tests/data/traces";
+    let folder = "crates/trace/tests/data/traces";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let entries = std::fs::read_dir(root.join(folder)).unwrap();
     let name = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -63,7 +63,7 @@ fn real_inspections_are_valid() {
 #[test]
 fn what_was_spread_or_cut_is_valid() {
     let validator = compiled(SCHEMA);
-    let tencent = "crates/lab/tests/data/traces/tencent.csv";
+    let tencent = "crates/trace/tests/data/traces/tencent.csv";
     for spread in [Spread::Even, Spread::None, Spread::Poisson(7)] {
         let how = OpenOptions {
             spread,

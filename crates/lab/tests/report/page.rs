@@ -7,7 +7,7 @@ use nearslot_lab::default_drive::ChosenDrive;
 use nearslot_lab::inspect::{Against, Inspector};
 use nearslot_lab::outcome::{Results, Word};
 use nearslot_lab::report::{Figures, figures_html, html, inspection_html};
-use nearslot_lab::trace::{Header, Record, TraceOp};
+use nearslot_trace::{Header, Record, TraceOp};
 use serde_json::Value;
 
 use crate::figures::figures;

@@ -13,8 +13,8 @@ use nearslot_lab::outcome::{
     Demand, FreeSpace, Gaps, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
     Traced, Varied, Verdict,
 };
-use nearslot_lab::trace::{Header, Record, TraceOp};
 use nearslot_lab::verdict;
+use nearslot_trace::{Header, Record, TraceOp};
 
 const CYLINDERS: u64 = 6_962;
 const REVOLUTION_NS: u64 = 5_985_000;

@@ -9,8 +9,8 @@ use nearslot_core::{drive, place, sched};
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::scenario::{Load, Scenario};
-use nearslot_lab::trace::OpenOptions;
 use nearslot_lab::workload;
+use nearslot_trace::OpenOptions;
 
 use crate::drives::{drive as drive_text, one};
 

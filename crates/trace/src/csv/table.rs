@@ -1,0 +1,549 @@
+//! Reads rows of a table once it is known which column is what: numbers in place, without splitting
+//! the line first.
+//!
+//! Cost: a nanosecond or two a column.
+
+use super::columns::{Clock, Columns, Delimiter, OpNames, TIME_UNIT};
+use super::date;
+use crate::decode::{Options, Sink};
+use crate::names::Column;
+use crate::record::{Flags, Record, TraceOp};
+use crate::rwbs::Rwbs;
+use crate::text::{Cursor, Odd, SECOND_NS, excerpt};
+
+/// A tick of a Windows FILETIME in ns, and how many passed from 1601 to 1970.
+const TICK_NS: u64 = 100;
+const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
+/// Requests end here at most.
+const BYTES_MAX: u64 = 1 << 63;
+
+/// What a duration may be.
+pub(super) const DURATION_ALLOWED: &str =
+    "a number from 0, such as 1500, 1.25 or 8.7e-05, or -1 where it is not known";
+
+/// How rows are read.
+pub(super) struct Table {
+    pub(super) columns: Columns,
+    delimiter: Delimiter,
+    pub(super) timed: bool,
+    pub(super) has_op: bool,
+    pub(super) has_device: bool,
+    /// Digits behind the decimal point of times, the most so far.
+    digits: u32,
+    /// Whether times count from 1970, known with the first.
+    pub(super) absolute: Option<bool>,
+    pub(super) told_numbers: bool,
+    /// Whether a row is bad as soon as one of its durations is.
+    strict: bool,
+}
+
+/// The fields of a row, as far as there are such columns.
+pub(super) struct Row<'a> {
+    pub(super) record: Record,
+    pub(super) offset: Option<u64>,
+    pub(super) length: Option<u64>,
+    pub(super) device: &'a [u8],
+    pub(super) client: &'a [u8],
+    /// The operation was `0` or `1`.
+    pub(super) numbered: bool,
+    /// A duration is said to be unknown.
+    pub(super) untimed: bool,
+    /// What stands where a duration should.
+    pub(super) no_duration: Option<&'a [u8]>,
+    /// The arrival is a date that does not say its offset from UTC.
+    pub(super) zoneless: bool,
+}
+
+impl Row<'_> {
+    const EMPTY: Row<'static> = Row {
+        record: Record::new(0, TraceOp::Read, 0, 0, 0),
+        offset: Some(0),
+        length: Some(0),
+        device: b"",
+        client: b"",
+        numbered: false,
+        untimed: false,
+        no_duration: None,
+        zoneless: false,
+    };
+}
+
+impl Table {
+    pub(super) fn new(mut columns: Columns, options: &Options) -> Table {
+        if let (Clock::Unknown, Some(unit)) = (columns.clock, options.time_unit) {
+            columns.clock = Clock::Unit(unit.ns());
+            columns.clock_told = Some(TIME_UNIT);
+        }
+        Table {
+            delimiter: columns.delimiter.unwrap_or(Delimiter::Blanks),
+            timed: columns.has(Column::Time),
+            has_op: columns.has(Column::Op),
+            has_device: columns.has(Column::Device),
+            columns,
+            digits: 0,
+            absolute: None,
+            told_numbers: false,
+            strict: options.strict,
+        }
+    }
+
+    /// Settles what only a row can tell: the delimiter and the unit of times.
+    pub(super) fn first_row(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
+        if self.columns.delimiter.is_none() {
+            self.delimiter = Delimiter::of(line);
+            self.columns.delimiter = Some(self.delimiter);
+        }
+        if !self.timed {
+            return self.without_time(out);
+        }
+        let mut cursor = self.start(line);
+        for column in &self.columns.columns {
+            if *column == Column::Time {
+                break;
+            }
+            self.text(&mut cursor).ok_or(Odd::Malformed)?;
+            self.pass(&mut cursor).ok_or(Odd::Malformed)?;
+        }
+        let mut field = cursor;
+        if self.text(&mut field).is_some_and(date::is_date) {
+            return self.take_dates();
+        }
+        cursor.byte(b'"');
+        let first = cursor.number().ok_or(Odd::Malformed)?;
+        if self.columns.clock == Clock::Unknown {
+            self.columns.clock = clock_of(first)?;
+            let taken = counted(self.columns.clock);
+            out.note(format!(
+                "the first time, {first}, has no unit and was taken as {taken} by its size"
+            ));
+        }
+        self.absolute = Some(match self.columns.clock {
+            Clock::Unit(unit) => {
+                (1_000_000_000..4_000_000_000).contains(&(first / (SECOND_NS / unit)))
+            }
+            Clock::Filetime | Clock::Dates | Clock::Unknown => true,
+        });
+        Ok(())
+    }
+
+    /// No column tells when requests came.
+    fn without_time(&mut self, out: &mut Sink) -> Result<(), Odd> {
+        if self.columns.clock_told.is_some() {
+            return Err(Odd::Unused(TIME_UNIT, "no column of the table tells times"));
+        }
+        out.note(Sink::WITHOUT_TIME);
+        self.absolute = Some(false);
+        Ok(())
+    }
+
+    /// The first time is a date, so all are, whatever unit the name of their column says.
+    fn take_dates(&mut self) -> Result<(), Odd> {
+        if let Some(option) = self.columns.clock_told {
+            return Err(Odd::Unused(
+                option,
+                "its times are dates, which have no unit",
+            ));
+        }
+        self.columns.clock = Clock::Dates;
+        self.absolute = Some(true);
+        Ok(())
+    }
+
+    /// The first field of a row; a tab in front of it is a column.
+    fn start<'a>(&self, line: &'a [u8]) -> Cursor<'a> {
+        let mut cursor = Cursor::new(line);
+        if self.delimiter != Delimiter::Byte(b'\t') {
+            cursor.blanks();
+        }
+        cursor
+    }
+
+    pub(super) fn row<'a>(&mut self, line: &'a [u8]) -> Option<Row<'a>> {
+        let mut row = Row::EMPTY;
+        let mut cursor = self.start(line);
+        for at in 0..self.columns.columns.len() {
+            if at > 0 {
+                self.pass(&mut cursor)?;
+            }
+            self.field(self.columns.columns[at], &mut cursor, &mut row)?;
+        }
+        // What follows must be another column.
+        let mut rest = cursor;
+        rest.end().or_else(|| self.pass(&mut cursor))?;
+        Some(row)
+    }
+
+    /// What is wrong with a line that is no row: which column, what stands there, and what may.
+    #[cold]
+    pub(super) fn wrong(&mut self, line: &[u8]) -> Odd {
+        let (mut cursor, mut row) = (self.start(line), Row::EMPTY);
+        let mut field = cursor;
+        for at in 0..self.columns.columns.len() {
+            if at > 0 && self.pass(&mut cursor).is_none() {
+                let ended = cursor.end().is_some();
+                return Odd::Wrong(match ended {
+                    true => format!("the row ends before {}", self.called(at)),
+                    false => self.not_allowed(at - 1, field),
+                });
+            }
+            field = cursor;
+            let ended = cursor.rest().is_empty();
+            let column = self.columns.columns[at];
+            if self.field(column, &mut cursor, &mut row).is_none() {
+                return Odd::Wrong(match ended {
+                    true => format!("the row ends before {}", self.called(at)),
+                    false => self.not_allowed(at, field),
+                });
+            }
+        }
+        if cursor.end().is_some() {
+            // The first time must be a plain number, though others may be negative or have an exponent.
+            return Odd::Malformed;
+        }
+        let last = self.columns.columns.len() - 1;
+        Odd::Wrong(self.not_allowed(last, field))
+    }
+
+    /// A column by its number and its name.
+    fn called(&self, at: usize) -> String {
+        match self.columns.names.get(at).map(String::as_str) {
+            None | Some("") => format!("column {}", at + 1),
+            Some(name) => format!("column {} ({name})", at + 1),
+        }
+    }
+
+    fn not_allowed(&self, at: usize, mut field: Cursor<'_>) -> String {
+        let found = excerpt(self.text(&mut field).unwrap_or_default());
+        let allowed = match (self.columns.columns[at], &self.columns.ops) {
+            (Column::Op, Some(OpNames { read, write })) => {
+                format!("{} or {}", excerpt(read), excerpt(write))
+            }
+            (Column::Op, None) => {
+                "R, W, 0, 1, read, write, flush, discard, write_zeroes, or a tracepoint's letters"
+                    .to_owned()
+            }
+            (Column::Time, _) if self.columns.clock == Clock::Filetime => {
+                "a whole number of ticks of 100 ns".to_owned()
+            }
+            (Column::Time, _) if self.columns.clock == Clock::Dates => self.dates_allowed(),
+            (Column::Time, _) if self.columns.clock == Clock::Unknown => {
+                format!(
+                    "a number, such as 1500 or 1.25, or {}",
+                    self.dates_allowed()
+                )
+            }
+            (Column::Time, _) => {
+                let of = counted(self.columns.clock);
+                format!("a number of {of}, such as 1500 or 1.25, of at most 146 years")
+            }
+            (Column::Service(_) | Column::Response(_), _) => DURATION_ALLOWED.to_owned(),
+            (Column::Offset(scale) | Column::Length(scale), _) => {
+                format!("a whole number from 0 to {}", BYTES_MAX / scale)
+            }
+            (Column::Flags | Column::Priority, _) => "a whole number from 0 to 65535".to_owned(),
+            (Column::Device | Column::Client | Column::Ignored, _) => "a name".to_owned(),
+        };
+        format!("{} is `{found}`, allowed is {allowed}", self.called(at))
+    }
+
+    fn dates_allowed(&self) -> String {
+        let joined = match self.delimiter {
+            Delimiter::Blanks => "; where blanks separate columns, with a T in it or in quotes",
+            Delimiter::Byte(_) => "",
+        };
+        format!("{}{joined}", date::ALLOWED)
+    }
+
+    #[inline]
+    fn field<'a>(
+        &mut self,
+        column: Column,
+        cursor: &mut Cursor<'a>,
+        row: &mut Row<'a>,
+    ) -> Option<()> {
+        let quoted = cursor.peek() == Some(b'"');
+        match column {
+            Column::Ignored => return self.text(cursor).map(|_| ()),
+            Column::Op => return self.op(cursor, row),
+            Column::Time if self.columns.clock == Clock::Dates => return self.date(cursor, row),
+            Column::Device => {
+                row.device = self.text(cursor).filter(|name| !name.is_empty())?;
+                return Some(());
+            }
+            Column::Client => {
+                row.client = self.text(cursor)?;
+                return Some(());
+            }
+            Column::Flags | Column::Priority | Column::Service(_) | Column::Response(_)
+                if self.is_blank(cursor) =>
+            {
+                return Some(());
+            }
+            Column::Service(unit) => {
+                row.record.service_ns = self.duration(cursor, unit, row)?;
+                return Some(());
+            }
+            Column::Response(unit) => {
+                row.record.response_ns = self.duration(cursor, unit, row)?;
+                return Some(());
+            }
+            _ => {}
+        }
+        if quoted {
+            cursor.byte(b'"')?;
+        }
+        match column {
+            Column::Time => row.record.ts = self.time(cursor)?,
+            Column::Offset(scale) => row.offset = whole(cursor)?.checked_mul(scale),
+            Column::Length(scale) => row.length = whole(cursor)?.checked_mul(scale),
+            Column::Flags => {
+                let flags = u16::try_from(whole(cursor)?).ok()?;
+                row.record.flags = row.record.flags.with(Flags(flags));
+            }
+            Column::Priority => {
+                row.record.priority = u16::try_from(whole(cursor)?).ok()?;
+                row.record.flags = row.record.flags.with(Flags::PRIORITY);
+            }
+            // All others were read above.
+            _ => {}
+        }
+        if quoted {
+            cursor.byte(b'"')?;
+        }
+        Some(())
+    }
+
+    /// How long a request took. What is no duration is passed over and told, as the request is one without it.
+    fn duration<'a>(&self, cursor: &mut Cursor<'a>, unit: u64, row: &mut Row<'a>) -> Option<u64> {
+        let start = *cursor;
+        if let Some(took) = self.took(cursor, unit) {
+            row.untimed |= took == Record::UNKNOWN;
+            return Some(took);
+        }
+        if self.strict {
+            return None;
+        }
+        *cursor = start;
+        row.no_duration = Some(self.text(cursor)?);
+        Some(Record::UNKNOWN)
+    }
+
+    /// A duration, and nothing else up to the next field.
+    fn took(&self, cursor: &mut Cursor<'_>, unit: u64) -> Option<u64> {
+        let quoted = cursor.byte(b'"').is_some();
+        let took = took(cursor, unit)?;
+        if quoted {
+            cursor.byte(b'"')?;
+        }
+        let (mut end, mut next) = (*cursor, *cursor);
+        end.end().or_else(|| self.pass(&mut next)).map(|()| took)
+    }
+
+    fn op<'a>(&mut self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
+        let text = self.text(cursor)?;
+        if let Some(OpNames { read, write }) = &self.columns.ops {
+            row.record.op = match text {
+                text if text == read => TraceOp::Read,
+                text if text == write => TraceOp::Write,
+                _ => return None,
+            };
+            return Some(());
+        }
+        row.numbered = matches!(text, b"0" | b"1");
+        let (op, flags) = op_of(text)?;
+        row.record.op = op;
+        row.record.flags = row.record.flags.with(flags);
+        Some(())
+    }
+
+    fn date(&mut self, cursor: &mut Cursor<'_>, row: &mut Row<'_>) -> Option<()> {
+        let stamp = date::read(self.text(cursor)?)?;
+        row.record.ts = stamp.ns;
+        row.zoneless = !stamp.has_zone;
+        self.digits = self.digits.max(stamp.digits);
+        Some(())
+    }
+
+    fn time(&mut self, cursor: &mut Cursor<'_>) -> Option<i64> {
+        let start = cursor.rest();
+        let negative = cursor.byte(b'-').is_some();
+        let unit = match self.columns.clock {
+            Clock::Unit(unit) => unit,
+            Clock::Filetime => {
+                let ticks = i64::try_from(cursor.number()?).ok()?;
+                return ticks
+                    .checked_sub(TICKS_TO_1970)?
+                    .checked_mul(TICK_NS as i64);
+            }
+            Clock::Dates | Clock::Unknown => return None,
+        };
+        let (ts, digits) = cursor.decimal_and_digits(unit)?;
+        if let Some(b'e' | b'E') = cursor.peek() {
+            return scientific(start, cursor, unit);
+        }
+        self.digits = self.digits.max(digits);
+        Some(if negative { -ts } else { ts })
+    }
+
+    /// What stands in a field, without quotes and blanks around.
+    fn text<'a>(&self, cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
+        if cursor.byte(b'"').is_some() {
+            return cursor.field(b'"');
+        }
+        match self.delimiter {
+            Delimiter::Byte(byte) => Some(cursor.before(byte).trim_ascii()),
+            Delimiter::Blanks => cursor.token(),
+        }
+    }
+
+    fn is_blank(&self, cursor: &Cursor<'_>) -> bool {
+        match self.delimiter {
+            Delimiter::Byte(byte) => cursor.peek().is_none_or(|next| next == byte),
+            Delimiter::Blanks => false,
+        }
+    }
+
+    /// Goes on to the next field.
+    fn pass(&self, cursor: &mut Cursor<'_>) -> Option<()> {
+        match self.delimiter {
+            Delimiter::Byte(b'\t') => cursor.byte(b'\t'),
+            Delimiter::Byte(byte) => {
+                if cursor.peek() != Some(byte) {
+                    cursor.blanks();
+                }
+                cursor.byte(byte)?;
+                cursor.blanks();
+                Some(())
+            }
+            Delimiter::Blanks => cursor.gap(),
+        }
+    }
+
+    pub(super) fn resolution_ns(&self) -> u64 {
+        match self.columns.clock {
+            Clock::Unit(unit) => (unit / 10_u64.pow(self.digits)).max(1),
+            Clock::Dates => SECOND_NS / 10_u64.pow(self.digits),
+            Clock::Filetime => TICK_NS,
+            Clock::Unknown => 1,
+        }
+    }
+}
+
+/// What a clock counts, for messages.
+fn counted(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Unit(SECOND_NS) => "seconds",
+        Clock::Unit(1_000_000) => "milliseconds",
+        Clock::Unit(1_000) => "microseconds",
+        Clock::Unit(_) => "nanoseconds",
+        Clock::Filetime => "Windows FILETIME",
+        Clock::Dates | Clock::Unknown => "no unit",
+    }
+}
+
+/// The unit of an absolute time of today by its size.
+fn clock_of(time: u64) -> Result<Clock, Odd> {
+    Ok(match time {
+        // 1981 to 2044.
+        120_000_000_000_000_000..140_000_000_000_000_000 => Clock::Filetime,
+        1_000_000_000..1_000_000_000_000 => Clock::Unit(SECOND_NS),
+        1_000_000_000_000..1_000_000_000_000_000 => Clock::Unit(1_000_000),
+        1_000_000_000_000_000..1_000_000_000_000_000_000 => Clock::Unit(1_000),
+        1_000_000_000_000_000_000.. => Clock::Unit(1),
+        _ => {
+            return Err(Odd::Fatal(format!(
+                "the first time is {time} and its column names no unit; say --time-unit s, ms, us or ns"
+            )));
+        }
+    })
+}
+
+/// A duration; with -1 many tools say that they do not know it.
+fn took(cursor: &mut Cursor<'_>, unit: u64) -> Option<u64> {
+    let start = cursor.rest();
+    if cursor.byte(b'-').is_some() {
+        return (whole(cursor)? == 1).then_some(Record::UNKNOWN);
+    }
+    let took = cursor.decimal(unit)?;
+    let took = match cursor.peek() {
+        Some(b'e' | b'E') => scientific(start, cursor, unit)?,
+        _ => took,
+    };
+    Some(took.unsigned_abs())
+}
+
+/// A whole number, perhaps written with zeros behind a point.
+fn whole(cursor: &mut Cursor<'_>) -> Option<u64> {
+    let value = cursor.number()?;
+    if cursor.byte(b'.').is_some() {
+        while cursor.byte(b'0').is_some() {}
+    }
+    Some(value)
+}
+
+/// A time as floats are printed, `1.25e-05`; `start` is all from its sign on, `cursor` stands at
+/// the `e`.
+#[cold]
+fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
+    let mantissa = &start[..start.len() - cursor.rest().len()];
+    cursor.any()?;
+    let small = cursor.byte(b'-').is_some();
+    if !small {
+        cursor.byte(b'+');
+    }
+    let exponent = i32::try_from(cursor.number()?).ok().filter(|it| *it < 40)?;
+    let decimals = memchr::memchr(b'.', mantissa).map_or(0, |point| mantissa.len() - point - 1);
+    let exponent = if small { -exponent } else { exponent } - i32::try_from(decimals).ok()?;
+    let mut digits = mantissa.iter().filter(|byte| byte.is_ascii_digit());
+    let value = digits.try_fold(0_i128, |value, digit| {
+        value.checked_mul(10)?.checked_add(i128::from(digit - b'0'))
+    })?;
+    let value = value.checked_mul(i128::from(unit))?;
+    let power = 10_i128.checked_pow(exponent.unsigned_abs())?;
+    let value = if exponent < 0 {
+        value / power
+    } else {
+        value.checked_mul(power)?
+    };
+    let sign = if mantissa.starts_with(b"-") { -1 } else { 1 };
+    i64::try_from(sign * value).ok()
+}
+
+/// What people write for an operation.
+pub(crate) fn op_of(text: &[u8]) -> Option<(TraceOp, Flags)> {
+    const WORDS: [(&str, TraceOp); 20] = [
+        ("read", TraceOp::Read),
+        ("write", TraceOp::Write),
+        ("false", TraceOp::Read),
+        ("true", TraceOp::Write),
+        ("rd", TraceOp::Read),
+        ("wr", TraceOp::Write),
+        ("rs", TraceOp::Read),
+        ("ws", TraceOp::Write),
+        ("flush", TraceOp::Flush),
+        ("f", TraceOp::Flush),
+        ("sync", TraceOp::Flush),
+        ("fsync", TraceOp::Flush),
+        ("datasync", TraceOp::Flush),
+        ("discard", TraceOp::Discard),
+        ("d", TraceOp::Discard),
+        ("trim", TraceOp::Discard),
+        ("unmap", TraceOp::Discard),
+        ("write_zeroes", TraceOp::WriteZeroes),
+        ("zero", TraceOp::WriteZeroes),
+        ("other", TraceOp::Other),
+    ];
+    match text {
+        b"R" | b"r" | b"0" => return Some((TraceOp::Read, Flags::default())),
+        b"W" | b"w" | b"1" => return Some((TraceOp::Write, Flags::default())),
+        _ => {}
+    }
+    // A tracepoint's letters tell more than the words do.
+    if let Some(rwbs) = Rwbs::parse(text) {
+        return Some((rwbs.op(u64::MAX), rwbs.flags));
+    }
+    let word = WORDS
+        .iter()
+        .find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
+    word.map(|(_, op)| (*op, Flags::default()))
+}
