@@ -237,18 +237,18 @@ class FreeSpace:
     """Free slots of a drive over time, by groups of neighbouring cylinders.
 
     Attributes:
-        bands: First cylinder of each group, and behind the last one.
+        cylinders: First cylinder of each group, and behind the last one.
         free_per_10k: Ten thousandths of the slots that were free, by time, then by group.
     """
 
     drive: int
-    bands: list[int]
+    cylinders: list[int]
     time_s: list[float]
     free_per_10k: list[list[int]]
 
     def __repr__(self) -> str:
         """In one line."""
-        seen = f"{len(self.time_s)} times, {max(0, len(self.bands) - 1)} groups of cylinders"
+        seen = f"{len(self.time_s)} times, {max(0, len(self.cylinders) - 1)} groups of cylinders"
         return f"<nearslot.FreeSpace of drive {self.drive}: {seen}>"
 
 
@@ -263,7 +263,7 @@ class Series:
             answered), `queue` and of it `queue_read` and `queue_write` are of the same intervals.
         arm_s: Commands of the drives, some thousands in a row from the middle of the run;
             `arm_drive` is on which, `arm_share` where, as a share of the drive's blocks, `arm_from`
-            and `arm_band` the cylinders before and after the seek, `arm_write` whether to write,
+            and `arm_cylinder` the cylinders before and after the seek, `arm_write` whether to write,
             `arm_open` whether the address was open until then; the rest what the time went into.
         stretch: What these commands come to; None if there are none.
         free: Free slots over time, for the first few drives that a placement keeps a map of.
@@ -283,7 +283,7 @@ class Series:
     arm_drive: list[int]
     arm_share: list[float]
     arm_from: list[int]
-    arm_band: list[int]
+    arm_cylinder: list[int]
     arm_write: list[bool]
     arm_open: list[bool]
     arm_overhead_ms: list[float]
@@ -603,7 +603,7 @@ class Results:
         """One row per command of a drive, in the order in which they ended.
 
         Columns: ``run`` (label), ``op``, ``open`` (its address was bound when it started),
-        ``drive``, ``pba`` and ``blocks`` (of 512 bytes), ``band`` (cylinder), ``start_ns``,
+        ``drive``, ``pba`` and ``blocks`` (of 512 bytes), ``cylinder`` (of the first block), ``start_ns``,
         ``overhead_ns``, ``seek_ns``, ``rotation_ns``, ``transfer_ns``, ``waiting`` (other I/Os that
         waited for the drive then), ``request`` (that it belongs to; none if a placement gave it for
         itself), ``lba`` (the volume's first block that it moved, if any) and ``free_slots`` (of the

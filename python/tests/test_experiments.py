@@ -109,7 +109,7 @@ def test_figure_1a_decides_its_claims_and_is_drawn(
     assert (tmp_path / "ew-fig1a.json").read_bytes() == before
 
 
-def bands(aging: float, requests: int = 1_000, dilution: float = 2.0) -> list[dict[str, Any]]:
+def writes_of(aging: float, requests: int = 1_000, dilution: float = 2.0) -> list[dict[str, Any]]:
     """Commands of writes to a drive that was overwritten so many times before."""
     import pyarrow
 
@@ -127,11 +127,11 @@ def bands(aging: float, requests: int = 1_000, dilution: float = 2.0) -> list[di
 def test_a_run_begins_where_aging_ended() -> None:
     directions = set()
     for aging in (0.4, 0.7, 1.0, 1.3, 1.6, 1.9):
-        rows = bands(aging)
-        first, last = rows[0]["band"], rows[-1]["band"]
+        rows = writes_of(aging)
+        first, last = rows[0]["cylinder"], rows[-1]["cylinder"]
         # Where the arm was, a slot is near; the drive's rest at the edge is far from there.
         assert rows[0]["seek_ns"] < 6_000_000, aging
-        assert min(row["band"] for row in rows[:100]) > 20, aging
+        assert min(row["cylinder"] for row in rows[:100]) > 20, aging
         directions.add(last > first)
     assert directions == {True, False}, "the sweep goes on as it went"
 
@@ -139,8 +139,8 @@ def test_a_run_begins_where_aging_ended() -> None:
 def test_a_whole_sweep_writes_to_all_cylinders() -> None:
     options = Options(drive="hp-c2247a", requests=1_000, seeds=1)
     writes = eager.whole_sweep(options, 1.1)
-    rows = bands(eager.aging(options, 1.1), writes, 1.1)
-    there = [row["band"] for row in rows]
+    rows = writes_of(eager.aging(options, 1.1), writes, 1.1)
+    there = [row["cylinder"] for row in rows]
     assert len({*there}) > 0.95 * (max(there) + 1)
     edges = (min(there), max(there))
     turns = [one for before, one in pairwise(there) if one in edges and before != one]

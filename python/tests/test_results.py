@@ -37,7 +37,7 @@ def test_recovery_is_told_where_a_map_survives(synthetic: Scenario) -> None:
     memory, log = (run.recovery for run in results.runs)
     assert memory is None
     assert log is not None
-    # Four bytes for each of a million granules, in reads of a MiB.
+    # Four bytes for each of a million chunks, in reads of a MiB.
     assert 4 < log.mib < log.reads < 8
     assert 0.2 < log.s < 4
     frame = polars.DataFrame(results)

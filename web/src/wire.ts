@@ -89,7 +89,7 @@ const stretch = object({
 
 const freeSpace = object({
   drive: count,
-  bands: list(count),
+  cylinders: list(count),
   time_s: list(number),
   free_per_10k: list(list(count)),
 });
@@ -109,7 +109,7 @@ const anySeries = object({
   arm_drive: list(count),
   arm_share: list(number),
   arm_from: list(count),
-  arm_band: list(count),
+  arm_cylinder: list(count),
   arm_write: list(flag),
   arm_open: list(flag),
   arm_overhead_ms: list(number),
@@ -127,10 +127,10 @@ const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
     [lists.cdf_ms, lists.cdf_share],
     [lists.traced_cdf_ms, lists.traced_cdf_share],
     [lists.time_s, lists.rate_rps, lists.response_ms, lists.queue, lists.queue_read, lists.queue_write],
-    [lists.arm_s, lists.arm_drive, lists.arm_share, lists.arm_from, lists.arm_band, lists.arm_write, lists.arm_open],
+    [lists.arm_s, lists.arm_drive, lists.arm_share, lists.arm_from, lists.arm_cylinder, lists.arm_write, lists.arm_open],
     [lists.arm_s, lists.arm_overhead_ms, lists.arm_seek_ms, lists.arm_rotation_ms, lists.arm_transfer_ms],
     ...lists.free.map((free) => [free.time_s, free.free_per_10k]),
-    ...lists.free.map((free) => [free.bands.slice(1), ...free.free_per_10k]),
+    ...lists.free.map((free) => [free.cylinders.slice(1), ...free.free_per_10k]),
   ];
   for (const group of groups) even(group, path);
   return lists;

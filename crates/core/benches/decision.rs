@@ -17,7 +17,7 @@ use nearslot_core::config::{self, PartConfig};
 use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::ids::{IoId, StreamId};
-use nearslot_core::io::{Command, Cost, DriveDone, Head, Io};
+use nearslot_core::io::{ArmPosition, Command, Cost, DriveDone, Io};
 use nearslot_core::registry::{Env, Forgetful, KnobValue};
 use nearslot_core::request::{Op, Status};
 use nearslot_core::rng::Rng;
@@ -40,7 +40,7 @@ impl Scheduler for TryAll {
 
     fn next(&mut self, view: &View<'_>) -> Next {
         let price = |io: &Io| {
-            let time = view.oracle.position(view.now, io.op, &io.place);
+            let time = view.oracle.positioning_time(view.now, io.op, &io.place);
             (time, io.sequence)
         };
         let all = self.waiting.iter().enumerate();
@@ -156,11 +156,11 @@ impl Load {
             at,
             len,
         };
-        let time = self.oracle.position(self.now, op, &io.place);
+        let time = self.oracle.positioning_time(self.now, op, &io.place);
         self.oracle.started(self.now, &command);
         self.now += time + Duration(200_000);
-        let head = Head {
-            band: io.place.band,
+        let head = ArmPosition {
+            cylinder: io.place.cylinder,
             surface: io.place.surface,
         };
         let done = DriveDone {

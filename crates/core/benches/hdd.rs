@@ -10,7 +10,7 @@ use nearslot_core::contract::Blueprint;
 use nearslot_core::drive;
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{Command, Head, Place};
+use nearslot_core::io::{ArmPosition, Command, Place};
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant, Pba};
@@ -58,7 +58,7 @@ fn prices(criterion: &mut Criterion) {
             .map(|(op, at)| (*op, mechanics.layout().spot(*at).place))
             .collect();
         group.bench_function("position", |bencher| {
-            let head = Head::default();
+            let head = ArmPosition::default();
             bencher.iter(|| {
                 for (op, place) in &places {
                     black_box(mechanics.position(Instant(12_345), head, *op, place));
@@ -67,7 +67,7 @@ fn prices(criterion: &mut Criterion) {
         });
         group.bench_function("access", |bencher| {
             bencher.iter(|| {
-                let (mut now, mut head) = (Instant::ZERO, Head::default());
+                let (mut now, mut head) = (Instant::ZERO, ArmPosition::default());
                 for (op, at) in &accesses {
                     let media = mechanics.access(now, head, *op, *at, Blocks(8));
                     now += media.cost.total();

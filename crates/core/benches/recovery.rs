@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --workspace --bench recovery`. The log region is made while it is read, by a second log that runs the same
 //! course as the first; only the time within recovery counts. Every block lies in a slot that is a function of its number,
-//! so neither log needs a map in memory. 16 TiB in granules of 4 KiB are 2^32, more than 32 bits number; in granules of
+//! so neither log needs a map in memory. 16 TiB in chunks of 4 KiB are 2^32, more than 32 bits number; in chunks of
 //! 16 KiB they are 2^30 and need 4 GiB. What does not fit the machine's memory is left out, and said so.
 //!
 //! `--quick` recovers small volumes only, which take a second.
@@ -22,7 +22,7 @@ const GIB: f64 = 1_073_741_824.0;
 /// Blocks of the largest write, in the settings that fit.
 const WRITE_MAX: u64 = 512;
 
-/// A volume: bytes, bytes of a granule, copies.
+/// A volume: bytes, bytes of a chunk, copies.
 const VOLUMES: [(u64, u64, u8); 4] = [
     (TIB, 4_096, 1),
     (TIB, 4_096, 2),
@@ -37,18 +37,18 @@ struct Scattered {
 }
 
 impl Scattered {
-    /// Granules of a drive follow each other by an odd stride, so no two meet.
+    /// Chunks of a drive follow each other by an odd stride, so no two meet.
     #[inline]
-    fn slot(&self, granule: u32) -> u32 {
+    fn slot(&self, chunk: u32) -> u32 {
         let slots = u64::from(self.geometry.slots);
-        (u64::from(granule).wrapping_mul(2_654_435_761) & (slots - 1)) as u32
+        (u64::from(chunk).wrapping_mul(2_654_435_761) & (slots - 1)) as u32
     }
 
-    fn entry(&self, granule: u32) -> Entry {
-        let slot = self.slot(granule);
+    fn entry(&self, chunk: u32) -> Entry {
+        let slot = self.slot(chunk);
         Entry {
             copy: 0,
-            granule,
+            chunk,
             slot,
             alone: false,
         }
@@ -57,8 +57,8 @@ impl Scattered {
 
 impl MapView for Scattered {
     fn read(&self, _copy: u8, first: u32, out: &mut [u32]) {
-        for (granule, slot) in (first..).zip(out) {
-            *slot = self.slot(granule);
+        for (chunk, slot) in (first..).zip(out) {
+            *slot = self.slot(chunk);
         }
     }
 }
@@ -67,7 +67,7 @@ impl MapView for Scattered {
 struct Course {
     map: Scattered,
     log: MapLog,
-    granule: u32,
+    chunk: u32,
 }
 
 impl Course {
@@ -77,19 +77,17 @@ impl Course {
                 geometry: *geometry,
             },
             log: MapLog::of_filled(geometry, settings).expect("the settings fit"),
-            granule: 0,
+            chunk: 0,
         }
     }
 
     /// Blocks that moved to where they lie already: the map stays what the view says.
     fn record(&mut self) {
-        let Geometry {
-            granules, copies, ..
-        } = self.map.geometry;
+        let Geometry { chunks, copies, .. } = self.map.geometry;
         while self.log.room() > 0 {
-            self.granule = (self.granule + 1_640_531_527) % granules;
-            let copy = (self.granule % u32::from(copies)) as u8;
-            let entry = self.map.entry(self.granule);
+            self.chunk = (self.chunk + 1_640_531_527) % chunks;
+            let copy = (self.chunk % u32::from(copies)) as u8;
+            let entry = self.map.entry(self.chunk);
             self.log.record(Entry { copy, ..entry });
         }
     }
@@ -210,21 +208,21 @@ fn of_proc(file: &str, name: &str) -> u64 {
     number.unwrap_or(0u64) * 1_024
 }
 
-fn geometry(bytes: u64, granule: u64, copies: u8) -> Geometry {
-    let granules = (bytes / granule) as u32;
+fn geometry(bytes: u64, chunk: u64, copies: u8) -> Geometry {
+    let chunks = (bytes / chunk) as u32;
     Geometry {
         volume: 0x6E65_6172_736C_6F74,
-        granules,
+        chunks,
         copies,
         columns: 1,
-        unit: granules,
+        unit: chunks,
         spread: Spread::ByCopy,
-        slots: 2 * granules,
+        slots: 2 * chunks,
     }
 }
 
-fn recover(bytes: u64, granule: u64, copies: u8) {
-    let geometry = geometry(bytes, granule, copies);
+fn recover(bytes: u64, chunk: u64, copies: u8) {
+    let geometry = geometry(bytes, chunk, copies);
     let settings = Settings::fitting(&geometry).expect("the geometry fits");
     let region = settings.region.0;
     let mut course = Course::new(&geometry, &settings);
@@ -258,13 +256,13 @@ fn recover(bytes: u64, granule: u64, copies: u8) {
     }
     let recovered = checking.time(|| recovery.finish().expect("the map is sound"));
     let peak = of_proc("/proc/self/status", "VmHWM:") - before;
-    let last = geometry.granules - 1;
+    let last = geometry.chunks - 1;
     let found = recovered.map.slot(copies - 1, last);
     assert_eq!(found, replay.course.map.slot(last));
     println!(
         "{:6.3} TiB by {:2} KiB, copies {copies}: map {:6.3} GiB, peak {:6.3} GiB = {:.3} of it",
         bytes as f64 / TIB as f64,
-        granule / 1_024,
+        chunk / 1_024,
         gib(geometry.entries() * 4),
         gib(peak),
         peak as f64 / (geometry.entries() * 4) as f64,
@@ -296,7 +294,7 @@ fn record() {
     let region = large.region_min(&geometry).expect("the settings fit");
     let mut log = MapLog::new(&geometry, &Settings { region, ..large }).expect("they fit");
     let map = Scattered { geometry };
-    let entries: Vec<Entry> = (0..log.room()).map(|granule| map.entry(granule)).collect();
+    let entries: Vec<Entry> = (0..log.room()).map(|chunk| map.entry(chunk)).collect();
     let mut alone = Stopwatch::default();
     alone.time(|| entries.iter().for_each(|entry| log.record(*entry)));
 
@@ -322,19 +320,19 @@ fn main() {
     record();
     let quick = std::env::args().any(|argument| argument == "--quick" || argument == "--test");
     let volumes: &[_] = if quick { &QUICK } else { &VOLUMES };
-    for (bytes, granule, copies) in volumes {
-        let needed = bytes / granule * 4 * u64::from(*copies) * 11 / 10;
+    for (bytes, chunk, copies) in volumes {
+        let needed = bytes / chunk * 4 * u64::from(*copies) * 11 / 10;
         let available = of_proc("/proc/meminfo", "MemAvailable:");
         match needed < available {
-            true => recover(*bytes, *granule, *copies),
+            true => recover(*bytes, *chunk, *copies),
             false => println!(
                 "{:8.3} TiB by {} KiB: left out, {:.1} GiB of memory are needed and {:.1} free",
                 *bytes as f64 / TIB as f64,
-                granule / 1_024,
+                chunk / 1_024,
                 needed as f64 / GIB,
                 available as f64 / GIB
             ),
         }
     }
-    println!("  16 TiB by  4 KiB: 2^32 granules, more than 32 bits number; with 16 KiB as above");
+    println!("  16 TiB by  4 KiB: 2^32 chunks, more than 32 bits number; with 16 KiB as above");
 }

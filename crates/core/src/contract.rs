@@ -8,11 +8,11 @@
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
 use crate::io::{
-    Arrival, Candidate, Command, DriveDone, Extrapolated, Foresight, Head, Io, Place, Plan,
+    ArmPosition, Arrival, Candidate, Command, DriveDone, Extrapolated, Io, Place, Plan, Predicted,
     RecoveryRead, Tag,
 };
 use crate::request::{Op, Request};
-use crate::search::{self, Choice, Landing, Search};
+use crate::search::{self, Choice, FreePlace, Search};
 use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
@@ -71,7 +71,7 @@ pub struct View<'a> {
 
 impl View<'_> {
     /// The free slot that the heads reach first, of those that the search allows.
-    pub fn nearest_free(&self, search: &Search) -> Option<Landing> {
+    pub fn nearest_free(&self, search: &Search) -> Option<FreePlace> {
         let free = self.free.filter(|free| free.free() > 0)?;
         self.oracle.nearest_free(search, free)
     }
@@ -144,7 +144,7 @@ pub trait Placement: Send {
 
     /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
     /// 1 leaves the order open, as drives do.
-    fn granule(&self) -> Blocks {
+    fn chunk(&self) -> Blocks {
         Blocks(1)
     }
 
@@ -172,64 +172,64 @@ pub trait Oracle: Send {
     fn advance(&mut self, _now: Instant) {}
 
     /// Where the heads are believed to be.
-    fn head(&self) -> Head;
+    fn head(&self) -> ArmPosition;
 
-    /// How many bands (cylinders) the arm moves over.
-    fn bands(&self) -> u32;
+    /// How many cylinders (cylinders) the arm moves over.
+    fn cylinders(&self) -> u32;
 
     /// Where a block lies.
     fn locate(&self, at: Pba) -> Place;
 
-    /// The band of the drive's tracks that these heads stand on; for oracles that count bands in another way.
-    fn track_band(&self, _tracks: &Tracks, head: Head) -> u32 {
-        head.band
+    /// The cylinder of the drive's tracks that these heads stand on; for oracles that count cylinders in another way.
+    fn track_cylinder(&self, _tracks: &Tracks, head: ArmPosition) -> u32 {
+        head.cylinder
     }
 
-    /// The least time that moving over `distance` bands can take: never more than any `position` over that
+    /// The least time that moving over `distance` cylinders can take: never more than any `positioning_time` over that
     /// distance, and never less for a longer one. Searches prune by it.
-    fn reach(&self, distance: u32) -> Duration;
+    fn seek_at_least(&self, distance: u32) -> Duration;
 
     /// Time from `now` until the first block of `place` is under the heads, from where they stand; with what the
     /// drive does before it moves them.
-    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration;
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration;
 
-    /// The part of `position` that is movement of the arm: at least the `reach` over that distance. What is left
+    /// The part of `positioning_time` that is movement of the arm: at least the `seek_at_least` over that distance. What is left
     /// is waiting for the place to come round, less than a revolution where something turns. Where
-    /// [`Oracle::arrival`] knows tracks, all surfaces of a band but that of the heads are equally far.
-    fn travel(&self, _now: Instant, _op: Op, to: Head) -> Duration {
-        self.reach(self.head().band.abs_diff(to.band))
+    /// [`Oracle::angle_on_arrival`] knows tracks, all surfaces of a cylinder but that of the heads are equally far.
+    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition) -> Duration {
+        self.seek_at_least(self.head().cylinder.abs_diff(to.cylinder))
     }
 
-    /// Of those that wait, the one that `position` puts first, and of equals the oldest. Part of the contract so that
+    /// Of those that wait, the one that `positioning_time` puts first, and of equals the oldest. Part of the contract so that
     /// an oracle's own prices are inlined into the search; the answer may not differ from trying all.
     fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
         search::nearest(self, now, waiting)
     }
 
-    /// Whether a write that is foreseen leaves the heads where it went, and ends no earlier than `position` says that it
+    /// Whether a write that is predicted leaves the heads where it went, and ends no earlier than `positioning_time` says that it
     /// begins. Not so where writes are buffered, or positions guessed; then bounds on the way say nothing of what follows.
     fn ends_where_it_writes(&self) -> bool {
         true
     }
 
     /// What an access by the heads from where they stand would come to, if it began at `now`.
-    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight;
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted;
 
-    /// The same as `position`, after another access: from its end until the first block of `place` is under the heads.
-    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration;
+    /// The same as `positioning_time`, after another access: from its end until the first block of `place` is under the heads.
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration;
 
-    /// The same as `reach`, after another access: never more than any `position_after` over that distance or a longer one.
-    fn reach_after(&self, distance: u32) -> Duration;
+    /// The same as `seek_at_least`, after another access: never more than any `positioning_time_after` over that distance or a longer one.
+    fn seek_at_least_after(&self, distance: u32) -> Duration;
 
     /// What passes under the heads when a write that begins at `now` has brought them to a track, or within 16 nanoseconds before;
-    /// as if the platters were `late` nanoseconds behind. None if nothing turns, or bands are not those of the drive's tracks.
-    fn arrival(&self, _now: Instant, _late: i64, _to: Head) -> Option<Arrival> {
+    /// as if the platters were `late` nanoseconds behind. None if nothing turns, or cylinders are not those of the drive's tracks.
+    fn angle_on_arrival(&self, _now: Instant, _late: i64, _to: ArmPosition) -> Option<Arrival> {
         None
     }
 
     /// Of the free slots that `search` allows, the one whose write begins first, and of equals the lowest. Part of the
     /// contract so that an oracle can search by track; the answer may not differ from trying all.
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
         search::nearest_free(self, search, free)
     }
 

@@ -5,7 +5,7 @@
 //! where they lie and never changes; a [`FreeMap`] has a bit for each.
 //!
 //! A track's bits fill words of their own, so the next free slot round the track is a shift and a count of zeros (Zhang
-//! and others, FAST 2002, keep such masks too). Counts by track and by band skip what is full. Memory: at least a word of
+//! and others, FAST 2002, keep such masks too). Counts by track and by cylinder skip what is full. Memory: at least a word of
 //! bits and two bytes a track; 24 bytes a track and two bits a slot more, shared by all maps of a drive.
 
 use std::ops::RangeInclusive;
@@ -57,14 +57,14 @@ pub struct Span {
 pub struct Tracks {
     slot: Blocks,
     surfaces: u32,
-    /// By band, then by surface; some have no slots.
+    /// By cylinder, then by surface; some have no slots.
     tracks: Vec<Track>,
     /// Words of bits that a track has in a map.
     words: usize,
     slots: u32,
-    /// The lowest block of each band and those above.
+    /// The lowest block of each cylinder and those above.
     lowest: Vec<Pba>,
-    /// The first block behind all slots of each band and those below.
+    /// The first block behind all slots of each cylinder and those below.
     highest: Vec<Pba>,
     /// A track near each group of slots.
     nearby: Vec<u32>,
@@ -108,7 +108,7 @@ pub enum Uncountable {
 }
 
 impl Tracks {
-    /// Slots of `slot` blocks on tracks that are given by band, then by surface; `broken` says of a slot's first block that
+    /// Slots of `slot` blocks on tracks that are given by cylinder, then by surface; `broken` says of a slot's first block that
     /// it is no place to write.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Tracks {
         if u64::from(found.slots) == found.broken.len() as u64 {
             return Err(Uncountable::None);
         }
-        assert_eq!(found.tracks.len() % surfaces as usize, 0, "whole bands");
+        assert_eq!(found.tracks.len() % surfaces as usize, 0, "whole cylinders");
         found.lowest = found.lowest_blocks();
         found.highest = found.highest_blocks();
         found.nearby = found.tracks_nearby();
@@ -169,10 +169,10 @@ impl Tracks {
 
     fn lowest_blocks(&self) -> Vec<Pba> {
         let mut above = Pba(u64::MAX);
-        let bands = self.tracks.chunks(self.surfaces as usize).rev();
-        let mut lowest: Vec<Pba> = bands
-            .map(|band| {
-                let with_slots = band.iter().filter(|track| track.slots > 0);
+        let cylinders = self.tracks.chunks(self.surfaces as usize).rev();
+        let mut lowest: Vec<Pba> = cylinders
+            .map(|cylinder| {
+                let with_slots = cylinder.iter().filter(|track| track.slots > 0);
                 above = with_slots.map(|track| track.first).fold(above, Pba::min);
                 above
             })
@@ -183,9 +183,9 @@ impl Tracks {
 
     fn highest_blocks(&self) -> Vec<Pba> {
         let mut below = Pba(0);
-        let bands = self.tracks.chunks(self.surfaces as usize);
-        let highest = bands.map(|band| {
-            let with_slots = band.iter().filter(|track| track.slots > 0);
+        let cylinders = self.tracks.chunks(self.surfaces as usize);
+        let highest = cylinders.map(|cylinder| {
+            let with_slots = cylinder.iter().filter(|track| track.slots > 0);
             below = with_slots
                 .map(|track| track.first + self.begin(track.slots.into()))
                 .fold(below, Pba::max);
@@ -194,17 +194,17 @@ impl Tracks {
         highest.collect()
     }
 
-    /// The least distance in blocks from `at` to the begin of any slot in this band or above, or below.
-    pub fn blocks_to(&self, at: Pba, band: u32, upward: bool) -> Blocks {
-        let band = band as usize;
+    /// The least distance in blocks from `at` to the begin of any slot in this cylinder or above, or below.
+    pub fn blocks_to(&self, at: Pba, cylinder: u32, upward: bool) -> Blocks {
+        let cylinder = cylinder as usize;
         match upward {
-            true => Blocks(self.lowest[band].0.saturating_sub(at.0)),
-            false => Blocks(at.0.saturating_sub(self.highest[band].0)),
+            true => Blocks(self.lowest[cylinder].0.saturating_sub(at.0)),
+            false => Blocks(at.0.saturating_sub(self.highest[cylinder].0)),
         }
     }
 
-    /// The band in which a block lies, by number.
-    pub fn band_at(&self, at: Pba) -> u32 {
+    /// The cylinder in which a block lies, by number.
+    pub fn cylinder_at(&self, at: Pba) -> u32 {
         let above = self.lowest.partition_point(|lowest| *lowest <= at);
         above.saturating_sub(1) as u32
     }
@@ -240,13 +240,13 @@ impl Tracks {
         u64::from(self.slots) - self.broken.len() as u64
     }
 
-    /// Bands that the arm moves over.
+    /// Cylinders that the arm moves over.
     #[inline]
-    pub fn bands(&self) -> u32 {
+    pub fn cylinders(&self) -> u32 {
         self.tracks.len() as u32 / self.surfaces
     }
 
-    /// Surfaces of a band.
+    /// Surfaces of a cylinder.
     #[inline]
     pub fn surfaces(&self) -> u32 {
         self.surfaces
@@ -254,8 +254,8 @@ impl Tracks {
 
     /// Number of a track.
     #[inline]
-    pub fn number(&self, band: u32, surface: u32) -> usize {
-        (band * self.surfaces + surface) as usize
+    pub fn number(&self, cylinder: u32, surface: u32) -> usize {
+        (cylinder * self.surfaces + surface) as usize
     }
 
     /// A track.
@@ -307,7 +307,7 @@ pub struct FreeMap {
     tracks: Arc<Tracks>,
     bits: Vec<u64>,
     by_track: Vec<u16>,
-    by_band: Vec<u32>,
+    by_cylinder: Vec<u32>,
     free: u64,
     left: Left,
 }
@@ -327,7 +327,7 @@ impl FreeMap {
         FreeMap {
             bits: vec![0; tracks.tracks.len() * tracks.words],
             by_track: vec![0; tracks.tracks.len()],
-            by_band: vec![0; tracks.bands() as usize],
+            by_cylinder: vec![0; tracks.cylinders() as usize],
             free: 0,
             left: Left {
                 at: None,
@@ -347,7 +347,7 @@ impl FreeMap {
                 *bits = u64::MAX.checked_shl(left).map_or(u64::MAX, |rest| !rest);
             }
             map.by_track[index] = track.slots;
-            map.by_band[index / tracks.surfaces as usize] += u32::from(track.slots);
+            map.by_cylinder[index / tracks.surfaces as usize] += u32::from(track.slots);
             map.free += u64::from(track.slots);
         }
         tracks.broken.iter().for_each(|slot| map.take(*slot));
@@ -362,7 +362,7 @@ impl FreeMap {
 
     /// Memory that it takes, without the tracks.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.bits) + size_of_val(&*self.by_track) + size_of_val(&*self.by_band)
+        size_of_val(&*self.bits) + size_of_val(&*self.by_track) + size_of_val(&*self.by_cylinder)
     }
 
     /// How the writes before a run left the drive.
@@ -388,16 +388,16 @@ impl FreeMap {
         self.by_track[track]
     }
 
-    /// How many are free in a band.
+    /// How many are free in a cylinder.
     #[inline]
-    pub fn in_band(&self, band: u32) -> u32 {
-        self.by_band[band as usize]
+    pub fn in_cylinder(&self, cylinder: u32) -> u32 {
+        self.by_cylinder[cylinder as usize]
     }
 
-    /// Whether some slot of these bands is free.
-    pub fn any_in(&self, bands: RangeInclusive<u32>) -> bool {
-        let (low, high) = (*bands.start() as usize, *bands.end() as usize);
-        low <= high && self.by_band[low..=high].iter().any(|free| *free > 0)
+    /// Whether some slot of these cylinders is free.
+    pub fn any_in(&self, cylinders: RangeInclusive<u32>) -> bool {
+        let (low, high) = (*cylinders.start() as usize, *cylinders.end() as usize);
+        low <= high && self.by_cylinder[low..=high].iter().any(|free| *free > 0)
     }
 
     /// Whether a slot is free.
@@ -416,7 +416,7 @@ impl FreeMap {
         let (track, set) = self.flip(slot);
         assert!(set, "{slot:?} is free already");
         self.by_track[track] += 1;
-        self.by_band[track / self.tracks.surfaces as usize] += 1;
+        self.by_cylinder[track / self.tracks.surfaces as usize] += 1;
         self.free += 1;
     }
 
@@ -428,7 +428,7 @@ impl FreeMap {
         let (track, set) = self.flip(slot);
         assert!(!set, "{slot:?} is not free");
         self.by_track[track] -= 1;
-        self.by_band[track / self.tracks.surfaces as usize] -= 1;
+        self.by_cylinder[track / self.tracks.surfaces as usize] -= 1;
         self.free -= 1;
     }
 
@@ -488,9 +488,12 @@ impl FreeMap {
     pub fn audit(&self) {
         let surfaces = self.tracks.surfaces as usize;
         let mut all = 0;
-        for (band, of_band) in self.by_track.chunks(surfaces).enumerate() {
-            let sum: u32 = of_band.iter().map(|free| u32::from(*free)).sum();
-            assert_eq!(sum, self.by_band[band], "free in band {band}");
+        for (cylinder, of_cylinder) in self.by_track.chunks(surfaces).enumerate() {
+            let sum: u32 = of_cylinder.iter().map(|free| u32::from(*free)).sum();
+            assert_eq!(
+                sum, self.by_cylinder[cylinder],
+                "free in cylinder {cylinder}"
+            );
             all += u64::from(sum);
         }
         assert_eq!(all, self.free, "free on the drive");
@@ -531,7 +534,7 @@ mod tests {
         }
     }
 
-    /// 3 bands of 2 tracks of `blocks` blocks; the second track of the first band has none.
+    /// 3 cylinders of 2 tracks of `blocks` blocks; the second track of the first cylinder has none.
     fn tracks(blocks: u64, slot: u64) -> Arc<Tracks> {
         let one = |number: u64| {
             let len = if number == 1 { 0 } else { blocks };

@@ -10,8 +10,8 @@ use crate::units::{Angle, Blocks, Duration, Instant, Lba, Pba};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Cylinder, or whatever the oracle counts arm movement in.
-    pub band: u32,
-    /// Head that reads it.
+    pub cylinder: u32,
+    /// ArmPosition that reads it.
     pub surface: u32,
     /// Angle at which it begins.
     pub angle: Angle,
@@ -20,9 +20,9 @@ pub struct Place {
 impl Place {
     /// Where the heads stand when they are there.
     #[inline]
-    pub const fn head(&self) -> Head {
-        Head {
-            band: self.band,
+    pub const fn head(&self) -> ArmPosition {
+        ArmPosition {
+            cylinder: self.cylinder,
             surface: self.surface,
         }
     }
@@ -30,9 +30,9 @@ impl Place {
 
 /// Where a head stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct ArmPosition {
     /// Cylinder, in the oracle's own count.
-    pub band: u32,
+    pub cylinder: u32,
     /// Active head.
     pub surface: u32,
 }
@@ -96,20 +96,20 @@ impl From<&Io> for Candidate {
 }
 
 impl Candidate {
-    /// Not above the key of any candidate in this band or beyond.
+    /// Not above the key of any candidate in this cylinder or beyond.
     #[inline]
-    pub fn lowest_key(band: u32) -> u128 {
-        u128::from(band) << 64
+    pub fn lowest_key(cylinder: u32) -> u128 {
+        u128::from(cylinder) << 64
     }
 }
 
 impl Keyed for Candidate {
-    /// Band, then sequence: one number, since comparing two in a row is a branch that no processor foresees.
+    /// Cylinder, then sequence: one number, since comparing two in a row is a branch that no processor foresees.
     type Key = u128;
 
     #[inline]
     fn key(&self) -> u128 {
-        Candidate::lowest_key(self.place.band) | u128::from(self.sequence)
+        Candidate::lowest_key(self.place.cylinder) | u128::from(self.sequence)
     }
 }
 
@@ -274,11 +274,11 @@ pub struct RecoveryRead {
 
 /// What an access by the heads comes to, beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foresight {
+pub struct Predicted {
     /// When the heads have done it.
     pub end: Instant,
     /// Where it leaves them.
-    pub head: Head,
+    pub head: ArmPosition,
 }
 
 /// What a drive is told to do.
@@ -359,5 +359,5 @@ pub struct DriveDone {
     /// What it cost.
     pub cost: Cost,
     /// Where the heads stand now, if the drive tells.
-    pub head: Option<Head>,
+    pub head: Option<ArmPosition>,
 }

@@ -1,20 +1,20 @@
 //! The nearest of many: which waiting I/O the heads can reach first, without trying all.
 //!
 //! Positioning is movement plus waiting for the platter. No I/O over a distance costs less than the oracle's
-//! `reach`, which never falls with distance. So the search walks outward from the arm's band, up and down in turns,
+//! `seek_at_least`, which never falls with distance. So the search walks outward from the arm's cylinder, up and down in turns,
 //! and gives up a side as soon as its next I/O is too far to win. The choice is the same as by trying all: equal
 //! prices are not passed over (an older I/O farther out may still win a tie), only greater ones.
 //!
 //! The idea is old: Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HP Laboratories
-//! HPL-CSP-91-7, 1991. Cost: O(log n) to find the arm's band, then as many prices as I/Os lie within reach. A longer
+//! HPL-CSP-91-7, 1991. Cost: O(log n) to find the arm's cylinder, then as many prices as I/Os lie within reach. A longer
 //! queue has a better best and so a narrower reach: on a Cheetah 9LP 4, 11, 25 and 49 prices at 8, 64, 512 and 4,096
-//! waiting. When many wait on every single band, the count grows with them again.
+//! waiting. When many wait on every single cylinder, the count grows with them again.
 
 use std::ops::Range;
 
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Slot, Track};
-use crate::io::{Arrival, Candidate, Head, Place};
+use crate::io::{ArmPosition, Arrival, Candidate, Place};
 use crate::request::Op;
 use crate::sorted::{Cursor, Sorted};
 use crate::units::{Blocks, Duration, Instant, Pba};
@@ -40,22 +40,22 @@ pub fn nearest<O: Oracle + ?Sized>(
     waiting: &Sorted<Candidate>,
 ) -> Option<Choice> {
     least(oracle, waiting, |candidate| {
-        oracle.position(now, candidate.op, &candidate.place)
+        oracle.positioning_time(now, candidate.op, &candidate.place)
     })
 }
 
-/// Of those that wait, the one with the least price, and of equals the oldest. No price may be below the oracle's `reach`.
+/// Of those that wait, the one with the least price, and of equals the oldest. No price may be below the oracle's `seek_at_least`.
 #[inline]
 pub fn least<O: Oracle + ?Sized>(
     oracle: &O,
     waiting: &Sorted<Candidate>,
     price: impl Fn(&Candidate) -> Duration,
 ) -> Option<Choice> {
-    let head = oracle.head().band;
+    let head = oracle.head().cylinder;
     let middle = waiting.seek(&Candidate::lowest_key(head));
     let out_of_reach = |candidate: &Candidate, best: &Best| {
-        let distance = head.abs_diff(candidate.place.band);
-        oracle.reach(distance) > best.time
+        let distance = head.abs_diff(candidate.place.cylinder);
+        oracle.seek_at_least(distance) > best.time
     };
     let mut best = Best {
         time: Duration::MAX,
@@ -121,9 +121,9 @@ impl Best {
 pub struct Search {
     /// When the access would begin.
     pub now: Instant,
-    /// Lowest band of the drive's tracks that will do.
+    /// Lowest cylinder of the drive's tracks that will do.
     pub low: u32,
-    /// Highest band that will do.
+    /// Highest cylinder that will do.
     pub high: u32,
     /// The slot must come under the heads before this.
     pub before: Instant,
@@ -157,7 +157,7 @@ impl Search {
 
 /// A free slot that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landing {
+pub struct FreePlace {
     /// Which.
     pub slot: Slot,
     /// Its first block.
@@ -172,10 +172,10 @@ pub fn nearest_free<O: Oracle + ?Sized>(
     oracle: &O,
     search: &Search,
     free: &FreeMap,
-) -> Option<Landing> {
+) -> Option<FreePlace> {
     let tracks = free.tracks();
     let mut best = Nearest::new(oracle, search, free);
-    for track in 0..(tracks.bands() * tracks.surfaces()) as usize {
+    for track in 0..(tracks.cylinders() * tracks.surfaces()) as usize {
         let slots = 0..u32::from(tracks.track(track).slots);
         best.consider(
             track,
@@ -185,7 +185,7 @@ pub fn nearest_free<O: Oracle + ?Sized>(
     best.found
 }
 
-/// The same by track, for oracles that know the [`Oracle::arrival`].
+/// The same by track, for oracles that know the [`Oracle::angle_on_arrival`].
 ///
 /// Cylinders are visited outward from the arm while moving there alone could still win; of a track, only the next free
 /// slot matters. This is the order of hierarchical-range scheduling (Anand and others, Range writes, OSDI 2008). If an access
@@ -197,22 +197,32 @@ pub fn by_track<O: Oracle + ?Sized>(
     oracle: &O,
     search: &Search,
     free: &FreeMap,
-) -> Option<Landing> {
+) -> Option<FreePlace> {
     let mut best = Nearest::new(oracle, search, free);
-    let here = oracle.head().band;
+    let here = oracle.head().cylinder;
     match &search.then {
-        None => best.walk(here, |_| true, |distance| oracle.reach(distance), None),
+        None => best.walk(
+            here,
+            |_| true,
+            |distance| oracle.seek_at_least(distance),
+            None,
+        ),
         Some(then) => {
-            let there = then.place.band;
+            let there = then.place.cylinder;
             let half = here.abs_diff(there).div_ceil(2);
-            let nearer_here = |band: u32| band.abs_diff(here) <= band.abs_diff(there);
-            // The least way to a band at this distance or beyond, and the least from there on to what follows.
-            let way = |distance: u32| oracle.reach(distance);
-            let on = |distance: u32| oracle.reach_after(distance.max(half));
+            let nearer_here = |cylinder: u32| cylinder.abs_diff(here) <= cylinder.abs_diff(there);
+            // The least way to a cylinder at this distance or beyond, and the least from there on to what follows.
+            let way = |distance: u32| oracle.seek_at_least(distance);
+            let on = |distance: u32| oracle.seek_at_least_after(distance.max(half));
             best.walk(here, nearer_here, way, Some((&on, then.by)));
-            let way = |distance: u32| oracle.reach(distance.max(half));
-            let on = |distance: u32| oracle.reach_after(distance);
-            best.walk(there, |band| !nearer_here(band), way, Some((&on, then.by)));
+            let way = |distance: u32| oracle.seek_at_least(distance.max(half));
+            let on = |distance: u32| oracle.seek_at_least_after(distance);
+            best.walk(
+                there,
+                |cylinder| !nearer_here(cylinder),
+                way,
+                Some((&on, then.by)),
+            );
         }
     }
     best.found
@@ -220,43 +230,43 @@ pub fn by_track<O: Oracle + ?Sized>(
 
 /// The same by block, for oracles to whom a place costs its distance in blocks from `from`, a nanosecond a block.
 ///
-/// Bands are visited outward from there, as far as their blocks could be nearer than the best. Of a track, only the free
-/// slots on both sides matter. Cost: two prices for each track with a free slot in the bands within reach.
+/// Cylinders are visited outward from there, as far as their blocks could be nearer than the best. Of a track, only the free
+/// slots on both sides matter. Cost: two prices for each track with a free slot in the cylinders within reach.
 pub fn by_block<O: Oracle + ?Sized>(
     oracle: &O,
     search: &Search,
     free: &FreeMap,
     from: Pba,
-) -> Option<Landing> {
+) -> Option<FreePlace> {
     let tracks = free.tracks();
     let mut best = Nearest::new(oracle, search, free);
-    let last = tracks.bands() - 1;
+    let last = tracks.cylinders() - 1;
     let (low, high) = (search.low, search.high.min(last));
-    let here = tracks.band_at(from);
-    for band in here.max(low)..=high {
-        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, band, true).0)) {
+    let here = tracks.cylinder_at(from);
+    for cylinder in here.max(low)..=high {
+        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, cylinder, true).0)) {
             break;
         }
-        best.consider_by_block(band, from);
+        best.consider_by_block(cylinder, from);
     }
-    for band in (low..here.min(high.saturating_add(1))).rev() {
-        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, band, false).0)) {
+    for cylinder in (low..here.min(high.saturating_add(1))).rev() {
+        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, cylinder, false).0)) {
             break;
         }
-        best.consider_by_block(band, from);
+        best.consider_by_block(cylinder, from);
     }
     best.found
 }
 
-/// The least way on from bands at some distance or beyond, and when it must be done.
+/// The least way on from cylinders at some distance or beyond, and when it must be done.
 type Onward<'a> = Option<(&'a dyn Fn(u32) -> Duration, Instant)>;
 
-/// The earliest landing so far.
+/// The earliest free_place so far.
 struct Nearest<'a, O: ?Sized> {
     oracle: &'a O,
     search: &'a Search,
     free: &'a FreeMap,
-    found: Option<Landing>,
+    found: Option<FreePlace>,
     /// Whether a bound on the way to a write says something of what follows it.
     bounds_follow: bool,
 }
@@ -278,7 +288,7 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         soonest >= self.search.before || self.found.is_some_and(|best| soonest > best.start)
     }
 
-    /// Considers bands outward from one, as far as they belong to this walk and something there could win.
+    /// Considers cylinders outward from one, as far as they belong to this walk and something there could win.
     #[inline]
     fn walk(
         &mut self,
@@ -289,7 +299,7 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
     ) {
         let (low, high) = (
             self.search.low,
-            self.search.high.min(self.free.tracks().bands() - 1),
+            self.search.high.min(self.free.tracks().cylinders() - 1),
         );
         let farthest = from.saturating_sub(low).max(high.saturating_sub(from));
         for distance in 0..=farthest {
@@ -301,59 +311,69 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
             }
             let below = from.checked_sub(distance);
             let above = (distance > 0).then(|| from + distance);
-            for band in [below, above].into_iter().flatten() {
-                let within = (low..=high).contains(&band) && belongs(band);
-                if within && self.free.in_band(band) > 0 && !self.too_late(soonest, band) {
-                    self.consider_band(band);
+            for cylinder in [below, above].into_iter().flatten() {
+                let within = (low..=high).contains(&cylinder) && belongs(cylinder);
+                if within
+                    && self.free.in_cylinder(cylinder) > 0
+                    && !self.too_late(soonest, cylinder)
+                {
+                    self.consider_cylinder(cylinder);
                 }
             }
         }
     }
 
-    /// Whether what follows would come too late after a write in this band that cannot begin before `soonest`.
+    /// Whether what follows would come too late after a write in this cylinder that cannot begin before `soonest`.
     #[inline]
-    fn too_late(&self, soonest: Instant, band: u32) -> bool {
+    fn too_late(&self, soonest: Instant, cylinder: u32) -> bool {
         let then = self.search.then.as_ref().filter(|_| self.bounds_follow);
         then.is_some_and(|then| {
-            let distance = band.abs_diff(then.place.band);
-            soonest + self.oracle.reach_after(distance) > then.by
+            let distance = cylinder.abs_diff(then.place.cylinder);
+            soonest + self.oracle.seek_at_least_after(distance) > then.by
         })
     }
 
-    /// Whether a write in this band that cannot begin before `soonest` could be the best.
+    /// Whether a write in this cylinder that cannot begin before `soonest` could be the best.
     #[inline]
-    fn could_win(&self, soonest: Instant, band: u32) -> bool {
-        !self.out_of_reach(soonest) && !self.too_late(soonest, band)
+    fn could_win(&self, soonest: Instant, cylinder: u32) -> bool {
+        !self.out_of_reach(soonest) && !self.too_late(soonest, cylinder)
     }
 
-    /// Considers a band's tracks: first the one under the heads, which needs no switch and mostly puts the others out of
+    /// Considers a cylinder's tracks: first the one under the heads, which needs no switch and mostly puts the others out of
     /// reach, then the others, to which the way is equally long.
     #[inline]
-    fn consider_band(&mut self, band: u32) {
+    fn consider_cylinder(&mut self, cylinder: u32) {
         let (oracle, now, surfaces) = (self.oracle, self.search.now, self.free.tracks().surfaces());
-        let there = |surface| now + oracle.travel(now, Op::Write, Head { band, surface });
+        let there =
+            |surface| now + oracle.seek_time(now, Op::Write, ArmPosition { cylinder, surface });
         let own = oracle.head().surface.min(surfaces - 1);
         let (unswitched, switched) = (there(own), there((own + 1) % surfaces));
-        if self.could_win(unswitched, band) {
-            self.consider_track(Head { band, surface: own }, unswitched);
+        if self.could_win(unswitched, cylinder) {
+            self.consider_track(
+                ArmPosition {
+                    cylinder,
+                    surface: own,
+                },
+                unswitched,
+            );
         }
         for surface in (own + 1..surfaces).chain(0..own) {
-            if !self.could_win(switched, band) {
+            if !self.could_win(switched, cylinder) {
                 return;
             }
-            self.consider_track(Head { band, surface }, switched);
+            self.consider_track(ArmPosition { cylinder, surface }, switched);
         }
     }
 
     /// Considers the free slots of a track of which one must be the first to come under the heads, which are `there` first.
     #[inline]
-    fn consider_track(&mut self, to: Head, there: Instant) {
-        let track = self.free.tracks().number(to.band, to.surface);
+    fn consider_track(&mut self, to: ArmPosition, there: Instant) {
+        let track = self.free.tracks().number(to.cylinder, to.surface);
         if self.free.on_track(track) == 0 {
             return;
         }
         let (free, on) = (self.free, self.free.tracks().track(track));
-        let arrival = self.oracle.arrival(self.search.now, 0, to);
+        let arrival = self.oracle.angle_on_arrival(self.search.now, 0, to);
         let arrival = arrival.expect("the oracle searches by track");
         let passing = Passing::new(on, free.tracks().slot_blocks(), &arrival);
         let from = passing.slot;
@@ -364,21 +384,21 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         let late = passing.late(on);
         if late.is_empty() {
             let soonest = there + passing.least_wait(next);
-            if !self.could_win(soonest, to.band) {
+            if !self.could_win(soonest, to.cylinder) {
                 return;
             }
         }
         self.consider(track, std::iter::once(next).chain(late.filter(is_free)));
     }
 
-    /// Considers of each track of a band the free slots that are nearest to a block on both sides.
-    fn consider_by_block(&mut self, band: u32, from: Pba) {
+    /// Considers of each track of a cylinder the free slots that are nearest to a block on both sides.
+    fn consider_by_block(&mut self, cylinder: u32, from: Pba) {
         let (free, tracks) = (self.free, self.free.tracks());
-        if free.in_band(band) == 0 {
+        if free.in_cylinder(cylinder) == 0 {
             return;
         }
         for surface in 0..tracks.surfaces() {
-            let number = tracks.number(band, surface);
+            let number = tracks.number(cylinder, surface);
             if free.on_track(number) == 0 {
                 continue;
             }
@@ -401,18 +421,21 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         let land = |number| {
             let at = tracks.block(track, number);
             let place = self.oracle.locate(at);
-            Landing {
+            FreePlace {
                 slot: Slot(tracks.track(track).first_slot + number),
                 at,
-                start: self.search.now + self.oracle.position(self.search.now, Op::Write, &place),
+                start: self.search.now
+                    + self
+                        .oracle
+                        .positioning_time(self.search.now, Op::Write, &place),
             }
         };
-        let order = |landing: &Landing| (landing.start, landing.slot);
+        let order = |free_place: &FreePlace| (free_place.start, free_place.slot);
         let Some(first) = numbers.map(land).min_by_key(order) else {
             return;
         };
-        let band = track as u32 / tracks.surfaces();
-        let within = (self.search.low..=self.search.high).contains(&band);
+        let cylinder = track as u32 / tracks.surfaces();
+        let within = (self.search.low..=self.search.high).contains(&cylinder);
         if !within || first.start >= self.search.before {
             return;
         }
@@ -427,8 +450,12 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
             return true;
         };
         let len = self.free.tracks().slot_blocks();
-        let write = self.oracle.foresee(self.search.now, Op::Write, at, len);
-        write.end + self.oracle.position_after(&write, then.op, &then.place) <= then.by
+        let write = self.oracle.predict(self.search.now, Op::Write, at, len);
+        write.end
+            + self
+                .oracle
+                .positioning_time_after(&write, then.op, &then.place)
+            <= then.by
     }
 }
 
@@ -503,7 +530,7 @@ impl Passing {
 
 /// One direction for eager writes, until nothing is free farther on.
 ///
-/// Alone they would keep the arm where it is until nothing is free there. So they look from the arm's band on in one
+/// Alone they would keep the arm where it is until nothing is free there. So they look from the arm's cylinder on in one
 /// direction only, and turn round where nothing lies ahead (Zhang and others, FAST 2002, section 4; the virtual-log disk of
 /// OSDI 1999 began again at the first cylinder). The first sweep goes on as the writes before the run went: behind them few
 /// slots are free.
@@ -514,20 +541,24 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The search for a free slot from `band` on.
-    pub fn search(&mut self, now: Instant, band: u32, free: &FreeMap) -> Search {
-        let last = free.tracks().bands() - 1;
-        let band = band.min(last);
+    /// The search for a free slot from `cylinder` on.
+    pub fn search(&mut self, now: Instant, cylinder: u32, free: &FreeMap) -> Search {
+        let last = free.tracks().cylinders() - 1;
+        let cylinder = cylinder.min(last);
         let lies = |upward: bool| match upward {
-            true => band < last && free.any_in(band + 1..=last),
-            false => band > 0 && free.any_in(0..=band - 1),
+            true => cylinder < last && free.any_in(cylinder + 1..=last),
+            false => cylinder > 0 && free.any_in(0..=cylinder - 1),
         };
         let mut upward = self.upward(free);
         if !lies(upward) && lies(!upward) {
             upward = !upward;
         }
         self.upward = Some(upward);
-        let (low, high) = if upward { (band, last) } else { (0, band) };
+        let (low, high) = if upward {
+            (cylinder, last)
+        } else {
+            (0, cylinder)
+        };
         Search {
             low,
             high,

@@ -354,10 +354,10 @@ pub struct Series {
     pub arm_drive: Vec<u16>,
     /// Where its first block lies, as a share of the drive's blocks in `0..=1`.
     pub arm_share: Vec<f64>,
-    /// Cylinder (or the oracle's band) where the arm was.
+    /// Cylinder (or the oracle's cylinder) where the arm was.
     pub arm_from: Vec<u32>,
     /// Cylinder of its first block.
-    pub arm_band: Vec<u32>,
+    pub arm_cylinder: Vec<u32>,
     /// Whether it was a write.
     pub arm_write: Vec<bool>,
     /// Whether its address was open until it started, as eager writes have it.
@@ -412,7 +412,7 @@ pub struct FreeSpace {
     /// Which drive.
     pub drive: u16,
     /// First cylinder of each group, and behind the last one.
-    pub bands: Vec<u32>,
+    pub cylinders: Vec<u32>,
     /// When, in seconds since the start of the measured part.
     pub time_s: Vec<f64>,
     /// Ten thousandths of the slots that were free, by time, then by group.

@@ -34,8 +34,8 @@ pub(crate) struct Space {
 /// What was seen of one drive.
 struct Taken {
     drive: DriveId,
-    /// First band of each group, and behind the last.
-    bands: Vec<u32>,
+    /// First cylinder of each group, and behind the last.
+    cylinders: Vec<u32>,
     /// Slots of each group.
     slots: Vec<u64>,
     snapshots: Vec<Vec<u16>>,
@@ -108,7 +108,7 @@ impl Space {
         let time_s: Vec<f64> = times.map(|time| seconds(time.since(self.begin))).collect();
         let one = |taken: Taken| FreeSpace {
             drive: taken.drive.0,
-            bands: taken.bands,
+            cylinders: taken.cylinders,
             time_s: time_s.clone(),
             free_per_10k: taken.snapshots,
         };
@@ -119,34 +119,37 @@ impl Space {
 impl Taken {
     fn of(drive: DriveId, free: &FreeMap) -> Taken {
         let tracks = free.tracks();
-        let (all, groups) = (tracks.bands(), tracks.bands().min(GROUPS_MAX));
+        let (all, groups) = (tracks.cylinders(), tracks.cylinders().min(GROUPS_MAX));
         let first = |group: u32| (u64::from(group) * u64::from(all) / u64::from(groups)) as u32;
-        let bands: Vec<u32> = (0..=groups).map(first).collect();
-        let in_band = |band: u32| {
-            let of_band = (0..tracks.surfaces()).map(|surface| tracks.number(band, surface));
-            of_band
+        let cylinders: Vec<u32> = (0..=groups).map(first).collect();
+        let in_cylinder = |cylinder: u32| {
+            let of_cylinder =
+                (0..tracks.surfaces()).map(|surface| tracks.number(cylinder, surface));
+            of_cylinder
                 .map(|number| u64::from(tracks.track(number).slots))
                 .sum::<u64>()
         };
         Taken {
             drive,
-            slots: sums(&bands, in_band),
-            bands,
+            slots: sums(&cylinders, in_cylinder),
+            cylinders,
             snapshots: Vec::new(),
         }
     }
 
     fn snapshot(&mut self, free: &FreeMap) {
-        let found = sums(&self.bands, |band| free.in_band(band).into());
+        let found = sums(&self.cylinders, |cylinder| {
+            free.in_cylinder(cylinder).into()
+        });
         let share = |(free, slots): (u64, &u64)| (free * 10_000 / slots.max(&1)) as u16;
         let shares = found.into_iter().zip(&self.slots).map(share);
         self.snapshots.push(shares.collect());
     }
 }
 
-/// The sum over the bands of each group.
-fn sums(bands: &[u32], of: impl Fn(u32) -> u64) -> Vec<u64> {
-    let groups = bands.windows(2);
+/// The sum over the cylinders of each group.
+fn sums(cylinders: &[u32], of: impl Fn(u32) -> u64) -> Vec<u64> {
+    let groups = cylinders.windows(2);
     groups
         .map(|ends| (ends[0]..ends[1]).map(&of).sum())
         .collect()

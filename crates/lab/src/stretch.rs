@@ -89,14 +89,14 @@ impl Recording {
         if !self.begun || command.op == Op::Seek {
             return;
         }
-        let rest = self.locator.head().band;
+        let rest = self.locator.head().cylinder;
         self.drives[drive.index()].running = Some(self.commands.len());
         self.commands.push(Recorded {
             drive,
             started: now,
             at: command.at,
-            from: before.map_or(rest, |at| self.locator.locate(at).band),
-            to: self.locator.locate(command.at).band,
+            from: before.map_or(rest, |at| self.locator.locate(at).cylinder),
+            to: self.locator.locate(command.at).cylinder,
             write: command.op == Op::Write,
             open: was_open(),
             cost: Cost::default(),
@@ -119,7 +119,7 @@ impl Recording {
             series.arm_drive.push(command.drive.0);
             series.arm_share.push(at.0 as f64 / self.capacity.0 as f64);
             series.arm_from.push(command.from);
-            series.arm_band.push(command.to);
+            series.arm_cylinder.push(command.to);
             series.arm_write.push(command.write);
             series.arm_open.push(command.open);
             series.arm_overhead_ms.push(cost.overhead.as_ms());

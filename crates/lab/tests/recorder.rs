@@ -133,7 +133,7 @@ fn every_recorded_command_is_one_of_the_drives_to_the_nanosecond() {
         .unwrap();
     // The middle: neither where the queue fills nor where it runs dry.
     assert!((1_500..2_500).contains(&first), "{first}");
-    let band = |at| seen.locator.locate(at).band;
+    let cylinder = |at| seen.locator.locate(at).cylinder;
     for index in 0..series.arm_s.len() {
         let (start, command, open) = seen.commands[first + index];
         let (end, done) = seen.ends[first + index];
@@ -142,10 +142,10 @@ fn every_recorded_command_is_one_of_the_drives_to_the_nanosecond() {
         assert_eq!(series.arm_write[index], command.op == Op::Write);
         assert_eq!((series.arm_open[index], series.arm_drive[index]), (open, 0));
         assert_eq!(series.arm_open[index], series.arm_write[index]);
-        assert_eq!(series.arm_band[index], band(command.at));
+        assert_eq!(series.arm_cylinder[index], cylinder(command.at));
         assert_eq!(
             series.arm_from[index],
-            band(before.at + Blocks(before.len.0 - 1))
+            cylinder(before.at + Blocks(before.len.0 - 1))
         );
         let parts = [
             series.arm_overhead_ms[index],
@@ -193,8 +193,8 @@ fn free_space_is_sampled_over_the_whole_run_in_bounded_memory() {
     assert!(free.time_s.is_sorted());
     let last = *series.time_s.last().unwrap();
     assert!(*free.time_s.last().unwrap() > 0.98 * last);
-    assert_eq!((free.bands.len(), free.bands[0]), (65, 0));
-    assert_eq!(free.bands[64], 6_962);
+    assert_eq!((free.cylinders.len(), free.cylinders[0]), (65, 0));
+    assert_eq!(free.cylinders[64], 6_962);
     // With a dilution of 4 three quarters are free; groups differ, their mean does not.
     for shares in &free.free_per_10k {
         let mean = shares.iter().map(|share| f64::from(*share)).sum::<f64>() / 64.0;
@@ -275,10 +275,10 @@ fn the_drives_of_an_array_are_told_apart() {
             ];
             let (end, arm) = before;
             assert!(start_ns >= end, "drive {drive}, command {index}");
-            assert!(arm.is_none_or(|band| band == series.arm_from[index]));
+            assert!(arm.is_none_or(|cylinder| cylinder == series.arm_from[index]));
             let length_ns = parts_ms.map(|ms| (ms * 1e6).round() as u64);
             let length_ns: u64 = length_ns.iter().sum();
-            before = (start_ns + length_ns, Some(series.arm_band[index]));
+            before = (start_ns + length_ns, Some(series.arm_cylinder[index]));
         }
     }
     let stretch = series.stretch.unwrap();

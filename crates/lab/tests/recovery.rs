@@ -44,9 +44,9 @@ fn limits(cost: &RecoveryCost) -> (f64, f64) {
     let (blueprint, _) = drive::read(&config.part.name, &config.text, &config.part.knobs).unwrap();
     let turn = blueprint.revolution().unwrap().0 as f64 / 1e9;
     let oracle = blueprint.exact();
-    let stroke = oracle.reach(oracle.bands() - 1).0 as f64 / 1e9;
+    let stroke = oracle.seek_at_least(oracle.cylinders() - 1).0 as f64 / 1e9;
     let tracks = blueprint.tracks(Blocks(8)).unwrap();
-    let all = (0..tracks.number(tracks.bands(), 0)).map(|number| tracks.track(number));
+    let all = (0..tracks.number(tracks.cylinders(), 0)).map(|number| tracks.track(number));
     let slots: Vec<f64> = all
         .map(|track| track.slots.into())
         .filter(|slots| *slots > 0.0)
@@ -75,7 +75,7 @@ fn assert_possible(cost: &RecoveryCost) {
 fn a_log_is_read_as_fast_as_the_platter_turns() {
     let cost = run("eager:map=log", 4_000).recovery.unwrap();
     assert_possible(&cost);
-    // The map: four bytes for each of the 1.1 million granules, and what was written since.
+    // The map: four bytes for each of the 1.1 million chunks, and what was written since.
     assert!((4.2..5.2).contains(&cost.mib), "{cost:?}");
     assert_eq!(cost.reads, cost.mib.ceil() as u64, "{cost:?}");
     let (least, _) = limits(&cost);

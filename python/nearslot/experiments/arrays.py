@@ -45,7 +45,7 @@ def stripe(disks: int) -> Array:
 
 def mirror(disks: int, *, copies: int = 2, foreground: int = 1, buffer: int = 10_000) -> Array:
     """Striped mirrors (RAID-10)."""
-    knobs = {"disks": disks, "copies": copies, "foreground": foreground, "buffer_granules": buffer}
+    knobs = {"disks": disks, "copies": copies, "foreground": foreground, "buffer_chunks": buffer}
     label = f"RAID-10 {disks}" if copies == 2 else f"{copies} copies on {disks}"
     return Array(
         label + _synchronous(foreground), part("mirror", **knobs), "satf", copies / disks, disks
@@ -58,7 +58,7 @@ def sr(ds: float, dr: int, *, foreground: int = 1, buffer: int = 10_000) -> Arra
         "ds": ds,
         "dr": dr,
         "foreground": foreground,
-        "buffer_granules": buffer,
+        "buffer_chunks": buffer,
     }
     label = f"SR {ds:g}x{dr}" + _synchronous(foreground)
     return Array(label, part("sr_array", **knobs), "satf", 1.0, round(ds * dr))
@@ -73,7 +73,7 @@ def ew(
         "ds": ds,
         "dd": dd,
         "foreground": foreground,
-        "buffer_granules": buffer,
+        "buffer_chunks": buffer,
         "aging": aging,
     }
     label = f"EW {dm}x{ds:g}x{dd:g}" + _synchronous(foreground)
@@ -86,7 +86,7 @@ def distorted(ds: float, dd: float, *, foreground: int = 2, buffer: int = 10_000
         "ds": ds,
         "dd": dd,
         "foreground": foreground,
-        "buffer_granules": buffer,
+        "buffer_chunks": buffer,
     }
     label = "DDM" + _synchronous(foreground)
     return Array(label, part("distorted_mirror", **knobs), "satf_ew", 1.0, round(2 * ds * dd))

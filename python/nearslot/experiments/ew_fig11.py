@@ -35,7 +35,7 @@ COLLAPSED_MS = 30.0
 """Mean response beyond which a rate is not sustained: queues grow from there on."""
 
 SMALL, LARGE = 10_000, 100_000
-"""Granules that the buffers of delayed copies have room for."""
+"""Chunks that the buffers of delayed copies have room for."""
 FILLS = 4
 """So many times as many writes as the buffer has room for."""
 WRITE_SHARE = 0.345
@@ -447,7 +447,7 @@ THIRD = [
         statement="A ten times larger buffer raises the sustainable rate of every replicating "
         "system",
         published="no number (figure 13)",
-        range=f"{FILLED}; buffers of {SMALL:,} and {LARGE:,} granules",
+        range=f"{FILLED}; buffers of {SMALL:,} and {LARGE:,} chunks",
         judge=raises,
         needs=SEARCHED,
     ),
@@ -518,7 +518,7 @@ def _draw_buffers(outcome: Outcome, path: Path) -> None:
         outcome,
         path,
         axis="buffer",
-        label="granules that the buffer has room for",
+        label="chunks that the buffer has room for",
         key="sustained_rps",
         unit="highest rate sustained (requests/s)",
         where=SEARCHED,

@@ -29,7 +29,7 @@ from .verdict import Kind, exactly, missing, within
 
 OVERHEAD_MS = 0.3
 DILUTION = 2.0
-GRANULE_BLOCKS = 8
+CHUNK_BLOCKS = 8
 SPREAD = 0.9
 """Share of the volume in which requests lie."""
 WRITES = 50_000
@@ -45,7 +45,7 @@ READS = 150
 WRITES_PER_READ = 12
 REWRITES = 3
 BUFFER = 16
-"""Granules of a buffer that is too small for a burst."""
+"""Chunks of a buffer that is too small for a burst."""
 EDGE_SLOTS = 30
 """Where so many are free on average, the last free slots before the edge lie."""
 IDLE_NS = 30_000_000_000
@@ -145,14 +145,14 @@ def _pairs(**knobs: Knob) -> str:
 
 
 Ask = tuple[int, int, str]
-"""When, which granule, R or W."""
+"""When, which chunk, R or W."""
 
 
 def _replayed(options: Options, place: str, sched: str, asks: Iterable[Ask]) -> Run:
     with TemporaryDirectory() as directory:
         path = Path(directory) / "asked.csv"
         lines = [
-            f"{at},0,{granule * GRANULE_BLOCKS},{GRANULE_BLOCKS},{op}" for at, granule, op in asks
+            f"{at},0,{chunk * CHUNK_BLOCKS},{CHUNK_BLOCKS},{op}" for at, chunk, op in asks
         ]
         path.write_text("\n".join(["time_ns,dev,lba,blocks,op", *lines, ""]))
         load = {"trace": str(path), "replay": "open"}
@@ -160,23 +160,23 @@ def _replayed(options: Options, place: str, sched: str, asks: Iterable[Ask]) -> 
 
 
 def _granules(options: Options, count: int) -> list[int]:
-    """Different granules, spread over most of the drive."""
+    """Different chunks, spread over most of the drive."""
     rng = random.Random(options.seed)
     volume = _replayed(options, _eager(options), "satf_ew", [(0, 0, "R")]).commands[0]
     # What is not free is the volume's.
-    granules = volume["free_slots"] / ((options.dilution or DILUTION) - 1)
-    return rng.sample(range(int(granules * SPREAD)), count)
+    chunks = volume["free_slots"] / ((options.dilution or DILUTION) - 1)
+    return rng.sample(range(int(chunks * SPREAD)), count)
 
 
 def nearer_first(options: Options) -> Checked:
     """A1: what SATF-EW does with reads and a write at once, and what either would come to alone."""
-    granules = iter(_granules(options, STATES * (RIVALS + 2)))
+    chunks = iter(_granules(options, STATES * (RIVALS + 2)))
     # Few free slots, or the write is nearer than any read.
     place = _eager(options, dilution=1.003)
     firsts = Counter[str]()
     broken = 0
     for _ in range(STATES):
-        before, write, *reads = islice(granules, RIVALS + 2)
+        before, write, *reads = islice(chunks, RIVALS + 2)
         asked = {"R": [(1_000, read, "R") for read in reads], "W": [(1_000, write, "W")]}
         begins = {}
         for ops in ("R", "W", "RW"):
@@ -200,19 +200,19 @@ def one_direction(options: Options) -> Checked:
     load = part("iometer", requests=WRITES, depth=1, read_share=0)
     place = _eager(options, dilution=1.01)
     commands = Run.of(_scenario(options, place, workload=load)).commands
-    bands = [one["band"] for one in commands]
-    lowest, highest = min(bands), max(bands)
+    visits = [one["cylinder"] for one in commands]
+    lowest, highest = min(visits), max(visits)
     cylinders, free = highest - lowest + 1, commands[0]["free_slots"]
     edge = EDGE_SLOTS * cylinders / free
     turns, broken, upward = 0, 0, None
-    for one, other in pairwise(bands):
+    for one, other in pairwise(visits):
         if one == other:
             continue
         if upward is not None and upward != (other > one):
             turns += 1
             broken += (highest - one if upward else one - lowest) > edge
         upward = other > one
-    visited = len(set(bands)) / cylinders
+    visited = len(set(visits)) / cylinders
     told = f"{WRITES:,} writes to a drive with 1 % free slots: the arm turned {turns} times, "
     told += f"{turns - broken} times in the outermost {edge:.0f} of {cylinders} cylinders, where "
     told += f"about {EDGE_SLOTS} of {free:,} slots are free; "
@@ -221,20 +221,20 @@ def one_direction(options: Options) -> Checked:
     return Checked(turns, broken + (visited < 0.95), told)
 
 
-def _burst(granules: list[int], *, writes: bool) -> Iterator[Ask]:
+def _burst(chunks: list[int], *, writes: bool) -> Iterator[Ask]:
     """One read that keeps the drive busy while all others come at once."""
-    yield 0, granules[0], "R"
-    for granule in granules[1 : READS + 1]:
-        yield 1_000, granule, "R"
-    for granule in granules[READS + 1 :] if writes else []:
-        yield 1_000, granule, "W"
+    yield 0, chunks[0], "R"
+    for chunk in chunks[1 : READS + 1]:
+        yield 1_000, chunk, "R"
+    for chunk in chunks[READS + 1 :] if writes else []:
+        yield 1_000, chunk, "W"
 
 
 def _reads_of(
-    options: Options, granules: list[int], sched: str, *, writes: bool
+    options: Options, chunks: list[int], sched: str, *, writes: bool
 ) -> tuple[list[tuple[int, int]], int]:
     """Block and begin of each read of a burst as they were served, and writes before the last."""
-    done = _replayed(options, _eager(options), sched, _burst(granules, writes=writes))
+    done = _replayed(options, _eager(options), sched, _burst(chunks, writes=writes))
     reads = [(one["lba"], one["begin_ns"]) for one in done.foreground("read")]
     last = reads[-1][1]
     return reads, sum(one["start_ns"] < last for one in done.foreground("write"))
@@ -242,7 +242,7 @@ def _reads_of(
 
 def no_delay(options: Options) -> Checked:
     """A3: reads of a burst begin at the same nanosecond with writes among them and without."""
-    granules = _granules(options, 1 + READS * (1 + WRITES_PER_READ))
+    chunks = _granules(options, 1 + READS * (1 + WRITES_PER_READ))
     cases, broken, told = 0, 0, []
     # While writes wait, Hybrid orders its reads as SCAN does.
     for sched, alone in (
@@ -250,8 +250,8 @@ def no_delay(options: Options) -> Checked:
         ("freebw_scan", "freebw_scan"),
         ("freebw_hybrid", "freebw_scan"),
     ):
-        planned, _ = _reads_of(options, granules, alone, writes=False)
-        found, inserted = _reads_of(options, granules, sched, writes=True)
+        planned, _ = _reads_of(options, chunks, alone, writes=False)
+        found, inserted = _reads_of(options, chunks, sched, writes=True)
         cases += inserted
         broken += sum(one != other for one, other in zip(planned, found, strict=True))
         told.append(f"{inserted} writes under {sched}")
@@ -262,11 +262,11 @@ def no_delay(options: Options) -> Checked:
 
 def two_orders(options: Options) -> Checked:
     """A4: Hybrid against SATF where nothing is written, and against SCAN where writes wait."""
-    granules = _granules(options, 1 + READS * (1 + WRITES_PER_READ))
-    reads, _ = _reads_of(options, granules, "freebw_hybrid", writes=False)
-    satf, _ = _reads_of(options, granules, "satf", writes=False)
-    busy, inserted = _reads_of(options, granules, "freebw_hybrid", writes=True)
-    scan, _ = _reads_of(options, granules, "freebw_scan", writes=False)
+    chunks = _granules(options, 1 + READS * (1 + WRITES_PER_READ))
+    reads, _ = _reads_of(options, chunks, "freebw_hybrid", writes=False)
+    satf, _ = _reads_of(options, chunks, "satf", writes=False)
+    busy, inserted = _reads_of(options, chunks, "freebw_hybrid", writes=True)
+    scan, _ = _reads_of(options, chunks, "freebw_scan", writes=False)
     broken = sum(one != other for one, other in zip(reads, satf, strict=True))
     broken += sum(one != other for one, other in zip(busy, scan, strict=True))
     differ = sum(one != other for one, other in zip(satf, scan, strict=True))
@@ -308,10 +308,10 @@ def one_service(options: Options) -> Checked:
 def shortest_queue(options: Options) -> Checked:
     """A6: writes to an array with two copies, in bursts that make queues."""
     rng = random.Random(options.seed)
-    granules = iter(_granules(options, EVENTS))
+    chunks = iter(_granules(options, EVENTS))
     asks = sorted(
-        (rng.randrange(EVENTS // 40) * 40_000_000 + rng.randrange(4_000_000), granule, "W")
-        for granule in granules
+        (rng.randrange(EVENTS // 40) * 40_000_000 + rng.randrange(4_000_000), chunk, "W")
+        for chunk in chunks
     )
     done = _replayed(options, _pairs(), "satf_ew", asks)
     arrivals, owners = done.arrivals(), _owners(done)
@@ -343,7 +343,7 @@ def shortest_queue(options: Options) -> Checked:
 def only_when_idle(options: Options) -> Checked:
     """A7: delayed writes and what waited for the drive when they began."""
     load = part("poisson", requests=EVENTS, read_share=0.5, rate_rps=400)
-    place = _pairs(buffer_granules=10 * EVENTS)
+    place = _pairs(buffer_chunks=10 * EVENTS)
     delayed = Run.of(_scenario(options, place, workload=load)).delayed()
     broken = sum(one["waiting"] > 0 for one in delayed)
     told = f"{len(delayed):,} delayed writes at 400 requests/s on four drives; when one began, "
@@ -353,12 +353,12 @@ def only_when_idle(options: Options) -> Checked:
 
 def copies(options: Options) -> Checked:
     """A8: foreground and delayed copies of each write, of three, until all is done."""
-    granules = _granules(options, EVENTS // 4)
+    chunks = _granules(options, EVENTS // 4)
     cases, broken = 0, 0
     for foreground in (1, 2):
         place = _pairs(dm=3, foreground=foreground)
-        asks = [(number * 1_000_000, granule, "W") for number, granule in enumerate(granules)]
-        done = _replayed(options, place, "satf_ew", [*asks, (IDLE_NS, granules[0], "R")])
+        asks = [(number * 1_000_000, chunk, "W") for number, chunk in enumerate(chunks)]
+        done = _replayed(options, place, "satf_ew", [*asks, (IDLE_NS, chunks[0], "R")])
         drives: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for one in done.foreground("write"):
             drives[one["lba"]][0].append(one["drive"])
@@ -368,7 +368,7 @@ def copies(options: Options) -> Checked:
         for waited, delayed in drives.values():
             counts = (len(waited), len(delayed), len({*waited, *delayed}))
             broken += counts != (foreground, 3 - foreground, 3)
-        broken += len(drives) != len(granules)
+        broken += len(drives) != len(chunks)
         broken += sum(not one["open"] for one in [*done.foreground("write"), *done.delayed()])
     told = f"{cases:,} writes of three copies: one or two before the answer as asked, the others "
     told += "later, each on another drive and all to free slots"
@@ -408,10 +408,10 @@ def bounded_log(options: Options) -> Checked:
 
 
 def dropped(options: Options) -> Checked:
-    """A12: granules that are overwritten before their delayed copies, and a buffer that is full."""
-    granules = _granules(options, 200)
-    asks = [(0, granule, "W") for _ in range(REWRITES) for granule in granules]
-    asks = [*asks, (IDLE_NS, granules[0], "R")]
+    """A12: chunks that are overwritten before their delayed copies, and a buffer that is full."""
+    chunks = _granules(options, 200)
+    asks = [(0, chunk, "W") for _ in range(REWRITES) for chunk in chunks]
+    asks = [*asks, (IDLE_NS, chunks[0], "R")]
     done = _replayed(options, _pairs(), "satf_ew", asks)
     times: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     for own, rows in ((False, done.foreground("write")), (True, done.delayed())):
@@ -422,13 +422,13 @@ def dropped(options: Options) -> Checked:
     for events in times.values():
         order = [own for _, own in sorted(events)]
         broken += not order[-1] or any(one and other for one, other in pairwise(order))
-    spared = REWRITES * len(granules) - len(done.delayed())
-    small = _replayed(options, _pairs(buffer_granules=BUFFER), "satf_ew", asks)
+    spared = REWRITES * len(chunks) - len(done.delayed())
+    small = _replayed(options, _pairs(buffer_chunks=BUFFER), "satf_ew", asks)
     forced = sum(one["waiting"] > 0 for one in small.delayed())
     unforced = sum(one["waiting"] > 0 for one in done.delayed())
-    told = f"{REWRITES} writes to each of {len(granules)} granules at once: {spared} of "
-    told += f"{REWRITES * len(granules)} delayed copies were dropped, every granule has the one of "
-    told += f"its last write; with a buffer of {BUFFER} granules {forced} delayed writes went "
+    told = f"{REWRITES} writes to each of {len(chunks)} chunks at once: {spared} of "
+    told += f"{REWRITES * len(chunks)} delayed copies were dropped, every chunk has the one of "
+    told += f"its last write; with a buffer of {BUFFER} chunks {forced} delayed writes went "
     told += f"among others, with one of 10,000 {unforced}"
     return Checked(min(spared, forced), broken + unforced, told)
 
@@ -447,11 +447,11 @@ def reclaimed(options: Options) -> Checked:
 def threshold(options: Options) -> Checked:
     """A12: bursts that leave somewhat more and somewhat fewer delayed copies than the threshold."""
     few, many = THRESHOLD - THRESHOLD // 20, THRESHOLD + THRESHOLD // 20
-    granules = _granules(options, many)
+    chunks = _granules(options, many)
     forced = {}
     for count in (few, many):
         # A nanosecond apart: a trace whose requests all have one time is refused, as one without.
-        asks = [(number, granule, "W") for number, granule in enumerate(granules[:count])]
+        asks = [(number, chunk, "W") for number, chunk in enumerate(chunks[:count])]
         done = _replayed(options, _pairs(), "satf_ew", asks)
         forced[count] = sum(one["waiting"] > 0 for one in done.delayed())
     told = f"bursts of {few:,} and {many:,} writes with the default buffer: {forced[few]} and "
@@ -461,20 +461,20 @@ def threshold(options: Options) -> Checked:
 
 def _nearer_owner(options: Options, op: str) -> Checked:
     """Two requests at once that either of two idle drives can serve: the first has the choice."""
-    granules = _granules(options, STATES * 16)
-    asks = [(number * APART_NS, granule, "R") for number, granule in enumerate(granules)]
-    # Which drives have a granule is seen by reading it.
+    chunks = _granules(options, STATES * 16)
+    asks = [(number * APART_NS, chunk, "R") for number, chunk in enumerate(chunks)]
+    # Which drives have a chunk is seen by reading it.
     drives = {
-        one["lba"] // GRANULE_BLOCKS: one["drive"] % 2
+        one["lba"] // CHUNK_BLOCKS: one["drive"] % 2
         for one in _replayed(options, _pairs(), "satf_ew", asks).foreground("read")
     }
-    of_first = iter([granule for granule in granules if drives[granule] == 0])
+    of_first = iter([chunk for chunk in chunks if drives[chunk] == 0])
     broken, chosen = 0, Counter[int]()
     for _ in range(STATES):
         heads, (one, other) = list(islice(of_first, 2)), islice(of_first, 2)
         both = [one, one] if op == "R" else [one, other]
-        asks = [(number, granule, "R") for number, granule in enumerate(heads)]
-        asks += [(APART_NS, granule, op) for granule in both]
+        asks = [(number, chunk, "R") for number, chunk in enumerate(heads)]
+        asks += [(APART_NS, chunk, op) for chunk in both]
         done = _replayed(options, _pairs(), "satf_ew", asks)
         wanted = done.foreground("read" if op == "R" else "write")
         first, second = sorted(wanted[-2:], key=lambda one: one["request"])

@@ -66,7 +66,7 @@ export function way(series: Series, drive: number): Way {
     found.begins.push(begins);
     found.end.push(begins + series.arm_transfer_ms[index]!);
     found.from.push(series.arm_from[index]!);
-    found.to.push(series.arm_band[index]!);
+    found.to.push(series.arm_cylinder[index]!);
     found.kind.push(!series.arm_write[index] ? "read" : series.arm_open[index] ? "eager" : "write");
   });
   return found;
@@ -76,9 +76,9 @@ export function way(series: Series, drive: number): Way {
 export function used(runs: readonly Run[]): Extent {
   let [low, high] = [Infinity, -Infinity];
   for (const run of runs) {
-    for (const band of [...(run.series?.arm_band ?? []), ...(run.series?.arm_from ?? [])]) {
-      low = Math.min(low, band);
-      high = Math.max(high, band);
+    for (const cylinder of [...(run.series?.arm_cylinder ?? []), ...(run.series?.arm_from ?? [])]) {
+      low = Math.min(low, cylinder);
+      high = Math.max(high, cylinder);
     }
   }
   if (low > high) return [0, 1];

@@ -55,7 +55,7 @@ describe("the arm's way", () => {
   test("has one pair of axes for all runs", () => {
     const [low, high] = used(runs);
     for (const { series } of runs) {
-      for (const band of series!.arm_band) expect(band > low && band < high).toBe(true);
+      for (const cylinder of series!.arm_cylinder) expect(cylinder > low && cylinder < high).toBe(true);
     }
     expect(longest(runs)).toBe(Math.max(...runs.map((run) => run.series!.stretch!.span_s * 1e3)));
     expect(used([])).toEqual([0, 1]);
@@ -64,7 +64,7 @@ describe("the arm's way", () => {
 });
 
 describe("the map of free space", () => {
-  const map: FreeSpace = { drive: 0, bands: [0, 10, 20], time_s: [0, 1], free_per_10k: [[5000, 2000], [4000, 2500]] };
+  const map: FreeSpace = { drive: 0, cylinders: [0, 10, 20], time_s: [0, 1], free_per_10k: [[5000, 2000], [4000, 2500]] };
 
   test("has one scale for shares, and an even-handed one for changes", () => {
     expect(range([map], "share")).toEqual([0.2, 0.5]);

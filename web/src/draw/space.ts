@@ -65,19 +65,19 @@ function until(times: readonly number[], at: number): number {
 }
 
 export function scene(free: FreeSpace, x: Extent, mode: Mode, scale: Extent, ramp: readonly Rgb[], ink: string): Scene {
-  const { bands, time_s } = free;
-  const y: Extent = [bands[0]!, bands.at(-1)!];
+  const { cylinders, time_s } = free;
+  const y: Extent = [cylinders[0]!, cylinders.at(-1)!];
   const part = (found: number) => (found - scale[0]) / (scale[1] - scale[0]);
   const draw = (pen: Pen) => inside(pen, () => cells(pen, free, mode, part, ramp));
   const read = (seconds: number, cylinder: number) => {
     const at = lastAtMost(time_s, seconds);
-    const group = lastAtMost(bands, cylinder);
-    if (at < 0 || group < 0 || group >= bands.length - 1) return null;
+    const group = lastAtMost(cylinders, cylinder);
+    if (at < 0 || group < 0 || group >= cylinders.length - 1) return null;
     const share = free.free_per_10k[at]![group]!;
     const change = share - free.free_per_10k[0]![group]!;
     const signed = `${change < 0 ? "\u2212" : "+"}${percent(Math.abs(change) / WHOLE, 2)}`;
     return {
-      title: `cylinders ${count(bands[group]!)} to ${count(bands[group + 1]! - 1)}, at ${quantity(time_s[at]!)} s`,
+      title: `cylinders ${count(cylinders[group]!)} to ${count(cylinders[group + 1]! - 1)}, at ${quantity(time_s[at]!)} s`,
       readings: [
         { ink, label: "free", value: percent(share / WHOLE, 2) },
         { ink, label: "since the start", value: signed },
@@ -89,13 +89,13 @@ export function scene(free: FreeSpace, x: Extent, mode: Mode, scale: Extent, ram
 
 function cells(pen: Pen, free: FreeSpace, mode: Mode, part: (found: number) => number, ramp: readonly Rgb[]): void {
   const { ctx } = pen;
-  const { bands, time_s } = free;
+  const { cylinders, time_s } = free;
   const [from, to] = seen(time_s, pen.seen);
   for (let at = from; at <= to; at++) {
     // Whole pixels, so that no seam shows between cells.
     const [left, right] = [Math.round(pen.x(time_s[at]!)), Math.round(pen.x(until(time_s, at)))];
-    for (let group = 0; group < bands.length - 1; group++) {
-      const [bottom, top] = [Math.round(pen.y(bands[group]!)), Math.round(pen.y(bands[group + 1]!))];
+    for (let group = 0; group < cylinders.length - 1; group++) {
+      const [bottom, top] = [Math.round(pen.y(cylinders[group]!)), Math.round(pen.y(cylinders[group + 1]!))];
       ctx.fillStyle = css(shade(ramp, part(value(free, mode, at, group))));
       ctx.fillRect(left, top, Math.max(right - left, 1), bottom - top);
     }

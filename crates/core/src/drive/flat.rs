@@ -1,11 +1,11 @@
 //! What drives without mechanics have in common: every place is as near as every other.
 //!
-//! They have one band and one surface, cut into tracks of at most [`TRACK_SLOTS`] slots, so that placements which search for
+//! They have one cylinder and one surface, cut into tracks of at most [`TRACK_SLOTS`] slots, so that placements which search for
 //! free slots work over them. Their oracle gives every position the price 0 and foresees one service time for all. O(1).
 
 use crate::contract::Oracle;
 use crate::freemap::{Room, Span, Tracks, Uncountable};
-use crate::io::{Command, Cost, DriveDone, Foresight, Head, Place};
+use crate::io::{ArmPosition, Command, Cost, DriveDone, Place, Predicted};
 use crate::request::{Op, Status};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
@@ -72,42 +72,42 @@ impl FlatOracle {
 }
 
 impl Oracle for FlatOracle {
-    fn head(&self) -> Head {
-        Head::default()
+    fn head(&self) -> ArmPosition {
+        ArmPosition::default()
     }
 
-    fn bands(&self) -> u32 {
+    fn cylinders(&self) -> u32 {
         1
     }
 
     fn locate(&self, _at: Pba) -> Place {
         Place {
-            band: 0,
+            cylinder: 0,
             surface: 0,
             angle: Angle(0),
         }
     }
 
-    fn reach(&self, _distance: u32) -> Duration {
+    fn seek_at_least(&self, _distance: u32) -> Duration {
         Duration::ZERO
     }
 
-    fn position(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
+    fn positioning_time(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
         Duration::ZERO
     }
 
-    fn foresee(&self, now: Instant, _op: Op, _at: Pba, _len: Blocks) -> Foresight {
-        Foresight {
+    fn predict(&self, now: Instant, _op: Op, _at: Pba, _len: Blocks) -> Predicted {
+        Predicted {
             end: now + self.service,
-            head: Head::default(),
+            head: ArmPosition::default(),
         }
     }
 
-    fn reach_after(&self, _distance: u32) -> Duration {
+    fn seek_at_least_after(&self, _distance: u32) -> Duration {
         Duration::ZERO
     }
 
-    fn position_after(&self, _access: &Foresight, _op: Op, _place: &Place) -> Duration {
+    fn positioning_time_after(&self, _access: &Predicted, _op: Op, _place: &Place) -> Duration {
         Duration::ZERO
     }
 

@@ -1,20 +1,20 @@
 //! Which copies are current, of volumes whose copies lie at fixed places: a table in NVRAM of what is not settled.
 //!
 //! Nothing of such a volume has to be found again, but two things have to be known after a power cut: which copies were
-//! delayed and are stale, and of which granules a write was under way, so that their copies may differ.
+//! delayed and are stale, and of which chunks a write was under way, so that their copies may differ.
 //!
 //! ```text
 //! 0     head        prelude (sequence = 0) | geometry, see `put_geometry`
-//! 48    word        entries that there is room for, as the granule of an entry
+//! 48    word        entries that there is room for, as the chunk of an entry
 //! 56    entries     a word each
-//! word  granule 32 bits | copies that are current 16 | a write is under way 1 | checksum 15, of the volume and the other bits
+//! word  chunk 32 bits | copies that are current 16 | a write is under way 1 | checksum 15, of the volume and the other bits
 //! ```
 //!
 //! All that is asked of the memory is that an aligned word of eight bytes is written whole or not at all: each change of an
 //! entry is one word. An entry that nobody uses has a checksum too, so that any one or two bits that change in a word are seen.
 //!
 //! The table grows as it is needed and never shrinks: its length is what was needed at most. That is an entry for each
-//! granule with delayed copies, at most as many as the buffer holds, for each whose delayed copies are under way or could not
+//! chunk with delayed copies, at most as many as the buffer holds, for each whose delayed copies are under way or could not
 //! be written, and for each of the writes under way. It begins with room for [`UNIT`] entries.
 //!
 //! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4: a table of delayed
@@ -36,14 +36,14 @@ const ENTRIES_AT: usize = COUNT_AT + WORD_BYTES;
 
 /// Bits of a word before its checksum.
 const SUMMED_BITS: u32 = 49;
-/// The granule of an entry that nobody uses: no volume has so many.
+/// The chunk of an entry that nobody uses: no volume has so many.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a granule that is not settled.
+/// What is known of a chunk that is not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsettled {
-    /// Which granule.
-    pub granule: u32,
+    /// Which chunk.
+    pub chunk: u32,
     /// Copies that have the newest data, as bits.
     pub current: u16,
     /// Whether a write is under way, so that the current copies may differ.
@@ -51,7 +51,7 @@ pub struct Unsettled {
 }
 
 const UNUSED: Unsettled = Unsettled {
-    granule: NONE,
+    chunk: NONE,
     current: 0,
     writing: false,
 };
@@ -99,7 +99,7 @@ impl CopiesTable {
         }
     }
 
-    /// From what was found after a power cut, with the entries in the order of their granules.
+    /// From what was found after a power cut, with the entries in the order of their chunks.
     ///
     /// # Errors
     /// That is not what this volume wrote.
@@ -113,7 +113,7 @@ impl CopiesTable {
             .and_then(|_| check_geometry(head, geometry))
             .map_err(|fault| fault.at(Place::Nvram(0)))?;
         let mut table = CopiesTable::of(geometry, bytes);
-        let count = table.read(COUNT_AT)?.granule;
+        let count = table.read(COUNT_AT)?.chunk;
         at_least(table.bytes.len(), Index(count).at())?;
         // What was grown into when the power went is not counted yet.
         table.bytes.truncate(Index(count).at());
@@ -128,10 +128,10 @@ impl CopiesTable {
             entry.check(geometry).map_err(damage)?;
             found.push((index, entry));
         }
-        found.sort_by_key(|(_, entry)| entry.granule);
-        let twice = |pair: &&[(Index, Unsettled)]| pair[0].1.granule == pair[1].1.granule;
+        found.sort_by_key(|(_, entry)| entry.chunk);
+        let twice = |pair: &&[(Index, Unsettled)]| pair[0].1.chunk == pair[1].1.chunk;
         if let Some([_, (index, _)]) = found.windows(2).find(twice) {
-            let fault = Fault::outside("entries of one granule", 2, 1, 1);
+            let fault = Fault::outside("entries of one chunk", 2, 1, 1);
             return Err(fault.at(Place::Nvram(index.at())));
         }
         Ok((table, found))
@@ -152,7 +152,7 @@ impl CopiesTable {
         self.len() == 0
     }
 
-    /// Adds an entry for a granule that has none.
+    /// Adds an entry for a chunk that has none.
     pub fn add(&mut self, entry: &Unsettled) -> Index {
         if self.unused.is_empty() {
             self.grow(self.count());
@@ -162,14 +162,14 @@ impl CopiesTable {
         index
     }
 
-    /// What is known of a granule has changed.
+    /// What is known of a chunk has changed.
     #[inline]
     pub fn set(&mut self, index: Index, entry: &Unsettled) {
         let word = self.word(entry);
         self.store(index.at(), word);
     }
 
-    /// All copies of an entry's granule are current.
+    /// All copies of an entry's chunk are current.
     pub fn remove(&mut self, index: Index) {
         self.set(index, &UNUSED);
         self.unused.push(index);
@@ -197,7 +197,7 @@ impl CopiesTable {
             self.unused.push(index);
         }
         let counted = self.word(&Unsettled {
-            granule: new.end,
+            chunk: new.end,
             ..UNUSED
         });
         self.store(COUNT_AT, counted);
@@ -214,11 +214,11 @@ impl CopiesTable {
     #[inline]
     fn word(&self, entry: &Unsettled) -> u64 {
         let &Unsettled {
-            granule,
+            chunk,
             current,
             writing,
         } = entry;
-        let low = u64::from(granule) | u64::from(current) << 32 | u64::from(writing) << 48;
+        let low = u64::from(chunk) | u64::from(current) << 32 | u64::from(writing) << 48;
         low | self.sum(low) << SUMMED_BITS
     }
 
@@ -234,7 +234,7 @@ impl CopiesTable {
         let (found, allowed) = ((word >> SUMMED_BITS) as u32, self.sum(low) as u32);
         format::check_sum(found, allowed).map_err(|fault| fault.at(Place::Nvram(at)))?;
         Ok(Unsettled {
-            granule: low as u32,
+            chunk: low as u32,
             current: (low >> 32) as u16,
             writing: low >> 48 == 1,
         })
@@ -250,13 +250,13 @@ impl Index {
 impl Unsettled {
     /// The checksum is right, so this was written so: not by this volume.
     fn check(&self, geometry: &Geometry) -> Result<(), Fault> {
-        let last = u64::from(geometry.granules) - 1;
-        if u64::from(self.granule) > last {
-            return Err(Fault::outside("granule", self.granule.into(), 0, last));
+        let last = u64::from(geometry.chunks) - 1;
+        if u64::from(self.chunk) > last {
+            return Err(Fault::outside("chunk", self.chunk.into(), 0, last));
         }
         let all = u64::from(u16::MAX >> (COPIES_MAX - geometry.copies));
         let current = u64::from(self.current);
-        // Of a granule without a write under way some copy is stale.
+        // Of a chunk without a write under way some copy is stale.
         let most = if self.writing { all } else { all - 1 };
         if current == 0 || current > most {
             return Err(Fault::outside("current copies (as bits)", current, 1, most));

@@ -8,7 +8,7 @@ use crate::rng::Rng;
 
 const GEOMETRY: Geometry = Geometry {
     volume: 5,
-    granules: 4_000,
+    chunks: 4_000,
     copies: 3,
     columns: 2,
     spread: Spread::ByCopy,
@@ -18,9 +18,9 @@ const GEOMETRY: Geometry = Geometry {
 /// Bytes before the first entry.
 const HEAD: usize = 56;
 
-fn entry(granule: u32, current: u16, writing: bool) -> Unsettled {
+fn entry(chunk: u32, current: u16, writing: bool) -> Unsettled {
     Unsettled {
-        granule,
+        chunk,
         current,
         writing,
     }
@@ -32,7 +32,7 @@ fn recover(bytes: &[u8]) -> Result<Vec<Unsettled>, Damage> {
     Ok(found.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// What a table should hold, by granule.
+/// What a table should hold, by chunk.
 type Model = BTreeMap<u32, (Index, Unsettled)>;
 
 fn expected(model: &Model) -> Vec<Unsettled> {
@@ -40,21 +40,21 @@ fn expected(model: &Model) -> Vec<Unsettled> {
 }
 
 /// Adds, changes or removes an entry.
-fn step(table: &mut CopiesTable, model: &mut Model, rng: &mut Rng, granules: u64) {
-    let granule = rng.below(granules) as u32;
-    let new = entry(granule, 1 + rng.below(6) as u16, rng.chance(0.5));
-    match model.get(&granule).map(|(index, _)| *index) {
+fn step(table: &mut CopiesTable, model: &mut Model, rng: &mut Rng, chunks: u64) {
+    let chunk = rng.below(chunks) as u32;
+    let new = entry(chunk, 1 + rng.below(6) as u16, rng.chance(0.5));
+    match model.get(&chunk).map(|(index, _)| *index) {
         None => {
             let index = table.add(&new);
-            model.insert(granule, (index, new));
+            model.insert(chunk, (index, new));
         }
         Some(index) if rng.chance(0.5) => {
             table.set(index, &new);
-            model.insert(granule, (index, new));
+            model.insert(chunk, (index, new));
         }
         Some(index) => {
             table.remove(index);
-            model.remove(&granule);
+            model.remove(&chunk);
         }
     }
 }
@@ -107,15 +107,15 @@ fn a_recovered_table_goes_on() {
 fn entries_are_used_again() {
     let mut table = CopiesTable::new(&GEOMETRY);
     let length = table.bytes().len();
-    for granule in 0..3_000 {
-        let index = table.add(&entry(granule, 1, true));
+    for chunk in 0..3_000 {
+        let index = table.add(&entry(chunk, 1, true));
         table.remove(index);
     }
     assert_eq!(table.bytes().len(), length);
     assert!(table.is_empty());
 }
 
-/// A table in which three granules are not settled.
+/// A table in which three chunks are not settled.
 fn three() -> Vec<u8> {
     let mut table = CopiesTable::new(&GEOMETRY);
     table.add(&entry(3_999, 0b001, false));
@@ -169,13 +169,13 @@ fn a_newer_format_and_other_volumes_are_refused() {
     let text = refused(|geometry| geometry.volume = 6);
     let says = "belongs to volume 0x0000000000000005, this is 0x0000000000000006";
     assert!(text.ends_with(says), "{text}");
-    let text = refused(|geometry| geometry.granules = 4_001);
-    let says = "made for 4000 granules, the volume has 4001";
+    let text = refused(|geometry| geometry.chunks = 4_001);
+    let says = "made for 4000 chunks, the volume has 4001";
     assert!(text.ends_with(says), "{text}");
     let text = refused(|geometry| geometry.copies = 2);
     assert!(text.ends_with("made for 3 copies, the volume has 2"));
     let text = refused(|geometry| geometry.unit = 8);
-    let says = "made for 16 granules in a unit, the volume has 8";
+    let says = "made for 16 chunks in a unit, the volume has 8";
     assert!(text.ends_with(says), "{text}");
 }
 
@@ -189,7 +189,7 @@ fn entries_that_cannot_be_are_refused() {
         recover(table.bytes()).unwrap_err().to_string()
     };
     let text = refused(&[entry(4_000, 1, false)]);
-    assert_eq!(text, "NVRAM, byte 56: granule 4000, allowed is 0 to 3999");
+    assert_eq!(text, "NVRAM, byte 56: chunk 4000, allowed is 0 to 3999");
     let text = refused(&[entry(1, 0b111, false)]);
     let says = "NVRAM, byte 56: current copies (as bits) 7, allowed is 1 to 6";
     assert_eq!(text, says);
@@ -199,7 +199,7 @@ fn entries_that_cannot_be_are_refused() {
     assert!(text.ends_with("(as bits) 8, allowed is 1 to 7"), "{text}");
     let text = refused(&[entry(1, 1, true), entry(2, 1, true), entry(1, 2, false)]);
     assert!(
-        text.ends_with("entries of one granule 2, allowed is 1"),
+        text.ends_with("entries of one chunk 2, allowed is 1"),
         "{text}"
     );
 }

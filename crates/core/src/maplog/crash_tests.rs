@@ -164,13 +164,13 @@ fn the_log_never_exceeds_its_bound() {
 #[test]
 fn a_filled_map_is_safe_after_its_first_round() {
     let mut world = World::small(7);
-    (0..world.geometry.granules).for_each(|granule| {
+    (0..world.geometry.chunks).for_each(|chunk| {
         world.run(0);
-        let slot = world.free[world.geometry.drive(0, granule).index()]
+        let slot = world.free[world.geometry.drive(0, chunk).index()]
             .pop()
             .unwrap();
-        world.map.copies[0][granule as usize] = slot;
-        world.model.insert((0, granule), slot);
+        world.map.copies[0][chunk as usize] = slot;
+        world.model.insert((0, chunk), slot);
     });
     let settings = *world.log.settings();
     world.log = MapLog::of_filled(&world.geometry, &settings).unwrap();
@@ -191,7 +191,7 @@ fn a_filled_map_is_safe_after_its_first_round() {
 fn recovery_reads_no_more_than_the_log_needs() {
     let mut rng = Rng::stream(1, "maplog/reads");
     let geometry = Geometry {
-        granules: 30_000,
+        chunks: 30_000,
         slots: 40_000,
         spread: Spread::ByCopy,
         ..small_geometry(&mut rng)

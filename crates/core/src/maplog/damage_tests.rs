@@ -117,7 +117,7 @@ fn pieces(times: u64) -> World {
     let rng = Rng::stream(1, "maplog/pieces");
     let geometry = Geometry {
         volume: 5,
-        granules: 400,
+        chunks: 400,
         copies: 1,
         columns: 1,
         unit: 1,
@@ -278,9 +278,9 @@ fn nvram_of_another_volume_or_shape_is_refused() {
         text.contains("belongs to volume 0x0000000000000005"),
         "{text}"
     );
-    let text = refused(|geometry| geometry.granules = 401);
+    let text = refused(|geometry| geometry.chunks = 401);
     assert!(
-        text.ends_with("made for 400 granules, the volume has 401"),
+        text.ends_with("made for 400 chunks, the volume has 401"),
         "{text}"
     );
     let text = refused(|geometry| geometry.copies = 2);
@@ -372,12 +372,12 @@ fn two_blocks_in_one_slot_are_found() {
     let mut world = pieces(1);
     world.run(300);
     let taken = (0..400)
-        .find(|granule| world.map.slot(0, *granule) != NOWHERE)
+        .find(|chunk| world.map.slot(0, *chunk) != NOWHERE)
         .unwrap();
-    let (granule, slot) = ((taken + 1) % 400, world.map.slot(0, taken));
+    let (chunk, slot) = ((taken + 1) % 400, world.map.slot(0, taken));
     world.log.record(Entry {
         copy: 0,
-        granule,
+        chunk,
         slot,
         alone: false,
     });
@@ -393,7 +393,7 @@ fn entries_that_cannot_be_are_named_with_their_place() {
     let mut world = pieces(1);
     world.run(700);
     for (kind, at, expected) in [
-        (Kind::Batch, 0, "granule 65791, allowed is 0 to 399"),
+        (Kind::Batch, 0, "chunk 65791, allowed is 0 to 399"),
         (Kind::Batch, 8, "copy 1, allowed is 0"),
         (Kind::Piece, 0, "slot 65791, allowed is 0 to 499"),
     ] {

@@ -8,7 +8,7 @@
 //! prelude     0 magic 8 | 8 version 4 | 12 checksum 4 | 16 volume 8 | 24 sequence 8
 //! log record  prelude | 32 kind 4 | 36 blocks 4 | 40 number 8 | 48 count 4 | 52 portion 4 | 56 payload's checksum 4 | 60 zero
 //!             then the payload from byte 64 on, filled up with zeros to whole blocks
-//!   batch       number = the how manieth, count entries of 9 bytes: granule 4, slot 4, copy 1
+//!   batch       number = the how manieth, count entries of 9 bytes: chunk 4, slot 4, copy 1
 //!   piece       number = first entry of the map, count entries of 4 bytes: slot; of a checkpoint of this portion
 //! ```
 //!
@@ -164,7 +164,7 @@ pub enum Fault {
     },
     /// Two blocks lie in one slot.
     #[error(
-        "slot {slot} of drive {} holds granule {} (copy {}) and {second}, allowed is one of them",
+        "slot {slot} of drive {} holds chunk {} (copy {}) and {second}, allowed is one of them",
         drive.0, first.1, first.0
     )]
     Twice {
@@ -172,7 +172,7 @@ pub enum Fault {
         drive: DriveId,
         /// The slot.
         slot: u32,
-        /// Copy and granule that have it.
+        /// Copy and chunk that have it.
         first: (u8, u32),
         /// Who else has it.
         second: Claim,
@@ -187,12 +187,10 @@ pub enum Fault {
         /// The last one.
         last: u64,
     },
-    /// Where these granules lie is said nowhere in a virtual log.
-    #[error(
-        "the map sector of granules {first} to {last} is nowhere, allowed is a log that has all"
-    )]
+    /// Where these chunks lie is said nowhere in a virtual log.
+    #[error("the map sector of chunks {first} to {last} is nowhere, allowed is a log that has all")]
     Unmapped {
-        /// The first granule.
+        /// The first chunk.
         first: u32,
         /// The last one.
         last: u32,
@@ -215,8 +213,8 @@ impl fmt::Display for Range {
 /// Who has a slot that another has too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// A copy of a granule.
-    Granule(u8, u32),
+    /// A copy of a chunk.
+    Chunk(u8, u32),
     /// A sector of the map itself.
     MapSector,
 }
@@ -224,7 +222,7 @@ pub enum Claim {
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Claim::Granule(copy, granule) => write!(f, "granule {granule} (copy {copy})"),
+            Claim::Chunk(copy, chunk) => write!(f, "chunk {chunk} (copy {copy})"),
             Claim::MapSector => write!(f, "a sector of the map"),
         }
     }
@@ -385,7 +383,7 @@ const ALONE_BIT: u32 = 7;
 #[inline]
 pub(super) fn put_entry(entry: &Entry) -> [u8; ENTRY_BYTES] {
     let mut bytes = [0; ENTRY_BYTES];
-    bytes[..4].copy_from_slice(&entry.granule.to_le_bytes());
+    bytes[..4].copy_from_slice(&entry.chunk.to_le_bytes());
     bytes[4..8].copy_from_slice(&entry.slot.to_le_bytes());
     bytes[8] = entry.copy | u8::from(entry.alone) << ALONE_BIT;
     bytes
@@ -395,7 +393,7 @@ pub(super) fn put_entry(entry: &Entry) -> [u8; ENTRY_BYTES] {
 #[inline]
 pub(super) fn take_entry(geometry: &Geometry, bytes: &[u8]) -> Result<Entry, Fault> {
     let entry = Entry {
-        granule: u32_at(bytes, 0),
+        chunk: u32_at(bytes, 0),
         slot: u32_at(bytes, 4),
         copy: bytes[8] & !(1 << ALONE_BIT),
         alone: bytes[8] >> ALONE_BIT == 1,
@@ -407,14 +405,9 @@ pub(super) fn take_entry(geometry: &Geometry, bytes: &[u8]) -> Result<Entry, Fau
 /// Says what of an entry lies beyond the geometry.
 #[inline]
 pub(super) fn check_entry(geometry: &Geometry, entry: &Entry) -> Result<(), Fault> {
-    if entry.granule >= geometry.granules {
-        let last = geometry.granules - 1;
-        return Err(Fault::outside(
-            "granule",
-            entry.granule.into(),
-            0,
-            last.into(),
-        ));
+    if entry.chunk >= geometry.chunks {
+        let last = geometry.chunks - 1;
+        return Err(Fault::outside("chunk", entry.chunk.into(), 0, last.into()));
     }
     if entry.copy >= geometry.copies {
         let last = geometry.copies - 1;
@@ -513,17 +506,17 @@ mod tests {
     fn impossible_entries_are_named() {
         let geometry = Geometry {
             volume: 1,
-            granules: 10,
+            chunks: 10,
             copies: 2,
             columns: 1,
             unit: 1,
             spread: Spread::ByCopy,
             slots: 30,
         };
-        let taken = |granule, copy, slot| {
+        let taken = |chunk, copy, slot| {
             let bytes = put_entry(&Entry {
                 copy,
-                granule,
+                chunk,
                 slot,
                 alone: false,
             });
@@ -533,7 +526,7 @@ mod tests {
             taken(9, 1, 29),
             Ok(Entry {
                 copy: 1,
-                granule: 9,
+                chunk: 9,
                 slot: 29,
                 alone: false
             })
@@ -541,7 +534,7 @@ mod tests {
         assert!(taken(0, 0, NOWHERE).is_ok());
         assert_eq!(
             taken(10, 0, 0),
-            Err("granule 10, allowed is 0 to 9".to_owned())
+            Err("chunk 10, allowed is 0 to 9".to_owned())
         );
         assert_eq!(taken(0, 2, 0), Err("copy 2, allowed is 0 to 1".to_owned()));
         assert_eq!(

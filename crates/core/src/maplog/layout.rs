@@ -250,7 +250,7 @@ mod tests {
 
     const GEOMETRY: Geometry = Geometry {
         volume: 1,
-        granules: 10_000,
+        chunks: 10_000,
         copies: 2,
         columns: 3,
         unit: 16,

@@ -361,7 +361,7 @@ mod tests {
 
     const GEOMETRY: Geometry = Geometry {
         volume: 1,
-        granules: 100,
+        chunks: 100,
         copies: 1,
         columns: 1,
         unit: 100,
@@ -381,11 +381,11 @@ mod tests {
         MapLog::new(&GEOMETRY, &settings).unwrap()
     }
 
-    fn entry(granule: u32) -> Entry {
+    fn entry(chunk: u32) -> Entry {
         Entry {
             copy: 0,
-            granule,
-            slot: granule,
+            chunk,
+            slot: chunk,
             alone: false,
         }
     }
@@ -394,15 +394,15 @@ mod tests {
     fn one_half_fills_while_the_other_is_written() {
         let (mut log, map) = (log(), Map::empty(&GEOMETRY));
         assert_eq!(log.next_write(&map), None);
-        for granule in 0..3 {
-            log.record(entry(granule));
+        for chunk in 0..3 {
+            log.record(entry(chunk));
         }
         assert!(!log.is_full());
         let write = log.next_write(&map).unwrap();
         assert_eq!((write.offset, write.bytes.len()), (Blocks(0), 512));
         assert_eq!(log.room(), 3);
-        for granule in 3..6 {
-            log.record(entry(granule));
+        for chunk in 3..6 {
+            log.record(entry(chunk));
             log.audit();
         }
         assert!(log.is_full());
@@ -417,15 +417,15 @@ mod tests {
     #[should_panic(expected = "NVRAM is full")]
     fn nothing_is_recorded_over_what_is_not_in_the_log() {
         let mut log = log();
-        (0..7).for_each(|granule| log.record(entry(granule)));
+        (0..7).for_each(|chunk| log.record(entry(chunk)));
     }
 
     #[test]
     fn checkpoints_come_between_batches_and_make_room() {
         let (mut log, map) = (log(), Map::empty(&GEOMETRY));
         let mut kinds = String::new();
-        for granule in 0..36 {
-            log.record(entry(granule));
+        for chunk in 0..36 {
+            log.record(entry(chunk));
             while let Some(write) = log.next_write(&map) {
                 kinds.push(match Header::read(write.bytes, 1).unwrap().kind {
                     Kind::Batch => 'b',

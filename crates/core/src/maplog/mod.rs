@@ -6,7 +6,7 @@
 //! | Way | Files | Needs |
 //! |---|---|---|
 //! | log and rotating checkpoints | [`layout`], [`nvram`], [`log`], [`recovery`] | a few KiB of NVRAM, a region of a drive |
-//! | virtual log | [`virtual_log`], [`virtual_recovery`] | a slot for every thousand granules, one write per update |
+//! | virtual log | [`virtual_log`], [`virtual_recovery`] | a slot for every thousand chunks, one write per update |
 //!
 //! With a log an update costs a few nanoseconds, and one write for some hundred of them. The virtual log writes one map
 //! sector before each acknowledgement, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
@@ -62,7 +62,7 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Copies that an entry can tell apart.
 const COPIES_MAX: u8 = 127;
 
-/// On which drives the copies of a granule lie.
+/// On which drives the copies of a chunk lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// Each copy has drives of its own, as many as there are columns.
@@ -106,13 +106,13 @@ impl fmt::Display for Spread {
 pub struct Geometry {
     /// Who the volume is: a log of another one is not taken for its own.
     pub volume: u64,
-    /// Granules of the volume.
-    pub granules: u32,
+    /// Chunks of the volume.
+    pub chunks: u32,
     /// Copies of each (Dm).
     pub copies: u8,
     /// Drives, or pairs of drives, that a copy is striped over (Ds times Dd).
     pub columns: u16,
-    /// Granules side by side on one column before the next one follows.
+    /// Chunks side by side on one column before the next one follows.
     pub unit: u32,
     /// Which drives a column has.
     pub spread: Spread,
@@ -121,15 +121,15 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The drive on which a copy of a granule lies, and its number among the drive's own. Of pairs, what is a first copy
+    /// The drive on which a copy of a chunk lies, and its number among the drive's own. Of pairs, what is a first copy
     /// comes first on each drive.
     #[inline]
-    pub fn place(&self, copy: u8, granule: u32) -> (DriveId, u32) {
+    pub fn place(&self, copy: u8, chunk: u32) -> (DriveId, u32) {
         // One column needs no division, and this is asked at every step.
         if self.columns == 1 && self.spread == Spread::ByCopy {
-            return (DriveId(copy.into()), granule);
+            return (DriveId(copy.into()), chunk);
         }
-        let (unit, within) = (granule / self.unit, granule % self.unit);
+        let (unit, within) = (chunk / self.unit, chunk % self.unit);
         let columns = u32::from(self.columns);
         let (column, row) = (unit % columns, unit / columns);
         match self.spread {
@@ -139,17 +139,17 @@ impl Geometry {
             }
             Spread::ByPair => {
                 let drive = 2 * column + (row + u32::from(copy)) % 2;
-                let firsts = self.granules / (2 * columns);
+                let firsts = self.chunks / (2 * columns);
                 let number = row / 2 * self.unit + within;
                 (DriveId(drive as u16), u32::from(copy) * firsts + number)
             }
         }
     }
 
-    /// The drive on which a copy of a granule lies.
+    /// The drive on which a copy of a chunk lies.
     #[inline]
-    pub fn drive(&self, copy: u8, granule: u32) -> DriveId {
-        self.place(copy, granule).0
+    pub fn drive(&self, copy: u8, chunk: u32) -> DriveId {
+        self.place(copy, chunk).0
     }
 
     /// Drives of the array.
@@ -157,9 +157,9 @@ impl Geometry {
         u16::from(self.copies) * self.columns
     }
 
-    /// Entries of the map: copies times granules.
+    /// Entries of the map: copies times chunks.
     pub fn entries(&self) -> u64 {
-        u64::from(self.copies) * u64::from(self.granules)
+        u64::from(self.copies) * u64::from(self.chunks)
     }
 
     /// Says what cannot be.
@@ -168,10 +168,10 @@ impl Geometry {
             0 => Err(Refused::new(what, 0, "at least 1")),
             _ => Ok(()),
         };
-        at_least_one("granules", self.granules.into())?;
+        at_least_one("chunks", self.chunks.into())?;
         at_least_one("copies", self.copies.into())?;
         at_least_one("columns", self.columns.into())?;
-        at_least_one("granules in a unit", self.unit.into())?;
+        at_least_one("chunks in a unit", self.unit.into())?;
         at_least_one("slots", self.slots.into())?;
         if self.slots == NOWHERE {
             return Err(Refused::new("slots", NOWHERE.into(), "fewer than 2^32 - 1"));
@@ -197,21 +197,21 @@ impl Geometry {
             return Err(Refused::new("copies", self.copies.into(), allowed));
         }
         let turns = 2 * u64::from(self.columns) * u64::from(self.unit);
-        if !u64::from(self.granules).is_multiple_of(turns) {
+        if !u64::from(self.chunks).is_multiple_of(turns) {
             let allowed = format!("a multiple of {turns}, on pairs of drives");
-            return Err(Refused::new("granules", self.granules.into(), allowed));
+            return Err(Refused::new("chunks", self.chunks.into(), allowed));
         }
         Ok(())
     }
 }
 
-/// A copy of a granule has moved.
+/// A copy of a chunk has moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Which copy.
     pub copy: u8,
-    /// Which granule.
-    pub granule: u32,
+    /// Which chunk.
+    pub chunk: u32,
     /// Where it lies now; [`NOWHERE`] if it was discarded or has become stale.
     pub slot: u32,
     /// Whether all other copies lie nowhere from now on: they are stale. In one entry, so that no power cut comes between.
@@ -220,21 +220,21 @@ pub struct Entry {
 
 /// The map in memory, as the logs read it. It has to hold every entry that was recorded, and nothing else.
 pub trait MapView {
-    /// The slots of consecutive granules of a copy.
+    /// The slots of consecutive chunks of a copy.
     fn read(&self, copy: u8, first: u32, out: &mut [u32]);
 }
 
-/// A map: where each copy of each granule lies. Four bytes an entry.
+/// A map: where each copy of each chunk lies. Four bytes an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// By copy, then by granule.
+    /// By copy, then by chunk.
     pub copies: Vec<Vec<u32>>,
 }
 
 impl Map {
     /// A map in which everything lies at this slot. Of all slots 0 is the cheapest: the system's memory has it already.
     fn all(geometry: &Geometry, slot: u32) -> Map {
-        let copy = || vec![slot; geometry.granules as usize];
+        let copy = || vec![slot; geometry.chunks as usize];
         Map {
             copies: (0..geometry.copies).map(|_| copy()).collect(),
         }
@@ -245,10 +245,10 @@ impl Map {
         Map::all(geometry, NOWHERE)
     }
 
-    /// Where a copy of a granule lies.
+    /// Where a copy of a chunk lies.
     #[inline]
-    pub fn slot(&self, copy: u8, granule: u32) -> u32 {
-        self.copies[usize::from(copy)][granule as usize]
+    pub fn slot(&self, copy: u8, chunk: u32) -> u32 {
+        self.copies[usize::from(copy)][chunk as usize]
     }
 
     /// Enters where it lies, and says where it lay.
@@ -257,17 +257,17 @@ impl Map {
         if entry.alone {
             let copies = self.copies.iter_mut().enumerate();
             let others = copies.filter(|(copy, _)| *copy != usize::from(entry.copy));
-            others.for_each(|(_, slots)| slots[entry.granule as usize] = NOWHERE);
+            others.for_each(|(_, slots)| slots[entry.chunk as usize] = NOWHERE);
         }
-        let slot = &mut self.copies[usize::from(entry.copy)][entry.granule as usize];
+        let slot = &mut self.copies[usize::from(entry.copy)][entry.chunk as usize];
         std::mem::replace(slot, entry.slot)
     }
 
     /// The entries from this one on, counted copy by copy, as far as they lie side by side.
     fn run_mut(&mut self, first: u64) -> &mut [u32] {
-        let granules = self.copies[0].len() as u64;
-        let (copy, granule) = (first / granules, first % granules);
-        &mut self.copies[copy as usize][granule as usize..]
+        let chunks = self.copies[0].len() as u64;
+        let (copy, chunk) = (first / chunks, first % chunks);
+        &mut self.copies[copy as usize][chunk as usize..]
     }
 }
 
@@ -282,14 +282,14 @@ impl MapView for Map {
 fn put_entries(geometry: &Geometry, map: &dyn MapView, first: u64, bytes: &mut [u8]) {
     const AT_ONCE: usize = 512;
     let mut slots = [0; AT_ONCE];
-    let granules = u64::from(geometry.granules);
+    let chunks = u64::from(geometry.chunks);
     let (mut at, mut rest) = (first, bytes);
     while !rest.is_empty() {
-        let (copy, granule) = (at / granules, at % granules);
-        let of_copy = (granules - granule).min(AT_ONCE as u64);
+        let (copy, chunk) = (at / chunks, at % chunks);
+        let of_copy = (chunks - chunk).min(AT_ONCE as u64);
         let count = (rest.len() / 4).min(of_copy as usize);
         let slots = &mut slots[..count];
-        map.read(copy as u8, granule as u32, slots);
+        map.read(copy as u8, chunk as u32, slots);
         let (now, later) = rest.split_at_mut(count * 4);
         for (bytes, slot) in now.chunks_exact_mut(4).zip(slots) {
             bytes.copy_from_slice(&slot.to_le_bytes());
@@ -328,7 +328,7 @@ mod tests {
 
     const GEOMETRY: Geometry = Geometry {
         volume: 1,
-        granules: 10,
+        chunks: 10,
         copies: 3,
         columns: 2,
         unit: 4,
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn stripes_go_round_the_columns_of_a_copy() {
-        let drives = |copy| (0..10).map(move |granule| GEOMETRY.drive(copy, granule).0);
+        let drives = |copy| (0..10).map(move |chunk| GEOMETRY.drive(copy, chunk).0);
         assert!(drives(0).eq([0, 0, 0, 0, 1, 1, 1, 1, 0, 0]));
         assert!(drives(2).eq([4, 4, 4, 4, 5, 5, 5, 5, 4, 4]));
         assert_eq!(GEOMETRY.drives(), 6);
@@ -347,17 +347,17 @@ mod tests {
     #[test]
     fn every_place_of_a_drive_is_used_once() {
         let of = |copies, spread| Geometry {
-            granules: 2 * 3 * 4 * 5,
+            chunks: 2 * 3 * 4 * 5,
             copies,
             columns: 3,
             spread,
             ..GEOMETRY
         };
         for geometry in [of(3, Spread::ByCopy), of(2, Spread::ByPair)] {
-            let granules = 0..geometry.granules;
-            let all = granules.flat_map(|granule| (0..geometry.copies).map(move |c| (c, granule)));
+            let chunks = 0..geometry.chunks;
+            let all = chunks.flat_map(|chunk| (0..geometry.copies).map(move |c| (c, chunk)));
             let mut found: Vec<_> = all
-                .map(|(copy, granule)| geometry.place(copy, granule))
+                .map(|(copy, chunk)| geometry.place(copy, chunk))
                 .collect();
             found.sort_unstable();
             let of_drive = geometry.entries() as u32 / u32::from(geometry.drives());
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn drives_of_a_pair_take_turns_with_first_copies() {
         let geometry = Geometry {
-            granules: 32,
+            chunks: 32,
             copies: 2,
             spread: Spread::ByPair,
             ..GEOMETRY
@@ -449,7 +449,7 @@ mod tests {
         );
         assert_eq!(
             refused(Geometry { copies: 2, ..pairs }),
-            "granules is 10, allowed is a multiple of 16, on pairs of drives"
+            "chunks is 10, allowed is a multiple of 16, on pairs of drives"
         );
     }
 }

@@ -313,7 +313,7 @@ impl Control {
 
 /// Writes what NVRAM is made for behind a prelude, up to byte 46.
 pub(super) fn put_geometry(geometry: &Geometry, block: &mut [u8]) {
-    put(block, 32, &geometry.granules.to_le_bytes());
+    put(block, 32, &geometry.chunks.to_le_bytes());
     put(block, 36, &geometry.slots.to_le_bytes());
     put(block, 40, &geometry.unit.to_le_bytes());
     put(block, 44, &geometry.columns.to_le_bytes());
@@ -323,9 +323,9 @@ pub(super) fn put_geometry(geometry: &Geometry, block: &mut [u8]) {
 /// What NVRAM was made for has to be what the volume is.
 pub(super) fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
     let values = [
-        ("granules", u32_at(block, 32), geometry.granules),
+        ("chunks", u32_at(block, 32), geometry.chunks),
         ("slots", u32_at(block, 36), geometry.slots),
-        ("granules in a unit", u32_at(block, 40), geometry.unit),
+        ("chunks in a unit", u32_at(block, 40), geometry.unit),
         ("columns", u16_at(block, 44).into(), geometry.columns.into()),
         ("copies", block[46].into(), geometry.copies.into()),
     ];

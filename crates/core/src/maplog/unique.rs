@@ -96,7 +96,7 @@ impl Window {
         }
         // One drive is one run.
         let unit = match (geometry.spread, geometry.columns) {
-            (Spread::ByCopy, 1) => geometry.granules,
+            (Spread::ByCopy, 1) => geometry.chunks,
             _ => geometry.unit,
         };
         for (copy, of_copy) in (0..).zip(&map.copies) {
@@ -133,15 +133,15 @@ fn check_by(geometry: &Geometry, map: &Map, own: &[Spot], window: u64) -> Result
 fn twice(geometry: &Geometry, map: &Map, own: &[Spot], number: u64) -> Damage {
     let slots = u64::from(geometry.slots);
     let (drive, slot) = (DriveId((number / slots) as u16), (number % slots) as u32);
-    let granules_of = |copy| (0..geometry.granules).map(move |granule| (copy, granule));
-    let all = (0..geometry.copies).flat_map(granules_of);
-    let mut owners = all.filter(|(copy, granule)| {
-        map.slot(*copy, *granule) == slot && geometry.drive(*copy, *granule) == drive
+    let chunks_of = |copy| (0..geometry.chunks).map(move |chunk| (copy, chunk));
+    let all = (0..geometry.copies).flat_map(chunks_of);
+    let mut owners = all.filter(|(copy, chunk)| {
+        map.slot(*copy, *chunk) == slot && geometry.drive(*copy, *chunk) == drive
     });
     let first = owners.next().expect("map sectors have slots of their own");
     let of_map = own.contains(&Spot { drive, slot });
     let second = match owners.next() {
-        Some((copy, granule)) if !of_map => Claim::Granule(copy, granule),
+        Some((copy, chunk)) if !of_map => Claim::Chunk(copy, chunk),
         _ => Claim::MapSector,
     };
     let fault = Fault::Twice {
@@ -160,7 +160,7 @@ mod tests {
 
     const GEOMETRY: Geometry = Geometry {
         volume: 1,
-        granules: 100,
+        chunks: 100,
         copies: 2,
         columns: 3,
         unit: 7,
@@ -173,9 +173,9 @@ mod tests {
         let mut map = Map::empty(&GEOMETRY);
         let mut next = [149u32; 6];
         for copy in 0..2 {
-            for granule in (0..100).filter(|granule| granule % 9 != 0) {
-                let drive = GEOMETRY.drive(copy, granule);
-                map.copies[usize::from(copy)][granule as usize] = next[drive.index()];
+            for chunk in (0..100).filter(|chunk| chunk % 9 != 0) {
+                let drive = GEOMETRY.drive(copy, chunk);
+                map.copies[usize::from(copy)][chunk as usize] = next[drive.index()];
                 next[drive.index()] -= 1;
             }
         }
@@ -197,7 +197,7 @@ mod tests {
                     drive,
                     slot: bad.copies[1][one],
                     first: (1, one as u32),
-                    second: Claim::Granule(1, other as u32),
+                    second: Claim::Chunk(1, other as u32),
                 };
                 assert_eq!(damage.fault, expected, "window {window}");
             }
@@ -207,11 +207,11 @@ mod tests {
     #[test]
     fn drives_of_a_pair_have_both_copies() {
         let geometry = Geometry {
-            granules: 84,
+            chunks: 84,
             spread: Spread::ByPair,
             ..GEOMETRY
         };
-        // Granules 0 and 21 are of the same pair: each drive has the first copy of one and the second of the other.
+        // Chunks 0 and 21 are of the same pair: each drive has the first copy of one and the second of the other.
         let mut map = Map::empty(&geometry);
         map.copies = vec![(0..84).collect(), (0..84).collect()];
         let check = |map: &Map| check_by(&geometry, map, &[], 100);
@@ -223,7 +223,7 @@ mod tests {
             drive: DriveId(0),
             slot: 0,
             first: (0, 0),
-            second: Claim::Granule(1, 21),
+            second: Claim::Chunk(1, 21),
         };
         assert_eq!(damage.fault, expected);
         map.copies[1][21] = 21;
@@ -238,7 +238,7 @@ mod tests {
         // More slots than a region has, more entries than are gathered.
         let geometry = Geometry {
             volume: 1,
-            granules: 300_000,
+            chunks: 300_000,
             copies: 1,
             columns: 1,
             unit: 1,
@@ -272,7 +272,7 @@ mod tests {
         let damage = check(&GEOMETRY, &map, &[spot(3), spot(149)]).unwrap_err();
         assert_eq!(
             damage.to_string(),
-            "recovered map: slot 149 of drive 0 holds granule 1 (copy 0) and a sector of the map, \
+            "recovered map: slot 149 of drive 0 holds chunk 1 (copy 0) and a sector of the map, \
              allowed is one of them"
         );
     }

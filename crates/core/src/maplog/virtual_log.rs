@@ -1,7 +1,7 @@
 //! The virtual log: a map that is safe without NVRAM, because its own sectors are written eagerly, wherever the heads are.
 //!
 //! The map is cut into *map sectors* of one slot each, nearly a thousand entries in 4 KiB. A sector has the entries of all copies
-//! of its granules: a new copy and the end of the old ones are one write, and no power cut comes between. An update writes the
+//! of its chunks: a new copy and the end of the old ones are one write, and no power cut comes between. An update writes the
 //! sector that holds it into a free slot. Where the next sector will lie is not known, so links point backward: every sector links to
 //! the youngest one before it, and recovery walks from the *tail*, the youngest of all. The sector that a new one replaces
 //! is free at once, though older links led through it: the new one links past it, to what it linked to. So the log is a
@@ -139,8 +139,8 @@ pub(super) struct SectorLayout {
     pub(super) geometry: Geometry,
     pub(super) bytes: usize,
     pub(super) sectors: u32,
-    /// Granules of a sector; the last may have fewer.
-    granules: u32,
+    /// Chunks of a sector; the last may have fewer.
+    chunks: u32,
 }
 
 impl SectorLayout {
@@ -151,32 +151,32 @@ impl SectorLayout {
         }
         let bytes = slot.bytes() as usize;
         let entries = ((bytes - ENTRIES_AT) / 4) as u32;
-        let granules = entries / u32::from(geometry.copies);
-        if granules == 0 {
-            let allowed = format!("at most {entries}, so that a map sector has all of a granule");
+        let chunks = entries / u32::from(geometry.copies);
+        if chunks == 0 {
+            let allowed = format!("at most {entries}, so that a map sector has all of a chunk");
             return Err(Refused::new("copies", geometry.copies.into(), allowed));
         }
         Ok(SectorLayout {
             geometry: *geometry,
             bytes,
-            sectors: geometry.granules.div_ceil(granules),
-            granules,
+            sectors: geometry.chunks.div_ceil(chunks),
+            chunks,
         })
     }
 
-    /// The granules of a sector: the first, and how many.
-    fn granules(&self, sector: u32) -> (u32, u32) {
-        let first = sector * self.granules;
-        (first, self.granules.min(self.geometry.granules - first))
+    /// The chunks of a sector: the first, and how many.
+    fn chunks(&self, sector: u32) -> (u32, u32) {
+        let first = sector * self.chunks;
+        (first, self.chunks.min(self.geometry.chunks - first))
     }
 
     /// By copy, its first entry, counted copy by copy, and the bytes of its entries in a sector.
     fn runs(&self, sector: u32) -> impl Iterator<Item = (u64, Range<usize>)> + use<> {
-        let (first, count) = self.granules(sector);
-        let (granules, len) = (u64::from(self.geometry.granules), count as usize * 4);
+        let (first, count) = self.chunks(sector);
+        let (chunks, len) = (u64::from(self.geometry.chunks), count as usize * 4);
         (0..self.geometry.copies).map(move |copy| {
             let begin = ENTRIES_AT + usize::from(copy) * len;
-            let entry = u64::from(copy) * granules + u64::from(first);
+            let entry = u64::from(copy) * chunks + u64::from(first);
             (entry, begin..begin + len)
         })
     }
@@ -187,7 +187,7 @@ impl SectorLayout {
             let last = u64::from(self.sectors) - 1;
             return Fault::outside("map sector", sector.into(), 0, last);
         }
-        let (first, count) = self.granules(sector);
+        let (first, count) = self.chunks(sector);
         Fault::Unmapped {
             first,
             last: first + count - 1,
@@ -404,10 +404,10 @@ impl VirtualLog {
         self.layout.sectors
     }
 
-    /// Entries of a granule have changed, in the map that is given when they are written.
-    pub fn dirty(&mut self, granule: u32) -> Dirty {
-        assert!(granule < self.layout.geometry.granules, "granule {granule}");
-        let sector = granule / self.layout.granules;
+    /// Entries of a chunk have changed, in the map that is given when they are written.
+    pub fn dirty(&mut self, chunk: u32) -> Dirty {
+        assert!(chunk < self.layout.geometry.chunks, "chunk {chunk}");
+        let sector = chunk / self.layout.chunks;
         self.enqueue(sector);
         Dirty {
             sector,

@@ -66,18 +66,18 @@ impl Array {
     }
 
     /// A block moves: data first, into the slot that became free last.
-    fn update(&mut self, copy: u8, granule: u32) {
-        let drive = self.geometry.drive(copy, granule);
+    fn update(&mut self, copy: u8, chunk: u32) {
+        let drive = self.geometry.drive(copy, chunk);
         let slot = self.free[drive.index()].pop().unwrap();
-        self.at(Spot { drive, slot }).fill(granule as u8);
+        self.at(Spot { drive, slot }).fill(chunk as u8);
         let entry = Entry {
             copy,
-            granule,
+            chunk,
             slot,
             alone: false,
         };
         let old = self.map.set(entry);
-        let dirty = self.log.dirty(granule);
+        let dirty = self.log.dirty(chunk);
         self.updates += 1;
         if old != NOWHERE {
             self.leaving.push_back((dirty, Spot { drive, slot: old }));
@@ -86,8 +86,8 @@ impl Array {
 
     fn update_any(&mut self) {
         let copy = self.rng.below(self.geometry.copies.into()) as u8;
-        let granule = self.rng.below(self.geometry.granules.into()) as u32;
-        self.update(copy, granule);
+        let chunk = self.rng.below(self.geometry.chunks.into()) as u32;
+        self.update(copy, chunk);
     }
 
     /// A write of a sector: which, its bytes, and where it goes.
@@ -107,11 +107,11 @@ impl Array {
     fn with_sector(&self, sector: u32) -> Map {
         let count = (self.slot as u32 - 208) / 4 / u32::from(self.geometry.copies);
         let first = sector * count;
-        let until = (first + count).min(self.geometry.granules);
+        let until = (first + count).min(self.geometry.chunks);
         let mut map = self.written.clone();
         for (written, now) in map.copies.iter_mut().zip(&self.map.copies) {
-            let granules = first as usize..until as usize;
-            written[granules.clone()].copy_from_slice(&now[granules]);
+            let chunks = first as usize..until as usize;
+            written[chunks.clone()].copy_from_slice(&now[chunks]);
         }
         map
     }
@@ -168,11 +168,11 @@ impl Array {
     /// Whether every block finds its own data.
     fn check_data(&self, map: &Map) {
         for copy in 0..self.geometry.copies {
-            for granule in 0..self.geometry.granules {
-                let (drive, slot) = (self.geometry.drive(copy, granule), map.slot(copy, granule));
+            for chunk in 0..self.geometry.chunks {
+                let (drive, slot) = (self.geometry.drive(copy, chunk), map.slot(copy, chunk));
                 if slot != NOWHERE {
                     let data = &self.slots[drive.index()][slot as usize];
-                    assert!(data.iter().all(|byte| *byte == granule as u8), "{granule}");
+                    assert!(data.iter().all(|byte| *byte == chunk as u8), "{chunk}");
                 }
             }
         }
@@ -207,9 +207,9 @@ impl Array {
         for drive in 0..self.geometry.drives() {
             let mut taken: Vec<bool> = vec![false; self.geometry.slots as usize];
             for copy in 0..self.geometry.copies {
-                for granule in 0..self.geometry.granules {
-                    let slot = self.map.slot(copy, granule);
-                    if slot != NOWHERE && self.geometry.drive(copy, granule).0 == drive {
+                for chunk in 0..self.geometry.chunks {
+                    let slot = self.map.slot(copy, chunk);
+                    if slot != NOWHERE && self.geometry.drive(copy, chunk).0 == drive {
                         taken[slot as usize] = true;
                     }
                 }
@@ -265,7 +265,7 @@ fn the_power_may_go_at_every_sector_write() {
 fn a_walk_reaches_every_live_sector_after_any_order_of_updates() {
     let mut rng = Rng::stream(3, "maplog/orders");
     let geometry = Geometry {
-        granules: 7_000,
+        chunks: 7_000,
         copies: 1,
         slots: 8_000,
         columns: 1,
@@ -274,7 +274,7 @@ fn a_walk_reaches_every_live_sector_after_any_order_of_updates() {
     };
     // 92 sectors, all written once, then again in the order that makes one sector's links the most.
     let mut array = Array::of(geometry, 1, rng);
-    (0..7_000).for_each(|granule| array.update(0, granule));
+    (0..7_000).for_each(|chunk| array.update(0, chunk));
     array.settle();
     assert_eq!(array.log.spots().count(), 93);
     for step in 0..600 {
@@ -297,7 +297,7 @@ fn a_walk_reaches_every_live_sector_after_any_order_of_updates() {
 fn random_updates_hardly_ever_need_a_second_write() {
     let mut rng = Rng::stream(4, "maplog/helpers");
     let geometry = Geometry {
-        granules: 20_000,
+        chunks: 20_000,
         copies: 1,
         slots: 21_000,
         columns: 1,

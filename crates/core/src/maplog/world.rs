@@ -36,15 +36,15 @@ pub(super) fn free_slots(geometry: &Geometry, rng: &mut Rng) -> Vec<Vec<u32>> {
 
 /// A small volume, different for each seed.
 pub(super) fn small_geometry(rng: &mut Rng) -> Geometry {
-    let granules = 20 + rng.below(280) as u32;
+    let chunks = 20 + rng.below(280) as u32;
     let geometry = Geometry {
         volume: rng.bits(),
-        granules,
+        chunks,
         copies: 1 + rng.below(3) as u8,
         columns: 1 + rng.below(3) as u16,
         unit: 1 + rng.below(9) as u32,
         spread: Spread::ByCopy,
-        slots: granules + 1 + rng.below(60) as u32,
+        slots: chunks + 1 + rng.below(60) as u32,
     };
     match geometry.copies == 2 && rng.chance(0.5) {
         true => in_pairs(geometry),
@@ -52,15 +52,15 @@ pub(super) fn small_geometry(rng: &mut Rng) -> Geometry {
     }
 }
 
-/// The same with two copies on pairs of drives, and as many granules as these can share.
+/// The same with two copies on pairs of drives, and as many chunks as these can share.
 pub(super) fn in_pairs(geometry: Geometry) -> Geometry {
     let turns = 2 * u32::from(geometry.columns) * geometry.unit;
-    let granules = geometry.granules.next_multiple_of(turns);
+    let chunks = geometry.chunks.next_multiple_of(turns);
     Geometry {
-        granules,
+        chunks,
         copies: 2,
         spread: Spread::ByPair,
-        slots: geometry.slots + granules - geometry.granules,
+        slots: geometry.slots + chunks - geometry.chunks,
         ..geometry
     }
 }
@@ -102,13 +102,13 @@ impl World {
     /// Moves or discards a random block.
     pub(super) fn record_any(&mut self) {
         let copy = self.rng.below(self.geometry.copies.into()) as u8;
-        let granule = self.rng.below(self.geometry.granules.into()) as u32;
+        let chunk = self.rng.below(self.geometry.chunks.into()) as u32;
         let discard = self.rng.below(8) == 0;
-        self.record(copy, granule, discard);
+        self.record(copy, chunk, discard);
     }
 
-    pub(super) fn record(&mut self, copy: u8, granule: u32, discard: bool) {
-        let drive = self.geometry.drive(copy, granule).index();
+    pub(super) fn record(&mut self, copy: u8, chunk: u32, discard: bool) {
+        let drive = self.geometry.drive(copy, chunk).index();
         let slot = match discard {
             true => NOWHERE,
             false => self.free[drive].pop().unwrap(),
@@ -116,16 +116,16 @@ impl World {
         let alone = self.rng.below(3) == 0;
         let entry = Entry {
             copy,
-            granule,
+            chunk,
             slot,
             alone,
         };
         for other in (0..self.geometry.copies).filter(|other| alone && *other != copy) {
-            let stale = self.map.slot(other, granule);
+            let stale = self.map.slot(other, chunk);
             if stale != NOWHERE {
-                self.free[self.geometry.drive(other, granule).index()].push(stale);
+                self.free[self.geometry.drive(other, chunk).index()].push(stale);
             }
-            self.model.insert((other, granule), NOWHERE);
+            self.model.insert((other, chunk), NOWHERE);
         }
         let old = self.map.set(entry);
         if old != NOWHERE {
@@ -133,7 +133,7 @@ impl World {
             self.free[drive].push(old);
         }
         self.log.record(entry);
-        self.model.insert((copy, granule), slot);
+        self.model.insert((copy, chunk), slot);
     }
 
     /// The write that the log wants, as its owner would keep it.
@@ -185,9 +185,9 @@ impl World {
 
 pub(super) fn is_map(geometry: &Geometry, model: &BTreeMap<(u8, u32), u32>, map: &Map) -> bool {
     let slot = |place: &(u8, u32)| model.get(place).copied().unwrap_or(NOWHERE);
-    let all = (0..geometry.copies).flat_map(|c| (0..geometry.granules).map(move |g| (c, g)));
+    let all = (0..geometry.copies).flat_map(|c| (0..geometry.chunks).map(move |g| (c, g)));
     let mut all = all.collect::<Vec<_>>().into_iter();
-    all.all(|(copy, granule)| map.slot(copy, granule) == slot(&(copy, granule)))
+    all.all(|(copy, chunk)| map.slot(copy, chunk) == slot(&(copy, chunk)))
 }
 
 /// Recovers from what is left.

@@ -22,7 +22,7 @@ pub(super) fn nearest_idle(
         .filter(|(_, (drive, _))| drives.idle(*drive));
     let time = |(_, (drive, at)): &(usize, (DriveId, Pba))| {
         let oracle = drives.oracle(*drive);
-        oracle.position(now, op, &oracle.locate(*at))
+        oracle.positioning_time(now, op, &oracle.locate(*at))
     };
     idle.min_by_key(time).map(|(index, _)| index)
 }
@@ -35,10 +35,10 @@ pub(super) fn nearest_free<'a>(
 ) -> Option<DriveId> {
     let idle = among.filter(|(drive, free)| drives.idle(*drive) && free.free() > 0);
     let start = |(drive, free): &(DriveId, &FreeMap)| {
-        let landing = drives
+        let free_place = drives
             .oracle(*drive)
             .nearest_free(&Search::anywhere(now), free);
-        landing.map_or(Instant::NEVER, |landing| landing.start)
+        free_place.map_or(Instant::NEVER, |free_place| free_place.start)
     };
     idle.min_by_key(start).map(|(drive, _)| drive)
 }

@@ -1,6 +1,6 @@
 //! Copies that are still to be written: a queue per drive, worked off in its spare time.
 //!
-//! What waits is a granule and which copy of it, never a position: a copy that is queued again waits once, so propagation of
+//! What waits is a chunk and which copy of it, never a position: a copy that is queued again waits once, so propagation of
 //! data that were overwritten in the meantime is dropped by itself. The buffer that holds the data is limited; what it
 //! has no room for goes to the front of the stage, to the drive's ordinary queue.
 //!
@@ -15,10 +15,10 @@ use crate::maplog::Entry;
 use crate::registry::{ConfigError, Knob};
 use crate::sorted::{Keyed, Sorted};
 
-/// A copy of a granule.
+/// A copy of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CopyOf {
-    pub(super) granule: u32,
+    pub(super) chunk: u32,
     pub(super) copy: u8,
 }
 
@@ -27,7 +27,7 @@ impl CopyOf {
     pub(super) fn entry(self, slot: Slot, alone: bool) -> Entry {
         Entry {
             copy: self.copy,
-            granule: self.granule,
+            chunk: self.chunk,
             slot: slot.0,
             alone,
         }
@@ -63,10 +63,10 @@ pub(super) enum Pushed {
 
 /// Size of the buffer.
 pub(super) const BUFFER: Knob = Knob::integer(
-    "buffer_granules",
+    "buffer_chunks",
     10_000,
     0..=100_000_000,
-    "granules that may wait for delayed copies; beyond, copies are written in the foreground",
+    "chunks that may wait for delayed copies; beyond, copies are written in the foreground",
 );
 
 /// How many copies a write waits for.
@@ -161,8 +161,8 @@ mod tests {
 
     const DRIVE: DriveId = DriveId(1);
 
-    fn copy(granule: u32) -> CopyOf {
-        CopyOf { granule, copy: 1 }
+    fn copy(chunk: u32) -> CopyOf {
+        CopyOf { chunk, copy: 1 }
     }
 
     #[test]

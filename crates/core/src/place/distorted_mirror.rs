@@ -14,9 +14,9 @@
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager_keeper::MAP;
 use super::eager_log::{NVRAM, PORTIONS, REGION};
-use super::eager_state::{GRANULE, Setup, drives_of};
+use super::eager_state::{CHUNK, Setup, drives_of};
 use super::eager_volume::Volume;
-use super::striping::{UNIT, unit_in_granules};
+use super::striping::{UNIT, unit_in_chunks};
 use crate::contract::Placement;
 use crate::maplog::Spread;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
@@ -26,11 +26,11 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
     let (ds, dd) = (knobs.number("ds"), knobs.number("dd"));
     let pairs = drives_of(&[("ds", ds), ("dd", dd)])?;
     let drives = drives_of(&[("dm", 2.0), ("ds", ds), ("dd", dd)])?;
-    let granule_kib = knobs.integer("granule_kib");
-    let unit = unit_in_granules(knobs.integer("stripe_kib"), granule_kib)?;
+    let chunk_kib = knobs.integer("chunk_kib");
+    let unit = unit_in_chunks(knobs.integer("stripe_kib"), chunk_kib)?;
     // Of two units on a drive one has its home there.
     let setup = Setup {
-        granule: Blocks(granule_kib * 1024 / BLOCK_BYTES),
+        chunk: Blocks(chunk_kib * 1024 / BLOCK_BYTES),
         striping: ds,
         dilution: dd,
         aging: 0.0,
@@ -40,10 +40,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         log: Blocks(0),
         spares: 0,
     };
-    let limits = (
-        knobs.integer("foreground"),
-        knobs.integer("buffer_granules"),
-    );
+    let limits = (knobs.integer("foreground"), knobs.integer("buffer_chunks"));
     let volume = Volume {
         setup,
         copies: 2,
@@ -79,7 +76,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         FOREGROUND,
         BUFFER,
         UNIT,
-        GRANULE,
+        CHUNK,
         MAP,
         NVRAM,
         PORTIONS,

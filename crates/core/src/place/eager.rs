@@ -8,7 +8,7 @@
 
 use super::eager_keeper::MAP;
 use super::eager_log::{NVRAM, PORTIONS, REGION};
-use super::eager_state::{AGING, COMPACT, GRANULE, Setup};
+use super::eager_state::{AGING, CHUNK, COMPACT, Setup};
 use super::eager_volume::Volume;
 use crate::contract::Placement;
 use crate::maplog::Spread;
@@ -17,7 +17,7 @@ use crate::units::{BLOCK_BYTES, Blocks};
 
 fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
     let setup = Setup {
-        granule: Blocks(knobs.integer("granule_kib") * 1024 / BLOCK_BYTES),
+        chunk: Blocks(knobs.integer("chunk_kib") * 1024 / BLOCK_BYTES),
         striping: 1.0,
         dilution: knobs.number("dilution"),
         aging: knobs.number("aging"),
@@ -51,9 +51,9 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
             "dilution",
             2.0,
             1.001..=1e6,
-            "slots of the drive per granule of the volume: 2 leaves half of them free",
+            "slots of the drive per chunk of the volume: 2 leaves half of them free",
         ),
-        GRANULE,
+        CHUNK,
         AGING,
         MAP,
         NVRAM,

@@ -2,7 +2,7 @@
 //!
 //! Every change of the map is recorded in NVRAM before the write that made it is answered and before a slot becomes free.
 //! Batches and checkpoints go to a region in the middle of the cylinders in use, on the drives that
-//! have the first granule's first two copies,
+//! have the first chunk's first two copies,
 //! as ordinary I/Os, so that their cost shows. While NVRAM has no room, changes wait for the write under way.
 //!
 //! Source: Zhang and others, FAST 2002, section 5.
@@ -80,21 +80,21 @@ pub(super) fn settings(geometry: &Geometry, knobs: &Knobs) -> Result<Settings, C
     Ok(settings)
 }
 
-/// Takes the slots out of a drive's free map that a log needs: consecutive blocks from the middle of the used bands on.
+/// Takes the slots out of a drive's free map that a log needs: consecutive blocks from the middle of the used cylinders on.
 ///
 /// # Errors
 /// There is no room.
 pub(super) fn reserve(
     free: &mut FreeMap,
-    bands: u32,
+    cylinders: u32,
     len: Blocks,
     capacity: Blocks,
 ) -> Result<Region, ConfigError> {
     let tracks = free.tracks();
-    let first = first_block(tracks, bands / 2);
+    let first = first_block(tracks, cylinders / 2);
     let behind = Pba(first.0.saturating_add(len.0));
-    // Where all bands are in use, or no unused one has a slot, the drive ends behind them.
-    let end = first_block(tracks, bands).min(Pba(capacity.0));
+    // Where all cylinders are in use, or no unused one has a slot, the drive ends behind them.
+    let end = first_block(tracks, cylinders).min(Pba(capacity.0));
     let slot_blocks = tracks.slot_blocks().0;
     let inside = |slot: &Slot| {
         let at = tracks.at(*slot);
@@ -111,20 +111,22 @@ pub(super) fn reserve(
     Ok(Region { first, len })
 }
 
-/// The first block of a band, or the first behind all.
-fn first_block(tracks: &Tracks, band: u32) -> Pba {
-    let of = |band: u32| {
+/// The first block of a cylinder, or the first behind all.
+fn first_block(tracks: &Tracks, cylinder: u32) -> Pba {
+    let of = |cylinder: u32| {
         let surfaces = 0..tracks.surfaces();
-        let firsts = surfaces.map(|surface| tracks.track(tracks.number(band, surface)));
+        let firsts = surfaces.map(|surface| tracks.track(tracks.number(cylinder, surface)));
         firsts
             .filter(|track| track.slots > 0)
             .map(|track| track.first)
             .min()
     };
-    (band..tracks.bands()).find_map(of).unwrap_or(Pba(u64::MAX))
+    (cylinder..tracks.cylinders())
+        .find_map(of)
+        .unwrap_or(Pba(u64::MAX))
 }
 
-/// Drives that have the log: those of the first two copies of the first granule.
+/// Drives that have the log: those of the first two copies of the first chunk.
 fn log_drives(geometry: &Geometry) -> impl Iterator<Item = DriveId> {
     (0..geometry.copies.min(2)).map(|copy| geometry.drive(copy, 0))
 }

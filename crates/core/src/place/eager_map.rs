@@ -1,4 +1,4 @@
-//! Where the copies of granules lie on the drives of an array, and which slots are free.
+//! Where the copies of chunks lie on the drives of an array, and which slots are free.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ pub(super) const NOWHERE: Slot = Slot(maplog::NOWHERE);
 /// Where everything lies: what the beginning of a run prepares.
 #[derive(Clone)]
 pub(super) struct Map {
-    /// By copy, then by granule.
+    /// By copy, then by chunk.
     pub(super) slots: Vec<Slot>,
-    granules: u32,
+    chunks: u32,
     /// By drive.
     pub(super) free: Vec<FreeMap>,
     /// Slots in use, by drive: free or not.
     pub(super) slots_of: Vec<u64>,
-    /// Fixed places by drive and its own count of granules; none have one, or the first of each drive.
+    /// Fixed places by drive and its own count of chunks; none have one, or the first of each drive.
     pub(super) homes: Arc<Vec<Vec<Slot>>>,
 }
 
@@ -49,9 +49,9 @@ impl Map {
 
     /// The map of a volume on these drives.
     fn new(geometry: &Geometry, disks: Vec<Disk>) -> Map {
-        let of_copy = |copy| (0..geometry.granules).map(move |granule| (copy, granule));
-        let slot = |(copy, granule)| {
-            let (drive, local) = geometry.place(copy, granule);
+        let of_copy = |copy| (0..geometry.chunks).map(move |chunk| (copy, chunk));
+        let slot = |(copy, chunk)| {
+            let (drive, local) = geometry.place(copy, chunk);
             disks[drive.index()].slots[local as usize]
         };
         let slots = (0..geometry.copies).flat_map(of_copy).map(slot).collect();
@@ -60,7 +60,7 @@ impl Map {
         let used = |disk: &Disk| disk.free.free() + disk.slots.len() as u64;
         Map {
             slots,
-            granules: geometry.granules,
+            chunks: geometry.chunks,
             slots_of: disks.iter().map(used).collect(),
             free: disks.into_iter().map(|disk| disk.free).collect(),
             homes,
@@ -83,7 +83,7 @@ impl Map {
         homes.iter().for_each(|home| free.take(*home));
         let mut map = Map {
             slots,
-            granules: geometry.granules,
+            chunks: geometry.chunks,
             slots_of: vec![empty.free.free(); drives],
             free: vec![free; drives],
             homes: Arc::new(vec![homes; drives]),
@@ -97,9 +97,9 @@ impl Map {
     /// Takes the slot in which a copy was found, which may be its home or else has to be free.
     fn settle(&mut self, geometry: &Geometry, index: usize) -> Result<(), ConfigError> {
         let slot = self.slots[index];
-        let granules = self.granules as usize;
-        let (copy, granule) = (index / granules, index % granules);
-        let (drive, local) = geometry.place(copy as u8, granule as u32);
+        let chunks = self.chunks as usize;
+        let (copy, chunk) = (index / chunks, index % chunks);
+        let (drive, local) = geometry.place(copy as u8, chunk as u32);
         let homes = &self.homes[drive.index()];
         if slot == NOWHERE || homes.get(local as usize) == Some(&slot) {
             return Ok(());
@@ -109,17 +109,17 @@ impl Map {
             free.take(slot);
             return Ok(());
         }
-        let key = format!("map of the volume: copy {copy} of granule {granule}");
+        let key = format!("map of the volume: copy {copy} of chunk {chunk}");
         let home = homes.iter().position(|home| *home == slot);
         let of = home.and_then(|local| {
-            let mut all = 0..self.granules;
+            let mut all = 0..self.chunks;
             all.find(|of| geometry.place(0, *of) == (drive, local as u32))
         });
         let value = match of {
-            Some(of) => format!("slot {}, the home of granule {of}", slot.0),
+            Some(of) => format!("slot {}, the home of chunk {of}", slot.0),
             None => format!("slot {}", slot.0),
         };
-        let allowed = "slots that the volume uses, one granule in each";
+        let allowed = "slots that the volume uses, one chunk in each";
         Err(ConfigError::value(&key, &value, allowed))
     }
 }
@@ -197,7 +197,7 @@ impl Bits {
 
 impl MapView for Map {
     fn read(&self, copy: u8, first: u32, out: &mut [u32]) {
-        let first = usize::from(copy) * self.granules as usize + first as usize;
+        let first = usize::from(copy) * self.chunks as usize + first as usize;
         let slots = &self.slots[first..first + out.len()];
         for (out, slot) in out.iter_mut().zip(slots) {
             *out = slot.0;
@@ -216,7 +216,7 @@ mod tests {
     /// One pair of drives with 20 slots each; both have two homes.
     const PAIR: Geometry = Geometry {
         volume: 1,
-        granules: 4,
+        chunks: 4,
         copies: 2,
         columns: 1,
         unit: 2,
@@ -225,7 +225,7 @@ mod tests {
     };
 
     const SETUP: Setup = Setup {
-        granule: Blocks(1),
+        chunk: Blocks(1),
         striping: 1.0,
         dilution: 2.0,
         aging: 0.0,
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_copy_at_home_or_in_a_free_slot_is_found() {
-        // Granules 0 and 1 are first on drive 0, 2 and 3 on drive 1.
+        // Chunks 0 and 1 are first on drive 0, 2 and 3 on drive 1.
         let map = found([0, 5, 6, 9, NOWHERE.0, 7, 4, 8]).unwrap();
         assert_eq!(map.free[0].free(), 19 - 2 - 3);
         assert_eq!(map.free[1].free(), 19 - 2 - 2);
@@ -294,19 +294,16 @@ mod tests {
         let n = NOWHERE.0;
         assert_eq!(
             text([9, n, n, n, n, n, n, n]),
-            "map of the volume: copy 0 of granule 0 = slot 9, the home of granule 1 \
-             (allowed: slots that the volume uses, one granule in each)"
+            "map of the volume: copy 0 of chunk 0 = slot 9, the home of chunk 1 \
+             (allowed: slots that the volume uses, one chunk in each)"
         );
-        // The second copy of granule 2 is on drive 0 too.
+        // The second copy of chunk 2 is on drive 0 too.
         let second = text([n, n, n, n, n, n, 0, n]);
-        let says = "map of the volume: copy 1 of granule 2 = slot 0, the home of granule 0 (";
+        let says = "map of the volume: copy 1 of chunk 2 = slot 0, the home of chunk 0 (";
         assert!(second.starts_with(says), "{second}");
         let twice = text([5, n, n, n, n, n, 5, n]);
-        assert!(twice.contains("copy 1 of granule 2 = slot 5 ("), "{twice}");
+        assert!(twice.contains("copy 1 of chunk 2 = slot 5 ("), "{twice}");
         let of_log = text([10, n, n, n, n, n, n, n]);
-        assert!(
-            of_log.contains("copy 0 of granule 0 = slot 10 ("),
-            "{of_log}"
-        );
+        assert!(of_log.contains("copy 0 of chunk 0 = slot 10 ("), "{of_log}");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::eager_log::{Region, reserve};
 use crate::freemap::{FreeMap, Left, Room, Slot, Tracks, Uncountable};
-use crate::io::{Command, Cost, DriveDone, Head};
+use crate::io::{ArmPosition, Command, Cost, DriveDone};
 use crate::registry::{ConfigError, Env, Knob};
 use crate::request::{Op, Status};
 use crate::rng::Rng;
@@ -32,35 +32,31 @@ pub(super) const COMPACT: Knob = Knob::flag(
 );
 
 /// What is written as a whole.
-pub(super) const GRANULE: Knob = Knob::integer(
-    "granule_kib",
-    4,
-    1..=1_024,
-    "KiB that are written as a whole",
-);
+pub(super) const CHUNK: Knob =
+    Knob::integer("chunk_kib", 4, 1..=1_024, "KiB that are written as a whole");
 
 /// One drive: where its blocks lie, and what is free.
 #[derive(Clone)]
 pub(super) struct Disk {
-    /// By the drive's own count of its granules. Those with a home come first.
+    /// By the drive's own count of its chunks. Those with a home come first.
     pub(super) slots: Vec<Slot>,
     pub(super) free: FreeMap,
-    /// Granules that have a fixed place of their own, where they lie.
+    /// Chunks that have a fixed place of their own, where they lie.
     pub(super) homes: usize,
 }
 
 /// What a volume asks of each of its drives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup {
-    pub(super) granule: Blocks,
+    pub(super) chunk: Blocks,
     /// One in so many of the cylinders is used.
     pub(super) striping: f64,
-    /// Slots in use for each granule.
+    /// Slots in use for each chunk.
     pub(super) dilution: f64,
     pub(super) aging: f64,
-    /// Granules of a drive come in multiples of this.
+    /// Chunks of a drive come in multiples of this.
     pub(super) unit: u64,
-    /// Of each unit, granules that have a fixed place of their own.
+    /// Of each unit, chunks that have a fixed place of their own.
     pub(super) homes: u64,
     pub(super) drives: u16,
     /// Blocks of every drive that are kept for the map's log.
@@ -103,16 +99,16 @@ pub(super) fn drives_of(factors: &[(&str, f64)]) -> Result<u16, ConfigError> {
     ))
 }
 
-/// Bands in use if a `striping`-th of the tracks is.
-pub(super) fn used_bands(tracks: &Tracks, striping: f64) -> u32 {
-    (libm::ceil(f64::from(tracks.bands()) / striping) as u32).max(1)
+/// Cylinders in use if a `striping`-th of the tracks is.
+pub(super) fn used_cylinders(tracks: &Tracks, striping: f64) -> u32 {
+    (libm::ceil(f64::from(tracks.cylinders()) / striping) as u32).max(1)
 }
 
 /// Bytes that a placement takes for its maps at most: 16 GiB.
 const MEMORY_MAX: u64 = 16 << 30;
-/// Bytes that a granule that is proposed instead takes at most: what most machines have.
+/// Bytes that a chunk that is proposed instead takes at most: what most machines have.
 const MEMORY_PROPOSED: u64 = 4 << 30;
-/// Granules that can be proposed at most, in KiB.
+/// Chunks that can be proposed at most, in KiB.
 const PROPOSED_KIB_MAX: u64 = 1_024;
 
 /// What a placement takes memory for.
@@ -208,7 +204,7 @@ impl TooLarge {
             .filter(|kib| *kib <= PROPOSED_KIB_MAX);
         let allowed = match proposed {
             Some(kib) => format!("more, such as {kib}: {why}"),
-            None => format!("no granule of this drive: {why}"),
+            None => format!("no chunk of this drive: {why}"),
         };
         ConfigError::value(key, &kib.to_string(), &allowed)
     }
@@ -219,10 +215,10 @@ fn gib(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
-/// The free map of a drive of which only the first bands are used.
-fn empty(tracks: &Arc<Tracks>, bands: u32) -> FreeMap {
+/// The free map of a drive of which only the first cylinders are used.
+fn empty(tracks: &Arc<Tracks>, cylinders: u32) -> FreeMap {
     let mut free = FreeMap::empty(Arc::clone(tracks));
-    let first_unused = (bands * tracks.surfaces()) as usize;
+    let first_unused = (cylinders * tracks.surfaces()) as usize;
     let beyond: Vec<Slot> = free
         .iter()
         .filter(|slot| tracks.place(*slot).0 >= first_unused)
@@ -255,12 +251,12 @@ impl Empty {
             drives: setup.drives,
             dilution: setup.dilution,
         };
-        let tracks = tracks(setup.granule, footprint, Some(GRANULE.name), env)?;
-        let bands = used_bands(&tracks, setup.striping);
-        let mut free = empty(&tracks, bands);
+        let tracks = tracks(setup.chunk, footprint, Some(CHUNK.name), env)?;
+        let cylinders = used_cylinders(&tracks, setup.striping);
+        let mut free = empty(&tracks, cylinders);
         let region = match setup.log {
             Blocks(0) => None,
-            len => Some(reserve(&mut free, bands, len, env.capacity)?),
+            len => Some(reserve(&mut free, cylinders, len, env.capacity)?),
         };
         let slots = free.free().saturating_sub(setup.spares);
         let units = (slots as f64 / setup.dilution) as u64 / setup.unit;
@@ -278,7 +274,7 @@ impl Empty {
         })
     }
 
-    /// The fixed places of granules on each drive of an array, in their order: spread evenly over all that is free.
+    /// The fixed places of chunks on each drive of an array, in their order: spread evenly over all that is free.
     pub(super) fn homes(&self, setup: &Setup) -> Vec<Slot> {
         let homes = (self.units * setup.homes) as usize;
         if homes == 0 {
@@ -307,7 +303,7 @@ impl Disk {
         Ok(disk)
     }
 
-    /// So many granules, `homes` of them at fixed places that are spread evenly, the rest at random slots.
+    /// So many chunks, `homes` of them at fixed places that are spread evenly, the rest at random slots.
     pub(super) fn scatter(mut free: FreeMap, live: usize, homes: usize, rng: &mut Rng) -> Disk {
         let mut slots: Vec<Slot> = free.iter().collect();
         let all = slots.len();
@@ -326,7 +322,7 @@ impl Disk {
         Disk { slots, free, homes }
     }
 
-    /// Overwrites random granules without a home one after the other, each in the first free slot of a sweep.
+    /// Overwrites random chunks without a home one after the other, each in the first free slot of a sweep.
     fn age(&mut self, times: f64, env: &Env<'_>, rng: &mut Rng) {
         let moving = self.slots.len() - self.homes;
         let mut oracle = env.blueprint.exact();
@@ -334,29 +330,29 @@ impl Disk {
         let len = self.free.tracks().slot_blocks();
         for _ in 0..libm::round(times * moving as f64) as u64 {
             oracle.advance(now);
-            let band = oracle.track_band(self.free.tracks(), oracle.head());
-            let search = sweep.search(now, band, &self.free);
-            let Some(landing) = oracle.nearest_free(&search, &self.free) else {
+            let cylinder = oracle.track_cylinder(self.free.tracks(), oracle.head());
+            let search = sweep.search(now, cylinder, &self.free);
+            let Some(free_place) = oracle.nearest_free(&search, &self.free) else {
                 return;
             };
             let upward = sweep.upward(&self.free);
-            let foresight = oracle.foresee(now, Op::Write, landing.at, len);
+            let predicted = oracle.predict(now, Op::Write, free_place.at, len);
             let command = Command {
                 io: Command::ARM,
                 op: Op::Write,
-                at: landing.at,
+                at: free_place.at,
                 len,
             };
             oracle.started(now, &command);
-            now = foresight.end;
-            oracle.observed(now, &done(&command, foresight.head));
-            self.free.take(landing.slot);
+            now = predicted.end;
+            oracle.observed(now, &done(&command, predicted.head));
+            self.free.take(free_place.slot);
             self.free.leave(Left {
-                at: Some(landing.at),
+                at: Some(free_place.at),
                 upward,
             });
-            let granule = self.homes + rng.below(moving as u64) as usize;
-            let old = std::mem::replace(&mut self.slots[granule], landing.slot);
+            let chunk = self.homes + rng.below(moving as u64) as usize;
+            let old = std::mem::replace(&mut self.slots[chunk], free_place.slot);
             self.free.release(old);
         }
     }
@@ -378,7 +374,7 @@ impl Disk {
 }
 
 /// A completion that tells nothing but that, and where the heads are.
-fn done(command: &Command, head: Head) -> DriveDone {
+fn done(command: &Command, head: ArmPosition) -> DriveDone {
     let Command { io, op, at, len } = *command;
     DriveDone {
         io,

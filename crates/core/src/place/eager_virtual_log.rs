@@ -64,7 +64,7 @@ impl MapView for Ahead<'_> {
     fn read(&self, copy: u8, first: u32, out: &mut [u32]) {
         self.map.read(copy, first, out);
         for Waiting { entry, .. } in self.waiting {
-            let index = entry.granule.wrapping_sub(first) as usize;
+            let index = entry.chunk.wrapping_sub(first) as usize;
             match out.get_mut(index) {
                 Some(slot) if entry.copy == copy => *slot = entry.slot,
                 Some(slot) if entry.alone => *slot = NOWHERE,
@@ -225,7 +225,7 @@ impl ScanRead {
 fn scan_reads(tracks: &Tracks) -> Vec<ScanRead> {
     let mut reads: Vec<ScanRead> = Vec::new();
     let slot = tracks.slot_blocks();
-    for number in 0..tracks.number(tracks.bands(), 0) {
+    for number in 0..tracks.number(tracks.cylinders(), 0) {
         let &Track {
             first,
             first_slot,
@@ -296,7 +296,7 @@ impl Keeper for VirtualKeeper {
     }
 
     fn wait(&mut self, tag: Tag, entry: Entry) {
-        let dirty = self.log.dirty(entry.granule);
+        let dirty = self.log.dirty(entry.chunk);
         self.waiting.push_back(Waiting {
             tag,
             entry,
@@ -445,7 +445,7 @@ mod tests {
     fn a_slot_is_kept_for_each_sector_and_one_more() {
         let geometry = Geometry {
             volume: 1,
-            granules: 5_000,
+            chunks: 5_000,
             copies: 1,
             columns: 1,
             unit: 1,

@@ -26,9 +26,9 @@ pub(super) struct Volume<'a> {
     pub(super) spread: Spread,
     /// Drives, or pairs of them, that a copy is striped over.
     pub(super) columns: u16,
-    /// Granules side by side on one of them.
+    /// Chunks side by side on one of them.
     pub(super) unit: u64,
-    /// Copies that a write waits for, and granules that may wait for the others.
+    /// Copies that a write waits for, and chunks that may wait for the others.
     pub(super) limits: (u64, u64),
     /// Whether spare time empties tracks.
     pub(super) compact: bool,
@@ -46,8 +46,8 @@ impl Volume<'_> {
             "memory" => self.in_memory()?,
             _ => self.kept()?,
         };
-        let granule = self.setup.granule;
-        let mut copies = EagerCopies::new(geometry, granule, map, self.limits, keeper)?;
+        let chunk = self.setup.chunk;
+        let mut copies = EagerCopies::new(geometry, chunk, map, self.limits, keeper)?;
         if self.env.survivors.is_some() {
             copies.delay_missing();
         }
@@ -69,7 +69,7 @@ impl Volume<'_> {
 
     fn kept(&mut self) -> Result<Parts, ConfigError> {
         let largest = self.geometry(&*Empty::prepared(&self.setup, self.env)?)?;
-        let kept = Kept::new(self.knobs, &largest, self.setup.granule)?;
+        let kept = Kept::new(self.knobs, &largest, self.setup.chunk)?;
         (self.setup.log, self.setup.spares) = (kept.region(), kept.spares());
         let empty = Empty::prepared(&self.setup, self.env)?;
         let geometry = self.geometry(&empty)?;
@@ -88,7 +88,7 @@ impl Volume<'_> {
         let of_drive = empty.units * self.setup.unit;
         Ok(Geometry {
             volume: Rng::stream(self.env.seed, "volume").bits(),
-            granules: numbered(of_drive * u64::from(self.columns))?,
+            chunks: numbered(of_drive * u64::from(self.columns))?,
             copies: self.copies,
             columns: self.columns,
             unit: self.unit as u32,
@@ -110,10 +110,10 @@ type KeptMap = (Map, Box<dyn Keeper>);
 
 impl Kept {
     /// By the knobs, for a map that is no larger than this.
-    fn new(knobs: &Knobs, largest: &Geometry, granule: Blocks) -> Result<Kept, ConfigError> {
+    fn new(knobs: &Knobs, largest: &Geometry, chunk: Blocks) -> Result<Kept, ConfigError> {
         Ok(match knobs.choice("map") {
             "log" => Kept::ByLog(eager_log::settings(largest, knobs)?),
-            _ => Kept::ByVirtualLog(eager_virtual_log::slots(largest, granule)?),
+            _ => Kept::ByVirtualLog(eager_virtual_log::slots(largest, chunk)?),
         })
     }
 

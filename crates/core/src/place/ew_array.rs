@@ -11,9 +11,9 @@
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager_keeper::MAP;
 use super::eager_log::{NVRAM, PORTIONS, REGION};
-use super::eager_state::{AGING, COMPACT, GRANULE, Setup, drives_of};
+use super::eager_state::{AGING, CHUNK, COMPACT, Setup, drives_of};
 use super::eager_volume::Volume;
-use super::striping::{UNIT, unit_in_granules};
+use super::striping::{UNIT, unit_in_chunks};
 use crate::contract::Placement;
 use crate::maplog::Spread;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
@@ -23,10 +23,10 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
     let (copies, ds, dd) = (knobs.integer("dm"), knobs.number("ds"), knobs.number("dd"));
     let columns = drives_of(&[("ds", ds), ("dd", dd)])?;
     let drives = drives_of(&[("dm", copies as f64), ("ds", ds), ("dd", dd)])?;
-    let granule_kib = knobs.integer("granule_kib");
-    let unit = unit_in_granules(knobs.integer("stripe_kib"), granule_kib)?;
+    let chunk_kib = knobs.integer("chunk_kib");
+    let unit = unit_in_chunks(knobs.integer("stripe_kib"), chunk_kib)?;
     let setup = Setup {
-        granule: Blocks(granule_kib * 1024 / BLOCK_BYTES),
+        chunk: Blocks(chunk_kib * 1024 / BLOCK_BYTES),
         striping: ds,
         dilution: dd,
         aging: knobs.number("aging"),
@@ -36,10 +36,7 @@ fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError
         log: Blocks(0),
         spares: 0,
     };
-    let limits = (
-        knobs.integer("foreground"),
-        knobs.integer("buffer_granules"),
-    );
+    let limits = (knobs.integer("foreground"), knobs.integer("buffer_chunks"));
     let volume = Volume {
         setup,
         copies: copies as u8,
@@ -81,7 +78,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         FOREGROUND,
         BUFFER,
         UNIT,
-        GRANULE,
+        CHUNK,
         AGING,
         MAP,
         NVRAM,

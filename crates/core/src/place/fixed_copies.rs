@@ -4,16 +4,16 @@
 //! takes it from the others. A write is answered when `foreground` copies are on the platter; of a single one, whichever
 //! can begin first. The other copies follow in spare time; until then they are stale and serve no read.
 //!
-//! Only granules that something is under way for have a record, so memory is bounded by the buffer of delayed copies and
+//! Only chunks that something is under way for have a record, so memory is bounded by the buffer of delayed copies and
 //! what is in flight. A copy whose delayed write is in flight takes no foreground write: the two could pass each other.
-//! A write that covers only a part of a granule whose other copies are delayed reads the rest first.
+//! A write that covers only a part of a chunk whose other copies are delayed reads the rest first.
 //!
 //! A table in NVRAM ([`maplog::copies`](crate::maplog::copies)) has an entry for each such record, from before a write goes to
-//! the drives. After a power cut stale copies are known by it; of a granule that was being written one copy is
+//! the drives. After a power cut stale copies are known by it; of a chunk that was being written one copy is
 //! taken, and the others are stale. They are read from a current one and written in spare time. A write that meets so many
 //! of them in flight that fewer than `foreground` are left is answered when enough of them are written again.
 //!
-//! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per granule.
+//! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 
 use slab::Slab;
 
@@ -33,21 +33,21 @@ use crate::rng::Rng;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
 
-/// Where the copies of a granule lie.
+/// Where the copies of a chunk lie.
 pub(super) trait Layout: Send {
-    /// Copies of each granule.
+    /// Copies of each chunk.
     fn copies(&self) -> u8;
 
     /// Drives.
     fn drives(&self) -> u16;
 
-    /// Granules of the volume.
-    fn granules(&self) -> u32;
+    /// Chunks of the volume.
+    fn chunks(&self) -> u32;
 
-    /// Blocks of a granule.
-    fn granule(&self) -> Blocks;
+    /// Blocks of a chunk.
+    fn chunk(&self) -> Blocks;
 
-    /// Where a copy of a granule lies.
+    /// Where a copy of a chunk lies.
     fn place(&self, copy: CopyOf) -> (DriveId, Pba);
 
     /// How they are striped, in blocks.
@@ -61,12 +61,12 @@ fn geometry(layout: &impl Layout, volume: u64) -> Geometry {
     let on_a_drive = copies * columns as u32 / u32::from(layout.drives());
     Geometry {
         volume,
-        granules: layout.granules(),
+        chunks: layout.chunks(),
         copies: layout.copies(),
         columns: columns as u16,
         spread: Spread::ByCopy,
-        unit: (unit / layout.granule().0) as u32,
-        slots: layout.granules() / columns as u32 * on_a_drive,
+        unit: (unit / layout.chunk().0) as u32,
+        slots: layout.chunks() / columns as u32 * on_a_drive,
     }
 }
 
@@ -82,10 +82,10 @@ fn members(mut copies: Copies) -> impl Iterator<Item = u8> {
 /// A set of copies, by number.
 type Copies = u32;
 
-/// What is known of a granule that something is under way for.
+/// What is known of a chunk that something is under way for.
 #[derive(Clone, Copy, Debug)]
 struct Unsettled {
-    granule: u32,
+    chunk: u32,
     /// Have the newest data.
     current: Copies,
     /// Are being written in the background.
@@ -106,7 +106,7 @@ impl Unsettled {
     /// What has to survive of it.
     fn entry(&self) -> copies::Unsettled {
         copies::Unsettled {
-            granule: self.granule,
+            chunk: self.chunk,
             current: self.current as u16,
             writing: self.writing,
         }
@@ -118,15 +118,15 @@ impl Keyed for Unsettled {
 
     #[inline]
     fn key(&self) -> u32 {
-        self.granule
+        self.chunk
     }
 }
 
-/// An I/O under way, of consecutive granules.
+/// An I/O under way, of consecutive chunks.
 #[derive(Clone, Copy, Debug)]
 struct Underway {
     first: CopyOf,
-    granules: u32,
+    chunks: u32,
     part: Part,
 }
 
@@ -138,25 +138,25 @@ enum Part {
     Delayed,
 }
 
-/// A foreground write of consecutive granules.
+/// A foreground write of consecutive chunks.
 struct Writing {
     first: u32,
-    granules: u32,
+    chunks: u32,
     /// Copies that are not done.
     left: u32,
     done: Copies,
     /// Whether it went to fewer copies than it has to wait for.
     short: bool,
-    /// Granules that still have too few current copies for the answer.
+    /// Chunks that still have too few current copies for the answer.
     held: u32,
 }
 
-/// Consecutive granules with what is asked of the first and last one, and the copies that will do.
+/// Consecutive chunks with what is asked of the first and last one, and the copies that will do.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     first: u32,
-    granules: u32,
-    /// First block within the first granule.
+    chunks: u32,
+    /// First block within the first chunk.
     from: Blocks,
     len: Blocks,
     copies: Copies,
@@ -176,7 +176,7 @@ pub(super) struct FixedCopies<L> {
     pieces: Vec<Piece>,
 }
 
-/// Granules that a delayed write may have: 256 KiB of 4 KiB ones.
+/// Chunks that a delayed write may have: 256 KiB of 4 KiB ones.
 const RUN_MAX: u32 = 64;
 
 impl<L: Layout> FixedCopies<L> {
@@ -198,7 +198,7 @@ impl<L: Layout> FixedCopies<L> {
             unsettled: Sorted::default(),
             underway: Slab::new(),
             writes: Slab::new(),
-            delayed: Delayed::new(layout.drives(), knobs.integer("buffer_granules")),
+            delayed: Delayed::new(layout.drives(), knobs.integer("buffer_chunks")),
             table,
             pieces: Vec::new(),
             layout,
@@ -209,7 +209,7 @@ impl<L: Layout> FixedCopies<L> {
         Ok(copies)
     }
 
-    /// Goes on with a granule that was not settled when the power went.
+    /// Goes on with a chunk that was not settled when the power went.
     fn resume(&mut self, index: Index, entry: &copies::Unsettled) {
         let current = Copies::from(entry.current);
         // Each copy that was current has of each block what it had before the write or what was written, but no two need be
@@ -219,22 +219,22 @@ impl<L: Layout> FixedCopies<L> {
             current: if entry.writing { lowest } else { current },
             unbuffered: true,
             kept: Some(index),
-            ..self.state(entry.granule)
+            ..self.state(entry.chunk)
         };
         self.unsettled.insert(state);
-        let state = self.change(entry.granule, |_| ());
-        let granule = entry.granule;
+        let state = self.change(entry.chunk, |_| ());
+        let chunk = entry.chunk;
         for copy in members(self.all & !state.current) {
-            let of = CopyOf { granule, copy };
+            let of = CopyOf { chunk, copy };
             self.delayed.resume(self.layout.place(of).0, of);
         }
     }
 
-    fn state(&self, granule: u32) -> Unsettled {
-        let known = self.unsettled.at(self.unsettled.seek(&granule));
-        let known = known.filter(|known| known.granule == granule).copied();
+    fn state(&self, chunk: u32) -> Unsettled {
+        let known = self.unsettled.at(self.unsettled.seek(&chunk));
+        let known = known.filter(|known| known.chunk == chunk).copied();
         known.unwrap_or(Unsettled {
-            granule,
+            chunk,
             current: self.all,
             flying: 0,
             spoiled: 0,
@@ -245,9 +245,9 @@ impl<L: Layout> FixedCopies<L> {
         })
     }
 
-    fn change(&mut self, granule: u32, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
-        let mut state = self.state(granule);
-        self.unsettled.take(&granule);
+    fn change(&mut self, chunk: u32, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
+        let mut state = self.state(chunk);
+        self.unsettled.take(&chunk);
         change(&mut state);
         let settled = state.current == self.all && state.flying == 0 && !state.writing;
         state.kept = match state.kept {
@@ -268,16 +268,16 @@ impl<L: Layout> FixedCopies<L> {
         state
     }
 
-    /// Whether a granule's copies all follow those of the one before it.
-    fn follows(&self, granule: u32) -> bool {
-        let place = |granule, copy| self.layout.place(CopyOf { granule, copy });
+    /// Whether a chunk's copies all follow those of the one before it.
+    fn follows(&self, chunk: u32) -> bool {
+        let place = |chunk, copy| self.layout.place(CopyOf { chunk, copy });
         (0..self.layout.copies()).all(|copy| {
-            let (drive, at) = place(granule - 1, copy);
-            place(granule, copy) == (drive, at + self.layout.granule())
+            let (drive, at) = place(chunk - 1, copy);
+            place(chunk, copy) == (drive, at + self.layout.chunk())
         })
     }
 
-    /// Cuts a request into pieces whose granules follow each other everywhere, have the same copies to choose from, and are
+    /// Cuts a request into pieces whose chunks follow each other everywhere, have the same copies to choose from, and are
     /// covered as a whole if `whole`.
     fn cut(
         &mut self,
@@ -285,28 +285,28 @@ impl<L: Layout> FixedCopies<L> {
         whole: bool,
         copies: impl Fn(&Unsettled) -> Copies,
     ) -> Vec<Piece> {
-        let size = self.layout.granule().0;
+        let size = self.layout.chunk().0;
         let (start, end) = (request.extent.start.0, request.extent.end().0);
         let mut cut = std::mem::take(&mut self.pieces);
         cut.clear();
-        for granule in (start / size) as u32..end.div_ceil(size) as u32 {
-            let first = u64::from(granule) * size;
+        for chunk in (start / size) as u32..end.div_ceil(size) as u32 {
+            let first = u64::from(chunk) * size;
             let (from, to) = (start.max(first), end.min(first + size));
             let piece = Piece {
-                first: granule,
-                granules: 1,
+                first: chunk,
+                chunks: 1,
                 from: Blocks(from - first),
                 len: Blocks(to - from),
-                copies: copies(&self.state(granule)),
+                copies: copies(&self.state(chunk)),
             };
-            let partial = |piece: &Piece| piece.len.0 < u64::from(piece.granules) * size;
+            let partial = |piece: &Piece| piece.len.0 < u64::from(piece.chunks) * size;
             match cut.last_mut() {
                 Some(last)
                     if last.copies == piece.copies
-                        && self.follows(granule)
+                        && self.follows(chunk)
                         && !(whole && (partial(last) || partial(&piece))) =>
                 {
-                    last.granules += 1;
+                    last.chunks += 1;
                     last.len = Blocks(last.len.0 + piece.len.0);
                 }
                 _ => cut.push(piece),
@@ -317,16 +317,16 @@ impl<L: Layout> FixedCopies<L> {
 
     fn planned(&mut self, piece: &Piece, copy: u8, op: Op, part: Part) -> PlannedIo {
         let first = CopyOf {
-            granule: piece.first,
+            chunk: piece.first,
             copy,
         };
         let (drive, at) = self.layout.place(first);
         let mut planned = PlannedIo::new(drive, op, Target::At(at + piece.from), piece.len);
-        let block = u64::from(piece.first) * self.layout.granule().0 + piece.from.0;
+        let block = u64::from(piece.first) * self.layout.chunk().0 + piece.from.0;
         planned.data = Some(Data::from(Lba(block)));
         planned.tag = Tag(self.underway.insert(Underway {
             first,
-            granules: piece.granules,
+            chunks: piece.chunks,
             part,
         }) as u64);
         planned
@@ -335,10 +335,7 @@ impl<L: Layout> FixedCopies<L> {
     /// The copies in a set with their places.
     fn places(&self, first: u32, copies: Copies) -> impl Iterator<Item = (u8, DriveId, Pba)> {
         members(copies).map(move |copy| {
-            let (drive, at) = self.layout.place(CopyOf {
-                granule: first,
-                copy,
-            });
+            let (drive, at) = self.layout.place(CopyOf { chunk: first, copy });
             (copy, drive, at)
         })
     }
@@ -384,7 +381,7 @@ impl<L: Layout> FixedCopies<L> {
         let delays = self.foreground < u32::from(self.layout.copies());
         let whole = delays || self.ends_are_stale(request);
         let all = self.all;
-        let size = self.layout.granule();
+        let size = self.layout.chunk();
         let cut = self.cut(request, whole, |state| all & !state.flying);
         for piece in &cut {
             let mut piece = *piece;
@@ -405,9 +402,9 @@ impl<L: Layout> FixedCopies<L> {
         self.pieces = cut;
     }
 
-    /// Whether a granule that a request may cover only a part of has stale copies.
+    /// Whether a chunk that a request may cover only a part of has stale copies.
     fn ends_are_stale(&self, request: &Request) -> bool {
-        let size = self.layout.granule().0;
+        let size = self.layout.chunk().0;
         let ends = [request.extent.start.0, request.extent.end().0 - 1];
         let stale = |block: u64| self.state((block / size) as u32).current != self.all;
         ends.into_iter().any(stale)
@@ -419,7 +416,7 @@ impl<L: Layout> FixedCopies<L> {
         let short = foreground < self.foreground;
         let key = self.writes.insert(Writing {
             first: piece.first,
-            granules: piece.granules,
+            chunks: piece.chunks,
             left: foreground,
             done: 0,
             short,
@@ -429,8 +426,8 @@ impl<L: Layout> FixedCopies<L> {
             out.waits.push(Tag(key as u64));
         }
         let part = Part::Foreground(key);
-        for granule in piece.first..piece.first + piece.granules {
-            self.change(granule, |state| state.writing = true);
+        for chunk in piece.first..piece.first + piece.chunks {
+            self.change(chunk, |state| state.writing = true);
         }
         if self.foreground == 1 {
             return self.either(now, piece, Op::Write, part, drives, out);
@@ -462,13 +459,13 @@ impl<L: Layout> FixedCopies<L> {
         }
         let Writing {
             first,
-            granules,
+            chunks,
             done,
             short,
             ..
         } = self.writes[key];
-        for granule in first..first + granules {
-            let state = self.change(granule, |state| {
+        for chunk in first..first + chunks {
+            let state = self.change(chunk, |state| {
                 state.writing = false;
                 if done != 0 {
                     state.current = done;
@@ -478,26 +475,26 @@ impl<L: Layout> FixedCopies<L> {
             });
             let stale = self.all & !state.current & !state.flying;
             match short && done != 0 {
-                true => self.hold(granule, key, stale, out),
-                false => self.delay(granule, stale, out),
+                true => self.hold(chunk, key, stale, out),
+                false => self.delay(chunk, stale, out),
             }
         }
         self.let_go(key, 0, out);
     }
 
-    /// A write that is done has too few current copies of a granule: the stale ones are written at once, and it waits for them.
-    fn hold(&mut self, granule: u32, key: usize, stale: Copies, out: &mut Plan) {
+    /// A write that is done has too few current copies of a chunk: the stale ones are written at once, and it waits for them.
+    fn hold(&mut self, chunk: u32, key: usize, stale: Copies, out: &mut Plan) {
         self.writes[key].held += 1;
-        self.change(granule, |state| state.held = Some(key as u32));
+        self.change(chunk, |state| state.held = Some(key as u32));
         for copy in members(stale) {
-            self.propagate(CopyOf { granule, copy }, 1, out);
+            self.propagate(CopyOf { chunk, copy }, 1, out);
         }
     }
 
-    /// So many granules of a write that is done have enough current copies. With the last of them it may be answered.
-    fn let_go(&mut self, key: usize, granules: u32, out: &mut Plan) {
+    /// So many chunks of a write that is done have enough current copies. With the last of them it may be answered.
+    fn let_go(&mut self, key: usize, chunks: u32, out: &mut Plan) {
         let writing = &mut self.writes[key];
-        writing.held -= granules;
+        writing.held -= chunks;
         if writing.held > 0 {
             return;
         }
@@ -506,12 +503,12 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    fn delayed_done(&mut self, granule: u32, copy: u8, status: Status, out: &mut Plan) {
+    fn delayed_done(&mut self, chunk: u32, copy: u8, status: Status, out: &mut Plan) {
         let bit = 1 << copy;
-        let before = self.state(granule);
+        let before = self.state(chunk);
         let spoiled = before.spoiled & bit != 0;
         let foreground = self.foreground;
-        let state = self.change(granule, |state| {
+        let state = self.change(chunk, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
             if !spoiled && status == Status::Done {
@@ -526,8 +523,8 @@ impl<L: Layout> FixedCopies<L> {
         // A copy that could not be written stays stale.
         if spoiled && !state.writing {
             match state.held {
-                Some(_) => self.propagate(CopyOf { granule, copy }, 1, out),
-                None => self.delay(granule, bit, out),
+                Some(_) => self.propagate(CopyOf { chunk, copy }, 1, out),
+                None => self.delay(chunk, bit, out),
             }
         }
         if let (Some(key), None) = (before.held, state.held) {
@@ -536,9 +533,9 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// These copies are to be written in spare time.
-    fn delay(&mut self, granule: u32, copies: Copies, out: &mut Plan) {
+    fn delay(&mut self, chunk: u32, copies: Copies, out: &mut Plan) {
         for copy in members(copies) {
-            let of = CopyOf { granule, copy };
+            let of = CopyOf { chunk, copy };
             let (drive, _) = self.layout.place(of);
             match self.delayed.push(drive, of) {
                 Pushed::Queued => out.wake.push(drive),
@@ -550,25 +547,25 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Whether a delayed copy still has to be written.
     fn is_due(&self, of: CopyOf) -> bool {
-        let state = self.state(of.granule);
+        let state = self.state(of.chunk);
         !state.writing && (state.current | state.flying) >> of.copy & 1 == 0
     }
 
-    /// Writes one copy of granules whose data are in the same place.
-    fn propagate(&mut self, first: CopyOf, granules: u32, out: &mut Plan) {
+    /// Writes one copy of chunks whose data are in the same place.
+    fn propagate(&mut self, first: CopyOf, chunks: u32, out: &mut Plan) {
         let Unsettled {
             current,
             unbuffered,
             ..
-        } = self.state(first.granule);
-        for granule in first.granule..first.granule + granules {
-            self.change(granule, |state| state.flying |= 1 << first.copy);
+        } = self.state(first.chunk);
+        for chunk in first.chunk..first.chunk + chunks {
+            self.change(chunk, |state| state.flying |= 1 << first.copy);
         }
         let piece = Piece {
-            first: first.granule,
-            granules,
+            first: first.chunk,
+            chunks,
             from: Blocks(0),
-            len: Blocks(u64::from(granules) * self.layout.granule().0),
+            len: Blocks(u64::from(chunks) * self.layout.chunk().0),
             copies: 0,
         };
         let mut after = None;
@@ -585,10 +582,10 @@ impl<L: Layout> FixedCopies<L> {
         out.ios.push(planned);
     }
 
-    /// Whether two granules' delayed copies get their data from the same place: the buffer, or one copy.
+    /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one copy.
     fn same_source(&self, one: u32, other: u32) -> bool {
-        let source = |granule| {
-            let state = self.state(granule);
+        let source = |chunk| {
+            let state = self.state(chunk);
             state.unbuffered.then_some(state.current.trailing_zeros())
         };
         source(one) == source(other)
@@ -617,15 +614,15 @@ impl<L: Layout> Placement for FixedCopies<L> {
         }
         let Underway {
             first,
-            granules,
+            chunks,
             part,
         } = self.underway.remove(tag.0 as usize);
         match part {
             Part::Read => {}
             Part::Foreground(key) => self.foreground_done(key, first.copy, done.status, out),
             Part::Delayed => {
-                for granule in first.granule..first.granule + granules {
-                    self.delayed_done(granule, first.copy, done.status, out);
+                for chunk in first.chunk..first.chunk + chunks {
+                    self.delayed_done(chunk, first.copy, done.status, out);
                 }
             }
         }
@@ -640,19 +637,19 @@ impl<L: Layout> Placement for FixedCopies<L> {
             if !self.is_due(first) {
                 continue;
             }
-            let mut granules = 1;
+            let mut chunks = 1;
             while let Some(next) = self.delayed.first(drive)
-                && granules < RUN_MAX
+                && chunks < RUN_MAX
                 && next.copy == first.copy
-                && next.granule == first.granule + granules
-                && self.follows(next.granule)
+                && next.chunk == first.chunk + chunks
+                && self.follows(next.chunk)
                 && self.is_due(next)
-                && self.same_source(first.granule, next.granule)
+                && self.same_source(first.chunk, next.chunk)
             {
                 self.delayed.pop(drive);
-                granules += 1;
+                chunks += 1;
             }
-            return self.propagate(first, granules, out);
+            return self.propagate(first, chunks, out);
         }
     }
 
@@ -661,26 +658,26 @@ impl<L: Layout> Placement for FixedCopies<L> {
     }
 
     fn capacity(&self) -> Blocks {
-        Blocks(u64::from(self.layout.granules()) * self.layout.granule().0)
+        Blocks(u64::from(self.layout.chunks()) * self.layout.chunk().0)
     }
 
     fn drives(&self) -> u16 {
         self.layout.drives()
     }
 
-    fn granule(&self) -> Blocks {
-        self.layout.granule()
+    fn chunk(&self) -> Blocks {
+        self.layout.chunk()
     }
 
-    /// A copy is current, or being written, or waits to be; some copy of a granule is current; NVRAM says the same.
+    /// A copy is current, or being written, or waits to be; some copy of a chunk is current; NVRAM says the same.
     fn audit(&self) {
         self.delayed.audit();
         assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");
         for state in self.unsettled.iter() {
             assert_ne!(
                 state.current, 0,
-                "no copy of granule {} is current",
-                state.granule
+                "no copy of chunk {} is current",
+                state.chunk
             );
             assert_eq!(state.spoiled & !state.flying, 0, "what is spoiled flies");
             assert_eq!(

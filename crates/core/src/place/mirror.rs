@@ -4,23 +4,23 @@
 //! choose, and what is delayed, is told in `fixed_copies`.
 //!
 //! Source: Patterson, Gibson and Katz, SIGMOD 1988; the scheduling: Yu and others, "Trading capacity for performance in a disk
-//! array", OSDI 2000, section 3.4. O(copies) per granule.
+//! array", OSDI 2000, section 3.4. O(copies) per chunk.
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
 use super::fixed_copies::{FixedCopies, Layout};
-use super::striping::{Striping, UNIT, numbered, unit_in_granules};
+use super::striping::{Striping, UNIT, numbered, unit_in_chunks};
 use crate::contract::Placement;
 use crate::ids::DriveId;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
 use crate::units::{Blocks, Pba};
 
 /// What is written as a whole: 4 KiB.
-pub(super) const GRANULE: Blocks = Blocks(8);
+pub(super) const CHUNK: Blocks = Blocks(8);
 
 struct Mirror {
     striping: Striping,
     copies: u8,
-    granules: u32,
+    chunks: u32,
 }
 
 impl Mirror {
@@ -31,11 +31,11 @@ impl Mirror {
             return Err(ConfigError::value("disks", &disks.to_string(), &allowed));
         }
         let stripe_kib = knobs.integer("stripe_kib");
-        unit_in_granules(stripe_kib, GRANULE.bytes() / 1024)?;
+        unit_in_chunks(stripe_kib, CHUNK.bytes() / 1024)?;
         let striping = Striping::new(disks / copies, stripe_kib);
         let capacity = striping.capacity(env.blueprint.capacity())?;
         Ok(Mirror {
-            granules: numbered(capacity.0 / GRANULE.0)?,
+            chunks: numbered(capacity.0 / CHUNK.0)?,
             striping,
             copies: copies as u8,
         })
@@ -51,16 +51,16 @@ impl Layout for Mirror {
         self.striping.columns as u16 * u16::from(self.copies)
     }
 
-    fn granules(&self) -> u32 {
-        self.granules
+    fn chunks(&self) -> u32 {
+        self.chunks
     }
 
-    fn granule(&self) -> Blocks {
-        GRANULE
+    fn chunk(&self) -> Blocks {
+        CHUNK
     }
 
     fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
-        let (column, at) = self.striping.place(u64::from(copy.granule) * GRANULE.0);
+        let (column, at) = self.striping.place(u64::from(copy.chunk) * CHUNK.0);
         let drive = column * u64::from(self.copies) + u64::from(copy.copy);
         (DriveId(drive as u16), Pba(at))
     }

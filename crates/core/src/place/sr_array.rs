@@ -6,15 +6,15 @@
 //! follow in spare time: see `fixed_copies`. Copies on one drive add speed, not safety.
 //!
 //! Source: Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000.
-//! O(Dr) per granule; four bytes for every granule of a drive.
+//! O(Dr) per chunk; four bytes for every chunk of a drive.
 
 use std::sync::Arc;
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::eager_state::{Footprint, drives_of, tracks, used_bands};
+use super::eager_state::{Footprint, drives_of, tracks, used_cylinders};
 use super::fixed_copies::{FixedCopies, Layout};
-use super::mirror::GRANULE;
-use super::striping::{Striping, UNIT, numbered, unit_in_granules};
+use super::mirror::CHUNK;
+use super::striping::{Striping, UNIT, numbered, unit_in_chunks};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
@@ -25,9 +25,9 @@ struct SrArray {
     striping: Striping,
     replicas: u32,
     tracks: Arc<Tracks>,
-    /// Slot of the first replica, by granule of a drive.
+    /// Slot of the first replica, by chunk of a drive.
     first: Vec<Slot>,
-    granules: u32,
+    chunks: u32,
 }
 
 impl SrArray {
@@ -39,24 +39,24 @@ impl SrArray {
             drives: 1,
             dilution: 1.0,
         };
-        let tracks = tracks(GRANULE, footprint, None, env)?;
+        let tracks = tracks(CHUNK, footprint, None, env)?;
         let stripe_kib = knobs.integer("stripe_kib");
-        unit_in_granules(stripe_kib, GRANULE.bytes() / 1024)?;
+        unit_in_chunks(stripe_kib, CHUNK.bytes() / 1024)?;
         let striping = Striping::new(disks.into(), stripe_kib);
-        let first = first_replicas(&tracks, used_bands(&tracks, ds), dr);
+        let first = first_replicas(&tracks, used_cylinders(&tracks, ds), dr);
         if first.is_empty() {
-            let all = 0..(tracks.bands() * tracks.surfaces()) as usize;
+            let all = 0..(tracks.cylinders() * tracks.surfaces()) as usize;
             let most = all.map(|number| tracks.track(number).slots).max();
             let allowed = format!("at most the {} slots of a track", most.unwrap_or(0));
             return Err(ConfigError::value("dr", &dr.to_string(), &allowed));
         }
-        let capacity = striping.capacity(Blocks(first.len() as u64 * GRANULE.0))?;
+        let capacity = striping.capacity(Blocks(first.len() as u64 * CHUNK.0))?;
         Ok(SrArray {
             striping,
             replicas: dr,
             tracks,
             first,
-            granules: numbered(capacity.0 / GRANULE.0)?,
+            chunks: numbered(capacity.0 / CHUNK.0)?,
         })
     }
 
@@ -68,7 +68,7 @@ impl SrArray {
 }
 
 /// Slots of a track's first part whose replicas in the other parts can be written too.
-fn first_replicas(tracks: &Arc<Tracks>, bands: u32, replicas: u32) -> Vec<Slot> {
+fn first_replicas(tracks: &Arc<Tracks>, cylinders: u32, replicas: u32) -> Vec<Slot> {
     let usable = FreeMap::empty(Arc::clone(tracks));
     let of_track = |number: usize| {
         let track = tracks.track(number);
@@ -80,7 +80,7 @@ fn first_replicas(tracks: &Arc<Tracks>, bands: u32, replicas: u32) -> Vec<Slot> 
             .map(Slot)
             .collect::<Vec<Slot>>()
     };
-    (0..(bands * tracks.surfaces()) as usize)
+    (0..(cylinders * tracks.surfaces()) as usize)
         .flat_map(of_track)
         .collect()
 }
@@ -94,17 +94,17 @@ impl Layout for SrArray {
         self.striping.columns as u16
     }
 
-    fn granules(&self) -> u32 {
-        self.granules
+    fn chunks(&self) -> u32 {
+        self.chunks
     }
 
-    fn granule(&self) -> Blocks {
-        GRANULE
+    fn chunk(&self) -> Blocks {
+        CHUNK
     }
 
     fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
-        let (drive, at) = self.striping.place(u64::from(copy.granule) * GRANULE.0);
-        let first = self.first[(at / GRANULE.0) as usize];
+        let (drive, at) = self.striping.place(u64::from(copy.chunk) * CHUNK.0);
+        let first = self.first[(at / CHUNK.0) as usize];
         let slot = Slot(first.0 + u32::from(copy.copy) * self.spacing(first));
         (DriveId(drive as u16), self.tracks.at(slot))
     }

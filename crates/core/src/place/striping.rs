@@ -33,15 +33,15 @@ pub(super) const UNIT: Knob = Knob::integer(
     "KiB on one drive before the next one's turn",
 );
 
-/// A unit of the stripe in granules of this size.
+/// A unit of the stripe in chunks of this size.
 ///
 /// # Errors
 /// It is no whole number of them.
-pub(super) fn unit_in_granules(stripe_kib: u64, granule_kib: u64) -> Result<u64, ConfigError> {
-    if stripe_kib.is_multiple_of(granule_kib) {
-        return Ok(stripe_kib / granule_kib);
+pub(super) fn unit_in_chunks(stripe_kib: u64, chunk_kib: u64) -> Result<u64, ConfigError> {
+    if stripe_kib.is_multiple_of(chunk_kib) {
+        return Ok(stripe_kib / chunk_kib);
     }
-    let allowed = format!("a multiple of {granule_kib}, the KiB that are written as a whole");
+    let allowed = format!("a multiple of {chunk_kib}, the KiB that are written as a whole");
     Err(ConfigError::value(
         "stripe_kib",
         &stripe_kib.to_string(),
@@ -49,15 +49,15 @@ pub(super) fn unit_in_granules(stripe_kib: u64, granule_kib: u64) -> Result<u64,
     ))
 }
 
-/// So many granules of a volume, if 32 bits can number them.
+/// So many chunks of a volume, if 32 bits can number them.
 ///
 /// # Errors
 /// They cannot.
-pub(super) fn numbered(granules: u64) -> Result<u32, ConfigError> {
-    u32::try_from(granules).map_err(|_| {
+pub(super) fn numbered(chunks: u64) -> Result<u32, ConfigError> {
+    u32::try_from(chunks).map_err(|_| {
         ConfigError::value(
-            "granules of the volume",
-            &granules.to_string(),
+            "chunks of the volume",
+            &chunks.to_string(),
             "at most 2^32 - 1",
         )
     })

@@ -6,7 +6,7 @@
 //! pass who came 3 seconds later, so an I/O waits at most for what came in those 3 seconds.
 //!
 //! The price is the same as `positioning time + weight * arrival time`, less a constant, so each I/O gets its handicap
-//! once, when it comes. Two orders then bound what was not tried: outward from the arm (`reach` of the distance), and by
+//! once, when it comes. Two orders then bound what was not tried: outward from the arm (`seek_at_least` of the distance), and by
 //! age (handicap of the next oldest). The search walks both in turns and stops when their sum cannot win (the
 //! threshold algorithm: Fagin, Lotem and Naor, "Optimal aggregation algorithms for middleware", PODS 2001). The choice
 //! is the same as by trying all. Cost: O(log n) and two prices a step; few steps while ages are alike or the
@@ -76,7 +76,7 @@ impl AgedSatf {
 
     /// The I/O with the least price, and of equals the oldest.
     fn search(&self, view: &View<'_>) -> Option<Aged> {
-        let head = view.oracle.head().band;
+        let head = view.oracle.head().cylinder;
         let middle = self.by_place.seek(&Candidate::lowest_key(head));
         let mut up = Some(middle).filter(|at| self.by_place.at(*at).is_some());
         let mut down = self.by_place.before(middle);
@@ -85,7 +85,9 @@ impl AgedSatf {
             best.consider(elder);
             let beyond = |side: Cursor| {
                 let next = self.by_place.at(side).expect("the walk stays in the list");
-                let reach = view.oracle.reach(head.abs_diff(next.candidate.place.band));
+                let reach = view
+                    .oracle
+                    .seek_at_least(head.abs_diff(next.candidate.place.cylinder));
                 best.lies_below(reach + elder.handicap)
             };
             up = up.filter(|side| !beyond(*side));
@@ -128,7 +130,7 @@ impl<'a> Best<'a> {
             sequence,
             ..
         } = &aged.candidate;
-        let price = self.oracle.position(self.now, *op, place) + aged.handicap;
+        let price = self.oracle.positioning_time(self.now, *op, place) + aged.handicap;
         if self
             .found
             .is_none_or(|(p, s, _)| (price, *sequence) < (p, s))

@@ -60,20 +60,20 @@ impl FreeBw {
         let cursor = if satf {
             self.waiting.nearest(view)?.cursor
         } else {
-            self.scan(view.oracle.head().band)?
+            self.scan(view.oracle.head().cylinder)?
         };
         Some(self.waiting.fixed.remove(cursor))
     }
 
     /// The nearest cylinder where a read waits in the direction of SCAN, and of its reads the oldest.
-    fn scan(&mut self, band: u32) -> Option<Cursor> {
+    fn scan(&mut self, cylinder: u32) -> Option<Cursor> {
         let fixed = &self.waiting.fixed;
-        let above = fixed.seek(&Candidate::lowest_key(band));
-        let below = fixed.before(fixed.seek(&Candidate::lowest_key(band + 1)));
+        let above = fixed.seek(&Candidate::lowest_key(cylinder));
+        let below = fixed.before(fixed.seek(&Candidate::lowest_key(cylinder + 1)));
         let above = fixed.at(above).map(|_| above);
         // The last of its cylinder was found: begin with the first.
         let below = below.and_then(|last| fixed.at(last));
-        let below = below.map(|last| fixed.seek(&Candidate::lowest_key(last.place.band)));
+        let below = below.map(|last| fixed.seek(&Candidate::lowest_key(last.place.cylinder)));
         let (ahead, behind) = if self.upward {
             (above, below)
         } else {
@@ -90,8 +90,8 @@ impl FreeBw {
         if !self.waiting.has_open() {
             return None;
         }
-        let landing = sweep::in_gap(view, read)?;
-        let (id, slot) = self.waiting.put(landing)?;
+        let free_place = sweep::in_gap(view, read)?;
+        let (id, slot) = self.waiting.put(free_place)?;
         Some(Next::Place(id, slot))
     }
 }

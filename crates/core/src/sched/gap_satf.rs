@@ -47,7 +47,7 @@ use crate::contract::{Next, Scheduler, View};
 use crate::io::{Candidate, Io};
 use crate::registry::{Knob, Knobs, Spec};
 use crate::request::Op;
-use crate::search::{self, Choice, Landing};
+use crate::search::{self, Choice, FreePlace};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Duration, Instant};
 
@@ -112,11 +112,11 @@ impl Pressure {
     /// What of the way and the wait before a read is lost: all of the way, so never less than that.
     #[inline]
     fn price(&self, view: &View<'_>, read: &Candidate) -> Duration {
-        let time = view.oracle.position(view.now, read.op, &read.place);
+        let time = view.oracle.positioning_time(view.now, read.op, &read.place);
         if self.squared == 0 {
             return time;
         }
-        let wait = time - view.oracle.travel(view.now, read.op, read.place.head());
+        let wait = time - view.oracle.seek_time(view.now, read.op, read.place.head());
         let fill = nanoseconds(wait).min(self.time);
         time - Duration((fill * self.squared.min(self.of) / self.of).cast_unsigned())
     }
@@ -208,8 +208,8 @@ impl GapSatf {
     fn choose(&mut self, view: &View<'_>) -> Option<Next> {
         let pressure = self.pressure();
         let Some(best) = self.best(view, &pressure) else {
-            let landing = self.waiting.landing(view, Instant::NEVER)?;
-            return Some(self.place(landing, Self::takes(view, landing)));
+            let free_place = self.waiting.free_place(view, Instant::NEVER)?;
+            return Some(self.place(free_place, Self::takes(view, free_place)));
         };
         let price = nanoseconds(best.time);
         let relief = self.relieve(view, &pressure, price);
@@ -231,38 +231,38 @@ impl GapSatf {
         let usual = self.of_write.or(price) + excess / PASSING;
         let most = usual * BEARABLE.0 / BEARABLE.1;
         let before = view.now + Duration(u64::try_from(most).ok()?);
-        let landing = self.waiting.landing(view, before)?;
-        let takes = Self::takes(view, landing);
+        let free_place = self.waiting.free_place(view, before)?;
+        let takes = Self::takes(view, free_place);
         if takes >= most {
             return None;
         }
         self.run_since.get_or_insert(view.now);
-        Some(self.place(landing, takes))
+        Some(self.place(free_place, takes))
     }
 
     /// What a write there takes.
-    fn takes(view: &View<'_>, landing: Landing) -> i64 {
+    fn takes(view: &View<'_>, free_place: FreePlace) -> i64 {
         let free = view.free.expect("the slot was found there");
         let len = free.tracks().slot_blocks();
-        let write = view.oracle.foresee(view.now, Op::Write, landing.at, len);
+        let write = view.oracle.predict(view.now, Op::Write, free_place.at, len);
         nanoseconds(write.end.since(view.now))
     }
 
     /// The planned read, or a write before it.
     fn go_on(&mut self, view: &View<'_>, read: Candidate) -> Next {
         if self.waiting.has_open()
-            && let Some(landing) = sweep::in_gap(view, &read)
+            && let Some(free_place) = sweep::in_gap(view, &read)
         {
             self.planned = Some(read);
-            return self.place(landing, Self::takes(view, landing));
+            return self.place(free_place, Self::takes(view, free_place));
         }
         self.by_age.take(&read.sequence);
         Next::Start(read.id)
     }
 
-    fn place(&mut self, landing: Landing, takes: i64) -> Next {
+    fn place(&mut self, free_place: FreePlace, takes: i64) -> Next {
         self.of_write.learn(takes);
-        let (id, slot) = self.waiting.put(landing).expect("a write waits");
+        let (id, slot) = self.waiting.put(free_place).expect("a write waits");
         Next::Place(id, slot)
     }
 }

@@ -57,9 +57,9 @@ impl Scheduler for Satf {
                 before: nearest.map_or(Instant::NEVER, |choice| view.now + choice.time),
                 ..Search::anywhere(view.now)
             };
-            if let Some(landing) = view.nearest_free(&search) {
+            if let Some(free_place) = view.nearest_free(&search) {
                 let id = self.open.pop_front().expect("one waits");
-                return Next::Place(id, landing.slot);
+                return Next::Place(id, free_place.slot);
             }
         }
         match nearest {

@@ -1,4 +1,4 @@
-//! What the eager-writing schedulers share: I/Os with an address by band, those without in order of arrival, and the
+//! What the eager-writing schedulers share: I/Os with an address by cylinder, those without in order of arrival, and the
 //! one-way sweep.
 //!
 //! Only open writes are bound to the direction of the sweep, see [`Sweep`]; what has an address is not.
@@ -9,17 +9,17 @@ use crate::contract::View;
 use crate::freemap::Slot;
 use crate::ids::IoId;
 use crate::io::{Candidate, Io};
-use crate::search::{Choice, Landing, Search, Sweep, Then};
+use crate::search::{Choice, FreePlace, Search, Sweep, Then};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Instant;
 
 /// A free slot on the way to a read that leaves the read's start as it is. Writes that went before have not moved that
 /// start, so it is computed afresh: if the drive was asked late, the gap is another one.
-pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<Landing> {
-    let start = view.now + view.oracle.position(view.now, read.op, &read.place);
+pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<FreePlace> {
+    let start = view.now + view.oracle.positioning_time(view.now, read.op, &read.place);
     let tracks = view.free?.tracks();
     let heads = [view.oracle.head(), read.place.head()];
-    let [from, to] = heads.map(|head| view.oracle.track_band(tracks, head));
+    let [from, to] = heads.map(|head| view.oracle.track_cylinder(tracks, head));
     view.nearest_free(&Search {
         now: view.now,
         low: from.min(to),
@@ -107,28 +107,30 @@ impl Waiting {
     /// The oldest open write with the first free slot in the direction of the sweep, if that is reached before
     /// `before`.
     pub(super) fn write(&mut self, view: &View<'_>, before: Instant) -> Option<(IoId, Slot)> {
-        let landing = self.landing(view, before)?;
-        self.put(landing)
+        let free_place = self.free_place(view, before)?;
+        self.put(free_place)
     }
 
     /// The first free slot in the direction of the sweep for a write that waits, if that is reached before `before`.
-    pub(super) fn landing(&mut self, view: &View<'_>, before: Instant) -> Option<Landing> {
+    pub(super) fn free_place(&mut self, view: &View<'_>, before: Instant) -> Option<FreePlace> {
         if self.open.is_empty() {
             return None;
         }
         let free = view.free?;
-        let band = view.oracle.track_band(free.tracks(), view.oracle.head());
+        let cylinder = view
+            .oracle
+            .track_cylinder(free.tracks(), view.oracle.head());
         let search = Search {
             before,
-            ..self.sweep.search(view.now, band, free)
+            ..self.sweep.search(view.now, cylinder, free)
         };
         view.nearest_free(&search)
     }
 
     /// The oldest open write goes to this slot.
-    pub(super) fn put(&mut self, landing: Landing) -> Option<(IoId, Slot)> {
+    pub(super) fn put(&mut self, free_place: FreePlace) -> Option<(IoId, Slot)> {
         let oldest = self.open.pop_front()?;
-        Some((oldest.id, landing.slot))
+        Some((oldest.id, free_place.slot))
     }
 
     pub(super) fn audit(&self) {

@@ -1,11 +1,11 @@
-//! Writes to the same granule follow each other in the order in which they came.
+//! Writes to the same chunk follow each other in the order in which they came.
 //!
-//! A placement that writes granules as a whole reads, changes and writes back where a request covers only a part of one,
+//! A placement that writes chunks as a whole reads, changes and writes back where a request covers only a part of one,
 //! and maps what it wrote when that is done; two such writes at a time would lose one. So a write (or discard) that
-//! touches a granule of an unfinished one is held until that is answered. Reads are not held: what was not answered
+//! touches a chunk of an unfinished one is held until that is answered. Reads are not held: what was not answered
 //! may be seen or not.
 //!
-//! Granules under way are disjoint runs in order; cost O(log n) per write, and a look at all that is held per answer,
+//! Chunks under way are disjoint runs in order; cost O(log n) per write, and a look at all that is held per answer,
 //! which is rarely anything.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::request::{Op, Request};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Blocks;
 
-/// Granules of a write under way.
+/// Chunks of a write under way.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     first: u64,
@@ -32,27 +32,27 @@ impl Keyed for Run {
 
 /// Writes under way, and those that wait for one of them.
 pub(super) struct Hazards {
-    granule: Blocks,
+    chunk: Blocks,
     running: Sorted<Run>,
     held: VecDeque<Request>,
 }
 
 impl Hazards {
-    pub(super) fn new(granule: Blocks) -> Hazards {
+    pub(super) fn new(chunk: Blocks) -> Hazards {
         Hazards {
-            granule,
+            chunk,
             running: Sorted::default(),
             held: VecDeque::new(),
         }
     }
 
-    /// The granules that a request changes.
+    /// The chunks that a request changes.
     #[inline]
     fn run(&self, request: &Request) -> Option<Run> {
         let changes = matches!(request.op, Op::Write | Op::Discard) && request.extent.len.0 > 0;
-        (self.granule.0 > 1 && changes).then(|| Run {
-            first: request.extent.start.0 / self.granule.0,
-            last: (request.extent.end().0 - 1) / self.granule.0,
+        (self.chunk.0 > 1 && changes).then(|| Run {
+            first: request.extent.start.0 / self.chunk.0,
+            last: (request.extent.end().0 - 1) / self.chunk.0,
         })
     }
 

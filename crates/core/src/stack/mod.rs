@@ -130,7 +130,7 @@ impl Stack {
         assert!(!lanes.is_empty(), "a stack without drives");
         let queue = |lane: Lane| Queue::new(lane.scheduler, lane.oracle, lane.capacity);
         Stack {
-            hazards: Hazards::new(placement.granule()),
+            hazards: Hazards::new(placement.chunk()),
             uses_spare_time: placement.uses_spare_time(),
             placement,
             queues: lanes.into_iter().map(queue).collect(),

@@ -132,8 +132,8 @@ impl Queue {
     /// The free slot that the heads reach first.
     fn nearest(&self, now: Instant, free: Option<&FreeMap>) -> Option<Slot> {
         let free = free.expect("who plans open I/Os says where they may land");
-        let landing = self.oracle.nearest_free(&Search::anywhere(now), free);
-        landing.map(|landing| landing.slot)
+        let free_place = self.oracle.nearest_free(&Search::anywhere(now), free);
+        free_place.map(|free_place| free_place.slot)
     }
 
     pub(super) fn started(&mut self, now: Instant, command: &Command) {

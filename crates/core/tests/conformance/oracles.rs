@@ -7,7 +7,7 @@ use nearslot_core::contract::{Blueprint, Oracle};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Left, Slot, Tracks};
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{Candidate, Command, Head};
+use nearslot_core::io::{ArmPosition, Candidate, Command};
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::search::{self, Search, Sweep, Then};
@@ -49,17 +49,20 @@ fn for_all(case: Case<'_>) {
 #[test]
 fn all_surfaces_but_that_of_the_heads_are_equally_far() {
     for_all(&|oracle, blueprint, now, rng| {
-        let band = rng.below(oracle.bands().into()) as u32;
+        let cylinder = rng.below(oracle.cylinders().into()) as u32;
         let own = oracle.head().surface;
         let Ok(tracks) = blueprint.tracks(Blocks(1)) else {
             return;
         };
         let surfaces = (0..tracks.surfaces()).filter(|surface| *surface != own);
-        let heads = surfaces.map(|surface| Head { band, surface });
-        let known = heads.filter(|to| oracle.arrival(now, 0, *to).is_some());
-        let mut ways = known.map(|to| oracle.travel(now, Op::Write, to));
+        let heads = surfaces.map(|surface| ArmPosition { cylinder, surface });
+        let known = heads.filter(|to| oracle.angle_on_arrival(now, 0, *to).is_some());
+        let mut ways = known.map(|to| oracle.seek_time(now, Op::Write, to));
         if let Some(first) = ways.next() {
-            assert!(ways.all(|way| way == first), "band {band}: not {first} all");
+            assert!(
+                ways.all(|way| way == first),
+                "cylinder {cylinder}: not {first} all"
+            );
         }
     });
 }
@@ -69,10 +72,13 @@ fn reach_bounds_travel_and_travel_bounds_position() {
     for_all(&|oracle, blueprint, now, rng| {
         for op in [Op::Read, Op::Write] {
             let place = oracle.locate(Pba(rng.below(blueprint.capacity().0)));
-            assert!(place.band < oracle.bands(), "a place beyond the last band");
-            let reach = oracle.reach(oracle.head().band.abs_diff(place.band));
-            let travel = oracle.travel(now, op, place.head());
-            let position = oracle.position(now, op, &place);
+            assert!(
+                place.cylinder < oracle.cylinders(),
+                "a place beyond the last cylinder"
+            );
+            let reach = oracle.seek_at_least(oracle.head().cylinder.abs_diff(place.cylinder));
+            let travel = oracle.seek_time(now, op, place.head());
+            let position = oracle.positioning_time(now, op, &place);
             assert!(reach <= travel, "{reach} is no lower bound of {travel}");
             assert!(
                 travel <= position,
@@ -84,7 +90,7 @@ fn reach_bounds_travel_and_travel_bounds_position() {
             }
             assert_eq!(
                 position,
-                oracle.position(now, op, &place),
+                oracle.positioning_time(now, op, &place),
                 "a price that changes"
             );
         }
@@ -95,11 +101,11 @@ fn reach_bounds_travel_and_travel_bounds_position() {
 fn reach_after_bounds_position_after() {
     for_all(&|oracle, blueprint, now, rng| {
         let (at, next) = (rng.below(12_700), rng.below(blueprint.capacity().0));
-        let write = oracle.foresee(now, Op::Write, Pba(at), Blocks(8));
+        let write = oracle.predict(now, Op::Write, Pba(at), Blocks(8));
         let place = oracle.locate(Pba(next));
-        let least = oracle.reach_after(write.head.band.abs_diff(place.band));
+        let least = oracle.seek_at_least_after(write.head.cylinder.abs_diff(place.cylinder));
         for op in [Op::Read, Op::Write] {
-            assert!(least <= oracle.position_after(&write, op, &place));
+            assert!(least <= oracle.positioning_time_after(&write, op, &place));
         }
     });
 }
@@ -107,8 +113,10 @@ fn reach_after_bounds_position_after() {
 #[test]
 fn reach_never_falls_with_distance() {
     for_all(&|oracle, _, _, rng| {
-        let distance = rng.below(u64::from(oracle.bands())) as u32;
-        assert!(distance == 0 || oracle.reach(distance - 1) <= oracle.reach(distance));
+        let distance = rng.below(u64::from(oracle.cylinders())) as u32;
+        assert!(
+            distance == 0 || oracle.seek_at_least(distance - 1) <= oracle.seek_at_least(distance)
+        );
     });
 }
 
@@ -124,7 +132,7 @@ fn the_nearest_is_what_trying_all_finds() {
                 sequence,
             });
         }
-        let price = |c: &Candidate| (oracle.position(now, c.op, &c.place), c.sequence);
+        let price = |c: &Candidate| (oracle.positioning_time(now, c.op, &c.place), c.sequence);
         let expected = waiting.iter().min_by_key(|c| price(c)).copied();
         let choice = oracle.nearest(now, &waiting);
         let found = choice.and_then(|choice| waiting.at(choice.cursor).copied());
@@ -153,9 +161,9 @@ fn the_nearest_free_slot_is_what_trying_all_finds() {
             let tracks = Arc::new(blueprint.tracks(Blocks(slot)).expect("it has slots"));
             let free = some_free(&tracks, rng);
             let place = oracle.locate(Pba(rng.below(blueprint.capacity().0)));
-            let start = now + oracle.position(now, Op::Read, &place);
+            let start = now + oracle.positioning_time(now, Op::Read, &place);
             let heads = [oracle.head(), place.head()];
-            let [one, other] = heads.map(|head| oracle.track_band(&tracks, head));
+            let [one, other] = heads.map(|head| oracle.track_cylinder(&tracks, head));
             let on_the_way = Search {
                 low: one.min(other),
                 high: one.max(other),
@@ -185,7 +193,7 @@ fn the_nearest_free_slot_is_what_trying_all_finds() {
 #[test]
 fn the_first_sweep_goes_on_as_the_one_before_went() {
     let tracks = Arc::new(blueprint(DISK).tracks(Blocks(8)).expect("it has slots"));
-    let (last, middle) = (tracks.bands() - 1, tracks.bands() / 2);
+    let (last, middle) = (tracks.cylinders() - 1, tracks.cylinders() / 2);
     for upward in [true, false] {
         let mut free = FreeMap::empty(Arc::clone(&tracks));
         free.leave(Left { at: None, upward });
@@ -223,7 +231,7 @@ fn drives_and_oracles_begin_where_the_arm_rests() {
 fn what_is_foreseen_happens() {
     let blueprint = blueprint(DISK);
     let (mut exact, mut drive) = (blueprint.exact(), blueprint.drive());
-    let (mut rng, mut now) = (Rng::stream(9, "foresight"), Instant::ZERO);
+    let (mut rng, mut now) = (Rng::stream(9, "predicted"), Instant::ZERO);
     for _ in 0..1_000 {
         let op = if rng.chance(0.5) { Op::Read } else { Op::Write };
         let (at, next) = (Pba(rng.below(12_700)), Pba(rng.below(12_800)));
@@ -233,16 +241,16 @@ fn what_is_foreseen_happens() {
             at,
             len: Blocks(1 + rng.below(40)),
         };
-        let foresight = exact.foresee(now, op, at, command.len);
+        let predicted = exact.predict(now, op, at, command.len);
         let place = exact.locate(next);
-        let then = exact.position_after(&foresight, Op::Read, &place);
+        let then = exact.positioning_time_after(&predicted, Op::Read, &place);
         exact.started(now, &command);
         drive.submit(now, &command);
         now = drive.next_event().expect("the drive works");
         let done = drive.advance(now).expect("the drive is done");
         exact.observed(now, &done);
-        assert_eq!((foresight.end, foresight.head), (now, exact.head()));
-        assert_eq!(exact.position(now, Op::Read, &place), then);
+        assert_eq!((predicted.end, predicted.head), (now, exact.head()));
+        assert_eq!(exact.positioning_time(now, Op::Read, &place), then);
     }
 }
 
@@ -258,8 +266,8 @@ fn no_noise_is_exact() {
         let (now, at) = (Instant(rng.below(1 << 40)), Pba(rng.below(12_800)));
         let place = exact.locate(at);
         for op in [Op::Read, Op::Write] {
-            let truth = exact.position(now, op, &place);
-            assert_eq!(silent.position(now, op, &place), truth);
+            let truth = exact.positioning_time(now, op, &place);
+            assert_eq!(silent.positioning_time(now, op, &place), truth);
         }
     }
 }
@@ -267,8 +275,15 @@ fn no_noise_is_exact() {
 /// How much later `noisy` sees a place than it is: the shortest way round, for errors wrap as turns do.
 fn error_ns(exact: &dyn Oracle, noisy: &dyn Oracle, now: Instant, at: u64) -> i64 {
     let (place, turn) = (exact.locate(Pba(at)), 10_000_000);
-    let seen = noisy.position(now, Op::Read, &place).0.cast_signed();
-    let off = seen - exact.position(now, Op::Read, &place).0.cast_signed();
+    let seen = noisy
+        .positioning_time(now, Op::Read, &place)
+        .0
+        .cast_signed();
+    let off = seen
+        - exact
+            .positioning_time(now, Op::Read, &place)
+            .0
+            .cast_signed();
     (off + turn / 2).rem_euclid(turn) - turn / 2
 }
 

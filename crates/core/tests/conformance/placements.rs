@@ -47,8 +47,8 @@ fn impossible_arrays_are_named() {
             "dilution = 5000 (allowed: what gives some of a drive's",
         ),
         (
-            "eager:granule_kib=1024",
-            "granule_kib = 1024 (allowed: no more than a track",
+            "eager:chunk_kib=1024",
+            "chunk_kib = 1024 (allowed: no more than a track",
         ),
         (
             "mirror:disks=3",

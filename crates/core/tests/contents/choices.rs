@@ -51,13 +51,13 @@ impl Seen {
 struct Watched {
     inner: Box<dyn Placement>,
     setup: Setup,
-    /// Drives that a granule was ever written to.
+    /// Drives that a chunk was ever written to.
     owners: BTreeMap<u64, BTreeSet<DriveId>>,
-    /// Where a granule was last written to on a drive.
+    /// Where a chunk was last written to on a drive.
     places: BTreeMap<(u64, DriveId), Pba>,
-    /// Granules of open writes.
+    /// Chunks of open writes.
     open: BTreeMap<(DriveId, u64), u64>,
-    /// Where a granule's home is.
+    /// Where a chunk's home is.
     homes: BTreeMap<u64, Target>,
     seen: Arc<Seen>,
 }
@@ -78,17 +78,17 @@ impl Watched {
             );
             let data = io.data.expect("a write carries blocks");
             if moves_home && !open {
-                let granule = data.block(0).0 / self.setup.granule;
-                let home = self.homes.entry(granule).or_insert(io.target);
-                assert_eq!(*home, io.target, "granule {granule} moves to another home");
+                let chunk = data.block(0).0 / self.setup.chunk;
+                let home = self.homes.entry(chunk).or_insert(io.target);
+                assert_eq!(*home, io.target, "chunk {chunk} moves to another home");
             }
-            for block in (0..io.len.0).step_by(self.setup.granule as usize) {
-                let granule = data.block(block).0 / self.setup.granule;
-                self.owners.entry(granule).or_default().insert(io.drive);
+            for block in (0..io.len.0).step_by(self.setup.chunk as usize) {
+                let chunk = data.block(block).0 / self.setup.chunk;
+                self.owners.entry(chunk).or_default().insert(io.drive);
                 match io.target {
-                    Target::Open(_) => self.open.insert((io.drive, io.tag.0), granule),
+                    Target::Open(_) => self.open.insert((io.drive, io.tag.0), chunk),
                     Target::At(at) => {
-                        self.places.insert((granule, io.drive), at + Blocks(block));
+                        self.places.insert((chunk, io.drive), at + Blocks(block));
                         None
                     }
                 };
@@ -96,9 +96,9 @@ impl Watched {
         }
     }
 
-    /// The granule that a request is for, if it is exactly one and all of its owners are known.
-    fn one_granule(&self, request: &Request) -> Option<&BTreeSet<DriveId>> {
-        let (start, size) = (request.extent.start.0, self.setup.granule);
+    /// The chunk that a request is for, if it is exactly one and all of its owners are known.
+    fn one_chunk(&self, request: &Request) -> Option<&BTreeSet<DriveId>> {
+        let (start, size) = (request.extent.start.0, self.setup.chunk);
         let whole = start.is_multiple_of(size) && request.extent.len.0 == size;
         let owners = self.owners.get(&(start / size)).filter(|_| whole)?;
         (owners.len() == self.setup.copies).then_some(owners)
@@ -117,7 +117,7 @@ impl Watched {
         let start = |drive: DriveId| {
             let free = self.inner.free(drive).expect("writes are eager");
             search::nearest_free(drives.oracle(drive), &Search::anywhere(now), free)
-                .map_or(Instant::NEVER, |landing| landing.start)
+                .map_or(Instant::NEVER, |free_place| free_place.start)
         };
         for io in ios {
             assert!(left.contains(&io.drive), "{io:?} goes to no other owner");
@@ -140,7 +140,7 @@ impl Watched {
     }
 
     /// A read goes to the idle drive whose heads are nearest to its copy, else to all as alternatives.
-    fn check_read(&self, now: Instant, granule: u64, drives: &dyn Drives, ios: &[PlannedIo]) {
+    fn check_read(&self, now: Instant, chunk: u64, drives: &dyn Drives, ios: &[PlannedIo]) {
         let alternatives = ios.iter().filter(|io| io.alternative).count();
         assert_eq!(alternatives + 1, ios.len(), "ways to do the same");
         let idle = ios.iter().any(|io| drives.idle(io.drive));
@@ -149,11 +149,11 @@ impl Watched {
         if self.seen.calm.load(Ordering::Relaxed) {
             let position = |drive: DriveId, at: Pba| {
                 let oracle = drives.oracle(drive);
-                oracle.position(now, Op::Read, &oracle.locate(at))
+                oracle.positioning_time(now, Op::Read, &oracle.locate(at))
             };
             let owners = self
                 .places
-                .range((granule, DriveId(0))..(granule + 1, DriveId(0)));
+                .range((chunk, DriveId(0))..(chunk + 1, DriveId(0)));
             let all = owners.map(|((_, drive), at)| position(*drive, *at));
             let Target::At(at) = ios[0].target else {
                 panic!("a read has an address");
@@ -166,12 +166,12 @@ impl Watched {
 impl Placement for Watched {
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         self.inner.plan(now, request, drives, out);
-        if let Some(owners) = self.one_granule(request) {
+        if let Some(owners) = self.one_chunk(request) {
             match request.op {
                 Op::Write if self.setup.maps() => self.check_write(now, owners, drives, &out.ios),
                 Op::Read if !out.ios.is_empty() => {
-                    let granule = request.extent.start.0 / self.setup.granule;
-                    self.check_read(now, granule, drives, &out.ios);
+                    let chunk = request.extent.start.0 / self.setup.chunk;
+                    self.check_read(now, chunk, drives, &out.ios);
                 }
                 _ => {}
             }
@@ -187,7 +187,7 @@ impl Placement for Watched {
         let free = self.inner.free(drive).expect("the slot was found there");
         // Sectors of the map are open as well.
         match self.open.remove(&(drive, tag.0)) {
-            Some(granule) => drop(self.places.insert((granule, drive), free.tracks().at(slot))),
+            Some(chunk) => drop(self.places.insert((chunk, drive), free.tracks().at(slot))),
             None => assert!(self.setup.logs(), "it is open"),
         }
         self.inner.bind(now, tag, drive, slot);
@@ -219,8 +219,8 @@ impl Placement for Watched {
         self.inner.drives()
     }
 
-    fn granule(&self) -> Blocks {
-        self.inner.granule()
+    fn chunk(&self) -> Blocks {
+        self.inner.chunk()
     }
 
     fn content(&self, tag: Tag) -> &[u8] {
@@ -326,8 +326,8 @@ pub(crate) fn check_lone_reads(fault: Fault) {
         rig.settle();
         seen.calm.store(true, Ordering::Relaxed);
         for _ in 0..60 {
-            let granule = rng.below(rig.blocks() / setup.granule);
-            rig.submit(Op::Read, granule * setup.granule, setup.granule, 0);
+            let chunk = rng.below(rig.blocks() / setup.chunk);
+            rig.submit(Op::Read, chunk * setup.chunk, setup.chunk, 0);
             rig.settle();
             rig.run_until(rig.now + Duration(rng.below(20_000_000)));
         }
@@ -355,8 +355,8 @@ pub(crate) fn check_copies(fault: Fault) {
         let mut rng = Rng::stream(1, "lone");
         for _ in 0..20 {
             let (foreground, background) = (rig.rules.foreground, rig.rules.background);
-            let granule = rng.below(rig.blocks() / setup.granule);
-            rig.submit(Op::Write, granule * setup.granule, setup.granule, 0);
+            let chunk = rng.below(rig.blocks() / setup.chunk);
+            rig.submit(Op::Write, chunk * setup.chunk, setup.chunk, 0);
             rig.settle();
             let written = rig.rules.foreground - foreground;
             assert_eq!(written, setup.foreground as u64, "{setup:?}");
@@ -385,7 +385,7 @@ pub(crate) fn check_dropped(fault: Fault) {
         let (before, pushed, rounds) = (rig.rules.background, rig.rules.pushed, 40);
         for _ in 0..rounds {
             load::busy(&mut rig, setup, &mut rng);
-            rig.submit(Op::Write, 0, setup.granule, URGENT);
+            rig.submit(Op::Write, 0, setup.chunk, URGENT);
             rig.run_until(rig.now + Duration::from_ms(60));
         }
         rig.settle();

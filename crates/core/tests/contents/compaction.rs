@@ -18,7 +18,7 @@ fn compacting() -> impl Iterator<Item = &'static Setup> {
 fn empty_tracks(rig: &Rig) -> usize {
     let drives = (0..rig.drives()).map(|drive| rig.stack.free(DriveId(drive as u16)).unwrap());
     let of_drive = |free: &nearslot_core::freemap::FreeMap| {
-        let tracks = (0..(free.tracks().bands() * free.tracks().surfaces()) as usize)
+        let tracks = (0..(free.tracks().cylinders() * free.tracks().surfaces()) as usize)
             .filter(|track| free.tracks().track(*track).slots > 0);
         tracks
             .filter(|track| free.on_track(*track) == free.tracks().track(*track).slots)
@@ -38,16 +38,11 @@ fn bursts(place: &'static str, pause: Duration) -> (f64, f64) {
     };
     let mut rig = Rig::new(&setup, "disk", "satf_ew", 3);
     let mut rng = Rng::stream(3, "bursts");
-    let granules = rig.blocks() / setup.granule;
+    let chunks = rig.blocks() / setup.chunk;
     let (mut empty, rounds) = (0, 150);
     for _ in 0..rounds {
         for _ in 0..6 {
-            rig.submit(
-                Op::Write,
-                rng.below(granules) * setup.granule,
-                setup.granule,
-                0,
-            );
+            rig.submit(Op::Write, rng.below(chunks) * setup.chunk, setup.chunk, 0);
         }
         while rig.stack.pending() > 0 {
             rig.run_until(rig.now + Duration::from_us(100));
@@ -112,13 +107,13 @@ fn a_request_waits_for_one_move_at_most() {
     let mut met = 0;
     for round in 0..400 {
         rig.run_until(rig.now + Duration::from_us(rng.below(60_000)));
-        let granule = rng.below(rig.blocks() / setup.granule);
+        let chunk = rng.below(rig.blocks() / setup.chunk);
         let busy = rig.stack.waiting_on(DriveId(0));
         assert!(busy <= 1, "{busy} I/Os of its own");
         let before = rig.trace.len();
         // Writes make holes, so that there is always something to move.
         let op = if round % 2 == 0 { Op::Read } else { Op::Write };
-        rig.submit(op, granule * setup.granule, setup.granule, 0);
+        rig.submit(op, chunk * setup.chunk, setup.chunk, 0);
         while rig.stack.pending() > 0 {
             rig.run_until(rig.now + Duration::from_us(20));
         }

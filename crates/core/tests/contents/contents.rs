@@ -1,12 +1,12 @@
 //! The model: what every block of every drive holds, and what a read of the volume may find.
 //!
 //! A block holds a *stamp*: which block of the volume it is and which write made it. A write puts its stamps on the drive when
-//! it completes. For the blocks of a granule that its request does not cover these are what the request itself read
+//! it completes. For the blocks of a chunk that its request does not cover these are what the request itself read
 //! before; for what a placement writes by itself they are what was in the buffer of delayed copies when the command
 //! began: the last of which a copy was on the platter.
 //!
 //! A read must find the last write that was answered before it was submitted, or one that came later. Where the placement
-//! keeps writes to a granule in order, last means last submitted; else any that nothing is wholly after.
+//! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::setups::Setup;
 pub(crate) enum Stamp {
     /// None of the volume's data were ever written here, or the log of the map was.
     Blank,
-    /// What was discarded, or the part of a granule that lay nowhere when the rest was written.
+    /// What was discarded, or the part of a chunk that lay nowhere when the rest was written.
     Nothing,
     /// A block of the volume as this write made it.
     Of { block: u64, write: RequestId },
@@ -97,7 +97,7 @@ impl Contents {
     /// The blocks whose contents a request changes, and to what.
     fn changes(&self, request: &Request) -> Vec<(u64, Stamp)> {
         let (start, end) = (request.extent.start.0, request.extent.end().0);
-        let size = self.setup.granule;
+        let size = self.setup.chunk;
         match request.op {
             Op::Write => (start..end)
                 .map(|block| {
@@ -105,7 +105,7 @@ impl Contents {
                     (block, Stamp::Of { block, write })
                 })
                 .collect(),
-            // Granules are forgotten as a whole; without a map nothing is.
+            // Chunks are forgotten as a whole; without a map nothing is.
             Op::Discard if self.setup.maps() => {
                 let (first, behind) = (start.div_ceil(size) * size, end / size * size);
                 (first..behind)

@@ -110,8 +110,8 @@ impl Placement for Faulty {
         if self.fault == Fault::ReadsAll && request.op == Op::Read {
             out.ios.iter_mut().for_each(|io| io.alternative = false);
         }
-        // What is planned for whole granules is counted.
-        let whole = request.extent.len == self.inner.granule();
+        // What is planned for whole chunks is counted.
+        let whole = request.extent.len == self.inner.chunk();
         if self.fault == Fault::Impatient && self.inner.uses_spare_time() && !whole {
             for drive in 0..self.inner.drives() {
                 self.inner.idle(now, DriveId(drive), drives, out);
@@ -157,8 +157,8 @@ impl Placement for Faulty {
         self.inner.drives()
     }
 
-    fn granule(&self) -> Blocks {
-        self.inner.granule()
+    fn chunk(&self) -> Blocks {
+        self.inner.chunk()
     }
 
     fn content(&self, tag: Tag) -> &[u8] {

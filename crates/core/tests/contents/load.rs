@@ -7,15 +7,15 @@ use nearslot_core::units::Duration;
 use crate::rig::Rig;
 use crate::setups::Setup;
 
-/// Granules that every other request goes to.
+/// Chunks that every other request goes to.
 const HOT: u64 = 6;
 
 /// A part of the volume: first block and length.
 fn extent(setup: &Setup, blocks: u64, rng: &mut Rng) -> (u64, u64) {
-    let size = setup.granule;
+    let size = setup.chunk;
     let hot = rng.chance(0.5);
-    let granules = if hot { HOT } else { blocks / size };
-    let first = rng.below(granules) * size;
+    let chunks = if hot { HOT } else { blocks / size };
+    let first = rng.below(chunks) * size;
     let (from, len) = match rng.below(10) {
         0..=3 => (0, size),
         4..=6 => {
@@ -58,7 +58,7 @@ pub(crate) fn churn(rig: &mut Rig, setup: &Setup, rounds: u64, rng: &mut Rng) {
 
 /// Reads the whole volume so that every drive is asked while others are busy.
 pub(crate) fn scan(rig: &mut Rig, setup: &Setup, rng: &mut Rng) {
-    let size = setup.granule;
+    let size = setup.chunk;
     for first in (0..rig.blocks()).step_by(size as usize) {
         rig.submit(Op::Read, first, size.min(rig.blocks() - first), 0);
         let gap = Duration::from_us(rng.below(4_000));
@@ -66,12 +66,12 @@ pub(crate) fn scan(rig: &mut Rig, setup: &Setup, rng: &mut Rng) {
     }
 }
 
-/// Writes to every granule at once, and a few reads.
+/// Writes to every chunk at once, and a few reads.
 pub(crate) fn storm(rig: &mut Rig, setup: &Setup, rng: &mut Rng) {
-    let size = setup.granule;
-    let granules = rig.blocks() / size;
-    for _ in 0..granules {
-        let first = rng.below(granules) * size;
+    let size = setup.chunk;
+    let chunks = rig.blocks() / size;
+    for _ in 0..chunks {
+        let first = rng.below(chunks) * size;
         let op = if rng.chance(0.2) { Op::Read } else { Op::Write };
         rig.submit(op, first, size, 0);
     }
@@ -79,10 +79,10 @@ pub(crate) fn storm(rig: &mut Rig, setup: &Setup, rng: &mut Rng) {
 
 /// Reads of the last part of the volume, more than drives can serve in 60 ms.
 pub(crate) fn busy(rig: &mut Rig, setup: &Setup, rng: &mut Rng) {
-    let size = setup.granule;
-    let granules = rig.blocks() / size;
+    let size = setup.chunk;
+    let chunks = rig.blocks() / size;
     for _ in 0..14 * rig.drives() {
-        let granule = granules / 2 + rng.below(granules / 2);
-        rig.submit(Op::Read, granule * size, size, 0);
+        let chunk = chunks / 2 + rng.below(chunks / 2);
+        rig.submit(Op::Read, chunk * size, size, 0);
     }
 }

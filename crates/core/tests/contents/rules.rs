@@ -18,7 +18,7 @@ pub(crate) struct Rules {
     pub(crate) foreground: u64,
     /// Commands that write what compaction moves.
     pub(crate) moved: u64,
-    /// Granules in commands that write what no request waits for.
+    /// Chunks in commands that write what no request waits for.
     pub(crate) background: u64,
     /// Of those commands, the ones that began while others waited for the drive.
     pub(crate) pushed: u64,
@@ -70,7 +70,7 @@ impl Rules {
             self.moved += 1;
             return;
         }
-        self.background += command.len.0 / self.setup.granule;
+        self.background += command.len.0 / self.setup.chunk;
         self.pushed += u64::from(waiting > 1);
         assert!(
             waiting == 1 || !self.patient,

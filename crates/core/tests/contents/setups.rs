@@ -4,7 +4,7 @@ use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
 
 use crate::support::with_buffer;
 
-/// 6,000 turns a minute; 2,400 blocks on 48 tracks, six granules of 4 KiB each.
+/// 6,000 turns a minute; 2,400 blocks on 48 tracks, six chunks of 4 KiB each.
 const DISK: &str = "
     kind = 'hdd'
     rpm = 6000
@@ -35,8 +35,8 @@ pub(crate) struct Setup {
     /// Of those, on the platter before a write is answered.
     pub(crate) foreground: usize,
     /// Blocks that are written as a whole.
-    pub(crate) granule: u64,
-    /// Granules that may wait for delayed copies.
+    pub(crate) chunk: u64,
+    /// Chunks that may wait for delayed copies.
     pub(crate) buffer: usize,
 }
 
@@ -46,13 +46,13 @@ impl Setup {
             place,
             copies,
             foreground,
-            granule: 8,
+            chunk: 8,
             buffer: 10_000,
         }
     }
 
-    const fn granule(self, granule: u64) -> Setup {
-        Setup { granule, ..self }
+    const fn chunk(self, chunk: u64) -> Setup {
+        Setup { chunk, ..self }
     }
 
     const fn buffer(self, buffer: usize) -> Setup {
@@ -69,9 +69,9 @@ impl Setup {
         matches!(self.name(), "eager" | "ew_array" | "distorted_mirror")
     }
 
-    /// Whether writes to the same granule follow each other.
+    /// Whether writes to the same chunk follow each other.
     pub(crate) fn ordered(&self) -> bool {
-        self.granule > 1
+        self.chunk > 1
     }
 
     /// Whether the map is kept in a log, for which changes of the map may wait.
@@ -114,7 +114,7 @@ impl Setup {
         if self.copies > 1 {
             let knobs = [
                 ("foreground", self.foreground),
-                ("buffer_granules", self.buffer),
+                ("buffer_chunks", self.buffer),
             ];
             let knobs = knobs.map(|(key, value)| format!("x:{key}={value}"));
             for knob in knobs {
@@ -137,9 +137,9 @@ impl Setup {
 
 /// All placements, in many settings.
 pub(crate) const SETUPS: &[Setup] = &[
-    Setup::new("linear", 1, 1).granule(1),
-    Setup::new("stripe:disks=2:stripe_kib=4", 1, 1).granule(1),
-    Setup::new("stripe:disks=3:stripe_kib=3", 1, 1).granule(1),
+    Setup::new("linear", 1, 1).chunk(1),
+    Setup::new("stripe:disks=2:stripe_kib=4", 1, 1).chunk(1),
+    Setup::new("stripe:disks=3:stripe_kib=3", 1, 1).chunk(1),
     Setup::new("mirror:disks=2:copies=1:stripe_kib=8", 1, 1),
     Setup::new("mirror:disks=2", 2, 1),
     Setup::new("mirror:disks=2", 2, 2),
@@ -154,8 +154,8 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("sr_array:ds=1:dr=3", 3, 2).buffer(0),
     Setup::new("eager:dilution=2", 1, 1),
     Setup::new("eager:dilution=1.004:aging=1", 1, 1),
-    Setup::new("eager:dilution=1.3:granule_kib=2", 1, 1).granule(4),
-    Setup::new("eager:dilution=1.5:granule_kib=6", 1, 1).granule(12),
+    Setup::new("eager:dilution=1.3:chunk_kib=2", 1, 1).chunk(4),
+    Setup::new("eager:dilution=1.5:chunk_kib=6", 1, 1).chunk(12),
     Setup::new("ew_array:dm=1:ds=1.5:stripe_kib=8", 1, 1),
     Setup::new("ew_array:dm=2:stripe_kib=8", 2, 1),
     Setup::new("ew_array:dm=2:stripe_kib=8", 2, 2),
@@ -163,11 +163,11 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("ew_array:dm=2:stripe_kib=8", 2, 1).buffer(3),
     Setup::new("ew_array:dm=2:ds=1.98:dd=1.0101010101:stripe_kib=4", 2, 1),
     Setup::new(
-        "ew_array:dm=2:ds=1.6:dd=1.25:stripe_kib=4:granule_kib=2",
+        "ew_array:dm=2:ds=1.6:dd=1.25:stripe_kib=4:chunk_kib=2",
         2,
         1,
     )
-    .granule(4),
+    .chunk(4),
     Setup::new("ew_array:dm=3:stripe_kib=8", 3, 1),
     Setup::new("ew_array:dm=3:stripe_kib=8", 3, 2),
     Setup::new("ew_array:dm=3:stripe_kib=8", 3, 2).buffer(3),
@@ -179,7 +179,7 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2).buffer(3),
     Setup::new("eager:map=virtual_log", 1, 1),
     Setup::new("eager:dilution=1.01:map=virtual_log", 1, 1),
-    Setup::new("eager:dilution=1.3:granule_kib=2:map=virtual_log", 1, 1).granule(4),
+    Setup::new("eager:dilution=1.3:chunk_kib=2:map=virtual_log", 1, 1).chunk(4),
     Setup::new("ew_array:ds=1.5:stripe_kib=8:map=virtual_log", 1, 1),
     Setup::new("ew_array:dm=2:stripe_kib=8:map=virtual_log", 2, 1),
     Setup::new("ew_array:dm=2:stripe_kib=8:map=virtual_log", 2, 2),
@@ -191,7 +191,7 @@ pub(crate) const SETUPS: &[Setup] = &[
     .buffer(3),
     Setup::new("eager:dilution=1.25:compact=true", 1, 1),
     Setup::new("eager:dilution=1.004:compact=true", 1, 1),
-    Setup::new("eager:dilution=1.3:granule_kib=2:compact=true", 1, 1).granule(4),
+    Setup::new("eager:dilution=1.3:chunk_kib=2:compact=true", 1, 1).chunk(4),
     Setup::new(
         "eager:dilution=1.25:map=log:nvram_entries=8:compact=true",
         1,
@@ -226,5 +226,5 @@ pub(crate) const SETUPS: &[Setup] = &[
         1,
     )
     .buffer(3),
-    Setup::new("concat:disks=3", 1, 1).granule(1),
+    Setup::new("concat:disks=3", 1, 1).chunk(1),
 ];

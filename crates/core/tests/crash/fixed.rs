@@ -4,7 +4,7 @@ use nearslot_core::config::StackConfig;
 
 use super::world::{Nothing, World};
 
-/// 240 granules, so that all of them can be looked at after each cut.
+/// 240 chunks, so that all of them can be looked at after each cut.
 const SMALL: &str = "
     kind = 'hdd'
     rpm = 6000
@@ -86,7 +86,7 @@ fn suffer(place: &str, sched: &str, events: u64) -> Tally {
 fn two_copies() {
     let tally = suffer("mirror:disks=2", "satf", 600);
     assert!(tally.delayed > 50, "{tally:?}");
-    suffer("mirror:disks=4:stripe_kib=8:buffer_granules=3", "look", 300);
+    suffer("mirror:disks=4:stripe_kib=8:buffer_chunks=3", "look", 300);
     suffer("mirror:disks=2:foreground=2", "mq-deadline", 600);
 }
 
@@ -94,7 +94,7 @@ fn two_copies() {
 fn three_copies() {
     suffer("mirror:disks=3:copies=3", "gap_satf", 300);
     suffer(
-        "mirror:disks=3:copies=3:foreground=2:buffer_granules=3",
+        "mirror:disks=3:copies=3:foreground=2:buffer_chunks=3",
         "satf",
         400,
     );
@@ -106,7 +106,7 @@ fn replicas_on_a_track() {
     let tally = suffer("sr_array:dr=2:ds=1:stripe_kib=8", "satf", 400);
     assert!(tally.delayed > 50, "{tally:?}");
     suffer(
-        "sr_array:dr=3:ds=1:foreground=2:stripe_kib=8:buffer_granules=3",
+        "sr_array:dr=3:ds=1:foreground=2:stripe_kib=8:buffer_chunks=3",
         "look",
         300,
     );

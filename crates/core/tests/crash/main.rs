@@ -2,8 +2,8 @@
 //!
 //! A long random run over small drives keeps an image of every drive, sector by sector. At every third I/O boundary (`make soak`: at every one) the power goes in
 //! a copy of that world: writes under way have reached any part of their sectors. The volume is recovered from the
-//! images and NVRAM, audited (no slot has two granules), and read: each block must have the version that was answered last or
-//! one that was on its way, and a granule must not mix them. Now and then the run goes on from what was recovered.
+//! images and NVRAM, audited (no slot has two chunks), and read: each block must have the version that was answered last or
+//! one that was on its way, and a chunk must not mix them. Now and then the run goes on from what was recovered.
 
 mod faults;
 mod fixed;
@@ -87,7 +87,7 @@ fn one_drive_without_nvram() {
     suffer("eager:dilution=2:map=virtual_log", "satf_ew", 500);
     // Many map sectors.
     suffer(
-        "eager:dilution=2:granule_kib=1:map=virtual_log",
+        "eager:dilution=2:chunk_kib=1:map=virtual_log",
         "satf_ew",
         300,
     );
@@ -109,12 +109,12 @@ fn striped_without_nvram() {
 fn copies_without_nvram() {
     suffer("ew_array:dm=2:dd=2:map=virtual_log", "satf_ew", 500);
     suffer(
-        "ew_array:dm=2:dd=2:foreground=2:granule_kib=1:map=virtual_log",
+        "ew_array:dm=2:dd=2:foreground=2:chunk_kib=1:map=virtual_log",
         "freebw_satf",
         200,
     );
     suffer(
-        "ew_array:dm=3:ds=1:dd=2:map=virtual_log:buffer_granules=3",
+        "ew_array:dm=3:ds=1:dd=2:map=virtual_log:buffer_chunks=3",
         "gap_satf",
         300,
     );
@@ -170,7 +170,7 @@ fn copies_in_spare_time() {
         1_200,
     );
     suffer(
-        "ew_array:dm=3:ds=1:dd=2:map=log:nvram_entries=4:buffer_granules=3",
+        "ew_array:dm=3:ds=1:dd=2:map=log:nvram_entries=4:buffer_chunks=3",
         "gap_satf",
         600,
     );
@@ -194,7 +194,7 @@ fn pairs_in_spare_time() {
     );
     // Three pairs, and moves home that have no room to wait.
     suffer(
-        "distorted_mirror:ds=1.5:dd=2:stripe_kib=8:buffer_granules=3:map=log:nvram_entries=4",
+        "distorted_mirror:ds=1.5:dd=2:stripe_kib=8:buffer_chunks=3:map=log:nvram_entries=4",
         "gap_satf",
         600,
     );
@@ -209,7 +209,7 @@ fn pairs_in_the_foreground() {
     );
     // Hardly a slot is free beside the homes.
     suffer(
-        "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:foreground=2:buffer_granules=3:\
+        "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:foreground=2:buffer_chunks=3:\
          map=log:nvram_entries=2",
         "satf_ew",
         600,
@@ -229,7 +229,7 @@ fn pairs_without_nvram() {
         400,
     );
     suffer(
-        "distorted_mirror:stripe_kib=8:granule_kib=1:buffer_granules=3:map=virtual_log",
+        "distorted_mirror:stripe_kib=8:chunk_kib=1:buffer_chunks=3:map=virtual_log",
         "gap_satf",
         200,
     );
@@ -262,7 +262,7 @@ fn after_a_power_cut_copies_go_home() {
 /// What is read again to be moved home must not come there after what was written since.
 #[test]
 fn writes_come_at_once_after_a_power_cut() {
-    let log = "distorted_mirror:stripe_kib=8:buffer_granules=0:map=log:nvram_entries=6";
+    let log = "distorted_mirror:stripe_kib=8:buffer_chunks=0:map=log:nvram_entries=6";
     let virtual_log = "distorted_mirror:stripe_kib=8:map=virtual_log";
     for (place, sched) in [
         (log, "read_first"),
@@ -327,7 +327,7 @@ fn damage_is_told_and_never_guessed_at() {
 #[test]
 fn a_damaged_map_sector_is_told_with_its_place() {
     let mut world = World::new(config(
-        "eager:dilution=2:granule_kib=1:map=virtual_log",
+        "eager:dilution=2:chunk_kib=1:map=virtual_log",
         "satf_ew",
     ));
     (0..200).for_each(|_| world.step());

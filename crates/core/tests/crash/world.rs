@@ -89,7 +89,7 @@ type Pending = BTreeMap<u64, (u64, std::ops::Range<u64>)>;
 pub(crate) struct World {
     config: StackConfig,
     /// Blocks that are written as a whole.
-    granule: u64,
+    chunk: u64,
     stack: Stack,
     drives: Vec<Box<dyn Drive>>,
     images: Vec<Image>,
@@ -133,8 +133,8 @@ impl World {
         {
             world.event();
         }
-        for granule in 0..world.granules() {
-            world.submit(Op::Write, world.blocks(granule));
+        for chunk in 0..world.chunks() {
+            world.submit(Op::Write, world.blocks(chunk));
             while world.stack.pending() >= DEPTH {
                 world.event();
             }
@@ -147,7 +147,7 @@ impl World {
         let Assembly { stack, drives, .. } = built;
         let blocks = stack.capacity().0 as usize;
         World {
-            granule: knob(&config, "granule_kib", 4) * 2,
+            chunk: knob(&config, "chunk_kib", 4) * 2,
             fixed: Fixed::of(&config, &images),
             config,
             running: drives.iter().map(|_| None).collect(),
@@ -189,14 +189,14 @@ impl World {
         }
     }
 
-    /// Whether a copy of a granule is being written in spare time.
-    fn writes_again(&self, granule: u64) -> bool {
-        let block = granule * self.granule;
-        let of_granule = |sector: &Sector| matches!(sector, Sector::Client(of, _) if *of == block);
+    /// Whether a copy of a chunk is being written in spare time.
+    fn writes_again(&self, chunk: u64) -> bool {
+        let block = chunk * self.chunk;
+        let of_chunk = |sector: &Sector| matches!(sector, Sector::Client(of, _) if *of == block);
         let running = self.running.iter().flatten();
         running.into_iter().any(|(command, sectors)| {
             let delayed = self.stack.origin(command).unwrap().request.is_none();
-            delayed && sectors.iter().any(of_granule)
+            delayed && sectors.iter().any(of_chunk)
         })
     }
 
@@ -226,9 +226,9 @@ impl World {
     }
 
     fn ask(&mut self) {
-        let size = self.granule;
+        let size = self.chunk;
         let first = self.rng.below(self.hot()) * self.apart();
-        let until = (first + 1 + self.rng.below(3)).min(self.granules());
+        let until = (first + 1 + self.rng.below(3)).min(self.chunks());
         let all = first * size..until * size;
         let part = first * size + size / 4..(first * size + size / 2 + 1).min(until * size);
         match self.rng.below(21) {
@@ -240,23 +240,23 @@ impl World {
         }
     }
 
-    fn granules(&self) -> u64 {
-        self.answered.len() as u64 / self.granule
+    fn chunks(&self) -> u64 {
+        self.answered.len() as u64 / self.chunk
     }
 
-    fn blocks(&self, granule: u64) -> std::ops::Range<u64> {
-        granule * self.granule..(granule + 1) * self.granule
+    fn blocks(&self, chunk: u64) -> std::ops::Range<u64> {
+        chunk * self.chunk..(chunk + 1) * self.chunk
     }
 
     /// So many places that requests begin at: few, so that they are overwritten while older copies are still delayed.
     fn hot(&self) -> u64 {
-        self.granules().min(60)
+        self.chunks().min(60)
     }
 
-    /// Small granules are many, of many map sectors; then the places are far apart.
+    /// Small chunks are many, of many map sectors; then the places are far apart.
     fn apart(&self) -> u64 {
-        match self.granule {
-            0..8 => self.granules() / self.hot(),
+        match self.chunk {
+            0..8 => self.chunks() / self.hot(),
             _ => 1,
         }
     }
@@ -547,14 +547,14 @@ pub(crate) struct Recovered {
 }
 
 impl Recovered {
-    /// The versions of a granule's blocks that are found now, through the map.
-    fn find(&mut self, granule: u64) -> Vec<u64> {
+    /// The versions of a chunk's blocks that are found now, through the map.
+    fn find(&mut self, chunk: u64) -> Vec<u64> {
         let world = &mut self.world;
         world.finish();
-        world.submit(Op::Read, world.blocks(granule));
+        world.submit(Op::Read, world.blocks(chunk));
         world.finish();
         let version = |block| world.found.get(&block).copied().unwrap_or(NOTHING);
-        world.blocks(granule).map(version).collect()
+        world.blocks(chunk).map(version).collect()
     }
 
     /// A block may have what was answered last or was on its way, or only what was answered since.
@@ -574,9 +574,9 @@ impl Recovered {
         );
     }
 
-    fn check_granule(&mut self, granule: u64) {
-        let found = self.find(granule);
-        let blocks = self.world.blocks(granule);
+    fn check_chunk(&mut self, chunk: u64) {
+        let found = self.find(chunk);
+        let blocks = self.world.blocks(chunk);
         for (block, version) in blocks.clone().zip(&found) {
             self.check_block(block, *version);
         }
@@ -584,7 +584,7 @@ impl Recovered {
         if self.world.fixed.is_some() {
             return;
         }
-        // Of a granule that was discarded and written in part, the rest is nothing too.
+        // Of a chunk that was discarded and written in part, the rest is nothing too.
         let writes = self.pending.values();
         for (version, range) in writes.filter(|(version, _)| *version != NOTHING) {
             let of_write = blocks
@@ -593,17 +593,17 @@ impl Recovered {
                 .filter(|(block, _)| range.contains(block));
             let arrived: Vec<bool> = of_write.map(|(_, found)| found == version).collect();
             let torn = arrived.windows(2).any(|pair| pair[0] != pair[1]);
-            assert!(!torn, "granule {granule} has a part of version {version}");
+            assert!(!torn, "chunk {chunk} has a part of version {version}");
         }
     }
 
-    /// Reads the granules that matter, or all.
+    /// Reads the chunks that matter, or all.
     pub(crate) fn check(&mut self, all: bool) {
-        let granules = self.world.granules();
+        let chunks = self.world.chunks();
         let (hot, apart) = (self.world.hot(), self.world.apart());
-        for granule in 0..granules {
-            if all || granule % apart < 3 && granule / apart < hot + 2 {
-                self.check_granule(granule);
+        for chunk in 0..chunks {
+            if all || chunk % apart < 3 && chunk / apart < hot + 2 {
+                self.check_chunk(chunk);
             }
         }
         self.world.stack.audit();
@@ -651,7 +651,7 @@ impl Recovered {
     pub(crate) fn write_at_once(&mut self, seed: u64) -> u64 {
         let mut rng = Rng::stream(seed, "at once");
         let world = &mut self.world;
-        let size = world.granule;
+        let size = world.chunk;
         let written = self.pending.values();
         let mut firsts: BTreeSet<u64> = written.map(|(_, range)| range.start / size).collect();
         firsts.extend((0..4).map(|_| rng.below(world.hot())));
@@ -662,7 +662,7 @@ impl Recovered {
         let mut met = 0;
         for first in firsts {
             let (start, end) = (first * size, (first + 1) * size);
-            let far = end.max((end + 2 * size).min(world.granules() * size));
+            let far = end.max((end + 2 * size).min(world.chunks() * size));
             let blocks = match rng.below(3) {
                 0 => start..far,
                 1 => start + 2..start + 5,
@@ -716,10 +716,10 @@ impl Recovered {
 
     /// The run goes on from here: what was found is what there is.
     pub(crate) fn go_on(mut self) -> World {
-        for granule in 0..self.world.granules() {
-            self.check_granule(granule);
-            let found = self.find(granule);
-            for (block, version) in self.world.blocks(granule).zip(found) {
+        for chunk in 0..self.world.chunks() {
+            self.check_chunk(chunk);
+            let found = self.find(chunk);
+            for (block, version) in self.world.blocks(chunk).zip(found) {
                 self.world.answered[block as usize] = version;
                 self.world.landed[block as usize] = version;
             }

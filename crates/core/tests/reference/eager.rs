@@ -10,7 +10,7 @@ use nearslot_core::ids::IoId;
 use nearslot_core::io::Io;
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
-use nearslot_core::search::{Landing, Search, Then, nearest_free};
+use nearslot_core::search::{FreePlace, Search, Then, nearest_free};
 use nearslot_core::units::{Blocks, Duration, Instant};
 use proptest::prelude::*;
 
@@ -33,33 +33,33 @@ fn oldest(queue: &Queue, among: &[usize]) -> Option<usize> {
 pub(crate) fn satf(queue: &Queue, reads: &[usize], view: &View<'_>) -> Option<(Duration, usize)> {
     let price = |index: &usize| {
         let io = &queue[*index];
-        let time = view.oracle.position(view.now, io.op, &io.place);
+        let time = view.oracle.positioning_time(view.now, io.op, &io.place);
         (time, io.sequence)
     };
     let best = reads.iter().copied().min_by_key(price)?;
     Some((price(&best).0, best))
 }
 
-fn band(view: &View<'_>, head: nearslot_core::io::Head) -> u32 {
+fn cylinder(view: &View<'_>, head: nearslot_core::io::ArmPosition) -> u32 {
     view.oracle
-        .track_band(view.free.expect("slots").tracks(), head)
+        .track_cylinder(view.free.expect("slots").tracks(), head)
 }
 
-/// Bands with something free.
-fn bands(view: &View<'_>) -> Vec<u32> {
+/// Cylinders with something free.
+fn cylinders(view: &View<'_>) -> Vec<u32> {
     let free = view.free.expect("slots");
     let of = |slot: Slot| free.tracks().place(slot).0 as u32 / free.tracks().surfaces();
-    let mut bands: Vec<u32> = free.iter().map(of).collect();
-    bands.dedup();
-    bands
+    let mut cylinders: Vec<u32> = free.iter().map(of).collect();
+    cylinders.dedup();
+    cylinders
 }
 
 /// The nearest free slot in a direction that is kept as long as something is free farther on.
-pub(crate) fn sweep(upward: &mut bool, view: &View<'_>) -> Option<Landing> {
-    let here = band(view, view.oracle.head());
-    let bands = bands(view);
-    let above = bands.iter().any(|band| *band > here);
-    let below = bands.iter().any(|band| *band < here);
+pub(crate) fn sweep(upward: &mut bool, view: &View<'_>) -> Option<FreePlace> {
+    let here = cylinder(view, view.oracle.head());
+    let cylinders = cylinders(view);
+    let above = cylinders.iter().any(|cylinder| *cylinder > here);
+    let below = cylinders.iter().any(|cylinder| *cylinder < here);
     match *upward {
         true if !above && below => *upward = false,
         false if !below && above => *upward = true,
@@ -73,8 +73,8 @@ pub(crate) fn sweep(upward: &mut bool, view: &View<'_>) -> Option<Landing> {
     nearest_free(view.oracle, &search, view.free?)
 }
 
-fn place(queue: &Queue, index: usize, landing: Landing) -> Result<usize, Next> {
-    Err(Next::Place(queue[index].id, landing.slot))
+fn place(queue: &Queue, index: usize, free_place: FreePlace) -> Result<usize, Next> {
+    Err(Next::Place(queue[index].id, free_place.slot))
 }
 
 pub(crate) struct SatfEw {
@@ -88,10 +88,10 @@ impl Definition for SatfEw {
         let Some(write) = oldest(queue, &writes) else {
             return Ok(read.expect("something waits").1);
         };
-        let landing = sweep(&mut self.upward, view).expect("half are free");
+        let free_place = sweep(&mut self.upward, view).expect("half are free");
         match read {
-            Some((time, index)) if view.now + time <= landing.start => Ok(index),
-            _ => place(queue, write, landing),
+            Some((time, index)) if view.now + time <= free_place.start => Ok(index),
+            _ => place(queue, write, free_place),
         }
     }
 }
@@ -166,15 +166,15 @@ impl FreeBw {
 
     /// The read of the nearest cylinder in a direction that turns when nothing is ahead; of a cylinder, the oldest.
     fn scan(&mut self, queue: &Queue, reads: &[usize], view: &View<'_>) -> usize {
-        let here = view.oracle.head().band;
+        let here = view.oracle.head().cylinder;
         let nearest = |upward: bool| {
             let ahead = |index: &&usize| {
-                let there = queue[**index].place.band;
+                let there = queue[**index].place.cylinder;
                 if upward { there >= here } else { there <= here }
             };
             let distance = |index: &&usize| {
                 let io: &Io = &queue[**index];
-                (io.place.band.abs_diff(here), io.sequence)
+                (io.place.cylinder.abs_diff(here), io.sequence)
             };
             reads.iter().filter(ahead).min_by_key(distance).copied()
         };
@@ -194,8 +194,8 @@ impl Definition for FreeBw {
         let (reads, writes) = parts(queue);
         let write = oldest(queue, &writes);
         if reads.is_empty() {
-            let landing = sweep(&mut self.upward, view).expect("half are free");
-            return place(queue, write.expect("something waits"), landing);
+            let free_place = sweep(&mut self.upward, view).expect("half are free");
+            return place(queue, write.expect("something waits"), free_place);
         }
         let read = match self.planned {
             Some(id) => {
@@ -213,9 +213,9 @@ impl Definition for FreeBw {
                 read
             }
         };
-        let landing = write.and_then(|_| in_gap(view, &queue[read]));
-        match (write, landing) {
-            (Some(write), Some(landing)) => place(queue, write, landing),
+        let free_place = write.and_then(|_| in_gap(view, &queue[read]));
+        match (write, free_place) {
+            (Some(write), Some(free_place)) => place(queue, write, free_place),
             _ => {
                 self.planned = None;
                 Ok(read)
@@ -225,11 +225,11 @@ impl Definition for FreeBw {
 }
 
 /// The slot for a write before a read, between the two cylinders, that leaves the read's start as it is.
-fn in_gap(view: &View<'_>, read: &Io) -> Option<Landing> {
-    let start = view.now + view.oracle.position(view.now, read.op, &read.place);
+fn in_gap(view: &View<'_>, read: &Io) -> Option<FreePlace> {
+    let start = view.now + view.oracle.positioning_time(view.now, read.op, &read.place);
     let (from, to) = (
-        band(view, view.oracle.head()),
-        band(view, read.place.head()),
+        cylinder(view, view.oracle.head()),
+        cylinder(view, read.place.head()),
     );
     let search = Search {
         now: view.now,
@@ -246,10 +246,10 @@ fn in_gap(view: &View<'_>, read: &Io) -> Option<Landing> {
 }
 
 /// What a write there takes.
-fn takes(view: &View<'_>, landing: &Landing) -> i64 {
+fn takes(view: &View<'_>, free_place: &FreePlace) -> i64 {
     let write = view
         .oracle
-        .foresee(view.now, Op::Write, landing.at, Blocks(8));
+        .predict(view.now, Op::Write, free_place.at, Blocks(8));
     write.end.since(view.now).0 as i64
 }
 
@@ -290,8 +290,8 @@ impl GapSatf {
     fn price(&self, queue: &Queue, pressure: (i64, i64), read: usize, view: &View<'_>) -> i64 {
         let (writes, all) = pressure;
         let io = &queue[read];
-        let time = view.oracle.position(view.now, io.op, &io.place).0 as i64;
-        let way = view.oracle.travel(view.now, io.op, io.place.head()).0 as i64;
+        let time = view.oracle.positioning_time(view.now, io.op, &io.place).0 as i64;
+        let way = view.oracle.seek_time(view.now, io.op, io.place.head()).0 as i64;
         let fill = (time - way).min(writes * self.of_write.unwrap_or(0));
         time - fill * (writes * writes).min(all) / all
     }
@@ -301,10 +301,10 @@ impl GapSatf {
         queue: &Queue,
         view: &View<'_>,
         write: usize,
-        landing: Landing,
+        free_place: FreePlace,
     ) -> Result<usize, Next> {
-        GapSatf::learn(&mut self.of_write, takes(view, &landing));
-        place(queue, write, landing)
+        GapSatf::learn(&mut self.of_write, takes(view, &free_place));
+        place(queue, write, free_place)
     }
 
     fn go_on(
@@ -315,8 +315,8 @@ impl GapSatf {
         write: Option<usize>,
     ) -> Result<usize, Next> {
         self.planned = Some(queue[read].id);
-        if let (Some(write), Some(landing)) = (write, in_gap(view, &queue[read])) {
-            return self.place(queue, view, write, landing);
+        if let (Some(write), Some(free_place)) = (write, in_gap(view, &queue[read])) {
+            return self.place(queue, view, write, free_place);
         }
         self.planned = None;
         Ok(read)
@@ -347,8 +347,8 @@ impl Definition for GapSatf {
         let reads: Vec<usize> = reads.into_iter().filter(goes).collect();
         let writes: Vec<usize> = writes.into_iter().filter(goes).collect();
         if reads.is_empty() {
-            let landing = sweep(&mut self.upward, view).expect("half are free");
-            return self.place(queue, view, write.expect("one waits"), landing);
+            let free_place = sweep(&mut self.upward, view).expect("half are free");
+            return self.place(queue, view, write.expect("one waits"), free_place);
         }
         let pressing = writes.len() as i64;
         let price = |read: &usize| {
@@ -367,11 +367,11 @@ impl Definition for GapSatf {
             && most >= 0
             && run.is_none_or(|run| run < self.write_run)
         {
-            let landing = sweep(&mut self.upward, view).expect("half are free");
-            let takes = takes(view, &landing);
+            let free_place = sweep(&mut self.upward, view).expect("half are free");
+            let takes = takes(view, &free_place);
             if takes < most {
                 self.run_since.get_or_insert(view.now);
-                return self.place(queue, view, write, landing);
+                return self.place(queue, view, write, free_place);
             }
         }
         GapSatf::learn(&mut self.of_read, price);
@@ -403,7 +403,7 @@ impl Scheduler for Punctual {
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
-        let start = |io: &Io| view.now + view.oracle.position(view.now, io.op, &io.place);
+        let start = |io: &Io| view.now + view.oracle.positioning_time(view.now, io.op, &io.place);
         if self.promised.is_empty() {
             self.promised = self.reads.iter().map(|io| (io.id, start(io))).collect();
         }

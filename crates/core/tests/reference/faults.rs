@@ -62,20 +62,20 @@ impl Definition for Wrong {
         let Some(write) = write else {
             return Ok(read.expect("something waits").1);
         };
-        let landing = match self.change {
+        let free_place = match self.change {
             Change::NoSweep => {
                 let everywhere = Search::anywhere(view.now);
                 nearest_free(view.oracle, &everywhere, view.free.expect("slots"))
             }
             _ => eager::sweep(&mut self.upward, view),
         };
-        let landing = landing.expect("half are free");
+        let free_place = free_place.expect("half are free");
         let read_goes = read.is_some_and(|(time, _)| {
             let start = view.now + time;
             match self.change {
-                Change::Farther => start > landing.start,
-                Change::Tie => start < landing.start,
-                _ => start <= landing.start,
+                Change::Farther => start > free_place.start,
+                Change::Tie => start < free_place.start,
+                _ => start <= free_place.start,
             }
         });
         if let (true, Some((_, index))) = (read_goes, read) {
@@ -84,7 +84,7 @@ impl Definition for Wrong {
         if matches!(self.change, Change::TurnsEarly) {
             self.upward = !self.upward;
         }
-        Err(Next::Place(queue[write].id, landing.slot))
+        Err(Next::Place(queue[write].id, free_place.slot))
     }
 }
 

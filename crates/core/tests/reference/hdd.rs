@@ -5,7 +5,7 @@ use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone
 use nearslot_core::drive::hdd::seek::drawn_on;
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
-use nearslot_core::io::Head;
+use nearslot_core::io::ArmPosition;
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Angle, Blocks, Pba};
@@ -345,14 +345,14 @@ fn check_access(rules: &Rules<'_>, mechanics: &Mechanics, rng: &mut Rng) -> Resu
     let op = if rng.chance(0.5) { Op::Write } else { Op::Read };
     let from = mechanics.layout().spot(Pba(rng.below(capacity))).head();
     let angle = Angle(rng.bits() as u32);
-    let at = (u64::from(from.band), u64::from(from.surface));
+    let at = (u64::from(from.cylinder), u64::from(from.surface));
     let expected = rules.access(angle.as_turns(), at, op, first, len);
     if expected.edge_ms < 1e-4 {
         return Ok(false);
     }
     let media = mechanics.access_from(Phase::at(angle), from, op, Pba(first), Blocks(len));
-    let end = Head {
-        band: expected.end.0 as u32,
+    let end = ArmPosition {
+        cylinder: expected.end.0 as u32,
         surface: expected.end.1 as u32,
     };
     let same = near(media.cost.seek.0, expected.seek, 0.0)
@@ -376,7 +376,7 @@ proptest! {
         let (rules, layout) = (Rules { drive: &drive }, blueprint.mechanics().layout());
         for block in 0..layout.capacity().0 {
             let (ours, expected) = (layout.spot(Pba(block)), rules.place(block, true));
-            prop_assert_eq!(u64::from(ours.place.band), expected.cylinder, "block {}", block);
+            prop_assert_eq!(u64::from(ours.place.cylinder), expected.cylinder, "block {}", block);
             prop_assert_eq!(u64::from(ours.place.surface), expected.head, "block {}", block);
             prop_assert_eq!(u64::from(ours.sector), expected.sector, "block {}", block);
             let apart = (ours.place.angle.as_turns() - expected.angle).rem_euclid(1.0);
@@ -420,7 +420,7 @@ proptest! {
     fn no_move_is_shorter_than_its_reach(seed: u64) {
         let Some((drive, blueprint)) = drive_of(seed) else { return Ok(()) };
         let mechanics = blueprint.mechanics();
-        let head = |band, surface| Head { band, surface };
+        let head = |cylinder, surface| ArmPosition { cylinder, surface };
         let mut before = 0;
         for distance in 0..drive.cylinders {
             let reach = mechanics.reach(distance);

@@ -1,10 +1,10 @@
 //! The overhead of a command (`overhead_ms`) passes before the arm moves and overlaps with nothing: a drive with overhead does
-//! what one without does if it gets the command that much later. The oracle has to foresee the same.
+//! what one without does if it gets the command that much later. The oracle has to predict the same.
 
 use nearslot_core::contract::{Blueprint, Drive, Oracle};
 use nearslot_core::drive;
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{Command, DriveDone, Foresight};
+use nearslot_core::io::{Command, DriveDone, Predicted};
 use nearslot_core::registry::KnobValue;
 use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
@@ -46,27 +46,30 @@ fn compare_oracles(oracles: &[Box<dyn Oracle>; 2], now: Instant, command: &Comma
     let Command { op, at, len, .. } = *command;
     let place = with.locate(at);
     assert_eq!(
-        with.position(now, op, &place),
-        OVERHEAD + without.position(later, op, &place)
+        with.positioning_time(now, op, &place),
+        OVERHEAD + without.positioning_time(later, op, &place)
     );
     assert_eq!(
-        with.travel(now, op, place.head()),
-        OVERHEAD + without.travel(later, op, place.head())
+        with.seek_time(now, op, place.head()),
+        OVERHEAD + without.seek_time(later, op, place.head())
     );
-    assert_eq!(with.reach(3), OVERHEAD + without.reach(3));
-    assert_eq!(with.reach_after(3), OVERHEAD + without.reach_after(3));
+    assert_eq!(with.seek_at_least(3), OVERHEAD + without.seek_at_least(3));
+    assert_eq!(
+        with.seek_at_least_after(3),
+        OVERHEAD + without.seek_at_least_after(3)
+    );
     let (access, expected) = (
-        with.foresee(now, op, at, len),
-        without.foresee(later, op, at, len),
+        with.predict(now, op, at, len),
+        without.predict(later, op, at, len),
     );
     assert_eq!((access.end, access.head), (expected.end, expected.head));
-    let delayed = Foresight {
+    let delayed = Predicted {
         end: expected.end + OVERHEAD,
         head: expected.head,
     };
     assert_eq!(
-        with.position_after(&access, op, &place),
-        OVERHEAD + without.position_after(&delayed, op, &place)
+        with.positioning_time_after(&access, op, &place),
+        OVERHEAD + without.positioning_time_after(&delayed, op, &place)
     );
 }
 

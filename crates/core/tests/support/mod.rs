@@ -205,8 +205,8 @@ impl Rig {
             };
             match self.scheduler.next(&view) {
                 Next::Start(id) if self.waiting.get(&id).is_some_and(|io| io.open) => {
-                    let landing = view.nearest_free(&Search::anywhere(self.now));
-                    return Some(self.place(id, landing.expect("half are free").slot));
+                    let free_place = view.nearest_free(&Search::anywhere(self.now));
+                    return Some(self.place(id, free_place.expect("half are free").slot));
                 }
                 Next::Start(id) => return Some(self.start(id)),
                 Next::Place(id, slot) => return Some(self.place(id, slot)),

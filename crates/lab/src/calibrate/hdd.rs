@@ -244,7 +244,7 @@ impl Context<'_> {
             // Of the slower of medium and bus all blocks, and the last one over the other.
             let transfer = len * sector.max(block) + sector.min(block);
             let ms = access.sample.latency as f64 / 1e6 - overhead - transfer;
-            let cylinders = from.place.band.abs_diff(to.place.band);
+            let cylinders = from.place.cylinder.abs_diff(to.place.cylinder);
             // A read near the one before may have come from the buffer.
             let hit = buffered && cylinders <= NEAR_CYLINDERS && ms < turn_ms / 50.0;
             (ms > -turn_ms / 10.0 && !hit).then_some(Wait {

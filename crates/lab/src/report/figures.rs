@@ -1,4 +1,4 @@
-//! Figures: lines with their confidence bands on the page, beside the claims that were decided on them, or below the answer that
+//! Figures: lines with their confidence cylinders on the page, beside the claims that were decided on them, or below the answer that
 //! they show.
 //!
 //! Published figures are repeated by experiments in Python; this is the form in which they hand over what is to be shown, and in
@@ -111,7 +111,7 @@ pub struct Panel {
     pub lines: Vec<Line>,
 }
 
-/// A line through means, with the band in which they lie.
+/// A line through means, with the cylinder in which they lie.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {

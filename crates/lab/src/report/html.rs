@@ -137,7 +137,7 @@ fn check_lengths(label: &str, series: &Series) -> Result<(), ReportError> {
         series.arm_drive.len(),
         series.arm_share.len(),
         series.arm_from.len(),
-        series.arm_band.len(),
+        series.arm_cylinder.len(),
         series.arm_write.len(),
         series.arm_open.len(),
         series.arm_overhead_ms.len(),
@@ -155,7 +155,10 @@ fn check_lengths(label: &str, series: &Series) -> Result<(), ReportError> {
         let snapshots = vec![free.time_s.len(), free.free_per_10k.len()];
         let shares = free.free_per_10k.iter().map(|shares| shares.len() + 1);
         groups.push(("free.time_s", snapshots));
-        groups.push(("free.bands", shares.chain([free.bands.len()]).collect()));
+        groups.push((
+            "free.cylinders",
+            shares.chain([free.cylinders.len()]).collect(),
+        ));
     }
     let uneven = |(_, lengths): &&(&str, Vec<usize>)| lengths.iter().any(|len| *len != lengths[0]);
     match groups.iter().find(uneven) {

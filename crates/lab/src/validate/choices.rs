@@ -11,7 +11,7 @@ use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
 use nearslot_core::ids::{IoId, StreamId};
-use nearslot_core::io::{Command, Foresight, Head, Io, Place};
+use nearslot_core::io::{ArmPosition, Command, Io, Place, Predicted};
 use nearslot_core::registry::{self, ConfigError, Env, Forgetful, Knobs};
 use nearslot_core::request::Op;
 use nearslot_core::sched;
@@ -188,7 +188,7 @@ impl<'a> Desk<'a> {
     fn price(&self, row: &Served, number: u64) -> Duration {
         let io = self.waiting.iter().find(|io| io.sequence == number);
         io.map_or(Duration::ZERO, |io| {
-            self.oracle.position(row.start, io.op, &io.place)
+            self.oracle.positioning_time(row.start, io.op, &io.place)
         })
     }
 
@@ -225,16 +225,16 @@ pub(super) fn scheduler(
 /// An oracle that is told the state of the drive.
 struct Recorded {
     mechanics: Arc<Mechanics>,
-    head: Head,
+    head: ArmPosition,
     phase: Phase,
 }
 
 impl Oracle for Recorded {
-    fn head(&self) -> Head {
+    fn head(&self) -> ArmPosition {
         self.head
     }
 
-    fn bands(&self) -> u32 {
+    fn cylinders(&self) -> u32 {
         self.mechanics.cylinders()
     }
 
@@ -242,30 +242,30 @@ impl Oracle for Recorded {
         self.mechanics.layout().spot(at).place
     }
 
-    fn reach(&self, distance: u32) -> Duration {
+    fn seek_at_least(&self, distance: u32) -> Duration {
         self.mechanics.reach(distance)
     }
 
-    fn position(&self, _now: Instant, op: Op, place: &Place) -> Duration {
+    fn positioning_time(&self, _now: Instant, op: Op, place: &Place) -> Duration {
         self.mechanics
             .position_from(self.phase, self.head, op, place)
     }
 
-    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
         let media = self
             .mechanics
             .access_from(self.phase, self.head, op, at, len);
-        Foresight {
+        Predicted {
             end: now + media.cost.total(),
             head: media.head,
         }
     }
 
-    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
         self.mechanics.position(access.end, access.head, op, place)
     }
 
-    fn reach_after(&self, distance: u32) -> Duration {
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
         self.mechanics.reach(distance)
     }
 

@@ -168,7 +168,7 @@ fn place_of(layout: &Layout, zones: &[Zone], at: Pba) -> [i64; 5] {
         }
     };
     [
-        i64::from(spot.place.band),
+        i64::from(spot.place.cylinder),
         i64::from(spot.place.surface),
         i64::from(spot.sector),
         first,

@@ -107,7 +107,7 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
     for row in served {
         let cost = row.media(mechanics).cost;
         let place = mechanics.layout().spot(row.ask.at).place;
-        unequal += u64::from(place.band.abs_diff(row.head.band) != row.seek_cylinders);
+        unequal += u64::from(place.cylinder.abs_diff(row.head.cylinder) != row.seek_cylinders);
         let differences = differences(row, &cost);
         for (list, difference) in apart.iter_mut().zip(differences) {
             list.push(difference);
@@ -209,7 +209,7 @@ fn skipping_ns(row: &Served, mechanics: &Mechanics) -> u64 {
 mod tests {
     use nearslot_core::drive::hdd::Parameters;
     use nearslot_core::drive::hdd::spindle::Phase;
-    use nearslot_core::io::Head;
+    use nearslot_core::io::ArmPosition;
     use nearslot_core::request::Op;
     use nearslot_core::units::{Angle, Instant};
 
@@ -237,7 +237,7 @@ mod tests {
                 len: Blocks(4),
             },
             start: Instant::ZERO,
-            head: Head::default(),
+            head: ArmPosition::default(),
             phase: Phase::at(Angle(0)),
             seek_cylinders: 0,
             seek_ns: 0,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nearslot_core::drive::hdd::mech::{Mechanics, Media};
 use nearslot_core::drive::hdd::spindle::Phase;
-use nearslot_core::io::Head;
+use nearslot_core::io::ArmPosition;
 use nearslot_core::request::Op;
 use nearslot_core::units::{Angle, Blocks, Instant, Pba};
 
@@ -160,7 +160,7 @@ pub(super) struct Served {
     pub(super) sequence: u64,
     pub(super) ask: Ask,
     pub(super) start: Instant,
-    pub(super) head: Head,
+    pub(super) head: ArmPosition,
     pub(super) phase: Phase,
     pub(super) seek_cylinders: u32,
     pub(super) seek_ns: u64,
@@ -309,8 +309,8 @@ fn read_served(
             sequence: row.number(sequence)?,
             ask: ask.read(&row, capacity)?,
             start: Instant(row.ns(start)?),
-            head: Head {
-                band: below(&row, cylinder, mechanics.cylinders())?,
+            head: ArmPosition {
+                cylinder: below(&row, cylinder, mechanics.cylinders())?,
                 surface: below(&row, head, mechanics.layout().heads())?,
             },
             phase: Phase::at(turn(&row, angle)?),

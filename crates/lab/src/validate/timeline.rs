@@ -7,7 +7,7 @@
 //! shows here even where no model is needed to see it.
 
 use nearslot_core::drive::hdd::mech::Mechanics;
-use nearslot_core::io::Head;
+use nearslot_core::io::ArmPosition;
 use nearslot_core::units::Instant;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ struct Walk<'a> {
     run: &'a Run,
     mechanics: &'a Mechanics,
     /// Where the heads are, when the drive is free, how far its platter is behind.
-    head: Head,
+    head: ArmPosition,
     free: Instant,
     lag_ns: f64,
 }
@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
     fn heads(&self, row: &Served) -> (&'static str, bool, String) {
         let text = format!(
             "{}, head {}, but the heads were left at {}, head {}",
-            row.head.band, row.head.surface, self.head.band, self.head.surface
+            row.head.cylinder, row.head.surface, self.head.cylinder, self.head.surface
         );
         ("start_cyl", row.head == self.head, text)
     }

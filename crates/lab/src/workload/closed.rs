@@ -246,7 +246,10 @@ mod tests {
             };
             let price = |(number, one): &(usize, &Record)| {
                 let (op, at) = place(one);
-                (oracle.position(now, op, &oracle.locate(at)), *number)
+                (
+                    oracle.positioning_time(now, op, &oracle.locate(at)),
+                    *number,
+                )
             };
             let best = (0..queue.len()).min_by_key(|index| price(&queue[*index]));
             let (op, at) = place(queue.swap_remove(best.unwrap()).1);

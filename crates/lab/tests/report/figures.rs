@@ -62,7 +62,7 @@ fn axis(label: &str, unit: &str, log: bool, ticks: &[f64]) -> Axis {
     }
 }
 
-/// Lines cross, and the last one has no bands, as with a single seed.
+/// Lines cross, and the last one has no cylinders, as with a single seed.
 fn line(index: usize, x: &[f64], overhead_ms: f64) -> Line {
     let number = index as f64;
     let y: Vec<f64> = x
@@ -72,8 +72,8 @@ fn line(index: usize, x: &[f64], overhead_ms: f64) -> Line {
         })
         .collect();
     let end = |sign: f64| {
-        let band = |y: &f64| (index < 3).then(|| y * (1.0 + sign * 0.015 * (number + 1.0)));
-        y.iter().map(band).collect()
+        let cylinder = |y: &f64| (index < 3).then(|| y * (1.0 + sign * 0.015 * (number + 1.0)));
+        y.iter().map(cylinder).collect()
     };
     Line {
         label: NAMES[index].to_owned(),

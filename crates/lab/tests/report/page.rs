@@ -170,7 +170,7 @@ fn series_that_cannot_be_drawn_are_refused() {
         html(&short, None)
             .unwrap_err()
             .to_string()
-            .contains("series.free.bands")
+            .contains("series.free.cylinders")
     );
     let mut infinite = results(SMALL);
     infinite.runs[1].series.as_mut().unwrap().response_ms[3] = Some(f64::INFINITY);

@@ -529,7 +529,7 @@ fn commands(done: &[Done], begin: u64, eager: bool, series: &mut Series) {
             .arm_share
             .push(done.ask.cylinder as f64 / CYLINDERS as f64);
         series.arm_from.push(done.from as u32);
-        series.arm_band.push(done.ask.cylinder as u32);
+        series.arm_cylinder.push(done.ask.cylinder as u32);
         series.arm_write.push(done.ask.write);
         series.arm_open.push(done.ask.write && eager);
         series.arm_overhead_ms.push(ms(OVERHEAD_NS));
@@ -559,10 +559,10 @@ fn free_space(last_s: f64) -> FreeSpace {
         let distance = (group + groups - time * 3 / 4 % groups) % groups;
         (3_500 + 100 * distance) as u16
     };
-    let bands = (0..=groups).map(|group| (group * CYLINDERS / groups) as u32);
+    let cylinders = (0..=groups).map(|group| (group * CYLINDERS / groups) as u32);
     FreeSpace {
         drive: 0,
-        bands: bands.collect(),
+        cylinders: cylinders.collect(),
         time_s: (0..snapshots)
             .map(|time| last_s * time as f64 / snapshots as f64)
             .collect(),

@@ -91,7 +91,7 @@ fn what_memory_has_no_room_for_is_refused_before_it_is_taken() {
     let scenario = "drive = 'drive.toml'\nplace = 'eager'\nworkload = 'iometer:requests=10'";
     let why = refusal(scenario, &large);
     assert!(
-        why.contains("granule_kib = 4 (allowed: no granule of this drive"),
+        why.contains("chunk_kib = 4 (allowed: no chunk of this drive"),
         "{why}"
     );
     let with_fewer = disk(64, 4_000_000, 8, "[[1, 1.0], [3999999, 9.0]]", "0.4");
@@ -100,13 +100,13 @@ fn what_memory_has_no_room_for_is_refused_before_it_is_taken() {
 }
 
 #[test]
-fn a_drive_with_too_many_slots_names_a_granule_that_works() {
+fn a_drive_with_too_many_slots_names_a_chunk_that_works() {
     let of = |place: &str| {
         format!("drive = 'modern-20tb'\nplace = '{place}'\nworkload = 'iometer:requests=10'")
     };
     let why = refusal(&of("eager"), "");
     assert!(
-        why.contains("granule_kib = 4 (allowed: more, such as 64: it would take 4"),
+        why.contains("chunk_kib = 4 (allowed: more, such as 64: it would take 4"),
         "{why}"
     );
 }

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use super::layout::Spot;
 use super::mech::Mechanics;
-use crate::io::Head;
+use crate::io::ArmPosition;
 use crate::request::Op;
 use crate::units::{Duration, Instant, Pba};
 
@@ -65,7 +65,7 @@ impl Access {
     #[inline]
     pub(super) fn begin(
         mechanics: &Mechanics,
-        from: Head,
+        from: ArmPosition,
         op: Op,
         at: u64,
         start: Instant,
@@ -90,7 +90,7 @@ impl Access {
 
     /// Where the arm is, or is going.
     #[inline]
-    pub(super) fn head(&self) -> Head {
+    pub(super) fn head(&self) -> ArmPosition {
         self.spot.head()
     }
 

@@ -12,9 +12,9 @@ use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Drive, Oracle};
 use crate::freemap::FreeMap;
-use crate::io::{Arrival, Command, DriveDone, Foresight, Head, Place};
+use crate::io::{ArmPosition, Arrival, Command, DriveDone, Place, Predicted};
 use crate::request::{Op, Status};
-use crate::search::{self, Landing, Search};
+use crate::search::{self, FreePlace, Search};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// A drive with buffer, bus and overheads.
@@ -105,11 +105,11 @@ impl Oracle for CompleteOracle {
         self.least_ready = ready[0].min(ready[1]);
     }
 
-    fn head(&self) -> Head {
+    fn head(&self) -> ArmPosition {
         self.freed.head
     }
 
-    fn bands(&self) -> u32 {
+    fn cylinders(&self) -> u32 {
         self.twin.mechanics.cylinders()
     }
 
@@ -117,11 +117,11 @@ impl Oracle for CompleteOracle {
         self.twin.mechanics.layout().spot(at).place
     }
 
-    fn reach(&self, distance: u32) -> Duration {
+    fn seek_at_least(&self, distance: u32) -> Duration {
         self.least_ready + self.twin.mechanics.reach(distance)
     }
 
-    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
         let ready = self.ready(now, op);
         ready.since(now)
             + self
@@ -130,7 +130,7 @@ impl Oracle for CompleteOracle {
                 .position(ready, self.freed.head, op, place)
     }
 
-    fn travel(&self, now: Instant, op: Op, to: Head) -> Duration {
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
         let movement = self.twin.mechanics.movement(self.freed.head, to, op);
         self.ready(now, op).since(now) + movement
     }
@@ -139,7 +139,7 @@ impl Oracle for CompleteOracle {
         self.twin.firmware.buffer.write_behind == WriteBehind::None
     }
 
-    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
         let mut ahead = self.twin.clone();
         let command = Command {
             io: Command::ARM,
@@ -151,29 +151,29 @@ impl Oracle for CompleteOracle {
         ahead.rest_until(end);
         ahead.free_arm();
         // What is written behind keeps the arm after the command has ended.
-        Foresight {
+        Predicted {
             end: end.max(ahead.now),
             head: ahead.head,
         }
     }
 
-    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
         let overhead = self.twin.arm_overhead(op);
         let mechanics = &self.twin.mechanics;
         overhead + mechanics.position(access.end + overhead, access.head, op, place)
     }
 
-    fn reach_after(&self, distance: u32) -> Duration {
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
         let overhead = [Op::Read, Op::Write].map(|op| self.twin.arm_overhead(op));
         overhead[0].min(overhead[1]) + self.twin.mechanics.reach(distance)
     }
 
-    fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
+    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
         let (ready, mechanics) = (self.ready(now, Op::Write), &self.twin.mechanics);
         Some(mechanics.arrival(ready, late, self.freed.head, to))
     }
 
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
         search::by_track(self, search, free)
     }
 
@@ -251,13 +251,13 @@ mod tests {
                 };
                 oracle.advance(now);
                 let place = oracle.locate(command.at);
-                let price = oracle.position(now, op, &place);
-                let travel = oracle.travel(now, op, place.head());
-                let distance = oracle.head().band.abs_diff(place.band);
+                let price = oracle.positioning_time(now, op, &place);
+                let travel = oracle.seek_time(now, op, place.head());
+                let distance = oracle.head().cylinder.abs_diff(place.cylinder);
                 assert!(
-                    oracle.reach(distance) <= travel,
+                    oracle.seek_at_least(distance) <= travel,
                     "{:?} <= {travel}",
-                    oracle.reach(distance)
+                    oracle.seek_at_least(distance)
                 );
                 assert!(travel <= price && price < travel + Duration::from_ms(10));
                 drive.submit(now, &command);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::parameters::{HeadOrder, Parameters, Sparing};
 use super::runs::{self, Run, ZoneMap};
 use super::spindle::Spindle;
-use crate::io::{Head, Place};
+use crate::io::{ArmPosition, Place};
 use crate::registry::ConfigError;
 use crate::units::{Angle, Blocks, Duration, Pba};
 
@@ -73,7 +73,7 @@ pub struct Spot {
 impl Spot {
     /// Where the heads are when they are there.
     #[inline]
-    pub fn head(&self) -> Head {
+    pub fn head(&self) -> ArmPosition {
         self.place.head()
     }
 
@@ -202,7 +202,7 @@ impl Layout {
             .wrapping_add(1 << 31);
         Spot {
             place: Place {
-                band: on.first_cylinder + cylinder as u32,
+                cylinder: on.first_cylinder + cylinder as u32,
                 surface,
                 angle: Angle((angle >> 32) as u32),
             },
@@ -413,7 +413,12 @@ mod tests {
     fn place(layout: &Layout, block: u64) -> (u32, u32, u32, u32) {
         let spot = layout.spot(Pba(block));
         let hundredths = (spot.place.angle.as_turns() * 100.0).round() as u32;
-        (spot.place.band, spot.place.surface, spot.sector, hundredths)
+        (
+            spot.place.cylinder,
+            spot.place.surface,
+            spot.sector,
+            hundredths,
+        )
     }
 
     #[test]

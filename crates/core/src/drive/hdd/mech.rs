@@ -19,7 +19,7 @@ use super::layout::{Layout, Spot};
 use super::parameters::Parameters;
 use super::seek::SeekCurve;
 use super::spindle::{Phase, Spindle};
-use crate::io::{Arrival, Cost, Head, Place};
+use crate::io::{ArmPosition, Arrival, Cost, Place};
 use crate::registry::ConfigError;
 use crate::request::Op;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -33,7 +33,7 @@ pub struct Mechanics {
     head_switch: Duration,
     /// Added to every move before a write; the sum with any move was checked not to be negative.
     write_settle_ns: i64,
-    start: Head,
+    start: ArmPosition,
     cylinders: u32,
 }
 
@@ -64,7 +64,7 @@ pub struct Media {
     /// What it costs; no overhead.
     pub cost: Cost,
     /// Where the heads are afterwards.
-    pub head: Head,
+    pub head: ArmPosition,
 }
 
 impl Mechanics {
@@ -81,8 +81,8 @@ impl Mechanics {
             curve: SeekCurve::new(&drive.seek_ms, drive.cylinders),
             head_switch: Duration::from_ms_f64(drive.head_switch_ms),
             write_settle_ns: libm::round(drive.write_settle_ms * 1e6) as i64,
-            start: Head {
-                band: drive.start_cylinder,
+            start: ArmPosition {
+                cylinder: drive.start_cylinder,
                 surface: drive.start_head,
             },
             cylinders: drive.cylinders,
@@ -144,7 +144,7 @@ impl Mechanics {
     }
 
     /// Where the heads are at time 0.
-    pub fn start(&self) -> Head {
+    pub fn start(&self) -> ArmPosition {
         self.start
     }
 
@@ -155,8 +155,8 @@ impl Mechanics {
 
     /// Seek, head switch and write settle from where the heads stand to another place.
     #[inline]
-    pub fn movement(&self, from: Head, to: Head, op: Op) -> Duration {
-        let seek = self.curve.time(from.band.abs_diff(to.band));
+    pub fn movement(&self, from: ArmPosition, to: ArmPosition, op: Op) -> Duration {
+        let seek = self.curve.time(from.cylinder.abs_diff(to.cylinder));
         let switch = if from.surface == to.surface {
             Duration::ZERO
         } else {
@@ -173,7 +173,13 @@ impl Mechanics {
     /// What passes under heads that leave `from` for a write at `begin` when they arrive, if the platters are `late`
     /// nanoseconds behind.
     #[inline]
-    pub fn arrival(&self, begin: Instant, late: i64, from: Head, to: Head) -> Arrival {
+    pub fn arrival(
+        &self,
+        begin: Instant,
+        late: i64,
+        from: ArmPosition,
+        to: ArmPosition,
+    ) -> Arrival {
         let movement = self.movement(from, to, Op::Write);
         let phase = self.spindle.phase_late(begin, late);
         Arrival {
@@ -191,13 +197,19 @@ impl Mechanics {
 
     /// Time from `now` until the first block of `place` is under the heads.
     #[inline]
-    pub fn position(&self, now: Instant, from: Head, op: Op, place: &Place) -> Duration {
+    pub fn position(&self, now: Instant, from: ArmPosition, op: Op, place: &Place) -> Duration {
         self.position_from(self.spindle.phase(now), from, op, place)
     }
 
     /// Time until the first block of `place` is under the heads, if `phase` is there now.
     #[inline]
-    pub fn position_from(&self, phase: Phase, from: Head, op: Op, place: &Place) -> Duration {
+    pub fn position_from(
+        &self,
+        phase: Phase,
+        from: ArmPosition,
+        op: Op,
+        place: &Place,
+    ) -> Duration {
         let movement = self.movement(from, place.head(), op);
         let arrived = self.spindle.after(phase, movement);
         movement + self.spindle.wait(arrived, place.angle)
@@ -205,7 +217,14 @@ impl Mechanics {
 
     /// The first stretch of an access to at most `len` blocks, when `phase` is under the heads.
     #[inline]
-    pub fn stretch(&self, phase: Phase, head: Head, op: Op, at: Pba, len: Blocks) -> Stretch {
+    pub fn stretch(
+        &self,
+        phase: Phase,
+        head: ArmPosition,
+        op: Op,
+        at: Pba,
+        len: Blocks,
+    ) -> Stretch {
         let spot = self.layout.spot(at);
         let movement = self.movement(head, spot.head(), op);
         let arrived = self.spindle.after(phase, movement);
@@ -219,7 +238,7 @@ impl Mechanics {
 
     /// A whole access that begins at `now`.
     #[inline]
-    pub fn access(&self, now: Instant, head: Head, op: Op, at: Pba, len: Blocks) -> Media {
+    pub fn access(&self, now: Instant, head: ArmPosition, op: Op, at: Pba, len: Blocks) -> Media {
         self.access_from(self.spindle.phase(now), head, op, at, len)
     }
 
@@ -228,7 +247,14 @@ impl Mechanics {
     /// # Panics
     /// If the blocks are none or lie beyond the drive.
     #[inline]
-    pub fn access_from(&self, phase: Phase, head: Head, op: Op, at: Pba, len: Blocks) -> Media {
+    pub fn access_from(
+        &self,
+        phase: Phase,
+        head: ArmPosition,
+        op: Op,
+        at: Pba,
+        len: Blocks,
+    ) -> Media {
         assert!(len > Blocks(0), "an access to no blocks");
         let first = self.stretch(phase, head, op, at, len);
         let cost = Cost {

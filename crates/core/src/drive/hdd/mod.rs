@@ -23,10 +23,10 @@ use self::firmware::Firmware;
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
-use crate::io::{Arrival, Command, Cost, DriveDone, Foresight, Head, Place};
+use crate::io::{ArmPosition, Arrival, Command, Cost, DriveDone, Place, Predicted};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::request::{Op, Status};
-use crate::search::{self, Landing, Search};
+use crate::search::{self, FreePlace, Search};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 mod access;
@@ -182,13 +182,13 @@ impl Blueprint for HddBlueprint {
 struct HddDrive {
     mechanics: Arc<Mechanics>,
     overhead: Duration,
-    head: Head,
+    head: ArmPosition,
     running: Option<(Instant, DriveDone)>,
 }
 
 impl HddDrive {
     /// What a command costs and where it leaves the heads.
-    fn carry_out(&self, now: Instant, command: &Command) -> (Cost, Head) {
+    fn carry_out(&self, now: Instant, command: &Command) -> (Cost, ArmPosition) {
         let Command { op, at, len, .. } = *command;
         let overhead = self.overhead;
         match op {
@@ -249,17 +249,17 @@ impl Drive for HddDrive {
 struct ExactOracle {
     mechanics: Arc<Mechanics>,
     overhead: Duration,
-    head: Head,
+    head: ArmPosition,
     /// Last block of the command under way.
     started: Option<Pba>,
 }
 
 impl Oracle for ExactOracle {
-    fn head(&self) -> Head {
+    fn head(&self) -> ArmPosition {
         self.head
     }
 
-    fn bands(&self) -> u32 {
+    fn cylinders(&self) -> u32 {
         self.mechanics.cylinders()
     }
 
@@ -267,43 +267,43 @@ impl Oracle for ExactOracle {
         self.mechanics.layout().spot(at).place
     }
 
-    fn reach(&self, distance: u32) -> Duration {
+    fn seek_at_least(&self, distance: u32) -> Duration {
         self.overhead + self.mechanics.reach(distance)
     }
 
-    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
         let begin = now + self.overhead;
         self.overhead + self.mechanics.position(begin, self.head, op, place)
     }
 
-    fn travel(&self, _now: Instant, op: Op, to: Head) -> Duration {
+    fn seek_time(&self, _now: Instant, op: Op, to: ArmPosition) -> Duration {
         self.overhead + self.mechanics.movement(self.head, to, op)
     }
 
-    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
         let begin = now + self.overhead;
         let media = self.mechanics.access(begin, self.head, op, at, len);
-        Foresight {
+        Predicted {
             end: begin + media.cost.total(),
             head: media.head,
         }
     }
 
-    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
         let begin = access.end + self.overhead;
         self.overhead + self.mechanics.position(begin, access.head, op, place)
     }
 
-    fn reach_after(&self, distance: u32) -> Duration {
-        self.reach(distance)
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
+        self.seek_at_least(distance)
     }
 
-    fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
+    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
         let begin = now + self.overhead;
         Some(self.mechanics.arrival(begin, late, self.head, to))
     }
 
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
         search::by_track(self, search, free)
     }
 
@@ -381,8 +381,8 @@ mod tests {
         HddBlueprint::new(&Parameters::read(&text.parse().unwrap()).unwrap()).unwrap()
     }
 
-    const HOME: Head = Head {
-        band: 0,
+    const HOME: ArmPosition = ArmPosition {
+        cylinder: 0,
         surface: 0,
     };
 
@@ -464,7 +464,7 @@ mod tests {
             (42, Op::Read),
         ] {
             let place = oracle.locate(Pba(at));
-            let expected = oracle.position(now, op, &place);
+            let expected = oracle.positioning_time(now, op, &place);
             let command = Command {
                 io: IoId(1),
                 op,

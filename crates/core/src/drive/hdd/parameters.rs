@@ -105,7 +105,7 @@ pub struct Zone {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadOrder {
-    /// Head 0 first in every cylinder (mapping scheme 0).
+    /// ArmPosition 0 first in every cylinder (mapping scheme 0).
     #[default]
     Ascending,
     /// Descending in every second cylinder of a zone (mapping scheme 1).

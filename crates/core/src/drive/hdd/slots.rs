@@ -51,7 +51,7 @@ pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Unco
             next + Blocks(1)
         };
         let place = home.place;
-        all[(place.band * heads + place.surface) as usize] = Span {
+        all[(place.cylinder * heads + place.surface) as usize] = Span {
             first: next,
             angle: place.angle,
             blocks: Blocks(behind.0 - next.0),

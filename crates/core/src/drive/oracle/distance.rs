@@ -1,43 +1,43 @@
 //! Block distance only: what a host knows that was told nothing about its drive.
 //!
 //! The price of a place is its distance in blocks from the end of the last command, a nanosecond a block: only the
-//! order of prices means anything. SATF over this oracle is SSTF (but for ties). Bands are equal ranges of blocks, small
+//! order of prices means anything. SATF over this oracle is SSTF (but for ties). Cylinders are equal ranges of blocks, small
 //! enough in number to be walked and large enough to be few; O(1) per price.
 
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Tracks};
-use crate::io::{Command, Foresight, Head, Place};
+use crate::io::{ArmPosition, Command, Place, Predicted};
 use crate::registry::{Env, Spec};
 use crate::request::Op;
-use crate::search::{self, Landing, Search};
+use crate::search::{self, FreePlace, Search};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
-/// Most bands that a drive is cut into.
+/// Most cylinders that a drive is cut into.
 const BANDS_MAX: u64 = 1 << 16;
 
 struct Distance {
-    /// Blocks in a band.
+    /// Blocks in a cylinder.
     width: u64,
-    bands: u32,
+    cylinders: u32,
     /// First block behind the last command.
     last: Pba,
 }
 
 impl Distance {
     fn new(capacity: Blocks) -> Distance {
-        // No drive has more than `CAPACITY_MAX` blocks, so the number of a block within its band fits 32 bits.
+        // No drive has more than `CAPACITY_MAX` blocks, so the number of a block within its cylinder fits 32 bits.
         let width = capacity.0.div_ceil(BANDS_MAX).max(1);
         assert!(width <= u64::from(u32::MAX), "{capacity} blocks");
         Distance {
             width,
-            bands: (capacity.0 / width + 1) as u32,
+            cylinders: (capacity.0 / width + 1) as u32,
             last: Pba(0),
         }
     }
 
-    /// The block of this number in a band.
-    fn block(&self, band: u32, number: u32) -> Pba {
-        Pba(u64::from(band) * self.width + u64::from(number))
+    /// The block of this number in a cylinder.
+    fn block(&self, cylinder: u32, number: u32) -> Pba {
+        Pba(u64::from(cylinder) * self.width + u64::from(number))
     }
 
     fn build(env: &Env<'_>) -> Distance {
@@ -46,62 +46,66 @@ impl Distance {
 }
 
 impl Oracle for Distance {
-    fn head(&self) -> Head {
-        let Place { band, surface, .. } = self.locate(self.last);
-        Head { band, surface }
+    fn head(&self) -> ArmPosition {
+        let Place {
+            cylinder, surface, ..
+        } = self.locate(self.last);
+        ArmPosition { cylinder, surface }
     }
 
-    fn bands(&self) -> u32 {
-        self.bands
+    fn cylinders(&self) -> u32 {
+        self.cylinders
     }
 
-    /// A block is named by its band and, in place of a head, by its number within the band.
+    /// A block is named by its cylinder and, in place of a head, by its number within the cylinder.
     fn locate(&self, at: Pba) -> Place {
         Place {
-            band: (at.0 / self.width) as u32,
+            cylinder: (at.0 / self.width) as u32,
             surface: (at.0 % self.width) as u32,
             angle: Angle(0),
         }
     }
 
-    fn track_band(&self, tracks: &Tracks, head: Head) -> u32 {
-        tracks.band_at(self.block(head.band, head.surface))
+    fn track_cylinder(&self, tracks: &Tracks, head: ArmPosition) -> u32 {
+        tracks.cylinder_at(self.block(head.cylinder, head.surface))
     }
 
-    fn reach(&self, distance: u32) -> Duration {
+    fn seek_at_least(&self, distance: u32) -> Duration {
         match distance {
             0 => Duration::ZERO,
             _ => Duration((u64::from(distance) - 1) * self.width + 1),
         }
     }
 
-    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        self.travel(now, op, place.head())
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        self.seek_time(now, op, place.head())
     }
 
-    fn travel(&self, _now: Instant, _op: Op, to: Head) -> Duration {
-        Duration(self.last.distance(self.block(to.band, to.surface)).0)
+    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition) -> Duration {
+        Duration(self.last.distance(self.block(to.cylinder, to.surface)).0)
     }
 
     /// A nanosecond a block, as all prices here; the way alone.
-    fn foresee(&self, now: Instant, _op: Op, at: Pba, len: Blocks) -> Foresight {
-        let Place { band, surface, .. } = self.locate(at + len);
-        Foresight {
+    fn predict(&self, now: Instant, _op: Op, at: Pba, len: Blocks) -> Predicted {
+        let Place {
+            cylinder, surface, ..
+        } = self.locate(at + len);
+        Predicted {
             end: now + Duration(self.last.distance(at).0),
-            head: Head { band, surface },
+            head: ArmPosition { cylinder, surface },
         }
     }
 
-    fn reach_after(&self, distance: u32) -> Duration {
-        self.reach(distance)
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
+        self.seek_at_least(distance)
     }
 
-    fn position_after(&self, access: &Foresight, _op: Op, place: &Place) -> Duration {
-        let from = self.block(access.head.band, access.head.surface);
-        Duration(from.distance(self.block(place.band, place.surface)).0)
+    fn positioning_time_after(&self, access: &Predicted, _op: Op, place: &Place) -> Duration {
+        let from = self.block(access.head.cylinder, access.head.surface);
+        Duration(from.distance(self.block(place.cylinder, place.surface)).0)
     }
 
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
         search::by_block(self, search, free, self.last)
     }
 
@@ -136,13 +140,13 @@ mod tests {
             len: Blocks(8),
         };
         oracle.started(Instant::ZERO, &command);
-        let head = oracle.head().band;
+        let head = oracle.head().cylinder;
         for at in [0, 19_999_999_999, 20_000_000_008, 39_999_999_999] {
             let place = oracle.locate(Pba(at));
-            let price = oracle.position(Instant::ZERO, Op::Write, &place);
+            let price = oracle.positioning_time(Instant::ZERO, Op::Write, &place);
             assert_eq!(price.0, at.abs_diff(20_000_000_008));
-            assert!(oracle.reach(head.abs_diff(place.band)) <= price);
-            assert!(place.band < oracle.bands());
+            assert!(oracle.seek_at_least(head.abs_diff(place.cylinder)) <= price);
+            assert!(place.cylinder < oracle.cylinders());
         }
     }
 
@@ -156,6 +160,6 @@ mod tests {
             len: Blocks(0),
         };
         oracle.started(Instant::ZERO, &flush);
-        assert_eq!(oracle.head(), Head::default());
+        assert_eq!(oracle.head(), ArmPosition::default());
     }
 }

@@ -3,7 +3,7 @@
 //! A host that predicts where the platter is (from a model and the completions it sees) is off by some microseconds.
 //! Here every wait for the platter is believed to be longer or shorter by a normally distributed error. It
 //! wraps as turns do: what is believed to come by just in time may just have passed, and since the drive charges the
-//! truth, a miss costs a revolution. Movement of the arm is known exactly, so `reach` remains a lower bound.
+//! truth, a miss costs a revolution. Movement of the arm is known exactly, so `seek_at_least` remains a lower bound.
 //!
 //! The error is a function of seed, track and decision (how many commands were sent before), not of the
 //! order of questions, so a search that tries fewer places sees the same prices as one that tries all. On a drive
@@ -13,11 +13,11 @@
 
 use crate::contract::Oracle;
 use crate::freemap::FreeMap;
-use crate::io::{Arrival, Command, DriveDone, Foresight, Head, Place};
+use crate::io::{ArmPosition, Arrival, Command, DriveDone, Place, Predicted};
 use crate::registry::{Env, Knob, Knobs, Spec};
 use crate::request::Op;
 use crate::rng::{Rng, mix, normal_from_bits};
-use crate::search::{self, Landing, Search};
+use crate::search::{self, FreePlace, Search};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 struct Noisy {
@@ -42,16 +42,16 @@ impl Noisy {
     }
 
     /// How much longer than in truth the waits on a track are believed to be at this decision.
-    fn error_ns(&self, track: Head) -> i64 {
+    fn error_ns(&self, track: ArmPosition) -> i64 {
         let decision = mix(self.key ^ self.epoch);
-        let first = mix(decision ^ (u64::from(track.band) << 32 | u64::from(track.surface)));
+        let first = mix(decision ^ (u64::from(track.cylinder) << 32 | u64::from(track.surface)));
         libm::round(self.sigma_ns * normal_from_bits(first, mix(first))) as i64
     }
 }
 
 impl Noisy {
     /// What a true wait on a track is believed to be.
-    fn believed(&self, wait: Duration, turn: Duration, track: Head) -> Duration {
+    fn believed(&self, wait: Duration, turn: Duration, track: ArmPosition) -> Duration {
         let wait = wait.0.cast_signed() + self.error_ns(track);
         Duration(wait.rem_euclid(turn.0.cast_signed()).cast_unsigned())
     }
@@ -62,28 +62,28 @@ impl Oracle for Noisy {
         self.truth.advance(now);
     }
 
-    fn head(&self) -> Head {
+    fn head(&self) -> ArmPosition {
         self.truth.head()
     }
 
-    fn bands(&self) -> u32 {
-        self.truth.bands()
+    fn cylinders(&self) -> u32 {
+        self.truth.cylinders()
     }
 
     fn locate(&self, at: Pba) -> Place {
         self.truth.locate(at)
     }
 
-    fn reach(&self, distance: u32) -> Duration {
-        self.truth.reach(distance)
+    fn seek_at_least(&self, distance: u32) -> Duration {
+        self.truth.seek_at_least(distance)
     }
 
-    fn position(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        let truth = self.truth.position(now, op, place);
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        let truth = self.truth.positioning_time(now, op, place);
         let Some(turn) = self.revolution else {
             return truth;
         };
-        let travel = self.truth.travel(now, op, place.head());
+        let travel = self.truth.seek_time(now, op, place.head());
         travel + self.believed(truth - travel, turn, place.head())
     }
 
@@ -91,34 +91,34 @@ impl Oracle for Noisy {
         false
     }
 
-    fn foresee(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Foresight {
-        self.truth.foresee(now, op, at, len)
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
+        self.truth.predict(now, op, at, len)
     }
 
     /// As in truth: what follows on an access is judged when its own time comes.
-    fn position_after(&self, access: &Foresight, op: Op, place: &Place) -> Duration {
-        self.truth.position_after(access, op, place)
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
+        self.truth.positioning_time_after(access, op, place)
     }
 
-    fn reach_after(&self, distance: u32) -> Duration {
-        self.truth.reach_after(distance)
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
+        self.truth.seek_at_least_after(distance)
     }
 
-    fn arrival(&self, now: Instant, late: i64, to: Head) -> Option<Arrival> {
+    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
         // Two nanoseconds less, so that rounding cannot make it a slot too early.
         let late = late + self.error_ns(to) - 2;
-        self.truth.arrival(now, late, to)
+        self.truth.angle_on_arrival(now, late, to)
     }
 
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<Landing> {
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
         match self.revolution {
             Some(_) => search::by_track(self, search, free),
             None => search::nearest_free(self, search, free),
         }
     }
 
-    fn travel(&self, now: Instant, op: Op, to: Head) -> Duration {
-        self.truth.travel(now, op, to)
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
+        self.truth.seek_time(now, op, to)
     }
 
     fn started(&mut self, now: Instant, command: &Command) {

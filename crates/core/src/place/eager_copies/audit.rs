@@ -15,8 +15,8 @@ impl EagerCopies {
                 uses[drive.index()].take(slot);
             }
         };
-        for granule in 0..self.geometry.granules {
-            for of in self.copies(granule) {
+        for chunk in 0..self.geometry.chunks {
+            for of in self.copies(chunk) {
                 take(self.drive(of), self.slot(of));
             }
         }

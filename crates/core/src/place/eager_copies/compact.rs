@@ -28,8 +28,8 @@ const GROUP_TRACKS: u32 = 16;
 
 /// Which tracks of a drive could be emptied.
 pub(super) struct Compacted {
-    /// By slot, the granule that lay there last.
-    granules: Vec<u32>,
+    /// By slot, the chunk that lay there last.
+    chunks: Vec<u32>,
     /// Blocks of the volume on each track.
     live: Vec<u16>,
     /// Groups in which there may be something to do.
@@ -56,17 +56,17 @@ enum Stage {
 impl Compacted {
     /// Nothing lies here yet.
     fn new(tracks: &Tracks) -> Compacted {
-        let numbers = (tracks.bands() * tracks.surfaces()) as usize;
+        let numbers = (tracks.cylinders() * tracks.surfaces()) as usize;
         Compacted {
-            granules: vec![0; tracks.slots() as usize],
+            chunks: vec![0; tracks.slots() as usize],
             live: vec![0; numbers],
             groups: BTreeSet::new(),
             moving: None,
         }
     }
 
-    fn enter(&mut self, tracks: &Tracks, slot: Slot, granule: u32) {
-        self.granules[slot.0 as usize] = granule;
+    fn enter(&mut self, tracks: &Tracks, slot: Slot, chunk: u32) {
+        self.chunks[slot.0 as usize] = chunk;
         let (track, _) = tracks.place(slot);
         self.live[track] += 1;
         self.groups.insert(group_of(tracks, track));
@@ -120,7 +120,7 @@ fn group_of(tracks: &Tracks, track: usize) -> u32 {
 
 /// The tracks of a group.
 fn of_group(tracks: &Tracks, group: u32) -> impl Iterator<Item = usize> + use<> {
-    let (size, all) = (group_tracks(tracks), tracks.number(tracks.bands(), 0));
+    let (size, all) = (group_tracks(tracks), tracks.number(tracks.cylinders(), 0));
     let first = group as usize * size;
     first..all.min(first + size)
 }
@@ -139,7 +139,7 @@ fn nearest(
     tracks: &Tracks,
     slots: impl Iterator<Item = Slot>,
 ) -> Option<Slot> {
-    slots.min_by_key(|slot| oracle.position(now, op, &oracle.locate(tracks.at(*slot))))
+    slots.min_by_key(|slot| oracle.positioning_time(now, op, &oracle.locate(tracks.at(*slot))))
 }
 
 impl EagerCopies {
@@ -147,8 +147,8 @@ impl EagerCopies {
     pub(in crate::place) fn compact(&mut self) {
         let free = self.map.free.iter();
         self.compacted = free.map(|free| Compacted::new(free.tracks())).collect();
-        for granule in 0..self.geometry.granules {
-            for of in self.copies(granule) {
+        for chunk in 0..self.geometry.chunks {
+            for of in self.copies(chunk) {
                 self.compact_moved(of, NOWHERE, self.slot(of));
             }
         }
@@ -165,7 +165,7 @@ impl EagerCopies {
             compacted.leave(tracks, old);
         }
         if new != NOWHERE {
-            compacted.enter(tracks, new, of.granule);
+            compacted.enter(tracks, new, of.chunk);
         }
     }
 
@@ -194,7 +194,7 @@ impl EagerCopies {
         let Some((of, from)) = self.next_to_move(now, drive, oracle) else {
             return;
         };
-        let mut read = self.read_copy(of, drive, from, Blocks(0), self.granule);
+        let mut read = self.read_copy(of, drive, from, Blocks(0), self.chunk);
         self.underway[read.tag.0 as usize].part = Part::MoveRead;
         read.awaited = false;
         out.ios.push(read);
@@ -210,8 +210,8 @@ impl EagerCopies {
     ) -> Option<(CopyOf, Slot)> {
         let compacted = &mut self.compacted[drive.index()];
         let free = &self.map.free[drive.index()];
-        let band = oracle.track_band(free.tracks(), oracle.head());
-        let arm = group_of(free.tracks(), free.tracks().number(band, 0));
+        let cylinder = oracle.track_cylinder(free.tracks(), oracle.head());
+        let arm = group_of(free.tracks(), free.tracks().number(cylinder, 0));
         let track = loop {
             let group = compacted.nearest_group(arm)?;
             if let Some(track) = compacted.emptiest(free, group) {
@@ -221,9 +221,9 @@ impl EagerCopies {
         };
         let taken = of_track(free.tracks(), track).filter(|slot| !free.has(*slot));
         let from = nearest(now, Op::Read, oracle, free.tracks(), taken)?;
-        let granule = compacted.granules[from.0 as usize];
+        let chunk = compacted.chunks[from.0 as usize];
         let here = |of: &CopyOf| self.drive(*of) == drive && self.slot(*of) == from;
-        let of = self.copies(granule).find(here);
+        let of = self.copies(chunk).find(here);
         Some((of.expect("all that lies there is the volume's"), from))
     }
 
@@ -256,7 +256,7 @@ impl EagerCopies {
             slot,
             part: Part::Move,
         };
-        let whole = (Blocks(0), self.granule);
+        let whole = (Blocks(0), self.chunk);
         let mut write = self.planned(underway, Op::Write, target, whole);
         write.awaited = false;
         out.ios.push(write);
@@ -294,12 +294,12 @@ impl EagerCopies {
         }
         let drives = self.compacted.iter();
         let mut counts: Vec<Vec<u16>> = drives.map(|one| vec![0; one.live.len()]).collect();
-        for granule in 0..self.geometry.granules {
-            for (_, drive, slot) in self.current(granule) {
+        for chunk in 0..self.geometry.chunks {
+            for (_, drive, slot) in self.current(chunk) {
                 let (track, _) = self.map.free[drive.index()].tracks().place(slot);
                 counts[drive.index()][track] += 1;
-                let known = self.compacted[drive.index()].granules[slot.0 as usize];
-                assert_eq!(known, granule, "granule in {slot:?} of {drive:?}");
+                let known = self.compacted[drive.index()].chunks[slot.0 as usize];
+                assert_eq!(known, chunk, "chunk in {slot:?} of {drive:?}");
             }
         }
         for (drive, counts) in self.compacted.iter().zip(&counts) {

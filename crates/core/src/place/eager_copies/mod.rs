@@ -1,20 +1,20 @@
 //! Eager writing: a write goes to whatever slot is free where the heads are, on one drive or on several.
 //!
-//! A map in memory says for every granule of the volume and each of its copies in which slot of a drive it lies: four bytes
+//! A map in memory says for every chunk of the volume and each of its copies in which slot of a drive it lies: four bytes
 //! each. A write is planned without an address; the scheduler binds it at dispatch, and when it is done the map points to
-//! the new slot and the old one becomes free. Writes are whole granules; where a request covers only a part of one, the rest
+//! the new slot and the old one becomes free. Writes are whole chunks; where a request covers only a part of one, the rest
 //! is read first.
 //!
 //! Of several copies, `foreground` are on the platter before a write is answered, each on the idle owner nearest to a free
 //! slot, else on the one with the shortest queue. The first that lands makes the others stale: they leave the map and their
 //! slots, so that no read can find them, and are written again, eagerly too, in the spare time of their drives. What was
-//! overwritten while it flew is dropped. A granule may have a home: a fixed slot of its own to which a copy is moved later.
+//! overwritten while it flew is dropped. A chunk may have a home: a fixed slot of its own to which a copy is moved later.
 //!
 //! A slot that is read from when its block moves becomes free only when that read is done, or the read could find another
 //! block there.
 //!
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
-//! processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per granule and copy; four bytes a granule and copy,
+//! processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per chunk and copy; four bytes a chunk and copy,
 //! and a bit and 26 bytes a track for what is free.
 
 use slab::Slab;
@@ -40,9 +40,9 @@ mod safe;
 
 use compact::Compacted;
 
-/// A foreground write of a granule.
+/// A foreground write of a chunk.
 struct Writing {
-    granule: u32,
+    chunk: u32,
     /// Copies that are not done.
     left: u32,
     /// Copies that are, as bits.
@@ -75,7 +75,7 @@ enum Part {
     Dropped,
     /// A write that keeps the map safe.
     Map,
-    /// No I/O: a granule that is no longer needed.
+    /// No I/O: a chunk that is no longer needed.
     Discarded,
 }
 
@@ -116,7 +116,7 @@ impl Keyed for Readers {
 /// A placement that writes eagerly.
 pub(super) struct EagerCopies {
     geometry: Geometry,
-    granule: Blocks,
+    chunk: Blocks,
     foreground: u32,
     map: Map,
     underway: Slab<Underway>,
@@ -141,19 +141,19 @@ pub(super) struct EagerCopies {
 
 impl EagerCopies {
     /// Over drives that were prepared. A write is answered when `foreground` of the copies are on the platter; so many
-    /// granules may wait for the others.
+    /// chunks may wait for the others.
     ///
     /// # Errors
     /// There are not so many copies.
     pub(super) fn new(
         geometry: Geometry,
-        granule: Blocks,
+        chunk: Blocks,
         map: Map,
         (foreground, buffer): (u64, u64),
         keeper: Option<Box<dyn Keeper>>,
     ) -> Result<EagerCopies, ConfigError> {
         Ok(EagerCopies {
-            granule,
+            chunk,
             foreground: check_foreground(foreground, geometry.copies)?,
             map,
             underway: Slab::new(),
@@ -173,8 +173,8 @@ impl EagerCopies {
 
     /// Copies that were not where they belong when the power went are to be written now.
     pub(super) fn delay_missing(&mut self) {
-        for granule in 0..self.geometry.granules {
-            for of in self.copies(granule) {
+        for chunk in 0..self.geometry.chunks {
+            for of in self.copies(chunk) {
                 if self.is_due(of) {
                     self.delayed.resume(self.drive(of), of);
                     self.unbuffered.insert(of);
@@ -184,7 +184,7 @@ impl EagerCopies {
     }
 
     fn index(&self, of: CopyOf) -> usize {
-        of.copy as usize * self.geometry.granules as usize + of.granule as usize
+        of.copy as usize * self.geometry.chunks as usize + of.chunk as usize
     }
 
     fn slot(&self, of: CopyOf) -> Slot {
@@ -192,7 +192,7 @@ impl EagerCopies {
     }
 
     fn drive(&self, of: CopyOf) -> DriveId {
-        self.geometry.drive(of.copy, of.granule)
+        self.geometry.drive(of.copy, of.chunk)
     }
 
     fn at(&self, drive: DriveId, slot: Slot) -> Pba {
@@ -201,33 +201,33 @@ impl EagerCopies {
 
     /// The fixed place of a copy, if it has one.
     fn home(&self, of: CopyOf) -> Option<Slot> {
-        let (drive, local) = self.geometry.place(of.copy, of.granule);
+        let (drive, local) = self.geometry.place(of.copy, of.chunk);
         self.map.homes[drive.index()].get(local as usize).copied()
     }
 
-    fn copies(&self, granule: u32) -> impl Iterator<Item = CopyOf> + use<> {
-        (0..self.geometry.copies).map(move |copy| CopyOf { granule, copy })
+    fn copies(&self, chunk: u32) -> impl Iterator<Item = CopyOf> + use<> {
+        (0..self.geometry.copies).map(move |copy| CopyOf { chunk, copy })
     }
 
-    /// The copies of a granule that can be read, with their places.
-    fn current(&self, granule: u32) -> impl Iterator<Item = (CopyOf, DriveId, Slot)> {
+    /// The copies of a chunk that can be read, with their places.
+    fn current(&self, chunk: u32) -> impl Iterator<Item = (CopyOf, DriveId, Slot)> {
         let placed = move |of| (of, self.drive(of), self.slot(of));
         let somewhere = |(_, _, slot): &(CopyOf, DriveId, Slot)| *slot != NOWHERE;
-        self.copies(granule).map(placed).filter(somewhere)
+        self.copies(chunk).map(placed).filter(somewhere)
     }
 
-    /// The part of a request in one of its granules: granule, first block within it, blocks.
+    /// The part of a request in one of its chunks: chunk, first block within it, blocks.
     fn parts(&self, request: &Request) -> impl Iterator<Item = (u32, Blocks, Blocks)> + use<> {
         let (start, end) = (request.extent.start.0, request.extent.end().0);
-        let size = self.granule.0;
-        (start / size..end.div_ceil(size)).map(move |granule| {
-            let (from, to) = (start.max(granule * size), end.min((granule + 1) * size));
-            let within = Blocks(from - granule * size);
-            (granule as u32, within, Blocks(to - from))
+        let size = self.chunk.0;
+        (start / size..end.div_ceil(size)).map(move |chunk| {
+            let (from, to) = (start.max(chunk * size), end.min((chunk + 1) * size));
+            let within = Blocks(from - chunk * size);
+            (chunk as u32, within, Blocks(to - from))
         })
     }
 
-    /// An I/O of a granule's copy from one of its blocks on.
+    /// An I/O of a chunk's copy from one of its blocks on.
     fn planned(
         &mut self,
         underway: Underway,
@@ -236,25 +236,25 @@ impl EagerCopies {
         (from, len): (Blocks, Blocks),
     ) -> PlannedIo {
         let mut planned = PlannedIo::new(underway.drive, op, target, len);
-        let block = u64::from(underway.of.granule) * self.granule.0 + from.0;
+        let block = u64::from(underway.of.chunk) * self.chunk.0 + from.0;
         planned.data = Some(Data::from(Lba(block)));
         planned.tag = Tag(self.underway.insert(underway) as u64);
         planned
     }
 
-    /// Reads a part of a granule, unless it lies nowhere: the nearest copy on an idle drive, else whichever can begin first.
+    /// Reads a part of a chunk, unless it lies nowhere: the nearest copy on an idle drive, else whichever can begin first.
     /// Whether anything is read.
     fn read(
         &mut self,
         now: Instant,
-        (granule, from, len): (u32, Blocks, Blocks),
+        (chunk, from, len): (u32, Blocks, Blocks),
         drives: &dyn Drives,
         out: &mut Plan,
     ) -> bool {
-        let nearest = self.nearest_copy(now, granule, from, drives);
+        let nearest = self.nearest_copy(now, chunk, from, drives);
         let mut planned = false;
         let mut index = 0;
-        for of in self.copies(granule) {
+        for of in self.copies(chunk) {
             let (drive, slot) = (self.drive(of), self.slot(of));
             if slot == NOWHERE {
                 continue;
@@ -273,14 +273,14 @@ impl EagerCopies {
     fn nearest_copy(
         &self,
         now: Instant,
-        granule: u32,
+        chunk: u32,
         from: Blocks,
         drives: &dyn Drives,
     ) -> Option<usize> {
         if self.geometry.copies == 1 {
             return None;
         }
-        let places = self.current(granule);
+        let places = self.current(chunk);
         let places = places.map(|(_, drive, slot)| (drive, self.at(drive, slot) + from));
         choice::nearest_idle(now, Op::Read, drives, places)
     }
@@ -312,24 +312,24 @@ impl EagerCopies {
         self.planned(underway, Op::Read, target, (from, len))
     }
 
-    /// The foreground writes of a granule.
+    /// The foreground writes of a chunk.
     fn write(
         &mut self,
         now: Instant,
-        granule: u32,
+        chunk: u32,
         after: Option<u32>,
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
         let part = Part::Foreground(self.writes.insert(Writing {
-            granule,
+            chunk,
             left: self.foreground,
             done: 0,
             landed: 0,
         }));
         let mut used = 0_u32;
         for _ in 0..self.foreground {
-            let of = self.owner(now, granule, used, drives);
+            let of = self.owner(now, chunk, used, drives);
             used |= 1 << of.copy;
             let mut write = self.write_copy(of, part);
             write.after = after;
@@ -338,13 +338,13 @@ impl EagerCopies {
     }
 
     /// The owner that a foreground write goes to: the idle one nearest to a free slot, else the one with the shortest queue.
-    fn owner(&self, now: Instant, granule: u32, used: u32, drives: &dyn Drives) -> CopyOf {
+    fn owner(&self, now: Instant, chunk: u32, used: u32, drives: &dyn Drives) -> CopyOf {
         let unused = || {
-            let unused = self.copies(granule).filter(|of| used >> of.copy & 1 == 0);
+            let unused = self.copies(chunk).filter(|of| used >> of.copy & 1 == 0);
             unused.map(|of| (of, self.drive(of)))
         };
         if self.geometry.copies == 1 {
-            return CopyOf { granule, copy: 0 };
+            return CopyOf { chunk, copy: 0 };
         }
         let free = unused().map(|(_, drive)| (drive, &self.map.free[drive.index()]));
         let nearest = choice::nearest_free(now, drives, free);
@@ -370,17 +370,17 @@ impl EagerCopies {
             slot: NOWHERE,
             part,
         };
-        let whole = (Blocks(0), self.granule);
+        let whole = (Blocks(0), self.chunk);
         self.planned(underway, Op::Write, Target::Open(near), whole)
     }
 
-    /// A copy lies in another slot from now on. If `alone`, the other copies of its granule are stale: they leave the map,
+    /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are stale: they leave the map,
     /// and what of them is in flight is dropped. Their slots become free when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
         if let Some(keeper) = &mut self.keeper {
             keeper.record(of.entry(slot, alone));
         }
-        for other in self.copies(of.granule) {
+        for other in self.copies(of.chunk) {
             if alone || other == of {
                 self.drop_flying(other);
                 self.unbuffered.take(&other);
@@ -448,9 +448,9 @@ impl EagerCopies {
             self.release(write.of, write.drive, write.slot);
         }
         if self.writes[key].left == 0 {
-            let Writing { granule, done, .. } = self.writes.remove(key);
+            let Writing { chunk, done, .. } = self.writes.remove(key);
             if done != 0 {
-                self.delay_others(granule, out);
+                self.delay_others(chunk, out);
             }
         } else if self.home(write.of).is_some() {
             // The other copy may wait for a slot that only a move home makes free.
@@ -459,8 +459,8 @@ impl EagerCopies {
     }
 
     /// Copies that are not where they belong are to be written in spare time.
-    fn delay_others(&mut self, granule: u32, out: &mut Plan) {
-        for of in self.copies(granule) {
+    fn delay_others(&mut self, chunk: u32, out: &mut Plan) {
+        for of in self.copies(chunk) {
             self.delay(of, out);
         }
     }
@@ -504,7 +504,7 @@ impl EagerCopies {
             .flying
             .at(self.flying.seek(&of))
             .is_some_and(|flying| flying.of == of);
-        missing && !flies && self.current(of.granule).next().is_some()
+        missing && !flies && self.current(of.chunk).next().is_some()
     }
 
     /// A delayed write, to the copy's home or to any free slot.
@@ -521,13 +521,13 @@ impl EagerCopies {
                     part,
                 };
                 let target = Target::At(self.at(drive, slot));
-                let whole = (Blocks(0), self.granule);
+                let whole = (Blocks(0), self.chunk);
                 self.planned(underway, Op::Write, target, whole)
             }
         };
         write.awaited = false;
         if self.unbuffered.take(&of).is_some() {
-            write.after = Some(self.read_again(of.granule, out));
+            write.after = Some(self.read_again(of.chunk, out));
         }
         if self.home(of).is_some() {
             self.homeward.insert(of);
@@ -537,10 +537,10 @@ impl EagerCopies {
         out.ios.push(write);
     }
 
-    /// Reads a granule that is in no buffer, for another copy of it; where in the plan.
-    fn read_again(&mut self, granule: u32, out: &mut Plan) -> u32 {
-        let (of, drive, slot) = self.current(granule).next().expect("some copy is");
-        let mut read = self.read_copy(of, drive, slot, Blocks(0), self.granule);
+    /// Reads a chunk that is in no buffer, for another copy of it; where in the plan.
+    fn read_again(&mut self, chunk: u32, out: &mut Plan) -> u32 {
+        let (of, drive, slot) = self.current(chunk).next().expect("some copy is");
+        let mut read = self.read_copy(of, drive, slot, Blocks(0), self.chunk);
         read.awaited = false;
         out.ios.push(read);
         out.ios.len() as u32 - 1
@@ -596,18 +596,18 @@ impl Placement for EagerCopies {
                 }
             }
             Op::Write => {
-                for (granule, _, len) in self.parts(request) {
+                for (chunk, _, len) in self.parts(request) {
                     // What the request does not cover is read first.
-                    let whole = (granule, Blocks(0), self.granule);
+                    let whole = (chunk, Blocks(0), self.chunk);
                     let before = out.ios.len() as u32;
-                    let partial = len < self.granule && self.read(now, whole, drives, out);
-                    self.write(now, granule, partial.then_some(before), drives, out);
+                    let partial = len < self.chunk && self.read(now, whole, drives, out);
+                    self.write(now, chunk, partial.then_some(before), drives, out);
                 }
             }
             Op::Discard => {
-                for (granule, _, len) in self.parts(request) {
-                    if len == self.granule {
-                        self.forget(granule, out);
+                for (chunk, _, len) in self.parts(request) {
+                    if len == self.chunk {
+                        self.forget(chunk, out);
                     }
                 }
                 self.write_map(out);
@@ -678,15 +678,15 @@ impl Placement for EagerCopies {
     }
 
     fn capacity(&self) -> Blocks {
-        Blocks(u64::from(self.geometry.granules) * self.granule.0)
+        Blocks(u64::from(self.geometry.chunks) * self.chunk.0)
     }
 
     fn drives(&self) -> u16 {
         self.geometry.drives()
     }
 
-    fn granule(&self) -> Blocks {
-        self.granule
+    fn chunk(&self) -> Blocks {
+        self.chunk
     }
 
     fn audit(&self) {

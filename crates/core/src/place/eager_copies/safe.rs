@@ -63,8 +63,8 @@ impl EagerCopies {
     /// Whether a change waits that makes what is written of a copy now stale, or no longer needed. Behind such a change it may
     /// not wait: it would be kept by a map that has the other one.
     pub(super) fn is_overtaken(&self, of: CopyOf) -> bool {
-        let CopyOf { granule, copy } = of;
-        let ends = |entry: &Entry| entry.granule == granule && (entry.alone || entry.copy == copy);
+        let CopyOf { chunk, copy } = of;
+        let ends = |entry: &Entry| entry.chunk == chunk && (entry.alone || entry.copy == copy);
         let keeper = self.keeper.as_ref();
         keeper.is_some_and(|keeper| keeper.any_waiting(&ends))
     }
@@ -86,7 +86,7 @@ impl EagerCopies {
             Part::Delayed => {
                 self.delayed_done(&write, status);
                 if status == Status::Done {
-                    self.delay_others(write.of.granule, out);
+                    self.delay_others(write.of.chunk, out);
                 }
             }
             Part::Move => {
@@ -96,25 +96,25 @@ impl EagerCopies {
                     Status::Failed => self.release(write.of, write.drive, write.slot),
                 }
             }
-            Part::Discarded => self.discard(write.of.granule),
+            Part::Discarded => self.discard(write.of.chunk),
             Part::Dropped => self.dropped_ended(&write, out),
             _ => self.release(write.of, write.drive, write.slot),
         }
     }
 
-    /// A granule is no longer needed.
-    pub(super) fn forget(&mut self, granule: u32, out: &mut Plan) {
-        let of = CopyOf { granule, copy: 0 };
+    /// A chunk is no longer needed.
+    pub(super) fn forget(&mut self, chunk: u32, out: &mut Plan) {
+        let of = CopyOf { chunk, copy: 0 };
         let underway = Underway {
             of,
             drive: self.drive(of),
             slot: NOWHERE,
             part: Part::Discarded,
         };
-        let changes = |entry: &Entry| entry.granule == granule;
+        let changes = |entry: &Entry| entry.chunk == chunk;
         let keeper = self.keeper.as_ref();
         let waits = keeper.is_some_and(|keeper| keeper.any_waiting(&changes));
-        if !waits && self.current(granule).next().is_none() {
+        if !waits && self.current(chunk).next().is_none() {
             return;
         }
         let tag = Tag(self.underway.insert(underway) as u64);
@@ -124,9 +124,9 @@ impl EagerCopies {
         }
     }
 
-    fn discard(&mut self, granule: u32) {
-        if self.current(granule).next().is_some() {
-            self.move_to(CopyOf { granule, copy: 0 }, NOWHERE, true);
+    fn discard(&mut self, chunk: u32) {
+        if self.current(chunk).next().is_some() {
+            self.move_to(CopyOf { chunk, copy: 0 }, NOWHERE, true);
         }
     }
 
@@ -152,12 +152,11 @@ impl EagerCopies {
                 Part::Dropped,
                 "{of:?}: a change that was kept is not made"
             );
-            let granule = of.granule;
+            let chunk = of.chunk;
             self.landed(tag, Status::Done, out);
             out.settled.push(tag);
             // Writes may wait for the slots that it left.
-            out.wake
-                .extend(self.copies(granule).map(|of| self.drive(of)));
+            out.wake.extend(self.copies(chunk).map(|of| self.drive(of)));
         }
     }
 
@@ -191,10 +190,7 @@ impl EagerCopies {
     fn plan_map_write(&mut self, write: MapWrite, slot: Slot, out: &mut Plan) {
         let MapWrite { drive, target, len } = write;
         let key = self.underway.insert(Underway {
-            of: CopyOf {
-                granule: 0,
-                copy: 0,
-            },
+            of: CopyOf { chunk: 0, copy: 0 },
             drive,
             slot,
             part: Part::Map,

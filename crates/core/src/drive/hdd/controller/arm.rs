@@ -331,7 +331,7 @@ impl Controller {
         let (from, to) = (self.head, access.head());
         match self.firmware.buffer.read_ahead {
             ReadAhead::WithinTrack => from != to,
-            ReadAhead::WithinCylinder => from.band != to.band,
+            ReadAhead::WithinCylinder => from.cylinder != to.cylinder,
             _ => false,
         }
     }

@@ -28,7 +28,7 @@ use super::access::{Access, Stage};
 use super::buffer::{Buffer, Match};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
-use crate::io::{Command, Cost, Head};
+use crate::io::{ArmPosition, Command, Cost};
 use crate::request::Op;
 use crate::units::{Duration, Instant, Pba};
 
@@ -162,7 +162,7 @@ pub(super) struct Controller {
     capacity: u64,
     pub(super) now: Instant,
     pub(super) buffer: Buffer,
-    pub(super) head: Head,
+    pub(super) head: ArmPosition,
     pub(super) owner: Owner,
     pub(super) access: Option<Access>,
     /// The arm is not free before this, as a read-ahead had to be ended in an orderly way.

@@ -246,7 +246,7 @@ fn without_write_behind_a_write_ends_on_the_medium() {
         run(&mut drive, 0, Op::Write, 3, 2),
         (5_000, [300, 0, 2_700, 2_000])
     );
-    // Head switch and settle end at 7.05 ms; block 12 comes at 14 ms.
+    // ArmPosition switch and settle end at 7.05 ms; block 12 comes at 14 ms.
     let expected = (15_000, [300, 750, 7_950, 1_000]);
     assert_eq!(run(&mut drive, 5_000, Op::Write, 12, 1), expected);
 }
