@@ -1,0 +1,399 @@
+//! The golden scenarios, in groups: one for every part of every table, some for what no part decides.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use nearslot_core::registry::Spec;
+use nearslot_core::{drive, place, sched};
+use nearslot_lab::capacity::Find;
+use nearslot_lab::workload;
+
+/// Scenarios that are recorded together.
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) scenes: Vec<Scene>,
+}
+
+/// A scenario, what of it is varied, and what is asked of it.
+pub(crate) struct Scene {
+    /// A scenario file.
+    pub(crate) text: String,
+    pub(crate) vary: &'static [&'static str],
+    pub(crate) ask: Ask,
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) enum Ask {
+    Compare,
+    Capacity { slo: &'static str, find: Find },
+}
+
+impl fmt::Display for Scene {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.text)?;
+        for vary in self.vary {
+            writeln!(f, "--vary {vary}")?;
+        }
+        match self.ask {
+            Ask::Compare => Ok(()),
+            Ask::Capacity { slo, find } => writeln!(f, "capacity --slo '{slo}' --find {find:?}"),
+        }
+    }
+}
+
+impl Scene {
+    /// A scenario from settings (`sched=satf drive=disk.toml`) and a load.
+    fn new(settings: &str, load: &str) -> Scene {
+        let settings = settings.split_whitespace();
+        let lines = settings.map(|setting| {
+            let (key, value) = setting.split_once('=').expect("key=value");
+            match key {
+                "seed" => format!("{key} = {value}\n"),
+                _ => format!("{key} = '{value}'\n"),
+            }
+        });
+        Scene {
+            text: format!("{}{load}\n", lines.collect::<String>()),
+            vary: &[],
+            ask: Ask::Compare,
+        }
+    }
+
+    fn vary(self, vary: &'static [&'static str]) -> Scene {
+        Scene { vary, ..self }
+    }
+
+    fn capacity(self, slo: &'static str, find: Find) -> Scene {
+        let ask = Ask::Capacity { slo, find };
+        Scene { ask, ..self }
+    }
+}
+
+/// A synthetic workload.
+fn synthetic(word: &str) -> String {
+    format!("workload = '{word}'")
+}
+
+/// A trace with settings (`replay='closed' depth=8`).
+fn trace(file: &str, settings: &str) -> String {
+    let lines: Vec<&str> = settings.split_whitespace().collect();
+    format!("[trace]\nfiles = ['{file}']\n{}", lines.join("\n"))
+}
+
+/// All groups.
+pub(crate) fn groups() -> Vec<Group> {
+    let parts = [
+        schedulers(),
+        placements(),
+        oracles(),
+        catalog(),
+        kinds(),
+        workloads(),
+    ];
+    let others = [replays(), loads(), verdicts(), capacities()];
+    parts.into_iter().flatten().chain(others).collect()
+}
+
+fn group(name: &str, scenes: Vec<Scene>) -> Group {
+    Group {
+        name: name.to_owned(),
+        scenes,
+    }
+}
+
+/// Settings of each part of a table: what `settings` has for it, by its name, and else its defaults.
+fn settings_of<'a, T: ?Sized>(
+    kind: &str,
+    table: &[&Spec<T>],
+    settings: &[&'a [&'a str]],
+) -> Vec<(String, Vec<String>)> {
+    let name_of = |word: &str| word.split(':').next().unwrap_or_default().to_owned();
+    let known: BTreeSet<&str> = table.iter().map(|spec| spec.name).collect();
+    for word in settings.iter().flat_map(|settings| settings.iter()) {
+        assert!(
+            known.contains(name_of(word).as_str()),
+            "no {kind} is {word}"
+        );
+    }
+    let of = |spec: &&Spec<T>| {
+        let words = settings.iter().flat_map(|settings| settings.iter());
+        let own = words.filter(|word| name_of(word) == spec.name);
+        let mut own: Vec<String> = own.map(|word| (*word).to_owned()).collect();
+        if own.is_empty() {
+            own.push(spec.name.to_owned());
+        }
+        (format!("{kind}-{}", spec.name), own)
+    };
+    table.iter().map(of).collect()
+}
+
+/// Settings of schedulers beside their defaults.
+const SCHEDULERS: &[&str] = &[
+    "aged_satf",
+    "aged_satf:weight_ms_per_s=30",
+    "mq-deadline",
+    "mq-deadline:read_expire_ms=20:write_expire_ms=60:fifo_batch=2",
+];
+
+fn schedulers() -> Vec<Group> {
+    let of = settings_of("sched", sched::TABLE, &[SCHEDULERS]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let mut scenes = Vec::new();
+        for word in words {
+            scenes.extend([
+                Scene::new(
+                    &format!("drive=disk.toml sched={word} warmup=0"),
+                    &trace("mixed.csv", "replay='closed' depth=24"),
+                ),
+                Scene::new(
+                    &format!("drive=complete.toml sched={word} seed=7"),
+                    &trace("mixed.csv", "replay='open' speed=1.6"),
+                ),
+                // Writes that may go to any free slot.
+                Scene::new(
+                    &format!("drive=disk.toml sched={word} place=eager:dilution=1.5 warmup=5%"),
+                    &trace("mixed.csv", "replay='closed' depth=12"),
+                ),
+            ]);
+        }
+        Group { name, scenes }
+    });
+    groups.collect()
+}
+
+/// Settings of placements: every map, few and many copies in the foreground, little and much room.
+const PLACEMENTS: &[&str] = &[
+    "linear",
+    "stripe:disks=3:stripe_kib=3",
+    "concat:disks=2",
+    "mirror",
+    "mirror:disks=4:stripe_kib=8:buffer_chunks=3",
+    "mirror:disks=3:copies=3:foreground=2:buffer_chunks=0",
+    "sr_array:stripe_kib=8",
+    "sr_array:ds=1.5:dr=2:stripe_kib=4:buffer_chunks=3",
+    "sr_array:dr=3:foreground=3",
+    "eager",
+    "eager:dilution=1.02:aging=1",
+    "eager:dilution=1.3:chunk_kib=2:compact=true",
+    "eager:map=log:nvram_entries=8",
+    "eager:dilution=1.25:map=log:nvram_entries=40:portions=2:compact=true",
+    "eager:map=virtual_log",
+    "eager:dilution=1.1:aging=0.5:map=virtual_log",
+    "ew_array:dm=1:ds=1.5:stripe_kib=8",
+    "ew_array:dm=2:stripe_kib=8:buffer_chunks=3",
+    "ew_array:dm=3:stripe_kib=8:foreground=2:compact=true",
+    "ew_array:dm=2:stripe_kib=8:foreground=2:map=log:nvram_entries=40",
+    "ew_array:dm=2:stripe_kib=8:map=virtual_log:compact=true",
+    "distorted_mirror:stripe_kib=8",
+    "distorted_mirror:ds=1.6:dd=1.25:stripe_kib=4:foreground=2:buffer_chunks=20",
+    "distorted_mirror:stripe_kib=8:map=log:nvram_entries=8",
+    "distorted_mirror:stripe_kib=8:foreground=2:map=virtual_log",
+];
+
+fn placements() -> Vec<Group> {
+    let of = settings_of("place", place::TABLE, &[PLACEMENTS]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let mut scenes = Vec::new();
+        for word in words {
+            scenes.extend([
+                Scene::new(
+                    &format!("drive=disk.toml sched=satf place={word} warmup=0"),
+                    &trace("mixed.csv", "replay='closed' depth=12"),
+                ),
+                // With quiet times, in which copies are written and tracks are emptied.
+                Scene::new(
+                    &format!("drive=complete.toml sched=look place={word} seed=7"),
+                    &trace("mixed.csv", "replay='open'"),
+                ),
+            ]);
+        }
+        Group { name, scenes }
+    });
+    groups.collect()
+}
+
+fn oracles() -> Vec<Group> {
+    let table = drive::oracle::TABLE;
+    let settings: &[&str] = &["noisy", "noisy:sigma_us=2000"];
+    let of = settings_of("oracle", table, &[settings]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let mut scenes = Vec::new();
+        for word in words {
+            for rest in [
+                "drive=disk.toml sched=satf",
+                "drive=complete.toml sched=aged_satf",
+                "drive=null.toml sched=satf",
+                "drive=disk.toml sched=gap_satf place=eager:dilution=1.5",
+                "drive=disk.toml sched=satf place=mirror",
+            ] {
+                scenes.push(Scene::new(
+                    &format!("{rest} oracle={word} seed=7"),
+                    &trace("mixed.csv", "replay='closed' depth=12"),
+                ));
+            }
+        }
+        Group { name, scenes }
+    });
+    groups.collect()
+}
+
+fn catalog() -> Vec<Group> {
+    let groups = drive::CATALOG.iter().map(|entry| {
+        let name = entry.name;
+        let scenes = vec![
+            Scene::new(
+                &format!("drive={name} sched=satf"),
+                &synthetic("iometer:requests=300:depth=8:read_share=0.6:size=4k/3+64k/1"),
+            ),
+            Scene::new(
+                &format!("drive={name} sched=look seed=7"),
+                &trace("mixed.csv", "replay='open'"),
+            ),
+        ];
+        group(&format!("drive-{name}"), scenes)
+    });
+    groups.collect()
+}
+
+/// Drives of each kind, with settings on top of their files.
+const KINDS: &[(&str, &[&str])] = &[
+    ("null", &["null.toml"]),
+    (
+        "hdd",
+        &[
+            "disk.toml:overhead_ms=0.3",
+            "disk.toml:layout=ideal",
+            "complete.toml",
+            "complete.toml:model=mechanical",
+        ],
+    ),
+    ("empirical", &["empirical.toml", "empirical.toml:scale=2.5"]),
+    ("capped", &["capped.toml", "capped.toml:credits_full=0.2"]),
+];
+
+fn kinds() -> Vec<Group> {
+    let of = |kind: &&drive::Kind| {
+        let own = KINDS.iter().find(|(name, _)| *name == kind.name);
+        let (name, drives) = own.unwrap_or_else(|| panic!("no scenario has a {}", kind.name));
+        let mut scenes = Vec::new();
+        for drive in *drives {
+            scenes.extend([
+                Scene::new(
+                    &format!("drive={drive} sched=satf"),
+                    &trace("mixed.csv", "replay='closed' depth=8"),
+                ),
+                Scene::new(
+                    &format!("drive={drive} sched=satf place=mirror"),
+                    &synthetic("poisson:requests=300:rate_rps=120:sequential_share=0.5"),
+                ),
+            ]);
+        }
+        group(&format!("kind-{name}"), scenes)
+    };
+    drive::KINDS.iter().map(of).collect()
+}
+
+/// Settings of synthetic workloads.
+const WORKLOADS: &[&str] = &[
+    "iometer:requests=400",
+    "iometer:requests=400:depth=3:refill=before:read_share=0.5:size=512/1+8k/2",
+    "poisson:requests=400",
+    "poisson:requests=400:rate_rps=90:read_share=0.3:sequential_share=0.6:size=8k",
+    "oltp:requests=400:rate_rps=40",
+    "oltp:requests=400:rate_rps=60:write_batch=3",
+];
+
+fn workloads() -> Vec<Group> {
+    let of = settings_of("workload", workload::TABLE, &[WORKLOADS]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let scenes = words.iter().map(|word| {
+            let vary: &[&str] = &["seed=1,7"];
+            Scene::new("drive=disk.toml sched=clook", &synthetic(word)).vary(vary)
+        });
+        Group {
+            name,
+            scenes: scenes.collect(),
+        }
+    });
+    groups.collect()
+}
+
+/// Every replay mode, and how the load is cut and fitted.
+fn replays() -> Group {
+    let disk = "drive=disk.toml sched=sstf";
+    let of = |file: &str, settings: &str| Scene::new(disk, &trace(file, settings));
+    let scenes = vec![
+        of("mixed.csv", "replay='open'"),
+        of("mixed.csv", "replay='open' speed=0.5"),
+        of("mixed.csv", "replay='closed'"),
+        of("mixed.csv", "replay='closed' depth=5 refill='after'"),
+        of("mixed.csv", "replay='closed' depth=5 refill='before'"),
+        of("mixed.csv", "replay='dependent'"),
+        of("told.csv", "replay='open'"),
+        of("told.csv", "replay='dependent'"),
+        of(
+            "told.csv",
+            "replay='dependent' speed=1.5 service_guess_us=900",
+        ),
+        // Completions, of several drives at once, at the instant of arrivals.
+        Scene::new(
+            "drive=null.toml sched=fcfs place=stripe",
+            &trace("beyond.csv", "replay='open' fit='wrap'"),
+        ),
+    ];
+    group("replay", scenes)
+}
+
+/// What of a trace is replayed, where, and what of it is measured.
+fn loads() -> Group {
+    let disk = "drive=disk.toml sched=look";
+    let of = |settings: &str, file: &str, load: &str| Scene::new(settings, &trace(file, load));
+    let scenes = vec![
+        of(disk, "beyond.csv", "replay='open' fit='wrap'"),
+        of(disk, "beyond.csv", "replay='open' fit='scale'"),
+        of(disk, "beyond.csv", "replay='open' fit='truncate'"),
+        of(disk, "mixed.csv", "from='1s' to='3s'"),
+        of(disk, "mixed.csv", "busiest='800ms'"),
+        of(disk, "mixed.csv", "limit=150"),
+        of(disk, "volumes.csv", "volumes='concat'"),
+        of(disk, "volumes.csv", "volumes='own-drives'"),
+        of(disk, "volumes.csv", "device='disk2'"),
+        of(&format!("{disk} warmup=100"), "mixed.csv", ""),
+        of(&format!("{disk} warmup=25%"), "mixed.csv", ""),
+        // The drive is chosen.
+        of("sched=look", "mixed.csv", ""),
+    ];
+    group("load", scenes)
+}
+
+/// Several choices and loads: who is better, and how sure that is.
+fn verdicts() -> Group {
+    let scenes = vec![
+        Scene::new(
+            "drive=disk.toml",
+            &synthetic("iometer:requests=600:depth=8"),
+        )
+        .vary(&["sched=fcfs,satf,look", "depth=4,16", "seed=1,2"]),
+        Scene::new("drive=complete.toml", &trace("told.csv", "replay='open'"))
+            .vary(&["sched=clook,satf", "place=linear,mirror"]),
+    ];
+    group("verdict", scenes)
+}
+
+/// How much a drive takes before an objective fails, along every axis.
+fn capacities() -> Group {
+    let disk = "drive=disk.toml";
+    let scenes = vec![
+        Scene::new(disk, &synthetic("poisson:requests=1500"))
+            .vary(&["sched=fcfs,satf"])
+            .capacity("mean < 40 ms", Find::Rate),
+        Scene::new(disk, &synthetic("iometer:requests=1500"))
+            .vary(&["sched=satf"])
+            .capacity("p95 < 100 ms", Find::Depth),
+        Scene::new(disk, &trace("told.csv", "replay='open'"))
+            .vary(&["sched=look"])
+            .capacity("mean < 30 ms", Find::Speed),
+    ];
+    group("capacity", scenes)
+}
