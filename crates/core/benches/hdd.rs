@@ -10,8 +10,9 @@ use nearslot_core::contract::Blueprint;
 use nearslot_core::drive;
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{ArmPosition, Command, Place};
-use nearslot_core::request::Op;
+use nearslot_core::io::Command;
+use nearslot_core::op::Op;
+use nearslot_core::position::{ArmPosition, Place};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant, Pba};
 

@@ -7,12 +7,12 @@
 
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
-use crate::io::{
-    ArmPosition, Arrival, Candidate, Command, DriveDone, Extrapolated, Io, Place, Plan, Predicted,
-    RecoveryRead, Tag,
+use crate::io::{Command, DriveDone, Extrapolated, Io, Plan, RecoveryRead, Tag};
+use crate::op::Op;
+use crate::position::{
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
 };
-use crate::request::{Op, Request};
-use crate::search::{self, Choice, FreePlace, Search};
+use crate::request::Request;
 use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
@@ -202,9 +202,7 @@ pub trait Oracle: Send {
 
     /// Of those that wait, the one that `positioning_time` puts first, and of equals the oldest. Part of the contract so that
     /// an oracle's own prices are inlined into the search; the answer may not differ from trying all.
-    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
-        search::nearest(self, now, waiting)
-    }
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice>;
 
     /// Whether a write that is predicted leaves the heads where it went, and ends no earlier than `positioning_time` says that it
     /// begins. Not so where writes are buffered, or positions guessed; then bounds on the way say nothing of what follows.
@@ -229,9 +227,7 @@ pub trait Oracle: Send {
 
     /// Of the free slots that `search` allows, the one whose write begins first, and of equals the lowest. Part of the
     /// contract so that an oracle can search by track; the answer may not differ from trying all.
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::nearest_free(self, search, free)
-    }
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace>;
 
     /// The stack sent this command.
     fn started(&mut self, now: Instant, command: &Command);

@@ -1,50 +1,9 @@
 //! What the stack and its drives exchange: I/Os with a place on one drive, commands, completions.
 
 use crate::ids::{DriveId, IoId, RequestId, StreamId};
-use crate::request::{Op, Status};
-use crate::sorted::Keyed;
-use crate::units::{Angle, Blocks, Duration, Instant, Lba, Pba};
-
-/// Where a block lies, as far as an oracle knows: computed once when an I/O is queued, so that a
-/// decision among hundreds costs no address translation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Cylinder, or whatever the oracle counts arm movement in.
-    pub cylinder: u32,
-    /// ArmPosition that reads it.
-    pub surface: u32,
-    /// Angle at which it begins.
-    pub angle: Angle,
-}
-
-impl Place {
-    /// Where the heads stand when they are there.
-    #[inline]
-    pub const fn head(&self) -> ArmPosition {
-        ArmPosition {
-            cylinder: self.cylinder,
-            surface: self.surface,
-        }
-    }
-}
-
-/// Where a head stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ArmPosition {
-    /// Cylinder, in the oracle's own count.
-    pub cylinder: u32,
-    /// Active head.
-    pub surface: u32,
-}
-
-/// What passes under the heads when they get to a track.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// The angle that is under them.
-    pub angle: Angle,
-    /// Time of a revolution.
-    pub turn: Duration,
-}
+use crate::op::{Cost, Op, Status};
+use crate::position::{ArmPosition, Candidate, Place};
+use crate::units::{Blocks, Instant, Lba, Pba};
 
 /// One I/O to one drive, waiting in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,19 +30,6 @@ pub struct Io {
     pub place: Place,
 }
 
-/// An I/O that waits, as a search for the nearest sees it. In order of the arm's movement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    /// Where it lies.
-    pub place: Place,
-    /// Read or write.
-    pub op: Op,
-    /// Which I/O.
-    pub id: IoId,
-    /// What ties are broken by.
-    pub sequence: u64,
-}
-
 impl From<&Io> for Candidate {
     fn from(io: &Io) -> Candidate {
         Candidate {
@@ -92,24 +38,6 @@ impl From<&Io> for Candidate {
             id: io.id,
             sequence: io.sequence,
         }
-    }
-}
-
-impl Candidate {
-    /// Not above the key of any candidate in this cylinder or beyond.
-    #[inline]
-    pub fn lowest_key(cylinder: u32) -> u128 {
-        u128::from(cylinder) << 64
-    }
-}
-
-impl Keyed for Candidate {
-    /// Cylinder, then sequence: one number, since comparing two in a row is a branch that no processor foresees.
-    type Key = u128;
-
-    #[inline]
-    fn key(&self) -> u128 {
-        Candidate::lowest_key(self.place.cylinder) | u128::from(self.sequence)
     }
 }
 
@@ -272,15 +200,6 @@ pub struct RecoveryRead {
     pub len: Blocks,
 }
 
-/// What an access by the heads comes to, beforehand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Predicted {
-    /// When the heads have done it.
-    pub end: Instant,
-    /// Where it leaves them.
-    pub head: ArmPosition,
-}
-
 /// What a drive is told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
@@ -297,37 +216,6 @@ pub struct Command {
 impl Command {
     /// The name of a movement of the arm, which no request waits for.
     pub const ARM: IoId = IoId(u32::MAX);
-}
-
-/// What a drive's time went into. Positioning and transfer follow the reference tables: waits inside a
-/// transfer that crosses tracks belong to the transfer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Command processing, bus, and waiting for the drive's buffer.
-    pub overhead: Duration,
-    /// Seek, head switch and write settle together.
-    pub seek: Duration,
-    /// Waiting for the first sector to come round.
-    pub rotation: Duration,
-    /// Reading or writing the medium.
-    pub transfer: Duration,
-}
-
-impl Cost {
-    /// All of it.
-    #[inline]
-    pub fn total(&self) -> Duration {
-        self.overhead + self.seek + self.rotation + self.transfer
-    }
-
-    /// Adds what another I/O of the same request cost.
-    #[inline]
-    pub fn add(&mut self, other: &Cost) {
-        self.overhead += other.overhead;
-        self.seek += other.seek;
-        self.rotation += other.rotation;
-        self.transfer += other.transfer;
-    }
 }
 
 /// Commands of one direction whose times were extrapolated by their lengths.

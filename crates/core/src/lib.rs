@@ -7,7 +7,7 @@
 //! |---|---|
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
 //! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
-//! | F1 | [`contract`]: read this first; [`request`], [`io`]: what flows; [`search`], [`registry`], [`metrics`] |
+//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`io`]: what flows; [`search`], [`registry`], [`metrics`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
@@ -24,7 +24,9 @@ pub mod io;
 pub mod list;
 pub mod maplog;
 pub mod metrics;
+pub mod op;
 pub mod place;
+pub mod position;
 pub mod request;
 pub mod rng;
 pub mod sched;

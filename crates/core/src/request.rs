@@ -1,42 +1,8 @@
 //! What a client and the stack exchange.
 
-use serde::{Deserialize, Serialize};
-
 use crate::ids::{RequestId, StreamId};
-use crate::io::Cost;
+use crate::op::{Cost, Op, Status};
 use crate::units::{Blocks, Duration, Extent, Instant, Lba};
-
-/// What a request or an I/O does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Op {
-    /// Bring blocks.
-    Read,
-    /// Store blocks.
-    Write,
-    /// Make everything acknowledged so far safe against power loss. Has no extent.
-    Flush,
-    /// The blocks are no longer needed.
-    Discard,
-    /// Move the arm and nothing else; only a scheduler asks for it (`Next::Seek`).
-    Seek,
-}
-
-impl Op {
-    /// All of them, in the order of their codes.
-    pub const ALL: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Seek];
-
-    /// The operation as results and traces spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Flush => "flush",
-            Op::Discard => "discard",
-            Op::Seek => "seek",
-        }
-    }
-}
 
 /// A client's request on a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,15 +36,6 @@ impl Request {
             priority: 0,
         }
     }
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// As asked.
-    Done,
-    /// The drive could not carry it out.
-    Failed,
 }
 
 /// When things happened to a request, and what its time went into.

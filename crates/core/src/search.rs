@@ -14,23 +14,14 @@ use std::ops::Range;
 
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Slot, Track};
-use crate::io::{ArmPosition, Arrival, Candidate, Place};
-use crate::request::Op;
+use crate::op::Op;
+use crate::position::{ArmPosition, Arrival, Candidate, Choice, FreePlace, Search};
 use crate::sorted::{Cursor, Sorted};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// I/Os that are priced between two looks at the bound: a processor prices a few side by side in less time than it
 /// takes to find out that it need not have.
 const RUN_MAX: usize = 4;
-
-/// The answer of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// Where it stands among those that wait.
-    pub cursor: Cursor,
-    /// When its first block can be under the heads, from now; or its price, if that is another one.
-    pub time: Duration,
-}
 
 /// What [`Oracle::nearest`] gives unless an oracle knows better.
 #[inline]
@@ -114,56 +105,6 @@ impl Best {
             }
         }
     }
-}
-
-/// What is asked of a free slot, to be written from where the heads stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Search {
-    /// When the access would begin.
-    pub now: Instant,
-    /// Lowest cylinder of the drive's tracks that will do.
-    pub low: u32,
-    /// Highest cylinder that will do.
-    pub high: u32,
-    /// The slot must come under the heads before this.
-    pub before: Instant,
-    /// What the access may not delay.
-    pub then: Option<Then>,
-}
-
-/// An access that follows, and must still find its place in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Then {
-    /// What it does.
-    pub op: Op,
-    /// Where.
-    pub place: Place,
-    /// Its first block must come under the heads no later than this.
-    pub by: Instant,
-}
-
-impl Search {
-    /// Any slot.
-    pub fn anywhere(now: Instant) -> Search {
-        Search {
-            now,
-            low: 0,
-            high: u32::MAX,
-            before: Instant::NEVER,
-            then: None,
-        }
-    }
-}
-
-/// A free slot that was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FreePlace {
-    /// Which.
-    pub slot: Slot,
-    /// Its first block.
-    pub at: Pba,
-    /// When that comes under the heads.
-    pub start: Instant,
 }
 
 /// What [`Oracle::nearest_free`] gives unless an oracle knows better: tries every free slot. If the first of a track to come

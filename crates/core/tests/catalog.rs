@@ -4,8 +4,8 @@ use nearslot_core::contract::Blueprint;
 use nearslot_core::drive::{self, CATALOG};
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Command;
+use nearslot_core::op::Op;
 use nearslot_core::registry::KnobValue;
-use nearslot_core::request::Op;
 use nearslot_core::units::{Blocks, Instant, Pba};
 
 /// A drive of the catalog, purely mechanical.

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Instant as Clock;
 
 use nearslot_core::contract::Blueprint;
-use nearslot_core::io::Cost;
+use nearslot_core::op::{Cost, Status};
 use nearslot_core::registry::{Env, Forgetful};
-use nearslot_core::request::{Reply, Status, Timeline};
+use nearslot_core::request::{Reply, Timeline};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant};
 use nearslot_lab::inspect::{Against, Inspector};

@@ -155,7 +155,7 @@ impl Observer for Answers {
 mod tests {
     use nearslot_core::config::{DriveConfig, PartConfig};
     use nearslot_core::drive::catalog_text;
-    use nearslot_core::request::Op;
+    use nearslot_core::op::Op;
     use nearslot_core::rng::Rng;
 
     use super::*;

@@ -8,7 +8,8 @@
 //! longest are kept, some tens of bytes.
 
 use nearslot_core::metrics::Histogram;
-use nearslot_core::request::{Op, Reply};
+use nearslot_core::op::Op;
+use nearslot_core::request::Reply;
 use nearslot_core::units::Duration;
 
 use crate::measure::times;
@@ -108,8 +109,8 @@ impl Volume {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::io::Cost;
-    use nearslot_core::request::{Request, Status, Timeline};
+    use nearslot_core::op::{Cost, Status};
+    use nearslot_core::request::{Request, Timeline};
     use nearslot_core::units::{Blocks, Instant};
 
     use nearslot_trace::{Header, Record, TraceOp};

@@ -203,8 +203,8 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::io::Cost;
-    use nearslot_core::request::{Op, Status, Timeline};
+    use nearslot_core::op::{Cost, Op, Status};
+    use nearslot_core::request::Timeline;
     use nearslot_core::units::Duration;
 
     use super::*;

@@ -17,9 +17,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, Cost, DriveDone};
+use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::metrics::Histogram;
-use nearslot_core::request::{Op, Reply, Request};
+use nearslot_core::op::{Cost, Op};
+use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use nearslot_core::op::Op;
 use nearslot_core::registry::ConfigError;
-use nearslot_core::request::Op;
 use serde::Serialize;
 
 use nearslot_trace::TraceOp;

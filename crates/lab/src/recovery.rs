@@ -5,8 +5,9 @@
 
 use nearslot_core::config::{Assembly, PartConfig, StackConfig};
 use nearslot_core::io::RecoveryRead;
+use nearslot_core::op::Op;
 use nearslot_core::registry::ConfigError;
-use nearslot_core::request::{Op, Reply, Request};
+use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
 

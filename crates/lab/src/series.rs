@@ -5,7 +5,8 @@ use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::metrics::Histogram;
-use nearslot_core::request::{Op, Request};
+use nearslot_core::op::Op;
+use nearslot_core::request::Request;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Duration, Instant};
 

@@ -7,8 +7,9 @@
 
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, Cost, DriveDone};
-use nearslot_core::request::{Op, Request};
+use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::op::{Cost, Op};
+use nearslot_core::request::Request;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::measure::Window;
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
     use nearslot_core::drive;
     use nearslot_core::ids::IoId;
-    use nearslot_core::request::Status;
+    use nearslot_core::op::Status;
 
     fn recording(requests: u64, warmup: u64) -> Recording {
         let text = "kind = 'null'\ncapacity_blocks = 1000\nservice_us = 100.0";

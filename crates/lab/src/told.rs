@@ -9,7 +9,8 @@
 use std::collections::BTreeSet;
 
 use nearslot_core::metrics::Histogram;
-use nearslot_core::request::{Op, Reply};
+use nearslot_core::op::Op;
+use nearslot_core::request::Reply;
 use nearslot_core::units::Duration;
 use nearslot_trace::Record;
 
@@ -130,8 +131,8 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::io::Cost;
-    use nearslot_core::request::{Request, Status, Timeline};
+    use nearslot_core::op::{Cost, Status};
+    use nearslot_core::request::{Request, Timeline};
     use nearslot_core::units::Instant;
 
     use super::*;

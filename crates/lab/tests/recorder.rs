@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
 use nearslot_lab::grid::{self, Vary};

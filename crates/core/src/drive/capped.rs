@@ -24,8 +24,8 @@ use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
+use crate::op::Op;
 use crate::registry::{ConfigError, Knob, Knobs};
-use crate::request::Op;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// A capped volume, as its file holds it.

@@ -27,8 +27,8 @@ use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone, Extrapolated};
+use crate::op::Op;
 use crate::registry::{ConfigError, Knob, Knobs};
-use crate::request::Op;
 use crate::rng::Rng;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 

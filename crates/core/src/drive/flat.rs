@@ -4,9 +4,12 @@
 //! free slots work over them. Their oracle gives every position the price 0 and foresees one service time for all. O(1).
 
 use crate::contract::Oracle;
-use crate::freemap::{Room, Span, Tracks, Uncountable};
-use crate::io::{ArmPosition, Command, Cost, DriveDone, Place, Predicted};
-use crate::request::{Op, Status};
+use crate::freemap::{FreeMap, Room, Span, Tracks, Uncountable};
+use crate::io::{Command, DriveDone};
+use crate::op::{Cost, Op, Status};
+use crate::position::{ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search};
+use crate::search;
+use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Slots on what stands for a track.
@@ -109,6 +112,14 @@ impl Oracle for FlatOracle {
 
     fn positioning_time_after(&self, _access: &Predicted, _op: Op, _place: &Place) -> Duration {
         Duration::ZERO
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
+        search::nearest_free(self, search, free)
     }
 
     fn started(&mut self, _now: Instant, _command: &Command) {}

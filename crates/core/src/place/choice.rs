@@ -6,8 +6,8 @@
 use crate::contract::Drives;
 use crate::freemap::FreeMap;
 use crate::ids::DriveId;
-use crate::request::Op;
-use crate::search::Search;
+use crate::op::Op;
+use crate::position::Search;
 use crate::units::{Instant, Pba};
 
 /// Of places on idle drives, the index of the one that the heads reach first.

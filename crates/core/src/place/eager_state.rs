@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::eager_log::{Region, reserve};
 use crate::freemap::{FreeMap, Left, Room, Slot, Tracks, Uncountable};
-use crate::io::{ArmPosition, Command, Cost, DriveDone};
+use crate::io::{Command, DriveDone};
+use crate::op::{Cost, Op, Status};
+use crate::position::ArmPosition;
 use crate::registry::{ConfigError, Env, Knob};
-use crate::request::{Op, Status};
 use crate::rng::Rng;
 use crate::search::Sweep;
 use crate::units::{BLOCK_BYTES, Blocks, Instant};

@@ -5,8 +5,9 @@
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
 use crate::io::{Data, Plan, PlannedIo, Target};
+use crate::op::Op;
 use crate::registry::Spec;
-use crate::request::{Op, Request};
+use crate::request::Request;
 use crate::units::{Blocks, Instant, Pba};
 
 struct Linear {

@@ -9,8 +9,9 @@ use super::striping::{Piece, Striping, UNIT};
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
 use crate::io::{Data, Plan, PlannedIo, Target};
+use crate::op::Op;
 use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
-use crate::request::{Op, Request};
+use crate::request::Request;
 use crate::units::{Blocks, Instant, Pba};
 
 struct Stripe {

@@ -13,7 +13,8 @@
 //! weight is small, up to all n when a heavy weight sets the oldest against the nearest.
 
 use crate::contract::{Next, Oracle, Scheduler, View};
-use crate::io::{Candidate, Io};
+use crate::io::Io;
+use crate::position::Candidate;
 use crate::registry::{Knob, Knobs, Spec};
 use crate::sorted::{Cursor, Keyed, Sorted};
 use crate::units::{Duration, Instant};

@@ -18,7 +18,8 @@
 
 use super::sweep::{self, Waiting};
 use crate::contract::{Next, Scheduler, View};
-use crate::io::{Candidate, Io};
+use crate::io::Io;
+use crate::position::Candidate;
 use crate::registry::Spec;
 use crate::sorted::Cursor;
 use crate::units::Instant;

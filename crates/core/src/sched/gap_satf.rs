@@ -44,10 +44,11 @@
 
 use super::sweep::{self, Waiting};
 use crate::contract::{Next, Scheduler, View};
-use crate::io::{Candidate, Io};
+use crate::io::Io;
+use crate::op::Op;
+use crate::position::{Candidate, Choice, FreePlace};
 use crate::registry::{Knob, Knobs, Spec};
-use crate::request::Op;
-use crate::search::{self, Choice, FreePlace};
+use crate::search;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Duration, Instant};
 

@@ -21,8 +21,8 @@ use crate::contract::{Next, Scheduler, View};
 use crate::ids::IoId;
 use crate::io::Io;
 use crate::list::{Handle, List, Pool};
+use crate::op::Op;
 use crate::registry::{Knob, Knobs, Spec};
-use crate::request::Op;
 use crate::sorted::{Cursor, Keyed, Sorted};
 use crate::units::{Duration, Instant, Pba};
 

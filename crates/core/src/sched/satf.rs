@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use super::sweep;
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::IoId;
-use crate::io::{Candidate, Io};
+use crate::io::Io;
+use crate::position::{Candidate, Search};
 use crate::registry::Spec;
-use crate::search::Search;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Instant;
 

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use crate::contract::View;
 use crate::freemap::Slot;
 use crate::ids::IoId;
-use crate::io::{Candidate, Io};
-use crate::search::{Choice, FreePlace, Search, Sweep, Then};
+use crate::io::Io;
+use crate::position::{Candidate, Choice, FreePlace, Search, Then};
+use crate::search::Sweep;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Instant;
 

@@ -8,7 +8,8 @@
 
 use super::sweep::Waiting;
 use crate::contract::{Next, Scheduler, View};
-use crate::io::{Candidate, Io};
+use crate::io::Io;
+use crate::position::Candidate;
 use crate::registry::{Knob, Knobs, Spec};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Duration, Instant};

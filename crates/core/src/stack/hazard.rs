@@ -10,7 +10,8 @@
 
 use std::collections::VecDeque;
 
-use crate::request::{Op, Request};
+use crate::op::Op;
+use crate::request::Request;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Blocks;
 

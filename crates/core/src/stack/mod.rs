@@ -19,10 +19,9 @@ use slab::Slab;
 use crate::contract::{Drives, Oracle, Placement, Scheduler};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{
-    Command, Cost, Data, DriveDone, Io, Origin, Plan, PlannedIo, RecoveryRead, Tag, Target,
-};
-use crate::request::{Reply, Request, Status, Timeline};
+use crate::io::{Command, Data, DriveDone, Io, Origin, Plan, PlannedIo, RecoveryRead, Tag, Target};
+use crate::op::{Cost, Status};
+use crate::request::{Reply, Request, Timeline};
 use crate::units::{Blocks, Instant, Pba};
 
 mod hazard;

@@ -6,8 +6,8 @@ use crate::contract::{Next, Oracle, Scheduler, View};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
-use crate::request::Op;
-use crate::search::Search;
+use crate::op::Op;
+use crate::position::Search;
 use crate::units::{Blocks, Instant};
 
 /// The part of the stack above one drive.

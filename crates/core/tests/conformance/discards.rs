@@ -2,7 +2,8 @@
 //! deeper for each.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::request::{Op, Request};
+use nearslot_core::op::Op;
+use nearslot_core::request::Request;
 use nearslot_core::stack::Action;
 use nearslot_core::units::Instant;
 

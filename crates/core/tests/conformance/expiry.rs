@@ -1,6 +1,6 @@
 //! The instant at which a wait is too long: at the limit itself, and not a nanosecond before.
 
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::units::{Duration, Instant};
 
 use crate::support::{Ask, NULL, Rig, blueprint, oracle, scheduler};

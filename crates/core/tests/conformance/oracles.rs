@@ -7,10 +7,11 @@ use nearslot_core::contract::{Blueprint, Oracle};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Left, Slot, Tracks};
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{ArmPosition, Candidate, Command};
-use nearslot_core::request::Op;
+use nearslot_core::io::Command;
+use nearslot_core::op::Op;
+use nearslot_core::position::{ArmPosition, Candidate, Search, Then};
 use nearslot_core::rng::Rng;
-use nearslot_core::search::{self, Search, Sweep, Then};
+use nearslot_core::search::{self, Sweep};
 use nearslot_core::sorted::Sorted;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 

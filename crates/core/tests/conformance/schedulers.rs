@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nearslot_core::drive;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::units::Duration;

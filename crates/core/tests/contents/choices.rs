@@ -10,12 +10,14 @@ use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Plan, PlannedIo, Tag, Target};
+use nearslot_core::op::Op;
 use nearslot_core::place;
+use nearslot_core::position::Search;
 use nearslot_core::registry::{Env, Forgetful};
-use nearslot_core::request::{Op, Request};
+use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
-use nearslot_core::search::{self, Search};
+use nearslot_core::search::{self};
 use nearslot_core::stack::{Lane, Stack};
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 

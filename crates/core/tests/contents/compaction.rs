@@ -1,7 +1,7 @@
 //! Compaction in spare time: it makes empty tracks, comes to rest, delays nobody, and eager writes profit from short pauses.
 
 use nearslot_core::ids::DriveId;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::Action;
 use nearslot_core::units::Duration;

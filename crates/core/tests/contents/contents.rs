@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::io::{Command, DriveDone, Origin};
-use nearslot_core::request::{Op, Request};
+use nearslot_core::op::Op;
+use nearslot_core::request::Request;
 
 use crate::setups::Setup;
 

@@ -10,7 +10,8 @@ use nearslot_core::contract::{Drives, Oracle, Placement};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Plan, Tag};
-use nearslot_core::request::{Op, Request};
+use nearslot_core::op::Op;
+use nearslot_core::request::Request;
 use nearslot_core::units::{Blocks, Instant};
 
 use crate::choices;

@@ -1,6 +1,6 @@
 //! A random load that is full of meetings: bursts on a small volume, pauses of all lengths between them.
 
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Duration;
 

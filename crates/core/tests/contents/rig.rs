@@ -3,7 +3,8 @@
 use nearslot_core::config::Assembly;
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::DriveId;
-use nearslot_core::request::{Op, Request};
+use nearslot_core::op::Op;
+use nearslot_core::request::Request;
 use nearslot_core::stack::{Action, Stack};
 use nearslot_core::units::Instant;
 

@@ -1,7 +1,7 @@
 //! What an array may do when, read off the commands that its drives get.
 
 use nearslot_core::io::{Command, Origin};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 
 use crate::setups::Setup;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nearslot_core::contract::{Next, View};
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Io;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::units::{Duration, Instant, Pba};
 use proptest::prelude::*;
 

@@ -8,9 +8,10 @@ use nearslot_core::contract::{Next, Scheduler, View};
 use nearslot_core::freemap::Slot;
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Io;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
+use nearslot_core::position::{FreePlace, Search, Then};
 use nearslot_core::rng::Rng;
-use nearslot_core::search::{FreePlace, Search, Then, nearest_free};
+use nearslot_core::search::nearest_free;
 use nearslot_core::units::{Blocks, Duration, Instant};
 use proptest::prelude::*;
 
@@ -40,7 +41,7 @@ pub(crate) fn satf(queue: &Queue, reads: &[usize], view: &View<'_>) -> Option<(D
     Some((price(&best).0, best))
 }
 
-fn cylinder(view: &View<'_>, head: nearslot_core::io::ArmPosition) -> u32 {
+fn cylinder(view: &View<'_>, head: nearslot_core::position::ArmPosition) -> u32 {
     view.oracle
         .track_cylinder(view.free.expect("slots").tracks(), head)
 }

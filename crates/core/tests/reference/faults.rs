@@ -7,7 +7,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nearslot_core::contract::{Next, View};
-use nearslot_core::search::{Search, nearest_free};
+use nearslot_core::position::Search;
+use nearslot_core::search::nearest_free;
 use nearslot_core::units::Duration;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;

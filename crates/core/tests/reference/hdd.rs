@@ -5,8 +5,8 @@ use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone
 use nearslot_core::drive::hdd::seek::drawn_on;
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
-use nearslot_core::io::ArmPosition;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
+use nearslot_core::position::ArmPosition;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Angle, Blocks, Pba};
 use proptest::prelude::*;

@@ -4,9 +4,10 @@
 use nearslot_core::contract::{Blueprint, Drive, Oracle};
 use nearslot_core::drive;
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{Command, DriveDone, Predicted};
+use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::op::Op;
+use nearslot_core::position::Predicted;
 use nearslot_core::registry::KnobValue;
-use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 

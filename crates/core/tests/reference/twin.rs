@@ -2,7 +2,7 @@
 
 use nearslot_core::contract::{Next, Scheduler, View};
 use nearslot_core::io::{DriveDone, Io};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::units::{Duration, Instant};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Duration, Instant};
 

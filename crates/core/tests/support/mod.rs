@@ -9,11 +9,11 @@ use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, Io};
+use nearslot_core::op::Op;
+use nearslot_core::position::Search;
 use nearslot_core::registry::{Env, Forgetful};
-use nearslot_core::request::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
-use nearslot_core::search::Search;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 /// 6,000 turns a minute, so a turn is 10 ms; 12,800 blocks in 160 cylinders of 4 tracks. Small, so that random

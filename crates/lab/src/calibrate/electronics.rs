@@ -4,7 +4,7 @@
 //! reads take less than three tenths of a turn, with it nearly all. The same of writes anywhere. The times of those
 //! answered by the buffer lie on a line: overhead, and the time of a block over the bus.
 
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 
 use super::numbers::{least_squares, quantile, sorted};
 use super::samples::{Access, fitted};

@@ -2,7 +2,7 @@
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics, Parameters};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::units::Pba;
 
 use super::electronics::{self, Electronics};

@@ -62,7 +62,7 @@ fn why(samples: &Samples) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearslot_core::request::Op;
+    use nearslot_core::op::Op;
 
     use crate::calibrate::Sample;
 

@@ -7,7 +7,7 @@
 //! look right, or what is right look shuffled, nothing is claimed.
 
 use nearslot_core::drive::hdd::HddBlueprint;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::units::Pba;
 use serde::Serialize;
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Command;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{self, BLOCK_BYTES, Blocks, Pba};
 

@@ -109,7 +109,7 @@ fn command(sample: &Sample) -> Command {
 #[cfg(test)]
 mod tests {
     use nearslot_core::drive::{self, catalog_text};
-    use nearslot_core::request::Op;
+    use nearslot_core::op::Op;
     use nearslot_core::rng::Rng;
 
     use super::*;

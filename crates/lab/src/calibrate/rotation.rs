@@ -235,7 +235,7 @@ fn apart_ms(accesses: &[Access], slow: impl Fn(&Access) -> bool) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::request::Op;
+    use nearslot_core::op::Op;
     use nearslot_core::rng::Rng;
 
     use super::super::samples::Sample;

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::mix;
 use nearslot_core::units::BLOCK_BYTES;
 use nearslot_trace::{Record, TraceOp};

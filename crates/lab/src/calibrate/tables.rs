@@ -4,7 +4,7 @@
 //! larger one of its kind, the last one the one before: a quantile at 1 % then has a time below it.
 
 use nearslot_core::drive::empirical::{Bin, Direction, EmpiricalParameters};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 
 use super::numbers::{quantile, sorted};
 use super::samples::{Sample, fitted};

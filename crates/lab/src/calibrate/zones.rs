@@ -5,7 +5,7 @@
 //! the host, and tell nothing of the medium.
 
 use nearslot_core::drive::hdd::Parameters;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 
 use super::geometry::{skew_turns, zone_ends};
 use super::numbers::{least_squares, median};

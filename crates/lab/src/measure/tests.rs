@@ -1,6 +1,7 @@
 //! Batches, intervals, tails and growth of queues, with their numbers written out.
 
-use nearslot_core::request::{Status, Timeline};
+use nearslot_core::op::Status;
+use nearslot_core::request::Timeline;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Duration;
 

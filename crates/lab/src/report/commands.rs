@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, Field};
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 

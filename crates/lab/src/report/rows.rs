@@ -21,7 +21,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::file::writer::SerializedFileWriter;
 use arrow::array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Int32Type, Schema, SchemaRef};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use tempfile::NamedTempFile;
 
 use super::file::{OutputFile, beside};

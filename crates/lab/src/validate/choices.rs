@@ -10,11 +10,17 @@ use std::sync::Arc;
 use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
+use nearslot_core::freemap::FreeMap;
 use nearslot_core::ids::{IoId, StreamId};
-use nearslot_core::io::{ArmPosition, Command, Io, Place, Predicted};
+use nearslot_core::io::{Command, Io};
+use nearslot_core::op::Op;
+use nearslot_core::position::{
+    ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search,
+};
 use nearslot_core::registry::{self, ConfigError, Env, Forgetful, Knobs};
-use nearslot_core::request::Op;
 use nearslot_core::sched;
+use nearslot_core::search;
+use nearslot_core::sorted::Sorted;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 use serde::Serialize;
 
@@ -267,6 +273,14 @@ impl Oracle for Recorded {
 
     fn seek_at_least_after(&self, distance: u32) -> Duration {
         self.mechanics.reach(distance)
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
+        search::nearest_free(self, search, free)
     }
 
     fn started(&mut self, _now: Instant, _command: &Command) {}

@@ -15,7 +15,7 @@ use nearslot_core::drive::hdd::firmware::Firmware;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Command;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Result files, row by row from the recorded state: what seek, rotation and transfer cost.
 
 use nearslot_core::drive::hdd::mech::Mechanics;
-use nearslot_core::io::Cost;
+use nearslot_core::op::Cost;
 use nearslot_core::units::{Blocks, Duration, Pba};
 use serde::Serialize;
 
@@ -209,8 +209,8 @@ fn skipping_ns(row: &Served, mechanics: &Mechanics) -> u64 {
 mod tests {
     use nearslot_core::drive::hdd::Parameters;
     use nearslot_core::drive::hdd::spindle::Phase;
-    use nearslot_core::io::ArmPosition;
-    use nearslot_core::request::Op;
+    use nearslot_core::op::Op;
+    use nearslot_core::position::ArmPosition;
     use nearslot_core::units::{Angle, Instant};
 
     use super::*;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use nearslot_core::drive::hdd::mech::{Mechanics, Media};
 use nearslot_core::drive::hdd::spindle::Phase;
-use nearslot_core::io::ArmPosition;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
+use nearslot_core::position::ArmPosition;
 use nearslot_core::units::{Angle, Blocks, Instant, Pba};
 
 use super::folder::Folder;

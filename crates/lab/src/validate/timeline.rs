@@ -7,7 +7,7 @@
 //! shows here even where no model is needed to see it.
 
 use nearslot_core::drive::hdd::mech::Mechanics;
-use nearslot_core::io::ArmPosition;
+use nearslot_core::position::ArmPosition;
 use nearslot_core::units::Instant;
 use serde::Serialize;
 

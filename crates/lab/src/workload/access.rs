@@ -14,8 +14,9 @@
 //! distribution, IEEE Transactions on Software Engineering 17, 1991): one table look-up whatever the exponent. The
 //! cost is a few random numbers each request.
 
+use nearslot_core::op::Op;
 use nearslot_core::registry::{ConfigError, Env, Knob, Knobs};
-use nearslot_core::request::{Op, Request};
+use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Instant, Lba};
 

@@ -132,7 +132,7 @@ mod tests {
     use nearslot_core::drive::catalog_text;
     use nearslot_core::ids::{DriveId, IoId};
     use nearslot_core::io::Command;
-    use nearslot_core::request::Op;
+    use nearslot_core::op::Op;
     use nearslot_core::rng::Rng;
     use nearslot_core::stack::Stack;
     use nearslot_core::units::{Blocks, Pba};

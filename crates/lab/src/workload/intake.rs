@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use nearslot_core::ids::StreamId;
-use nearslot_core::request::{Op, Reply, Request};
+use nearslot_core::op::Op;
+use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Blocks, Extent, Instant, Lba};
 use nearslot_trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 

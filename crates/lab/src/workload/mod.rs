@@ -159,8 +159,8 @@ pub enum WorkloadError {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::io::Cost;
-    use nearslot_core::request::{Status, Timeline};
+    use nearslot_core::op::{Cost, Status};
+    use nearslot_core::request::Timeline;
 
     use super::*;
 

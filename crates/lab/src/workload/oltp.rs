@@ -10,8 +10,9 @@
 //! crossings as the rate rises; it cannot carry numbers, nor anything that depends on that trace's own bursts, skew or
 //! footprint. `write_batch=1` is a Poisson process.
 
+use nearslot_core::op::Op;
 use nearslot_core::registry::{Knob, Spec};
-use nearslot_core::request::{Op, Request};
+use nearslot_core::request::Request;
 use nearslot_core::units::Instant;
 
 use super::access::{self, Access};
@@ -121,7 +122,8 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::request::{Op, Request};
+    use nearslot_core::op::Op;
+    use nearslot_core::request::Request;
 
     use crate::workload::access::tests::synthetic;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use nearslot_core::contract::Blueprint;
 use nearslot_core::drive::catalog_text;
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_lab::calibrate::probe::{Bounds, Modelled, Reads, probe};
 use nearslot_lab::calibrate::{

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::{Rng, mix};
 use nearslot_lab::calibrate::{Calibration, How, Sample, Samples, Target, calibrate, fitted};
 

@@ -18,7 +18,7 @@ use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
 use nearslot_core::drive::{self, catalog_text};
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Command;
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant, Pba};
 use nearslot_lab::calibrate::probe::{Bounds, Modelled, probe};

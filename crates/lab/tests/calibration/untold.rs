@@ -4,7 +4,7 @@
 use nearslot_core::contract::Blueprint;
 use nearslot_core::drive::catalog_text;
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
-use nearslot_core::request::Op;
+use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_lab::calibrate::{
     Calibration, Estimate, How, Sample, Samples, Verdict, calibrate, fitted, judge_disk,

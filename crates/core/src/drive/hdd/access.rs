@@ -19,8 +19,8 @@ use std::ops::Range;
 
 use super::layout::Spot;
 use super::mech::Mechanics;
-use crate::io::ArmPosition;
-use crate::request::Op;
+use crate::op::Op;
+use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
 
 /// What the arm is doing.

@@ -20,7 +20,7 @@
 //! can be. Costs a walk over all segments for every command.
 
 use super::firmware::Firmware;
-use crate::request::Op;
+use crate::op::Op;
 
 /// What a segment is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,13 @@ use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Drive, Oracle};
 use crate::freemap::FreeMap;
-use crate::io::{ArmPosition, Arrival, Command, DriveDone, Place, Predicted};
-use crate::request::{Op, Status};
-use crate::search::{self, FreePlace, Search};
+use crate::io::{Command, DriveDone};
+use crate::op::{Op, Status};
+use crate::position::{
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+};
+use crate::search;
+use crate::sorted::Sorted;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// A drive with buffer, bus and overheads.
@@ -173,6 +177,10 @@ impl Oracle for CompleteOracle {
         Some(mechanics.arrival(ready, late, self.freed.head, to))
     }
 
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
+    }
+
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
         search::by_track(self, search, free)
     }
@@ -195,7 +203,7 @@ mod tests {
     use crate::contract::Blueprint;
     use crate::ids::IoId;
     use crate::io::Command;
-    use crate::request::Op;
+    use crate::op::Op;
     use crate::rng::Rng;
     use crate::units::{Blocks, Duration, Instant, Pba};
 

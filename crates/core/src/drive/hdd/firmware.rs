@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::op::Op;
 use crate::registry::ConfigError;
-use crate::request::Op;
 use crate::units::Duration;
 
 /// The on-board buffer: segments, each of which holds one run of blocks.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::parameters::{HeadOrder, Parameters, Sparing};
 use super::runs::{self, Run, ZoneMap};
 use super::spindle::Spindle;
-use crate::io::{ArmPosition, Place};
+use crate::position::{ArmPosition, Place};
 use crate::registry::ConfigError;
 use crate::units::{Angle, Blocks, Duration, Pba};
 

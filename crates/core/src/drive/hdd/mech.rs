@@ -19,9 +19,9 @@ use super::layout::{Layout, Spot};
 use super::parameters::Parameters;
 use super::seek::SeekCurve;
 use super::spindle::{Phase, Spindle};
-use crate::io::{ArmPosition, Arrival, Cost, Place};
+use crate::op::{Cost, Op};
+use crate::position::{ArmPosition, Arrival, Place};
 use crate::registry::ConfigError;
-use crate::request::Op;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// A drive's layout, arm and spindle: immutable, shared by a drive and the oracles about it.

@@ -23,10 +23,14 @@ use self::firmware::Firmware;
 use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
-use crate::io::{ArmPosition, Arrival, Command, Cost, DriveDone, Place, Predicted};
+use crate::io::{Command, DriveDone};
+use crate::op::{Cost, Op, Status};
+use crate::position::{
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+};
 use crate::registry::{ConfigError, Knob, Knobs};
-use crate::request::{Op, Status};
-use crate::search::{self, FreePlace, Search};
+use crate::search;
+use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 mod access;
@@ -301,6 +305,10 @@ impl Oracle for ExactOracle {
     fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
         let begin = now + self.overhead;
         Some(self.mechanics.arrival(begin, late, self.head, to))
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {

@@ -6,10 +6,12 @@
 
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Tracks};
-use crate::io::{ArmPosition, Command, Place, Predicted};
+use crate::io::Command;
+use crate::op::Op;
+use crate::position::{ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search};
 use crate::registry::{Env, Spec};
-use crate::request::Op;
-use crate::search::{self, FreePlace, Search};
+use crate::search;
+use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Most cylinders that a drive is cut into.
@@ -103,6 +105,10 @@ impl Oracle for Distance {
     fn positioning_time_after(&self, access: &Predicted, _op: Op, place: &Place) -> Duration {
         let from = self.block(access.head.cylinder, access.head.surface);
         Duration(from.distance(self.block(place.cylinder, place.surface)).0)
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {

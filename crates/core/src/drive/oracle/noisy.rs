@@ -13,11 +13,15 @@
 
 use crate::contract::Oracle;
 use crate::freemap::FreeMap;
-use crate::io::{ArmPosition, Arrival, Command, DriveDone, Place, Predicted};
+use crate::io::{Command, DriveDone};
+use crate::op::Op;
+use crate::position::{
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+};
 use crate::registry::{Env, Knob, Knobs, Spec};
-use crate::request::Op;
 use crate::rng::{Rng, mix, normal_from_bits};
-use crate::search::{self, FreePlace, Search};
+use crate::search;
+use crate::sorted::Sorted;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 struct Noisy {
@@ -108,6 +112,10 @@ impl Oracle for Noisy {
         // Two nanoseconds less, so that rounding cannot make it a slot too early.
         let late = late + self.error_ns(to) - 2;
         self.truth.angle_on_arrival(now, late, to)
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {

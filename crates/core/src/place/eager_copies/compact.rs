@@ -19,8 +19,8 @@ use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
 use crate::io::{Plan, Target};
+use crate::op::{Op, Status};
 use crate::place::delayed::CopyOf;
-use crate::request::{Op, Status};
 use crate::units::{Blocks, Instant};
 
 /// Tracks that a group has at least: few could hardly make up for one that is to be emptied.

@@ -29,8 +29,9 @@ use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::io::{Data, DriveDone, Plan, PlannedIo, RecoveryRead, Tag, Target};
 use crate::maplog::Geometry;
+use crate::op::{Op, Status};
 use crate::registry::ConfigError;
-use crate::request::{Op, Request, Status};
+use crate::request::Request;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
 

@@ -4,9 +4,9 @@ use super::{EagerCopies, NOWHERE, Part, Underway};
 use crate::freemap::Slot;
 use crate::io::{DriveDone, Plan, PlannedIo, Tag, Target};
 use crate::maplog::Entry;
+use crate::op::{Op, Status};
 use crate::place::delayed::CopyOf;
 use crate::place::eager_keeper::MapWrite;
-use crate::request::{Op, Status};
 
 impl EagerCopies {
     /// A read or write ended. What it changes in the map may have to wait.

@@ -9,7 +9,7 @@ use super::super::access::{Access, Stage};
 use super::super::buffer::{Match, State};
 use super::super::firmware::{ReadAhead, RequestedBlocks};
 use super::{Controller, Job, Owner};
-use crate::request::Op;
+use crate::op::Op;
 use crate::units::{Duration, Instant, Pba};
 
 impl Controller {

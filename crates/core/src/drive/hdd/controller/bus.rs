@@ -5,7 +5,7 @@
 use super::super::buffer::Match;
 use super::super::firmware::{RequestedBlocks, WriteBehind};
 use super::{Burst, Bus, Controller, Marks, Owner};
-use crate::request::Op;
+use crate::op::Op;
 use crate::units::{Duration, Instant};
 
 impl Controller {

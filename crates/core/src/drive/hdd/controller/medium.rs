@@ -7,7 +7,7 @@ use super::super::access::{Access, Stage};
 use super::super::buffer::State;
 use super::super::firmware::ReadAhead;
 use super::{Bus, Controller, Job, Owner};
-use crate::request::Op;
+use crate::op::Op;
 use crate::units::{Duration, Instant};
 
 impl Controller {

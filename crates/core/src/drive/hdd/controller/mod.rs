@@ -28,8 +28,9 @@ use super::access::{Access, Stage};
 use super::buffer::{Buffer, Match};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
-use crate::io::{ArmPosition, Command, Cost};
-use crate::request::Op;
+use crate::io::Command;
+use crate::op::{Cost, Op};
+use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
 
 mod arm;

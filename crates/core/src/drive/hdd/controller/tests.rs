@@ -7,8 +7,8 @@ use super::super::mech::Mechanics;
 use super::super::parameters::Parameters;
 use super::Controller;
 use crate::ids::IoId;
-use crate::io::{Command, Cost};
-use crate::request::Op;
+use crate::io::Command;
+use crate::op::{Cost, Op};
 use crate::rng::Rng;
 use crate::units::{Blocks, Instant, Pba};
 

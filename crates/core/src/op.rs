@@ -1,0 +1,77 @@
+//! What requests, I/Os and commands have in common: what they do, how they end, what they cost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Duration;
+
+/// What a request or an I/O does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Bring blocks.
+    Read,
+    /// Store blocks.
+    Write,
+    /// Make everything acknowledged so far safe against power loss. Has no extent.
+    Flush,
+    /// The blocks are no longer needed.
+    Discard,
+    /// Move the arm and nothing else; only a scheduler asks for it (`Next::Seek`).
+    Seek,
+}
+
+impl Op {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Seek];
+
+    /// The operation as results and traces spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Flush => "flush",
+            Op::Discard => "discard",
+            Op::Seek => "seek",
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As asked.
+    Done,
+    /// The drive could not carry it out.
+    Failed,
+}
+
+/// What a drive's time went into. Positioning and transfer follow the reference tables: waits inside a
+/// transfer that crosses tracks belong to the transfer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Command processing, bus, and waiting for the drive's buffer.
+    pub overhead: Duration,
+    /// Seek, head switch and write settle together.
+    pub seek: Duration,
+    /// Waiting for the first sector to come round.
+    pub rotation: Duration,
+    /// Reading or writing the medium.
+    pub transfer: Duration,
+}
+
+impl Cost {
+    /// All of it.
+    #[inline]
+    pub fn total(&self) -> Duration {
+        self.overhead + self.seek + self.rotation + self.transfer
+    }
+
+    /// Adds what another I/O of the same request cost.
+    #[inline]
+    pub fn add(&mut self, other: &Cost) {
+        self.overhead += other.overhead;
+        self.seek += other.seek;
+        self.rotation += other.rotation;
+        self.transfer += other.transfer;
+    }
+}
