@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use nearslot_core::drive::CAPACITY_MAX;
 use nearslot_lab::run::JOBS;
 
+use crate::part_args::PartArgs;
+
 /// A block-storage engine that can be rehearsed.
 #[derive(Debug, Parser)]
 #[command(
@@ -285,12 +287,8 @@ pub(crate) struct ScenarioArgs {
     /// that was sold since 2005 and holds the load]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<String>,
-    /// Where data lives: linear, stripe, mirror, eager, ew_array, ... (see `nearslot list placements`) [default: linear]
-    #[arg(long, value_name = "PLACEMENT")]
-    pub(crate) place: Option<String>,
-    /// What the scheduler knows of the drive: exact, noisy, distance [default: exact]
-    #[arg(long, value_name = "ORACLE")]
-    pub(crate) oracle: Option<String>,
+    #[command(flatten)]
+    pub(crate) parts: PartArgs,
     /// How arrivals are made of the trace: open, closed, dependent [default: open]
     #[arg(long, value_name = "MODE")]
     pub(crate) replay: Option<String>,

@@ -8,6 +8,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod output;
+mod part_args;
 mod progress;
 
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ use std::io::{self, Write};
 
 use clap::{CommandFactory, Parser};
 
-pub use commands::{list_json, show_json};
+pub use commands::{list_json, list_json_of, list_text, show_json, show_json_of, show_text};
 
 /// What can be said on the command line: for whatever describes or checks it.
 pub fn command() -> clap::Command {

@@ -13,14 +13,14 @@ use std::hint::black_box;
 use std::time::Duration as WallTime;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use nearslot_core::config::{self, PartConfig};
+use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
 use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::position::ArmPosition;
-use nearslot_core::registry::{Env, Forgetful, KnobValue};
+use nearslot_core::registry::{DriveEnv, KnobValue};
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
@@ -178,17 +178,12 @@ impl Load {
 }
 
 fn scheduler(name: &str, blueprint: &dyn Blueprint) -> Box<dyn Scheduler> {
-    let env = Env {
+    let built = PartConfig::named(name).build(&DriveEnv {
         seed: 1,
         label: "sched/0",
         blueprint,
-        capacity: blueprint.capacity(),
-        identity: "",
-        memo: &Forgetful,
-        survivors: None,
-    };
-    let built = config::part("scheduler", sched::TABLE, &PartConfig::named(name), &env);
-    built.expect("the table has it").0
+    });
+    built.expect("the table has it")
 }
 
 /// Without the electronics, whose bookkeeping costs more than most decisions.

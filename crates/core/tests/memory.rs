@@ -5,6 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Placement, Scheduler};
 
 /// The system's allocator, which knows how much is out.
 struct Counting;
@@ -48,16 +49,13 @@ const DISK: &str = "
 
 /// Bytes that stay allocated with a stack over so many copies, and the blocks of 4 KiB of its volume.
 fn taken(copies: u8) -> (usize, u64) {
-    let config = StackConfig {
-        drive: DriveConfig {
-            part: PartConfig::named("of the test"),
-            text: DISK.to_owned(),
-        },
-        sched: PartConfig::named("satf_ew"),
-        place: format!("ew_array:dm={copies}:ds=1:dd=2").parse().unwrap(),
-        oracle: PartConfig::named("exact"),
-        seed: 1,
+    let drive = DriveConfig {
+        part: PartConfig::named("of the test"),
+        text: DISK.to_owned(),
     };
+    let config = StackConfig::over(drive, 1)
+        .with::<dyn Scheduler>(PartConfig::named("satf_ew"))
+        .with::<dyn Placement>(format!("ew_array:dm={copies}:ds=1:dd=2").parse().unwrap());
     let before = OUT.load(Ordering::Relaxed);
     let built = config.build().unwrap();
     let taken = OUT.load(Ordering::Relaxed) - before;

@@ -10,7 +10,6 @@ use std::time::Instant as Clock;
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::op::{Cost, Status};
-use nearslot_core::registry::{Env, Forgetful};
 use nearslot_core::request::{Reply, Timeline};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant};
@@ -153,14 +152,10 @@ fn drive(mut workload: impl Workload, took: Duration) -> String {
 }
 
 fn synthetic(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Workload> {
-    let env = Env {
+    let env = nearslot_lab::workload::LoadEnv {
         seed: 1,
         label: "workload/0",
-        blueprint,
         capacity: blueprint.capacity(),
-        identity: "",
-        memo: &Forgetful,
-        survivors: None,
     };
     let part = word.parse().expect("it is a part");
     nearslot_lab::workload::synthetic(&part, &env)

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Placement, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Blocks;
@@ -42,18 +43,15 @@ fn records(capacity: Blocks) -> Arc<[Record]> {
 /// Requests per second, best of some rounds, and the mean response time.
 fn measure(drive: &str, place: &str, sched: &str, depth: u64) -> (f64, f64) {
     let part: PartConfig = drive.parse().expect("the bench names its drives right");
-    let config = StackConfig {
-        drive: DriveConfig {
-            text: catalog_text(&part.name)
-                .expect("it is in the catalog")
-                .to_owned(),
-            part,
-        },
-        sched: sched.parse().expect("the bench names its schedulers right"),
-        place: place.parse().expect("the bench names its placements right"),
-        oracle: PartConfig::named("exact"),
-        seed: 1,
+    let below = DriveConfig {
+        text: catalog_text(&part.name)
+            .expect("it is in the catalog")
+            .to_owned(),
+        part,
     };
+    let config = StackConfig::over(below, 1)
+        .with::<dyn Scheduler>(sched.parse().expect("the bench names its schedulers right"))
+        .with::<dyn Placement>(place.parse().expect("the bench names its placements right"));
     let (mut best, mut digest) = (0.0_f64, 0.0);
     for _ in 0..ROUNDS {
         let mut built = config

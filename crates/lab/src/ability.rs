@@ -154,6 +154,7 @@ impl Observer for Answers {
 #[cfg(test)]
 mod tests {
     use nearslot_core::config::{DriveConfig, PartConfig};
+    use nearslot_core::contract::{Placement, Scheduler};
     use nearslot_core::drive::catalog_text;
     use nearslot_core::op::Op;
     use nearslot_core::rng::Rng;
@@ -184,16 +185,13 @@ mod tests {
     }
 
     fn stack(drive: &str, text: String, place: &str, sched: &str) -> StackConfig {
-        StackConfig {
-            drive: DriveConfig {
-                part: PartConfig::named(drive),
-                text,
-            },
-            sched: PartConfig::named(sched),
-            place: place.parse().unwrap(),
-            oracle: PartConfig::named("exact"),
-            seed: 1,
-        }
+        let drive = DriveConfig {
+            part: PartConfig::named(drive),
+            text,
+        };
+        StackConfig::over(drive, 1)
+            .with::<dyn Scheduler>(PartConfig::named(sched))
+            .with::<dyn Placement>(place.parse().unwrap())
     }
 
     fn sample(count: u64) -> Vec<Request> {

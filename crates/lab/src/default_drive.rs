@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 
 use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::contract::Placement;
 use nearslot_core::drive::{self, CATALOG, Entry};
 use nearslot_core::registry::ConfigError;
 use nearslot_core::units::Blocks;
@@ -203,7 +204,8 @@ fn distinct<'a>(open: &[&'a Scenario]) -> Vec<&'a Scenario> {
             Load::Trace(load) => format!("{:?} {:?}", load.volumes, load.fit),
             Load::Workload(part) => part.to_string(),
         };
-        format!("{} {} {load}", scenario.drive, scenario.place)
+        let place = scenario.parts.of::<dyn Placement>();
+        format!("{} {place} {load}", scenario.drive)
     };
     let first = open
         .iter()
@@ -254,9 +256,7 @@ fn hold(
 ) -> Result<(), RunError> {
     for scenario in scenarios {
         let scenario = on(scenario, disk);
-        let Assembly {
-            stack, blueprint, ..
-        } = run::stack_of(&scenario, trace)?.build_with(&SHARED)?;
+        let Assembly { stack, .. } = run::stack_of(&scenario, trace)?.build_with(&SHARED)?;
         match (&scenario.load, trace) {
             (Load::Trace(load), Some(trace)) => {
                 let mode = if whole { Mode::None } else { load.fit };
@@ -264,7 +264,7 @@ fn hold(
                 Layout::new(load.volumes, mode, what, (stack.capacity(), disk.name))
                     .map_err(RunError::Unfit)?;
             }
-            _ => drop(run::prepare(&scenario, trace, &stack, &*blueprint)?),
+            _ => drop(run::prepare(&scenario, trace, &stack)?),
         }
     }
     Ok(())

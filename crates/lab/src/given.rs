@@ -4,11 +4,8 @@
 //! A key that is varied may not be given once as well, for the one value would be dropped without a word. What a scenario file says
 //! is no such setting: options, keywords and grids override it.
 
-use nearslot_core::config::PartConfig;
-use nearslot_core::contract::{Oracle, Placement, Scheduler};
-use nearslot_core::drive::oracle;
-use nearslot_core::registry::{self, ConfigError, Spec};
-use nearslot_core::{place, sched};
+use nearslot_core::config::{Kinds, PartConfig};
+use nearslot_core::registry::ConfigError;
 
 use crate::grid::{self, Point, Vary};
 use crate::keys::{says, spelled};
@@ -49,38 +46,31 @@ impl Given {
     }
 
     /// Whether an error is about something that was given here, and not about what a scenario file says.
-    pub fn explains(&self, error: &ConfigError) -> bool {
+    pub fn explains(&self, kinds: Kinds, error: &ConfigError) -> bool {
+        let about = |key: &str, value: &str| about(error, kinds, key, value);
         let mut once = self.once.iter();
-        let once = once.any(|(key, value)| about(error, key, value));
+        let once = once.any(|(key, value)| about(key, value));
         let varied = |vary: &Vary| {
             let mut values = vary.values.iter();
-            values.any(|value| about(error, &vary.key, value))
+            values.any(|value| about(&vary.key, value))
         };
         once || error.key.starts_with("vary") || self.vary.iter().any(varied)
     }
 }
 
 /// Whether an error names this setting: by its key, by the kind of its part, or by a knob of that part.
-fn about(error: &ConfigError, key: &str, value: &str) -> bool {
+fn about(error: &ConfigError, kinds: Kinds, key: &str, value: &str) -> bool {
     let (part, knob) = match key.split_once('.') {
         Some((part, knob)) => (part, Some(knob)),
         None => (key, None),
     };
     let name = PartConfig::named(value.split(':').next().unwrap_or(value)).name;
-    let (kind, known) = match part {
-        "sched" => (
-            "scheduler",
-            known::<dyn Scheduler>("scheduler", sched::TABLE, &name),
-        ),
-        "place" => (
-            "placement",
-            known::<dyn Placement>("placement", place::TABLE, &name),
-        ),
-        "oracle" => (
-            "oracle",
-            known::<dyn Oracle>("oracle", oracle::TABLE, &name),
-        ),
-        _ => (part, None),
+    let (kind, known) = match kinds.iter().find(|kind| kind.key() == part) {
+        Some(kind) => {
+            let known = kind.kind.find(&name).ok();
+            (kind.card().word, known.map(|card| card.name))
+        }
+        None => (part, None),
     };
     let known = known.unwrap_or(&name);
     match knob {
@@ -101,18 +91,10 @@ fn about(error: &ConfigError, key: &str, value: &str) -> bool {
     }
 }
 
-/// The name of a part's card, by whichever of its names it is called.
-fn known<T: ?Sized>(
-    kind: &str,
-    table: &'static [&'static Spec<T>],
-    name: &str,
-) -> Option<&'static str> {
-    let spec = registry::find(kind, table, name).ok()?;
-    Some(spec.name)
-}
-
 #[cfg(test)]
 mod tests {
+    use nearslot_core::config::KINDS;
+
     use super::*;
     use crate::scenario::{Load, TraceLoad};
 
@@ -182,7 +164,7 @@ mod tests {
                 once: vec![(key.to_owned(), value.to_owned())],
                 vary: Vec::new(),
             };
-            given.explains(error)
+            given.explains(KINDS, error)
         };
         let unread = ConfigError::value("depth", "8", "with replay = closed");
         assert!(explained("depth", "8", &unread));

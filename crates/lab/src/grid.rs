@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use nearslot_core::config::PartConfig;
+use nearslot_core::contract::{Oracle, Scheduler};
 use nearslot_core::registry::{self, ConfigError};
-use nearslot_core::sched;
 
 use crate::keys::{KEYS, Role, role, says, spelled};
 use crate::outcome::Varied;
@@ -63,13 +63,20 @@ impl Point {
     pub fn choice(&self) -> String {
         let choice = self.settings_of(Role::Choice);
         if choice.is_empty() {
-            return format!("sched={}", self.scenario.sched);
+            return self.scheduler();
         }
         choice
     }
 
+    /// The scheduler, as a setting.
+    fn scheduler(&self) -> String {
+        format!("sched={}", self.scenario.parts.of::<dyn Scheduler>())
+    }
+
     fn settings_of(&self, wanted: Role) -> String {
-        let of = self.settings.iter().filter(|(key, _)| role(key) == wanted);
+        let kinds = self.scenario.parts.kinds();
+        let is_wanted = |(key, _): &&(String, String)| role(kinds, key) == wanted;
+        let of = self.settings.iter().filter(is_wanted);
         let words: Vec<String> = of.map(|(key, value)| format!("{key}={value}")).collect();
         words.join(" ")
     }
@@ -78,13 +85,17 @@ impl Point {
 /// The keys that points vary, in the order of the grid, with their values in the order given.
 pub fn varied(points: &[Point]) -> Vec<Varied> {
     let mut varied: Vec<Varied> = Vec::new();
-    for (key, value) in points.iter().flat_map(|point| &point.settings) {
+    let settings = points.iter().flat_map(|point| {
+        let kinds = point.scenario.parts.kinds();
+        point.settings.iter().map(move |setting| (kinds, setting))
+    });
+    for (kinds, (key, value)) in settings {
         match varied.iter_mut().find(|varied| varied.key == *key) {
             Some(varied) if varied.values.contains(value) => {}
             Some(varied) => varied.values.push(value.clone()),
             None => varied.push(Varied {
                 key: key.clone(),
-                role: role(key),
+                role: role(kinds, key),
                 values: vec![value.clone()],
             }),
         }
@@ -164,7 +175,7 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     if let [only] = points.as_mut_slice()
         && only.label.is_empty()
     {
-        only.label = format!("sched={}", only.scenario.sched);
+        only.label = only.scheduler();
     }
     Ok(points)
 }
@@ -232,21 +243,26 @@ const BLIND_PLACES: [&str; 2] = ["linear", "stripe"];
 
 /// An oracle other than the default makes a difference only where somebody asks it.
 fn check_oracle(points: &[Point]) -> Result<(), ConfigError> {
-    let set = |point: &&Point| point.scenario.oracle != PartConfig::named("exact");
+    let oracle = |point: &Point| point.scenario.parts.of::<dyn Oracle>().clone();
+    let set = |point: &&Point| oracle(point) != PartConfig::named("exact");
     let Some(point) = points.iter().find(set) else {
         return Ok(());
     };
     for Point { scenario, .. } in points {
-        let sched = registry::find("scheduler", sched::TABLE, &scenario.sched.name)?;
+        let sched = registry::find::<dyn Scheduler>(&scenario.parts.of::<dyn Scheduler>().name)?;
         let place = scenario.placement()?;
         if !BLIND.contains(&sched.name) || !BLIND_PLACES.contains(&place.name) {
             return Ok(());
         }
     }
-    let Scenario { sched, oracle, .. } = &point.scenario;
+    let sched = point.scenario.parts.of::<dyn Scheduler>();
     let allowed =
         format!("left out where no scheduler or placement asks an oracle, as under {sched}");
-    Err(ConfigError::value("oracle", &oracle.to_string(), &allowed))
+    Err(ConfigError::value(
+        "oracle",
+        &oracle(point).to_string(),
+        &allowed,
+    ))
 }
 
 fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {
@@ -291,6 +307,8 @@ mod labels_tests;
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::contract::Placement;
+
     use super::*;
     use crate::scenario::{Load, TraceLoad};
 
@@ -453,8 +471,8 @@ mod tests {
             {
                 for (key, value) in settings {
                     let found = match key.as_str() {
-                        "place" => scenario.place.name.clone(),
-                        _ => scenario.place.knobs[0].1.to_string(),
+                        "place" => scenario.parts.of::<dyn Placement>().name.clone(),
+                        _ => scenario.parts.of::<dyn Placement>().knobs[0].1.to_string(),
                     };
                     assert_eq!(found, value, "{key} of {words:?}");
                 }
@@ -468,8 +486,9 @@ mod tests {
             let points = grid(&words);
             let of_satf = points
                 .iter()
-                .find(|point| point.scenario.sched.name == "satf");
-            assert_eq!(of_satf.unwrap().scenario.sched.knobs.len(), 1);
+                .map(|point| point.scenario.parts.of::<dyn Scheduler>())
+                .find(|sched| sched.name == "satf");
+            assert_eq!(of_satf.unwrap().knobs.len(), 1);
         }
     }
 

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use nearslot_core::config::PartConfig;
+use nearslot_core::config::{Kinds, PartConfig};
 
 use crate::scenario::{Load, Replay, Scenario};
 
@@ -45,13 +45,10 @@ pub struct Key {
 const ALL: &[Replay] = &[Replay::Open, Replay::Closed, Replay::Dependent];
 const TIMED: &[Replay] = &[Replay::Open, Replay::Dependent];
 
-/// All keys.
+/// All keys but those of the kinds of parts that a stack is made of. Every run reads these, and they are choices.
 pub static KEYS: &[Key] = &[
     key("seed", Place::Top, Role::Load),
     key("drive", Place::Top, Role::Choice),
-    key("sched", Place::Top, Role::Choice),
-    key("oracle", Place::Top, Role::Choice),
-    key("place", Place::Top, Role::Choice),
     key("warmup", Place::Top, Role::Load),
     key("trace", Place::Top, Role::Load),
     key("workload", Place::Top, Role::Load),
@@ -92,15 +89,32 @@ impl Key {
     }
 }
 
-/// The names of the keys that stand there.
-pub fn names(place: Place) -> Vec<&'static str> {
+/// The names of the keys that stand there, those of kinds behind the drive.
+pub fn names(kinds: Kinds, place: Place) -> Vec<&'static str> {
     let there = KEYS.iter().filter(|key| key.place == place);
-    there.map(|key| key.name).collect()
+    let mut names: Vec<&str> = there.map(|key| key.name).collect();
+    if let Some(drive) = names.iter().position(|name| *name == "drive") {
+        let behind = drive + 1;
+        names.splice(behind..behind, kinds.iter().map(|kind| kind.key()));
+    }
+    names
+}
+
+/// Whether this is a key of a scenario.
+pub(crate) fn is_key(kinds: Kinds, key: &str) -> bool {
+    KEYS.iter().any(|known| known.name == key) || is_kind(kinds, key)
+}
+
+fn is_kind(kinds: Kinds, key: &str) -> bool {
+    kinds.iter().any(|kind| kind.key() == key)
 }
 
 /// What varying `key` changes; `key` is one that [`crate::scenario::Scenario::set`] takes.
-pub fn role(key: &str) -> Role {
+pub fn role(kinds: Kinds, key: &str) -> Role {
     let part = key.split_once('.').map_or(key, |(part, _)| part);
+    if is_kind(kinds, part) {
+        return Role::Choice;
+    }
     let known = KEYS.iter().find(|known| known.name == part);
     // What is not in the table is a knob of the synthetic workload.
     known.map_or(Role::Load, |known| known.role)
@@ -108,10 +122,7 @@ pub fn role(key: &str) -> Role {
 
 /// The one spelling of a key that a scenario takes: beside a synthetic workload `depth` is its knob, `workload.depth`.
 pub(crate) fn spelled(scenario: &Scenario, key: &str) -> String {
-    let top = || {
-        let mut known = KEYS.iter().filter(|known| known.place == Place::Top);
-        known.any(|known| known.name == key)
-    };
+    let top = || names(scenario.parts.kinds(), Place::Top).contains(&key);
     match scenario.load {
         Load::Workload(_) if !key.contains('.') && !top() => format!("workload.{key}"),
         _ => key.to_owned(),
@@ -119,12 +130,19 @@ pub(crate) fn spelled(scenario: &Scenario, key: &str) -> String {
 }
 
 /// Keys of parts, whose values are a name with settings of its knobs.
-const PARTS: [&str; 5] = ["drive", "sched", "oracle", "place", "workload"];
+pub(crate) fn parts(kinds: Kinds) -> Vec<&'static str> {
+    let kinds = kinds.iter().map(|kind| kind.key());
+    ["drive"]
+        .into_iter()
+        .chain(kinds)
+        .chain(["workload"])
+        .collect()
+}
 
 /// All that a setting says, each key in its one spelling: `place = stripe:disks=4` names the placement and sets a knob of it.
 pub(crate) fn says(scenario: &Scenario, key: &str, value: &str) -> Vec<(String, String)> {
     let key = spelled(scenario, key);
-    let part = PARTS.contains(&key.as_str());
+    let part = parts(scenario.parts.kinds()).contains(&key.as_str());
     let part = part.then(|| value.parse::<PartConfig>().ok()).flatten();
     let Some(part) = part else {
         return vec![(key, value.to_owned())];
@@ -138,6 +156,8 @@ pub(crate) fn says(scenario: &Scenario, key: &str, value: &str) -> Vec<(String, 
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::config::KINDS;
+
     use super::*;
 
     #[test]
@@ -150,7 +170,7 @@ mod tests {
             "drive",
             "drive.overhead_ms",
         ];
-        assert!(choices.iter().all(|key| role(key) == Role::Choice));
+        assert!(choices.iter().all(|key| role(KINDS, key) == Role::Choice));
         let loads = [
             "depth",
             "refill",
@@ -161,6 +181,6 @@ mod tests {
             "workload.depth",
             "rate_rps",
         ];
-        assert!(loads.iter().all(|key| role(key) == Role::Load));
+        assert!(loads.iter().all(|key| role(KINDS, key) == Role::Load));
     }
 }

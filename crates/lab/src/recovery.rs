@@ -3,7 +3,7 @@
 //! The reads of a recovery follow one another, and nothing else runs. So each drive that has some carries them out by itself, from
 //! rest and first come first served, and the times add up. What the processor does with what was read is not counted.
 
-use nearslot_core::config::{Assembly, PartConfig, StackConfig};
+use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::io::RecoveryRead;
 use nearslot_core::op::Op;
 use nearslot_core::registry::ConfigError;
@@ -46,12 +46,7 @@ pub(crate) fn cost(
 
 /// Carries out the reads of one drive; the seconds that it takes.
 fn carry_out(reads: Vec<RecoveryRead>, config: &StackConfig) -> Result<f64, ConfigError> {
-    let plain = StackConfig {
-        place: PartConfig::named("linear"),
-        sched: PartConfig::named("fcfs"),
-        oracle: PartConfig::named("exact"),
-        ..config.clone()
-    };
+    let plain = StackConfig::over(config.drive.clone(), config.seed);
     let Assembly {
         mut stack,
         mut drives,

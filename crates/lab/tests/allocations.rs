@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Placement, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
@@ -74,13 +75,10 @@ fn records(count: u64, blocks: u64) -> Arc<[Record]> {
 fn allocations(drive: &str, place: &str, sched: &str, count: u64) -> u64 {
     let part: PartConfig = drive.parse().unwrap();
     let text = catalog_text(&part.name).unwrap().to_owned();
-    let config = StackConfig {
-        drive: DriveConfig { part, text },
-        sched: PartConfig::named(sched),
-        place: place.parse().unwrap(),
-        oracle: PartConfig::named("exact"),
-        seed: 1,
-    };
+    let below = DriveConfig { part, text };
+    let config = StackConfig::over(below, 1)
+        .with::<dyn Scheduler>(PartConfig::named(sched))
+        .with::<dyn Placement>(place.parse().unwrap());
     let mut built = config.build().unwrap();
     let records = records(count, built.stack.capacity().0);
     let mut survey = Survey::new();

@@ -5,11 +5,10 @@
 //! three standard errors of 64 batch means, which are required to be small: a wait that is 5 % wrong fails.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Blueprint, Drive};
+use nearslot_core::contract::{Blueprint, Drive, Placement, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};
-use nearslot_core::registry::{Env, Forgetful};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::Stack;
@@ -105,16 +104,13 @@ impl Drive for General {
 /// Runs a synthetic workload over a drive that takes `service_us`, or what `draw` gives.
 fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch, Instant) {
     let text = format!("kind = 'null'\ncapacity_blocks = 1000000\nservice_us = {service_us}.0");
-    let config = StackConfig {
-        drive: DriveConfig {
-            part: PartConfig::named("null"),
-            text,
-        },
-        sched: PartConfig::named("fcfs"),
-        place: PartConfig::named("linear"),
-        oracle: PartConfig::named("exact"),
-        seed: 1,
+    let drive = DriveConfig {
+        part: PartConfig::named("null"),
+        text,
     };
+    let config = StackConfig::over(drive, 1)
+        .with::<dyn Scheduler>(PartConfig::named("fcfs"))
+        .with::<dyn Placement>(PartConfig::named("linear"));
     let mut assembly = config.build().expect("it is a stack");
     if let Some(draw) = draw {
         let (inner, _) = drive::read("null", &config.drive.text, &[]).expect("it is a drive");
@@ -127,14 +123,10 @@ fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch
         };
         assembly.drives = vec![Box::new(general)];
     }
-    let env = Env {
+    let env = nearslot_lab::workload::LoadEnv {
         seed: 1,
         label: "workload/0",
-        blueprint: &*assembly.blueprint,
         capacity: assembly.stack.capacity(),
-        identity: "",
-        memo: &Forgetful,
-        survivors: None,
     };
     let part = load.parse().expect("it is a part");
     let (mut made, _) = workload::synthetic(&part, &env).expect("its knobs are right");

@@ -83,14 +83,10 @@ impl Observer for Seen {
 fn seen(sched: &str, place: &str, warmup: u64) -> Seen {
     let scenario = scenario(sched, place);
     let mut built = scenario.stack().unwrap().build().unwrap();
-    let env = nearslot_core::registry::Env {
+    let env = workload::LoadEnv {
         seed: scenario.seed,
         label: "workload/0",
-        blueprint: &*built.blueprint,
         capacity: built.stack.capacity(),
-        identity: "",
-        memo: &nearslot_core::registry::Forgetful,
-        survivors: None,
     };
     let Load::Workload(part) = &scenario.load else {
         panic!("the load is synthetic")

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use nearslot_core::drive::{self, CATALOG, KINDS};
-use nearslot_core::registry::{ConfigError, Knob, KnobKind, Spec, canonical};
-use nearslot_core::{place, sched};
+use nearslot_core::config::{KINDS, Kinds};
+use nearslot_core::drive::{self, CATALOG};
+use nearslot_core::registry::{AnyKind, ConfigError, Knob, KnobKind, Of, PartCard, canonical};
 use nearslot_lab::scenario::drive_text;
-use nearslot_lab::workload;
+use nearslot_lab::workload::Synthetic;
 use nearslot_trace::{Choice, FORMATS, names_listed};
 use serde_json::{Value, json};
 
@@ -29,62 +29,47 @@ struct Card {
 struct Kind {
     name: &'static str,
     /// Other words for it on the command line.
-    words: &'static [&'static str],
-    cards: fn() -> Vec<Card>,
+    words: Vec<&'static str>,
+    cards: Vec<Card>,
 }
 
-static PART_KINDS: &[Kind] = &[
-    Kind {
-        name: "schedulers",
-        words: &["scheduler", "sched"],
-        cards: || specs(sched::TABLE),
-    },
-    Kind {
-        name: "drives",
-        words: &["drive", "catalog"],
-        cards: drives,
-    },
-    Kind {
-        name: "drive-kinds",
-        words: &["drive-kind", "kinds"],
-        cards: drive_kinds,
-    },
-    Kind {
-        name: "oracles",
-        words: &["oracle"],
-        cards: || specs(drive::oracle::TABLE),
-    },
-    Kind {
-        name: "placements",
-        words: &["placement", "place"],
-        cards: || specs(place::TABLE),
-    },
-    Kind {
-        name: "workloads",
-        words: &["workload"],
-        cards: || specs(workload::TABLE),
-    },
-    Kind {
-        name: "formats",
-        words: &["format", "trace-formats"],
-        cards: formats,
-    },
-];
+/// All that has a name: what a stack is made of, and what is below and above it.
+fn all(kinds: Kinds) -> Vec<Kind> {
+    let kind = |name, words: &[&'static str], cards| Kind {
+        name,
+        words: words.to_vec(),
+        cards,
+    };
+    let stack = kinds.iter().map(|of| parts(of.kind));
+    let others = [
+        kind("drives", &["drive", "catalog"], drives()),
+        kind("drive-kinds", &["drive-kind", "kinds"], drive_kinds()),
+        parts(Of::<Synthetic>::KIND),
+        kind("formats", &["format", "trace-formats"], formats()),
+    ];
+    stack.chain(others).collect()
+}
 
-fn specs<T: ?Sized>(table: &'static [&'static Spec<T>]) -> Vec<Card> {
-    let card = |spec: &&'static Spec<T>| Card {
-        name: spec.name.to_owned(),
-        aliases: spec
+/// A kind whose parts have cards.
+fn parts(kind: &dyn AnyKind) -> Kind {
+    let card = |part: PartCard| Card {
+        name: part.name.to_owned(),
+        aliases: part
             .aliases
             .iter()
             .map(|alias| (*alias).to_owned())
             .collect(),
-        summary: spec.summary.to_owned(),
-        source: spec.source.to_owned(),
-        knobs: spec.knobs,
+        summary: part.summary.to_owned(),
+        source: part.source.to_owned(),
+        knobs: part.knobs,
         text: None,
     };
-    table.iter().map(card).collect()
+    let called = kind.card();
+    Kind {
+        name: called.plural,
+        words: vec![called.word, called.key],
+        cards: kind.parts().into_iter().map(card).collect(),
+    }
 }
 
 fn drives() -> Vec<Card> {
@@ -121,7 +106,7 @@ fn drive_kinds() -> Vec<Card> {
         knobs: kind.knobs,
         text: None,
     };
-    KINDS.iter().map(card).collect()
+    drive::KINDS.iter().map(card).collect()
 }
 
 fn formats() -> Vec<Card> {
@@ -141,7 +126,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
     let kind = args.kind.as_deref();
     match args.format {
         TextFormat::Json => output::print_json(&list_json(kind).map_err(Failure::usage)?),
-        TextFormat::Text => output::print(&list_text(&kinds(kind).map_err(Failure::usage)?)),
+        TextFormat::Text => output::print(&list_text(KINDS, kind).map_err(Failure::usage)?),
     }
 }
 
@@ -150,51 +135,61 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
 /// # Errors
 /// There is no such kind.
 pub fn list_json(kind: Option<&str>) -> Result<Value, ConfigError> {
-    let kinds = kinds(kind)?;
-    let lists = kinds.iter().map(|kind| {
-        let cards = (kind.cards)().iter().map(card_json).collect();
+    list_json_of(KINDS, kind)
+}
+
+/// The same where a stack is made of these kinds of parts.
+///
+/// # Errors
+/// There is no such kind.
+pub fn list_json_of(kinds: Kinds, kind: Option<&str>) -> Result<Value, ConfigError> {
+    let lists = listed(kinds, kind)?.into_iter().map(|kind| {
+        let cards = kind.cards.iter().map(card_json).collect();
         (kind.name.to_owned(), Value::Array(cards))
     });
     Ok(Value::Object(lists.collect()))
 }
 
-fn kinds(word: Option<&str>) -> Result<Vec<&'static Kind>, ConfigError> {
-    match word {
-        None => Ok(PART_KINDS.iter().collect()),
-        Some(word) => Ok(vec![kind(word)?]),
+/// The kind that a word names, or all.
+fn listed(kinds: Kinds, word: Option<&str>) -> Result<Vec<Kind>, ConfigError> {
+    let mut all = all(kinds);
+    let Some(word) = word.map(canonical) else {
+        return Ok(all);
+    };
+    let named = |kind: &Kind| kind.name == word || kind.words.contains(&word.as_str());
+    match all.iter().position(named) {
+        Some(found) => Ok(vec![all.swap_remove(found)]),
+        None => {
+            let names: Vec<&str> = all.iter().map(|kind| kind.name).collect();
+            Err(ConfigError::unknown("kind", &word, &names))
+        }
     }
 }
 
-fn list_text(kinds: &[&Kind]) -> String {
+/// What `list` prints.
+///
+/// # Errors
+/// There is no such kind.
+pub fn list_text(kinds: Kinds, kind: Option<&str>) -> Result<String, ConfigError> {
     let mut text = String::new();
-    for (index, kind) in kinds.iter().enumerate() {
-        let cards = (kind.cards)();
+    for (index, kind) in listed(kinds, kind)?.iter().enumerate() {
+        let cards = &kind.cards;
         let width = cards.iter().map(|card| card.name.len()).max().unwrap_or(0);
         let gap = if index > 0 { "\n" } else { "" };
         text += &format!("{gap}{}:\n", kind.name);
-        for card in &cards {
+        for card in cards {
             text += &format!("  {:width$}  {}\n", card.name, card.summary);
         }
     }
     text += "\n`nearslot show NAME` says more about one.\n";
-    text
-}
-
-fn kind(word: &str) -> Result<&'static Kind, ConfigError> {
-    let word = canonical(word);
-    let named = |kind: &&Kind| kind.name == word || kind.words.contains(&word.as_str());
-    PART_KINDS.iter().find(named).ok_or_else(|| {
-        let names: Vec<&str> = PART_KINDS.iter().map(|kind| kind.name).collect();
-        ConfigError::unknown("kind", &word, &names)
-    })
+    Ok(text)
 }
 
 /// `nearslot show NAME`.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let (kind, card) = find(&args.name).map_err(Failure::usage)?;
     match args.format {
-        TextFormat::Json => output::print_json(&shown_json(kind, &card)),
-        TextFormat::Text => output::print(&card_text(kind, &card)),
+        TextFormat::Json => output::print_json(&show_json(&args.name).map_err(Failure::usage)?),
+        TextFormat::Text => output::print(&show_text(KINDS, &args.name).map_err(Failure::usage)?),
     }
 }
 
@@ -203,26 +198,45 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
 /// # Errors
 /// There is no such part.
 pub fn show_json(name: &str) -> Result<Value, ConfigError> {
-    let (kind, card) = find(name)?;
-    Ok(shown_json(kind, &card))
+    show_json_of(KINDS, name)
 }
 
-fn find(name: &str) -> Result<(&'static Kind, Card), ConfigError> {
+/// The same where a stack is made of these kinds of parts.
+///
+/// # Errors
+/// There is no such part.
+pub fn show_json_of(kinds: Kinds, name: &str) -> Result<Value, ConfigError> {
+    let (kind, card) = find(kinds, name)?;
+    Ok(shown_json(&kind, &card))
+}
+
+/// What `show` prints.
+///
+/// # Errors
+/// There is no such part.
+pub fn show_text(kinds: Kinds, name: &str) -> Result<String, ConfigError> {
+    let (kind, card) = find(kinds, name)?;
+    Ok(card_text(&kind, &card))
+}
+
+/// The part of this name and its kind.
+fn find(kinds: Kinds, name: &str) -> Result<(Kind, Card), ConfigError> {
     if name.ends_with(".toml") {
-        return Ok((kind("drives")?, drive_card(name, &drive_text(name)?)?));
+        let drive = drive_card(name, &drive_text(name)?)?;
+        let drives = listed(kinds, Some("drives"))?.pop().expect("it is there");
+        return Ok((drives, drive));
     }
     let wanted = canonical(name);
     let named = |card: &Card| {
         canonical(&card.name) == wanted || card.aliases.iter().any(|a| canonical(a) == wanted)
     };
     let mut known = Vec::new();
-    for kind in PART_KINDS {
-        for card in (kind.cards)() {
-            if named(&card) {
-                return Ok((kind, card));
-            }
-            known.push(card.name);
+    for mut kind in all(kinds) {
+        if let Some(found) = kind.cards.iter().position(named) {
+            let card = kind.cards.swap_remove(found);
+            return Ok((kind, card));
         }
+        known.extend(kind.cards.into_iter().map(|card| card.name));
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     Err(ConfigError::unknown("name", name, &known))

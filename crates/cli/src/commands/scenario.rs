@@ -48,7 +48,7 @@ impl Described {
     /// from one.
     pub(crate) fn blame(&self, error: &ConfigError) -> Failure {
         let file = self.file.as_ref();
-        match file.filter(|_| !self.given.explains(error)) {
+        match file.filter(|_| !self.given.explains(self.scenario.parts.kinds(), error)) {
             Some(path) => Failure::file(path, error),
             None if self.scenario.drive.name.ends_with(".toml")
                 && error.key.starts_with("drive") =>
@@ -66,10 +66,13 @@ impl Described {
 /// The file is unfit, or a word of the command line is wrong.
 pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
     let mut described = base(args)?;
+    if let Some(drive) = &args.drive {
+        described.set("drive", drive)?;
+    }
+    for (key, part) in &args.parts.0 {
+        described.set(key, part)?;
+    }
     let settings = [
-        ("drive", &args.drive),
-        ("place", &args.place),
-        ("oracle", &args.oracle),
         ("replay", &args.replay),
         ("depth", &args.depth),
         ("refill", &args.refill),

@@ -9,7 +9,7 @@ use super::stripe;
 use super::striping::{Piece, Striping};
 use crate::contract::{Drives, Placement};
 use crate::io::{Data, Plan};
-use crate::registry::{Env, Knob, Knobs, Spec};
+use crate::registry::{Knob, Knobs, Spec, VolumeEnv};
 use crate::request::Request;
 use crate::units::{Blocks, Instant};
 
@@ -18,7 +18,7 @@ struct Concat {
 }
 
 impl Concat {
-    fn new(knobs: &Knobs, env: &Env<'_>) -> Concat {
+    fn new(knobs: &Knobs, env: &VolumeEnv<'_>) -> Concat {
         let striping = Striping {
             columns: knobs.integer("disks"),
             unit: env.blueprint.capacity().0,

@@ -12,10 +12,10 @@ use super::eager_state::{AGING, CHUNK, COMPACT, Setup};
 use super::eager_volume::Volume;
 use crate::contract::Placement;
 use crate::maplog::Spread;
-use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
 use crate::units::{BLOCK_BYTES, Blocks};
 
-fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, ConfigError> {
     let setup = Setup {
         chunk: Blocks(knobs.integer("chunk_kib") * 1024 / BLOCK_BYTES),
         striping: 1.0,

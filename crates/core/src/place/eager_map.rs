@@ -6,7 +6,7 @@ use super::eager_state::{Disk, Empty, Setup, disks};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::{self, Geometry, MapView};
-use crate::registry::{ConfigError, Env};
+use crate::registry::{ConfigError, VolumeEnv};
 
 /// No slot: the copy was never written, is stale, or is no longer needed.
 pub(super) const NOWHERE: Slot = Slot(maplog::NOWHERE);
@@ -33,7 +33,7 @@ impl Map {
     pub(super) fn prepared(
         geometry: &Geometry,
         setup: &Setup,
-        env: &Env<'_>,
+        env: &VolumeEnv<'_>,
     ) -> Result<Map, ConfigError> {
         let what = format!("eager map {geometry:?} {setup:?}");
         let make = || Ok(Map::new(geometry, disks(setup, env)?));

@@ -12,7 +12,7 @@ use crate::freemap::{FreeMap, Left, Room, Slot, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::op::{Cost, Op, Status};
 use crate::position::ArmPosition;
-use crate::registry::{ConfigError, Env, Knob};
+use crate::registry::{ConfigError, Knob, VolumeEnv};
 use crate::rng::Rng;
 use crate::search::Sweep;
 use crate::units::{BLOCK_BYTES, Blocks, Instant};
@@ -70,7 +70,7 @@ pub(super) struct Setup {
 ///
 /// # Errors
 /// There is no room for a single unit, or none left to write to.
-pub(super) fn disks(setup: &Setup, env: &Env<'_>) -> Result<Vec<Disk>, ConfigError> {
+pub(super) fn disks(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Vec<Disk>, ConfigError> {
     let alone = Setup {
         drives: 1,
         ..*setup
@@ -143,7 +143,7 @@ pub(super) fn tracks(
     slot: Blocks,
     footprint: Footprint,
     key: Option<&str>,
-    env: &Env<'_>,
+    env: &VolumeEnv<'_>,
 ) -> Result<Arc<Tracks>, ConfigError> {
     let room = env.blueprint.room(slot);
     let bytes = footprint.bytes(&room);
@@ -177,7 +177,7 @@ impl TooLarge {
         slot: Blocks,
         footprint: Footprint,
         key: Option<&str>,
-        env: &Env<'_>,
+        env: &VolumeEnv<'_>,
     ) -> ConfigError {
         let why = match self {
             TooLarge::Slots(slots) => {
@@ -241,13 +241,13 @@ impl Empty {
     ///
     /// # Errors
     /// There is no room for a single unit, or none left to write to.
-    pub(super) fn prepared(setup: &Setup, env: &Env<'_>) -> Result<Arc<Empty>, ConfigError> {
+    pub(super) fn prepared(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Arc<Empty>, ConfigError> {
         let what = format!("empty eager disk {setup:?}");
         let bytes = |empty: &Empty| empty.free.bytes();
         env.prepared(&what, bytes, || Empty::new(setup, env))
     }
 
-    fn new(setup: &Setup, env: &Env<'_>) -> Result<Empty, ConfigError> {
+    fn new(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Empty, ConfigError> {
         let footprint = Footprint {
             drives: setup.drives,
             dilution: setup.dilution,
@@ -257,7 +257,12 @@ impl Empty {
         let mut free = empty(&tracks, cylinders);
         let region = match setup.log {
             Blocks(0) => None,
-            len => Some(reserve(&mut free, cylinders, len, env.capacity)?),
+            len => Some(reserve(
+                &mut free,
+                cylinders,
+                len,
+                env.blueprint.capacity(),
+            )?),
         };
         let slots = free.free().saturating_sub(setup.spares);
         let units = (slots as f64 / setup.dilution) as u64 / setup.unit;
@@ -294,7 +299,7 @@ fn home_place(home: usize, all: usize, homes: usize) -> usize {
 }
 
 impl Disk {
-    fn prepare(setup: &Setup, env: &Env<'_>) -> Result<Disk, ConfigError> {
+    fn prepare(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Disk, ConfigError> {
         let empty = Empty::prepared(setup, env)?;
         let mut rng = Rng::stream(env.seed, env.label);
         let homes = empty.units * setup.homes;
@@ -324,7 +329,7 @@ impl Disk {
     }
 
     /// Overwrites random chunks without a home one after the other, each in the first free slot of a sweep.
-    fn age(&mut self, times: f64, env: &Env<'_>, rng: &mut Rng) {
+    fn age(&mut self, times: f64, env: &VolumeEnv<'_>, rng: &mut Rng) {
         let moving = self.slots.len() - self.homes;
         let mut oracle = env.blueprint.exact();
         let (mut sweep, mut now) = (Sweep::default(), Instant::ZERO);

@@ -12,7 +12,7 @@ use super::eager_virtual_log::{self, VirtualFound, VirtualKeeper};
 use super::striping::numbered;
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
-use crate::registry::{ConfigError, Env, Knobs, Survivors};
+use crate::registry::{ConfigError, Knobs, Survivors, VolumeEnv};
 use crate::rng::Rng;
 use crate::units::Blocks;
 
@@ -33,7 +33,7 @@ pub(super) struct Volume<'a> {
     /// Whether spare time empties tracks.
     pub(super) compact: bool,
     pub(super) knobs: &'a Knobs,
-    pub(super) env: &'a Env<'a>,
+    pub(super) env: &'a VolumeEnv<'a>,
 }
 
 impl Volume<'_> {

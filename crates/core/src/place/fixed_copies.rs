@@ -28,7 +28,7 @@ use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
 use crate::maplog::copies::Index;
 use crate::maplog::{CopiesTable, Geometry, Spread, copies};
 use crate::op::{Op, Status};
-use crate::registry::{ConfigError, Env, Knobs};
+use crate::registry::{ConfigError, Knobs, VolumeEnv};
 use crate::request::Request;
 use crate::rng::Rng;
 use crate::sorted::{Keyed, Sorted};
@@ -185,7 +185,7 @@ impl<L: Layout> FixedCopies<L> {
     pub(super) fn new(
         layout: L,
         knobs: &Knobs,
-        env: &Env<'_>,
+        env: &VolumeEnv<'_>,
     ) -> Result<FixedCopies<L>, ConfigError> {
         let geometry = geometry(&layout, Rng::stream(env.seed, "volume").bits());
         let (table, found) = match env.survivors {

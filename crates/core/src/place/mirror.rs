@@ -11,7 +11,7 @@ use super::fixed_copies::{FixedCopies, Layout};
 use super::striping::{Striping, UNIT, numbered, unit_in_chunks};
 use crate::contract::Placement;
 use crate::ids::DriveId;
-use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
 use crate::units::{Blocks, Pba};
 
 /// What is written as a whole: 4 KiB.
@@ -24,7 +24,7 @@ struct Mirror {
 }
 
 impl Mirror {
-    fn new(knobs: &Knobs, env: &Env<'_>) -> Result<Mirror, ConfigError> {
+    fn new(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Mirror, ConfigError> {
         let (disks, copies) = (knobs.integer("disks"), knobs.integer("copies"));
         if !disks.is_multiple_of(copies) {
             let allowed = format!("a multiple of {copies}, the copies");
@@ -70,7 +70,7 @@ impl Layout for Mirror {
     }
 }
 
-fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, ConfigError> {
     let mirror = Mirror::new(knobs, env)?;
     Ok(Box::new(FixedCopies::new(mirror, knobs, env)?))
 }

@@ -1,6 +1,7 @@
 //! Placements: where data may live. One file each, one line here.
 
 use crate::contract::Placement;
+use crate::registry::{Kind, KindCard, Spec, VolumeEnv};
 
 mod choice;
 mod delayed;
@@ -23,4 +24,19 @@ registry! { dyn Placement;
     eager,
     ew_array,
     distorted_mirror,
+}
+
+impl Kind for dyn Placement {
+    const CARD: KindCard = KindCard {
+        key: "place",
+        word: "placement",
+        plural: "placements",
+        summary: "where data lives",
+    };
+
+    type Env<'a> = VolumeEnv<'a>;
+
+    fn table() -> &'static [&'static Spec<dyn Placement>] {
+        TABLE
+    }
 }

@@ -18,7 +18,7 @@ use super::striping::{Striping, UNIT, numbered, unit_in_chunks};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
 use crate::units::{Blocks, Pba};
 
 struct SrArray {
@@ -31,7 +31,7 @@ struct SrArray {
 }
 
 impl SrArray {
-    fn new(knobs: &Knobs, env: &Env<'_>) -> Result<SrArray, ConfigError> {
+    fn new(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<SrArray, ConfigError> {
         let (ds, dr) = (knobs.number("ds"), knobs.integer("dr") as u32);
         let disks = drives_of(&[("ds", ds), ("dr", dr.into())])?;
         // All drives have their blocks at the same places.
@@ -114,7 +114,7 @@ impl Layout for SrArray {
     }
 }
 
-fn build(knobs: &Knobs, env: &Env<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, ConfigError> {
     let array = SrArray::new(knobs, env)?;
     Ok(Box::new(FixedCopies::new(array, knobs, env)?))
 }

@@ -10,7 +10,7 @@ use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
 use crate::io::{Data, Plan, PlannedIo, Target};
 use crate::op::Op;
-use crate::registry::{ConfigError, Env, Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
 use crate::request::Request;
 use crate::units::{Blocks, Instant, Pba};
 
@@ -20,7 +20,7 @@ struct Stripe {
 }
 
 impl Stripe {
-    fn new(knobs: &Knobs, env: &Env<'_>) -> Result<Stripe, ConfigError> {
+    fn new(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Stripe, ConfigError> {
         let striping = Striping::new(knobs.integer("disks"), knobs.integer("stripe_kib"));
         let capacity = striping.capacity(env.blueprint.capacity())?;
         Ok(Stripe { striping, capacity })

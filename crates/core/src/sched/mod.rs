@@ -1,6 +1,7 @@
 //! Schedulers: which I/O goes next on one drive. One file each, one line here.
 
 use crate::contract::Scheduler;
+use crate::registry::{DriveEnv, Kind, KindCard, Spec};
 
 mod line;
 mod sweep;
@@ -21,4 +22,19 @@ registry! { dyn Scheduler;
     satf_ew,
     gap_satf,
     free_bw { FREEBW_SATF, FREEBW_SCAN, FREEBW_HYBRID },
+}
+
+impl Kind for dyn Scheduler {
+    const CARD: KindCard = KindCard {
+        key: "sched",
+        word: "scheduler",
+        plural: "schedulers",
+        summary: "which I/O goes next on the drive",
+    };
+
+    type Env<'a> = DriveEnv<'a>;
+
+    fn table() -> &'static [&'static Spec<dyn Scheduler>] {
+        TABLE
+    }
 }

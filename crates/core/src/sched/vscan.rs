@@ -12,7 +12,7 @@
 use super::line::{Found, Line, Nearer};
 use crate::contract::{Next, Scheduler, View};
 use crate::io::Io;
-use crate::registry::{Env, Knob, Knobs, Spec};
+use crate::registry::{DriveEnv, Knob, Knobs, Spec};
 use crate::units::{Blocks, Instant, Pba};
 
 struct Vscan {
@@ -25,7 +25,7 @@ struct Vscan {
 }
 
 impl Vscan {
-    fn new(knobs: &Knobs, env: &Env<'_>) -> Vscan {
+    fn new(knobs: &Knobs, env: &DriveEnv<'_>) -> Vscan {
         let capacity = env.blueprint.capacity().0 as f64;
         Vscan {
             penalty: Blocks(libm::round(knobs.number("r") * capacity) as u64),

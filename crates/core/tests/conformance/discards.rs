@@ -2,6 +2,7 @@
 //! deeper for each.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Placement, Scheduler};
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
 use nearslot_core::stack::Action;
@@ -13,16 +14,13 @@ const DISCARDS: u64 = 20_000;
 
 #[test]
 fn many_discards_behind_a_write_are_answered_in_order() {
-    let config = StackConfig {
-        drive: DriveConfig {
-            part: PartConfig::named("of the test"),
-            text: DISK.to_owned(),
-        },
-        sched: PartConfig::named("satf_ew"),
-        place: PartConfig::named("eager"),
-        oracle: PartConfig::named("exact"),
-        seed: 1,
+    let drive = DriveConfig {
+        part: PartConfig::named("of the test"),
+        text: DISK.to_owned(),
     };
+    let config = StackConfig::over(drive, 1)
+        .with::<dyn Scheduler>(PartConfig::named("satf_ew"))
+        .with::<dyn Placement>(PartConfig::named("eager"));
     let mut built = config.build().expect("it is a stack");
     let (stack, drive) = (&mut built.stack, &mut built.drives[0]);
     stack.submit(

@@ -1,20 +1,18 @@
 //! Configurations that cannot be: each is refused with the thing, the value and what is allowed.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Placement, Scheduler};
 
 use crate::support::DISK;
 
 fn refusal(place: &str) -> String {
-    let config = StackConfig {
-        drive: DriveConfig {
-            part: PartConfig::named("of the test"),
-            text: DISK.to_owned(),
-        },
-        sched: PartConfig::named("satf"),
-        place: place.parse().unwrap(),
-        oracle: PartConfig::named("exact"),
-        seed: 1,
+    let drive = DriveConfig {
+        part: PartConfig::named("of the test"),
+        text: DISK.to_owned(),
     };
+    let config = StackConfig::over(drive, 1)
+        .with::<dyn Scheduler>(PartConfig::named("satf"))
+        .with::<dyn Placement>(place.parse().unwrap());
     let built = config.build();
     built
         .err()

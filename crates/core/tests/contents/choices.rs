@@ -4,19 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use nearslot_core::config::{self, Assembly};
-use nearslot_core::contract::{Drives, Placement};
+use nearslot_core::config::Assembly;
+use nearslot_core::contract::{Drives, Placement, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Plan, PlannedIo, Tag, Target};
 use nearslot_core::op::Op;
-use nearslot_core::place;
 use nearslot_core::position::Search;
-use nearslot_core::registry::{Env, Forgetful};
+use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
-use nearslot_core::sched;
 use nearslot_core::search::{self};
 use nearslot_core::stack::{Lane, Stack};
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
@@ -246,22 +244,27 @@ impl Placement for Watched {
 fn watched(setup: &Setup, sched: &str, fault: Fault) -> (Rig, Arc<Seen>) {
     let config = fault.told(setup).config("disk", sched, 5);
     let (blueprint, _) = drive::read("of the test", &config.drive.text, &[]).expect("it is valid");
-    let env = Env {
+    let built = config.parts.of::<dyn Placement>().build(&VolumeEnv {
         seed: config.seed,
         label: "place",
         blueprint: &*blueprint,
-        capacity: blueprint.capacity(),
         identity: "",
         memo: &Forgetful,
         survivors: None,
-    };
-    let built = config::part("placement", place::TABLE, &config.place, &env);
-    let inner = Faulty::over(built.expect("the setup names one").0, fault);
+    });
+    let inner = Faulty::over(built.expect("the setup names one"), fault);
     let seen = Arc::<Seen>::default();
+    let env = DriveEnv {
+        seed: config.seed,
+        label: "sched/0",
+        blueprint: &*blueprint,
+    };
     let lane = |_| Lane {
-        scheduler: config::part("scheduler", sched::TABLE, &config.sched, &env)
-            .expect("it is one")
-            .0,
+        scheduler: config
+            .parts
+            .of::<dyn Scheduler>()
+            .build(&env)
+            .expect("it is one"),
         oracle: blueprint.exact(),
         capacity: blueprint.capacity(),
     };

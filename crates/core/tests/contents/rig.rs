@@ -1,7 +1,7 @@
 //! A whole stack over its drives in virtual time, one event after the other, with the model beside it.
 
 use nearslot_core::config::Assembly;
-use nearslot_core::contract::Drive;
+use nearslot_core::contract::{Drive, Scheduler};
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
@@ -50,7 +50,7 @@ impl Rig {
         let blocks = blueprint.capacity().0;
         Rig {
             contents: Contents::new(*setup, drives.len(), blocks, stack.capacity().0),
-            rules: Rules::new(setup, &effective.sched.name),
+            rules: Rules::new(setup, &effective.parts.of::<dyn Scheduler>().name),
             stack,
             drives,
             now: Instant::ZERO,

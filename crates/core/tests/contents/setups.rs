@@ -1,6 +1,7 @@
 //! What is tested: drives, placements with what they promise, schedulers.
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Placement, Scheduler};
 
 use crate::support::with_buffer;
 
@@ -122,16 +123,13 @@ impl Setup {
                 place.knobs.extend(knob.knobs);
             }
         }
-        StackConfig {
-            drive: DriveConfig {
-                part: PartConfig::named("of the test"),
-                text,
-            },
-            sched: sched.parse().expect("a part's name"),
-            place,
-            oracle: PartConfig::named("exact"),
-            seed,
-        }
+        let drive = DriveConfig {
+            part: PartConfig::named("of the test"),
+            text,
+        };
+        StackConfig::over(drive, seed)
+            .with::<dyn Scheduler>(sched.parse().expect("a part's name"))
+            .with::<dyn Placement>(place)
     }
 }
 

@@ -13,20 +13,18 @@ mod support;
 mod world;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Placement, Scheduler};
 
 use world::World;
 
 fn config(place: &str, sched: &str) -> StackConfig {
-    StackConfig {
-        drive: DriveConfig {
-            part: PartConfig::named("of the test"),
-            text: support::DISK.to_owned(),
-        },
-        sched: sched.parse().unwrap(),
-        place: place.parse().unwrap(),
-        oracle: PartConfig::named("exact"),
-        seed: 5,
-    }
+    let drive = DriveConfig {
+        part: PartConfig::named("of the test"),
+        text: support::DISK.to_owned(),
+    };
+    StackConfig::over(drive, 5)
+        .with::<dyn Scheduler>(sched.parse().unwrap())
+        .with::<dyn Placement>(place.parse().unwrap())
 }
 
 /// One event in so many has a power cut; `make soak` sets 1.

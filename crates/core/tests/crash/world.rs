@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::config::{Assembly, StackConfig};
-use nearslot_core::contract::Drive;
+use nearslot_core::contract::{Drive, Placement};
 use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::io::{Command, Data, RecoveryRead};
 use nearslot_core::op::Op;
@@ -51,7 +51,7 @@ struct Fixed {
 impl Fixed {
     /// Nothing if copies have no fixed places.
     fn of(config: &StackConfig, images: &[Image]) -> Option<Fixed> {
-        if !["mirror", "sr_array"].contains(&config.place.name.as_str()) {
+        if !["mirror", "sr_array"].contains(&config.parts.of::<dyn Placement>().name.as_str()) {
             return None;
         }
         let mut fixed = Fixed {
@@ -396,7 +396,7 @@ impl World {
                 .collect();
         };
         // What is moved home, unlike what compaction moves, is still in a buffer, or was read anew to be in one.
-        let moves_home = self.config.place.name == "distorted_mirror";
+        let moves_home = self.config.parts.of::<dyn Placement>().name == "distorted_mirror";
         let of_spare_time = origin.request.is_none();
         let is_moved = of_spare_time && !self.stack.was_open(command.io);
         if let Some(fixed) = self.fixed.as_mut().filter(|_| of_spare_time) {
@@ -632,7 +632,7 @@ impl Recovered {
     /// When all is done that is to be done in spare time, the copies of a block are the same.
     pub(crate) fn check_fixed_copies(&mut self) {
         self.settle();
-        let copies = match self.world.config.place.name.as_str() {
+        let copies = match self.world.config.parts.of::<dyn Placement>().name.as_str() {
             "mirror" => knob(&self.world.config, "copies", 2),
             _ => knob(&self.world.config, "dr", 2),
         };
@@ -731,7 +731,7 @@ impl Recovered {
 
 /// A number that the placement was given, or its default.
 fn knob(config: &StackConfig, name: &str, default: u64) -> u64 {
-    let mut knobs = config.place.knobs.iter();
+    let mut knobs = config.parts.of::<dyn Placement>().knobs.iter();
     match knobs.find(|(key, _)| key == name) {
         Some((_, KnobValue::Integer(given))) => *given as u64,
         _ => default,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nearslot_core::config::{self, PartConfig};
+use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
@@ -11,9 +11,8 @@ use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, Io};
 use nearslot_core::op::Op;
 use nearslot_core::position::Search;
-use nearslot_core::registry::{Env, Forgetful};
+use nearslot_core::registry::DriveEnv;
 use nearslot_core::rng::Rng;
-use nearslot_core::sched;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 /// 6,000 turns a minute, so a turn is 10 ms; 12,800 blocks in 160 cylinders of 4 tracks. Small, so that random
@@ -71,26 +70,20 @@ pub(crate) fn blueprint(text: &str) -> Box<dyn Blueprint> {
 /// A scheduler from the word that names it.
 pub(crate) fn scheduler(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Scheduler> {
     let part: PartConfig = word.parse().expect("a part's name");
-    let built = config::part("scheduler", sched::TABLE, &part, &env(blueprint));
-    built.expect("the test names a part").0
+    part.build(&env(blueprint)).expect("the test names a part")
 }
 
 /// An oracle from the word that names it.
 pub(crate) fn oracle(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Oracle> {
     let part: PartConfig = word.parse().expect("a part's name");
-    let built = config::part("oracle", drive::oracle::TABLE, &part, &env(blueprint));
-    built.expect("the test names a part").0
+    part.build(&env(blueprint)).expect("the test names a part")
 }
 
-fn env(blueprint: &dyn Blueprint) -> Env<'_> {
-    Env {
+fn env(blueprint: &dyn Blueprint) -> DriveEnv<'_> {
+    DriveEnv {
         seed: 7,
         label: "test/0",
         blueprint,
-        capacity: blueprint.capacity(),
-        identity: "",
-        memo: &Forgetful,
-        survivors: None,
     }
 }
 

@@ -6,8 +6,8 @@
 //! Fewer drives are harder. A placement takes drives in multiples of its copies; `linear`, which is one drive, is striped.
 
 use nearslot_core::config::{Assembly, PartConfig};
-use nearslot_core::place;
-use nearslot_core::registry::{self, ConfigError, KnobValue};
+use nearslot_core::contract::Placement;
+use nearslot_core::registry::{ConfigError, Kind, KnobValue, Spec, canonical};
 
 use crate::grid::Point;
 use crate::load::LoadedTrace;
@@ -117,7 +117,7 @@ impl Find {
 
 fn knob(part: &PartConfig, key: &str) -> Option<String> {
     let mut knobs = part.knobs.iter();
-    let found = knobs.find(|(name, _)| registry::canonical(name) == registry::canonical(key));
+    let found = knobs.find(|(name, _)| canonical(name) == canonical(key));
     found.map(|(_, value)| value.to_string())
 }
 
@@ -127,18 +127,19 @@ fn disks(scenario: &Scenario) -> Result<Option<String>, ConfigError> {
         let allowed = "without volumes = own-drives, which says how many drives there are";
         return Err(ConfigError::value("find", "drives", allowed));
     }
+    let place = scenario.parts.of::<dyn Placement>();
     let spec = scenario.placement()?;
-    let has = |spec: &registry::Spec<_>| spec.knobs.iter().any(|knob| knob.name == "disks");
+    let has = |spec: &Spec<dyn Placement>| spec.knobs.iter().any(|knob| knob.name == "disks");
     if spec.name != "linear" && !has(spec) {
-        let with: Vec<&str> = place::TABLE
+        let with: Vec<&str> = <dyn Placement>::table()
             .iter()
             .filter(|spec| has(spec))
             .map(|spec| spec.name)
             .collect();
         let allowed = format!("one of {} to find drives", with.join(", "));
-        return Err(ConfigError::value("place", &scenario.place.name, &allowed));
+        return Err(ConfigError::value("place", &place.name, &allowed));
     }
-    Ok(knob(&scenario.place, "disks"))
+    Ok(knob(place, "disks"))
 }
 
 /// The settings of one choice.
@@ -272,7 +273,9 @@ fn whole((least, most): (u64, u64), unit: u64, resolution: f64) -> Vec<f64> {
 /// Numbers of drives that hold the trace, most first.
 fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result<Axis, RunError> {
     let spec = point.scenario.placement()?;
-    let copies = registry::Knobs::check(spec.name, spec.knobs, &point.scenario.place.knobs)?;
+    let copies = spec
+        .card()
+        .check(&point.scenario.parts.of::<dyn Placement>().knobs)?;
     let copies = copies.iter().find(|(key, _)| *key == "copies");
     let unit = match copies {
         Some((_, KnobValue::Integer(copies))) => copies.unsigned_abs(),
@@ -448,7 +451,10 @@ mod tests {
         assert_eq!(axis.index(6.0), Some(axis.values.len() - 2));
         let last = axis.values.len() - 1;
         let point = axis.point(&points[0], last).unwrap();
-        assert_eq!(point.scenario.place.to_string(), "mirror:copies=3:disks=3");
+        assert_eq!(
+            point.scenario.parts.of::<dyn Placement>().to_string(),
+            "mirror:copies=3:disks=3"
+        );
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod words;
 use std::sync::atomic::Ordering;
 
 use nearslot_core::config::PartConfig;
+use nearslot_core::contract::Placement;
 use nearslot_core::registry::ConfigError;
 use nearslot_trace::TraceOp;
 use serde::Serialize;
@@ -261,13 +262,18 @@ pub fn check(points: &[Point], how: &How) -> Result<(), ConfigError> {
         return Err(ConfigError::value("resolution", &value, &allowed));
     }
     for point in points {
+        let kinds = point.scenario.parts.kinds();
         if let Some((key, value)) = point
             .settings
             .iter()
-            .find(|(key, _)| role(key) == Role::Load)
+            .find(|(key, _)| role(kinds, key) == Role::Load)
         {
-            let allowed = "keys that answer: sched, oracle, place, drive and their knobs; a capacity is that of one load";
-            return Err(ConfigError::value(&format!("vary {key}"), value, allowed));
+            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.key()).collect();
+            let allowed = format!(
+                "keys that answer: {}, drive and their knobs; a capacity is that of one load",
+                kinds.join(", ")
+            );
+            return Err(ConfigError::value(&format!("vary {key}"), value, &allowed));
         }
         how.find.check(&point.scenario)?;
     }
@@ -394,7 +400,7 @@ fn arrays(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
     if find == Find::Drives {
         for point in &mut points {
             if point.scenario.placement()?.name == "linear" {
-                point.scenario.place = PartConfig::named("stripe");
+                *point.scenario.parts.of_mut::<dyn Placement>() = PartConfig::named("stripe");
             }
         }
     }

@@ -1,5 +1,7 @@
 //! A capacity in sentences, made once here and shown by every form of it.
 
+use nearslot_core::contract::Placement;
+
 use super::failures::{failures, reached};
 use super::{Capacity, Find, Reached, Word};
 use crate::grid::Point;
@@ -40,7 +42,7 @@ pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<S
     if capacity.find == Find::Drives {
         let striped = points
             .iter()
-            .all(|point| point.scenario.place.name == "stripe");
+            .all(|point| point.scenario.parts.of::<dyn Placement>().name == "stripe");
         if striped {
             details
                 .push("Drives are striped (placement stripe); --place says otherwise.".to_owned());

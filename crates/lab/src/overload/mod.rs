@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use nearslot_core::config::Assembly;
+use nearslot_core::contract::Placement;
 use nearslot_core::request::Request;
 use rayon::prelude::*;
 
@@ -127,7 +128,10 @@ fn identity(point: &Point) -> String {
     let scenario = &point.scenario;
     format!(
         "{:?} {} {:?} {:?}",
-        scenario.load, scenario.seed, scenario.drive, scenario.place
+        scenario.load,
+        scenario.seed,
+        scenario.drive,
+        scenario.parts.of::<dyn Placement>()
     )
 }
 
@@ -176,10 +180,8 @@ fn pass<T>(
     look: impl FnOnce(&mut run::Prepared, u64) -> T,
 ) -> Result<T, RunError> {
     let scenario = &point.scenario;
-    let Assembly {
-        stack, blueprint, ..
-    } = run::stack_of(scenario, trace)?.build_with(&SHARED)?;
-    let mut prepared = run::prepare(scenario, trace, &stack, &*blueprint)?;
+    let Assembly { stack, .. } = run::stack_of(scenario, trace)?.build_with(&SHARED)?;
+    let mut prepared = run::prepare(scenario, trace, &stack)?;
     let count = match scenario.load {
         Load::Trace(_) => prepared.count.get(),
         Load::Workload(_) => prepared.count.get().min(SYNTHETIC_MAX),

@@ -3,6 +3,8 @@
 //! Names are stable: they are the keys of the JSON, joined by `_` where the JSON nests. CSV and Parquet print all of
 //! them in this order; the table picks some.
 
+use nearslot_core::config::{KINDS, Kinds};
+
 use crate::outcome::{Demand, Difference, Rank, RecoveryCost, Results, Run, Times};
 
 /// A value of a run.
@@ -42,6 +44,8 @@ type DifferenceMeasureOf = fn(&Difference) -> Option<f64>;
 
 enum Source {
     Text(fn(&Results, &Run) -> Option<String>),
+    /// The name of the part of this kind.
+    Part(&'static str),
     Count(fn(&Results, &Run) -> Option<u64>),
     Index,
     Measure(fn(&Run) -> f64),
@@ -82,6 +86,7 @@ impl Column {
         let rank = || ranked.ranks[index];
         let found = match &self.source {
             Source::Text(of) => of(results, run).map(Value::Text),
+            Source::Part(kind) => part(run, kind).map(Value::Text),
             Source::Count(of) => of(results, run).map(Value::Count),
             Source::Index => Some(Value::Count(index as u64)),
             Source::Measure(of) => Some(Value::Measure(of(run))),
@@ -104,6 +109,11 @@ impl Column {
 
 /// All columns in their order.
 pub(super) fn all() -> Vec<Column> {
+    of(KINDS)
+}
+
+/// The same where a stack is made of these kinds of parts.
+fn of(kinds: Kinds) -> Vec<Column> {
     let mut columns = vec![
         text("label", |_, run| Some(run.label.clone())),
         column("run", Kind::Count, Source::Index),
@@ -117,11 +127,8 @@ pub(super) fn all() -> Vec<Column> {
         ),
     ];
     columns.extend(differences());
+    columns.extend(named_parts(kinds));
     columns.extend([
-        text("drive", |_, run| part(run, "drive")),
-        text("sched", |_, run| part(run, "sched")),
-        text("oracle", |_, run| part(run, "oracle")),
-        text("place", |_, run| part(run, "place")),
         text("replay", |_, run| Some(run.replay.clone())),
         count("requests", |_, run| Some(run.requests)),
         count("warmup_requests", |_, run| Some(run.warmup_requests)),
@@ -335,6 +342,13 @@ fn demands() -> [Column; 8] {
 
 fn demand(name: &str, of: fn(&Demand) -> f64) -> Column {
     column(&format!("demand_{name}"), Kind::Measure, Source::Demand(of))
+}
+
+/// The drive, and the part of every kind.
+fn named_parts(kinds: Kinds) -> impl Iterator<Item = Column> {
+    let kinds = kinds.iter().map(|kind| kind.key());
+    let keys = ["drive"].into_iter().chain(kinds);
+    keys.map(|key| column(key, Kind::Text, Source::Part(key)))
 }
 
 fn operations(run: &Run, name: &str) -> u64 {

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
@@ -17,8 +18,7 @@ use nearslot_core::op::Op;
 use nearslot_core::position::{
     ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search,
 };
-use nearslot_core::registry::{self, ConfigError, Env, Forgetful, Knobs};
-use nearslot_core::sched;
+use nearslot_core::registry::{ConfigError, DriveEnv};
 use nearslot_core::search;
 use nearslot_core::sorted::Sorted;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
@@ -214,18 +214,11 @@ pub(super) fn scheduler(
     name: &str,
     drive: &HddBlueprint,
 ) -> Result<Box<dyn Scheduler>, ConfigError> {
-    let spec = registry::find("scheduler", sched::TABLE, name)?;
-    let knobs = Knobs::check(spec.name, spec.knobs, &[])?;
-    let env = Env {
+    PartConfig::named(name).build(&DriveEnv {
         seed: 0,
         label: "sched/0",
         blueprint: drive,
-        capacity: drive.capacity(),
-        identity: "",
-        memo: &Forgetful,
-        survivors: None,
-    };
-    (spec.build)(&knobs, &env)
+    })
 }
 
 /// An oracle that is told the state of the drive.

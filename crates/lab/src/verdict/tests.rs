@@ -1,6 +1,8 @@
 //! Verdicts over made-up runs: what they rank, what they say, and what they leave undecided.
 
 use super::*;
+use nearslot_core::config::KINDS;
+
 use crate::keys::role;
 use crate::measure::{Recorder, Window};
 use nearslot_core::units::Instant;
@@ -33,7 +35,7 @@ fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Batches) {
 fn varied(words: &[(&str, &[&str])]) -> Vec<Varied> {
     let one = |(key, values): &(&str, &[&str])| Varied {
         key: (*key).to_owned(),
-        role: role(key),
+        role: role(KINDS, key),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
     };
     words.iter().map(one).collect()

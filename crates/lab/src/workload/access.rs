@@ -15,10 +15,12 @@
 //! cost is a few random numbers each request.
 
 use nearslot_core::op::Op;
-use nearslot_core::registry::{ConfigError, Env, Knob, Knobs};
+use nearslot_core::registry::{ConfigError, Knob, Knobs};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Instant, Lba};
+
+use super::LoadEnv;
 
 /// Regions of popularity. Their table takes 48 KiB, which stays in the near caches.
 const REGIONS: usize = 1 << REGION_BITS;
@@ -122,7 +124,7 @@ struct Column {
 impl Access {
     /// # Errors
     /// The largest request does not fit into the span.
-    pub(super) fn new(knobs: &Knobs, env: &Env<'_>) -> Result<Access, ConfigError> {
+    pub(super) fn new(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Access, ConfigError> {
         let mut rng = Rng::stream(env.seed, env.label);
         let sizes = parse_sizes(knobs.choice("size")).expect("the card accepted it");
         let capacity = env.capacity.0;
@@ -340,7 +342,6 @@ pub(super) mod tests {
     use nearslot_core::config::PartConfig;
     use nearslot_core::contract::Blueprint;
     use nearslot_core::drive;
-    use nearslot_core::registry::Forgetful;
 
     use super::*;
     use crate::workload::Synthetic;
@@ -353,15 +354,10 @@ pub(super) mod tests {
 
     /// The workload that `word` names, over [`toy`].
     pub(in crate::workload) fn synthetic(word: &str) -> Result<Synthetic, ConfigError> {
-        let blueprint = toy();
-        let env = Env {
+        let env = LoadEnv {
             seed: 1,
             label: "workload/0",
-            blueprint: &*blueprint,
-            capacity: blueprint.capacity(),
-            identity: "",
-            memo: &Forgetful,
-            survivors: None,
+            capacity: toy().capacity(),
         };
         let part: PartConfig = word.parse().unwrap();
         Ok(crate::workload::synthetic(&part, &env)?.0)

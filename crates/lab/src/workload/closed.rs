@@ -128,7 +128,7 @@ impl Workload for Closed {
 #[cfg(test)]
 mod tests {
     use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
-    use nearslot_core::contract::Blueprint;
+    use nearslot_core::contract::{Blueprint, Placement, Scheduler};
     use nearslot_core::drive::catalog_text;
     use nearslot_core::ids::{DriveId, IoId};
     use nearslot_core::io::Command;
@@ -171,16 +171,13 @@ mod tests {
     const DRIVE: &str = "seagate-cheetah-9lp";
 
     fn assembly(sched: &str, place: &str) -> Assembly {
-        let config = StackConfig {
-            drive: DriveConfig {
-                part: format!("{DRIVE}:model=mechanical").parse().unwrap(),
-                text: catalog_text(DRIVE).unwrap().to_owned(),
-            },
-            sched: PartConfig::named(sched),
-            place: PartConfig::named(place),
-            oracle: PartConfig::named("exact"),
-            seed: 1,
+        let drive = DriveConfig {
+            part: format!("{DRIVE}:model=mechanical").parse().unwrap(),
+            text: catalog_text(DRIVE).unwrap().to_owned(),
         };
+        let config = StackConfig::over(drive, 1)
+            .with::<dyn Scheduler>(PartConfig::named(sched))
+            .with::<dyn Placement>(PartConfig::named(place));
         config.build().unwrap()
     }
 

@@ -3,11 +3,11 @@
 //! A trace is replayed by [`open`], [`closed`] or [`dependent`], which share [`intake`] and [`fit`]. A synthetic
 //! workload is a file here and a line in [`TABLE`].
 
-use nearslot_core::config::{self, PartConfig};
+use nearslot_core::config::PartConfig;
 use nearslot_core::registry;
-use nearslot_core::registry::{ConfigError, Env, KnobValue, Knobs, written};
+use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
 use nearslot_core::request::{Reply, Request};
-use nearslot_core::units::Instant;
+use nearslot_core::units::{Blocks, Instant};
 
 use self::closed::Refill;
 use crate::run::LONGEST;
@@ -28,6 +28,32 @@ registry! { Synthetic;
     oltp,
 }
 
+/// What a synthetic workload may know of its surroundings.
+#[derive(Clone, Copy)]
+pub struct LoadEnv<'a> {
+    /// The run's seed.
+    pub seed: u64,
+    /// This workload's own name for its random stream.
+    pub label: &'a str,
+    /// Blocks that requests may address.
+    pub capacity: Blocks,
+}
+
+impl Kind for Synthetic {
+    const CARD: KindCard = KindCard {
+        key: "workload",
+        word: "workload",
+        plural: "workloads",
+        summary: "a synthetic load, in place of a trace",
+    };
+
+    type Env<'a> = LoadEnv<'a>;
+
+    fn table() -> &'static [&'static Spec<Synthetic>] {
+        TABLE
+    }
+}
+
 /// A synthetic workload, ready to run.
 pub struct Synthetic {
     /// What makes the requests.
@@ -42,9 +68,12 @@ pub struct Synthetic {
 ///
 /// # Errors
 /// No such workload, a knob that is unknown or not allowed, a request that cannot fit the drive.
-pub fn synthetic(part: &PartConfig, env: &Env<'_>) -> Result<(Synthetic, PartConfig), ConfigError> {
-    let (built, effective) = config::part("workload", TABLE, part, env)?;
-    Ok((*built, effective))
+pub fn synthetic(
+    part: &PartConfig,
+    env: &LoadEnv<'_>,
+) -> Result<(Synthetic, PartConfig), ConfigError> {
+    let effective = part.spelled_out(Of::<Synthetic>::KIND)?;
+    Ok((*part.build::<Synthetic>(env)?, effective))
 }
 
 /// Whether a synthetic workload keeps a number of requests in flight, as its card says.
@@ -90,7 +119,7 @@ fn check_rate(name: &str, requests: u64, rate_rps: f64, batch: f64) -> Result<()
 
 /// The share of reads that a synthetic workload is told to make; `None` if it is wrong or has no such knob.
 pub(crate) fn read_share(part: &PartConfig) -> Option<f64> {
-    let spec = registry::find("workload", TABLE, &part.name).ok()?;
+    let spec = registry::find::<Synthetic>(&part.name).ok()?;
     let knobs = Knobs::check(spec.name, spec.knobs, &part.knobs).ok()?;
     let mut knobs = knobs.iter();
     match knobs.find(|(key, _)| *key == "read_share")?.1 {

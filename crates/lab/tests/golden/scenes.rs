@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use nearslot_core::registry::Spec;
+use nearslot_core::registry::{Kind, Spec};
 use nearslot_core::{drive, place, sched};
 use nearslot_lab::capacity::Find;
 use nearslot_lab::workload;
@@ -103,7 +103,7 @@ fn group(name: &str, scenes: Vec<Scene>) -> Group {
 }
 
 /// Settings of each part of a table: what `settings` has for it, by its name, and else its defaults.
-fn settings_of<'a, T: ?Sized>(
+fn settings_of<'a, T: Kind + ?Sized>(
     kind: &str,
     table: &[&Spec<T>],
     settings: &[&'a [&'a str]],

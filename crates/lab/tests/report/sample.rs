@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use nearslot_core::config::KINDS;
 use nearslot_core::rng::Rng;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::keys::role;
@@ -192,7 +193,7 @@ fn varied(runs: &[Run]) -> Vec<Varied> {
     }
     let varied = values.into_iter().map(|(key, values)| Varied {
         key: key.clone(),
-        role: role(key),
+        role: role(KINDS, key),
         values,
     });
     varied.collect()

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use nearslot_core::drive::KINDS;
-use nearslot_core::registry::{Knob, KnobKind, Spec};
+use nearslot_core::registry::{Kind, Knob, KnobKind, Spec};
 use nearslot_core::rng::Rng;
 use nearslot_core::{drive, place, sched};
 use nearslot_lab::grid::{self, Point, Vary};
@@ -130,7 +130,7 @@ impl Made {
 }
 
 /// The part of a table whose turn it is, with some of its knobs set.
-fn part<T: ?Sized>(
+fn part<T: Kind + ?Sized>(
     rng: &mut Rng,
     kind: &str,
     table: &'static [&'static Spec<T>],

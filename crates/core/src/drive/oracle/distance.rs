@@ -9,7 +9,7 @@ use crate::freemap::{FreeMap, Tracks};
 use crate::io::Command;
 use crate::op::Op;
 use crate::position::{ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search};
-use crate::registry::{Env, Spec};
+use crate::registry::{DriveEnv, Spec};
 use crate::search;
 use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -42,7 +42,7 @@ impl Distance {
         Pba(u64::from(cylinder) * self.width + u64::from(number))
     }
 
-    fn build(env: &Env<'_>) -> Distance {
+    fn build(env: &DriveEnv<'_>) -> Distance {
         Distance::new(env.blueprint.capacity())
     }
 }

@@ -1,9 +1,25 @@
 //! Oracles: how much a scheduler may know of the drive below it. One file each, one line here.
 
 use crate::contract::Oracle;
+use crate::registry::{DriveEnv, Kind, KindCard, Spec};
 
 registry! { dyn Oracle;
     exact,
     noisy,
     distance,
+}
+
+impl Kind for dyn Oracle {
+    const CARD: KindCard = KindCard {
+        key: "oracle",
+        word: "oracle",
+        plural: "oracles",
+        summary: "what the scheduler knows of the drive",
+    };
+
+    type Env<'a> = DriveEnv<'a>;
+
+    fn table() -> &'static [&'static Spec<dyn Oracle>] {
+        TABLE
+    }
 }

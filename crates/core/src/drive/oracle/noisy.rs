@@ -18,7 +18,7 @@ use crate::op::Op;
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
 };
-use crate::registry::{Env, Knob, Knobs, Spec};
+use crate::registry::{DriveEnv, Knob, Knobs, Spec};
 use crate::rng::{Rng, mix, normal_from_bits};
 use crate::search;
 use crate::sorted::Sorted;
@@ -35,7 +35,7 @@ struct Noisy {
 }
 
 impl Noisy {
-    fn new(knobs: &Knobs, env: &Env<'_>) -> Noisy {
+    fn new(knobs: &Knobs, env: &DriveEnv<'_>) -> Noisy {
         Noisy {
             sigma_ns: knobs.number("sigma_us") * 1e3,
             revolution: env.blueprint.revolution(),

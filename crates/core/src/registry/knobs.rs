@@ -1,113 +1,12 @@
-//! How a part presents itself: its name, its source, its knobs, and how it is built.
-//!
-//! A part ends with its card (`SPEC`), its folder's table has its line (`registry!`). The card is the single
-//! source for command line help, documentation and validation: [`Knobs`] are parsed and range-checked before
-//! `build`, which fails only where they contradict each other or the drive.
+//! What can be set of a part: each knob with its default, what is allowed, and a sentence. Given settings are checked here, before
+//! anything is built; defaults fill the rest.
 
-use std::any::Any;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::contract::Blueprint;
-use crate::ids::DriveId;
-use crate::units::{Blocks, Duration, Pba};
-
-/// The card of a part of kind `T`.
-pub struct Spec<T: ?Sized> {
-    /// Name in configuration, the field's own term.
-    pub name: &'static str,
-    /// Other names the field has for it.
-    pub aliases: &'static [&'static str],
-    /// What it does, in one line.
-    pub summary: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// What can be set.
-    pub knobs: &'static [Knob],
-    /// Makes one, from checked knobs. Those that are allowed one by one may still contradict each other or the drive.
-    pub build: fn(&Knobs, &Env<'_>) -> Result<Box<T>, ConfigError>,
-}
-
-/// What a part may know of its surroundings when it is built.
-#[derive(Clone, Copy)]
-pub struct Env<'a> {
-    /// The run's seed.
-    pub seed: u64,
-    /// This part's own name for its random stream, such as `sched/0`.
-    pub label: &'a str,
-    /// The drive below it, as its parameters describe it.
-    pub blueprint: &'a dyn Blueprint,
-    /// Blocks that requests may address: the volume's for a workload, the drive's for parts below the volume.
-    pub capacity: Blocks,
-    /// Everything that the blueprint was made of, in words.
-    pub identity: &'a str,
-    /// What was prepared for an equal part before.
-    pub memo: &'a dyn Memo,
-    /// What a placement goes on with, instead of beginning anew.
-    pub survivors: Option<&'a dyn Survivors>,
-}
-
-impl Env<'_> {
-    /// What `make` makes of `what` and of this environment (but for the survivors), once for all parts that ask for the same;
-    /// `bytes` is about how much memory it takes.
-    ///
-    /// # Errors
-    /// It cannot be made.
-    pub fn prepared<T: Any + Send + Sync>(
-        &self,
-        what: &str,
-        bytes: impl Fn(&T) -> usize,
-        make: impl Fn() -> Result<T, ConfigError>,
-    ) -> Result<Arc<T>, ConfigError> {
-        let key = format!("{what} {} {} {}", self.label, self.seed, self.identity);
-        let prepared = self.memo.get(&key, &mut || {
-            let made = make().map(Arc::new);
-            Prepared {
-                bytes: made.as_ref().map_or(0, |made| bytes(made)),
-                value: Arc::new(made),
-            }
-        });
-        let made = prepared.value.downcast_ref::<Result<Arc<T>, ConfigError>>();
-        made.expect("no two kinds of things have the same name")
-            .clone()
-    }
-}
-
-/// Costly preparations that parts of several runs share: pure functions of their key, which names all that they depend
-/// on. Whoever runs many keeps them; a part may not see whether it got an old one.
-pub trait Memo {
-    /// What was made for this key, or what `make` makes now.
-    fn get(&self, key: &str, make: &mut dyn FnMut() -> Prepared) -> Prepared;
-}
-
-/// Something prepared, never changed.
-#[derive(Clone)]
-pub struct Prepared {
-    /// What.
-    pub value: Arc<dyn Any + Send + Sync>,
-    /// About how much memory it takes.
-    pub bytes: usize,
-}
-
-/// What survived of an earlier life of a volume: the bytes of its NVRAM and of its drives.
-pub trait Survivors {
-    /// The bytes of its NVRAM.
-    fn nvram(&self) -> &[u8];
-
-    /// Whole blocks of a drive. What cannot be read is given as zeroes, which no checksum takes for good.
-    fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]);
-}
-
-/// Keeps nothing.
-pub struct Forgetful;
-
-impl Memo for Forgetful {
-    fn get(&self, _key: &str, make: &mut dyn FnMut() -> Prepared) -> Prepared {
-        make()
-    }
-}
+use super::ConfigError;
+use crate::units::Duration;
 
 /// A thing that can be set.
 #[derive(Clone, Debug, Serialize)]
@@ -444,117 +343,6 @@ fn of_several(value: &KnobValue) -> &'static str {
     }
 }
 
-/// A mistake in a configuration, found before anything runs.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.text())]
-pub struct ConfigError {
-    /// The thing that is wrong.
-    pub key: String,
-    /// What was given, if anything.
-    pub value: Option<String>,
-    /// What is allowed.
-    pub allowed: String,
-    /// The nearest thing that would have been right.
-    pub nearest: Option<String>,
-}
-
-impl ConfigError {
-    /// `key` has a value that is not allowed.
-    pub fn value(key: &str, value: &str, allowed: &str) -> ConfigError {
-        ConfigError {
-            key: key.to_owned(),
-            value: Some(value.to_owned()),
-            allowed: allowed.to_owned(),
-            nearest: None,
-        }
-    }
-
-    /// There is no such `kind` as `name`.
-    pub fn unknown(kind: &str, name: &str, known: &[&str]) -> ConfigError {
-        let allowed = match known {
-            [] => "there are none".to_owned(),
-            _ => format!("one of {}", known.join(", ")),
-        };
-        ConfigError {
-            key: format!("unknown {kind} `{name}`"),
-            value: None,
-            allowed,
-            nearest: nearest(name, known),
-        }
-    }
-
-    /// The same with the value that came with the key.
-    pub fn with_value(mut self, value: &str) -> ConfigError {
-        self.value = Some(value.to_owned());
-        self
-    }
-
-    fn text(&self) -> String {
-        let mut text = self.key.clone();
-        if let Some(value) = &self.value {
-            text += &format!(" = {value}");
-        }
-        if let Some(nearest) = &self.nearest {
-            text += &format!("; did you mean `{nearest}`?");
-        }
-        text + &format!(" (allowed: {})", self.allowed)
-    }
-}
-
-/// The known name nearest to a mistyped one, if any is near.
-pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
-    let scored = known
-        .iter()
-        .map(|k| (strsim::damerau_levenshtein(name, k), *k));
-    let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
-    // In a short name two letters are most of it.
-    let near = distance <= 1.max(name.len() / 3) || best.starts_with(name);
-    near.then(|| best.to_owned())
-}
-
-/// Finds a part by name or alias. `_` and `-` are one letter, case does not count.
-///
-/// # Errors
-/// No such part; the error suggests the nearest.
-pub fn find<T: ?Sized>(
-    kind: &str,
-    table: &'static [&'static Spec<T>],
-    name: &str,
-) -> Result<&'static Spec<T>, ConfigError> {
-    let same = |a: &str| canonical(a) == canonical(name);
-    let found = table
-        .iter()
-        .find(|spec| same(spec.name) || spec.aliases.iter().any(|a| same(a)));
-    found.copied().ok_or_else(|| {
-        let names: Vec<&str> = table.iter().map(|spec| spec.name).collect();
-        ConfigError::unknown(kind, name, &names)
-    })
-}
-
-/// A name with its spelling variants folded.
-pub fn canonical(name: &str) -> String {
-    name.to_ascii_lowercase().replace('_', "-")
-}
-
-/// Declares the modules of a folder's parts and the table of their cards. A part has a card `SPEC`, or several that are
-/// named in braces behind it.
-#[macro_export]
-macro_rules! registry {
-    (@table [$($card:expr),*]) => { &[$($card),*] };
-    (@table [$($card:expr),*] $part:ident { $($own:ident),+ }, $($rest:tt)*) => {
-        $crate::registry!(@table [$($card,)* $(&$part::$own),+] $($rest)*)
-    };
-    (@table [$($card:expr),*] $part:ident, $($rest:tt)*) => {
-        $crate::registry!(@table [$($card,)* &$part::SPEC] $($rest)*)
-    };
-    ($kind:ty; $($part:ident $({ $($own:ident),+ $(,)? })?),+ $(,)?) => {
-        $(mod $part;)+
-        /// Every part of this kind, in the order of presentation.
-        pub static TABLE: &[&$crate::registry::Spec<$kind>] =
-            $crate::registry!(@table [] $($part $({ $($own),+ })?,)+);
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -614,16 +402,6 @@ mod tests {
         let texts = [0.0, 0.5, 1e6, -3.25, 1e300, -1e-300].map(written);
         assert_eq!(texts, ["0", "0.5", "1000000", "-3.25", "1e300", "-1e-300"]);
         assert_eq!(KnobValue::parse("1e300").to_string(), "1e300");
-    }
-
-    #[test]
-    fn a_name_unlike_all_suggests_none() {
-        let known = ["look", "fio", "satf", "fcfs"];
-        let near = |name: &str| nearest(name, &known);
-        assert_eq!(near("foo").as_deref(), Some("fio"));
-        assert_eq!(nearest("foo", &["look", "satf"]), None);
-        assert_eq!(near("saft").as_deref(), Some("satf"));
-        assert_eq!(near("lo").as_deref(), Some("look"));
     }
 
     #[test]

@@ -4,84 +4,50 @@
 //! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
 //! measured.
 
+mod error;
+mod prepare;
+mod said;
+
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
-use nearslot_core::config::{Assembly, PartConfig, StackConfig};
-use nearslot_core::contract::Blueprint;
-use nearslot_core::registry::{ConfigError, Env, Forgetful, written};
+use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::contract::{Blueprint, Placement};
+use nearslot_core::registry::ConfigError;
 use nearslot_core::stack::Stack;
-use nearslot_core::units::{Duration, Instant};
-use nearslot_trace::{Spread, TimeKind, TraceError};
+use nearslot_core::units::Instant;
+use nearslot_trace::Spread;
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::by_volume::ByVolume;
 use crate::default_drive;
-use crate::doubt::{self, Longer};
+use crate::doubt::Longer;
 use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
-use crate::load::{LoadedTrace, RequestCount};
+use crate::load::LoadedTrace;
 use crate::measure::{BATCHES, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::SHARED;
-use crate::number::number;
 use crate::objective::Objective;
 use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::recovery;
 use crate::report::Target;
-use crate::scenario::{Load, Replay, Scenario, TraceLoad, Warmup};
+use crate::scenario::{Load, Scenario, Warmup};
 use crate::series::{self, Timeseries};
 use crate::sim::{self, Control};
 use crate::told::Told;
 use crate::verdict;
 use crate::watch::{Files, Parts, Watch};
-use crate::workload::closed::Closed;
-use crate::workload::dependent::Dependent;
-use crate::workload::intake::Intake;
-use crate::workload::layout::{self, Layout, VolumePlace, Volumes};
-use crate::workload::open::Open;
-use crate::workload::{self, Tally, Workload, WorkloadError};
+use crate::workload::Workload;
+use crate::workload::layout::{self, Volumes};
 
-/// Why a run has no result.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The configuration is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The trace does not fit the drive.
-    #[error("{0}")]
-    Unfit(ConfigError),
-    /// The trace cannot be read.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The trace became unreadable in mid-run.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// More or fewer requests came out than went in: a fault of nearslot.
-    #[error("{label}: {arrived} requests arrived, {replied} were answered, {pending} are pending")]
-    Conservation {
-        /// Which run.
-        label: String,
-        /// In.
-        arrived: u64,
-        /// Out.
-        replied: u64,
-        /// Still there.
-        pending: u64,
-    },
-    /// A long load offers clearly more than the drives can do.
-    #[error("{0}")]
-    Overload(String),
-    /// A load does not tell whether an objective holds.
-    #[error("{0}")]
-    Objective(String),
-    /// Something beside the simulation failed: a file of requests, a thread pool.
-    #[error("{0}")]
-    Beside(String),
-}
+pub use error::RunError;
+pub(crate) use prepare::{LONGEST, Prepared, count, prepare, slowest};
+pub(crate) use said::{SATURATED, add_new, warned};
+
+use said::{add_said, lost, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -192,25 +158,6 @@ pub(crate) fn probe(
     pool.install(|| runs.map(one).collect())
 }
 
-/// Adds what the runs of a grid have to say.
-fn add_said(warnings: &mut Vec<String>, finished: &[Finished]) {
-    let mut longer = Longer::default();
-    for one in finished {
-        add_new(warnings, one.warnings.iter());
-        longer.join(&one.longer);
-    }
-    warnings.extend(longer.words());
-}
-
-/// Adds what runs have to say, each thing once.
-pub(crate) fn add_new<'a>(warnings: &mut Vec<String>, said: impl Iterator<Item = &'a String>) {
-    for warning in said {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
-        }
-    }
-}
-
 /// Runs that may go on at a time: each is a thread, and beyond a few per core they only take memory from each other.
 pub const JOBS: RangeInclusive<usize> = 1..=1_024;
 
@@ -300,7 +247,7 @@ fn run(
         blueprint,
         effective,
     } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
-    let load = prepare(scenario, grid.trace, &stack, &*blueprint)?;
+    let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
     let watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
     let mut watch = watch.with_volumes(load.by_volume);
@@ -396,7 +343,7 @@ pub(crate) fn stack_of(
     };
     trace.check_volumes(scenario.volumes())?;
     if scenario.volumes() == Some(Volumes::OwnDrives) {
-        stack.place = layout::own_drives(trace.volumes());
+        *stack.parts.of_mut::<dyn Placement>() = layout::own_drives(trace.volumes());
     }
     Ok(stack)
 }
@@ -425,28 +372,17 @@ fn configuration(
     load: &serde_json::Value,
     warmup: Warmup,
 ) -> serde_json::Value {
-    json!({
+    let mut config = json!({
         "drive": stack.drive.part,
         "drives": drives,
-        "sched": stack.sched,
-        "oracle": stack.oracle,
-        "place": stack.place,
         "load": load,
         "seed": stack.seed,
         "warmup": String::from(warmup),
-    })
-}
-
-/// What to know of the results of a run that was interrupted.
-fn interrupted(run: &Run, count: RequestCount) -> String {
-    format!(
-        "{}: the run was interrupted: {} of {} requests were answered and {} were waiting; the results are of the answered \
-         ones alone, so the slowest may be missing, and there is no confidence interval for part of a run",
-        run.label,
-        run.requests,
-        count.get(),
-        run.pending
-    )
+    });
+    for (kind, part) in stack.parts.iter() {
+        config[kind.key()] = json!(part);
+    }
+    config
 }
 
 /// In = out + pending, counted by the stack and recounted by its audit. Only a run that was cut short has some pending.
@@ -466,127 +402,6 @@ fn conserve(label: &str, stack: &Stack, cut_short: bool) -> Result<(), RunError>
     Ok(())
 }
 
-/// A load ready to run.
-pub(crate) struct Prepared {
-    pub(crate) workload: Box<dyn Workload>,
-    pub(crate) count: RequestCount,
-    /// Where the volumes of a trace with several lie.
-    volumes: Vec<VolumePlace>,
-    by_volume: Option<ByVolume>,
-    /// Its configuration with every default spelled out.
-    effective: serde_json::Value,
-    /// How requests come, in one word.
-    replay: String,
-    /// What is measured of it.
-    pub(crate) window: Window,
-    /// How many are in flight in a closed loop.
-    depth: Option<u64>,
-}
-
-/// How many requests a point has.
-///
-/// # Errors
-/// As [`prepare`].
-pub(crate) fn count(point: &Point, trace: Option<&LoadedTrace>) -> Result<u64, RunError> {
-    let Assembly {
-        stack, blueprint, ..
-    } = stack_of(&point.scenario, trace)?.build_with(&SHARED)?;
-    Ok(prepare(&point.scenario, trace, &stack, &*blueprint)?
-        .count
-        .get())
-}
-
-/// Makes the load of a scenario.
-///
-/// # Errors
-/// The trace cannot be read or does not fit, or the workload is wrong.
-pub(crate) fn prepare(
-    scenario: &Scenario,
-    trace: Option<&LoadedTrace>,
-    stack: &Stack,
-    blueprint: &dyn Blueprint,
-) -> Result<Prepared, RunError> {
-    match (&scenario.load, trace) {
-        (Load::Trace(load), Some(trace)) => prepare_trace(scenario, load, trace, stack),
-        (Load::Workload(part), None) => prepare_synthetic(scenario, part, stack, blueprint),
-        _ => panic!("a trace is loaded exactly if the scenario names one"),
-    }
-}
-
-fn prepare_trace(
-    scenario: &Scenario,
-    load: &TraceLoad,
-    trace: &LoadedTrace,
-    stack: &Stack,
-) -> Result<Prepared, RunError> {
-    check_times(trace, load).map_err(RunError::Unfit)?;
-    check_length(trace, load)?;
-    let layout = Layout::new(
-        load.volumes,
-        load.fit,
-        (trace.header(), trace.summary()),
-        (stack.capacity(), &scenario.drive.name),
-    )
-    .map_err(RunError::Unfit)?;
-    let count = trace.count(&layout)?;
-    let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
-    let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
-    let window = window(scenario, count, depth)?;
-    let by_volume = ByVolume::of(&layout, window.warmup);
-    let intake = trace.intake(layout)?;
-    // At the trace's own times only: another speed is another load.
-    let own_times = load.speed().to_bits() == 1_f64.to_bits();
-    let noting = |intake: Intake| {
-        if own_times {
-            intake.noting(window.warmup)
-        } else {
-            intake
-        }
-    };
-    let workload: Box<dyn Workload> = match load.replay {
-        Replay::Open => Box::new(Open::new(noting(intake), load.speed())),
-        Replay::Closed => Box::new(Closed::new(intake, load.depth(), load.refill())),
-        Replay::Dependent => {
-            let guess = Duration::from_ms_f64(load.service_guess_us() / 1e3);
-            Box::new(Dependent::new(noting(intake), load.speed(), Some(guess)))
-        }
-    };
-    Ok(Prepared {
-        workload,
-        count,
-        volumes,
-        by_volume,
-        effective: effective(load, fit),
-        replay: load.replay.word().to_owned(),
-        window,
-        depth,
-    })
-}
-
-/// What is to be said before anything runs.
-pub(crate) fn warned(
-    points: &[Point],
-    trace: Option<&LoadedTrace>,
-) -> Result<Vec<String>, ConfigError> {
-    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
-    let timed = |point: &Point| matches!(&point.scenario.load, Load::Trace(load) if !matches!(load.replay, Replay::Closed));
-    if points.iter().any(timed) {
-        warnings.extend(trace.and_then(LoadedTrace::coarse).map(str::to_owned));
-    }
-    warnings.extend(doubt::doubts(points)?);
-    Ok(warnings)
-}
-
-/// Whether the trace says when requests came, if that is asked.
-fn check_times(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError> {
-    if matches!(load.replay, Replay::Closed) || trace.header().time_kind != TimeKind::None {
-        return Ok(());
-    }
-    let allowed = "closed: the trace has no times, or one time for all its requests, so nothing says when they came; if a column \
-                   has them under a name that is not known, --columns names it";
-    Err(ConfigError::value("replay", load.replay.word(), allowed))
-}
-
 /// Whether the load could be read to its end, and the run was not ended because virtual time is over.
 fn check_end(workload: &mut dyn Workload, end: Instant, label: &str) -> Result<(), RunError> {
     if let Some(failure) = workload.failure() {
@@ -600,104 +415,6 @@ fn check_end(workload: &mut dyn Workload, end: Instant, label: &str) -> Result<(
     Err(RunError::Unfit(ConfigError::value(
         "drive", &value, allowed,
     )))
-}
-
-/// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.
-pub(crate) const LONGEST: Duration = Duration(1 << 62);
-
-/// The slowest speed at which a trace may be replayed.
-pub(crate) fn slowest(trace: &LoadedTrace) -> f64 {
-    let summary = trace.summary();
-    (summary.last_ns - summary.first_ns) as f64 / LONGEST.0 as f64
-}
-
-/// Whether a replay is not so slow that it lasts too long.
-fn check_length(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError> {
-    let slowest = slowest(trace);
-    if matches!(load.replay, Replay::Closed) || load.speed() >= slowest {
-        return Ok(());
-    }
-    let allowed = format!("at least {slowest:.3e}, at which this trace takes 146 years");
-    Err(ConfigError::value(
-        "speed",
-        &written(load.speed()),
-        &allowed,
-    ))
-}
-
-/// Which requests are measured.
-fn window(
-    scenario: &Scenario,
-    count: RequestCount,
-    depth: Option<u64>,
-) -> Result<Window, ConfigError> {
-    let requests = count.get();
-    Ok(Window {
-        requests,
-        warmup: scenario.warmup.requests(requests, depth)?,
-    })
-}
-
-/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses.
-fn effective(load: &TraceLoad, fit: &str) -> serde_json::Value {
-    let mut effective = json!({ "replay": load.replay, "fit": fit });
-    if let Some(how) = load.volumes {
-        effective["volumes"] = json!(how);
-    }
-    match load.replay {
-        Replay::Closed => {
-            effective["depth"] = json!(load.depth());
-            effective["refill"] = json!(load.refill());
-        }
-        Replay::Open => effective["speed"] = json!(load.speed()),
-        Replay::Dependent => {
-            effective["speed"] = json!(load.speed());
-            effective["service_guess_us"] = json!(load.service_guess_us());
-        }
-    }
-    let span = [
-        ("from", load.from),
-        ("to", load.to),
-        ("busiest", load.busiest),
-    ];
-    for (key, time) in span {
-        if let Some(time) = time {
-            effective[key] = json!(time);
-        }
-    }
-    if let Some(limit) = load.limit {
-        effective["limit"] = json!(limit);
-    }
-    effective
-}
-
-fn prepare_synthetic(
-    scenario: &Scenario,
-    part: &PartConfig,
-    stack: &Stack,
-    blueprint: &dyn Blueprint,
-) -> Result<Prepared, RunError> {
-    let env = Env {
-        seed: scenario.seed,
-        label: "workload/0",
-        blueprint,
-        capacity: stack.capacity(),
-        identity: "",
-        memo: &Forgetful,
-        survivors: None,
-    };
-    let (synthetic, effective) = workload::synthetic(part, &env)?;
-    let count = RequestCount::new(synthetic.requests);
-    Ok(Prepared {
-        window: window(scenario, count, synthetic.depth)?,
-        workload: synthetic.workload,
-        count,
-        volumes: Vec::new(),
-        by_volume: None,
-        replay: effective.name.clone(),
-        effective: json!(effective),
-        depth: synthetic.depth,
-    })
 }
 
 pub(crate) fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
@@ -723,75 +440,4 @@ pub(crate) fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
             Some(Spread::Poisson(_)) => "poisson".to_owned(),
         },
     }
-}
-
-/// A drive busier than this under given arrivals cannot keep up.
-pub(crate) const SATURATED: f64 = 0.98;
-
-fn warnings(run: &Run, tally: Tally, (count, depth): (RequestCount, Option<u64>)) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if run.pending > 0 {
-        warnings.push(interrupted(run, count));
-    }
-    let label = &run.label;
-    if let Some(growth) = run.queue_growth_rps {
-        warnings.push(format!(
-            "{label}: the queue grew by {} requests a second as long as requests came, so response times tell how long the \
-             load is",
-            number(growth)
-        ));
-    } else if run.demand.is_some() && run.utilisation > SATURATED {
-        warnings.push(format!(
-            "{label}: the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
-            run.utilisation * 100.0
-        ));
-    }
-    warnings.extend(never_full(label, depth, count));
-    warnings.extend(lost(tally));
-    warnings
-}
-
-/// What to know of a closed loop that asks for more requests in flight than there are.
-fn never_full(label: &str, depth: Option<u64>, count: RequestCount) -> Option<String> {
-    let (depth, requests) = (depth?, count.get());
-    (depth > requests).then(|| {
-        format!(
-            "{label}: depth = {depth} is more than the {requests} requests that there are: all come at once, as with depth = \
-             {requests}"
-        )
-    })
-}
-
-/// What of a load was left out or changed.
-fn lost(tally: Tally) -> Vec<String> {
-    let counts = [
-        (
-            tally.other,
-            "requests were neither read, write, flush nor discard and were left out",
-        ),
-        (
-            tally.beyond,
-            "requests beyond the drive were left out (--fit truncate)",
-        ),
-        (
-            tally.moved,
-            "requests were put elsewhere, since the trace has addresses beyond the drive (--fit wrap, scale)",
-        ),
-        (
-            tally.fua,
-            "writes asked for force unit access and were replayed as plain writes",
-        ),
-        (
-            tally.late,
-            "requests came later than inferred: the trace was not read far enough ahead",
-        ),
-        (
-            tally.guessed,
-            "requests do not tell their response time, so what waits for them is inferred from a guess \
-             (service_guess_us)",
-        ),
-    ];
-    let told = counts.iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, what)| format!("{count} {what}"))
-        .collect()
 }

@@ -1,0 +1,190 @@
+//! From names to parts: the only module that knows all kinds.
+//!
+//! All mistakes are found here, before anything runs.
+
+mod part;
+mod parts;
+
+use crate::contract::{Blueprint, Drive, Oracle, Placement, Scheduler};
+use crate::drive;
+use crate::ids::DriveId;
+use crate::registry::{ConfigError, DriveEnv, Forgetful, Kind, Memo, Survivors, VolumeEnv};
+use crate::rng::Rng;
+use crate::stack::{Lane, Stack};
+use crate::units::Angle;
+
+pub use part::PartConfig;
+pub use parts::{KINDS, Kinds, Parts, StackKind};
+
+/// A drive to model: the name and text of its file, and settings on top.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveConfig {
+    /// Name and knobs, as given.
+    pub part: PartConfig,
+    /// TOML, from the catalog or from the user.
+    pub text: String,
+}
+
+/// Everything a stack is made of, as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackConfig {
+    /// The drive below; all drives of an array are of this kind.
+    pub drive: DriveConfig,
+    /// A part of every kind.
+    pub parts: Parts,
+    /// Seeds everything random.
+    pub seed: u64,
+}
+
+/// A stack and the drives it was configured for, ready for a loop.
+pub struct Assembly {
+    /// The decisions.
+    pub stack: Stack,
+    /// Models of its drives, by drive id.
+    pub drives: Vec<Box<dyn Drive>>,
+    /// What is known of them.
+    pub blueprint: Box<dyn Blueprint>,
+    /// The configuration with every default spelled out.
+    pub effective: StackConfig,
+}
+
+impl StackConfig {
+    /// The default of every kind over a drive.
+    pub fn over(drive: DriveConfig, seed: u64) -> StackConfig {
+        StackConfig {
+            drive,
+            parts: Parts::default(),
+            seed,
+        }
+    }
+
+    /// The same with another part of a kind.
+    #[must_use]
+    pub fn with<K: Kind + ?Sized>(mut self, part: PartConfig) -> StackConfig {
+        *self.parts.of_mut::<K>() = part;
+        self
+    }
+
+    /// Checks every name and every knob, without building anything that takes long.
+    ///
+    /// # Errors
+    /// The first mistake found. What contradicts each other or the drive, [`StackConfig::build`] finds.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let DriveConfig { part, text } = &self.drive;
+        drive::read(&part.name, text, &part.knobs)?;
+        self.parts.spelled_out()?;
+        Ok(())
+    }
+
+    /// Checks everything and builds it.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn build(&self) -> Result<Assembly, ConfigError> {
+        self.build_with(&Forgetful)
+    }
+
+    /// The same, with preparations that other builds made too.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn build_with(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
+        self.assemble(memo, None)
+    }
+
+    /// A stack that goes on where an earlier one of the same configuration ended.
+    ///
+    /// # Errors
+    /// The first mistake found; what survived is damaged, newer, or another volume's.
+    pub fn recover(&self, survivors: &dyn Survivors) -> Result<Assembly, ConfigError> {
+        self.assemble(&Forgetful, Some(survivors))
+    }
+
+    fn assemble(
+        &self,
+        memo: &dyn Memo,
+        survivors: Option<&dyn Survivors>,
+    ) -> Result<Assembly, ConfigError> {
+        let DriveConfig { part: named, text } = &self.drive;
+        let (blueprint, drive_knobs) = drive::read(&named.name, text, &named.knobs)?;
+        let effective = StackConfig {
+            drive: DriveConfig {
+                part: PartConfig::effective(&named.name, &drive_knobs),
+                text: text.clone(),
+            },
+            parts: self.parts.spelled_out()?,
+            seed: self.seed,
+        };
+        let identity = format!("{:?} {text}", drive_knobs.iter().collect::<Vec<_>>());
+        let placement = self.parts.of::<dyn Placement>();
+        let placement = placement.build::<dyn Placement>(&VolumeEnv {
+            seed: self.seed,
+            label: "place",
+            blueprint: &*blueprint,
+            identity: &identity,
+            memo,
+            survivors,
+        })?;
+        let (mut lanes, mut drives) = (Vec::new(), Vec::new());
+        for index in 0..placement.drives() {
+            let mut turned = blueprint.turned(self.phase(index));
+            let free = placement.free(DriveId(index));
+            if let Some(at) = free.and_then(|free| free.left().at) {
+                turned = turned.resting(at);
+            }
+            lanes.push(self.lane(&*turned, index)?);
+            drives.push(turned.seeded(self.seed, &format!("drive/{index}/service")));
+        }
+        Ok(Assembly {
+            stack: Stack::new(placement, lanes),
+            drives,
+            effective,
+            blueprint,
+        })
+    }
+
+    /// The queue of a drive.
+    fn lane(&self, blueprint: &dyn Blueprint, drive: u16) -> Result<Lane, ConfigError> {
+        Ok(Lane {
+            scheduler: self.on_drive::<dyn Scheduler>(blueprint, drive)?,
+            oracle: self.on_drive::<dyn Oracle>(blueprint, drive)?,
+            capacity: blueprint.capacity(),
+        })
+    }
+
+    /// The part of a kind of which every drive has its own.
+    fn on_drive<K: for<'a> Kind<Env<'a> = DriveEnv<'a>> + ?Sized>(
+        &self,
+        blueprint: &dyn Blueprint,
+        drive: u16,
+    ) -> Result<Box<K>, ConfigError> {
+        let label = &format!("{}/{drive}", K::CARD.key);
+        self.parts.of::<K>().build::<K>(&DriveEnv {
+            seed: self.seed,
+            label,
+            blueprint,
+        })
+    }
+
+    /// How far a drive's platters are turned at the beginning. The first one's stand as its file says.
+    fn phase(&self, drive: u16) -> Angle {
+        let random = || Rng::stream(self.seed, &format!("drive/{drive}")).bits() >> 32;
+        Angle(if drive == 0 { 0 } else { random() as u32 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_does_not_exist_is_named_with_its_nearest() {
+        let drive = DriveConfig {
+            part: PartConfig::named("null"),
+            text: drive::catalog_text("null").unwrap().to_owned(),
+        };
+        let config = StackConfig::over(drive, 1).with::<dyn Scheduler>(PartConfig::named("fcsf"));
+        let error = config.build().err().unwrap();
+        assert_eq!(error.nearest.as_deref(), Some("fcfs"));
+    }
+}

@@ -1,0 +1,167 @@
+//! The table of the kinds that a stack is made of, and which part of each was chosen.
+//!
+//! This is the one place that lists kinds. Scenario files, grids, options, `list`, `show`, columns, JSON, Python and the
+//! documentation go over the table that their [`Parts`] carry; only [`super::StackConfig::build`], which makes a stack of the parts,
+//! and whoever knows something of one kind alone name a kind.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::PartConfig;
+use crate::contract::{Oracle, Placement, Scheduler};
+use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Of};
+
+/// A kind of which every stack has one part.
+#[derive(Clone, Copy)]
+pub struct StackKind {
+    /// Which.
+    pub kind: &'static dyn AnyKind,
+    /// The part when none is named.
+    pub default: &'static str,
+}
+
+/// Kinds of a stack, in the order of presentation.
+pub type Kinds = &'static [StackKind];
+
+/// Every kind of part that a stack is made of.
+pub static KINDS: Kinds = &[
+    StackKind {
+        kind: Of::<dyn Scheduler>::KIND,
+        default: "fcfs",
+    },
+    StackKind {
+        kind: Of::<dyn Oracle>::KIND,
+        default: "exact",
+    },
+    StackKind {
+        kind: Of::<dyn Placement>::KIND,
+        default: "linear",
+    },
+];
+
+impl StackKind {
+    /// What the kind is called.
+    pub fn card(&self) -> &'static KindCard {
+        self.kind.card()
+    }
+
+    /// Its key in scenarios.
+    pub fn key(&self) -> &'static str {
+        self.card().key
+    }
+}
+
+/// A part of every kind of a table.
+#[derive(Clone)]
+pub struct Parts {
+    kinds: Kinds,
+    /// By the kind's place in the table.
+    chosen: Vec<PartConfig>,
+}
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts::new(KINDS)
+    }
+}
+
+impl Parts {
+    /// The default of every kind.
+    pub fn new(kinds: Kinds) -> Parts {
+        let chosen = kinds.iter().map(|kind| PartConfig::named(kind.default));
+        Parts {
+            kinds,
+            chosen: chosen.collect(),
+        }
+    }
+
+    /// The kinds that there are.
+    pub fn kinds(&self) -> Kinds {
+        self.kinds
+    }
+
+    /// Every kind with its part.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static StackKind, &PartConfig)> {
+        self.kinds.iter().zip(&self.chosen)
+    }
+
+    /// The part of the kind with this key; `None` if there is no such kind.
+    pub fn get(&self, key: &str) -> Option<&PartConfig> {
+        let mut parts = self.iter();
+        parts
+            .find(|(kind, _)| kind.key() == key)
+            .map(|(_, part)| part)
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut PartConfig> {
+        let index = self.kinds.iter().position(|kind| kind.key() == key)?;
+        Some(&mut self.chosen[index])
+    }
+
+    /// The part of a kind.
+    ///
+    /// # Panics
+    /// The table does not have the kind.
+    pub fn of<K: Kind + ?Sized>(&self) -> &PartConfig {
+        self.get(K::CARD.key).expect("the table has this kind")
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// The table does not have the kind.
+    pub fn of_mut<K: Kind + ?Sized>(&mut self) -> &mut PartConfig {
+        self.get_mut(K::CARD.key).expect("the table has this kind")
+    }
+
+    /// Others, with this part of a kind.
+    ///
+    /// # Panics
+    /// The table does not have the kind.
+    #[must_use]
+    pub fn with<K: Kind + ?Sized>(mut self, part: PartConfig) -> Parts {
+        *self.of_mut::<K>() = part;
+        self
+    }
+
+    /// The same with names and defaults spelled out.
+    ///
+    /// # Errors
+    /// There is no such part, or it has no such knob, or the value is not allowed.
+    pub fn spelled_out(&self) -> Result<Parts, ConfigError> {
+        let chosen = self.iter().map(|(kind, part)| part.spelled_out(kind.kind));
+        Ok(Parts {
+            kinds: self.kinds,
+            chosen: chosen.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl PartialEq for Parts {
+    fn eq(&self, other: &Parts) -> bool {
+        let keyed = |parts: &Parts| -> Vec<(&str, PartConfig)> {
+            let parts = parts.iter();
+            parts
+                .map(|(kind, part)| (kind.key(), part.clone()))
+                .collect()
+        };
+        keyed(self) == keyed(other)
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = self.iter().map(|(kind, part)| (kind.key(), part));
+        f.debug_map().entries(parts).finish()
+    }
+}
+
+impl Serialize for Parts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.chosen.len()))?;
+        for (kind, part) in self.iter() {
+            map.serialize_entry(kind.key(), part)?;
+        }
+        map.end()
+    }
+}

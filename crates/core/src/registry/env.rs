@@ -1,0 +1,72 @@
+//! What a part may know of its surroundings when it is built, by the kind of part.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::{ConfigError, Memo, Prepared};
+use crate::contract::Blueprint;
+use crate::ids::DriveId;
+use crate::units::Pba;
+
+/// The surroundings of a part that works with one drive: a scheduler, an oracle.
+#[derive(Clone, Copy)]
+pub struct DriveEnv<'a> {
+    /// The run's seed.
+    pub seed: u64,
+    /// This part's own name for its random stream, such as `oracle/0`.
+    pub label: &'a str,
+    /// The drive below it, as its parameters describe it.
+    pub blueprint: &'a dyn Blueprint,
+}
+
+/// The surroundings of a part that makes a volume of drives: a placement.
+#[derive(Clone, Copy)]
+pub struct VolumeEnv<'a> {
+    /// The run's seed.
+    pub seed: u64,
+    /// This part's own name for its random stream.
+    pub label: &'a str,
+    /// The drives below it, all alike, as their parameters describe them.
+    pub blueprint: &'a dyn Blueprint,
+    /// Everything that the blueprint was made of, in words.
+    pub identity: &'a str,
+    /// What was prepared for an equal part before.
+    pub memo: &'a dyn Memo,
+    /// What it goes on with, instead of beginning anew.
+    pub survivors: Option<&'a dyn Survivors>,
+}
+
+impl VolumeEnv<'_> {
+    /// What `make` makes of `what` and of this environment (but for the survivors), once for all parts that ask for the same;
+    /// `bytes` is about how much memory it takes.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn prepared<T: Any + Send + Sync>(
+        &self,
+        what: &str,
+        bytes: impl Fn(&T) -> usize,
+        make: impl Fn() -> Result<T, ConfigError>,
+    ) -> Result<Arc<T>, ConfigError> {
+        let key = format!("{what} {} {} {}", self.label, self.seed, self.identity);
+        let prepared = self.memo.get(&key, &mut || {
+            let made = make().map(Arc::new);
+            Prepared {
+                bytes: made.as_ref().map_or(0, |made| bytes(made)),
+                value: Arc::new(made),
+            }
+        });
+        let made = prepared.value.downcast_ref::<Result<Arc<T>, ConfigError>>();
+        made.expect("no two kinds of things have the same name")
+            .clone()
+    }
+}
+
+/// What survived of an earlier life of a volume: the bytes of its NVRAM and of its drives.
+pub trait Survivors {
+    /// The bytes of its NVRAM.
+    fn nvram(&self) -> &[u8];
+
+    /// Whole blocks of a drive. What cannot be read is given as zeroes, which no checksum takes for good.
+    fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]);
+}

@@ -1,0 +1,43 @@
+//! How parts and kinds of parts present themselves: names, sources, knobs, and how a part is built.
+//!
+//! A part ends with its card (`SPEC`), its folder's table has its line (`registry!`). The card is the single
+//! source for command line help, documentation and validation: [`Knobs`] are parsed and range-checked before
+//! `build`, which fails only where they contradict each other or the drive. A folder's table is that of a [`Kind`].
+
+mod card;
+mod env;
+mod error;
+mod kind;
+mod knobs;
+mod memo;
+
+pub use card::{Build, PartCard, Spec};
+pub use env::{DriveEnv, Survivors, VolumeEnv};
+pub use error::{ConfigError, nearest};
+pub use kind::{AnyKind, Kind, KindCard, Of, find};
+pub use knobs::{Knob, KnobKind, KnobValue, Knobs, written};
+pub use memo::{Forgetful, Memo, Prepared};
+
+/// A name with its spelling variants folded.
+pub fn canonical(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+/// Declares the modules of a folder's parts and the table of their cards. A part has a card `SPEC`, or several that are
+/// named in braces behind it.
+#[macro_export]
+macro_rules! registry {
+    (@table [$($card:expr),*]) => { &[$($card),*] };
+    (@table [$($card:expr),*] $part:ident { $($own:ident),+ }, $($rest:tt)*) => {
+        $crate::registry!(@table [$($card,)* $(&$part::$own),+] $($rest)*)
+    };
+    (@table [$($card:expr),*] $part:ident, $($rest:tt)*) => {
+        $crate::registry!(@table [$($card,)* &$part::SPEC] $($rest)*)
+    };
+    ($kind:ty; $($part:ident $({ $($own:ident),+ $(,)? })?),+ $(,)?) => {
+        $(mod $part;)+
+        /// Every part of this kind, in the order of presentation.
+        pub static TABLE: &[&$crate::registry::Spec<$kind>] =
+            $crate::registry!(@table [] $($part $({ $($own),+ })?,)+);
+    };
+}

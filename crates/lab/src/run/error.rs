@@ -1,0 +1,44 @@
+//! Why a run has no result.
+
+use nearslot_core::registry::ConfigError;
+use nearslot_trace::TraceError;
+
+use crate::workload::WorkloadError;
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The trace does not fit the drive.
+    #[error("{0}")]
+    Unfit(ConfigError),
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The trace became unreadable in mid-run.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// More or fewer requests came out than went in: a fault of nearslot.
+    #[error("{label}: {arrived} requests arrived, {replied} were answered, {pending} are pending")]
+    Conservation {
+        /// Which run.
+        label: String,
+        /// In.
+        arrived: u64,
+        /// Out.
+        replied: u64,
+        /// Still there.
+        pending: u64,
+    },
+    /// A long load offers clearly more than the drives can do.
+    #[error("{0}")]
+    Overload(String),
+    /// A load does not tell whether an objective holds.
+    #[error("{0}")]
+    Objective(String),
+    /// Something beside the simulation failed: a file of requests, a thread pool.
+    #[error("{0}")]
+    Beside(String),
+}

@@ -1,0 +1,217 @@
+//! A load made ready to run over a stack: how many requests it has, which of them are measured, and what makes them.
+
+use nearslot_core::config::{Assembly, PartConfig};
+use nearslot_core::registry::{ConfigError, written};
+use nearslot_core::stack::Stack;
+use nearslot_core::units::Duration;
+use nearslot_trace::TimeKind;
+use serde_json::json;
+
+use super::{RunError, stack_of};
+use crate::by_volume::ByVolume;
+use crate::grid::Point;
+use crate::load::{LoadedTrace, RequestCount};
+use crate::measure::Window;
+use crate::memo::SHARED;
+use crate::scenario::{Load, Replay, Scenario, TraceLoad};
+use crate::workload::closed::Closed;
+use crate::workload::dependent::Dependent;
+use crate::workload::intake::Intake;
+use crate::workload::layout::{Layout, VolumePlace};
+use crate::workload::open::Open;
+use crate::workload::{self, LoadEnv, Workload};
+
+/// A load ready to run.
+pub(crate) struct Prepared {
+    pub(crate) workload: Box<dyn Workload>,
+    pub(crate) count: RequestCount,
+    /// Where the volumes of a trace with several lie.
+    pub(super) volumes: Vec<VolumePlace>,
+    pub(super) by_volume: Option<ByVolume>,
+    /// Its configuration with every default spelled out.
+    pub(super) effective: serde_json::Value,
+    /// How requests come, in one word.
+    pub(super) replay: String,
+    /// What is measured of it.
+    pub(crate) window: Window,
+    /// How many are in flight in a closed loop.
+    pub(super) depth: Option<u64>,
+}
+
+/// How many requests a point has.
+///
+/// # Errors
+/// As [`prepare`].
+pub(crate) fn count(point: &Point, trace: Option<&LoadedTrace>) -> Result<u64, RunError> {
+    let Assembly { stack, .. } = stack_of(&point.scenario, trace)?.build_with(&SHARED)?;
+    Ok(prepare(&point.scenario, trace, &stack)?.count.get())
+}
+
+/// Makes the load of a scenario.
+///
+/// # Errors
+/// The trace cannot be read or does not fit, or the workload is wrong.
+pub(crate) fn prepare(
+    scenario: &Scenario,
+    trace: Option<&LoadedTrace>,
+    stack: &Stack,
+) -> Result<Prepared, RunError> {
+    match (&scenario.load, trace) {
+        (Load::Trace(load), Some(trace)) => prepare_trace(scenario, load, trace, stack),
+        (Load::Workload(part), None) => prepare_synthetic(scenario, part, stack),
+        _ => panic!("a trace is loaded exactly if the scenario names one"),
+    }
+}
+
+fn prepare_trace(
+    scenario: &Scenario,
+    load: &TraceLoad,
+    trace: &LoadedTrace,
+    stack: &Stack,
+) -> Result<Prepared, RunError> {
+    check_times(trace, load).map_err(RunError::Unfit)?;
+    check_length(trace, load)?;
+    let layout = Layout::new(
+        load.volumes,
+        load.fit,
+        (trace.header(), trace.summary()),
+        (stack.capacity(), &scenario.drive.name),
+    )
+    .map_err(RunError::Unfit)?;
+    let count = trace.count(&layout)?;
+    let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
+    let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
+    let window = window(scenario, count, depth)?;
+    let by_volume = ByVolume::of(&layout, window.warmup);
+    let intake = trace.intake(layout)?;
+    // At the trace's own times only: another speed is another load.
+    let own_times = load.speed().to_bits() == 1_f64.to_bits();
+    let noting = |intake: Intake| {
+        if own_times {
+            intake.noting(window.warmup)
+        } else {
+            intake
+        }
+    };
+    let workload: Box<dyn Workload> = match load.replay {
+        Replay::Open => Box::new(Open::new(noting(intake), load.speed())),
+        Replay::Closed => Box::new(Closed::new(intake, load.depth(), load.refill())),
+        Replay::Dependent => {
+            let guess = Duration::from_ms_f64(load.service_guess_us() / 1e3);
+            Box::new(Dependent::new(noting(intake), load.speed(), Some(guess)))
+        }
+    };
+    Ok(Prepared {
+        workload,
+        count,
+        volumes,
+        by_volume,
+        effective: effective(load, fit),
+        replay: load.replay.word().to_owned(),
+        window,
+        depth,
+    })
+}
+
+/// Whether the trace says when requests came, if that is asked.
+fn check_times(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError> {
+    if matches!(load.replay, Replay::Closed) || trace.header().time_kind != TimeKind::None {
+        return Ok(());
+    }
+    let allowed = "closed: the trace has no times, or one time for all its requests, so nothing says when they came; if a column \
+                   has them under a name that is not known, --columns names it";
+    Err(ConfigError::value("replay", load.replay.word(), allowed))
+}
+
+/// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.
+pub(crate) const LONGEST: Duration = Duration(1 << 62);
+
+/// The slowest speed at which a trace may be replayed.
+pub(crate) fn slowest(trace: &LoadedTrace) -> f64 {
+    let summary = trace.summary();
+    (summary.last_ns - summary.first_ns) as f64 / LONGEST.0 as f64
+}
+
+/// Whether a replay is not so slow that it lasts too long.
+fn check_length(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError> {
+    let slowest = slowest(trace);
+    if matches!(load.replay, Replay::Closed) || load.speed() >= slowest {
+        return Ok(());
+    }
+    let allowed = format!("at least {slowest:.3e}, at which this trace takes 146 years");
+    Err(ConfigError::value(
+        "speed",
+        &written(load.speed()),
+        &allowed,
+    ))
+}
+
+/// Which requests are measured.
+fn window(
+    scenario: &Scenario,
+    count: RequestCount,
+    depth: Option<u64>,
+) -> Result<Window, ConfigError> {
+    let requests = count.get();
+    Ok(Window {
+        requests,
+        warmup: scenario.warmup.requests(requests, depth)?,
+    })
+}
+
+/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses.
+fn effective(load: &TraceLoad, fit: &str) -> serde_json::Value {
+    let mut effective = json!({ "replay": load.replay, "fit": fit });
+    if let Some(how) = load.volumes {
+        effective["volumes"] = json!(how);
+    }
+    match load.replay {
+        Replay::Closed => {
+            effective["depth"] = json!(load.depth());
+            effective["refill"] = json!(load.refill());
+        }
+        Replay::Open => effective["speed"] = json!(load.speed()),
+        Replay::Dependent => {
+            effective["speed"] = json!(load.speed());
+            effective["service_guess_us"] = json!(load.service_guess_us());
+        }
+    }
+    let span = [
+        ("from", load.from),
+        ("to", load.to),
+        ("busiest", load.busiest),
+    ];
+    for (key, time) in span {
+        if let Some(time) = time {
+            effective[key] = json!(time);
+        }
+    }
+    if let Some(limit) = load.limit {
+        effective["limit"] = json!(limit);
+    }
+    effective
+}
+
+fn prepare_synthetic(
+    scenario: &Scenario,
+    part: &PartConfig,
+    stack: &Stack,
+) -> Result<Prepared, RunError> {
+    let env = LoadEnv {
+        seed: scenario.seed,
+        label: "workload/0",
+        capacity: stack.capacity(),
+    };
+    let (synthetic, effective) = workload::synthetic(part, &env)?;
+    let count = RequestCount::new(synthetic.requests);
+    Ok(Prepared {
+        window: window(scenario, count, synthetic.depth)?,
+        workload: synthetic.workload,
+        count,
+        volumes: Vec::new(),
+        by_volume: None,
+        replay: effective.name.clone(),
+        effective: json!(effective),
+        depth: synthetic.depth,
+    })
+}

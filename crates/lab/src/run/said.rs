@@ -1,0 +1,132 @@
+//! What is said beside the numbers: before anything runs, of each run, and of all of them.
+
+use nearslot_core::registry::ConfigError;
+
+use super::Finished;
+use crate::doubt::{self, Longer};
+use crate::grid::Point;
+use crate::load::{LoadedTrace, RequestCount};
+use crate::number::number;
+use crate::outcome::Run;
+use crate::scenario::{Load, Replay};
+use crate::workload::Tally;
+
+/// What is to be said before anything runs.
+pub(crate) fn warned(
+    points: &[Point],
+    trace: Option<&LoadedTrace>,
+) -> Result<Vec<String>, ConfigError> {
+    let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
+    let timed = |point: &Point| matches!(&point.scenario.load, Load::Trace(load) if !matches!(load.replay, Replay::Closed));
+    if points.iter().any(timed) {
+        warnings.extend(trace.and_then(LoadedTrace::coarse).map(str::to_owned));
+    }
+    warnings.extend(doubt::doubts(points)?);
+    Ok(warnings)
+}
+
+/// Adds what the runs of a grid have to say.
+pub(super) fn add_said(warnings: &mut Vec<String>, finished: &[Finished]) {
+    let mut longer = Longer::default();
+    for one in finished {
+        add_new(warnings, one.warnings.iter());
+        longer.join(&one.longer);
+    }
+    warnings.extend(longer.words());
+}
+
+/// Adds what runs have to say, each thing once.
+pub(crate) fn add_new<'a>(warnings: &mut Vec<String>, said: impl Iterator<Item = &'a String>) {
+    for warning in said {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+}
+
+/// What to know of the results of a run that was interrupted.
+fn interrupted(run: &Run, count: RequestCount) -> String {
+    format!(
+        "{}: the run was interrupted: {} of {} requests were answered and {} were waiting; the results are of the answered \
+         ones alone, so the slowest may be missing, and there is no confidence interval for part of a run",
+        run.label,
+        run.requests,
+        count.get(),
+        run.pending
+    )
+}
+
+/// A drive busier than this under given arrivals cannot keep up.
+pub(crate) const SATURATED: f64 = 0.98;
+
+pub(super) fn warnings(
+    run: &Run,
+    tally: Tally,
+    (count, depth): (RequestCount, Option<u64>),
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if run.pending > 0 {
+        warnings.push(interrupted(run, count));
+    }
+    let label = &run.label;
+    if let Some(growth) = run.queue_growth_rps {
+        warnings.push(format!(
+            "{label}: the queue grew by {} requests a second as long as requests came, so response times tell how long the \
+             load is",
+            number(growth)
+        ));
+    } else if run.demand.is_some() && run.utilisation > SATURATED {
+        warnings.push(format!(
+            "{label}: the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
+            run.utilisation * 100.0
+        ));
+    }
+    warnings.extend(never_full(label, depth, count));
+    warnings.extend(lost(tally));
+    warnings
+}
+
+/// What to know of a closed loop that asks for more requests in flight than there are.
+fn never_full(label: &str, depth: Option<u64>, count: RequestCount) -> Option<String> {
+    let (depth, requests) = (depth?, count.get());
+    (depth > requests).then(|| {
+        format!(
+            "{label}: depth = {depth} is more than the {requests} requests that there are: all come at once, as with depth = \
+             {requests}"
+        )
+    })
+}
+
+/// What of a load was left out or changed.
+pub(super) fn lost(tally: Tally) -> Vec<String> {
+    let counts = [
+        (
+            tally.other,
+            "requests were neither read, write, flush nor discard and were left out",
+        ),
+        (
+            tally.beyond,
+            "requests beyond the drive were left out (--fit truncate)",
+        ),
+        (
+            tally.moved,
+            "requests were put elsewhere, since the trace has addresses beyond the drive (--fit wrap, scale)",
+        ),
+        (
+            tally.fua,
+            "writes asked for force unit access and were replayed as plain writes",
+        ),
+        (
+            tally.late,
+            "requests came later than inferred: the trace was not read far enough ahead",
+        ),
+        (
+            tally.guessed,
+            "requests do not tell their response time, so what waits for them is inferred from a guess \
+             (service_guess_us)",
+        ),
+    ];
+    let told = counts.iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("{count} {what}"))
+        .collect()
+}

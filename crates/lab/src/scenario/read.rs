@@ -1,0 +1,160 @@
+//! Reading a scenario file.
+
+use std::path::Path;
+
+use nearslot_core::config::{KINDS, Kinds, Parts};
+use nearslot_core::registry::ConfigError;
+
+use super::{Load, PART_ALLOWED, Scenario, TraceLoad};
+use crate::keys::{self, Place};
+
+impl Scenario {
+    /// Reads a scenario file's text. Relative paths of traces and drives are relative to `directory`.
+    ///
+    /// # Errors
+    /// Not TOML, an unknown key (with the nearest valid one), a value that is not allowed.
+    pub fn from_toml(text: &str, directory: &Path) -> Result<Scenario, ConfigError> {
+        Scenario::from_toml_of(KINDS, text, directory)
+    }
+
+    /// The same where a stack is made of these kinds of parts.
+    ///
+    /// # Errors
+    /// As [`Scenario::from_toml`].
+    pub fn from_toml_of(
+        kinds: Kinds,
+        text: &str,
+        directory: &Path,
+    ) -> Result<Scenario, ConfigError> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start].lines().count().max(1));
+            ConfigError::value(&format!("line {line}"), error.message(), "TOML")
+        })?;
+        if table.contains_key("kind")
+            && !table.contains_key("trace")
+            && !table.contains_key("workload")
+        {
+            let kind = table["kind"].to_string();
+            let allowed = "in a drive's file alone, which --drive takes; a scenario has [trace] or [workload]";
+            return Err(ConfigError::value("kind", kind.trim(), allowed));
+        }
+        check_keys("scenario", &table, &keys::names(kinds, Place::Top))?;
+        let mut scenario = Scenario::over(load(&table, directory)?);
+        scenario.parts = Parts::new(kinds);
+        for (key, value) in &table {
+            match key.as_str() {
+                "seed" => {
+                    scenario.seed = value_of("seed", value, "a whole number from 0 to 2^63 - 1")?;
+                }
+                "drive" => scenario.drive = value_of(key, value, PART_ALLOWED)?,
+                "warmup" => scenario.warmup = value_of(key, value, "auto, requests or percent")?,
+                _ => {
+                    if let Some(part) = scenario.parts.get_mut(key) {
+                        *part = value_of(key, value, PART_ALLOWED)?;
+                    }
+                }
+            }
+        }
+        if scenario.drive.name.ends_with(".toml") {
+            scenario.drive.name = directory.join(&scenario.drive.name).display().to_string();
+        }
+        Ok(scenario)
+    }
+}
+
+fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
+    match (table.get("trace"), table.get("workload")) {
+        (Some(value), None) => {
+            if let toml::Value::Table(trace) = value {
+                check_keys("[trace]", trace, &keys::names(KINDS, Place::Trace))?;
+            }
+            let mut trace: TraceLoad = value_of("trace", value, "a table with `files`")?;
+            for file in trace
+                .files
+                .iter_mut()
+                .filter(|file| file.as_os_str() != "-")
+            {
+                *file = directory.join(&file);
+            }
+            let scenario = Scenario::over(Load::Trace(trace));
+            scenario.check()?;
+            Ok(scenario.load)
+        }
+        (None, Some(value)) => Ok(Load::Workload(value_of("workload", value, PART_ALLOWED)?)),
+        (None, None) => Err(ConfigError::value(
+            "load",
+            "missing",
+            "[trace] or [workload]",
+        )),
+        (Some(_), Some(_)) => Err(ConfigError::value("load", "both", "[trace] or [workload]")),
+    }
+}
+
+fn check_keys(what: &str, table: &toml::Table, known: &[&str]) -> Result<(), ConfigError> {
+    let unknown = table.iter().find(|(key, _)| !known.contains(&key.as_str()));
+    unknown.map_or(Ok(()), |(key, value)| {
+        Err(ConfigError::unknown(&format!("key of {what}"), key, known)
+            .with_value(value.to_string().trim()))
+    })
+}
+
+fn value_of<T: serde::de::DeserializeOwned>(
+    key: &str,
+    value: &toml::Value,
+    allowed: &str,
+) -> Result<T, ConfigError> {
+    value.clone().try_into().map_err(|error: toml::de::Error| {
+        let found = format!("{} ({})", value.to_string().trim(), error.message().trim());
+        ConfigError::value(key, &found, allowed)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::default_drive::AUTO;
+    use crate::scenario::Replay;
+
+    fn read(text: &str) -> Result<Scenario, ConfigError> {
+        Scenario::from_toml(text, Path::new("/data"))
+    }
+
+    #[test]
+    fn a_scenario_is_read_with_its_defaults() {
+        let scenario =
+            read("sched = 'look'\n[trace]\nfiles = ['a.csv']\nreplay = 'closed'").unwrap();
+        assert_eq!(scenario.parts.get("sched").unwrap().name, "look");
+        assert_eq!(scenario.drive.name, AUTO);
+        let Load::Trace(trace) = scenario.load else {
+            panic!("it has a trace")
+        };
+        assert_eq!(trace.files, [PathBuf::from("/data/a.csv")]);
+        assert_eq!((trace.replay, trace.depth()), (Replay::Closed, 16));
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest() {
+        let error = read("schde = 'look'\n[trace]\nfiles = ['a']").unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("sched"));
+        let error = read("[trace]\nfiles = ['a']\nreply = 'open'").unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("replay"));
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let error = read("[trace]\nfiles = ['a']\ndepth = 0").unwrap_err();
+        assert!(error.to_string().contains("depth = 0"), "{error}");
+        assert!(read("seed = -1\n[trace]\nfiles = ['a']").is_err());
+        assert!(read("sched = 'fcfs'").is_err());
+    }
+
+    #[test]
+    fn a_drives_file_is_no_scenario() {
+        let told = read("kind = 'hdd'\nrpm = 7200").unwrap_err().to_string();
+        assert!(told.contains("which --drive takes"), "{told}");
+    }
+}
