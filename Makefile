@@ -1,5 +1,6 @@
-# Every action by name, once. Cargo always builds the whole workspace: with one package alone it would choose other
-# features of shared dependencies and compile them again.
+# Every action by name, once. Cargo builds the whole workspace: with one package alone it would choose other features of
+# shared dependencies and compile them again. The demo alone builds the command by itself, without Parquet, which is most of
+# what there is to compile.
 # `make demo` and `make test` work on a fresh machine: what is missing is installed
 # (Debian packages by apt-get as root, the rest by cargo, npm and pip from their registries).
 
@@ -17,6 +18,7 @@ NODE_IS_NEW_ENOUGH := const [major, minor] = process.versions.node.split(".").ma
 # What users build. Tests take `dev` for all there is: a release takes longer to compile than they take to run.
 PROFILE := release
 NEARSLOT := target/$(PROFILE:dev=debug)/nearslot
+DEMO := target/demo/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
 
@@ -25,14 +27,18 @@ DEMO_DRIVE := desktop-7200-90mb
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-demo: $(NEARSLOT) ## Build, inspect and compare a real trace, write out/report.html
+demo: $(DEMO) ## Build, inspect and compare a real trace, write out/report.html
 	@mkdir -p out
-	$(NEARSLOT) inspect $(DEMO_TRACE) --drive $(DEMO_DRIVE)
-	$(NEARSLOT) compare $(DEMO_TRACE) --drive $(DEMO_DRIVE) --replay closed --depth 32 \
+	$(DEMO) inspect $(DEMO_TRACE) --drive $(DEMO_DRIVE)
+	$(DEMO) compare $(DEMO_TRACE) --drive $(DEMO_DRIVE) --replay closed --depth 32 \
 		--sched fcfs,look,mq-deadline,satf --html out/report.html --force
 	@echo "open $(CURDIR)/out/report.html in a browser"
 
-build: $(NEARSLOT) ## Build the command
+target/demo/nearslot: rust $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock)
+	$(CARGO) build --profile demo --locked --package nearslot --no-default-features
+	@touch $@
+
+build: $(NEARSLOT) ## Build the command with all that it can do
 
 $(NEARSLOT): rust $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock)
 	$(CARGO) build --profile $(PROFILE) --locked --workspace
@@ -44,6 +50,7 @@ fmt: rust
 	git ls-files '*.rs' | xargs rustfmt --edition 2024 --check
 
 lint: rust
+	$(CARGO) clippy --package nearslot --no-default-features --locked -q -- -D warnings
 	$(CARGO) clippy --workspace --lib --bins --locked -q -- -D warnings
 	$(CARGO) clippy --workspace --all-targets --locked -q -- -D warnings -A clippy::unwrap_used -A clippy::float_cmp
 
@@ -55,7 +62,7 @@ test: fmt lint peers ## Everything that CI runs
 	$(CARGO) test --workspace --locked
 	$(MAKE) --no-print-directory web
 	$(MAKE) --no-print-directory python
-	$(MAKE) --no-print-directory examples PROFILE=dev
+	$(MAKE) --no-print-directory examples PROFILE=dev DEMO=target/debug/nearslot
 
 examples: demo
 	test -s out/report.html

@@ -271,6 +271,12 @@ const REFUSED: &[(&[u8], usize, &str)] = &[
         0,
         "is trace-cmd's own recording: print it first (`trace-cmd report FILE > trace.txt`) and name trace.txt",
     ),
+    #[cfg(not(feature = "parquet"))]
+    (
+        b"PAR1",
+        0,
+        "is Parquet, which this build of nearslot leaves out: `make build` makes one that reads it",
+    ),
     (
         b"ARROW1",
         0,

@@ -39,6 +39,7 @@ mod names;
 mod oracle_general;
 mod order;
 mod pairing;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod perf_text;
 mod plain;
@@ -69,6 +70,7 @@ pub use write::{Output, WRITERS, WriteFormat, Writer, writer};
 
 /// Every trace format, in the order of detection.
 pub static FORMATS: &[&Format] = &[
+    #[cfg(feature = "parquet")]
     &parquet::FORMAT,
     &blktrace::FORMAT,
     &vscsi::FORMAT,

@@ -9,8 +9,10 @@ use nearslot_core::registry::ConfigError;
 
 use super::decode::Made;
 use super::header::{Device, Header};
+#[cfg(feature = "parquet")]
+use super::parquet;
 use super::record::{Flags, Record};
-use super::{TraceError, blktrace, fio, parquet};
+use super::{TraceError, blktrace, fio};
 
 /// Where bytes go: a file, standard output, memory.
 pub type Output = Box<dyn Write + Send>;
@@ -73,6 +75,7 @@ pub(super) fn own_names(devices: &[Device]) -> Vec<String> {
 /// Every format that can be written.
 pub static WRITERS: &[&WriteFormat] = &[
     &blktrace::WRITE_FORMAT,
+    #[cfg(feature = "parquet")]
     &parquet::WRITE_FORMAT,
     &fio::WRITE_FORMAT,
 ];

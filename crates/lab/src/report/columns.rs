@@ -33,6 +33,10 @@ pub(super) struct Column {
     /// Stable name with its unit.
     pub(super) name: String,
     /// Type of its values.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(dead_code, reason = "only Parquet has types")
+    )]
     pub(super) kind: Kind,
     source: Source,
 }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
-use arrow::datatypes::{DataType, Field};
+use arrow_array::{ArrayRef, BooleanArray, UInt64Array};
+use arrow_schema::{DataType, Field};
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone};

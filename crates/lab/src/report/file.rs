@@ -58,6 +58,7 @@ impl OutputFile {
     }
 
     /// Whether it is written beside its target and renamed.
+    #[cfg(feature = "parquet")]
     pub(super) fn is_renamed(&self) -> bool {
         matches!(self.stage, Stage::Pending { .. })
     }

@@ -13,28 +13,40 @@ use std::str::FromStr;
 use crate::outcome::Results;
 
 mod columns;
+#[cfg(feature = "parquet")]
 mod commands;
 mod csv;
 pub(crate) mod facts;
 pub mod figures;
 mod file;
 mod html;
+#[cfg(not(feature = "parquet"))]
+mod no_rows;
 mod outputs;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod profile;
+#[cfg(feature = "parquet")]
 mod requests;
+#[cfg(feature = "parquet")]
 mod rows;
 mod table;
 mod traced;
 mod volumes;
 
+#[cfg(feature = "parquet")]
 pub use commands::{CommandLane, CommandRows};
 pub use figures::{Figures, figures_html};
 pub use file::{OutputFile, SharedOutput};
 pub use html::{CUT_MARK, html, inspection_html};
+#[cfg(not(feature = "parquet"))]
+pub use no_rows::{CommandLane, CommandRows, Lane, LaneFile, RequestRows, RowsWriter};
 pub use outputs::{Outputs, Refusal, Target};
+#[cfg(feature = "parquet")]
 pub use parquet::record_batch;
+#[cfg(feature = "parquet")]
 pub use requests::RequestRows;
+#[cfg(feature = "parquet")]
 pub use rows::{Lane, LaneFile, Rows, RowsWriter};
 pub use table::table;
 
@@ -70,8 +82,15 @@ impl Format {
     /// The form of a summary: as it is called, else as the name of its file ends, else a table.
     ///
     /// # Errors
-    /// There is no such form, or the file is called like a page.
+    /// There is no such form, this build leaves it out, or the file is called like a page.
     pub fn told(word: Option<&str>, file: Option<&Path>) -> Result<Format, ReportError> {
+        match Format::meant(word, file)? {
+            Format::Parquet if cfg!(not(feature = "parquet")) => Err(ReportError::NoParquet),
+            format => Ok(format),
+        }
+    }
+
+    fn meant(word: Option<&str>, file: Option<&Path>) -> Result<Format, ReportError> {
         if let Some(word) = word {
             return word.parse();
         }
@@ -101,6 +120,11 @@ pub enum ReportError {
     /// No such form.
     #[error("format = {0:?} is not one of table, json, csv, parquet")]
     Format(String),
+    /// A build without Parquet is to write it.
+    #[error(
+        "this build of nearslot leaves Parquet out, which summaries, and rows of requests and commands, are written in; `make build` makes one that has it"
+    )]
+    NoParquet,
     /// The summary is to go into a file that is called like a page.
     #[error(
         "--output = {} (allowed: a name that ends in .txt, .json, .csv or .parquet, or any with --format; --html writes a page)",
@@ -190,7 +214,10 @@ pub fn write(results: &Results, format: Format, out: &mut dyn Write) -> Result<(
         Format::Table => out.write_all(table(results, table::terminal_width()).as_bytes())?,
         Format::Json => json(results, out)?,
         Format::Csv => csv::write(results, out)?,
+        #[cfg(feature = "parquet")]
         Format::Parquet => out.write_all(&parquet::encode(results)?)?,
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(ReportError::NoParquet),
     }
     out.flush()?;
     Ok(())

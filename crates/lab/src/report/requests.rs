@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
-use arrow::datatypes::{DataType, Field};
+use arrow_array::{ArrayRef, BooleanArray, UInt64Array};
+use arrow_schema::{DataType, Field};
 use nearslot_core::request::Reply;
 
 use super::rows::{BATCH_ROWS, Rows, op_code, op_column, words_field};

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use nearslot_lab::capacity::{How, capacity};
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::load::LoadedTrace;

@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::{Int32Type, UInt64Type};
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, UInt64Type};
 use nearslot_core::ids::StreamId;
 use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::request::{Reply, Request, Timeline};
@@ -53,7 +54,7 @@ fn words(batches: &[RecordBatch], name: &str) -> Vec<String> {
     let of = |batch: &RecordBatch| {
         let words = batch[name]
             .as_dictionary::<Int32Type>()
-            .downcast_dict::<arrow::array::StringArray>();
+            .downcast_dict::<arrow_array::StringArray>();
         words
             .unwrap()
             .into_iter()

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{Float64Type, UInt64Type};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
 use nearslot_lab::outcome::{Difference, Results, Word};
 use nearslot_lab::report::{Format, ReportError, table, write};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;

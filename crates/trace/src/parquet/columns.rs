@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
-use arrow::compute::cast;
-use arrow::datatypes::{
-    DataType, Field, Float64Type, Int64Type, Schema, TimeUnit as ArrowUnit, UInt64Type,
-};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
 
 use crate::TraceError;
 use crate::csv::table::op_of;
@@ -92,7 +92,7 @@ pub(super) fn durations(
 
 /// A column as unsigned numbers; what is negative, too large or no whole number becomes null.
 pub(super) fn unsigned(column: &ArrayRef) -> Result<PrimitiveArray<UInt64Type>, TraceError> {
-    let unfit = |error: arrow::error::ArrowError| TraceError::unfit(error.to_string());
+    let unfit = |error: arrow_schema::ArrowError| TraceError::unfit(error.to_string());
     if has_fractions(column.data_type()) {
         let values = cast(column, &DataType::Float64).map_err(unfit)?;
         // The largest as a float is one more than fits.
@@ -189,7 +189,7 @@ impl Clock {
 
     /// A column as ns; what is no time or too large becomes null.
     pub(super) fn times(self, column: &ArrayRef) -> Result<PrimitiveArray<Int64Type>, TraceError> {
-        let unfit = |error: arrow::error::ArrowError| TraceError::unfit(error.to_string());
+        let unfit = |error: arrow_schema::ArrowError| TraceError::unfit(error.to_string());
         let unit_ns = self.unit_ns;
         if self.fraction {
             let values = cast(column, &DataType::Float64).map_err(unfit)?;
@@ -333,7 +333,7 @@ fn texts(column: &ArrayRef) -> Result<ArrayRef, TraceError> {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
+    use arrow_array::{BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
 
     use super::*;
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use ::parquet::file::metadata::{FileMetaData, ParquetMetaData};
-use arrow::array::{Array, ArrayRef, PrimitiveArray};
-use arrow::datatypes::{DataType, Schema, UInt64Type};
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_schema::{DataType, Schema};
 
 use super::columns::{self, Clock};
 use super::{SCHEMA_VERSION, key};
@@ -153,7 +154,7 @@ impl Reader {
             .with_batch_size(BATCH_ROWS)
             .build()
             .map_err(|error| unfit(&error))?;
-        let schema = arrow::record_batch::RecordBatchReader::schema(&rows);
+        let schema = arrow_array::RecordBatchReader::schema(&rows);
         Ok(Reader {
             places: Places::find(&schema, own)?,
             schema,
@@ -332,7 +333,7 @@ fn check_places(meta: &ParquetMetaData) -> Result<(), TraceError> {
 
 /// The columns of a batch.
 struct Rows {
-    ts: PrimitiveArray<arrow::datatypes::Int64Type>,
+    ts: PrimitiveArray<arrow_array::types::Int64Type>,
     offset: PrimitiveArray<UInt64Type>,
     len: PrimitiveArray<UInt64Type>,
     ops: Option<Vec<Option<TraceOp>>>,

@@ -12,12 +12,12 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::schema::types::ColumnPath;
-use arrow::array::{
+use arrow_array::RecordBatch;
+use arrow_array::{
     Array, ArrayRef, DictionaryArray, Int64Array, StringArray, UInt8Array, UInt16Array,
     UInt32Array, UInt64Array,
 };
-use arrow::datatypes::{DataType, Field, Schema};
-use arrow::record_batch::RecordBatch;
+use arrow_schema::{DataType, Field, Schema};
 
 use super::{SCHEMA_VERSION, key};
 use crate::TraceError;
@@ -112,7 +112,7 @@ impl ParquetWriter {
             .iter()
             .map(|record| record.flags.has(Flags::PRIORITY).then_some(record.priority))
             .collect();
-        let packed = |error: arrow::error::ArrowError| {
+        let packed = |error: arrow_schema::ArrowError| {
             TraceError::unfit(error.to_string()).in_file(&self.name)
         };
         let columns: Vec<ArrayRef> = vec![

@@ -8,11 +8,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{
+use arrow_array::RecordBatch;
+use arrow_array::{
     ArrayRef, Decimal128Array, DurationMicrosecondArray, Float64Array, Int32Array, Int64Array,
     NullArray, StringArray, TimestampMicrosecondArray, UInt64Array,
 };
-use arrow::record_batch::RecordBatch;
 use nearslot_trace::{
     Anomalies, Anomaly, Flags, Header, OpenOptions, Options, Record, Spread, TimeKind, TimeUnit,
     TraceError, TraceOp, open, writer,
@@ -128,7 +128,7 @@ fn write_others(path: &Path, columns: Vec<(&str, ArrayRef)>) {
     writer.close().unwrap();
 }
 
-fn column<T: arrow::array::Array + 'static>(values: T) -> ArrayRef {
+fn column<T: arrow_array::Array + 'static>(values: T) -> ArrayRef {
     Arc::new(values)
 }
 
