@@ -7,8 +7,9 @@
 
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
-use crate::io::{Command, DriveDone, Extrapolated, Io, Plan, RecoveryRead, Tag};
+use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag};
 use crate::op::Op;
+use crate::plan::Plan;
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
 };
@@ -82,8 +83,7 @@ impl View<'_> {
 /// An address is bound when the heads are there, at dispatch: a plan may leave it open, [`Placement::free`] says what is
 /// legal at this instant, [`Placement::bind`] takes what was chosen, [`Placement::done`] maps it.
 pub trait Placement: Send {
-    /// The I/Os that carry out `request`; none if it needs none (a discard on a drive that keeps no map). What it waits for
-    /// besides, `out` says in `waits`, and a later `out` in `settled` that this is done.
+    /// The steps that carry out `request`; none if it needs none (a discard on a drive that keeps no map).
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan);
 
     /// Where open I/Os to this drive may land, at this instant.
@@ -96,7 +96,8 @@ pub trait Placement: Send {
         panic!("a placement without open I/Os on {drive:?} was told where one goes");
     }
 
-    /// An I/O ended. What it leaves to do goes to `out`; what its request waits for besides, as in `plan`.
+    /// An I/O ended. What it leaves to do goes to `out`, for the same request. If it failed, a step of `out` may stand in
+    /// for it ([`Plan::instead`]); else its request fails, and what waits for it is skipped.
     fn done(
         &mut self,
         _now: Instant,
@@ -105,6 +106,13 @@ pub trait Placement: Send {
         _done: &DriveDone,
         _out: &mut Plan,
     ) {
+    }
+
+    /// An I/O never starts, since a step before it has failed. What that leaves to do goes to `out`, as in `done`.
+    fn skipped(&mut self, _now: Instant, tag: Tag, drive: DriveId, _out: &mut Plan) {
+        panic!(
+            "a placement whose I/Os wait for none was told that {tag:?} to {drive:?} is skipped"
+        );
     }
 
     /// An alternative is taken back, as another of its kind has begun.

@@ -45,62 +45,44 @@ impl From<&Io> for Candidate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag(pub u64);
 
-/// Where an I/O goes.
+/// What a command is for, and what it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// To this block.
-    At(Pba),
-    /// To any free slot; schedulers that go by address take it for one to this block.
-    Open(Pba),
+pub struct Origin {
+    /// The request it belongs to; none for what a placement or a scheduler does for itself.
+    pub request: Option<RequestId>,
+    /// The number of its step, which no other one ever has.
+    pub step: StepNumber,
+    /// Whether its address was open until it started.
+    pub open: bool,
+    /// What it brings from the drive or puts there.
+    pub moves: Moves,
 }
 
-/// An I/O that a placement wants done, before the stack gives it a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlannedIo {
-    /// On which drive.
-    pub drive: DriveId,
-    /// What.
-    pub op: Op,
-    /// Where; ignored by a flush.
-    pub target: Target,
-    /// Length; 0 for a flush.
-    pub len: Blocks,
-    /// Which of the volume's blocks it moves; none if none (a flush, a map).
-    pub data: Option<Data>,
-    /// The placement's word for it.
-    pub tag: Tag,
-    /// Index in the plan of an earlier I/O that must be done first.
-    pub after: Option<u32>,
-    /// One of several ways to do the same, with the I/O before it in the plan: only what starts first is done.
-    pub alternative: bool,
-    /// Whether the request is answered only when this is done.
-    pub awaited: bool,
-}
-
-impl PlannedIo {
-    /// An I/O that its request waits for, and that waits for no other.
-    pub const fn new(drive: DriveId, op: Op, target: Target, len: Blocks) -> PlannedIo {
-        PlannedIo {
-            drive,
-            op,
-            target,
-            len,
-            data: None,
-            tag: Tag(0),
-            after: None,
-            alternative: false,
-            awaited: true,
+impl Origin {
+    /// Which of the volume's blocks the command moves, if any.
+    pub fn data(&self) -> Option<Data> {
+        match self.moves {
+            Moves::Volume(data) => Some(data),
+            Moves::Nothing | Moves::Own | Moves::Parity(_) => None,
         }
     }
 }
 
-/// Whose data an I/O moves.
+/// The number of a step, in the order of creation; never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StepNumber(pub u64);
+
+/// What an I/O brings from a drive, or puts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// The request it belongs to; none for what a placement does for itself.
-    pub request: Option<RequestId>,
-    /// Which of the volume's blocks it moves, if any.
-    pub data: Option<Data>,
+pub enum Moves {
+    /// Nothing: a flush, a movement of the arm.
+    Nothing,
+    /// Blocks of the volume.
+    Volume(Data),
+    /// What the placement keeps for itself: its map.
+    Own,
+    /// The parity of this step.
+    Parity(StepNumber),
 }
 
 /// Which of the volume's blocks an I/O moves: consecutive ones, or those of every so many that a stripe puts on one drive.
@@ -146,46 +128,6 @@ impl Data {
         let unit = u64::from(self.unit);
         let within = self.first.0 % unit + index;
         Lba(self.first.0 + index + within / unit * u64::from(self.skip))
-    }
-}
-
-/// I/Os that belong together: of one request, of the completion of another I/O, of spare time. The stack owns one and
-/// clears it each time.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// In no order, but for what each says itself; the request is answered when the last awaited one is done.
-    pub ios: Vec<PlannedIo>,
-    /// Drives for which there is something new to do in their spare time.
-    pub wake: Vec<DriveId>,
-    /// What the request waits for besides I/Os, by the placement's own words.
-    pub waits: Vec<Tag>,
-    /// What was waited for and is done now.
-    pub settled: Vec<Tag>,
-    /// An open I/O that waits is to go to this block of its drive, which is not free.
-    pub pinned: Option<(Tag, Pba)>,
-}
-
-impl Plan {
-    /// Whether nothing is to be done.
-    pub fn is_empty(&self) -> bool {
-        let Plan {
-            ios,
-            wake,
-            waits,
-            settled,
-            pinned,
-        } = self;
-        let nothing = ios.is_empty() && wake.is_empty() && pinned.is_none();
-        nothing && waits.is_empty() && settled.is_empty()
-    }
-
-    /// Forgets all, but keeps the memory.
-    pub fn clear(&mut self) {
-        self.ios.clear();
-        self.wake.clear();
-        self.waits.clear();
-        self.settled.clear();
-        self.pinned = None;
     }
 }
 

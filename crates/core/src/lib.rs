@@ -7,7 +7,7 @@
 //! |---|---|
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
 //! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
-//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`io`]: what flows; [`search`], [`registry`], [`metrics`] |
+//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
@@ -26,6 +26,7 @@ pub mod maplog;
 pub mod metrics;
 pub mod op;
 pub mod place;
+pub mod plan;
 pub mod position;
 pub mod request;
 pub mod rng;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::metrics::Histogram;
 use nearslot_core::op::{Cost, Op};
 use nearslot_core::request::{Reply, Request};
@@ -314,11 +314,18 @@ impl Observer for Recorder {
     }
 
     #[inline]
-    fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
+    fn started(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        command: &Command,
+        origin: &Origin,
+        _stack: &Stack,
+    ) {
         self.integrate(now);
         self.running += 1;
         if let Some(series) = &mut self.series {
-            series.started(now, drive, command, stack);
+            series.started(now, drive, command, origin);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::metrics::Histogram;
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
@@ -103,10 +103,9 @@ impl Timeseries {
         now: Instant,
         drive: DriveId,
         command: &Command,
-        stack: &Stack,
+        origin: &Origin,
     ) {
-        self.commands
-            .started(now, drive, command, || stack.was_open(command.io));
+        self.commands.started(now, drive, command, origin.open);
     }
 
     #[inline]

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::request::{Reply, Request};
-use nearslot_core::stack::{Action, Stack};
+use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::Instant;
 
 use crate::workload::Workload;
@@ -22,8 +22,16 @@ use crate::workload::closed::Refill;
 pub trait Observer {
     /// A request came.
     fn arrived(&mut self, _now: Instant, _request: &Request) {}
-    /// A drive began a command of this stack.
-    fn started(&mut self, _now: Instant, _drive: DriveId, _command: &Command, _stack: &Stack) {}
+    /// A drive began a command. How many I/Os wait, and what is free, the stack tells.
+    fn started(
+        &mut self,
+        _now: Instant,
+        _drive: DriveId,
+        _command: &Command,
+        _origin: &Origin,
+        _stack: &Stack,
+    ) {
+    }
     /// A drive ended a command.
     fn done(&mut self, _now: Instant, _drive: DriveId, _done: &DriveDone) {}
     /// A request was answered.
@@ -171,17 +179,17 @@ fn deliver(
             drives.drives[index].outstanding(stack.waiting_on(drive) as u64);
             if let Some(done) = drives.advance(now, index) {
                 observer.done(now, drive, &done);
-                stack.drive_done(now, drive, &done);
+                stack.input(now, Input::Done(drive, done));
             }
         }
-        Source::Timer => stack.timer(now),
+        Source::Timer => stack.input(now, Input::Timer),
         Source::Arrival => {
             if let Some(request) = workload.poll(now) {
                 observer.arrived(now, &request);
-                stack.submit(now, request);
+                stack.input(now, Input::Submit(request));
             }
         }
-        Source::Choice => stack.choose(now),
+        Source::Choice => stack.input(now, Input::Choose),
     }
 }
 
@@ -195,10 +203,16 @@ fn drain(
 ) {
     while let Some(action) = stack.poll() {
         match action {
-            Action::Start(drive, command) => {
-                observer.started(now, drive, &command, stack);
+            Action::Start {
+                drive,
+                command,
+                origin,
+            } => {
+                observer.started(now, drive, &command, &origin, stack);
                 drives.submit(now, drive, &command);
             }
+            // No data are simulated.
+            Action::Fold { .. } | Action::Compute { .. } => {}
             Action::Reply(reply) => {
                 observer.replied(now, &reply);
                 workload.replied(now, &reply);

@@ -76,7 +76,7 @@ impl Recording {
         now: Instant,
         drive: DriveId,
         command: &Command,
-        was_open: impl FnOnce() -> bool,
+        was_open: bool,
     ) {
         // A flush does not move the arm.
         if command.op == Op::Flush || self.commands.len() >= COMMANDS_MAX {
@@ -99,7 +99,7 @@ impl Recording {
             from: before.map_or(rest, |at| self.locator.locate(at).cylinder),
             to: self.locator.locate(command.at).cylinder,
             write: command.op == Op::Write,
-            open: was_open(),
+            open: was_open,
             cost: Cost::default(),
         });
     }
@@ -216,7 +216,7 @@ mod tests {
     fn serve(recording: &mut Recording, now_ms: u64, drive: u16, op: Op, cost: [u64; 4]) -> u64 {
         let (io, at, len) = (IoId(0), Pba(500), Blocks(8));
         let (now, drive) = (Instant(now_ms * 1_000_000), DriveId(drive));
-        recording.started(now, drive, &Command { io, op, at, len }, || true);
+        recording.started(now, drive, &Command { io, op, at, len }, true);
         let [overhead, seek, rotation, transfer] = cost.map(Duration::from_ms);
         let cost = Cost {
             overhead,

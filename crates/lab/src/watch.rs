@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::op::Op;
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
@@ -175,10 +175,17 @@ impl Observer for Watch {
     }
 
     #[inline]
-    fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
-        self.recorder.started(now, drive, command, stack);
+    fn started(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        command: &Command,
+        origin: &Origin,
+        stack: &Stack,
+    ) {
+        self.recorder.started(now, drive, command, origin, stack);
         if let Some(commands) = &mut self.commands {
-            commands.started(now, drive, command, stack);
+            commands.started(now, drive, command, origin, stack);
         }
     }
 

@@ -8,7 +8,7 @@ use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Blueprint, Drive, Placement, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::Stack;
@@ -49,7 +49,14 @@ impl Observer for Watch {
         self.present += 1;
     }
 
-    fn started(&mut self, now: Instant, _drive: DriveId, _command: &Command, _stack: &Stack) {
+    fn started(
+        &mut self,
+        now: Instant,
+        _drive: DriveId,
+        _command: &Command,
+        _origin: &Origin,
+        _stack: &Stack,
+    ) {
         assert!(
             self.started.replace(now).is_none(),
             "the drive does one thing at a time"

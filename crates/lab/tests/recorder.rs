@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::op::Op;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
@@ -70,8 +70,15 @@ impl Observer for Seen {
         }
     }
 
-    fn started(&mut self, now: Instant, _drive: DriveId, command: &Command, stack: &Stack) {
-        let open = stack.was_open(command.io);
+    fn started(
+        &mut self,
+        now: Instant,
+        _drive: DriveId,
+        command: &Command,
+        origin: &Origin,
+        _stack: &Stack,
+    ) {
+        let open = origin.open;
         self.commands.push((now, *command, open));
     }
 

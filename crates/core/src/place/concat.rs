@@ -8,7 +8,8 @@
 use super::stripe;
 use super::striping::{Piece, Striping};
 use crate::contract::{Drives, Placement};
-use crate::io::{Data, Plan};
+use crate::io::Data;
+use crate::plan::Plan;
 use crate::registry::{Knob, Knobs, Spec, VolumeEnv};
 use crate::request::Request;
 use crate::units::{Blocks, Instant};

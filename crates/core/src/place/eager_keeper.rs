@@ -8,8 +8,9 @@
 use super::eager_map::Map;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::io::{RecoveryRead, Tag, Target};
+use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{Damage, Entry, Refused};
+use crate::plan::Target;
 use crate::registry::{ConfigError, Knob};
 use crate::units::{Blocks, Pba};
 

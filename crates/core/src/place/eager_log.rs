@@ -13,8 +13,9 @@ use super::eager_keeper::{Keeper, MapWrite, damaged, refused};
 use super::eager_map::Map;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::io::{RecoveryRead, Tag, Target};
+use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{Entry, Geometry, MapLog, Nvram, Recovered, Recovery, Settings};
+use crate::plan::Target;
 use crate::registry::{ConfigError, Knob, Knobs, Survivors};
 use crate::units::{BLOCK_BYTES, Blocks, Pba};
 

@@ -20,11 +20,12 @@ use super::eager_keeper::{Keeper, MapWrite, damaged, refused};
 use super::eager_map::Map;
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
-use crate::io::{RecoveryRead, Tag, Target};
+use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{
     Damage, Dirty, Entry, Geometry, MapView, NOWHERE, Spot, Tail, VirtualLog, VirtualRecovered,
     VirtualRecovery,
 };
+use crate::plan::Target;
 use crate::registry::{ConfigError, Survivors};
 use crate::units::{BLOCK_BYTES, Blocks, Pba};
 

@@ -15,6 +15,13 @@
 //!
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 
+use crate::io::{Data, DriveDone, Tag};
+use crate::op::{Op, Status};
+use crate::plan::{Plan, PlannedIo, StepIndex, Target};
+use crate::registry::{ConfigError, Knobs, VolumeEnv};
+use crate::request::Request;
+use std::ops::Range;
+
 use slab::Slab;
 
 use super::choice;
@@ -24,12 +31,8 @@ use super::stripe::flush;
 use super::striping::Striping;
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
-use crate::io::{Data, DriveDone, Plan, PlannedIo, Tag, Target};
 use crate::maplog::copies::Index;
 use crate::maplog::{CopiesTable, Geometry, Spread, copies};
-use crate::op::{Op, Status};
-use crate::registry::{ConfigError, Knobs, VolumeEnv};
-use crate::request::Request;
 use crate::rng::Rng;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
@@ -175,6 +178,13 @@ pub(super) struct FixedCopies<L> {
     table: CopiesTable,
     /// Memory for the pieces of a request.
     pieces: Vec<Piece>,
+}
+
+/// Writes of a plan start only after a read of it, if there is one.
+fn follow(read: Option<StepIndex>, writes: Range<u32>, out: &mut Plan) {
+    if let Some(read) = read {
+        writes.for_each(|write| out.after(read, StepIndex(write)));
+    }
 }
 
 /// Chunks that a delayed write may have: 256 KiB of 4 KiB ones.
@@ -341,7 +351,8 @@ impl<L: Layout> FixedCopies<L> {
         })
     }
 
-    /// One copy, or all of them as alternatives: the nearest on an idle drive, else whichever can begin first.
+    /// One copy, or all of them as alternatives: the nearest on an idle drive, else whichever can begin first. The first of
+    /// these I/Os.
     fn either(
         &mut self,
         now: Instant,
@@ -350,7 +361,7 @@ impl<L: Layout> FixedCopies<L> {
         part: Part,
         drives: &dyn Drives,
         out: &mut Plan,
-    ) {
+    ) -> StepIndex {
         let places = self.places(piece.first, piece.copies);
         let places = places.map(|(_, drive, at)| (drive, at + piece.from));
         let nearest = choice::nearest_idle(now, op, drives, places);
@@ -362,12 +373,14 @@ impl<L: Layout> FixedCopies<L> {
                 1 << copy
             }
         };
-        let mut alternative = false;
+        let mut first = None;
         for copy in members(chosen) {
             let mut planned = self.planned(piece, copy, op, part);
-            planned.alternative = std::mem::replace(&mut alternative, true);
-            out.ios.push(planned);
+            planned.alternative = first.is_some();
+            let step = out.io(planned);
+            first = first.or(Some(step));
         }
+        first.expect("some copy will do")
     }
 
     fn plan_read(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
@@ -391,14 +404,9 @@ impl<L: Layout> FixedCopies<L> {
                 (piece.from, piece.len) = (Blocks(0), size);
                 let copies = self.state(piece.first).current;
                 let rest = Piece { copies, ..piece };
-                after = Some(out.ios.len() as u32);
-                self.either(now, &rest, Op::Read, Part::Read, drives, out);
+                after = Some(self.either(now, &rest, Op::Read, Part::Read, drives, out));
             }
-            let planned = out.ios.len();
-            self.write(now, &piece, drives, out);
-            out.ios[planned..]
-                .iter_mut()
-                .for_each(|io| io.after = after);
+            self.write(now, &piece, after, drives, out);
         }
         self.pieces = cut;
     }
@@ -412,7 +420,14 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// The foreground writes of a piece.
-    fn write(&mut self, now: Instant, piece: &Piece, drives: &dyn Drives, out: &mut Plan) {
+    fn write(
+        &mut self,
+        now: Instant,
+        piece: &Piece,
+        after: Option<StepIndex>,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         let foreground = self.foreground.min(piece.copies.count_ones());
         let short = foreground < self.foreground;
         let key = self.writes.insert(Writing {
@@ -424,14 +439,16 @@ impl<L: Layout> FixedCopies<L> {
             held: 0,
         });
         if short {
-            out.waits.push(Tag(key as u64));
+            out.gate(Tag(key as u64));
         }
         let part = Part::Foreground(key);
         for chunk in piece.first..piece.first + piece.chunks {
             self.change(chunk, |state| state.writing = true);
         }
         if self.foreground == 1 {
-            return self.either(now, piece, Op::Write, part, drives, out);
+            let first = self.either(now, piece, Op::Write, part, drives, out);
+            let behind = out.steps.len() as u32;
+            return follow(after, first.0..behind, out);
         }
         let mut left = *piece;
         for _ in 0..foreground {
@@ -447,7 +464,26 @@ impl<L: Layout> FixedCopies<L> {
             let (copy, ..) = places(left.copies).nth(index).expect("it is one of them");
             left.copies &= !(1 << copy);
             let planned = self.planned(piece, copy, Op::Write, part);
-            out.ios.push(planned);
+            let write = out.io(planned);
+            follow(after, write.0..write.0 + 1, out);
+        }
+    }
+
+    /// An I/O has ended, or never started.
+    fn ended(&mut self, tag: Tag, status: Status, out: &mut Plan) {
+        let Underway {
+            first,
+            chunks,
+            part,
+        } = self.underway.remove(tag.0 as usize);
+        match part {
+            Part::Read => {}
+            Part::Foreground(key) => self.foreground_done(key, first.copy, status, out),
+            Part::Delayed => {
+                for chunk in first.chunk..first.chunk + chunks {
+                    self.delayed_done(chunk, first.copy, status, out);
+                }
+            }
         }
     }
 
@@ -500,7 +536,7 @@ impl<L: Layout> FixedCopies<L> {
             return;
         }
         if self.writes.remove(key).short {
-            out.settled.push(Tag(key as u64));
+            out.open(Tag(key as u64));
         }
     }
 
@@ -574,13 +610,12 @@ impl<L: Layout> FixedCopies<L> {
             let from = current.trailing_zeros() as u8;
             let mut read = self.planned(&piece, from, Op::Read, Part::Read);
             read.awaited = false;
-            after = Some(out.ios.len() as u32);
-            out.ios.push(read);
+            after = Some(out.io(read));
         }
         let mut planned = self.planned(&piece, first.copy, Op::Write, Part::Delayed);
         planned.awaited = false;
-        planned.after = after;
-        out.ios.push(planned);
+        let write = out.io(planned);
+        follow(after, write.0..write.0 + 1, out);
     }
 
     /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one copy.
@@ -610,23 +645,13 @@ impl<L: Layout> Placement for FixedCopies<L> {
     }
 
     fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
-        if done.op == Op::Flush {
-            return;
+        if done.op != Op::Flush {
+            self.ended(tag, done.status, out);
         }
-        let Underway {
-            first,
-            chunks,
-            part,
-        } = self.underway.remove(tag.0 as usize);
-        match part {
-            Part::Read => {}
-            Part::Foreground(key) => self.foreground_done(key, first.copy, done.status, out),
-            Part::Delayed => {
-                for chunk in first.chunk..first.chunk + chunks {
-                    self.delayed_done(chunk, first.copy, done.status, out);
-                }
-            }
-        }
+    }
+
+    fn skipped(&mut self, _now: Instant, tag: Tag, _drive: DriveId, out: &mut Plan) {
+        self.ended(tag, Status::Failed, out);
     }
 
     fn uses_spare_time(&self) -> bool {

@@ -4,8 +4,9 @@
 
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
-use crate::io::{Data, Plan, PlannedIo, Target};
+use crate::io::Data;
 use crate::op::Op;
+use crate::plan::{Plan, PlannedIo, Target};
 use crate::registry::Spec;
 use crate::request::Request;
 use crate::units::{Blocks, Instant, Pba};
@@ -22,7 +23,7 @@ impl Placement for Linear {
         let target = Target::At(Pba(request.extent.start.0));
         let mut planned = PlannedIo::new(DriveId(0), request.op, target, request.extent.len);
         planned.data = Some(Data::from(request.extent.start));
-        out.ios.push(planned);
+        out.io(planned);
     }
 
     fn capacity(&self) -> Blocks {

@@ -8,8 +8,9 @@
 use super::striping::{Piece, Striping, UNIT};
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
-use crate::io::{Data, Plan, PlannedIo, Target};
+use crate::io::Data;
 use crate::op::Op;
+use crate::plan::{Plan, PlannedIo, Target};
 use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
 use crate::request::Request;
 use crate::units::{Blocks, Instant, Pba};
@@ -57,21 +58,22 @@ pub(super) fn plan(
         Op::Flush => flush(striping.columns as u16, out),
         Op::Discard => {}
         op => {
-            let one = |piece: Piece| {
+            for piece in striping.pieces(&request.extent) {
                 let (drive, target) = (DriveId(piece.column as u16), Target::At(piece.at));
                 let mut planned = PlannedIo::new(drive, op, target, piece.len);
                 planned.data = Some(data(&piece));
-                planned
-            };
-            out.ios.extend(striping.pieces(&request.extent).map(one));
+                out.io(planned);
+            }
         }
     }
 }
 
 /// A flush of every drive.
 pub(super) fn flush(drives: u16, out: &mut Plan) {
-    let one = |drive| PlannedIo::new(DriveId(drive), Op::Flush, Target::At(Pba(0)), Blocks(0));
-    out.ios.extend((0..drives).map(one));
+    for drive in 0..drives {
+        let target = Target::At(Pba(0));
+        out.io(PlannedIo::new(DriveId(drive), Op::Flush, target, Blocks(0)));
+    }
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {

@@ -2,24 +2,29 @@
 //!
 //! A placement that writes chunks as a whole reads, changes and writes back where a request covers only a part of one,
 //! and maps what it wrote when that is done; two such writes at a time would lose one. So a write (or discard) that
-//! touches a chunk of an unfinished one is held until that is answered. Reads are not held: what was not answered
+//! touches a chunk of an unfinished one is blocked until that one is answered. Reads are not blocked: what was not answered
 //! may be seen or not.
 //!
-//! Chunks under way are disjoint runs in order; cost O(log n) per write, and a look at all that is held per answer,
-//! which is rarely anything.
+//! Of each chunk only the *last* write that came is kept, as runs of chunks in order: who waits for that one waits for
+//! all before it. A new write takes over the runs that it covers, and counts the writes that it took them from. Cost
+//! O(log n) per write, and amortised O(1) per write that it waits for, however many wait for the same.
 
-use std::collections::VecDeque;
+use slab::Slab;
 
 use crate::op::Op;
 use crate::request::Request;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Blocks;
 
-/// Chunks of a write under way.
+/// The name of an unfinished write.
+pub(super) type Key = u32;
+
+/// Consecutive chunks whose last write is the same one.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     first: u64,
     last: u64,
+    write: Key,
 }
 
 impl Keyed for Run {
@@ -31,93 +36,202 @@ impl Keyed for Run {
     }
 }
 
-/// Writes under way, and those that wait for one of them.
+/// A write that is not answered.
+#[derive(Default)]
+struct Unfinished {
+    first: u64,
+    last: u64,
+    /// Order of arrival.
+    number: u64,
+    /// The request, while it is blocked.
+    blocked: Option<Request>,
+    /// Writes before it that it waits for.
+    waits_for: u32,
+    /// Writes that wait for it.
+    waiting: Vec<Key>,
+}
+
+/// A blocked write that may begin.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    number: u64,
+    write: Key,
+}
+
+impl Keyed for Ready {
+    type Key = u64;
+
+    #[inline]
+    fn key(&self) -> u64 {
+        self.number
+    }
+}
+
+/// What becomes of a request that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It begins. If it is a write, others wait for it under this name until it is answered.
+    Begins(Option<Key>),
+    /// It is blocked until [`Hazards::next`] gives it.
+    Blocked,
+}
+
+/// Unfinished writes, and those that wait for one of them.
 pub(super) struct Hazards {
     chunk: Blocks,
-    running: Sorted<Run>,
-    held: VecDeque<Request>,
+    /// Runs of chunks that do not overlap.
+    runs: Sorted<Run>,
+    writes: Slab<Unfinished>,
+    /// By order of arrival: blocked writes that may begin now.
+    ready: Sorted<Ready>,
+    arrived: u64,
+    blocked: usize,
+    /// Lists that are not in use, with their memory.
+    lists: Vec<Vec<Key>>,
 }
 
 impl Hazards {
     pub(super) fn new(chunk: Blocks) -> Hazards {
         Hazards {
             chunk,
-            running: Sorted::default(),
-            held: VecDeque::new(),
+            runs: Sorted::default(),
+            writes: Slab::new(),
+            ready: Sorted::default(),
+            arrived: 0,
+            blocked: 0,
+            lists: Vec::new(),
         }
     }
 
-    /// The chunks that a request changes.
+    /// A request arrives.
     #[inline]
-    fn run(&self, request: &Request) -> Option<Run> {
+    pub(super) fn admit(&mut self, request: &Request) -> Admission {
         let changes = matches!(request.op, Op::Write | Op::Discard) && request.extent.len.0 > 0;
-        (self.chunk.0 > 1 && changes).then(|| Run {
-            first: request.extent.start.0 / self.chunk.0,
-            last: (request.extent.end().0 - 1) / self.chunk.0,
-        })
-    }
-
-    fn meets_running(&self, run: &Run) -> bool {
-        let above = self.running.seek(&run.first);
-        let below = self.running.before(above);
-        let touches = |at| {
-            self.running
-                .at(at)
-                .is_some_and(|other| other.first <= run.last && run.first <= other.last)
-        };
-        touches(above) || below.is_some_and(touches)
-    }
-
-    /// Whether a request may begin; if not, it is held.
-    #[inline]
-    pub(super) fn admit(&mut self, request: &Request) -> bool {
-        let Some(run) = self.run(request) else {
-            return true;
-        };
-        let held = |other: &Request| {
-            let other = self.run(other).expect("only writes are held");
-            other.first <= run.last && run.first <= other.last
-        };
-        if self.meets_running(&run) || self.held.iter().any(held) {
-            self.held.push_back(*request);
-            return false;
-        }
-        self.running.insert(run);
-        true
-    }
-
-    /// A request was answered. What it held up and may begin now is given by [`Hazards::release`].
-    #[inline]
-    pub(super) fn answered(&mut self, request: &Request) {
-        if let Some(run) = self.run(request) {
-            let taken = self.running.take(&run.first);
-            assert!(taken.is_some(), "{:?} was not under way", request.id);
+        match self.chunk.0 > 1 && changes {
+            true => self.admit_write(request),
+            false => Admission::Begins(None),
         }
     }
 
-    /// A held request that may begin now.
-    #[inline]
-    pub(super) fn release(&mut self) -> Option<Request> {
-        if self.held.is_empty() {
-            return None;
+    fn admit_write(&mut self, request: &Request) -> Admission {
+        let first = request.extent.start.0 / self.chunk.0;
+        let last = (request.extent.end().0 - 1) / self.chunk.0;
+        self.arrived += 1;
+        let key = self.writes.insert(Unfinished {
+            first,
+            last,
+            number: self.arrived,
+            blocked: None,
+            waits_for: 0,
+            waiting: self.lists.pop().unwrap_or_default(),
+        }) as Key;
+        let waits_for = self.take_over(first, last, key);
+        let write = key;
+        self.runs.insert(Run { first, last, write });
+        if waits_for == 0 {
+            return Admission::Begins(Some(key));
         }
-        let all: Vec<Request> = self.held.drain(..).collect();
-        let mut free = None;
-        for request in all {
-            // In order of arrival: whoever is held by an earlier one that is held stays.
-            if free.is_none() {
-                if self.admit(&request) {
-                    free = Some(request);
-                }
-            } else {
-                self.held.push_back(request);
+        self.blocked += 1;
+        let write = &mut self.writes[key as usize];
+        write.waits_for = waits_for;
+        write.blocked = Some(*request);
+        Admission::Blocked
+    }
+
+    /// Removes the runs of these chunks, and lets the new write wait for those whose they were. How many these are.
+    fn take_over(&mut self, first: u64, last: u64, key: Key) -> u32 {
+        let mut waits_for = 0;
+        while let Some(run) = self.meeting(first, last) {
+            self.runs.take(&run.first);
+            if run.first < first {
+                let last = first - 1;
+                self.runs.insert(Run { last, ..run });
+            }
+            if run.last > last {
+                let first = last + 1;
+                self.runs.insert(Run { first, ..run });
+            }
+            // Several runs may be of the same write.
+            let waiting = &mut self.writes[run.write as usize].waiting;
+            if waiting.last() != Some(&key) {
+                waiting.push(key);
+                waits_for += 1;
             }
         }
-        free
+        waits_for
     }
 
-    /// Requests that are held.
-    pub(super) fn held(&self) -> usize {
-        self.held.len()
+    /// A run that overlaps these chunks.
+    #[inline]
+    fn meeting(&self, first: u64, last: u64) -> Option<Run> {
+        let above = self.runs.seek(&first);
+        let below = self.runs.before(above);
+        let meets = |at| {
+            let run = self.runs.at(at)?;
+            (run.first <= last && first <= run.last).then_some(*run)
+        };
+        below.and_then(meets).or_else(|| meets(above))
+    }
+
+    /// A write was answered. What waited only for it may begin: see [`Hazards::next`].
+    #[inline]
+    pub(super) fn answered(&mut self, key: Key) {
+        let mut write = self.writes.remove(key as usize);
+        while let Some(run) = self.left(write.first, write.last, key) {
+            self.runs.take(&run.first);
+            write.first = run.last + 1;
+        }
+        for waiting in write.waiting.drain(..) {
+            let next = &mut self.writes[waiting as usize];
+            next.waits_for -= 1;
+            if next.waits_for == 0 {
+                let number = next.number;
+                let write = waiting;
+                self.ready.insert(Ready { number, write });
+            }
+        }
+        self.lists.push(write.waiting);
+    }
+
+    /// The first run among these chunks that is still of this write.
+    fn left(&self, first: u64, last: u64, key: Key) -> Option<Run> {
+        let mut at = self.runs.seek(&first);
+        loop {
+            let run = self.runs.at(at).filter(|run| run.first <= last)?;
+            if run.write == key {
+                return Some(*run);
+            }
+            at = self.runs.forward(at, 1);
+        }
+    }
+
+    /// A blocked write that may begin now, the oldest first.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<(Request, Key)> {
+        let number = self.ready.first()?.number;
+        let key = self.ready.take(&number)?.write;
+        let request = self.writes[key as usize].blocked.take();
+        self.blocked -= 1;
+        Some((request.expect("only what is blocked gets ready"), key))
+    }
+
+    /// Requests that are blocked.
+    #[inline]
+    pub(super) fn blocked(&self) -> usize {
+        self.blocked
+    }
+
+    /// Recounts everything from scratch and panics on a contradiction.
+    pub(super) fn audit(&self) {
+        let blocked = self.writes.iter().filter(|(_, one)| one.blocked.is_some());
+        assert_eq!(blocked.count(), self.blocked, "a blocked write got lost");
+        let waits: u32 = self.writes.iter().map(|(_, one)| one.waits_for).sum();
+        let waiting: usize = self.writes.iter().map(|(_, one)| one.waiting.len()).sum();
+        assert_eq!(waits as usize, waiting, "what writes wait for got lost");
+        let mut behind = 0;
+        for run in self.runs.iter() {
+            assert!(run.first >= behind, "runs overlap at chunk {}", run.first);
+            behind = run.last + 1;
+        }
     }
 }

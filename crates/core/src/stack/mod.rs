@@ -1,40 +1,98 @@
 //! The stack: the only place where the kinds of parts meet.
 //!
-//! A pure function of its timestamped inputs. Give it one input (`submit`, `drive_done`, `timer`), then drain
-//! `poll` until it gives nothing, then the next input: both loops, virtual and real, do just that. Because every
-//! action is carried out before the next input, two runs with the same inputs have the same actions. After
-//! `choose_last`, `choose` is an input too, the last one of an instant in which a drive got room.
+//! A pure function of its timestamped inputs. Give it one [`Input`], then drain `poll` until it gives nothing, then give the next
+//! input: every loop, in virtual or in real time, does just that. Every action says all that is needed to carry it out, and is
+//! carried out before the next input. So the log of the inputs of any run, given to a new stack of the same configuration,
+//! gives the same actions again.
+//!
+//! The life of a request, and of each of its steps:
 //!
 //! ```text
-//! submit -> (hazards) plan -> queue -> (drive has room) next -> [bind] -> Action::Start
-//! drive_done -> placement.done -> successors -> (last awaited I/O) Action::Reply, and the drive has room again
+//!   Submit --> blocked --> planned ------------------------------------------------> answered
+//!              by a write   the placement says   |                                 ^  when its last
+//!              to the same  which steps          v                                 |  awaited step is
+//!              chunks       +--------------- missing --> waiting --> running ---> ended
+//!                           |  other steps     | in the queue  | on the   |    done, or failed
+//!                           |  come first      | of a drive    | drive    |
+//!                           |                  |               |          | failed, and a step
+//!                           |                  v               v          v stands in for it
+//!                           |               skipped        withdrawn   replaced
+//!                           |               a step before  an alternative
+//!                           |               it failed      started
 //! ```
 //!
-//! Costs one slab entry per pending request and per pending I/O; nothing is allocated once they have grown.
+//! An open I/O that its scheduler starts while no slot is free stays in the queue, *stalled*, until one is. A gate goes from
+//! missing to ended when its placement opens it; a parity when the steps before it are done.
+//!
+//! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
 
 use std::collections::VecDeque;
 
 use slab::Slab;
 
-use crate::contract::{Drives, Oracle, Placement, Scheduler};
-use crate::freemap::{FreeMap, Slot};
-use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, Data, DriveDone, Io, Origin, Plan, PlannedIo, RecoveryRead, Tag, Target};
-use crate::op::{Cost, Status};
-use crate::request::{Reply, Request, Timeline};
-use crate::units::{Blocks, Instant, Pba};
+use crate::contract::{Oracle, Placement, Scheduler};
+use crate::freemap::FreeMap;
+use crate::ids::{DriveId, IoId};
+use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
+use crate::plan::Plan;
+use crate::request::{Reply, Request};
+use crate::units::{Blocks, Instant};
 
+mod audit;
+mod dispatch;
+mod graph;
 mod hazard;
+#[cfg(test)]
+mod hazard_tests;
 mod queue;
+mod requests;
+mod steps;
 
+use graph::Graph;
 use hazard::Hazards;
-use queue::{Dispatch, Queue};
+use queue::Queue;
+use requests::Pending;
+
+/// What happens to a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
+    /// user; here it is an assertion.
+    Submit(Request),
+    /// A drive completed a command.
+    Done(DriveId, DriveDone),
+    /// Time has passed; schedulers that waited are asked again. It may come late, or for nothing.
+    Timer,
+    /// Everything else of this instant is in: drives that waited for that start something. See [`Stack::choose_last`].
+    Choose,
+}
 
 /// What the loop has to carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Give this command to this drive.
-    Start(DriveId, Command),
+    Start {
+        /// Which drive.
+        drive: DriveId,
+        /// What it is to do.
+        command: Command,
+        /// What for, and what it moves.
+        origin: Origin,
+    },
+    /// Fold what a step has brought, byte by byte, into a parity.
+    Fold {
+        /// The parity.
+        into: StepNumber,
+        /// A read that has just ended, or a parity that was just computed.
+        of: StepNumber,
+    },
+    /// Everything that steps bring has been folded into this parity: finish it.
+    Compute {
+        /// Its number, its request, and which of the volume's blocks it is, if any.
+        origin: Origin,
+        /// Fold in these blocks too, so many, as the request writes them.
+        written: Option<(Data, Blocks)>,
+    },
     /// Answer this request.
     Reply(Reply),
 }
@@ -55,13 +113,11 @@ pub struct Stack {
     queues: Vec<Queue>,
     hazards: Hazards,
     requests: Slab<Pending>,
-    ios: Slab<InFlight>,
+    graph: Graph,
     actions: VecDeque<Action>,
     /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it back.
     #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
     plans: Vec<Box<Plan>>,
-    /// What requests wait for besides I/Os, in that order; some of it no request waits for.
-    held: Vec<(Tag, Option<usize>)>,
     /// Drives that started nothing, to be asked for spare time when the input is dealt with; none if the placement
     /// has nothing to do then.
     spare: Vec<DriveId>,
@@ -71,56 +127,24 @@ pub struct Stack {
     /// Drives that choose when everything of this instant is in, and the instant.
     put_off: Vec<DriveId>,
     choice: Option<Instant>,
-    /// Names of the I/Os of the plan that is being accepted, by their index in it.
+    /// Names of the steps of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
+    /// Steps that were done, or were skipped, and whose successors have not been told. Empty between inputs.
+    ended: Vec<steps::Ended>,
+    /// Drives that got something to do from steps that ended. Empty between inputs.
+    woken: Vec<DriveId>,
+    /// I/Os that were skipped, of which the placement has not been told. Empty between inputs.
+    skipped: Vec<(Tag, DriveId)>,
+    /// Gates that were opened, of which nobody was told. Empty between inputs.
+    opened: Vec<IoId>,
+    /// Requests, once for each awaited step that ended without a drive. Empty between inputs.
+    fulfilled: Vec<usize>,
+    /// Plans of requests that were answered while others waited for them. Empty between inputs.
+    #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
+    answered: Vec<Box<Plan>>,
     sequence: u64,
     submitted: u64,
     replied: u64,
-}
-
-/// A request that was not answered yet.
-struct Pending {
-    request: Request,
-    started: Option<Instant>,
-    /// Awaited I/Os that are not done; alternatives count once.
-    remaining: usize,
-    status: Status,
-    cost: Cost,
-}
-
-/// An I/O that was not completed yet.
-struct InFlight {
-    /// Who waits for it; none for what a placement does for itself, or may still do after the answer.
-    request: Option<usize>,
-    drive: DriveId,
-    tag: Tag,
-    data: Option<Data>,
-    io: Io,
-    /// The next of its alternatives, round in a ring; itself if it has none.
-    alternative: IoId,
-    /// The first of those that wait for this one.
-    successor: Option<IoId>,
-    /// The next of those that wait for the same.
-    sibling: Option<IoId>,
-}
-
-/// What a placement may see of the queues.
-struct Below<'a>(&'a [Queue]);
-
-impl Drives for Below<'_> {
-    fn idle(&self, drive: DriveId) -> bool {
-        let queue = &self.0[drive.index()];
-        !queue.busy() && queue.len() == 0
-    }
-
-    fn waiting(&self, drive: DriveId) -> usize {
-        let queue = &self.0[drive.index()];
-        queue.len() + usize::from(queue.busy())
-    }
-
-    fn oracle(&self, drive: DriveId) -> &dyn Oracle {
-        &*self.0[drive.index()].oracle
-    }
 }
 
 impl Stack {
@@ -134,15 +158,20 @@ impl Stack {
             placement,
             queues: lanes.into_iter().map(queue).collect(),
             requests: Slab::new(),
-            ios: Slab::new(),
+            graph: Graph::default(),
             actions: VecDeque::new(),
             plans: Vec::new(),
-            held: Vec::new(),
             spare: Vec::new(),
             chooses_last: false,
             put_off: Vec::new(),
             choice: None,
             names: Vec::new(),
+            ended: Vec::new(),
+            woken: Vec::new(),
+            skipped: Vec::new(),
+            opened: Vec::new(),
+            fulfilled: Vec::new(),
+            answered: Vec::new(),
             sequence: 0,
             submitted: 0,
             replied: 0,
@@ -150,11 +179,40 @@ impl Stack {
     }
 
     /// Whether a drive that has room waits with its choice until everything else of the instant is in: whoever feeds the
-    /// stack then calls [`Stack::choose`] after the last input of an instant. If not, a drive chooses within the input
-    /// that gave it room, as a host does that must not leave it idle.
+    /// stack then gives it [`Input::Choose`] after the last other input of an instant. If not, a drive chooses within the
+    /// input that gave it room, as a host does that must not leave it idle.
     pub fn choose_last(&mut self, last: bool) {
         assert!(self.put_off.is_empty(), "drives wait for their choice");
         self.chooses_last = last;
+    }
+
+    /// Something happens at `now`, which is not before anything that happened so far.
+    #[inline]
+    pub fn input(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Submit(request) => self.submit(now, request),
+            Input::Done(drive, done) => self.drive_done(now, drive, &done),
+            Input::Timer => self.timer(now),
+            Input::Choose => self.choose(now),
+        }
+        self.spend_spare_time(now);
+    }
+
+    /// The next thing to carry out.
+    #[inline]
+    pub fn poll(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When the stack wants [`Input::Timer`] at the latest.
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.queues.iter().filter_map(|queue| queue.timer).min()
+    }
+
+    /// The instant at which drives wait for [`Input::Choose`]; none if no drive does.
+    #[inline]
+    pub fn next_choice(&self) -> Option<Instant> {
+        self.choice
     }
 
     /// Blocks that clients may address.
@@ -164,7 +222,7 @@ impl Stack {
 
     /// Requests that were submitted and not yet answered.
     pub fn pending(&self) -> usize {
-        self.requests.len() + self.hazards.held()
+        self.requests.len() + self.hazards.blocked()
     }
 
     /// Requests submitted so far.
@@ -187,11 +245,6 @@ impl Stack {
         self.placement.free(drive)
     }
 
-    /// Whether the address of an I/O that is under way was open until it was dispatched.
-    pub fn was_open(&self, io: IoId) -> bool {
-        io != Command::ARM && self.ios[io.index()].io.open
-    }
-
     /// I/Os that wait in front of drives.
     pub fn waiting(&self) -> usize {
         self.queues.iter().map(Queue::len).sum()
@@ -199,22 +252,13 @@ impl Stack {
 
     /// I/Os that run or wait on one drive.
     pub fn waiting_on(&self, drive: DriveId) -> usize {
-        Below(&self.queues).waiting(drive)
+        self.queues[drive.index()].outstanding()
     }
 
-    /// Whose data a command moves, from its start until [`Stack::drive_done`] is called. None for a movement of the arm.
-    pub fn origin(&self, command: &Command) -> Option<Origin> {
-        let io = self.ios.get(command.io.index())?;
-        let request = io.request.map(|key| self.requests[key].request.id);
-        Some(Origin {
-            request,
-            data: io.data,
-        })
-    }
-
-    /// What a write has to put on the drive that moves none of the volume's data: a placement's own.
+    /// The bytes of a write that the placement makes for itself ([`Moves::Own`](crate::io::Moves::Own)), while its action is
+    /// carried out: they are not copied into the action.
     pub fn content(&self, command: &Command) -> &[u8] {
-        self.placement.content(self.ios[command.io.index()].tag)
+        self.placement.content(self.tag(command.io))
     }
 
     /// What has to survive a power cut besides the drives.
@@ -227,485 +271,24 @@ impl Stack {
         self.placement.recovery(out);
     }
 
-    /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
-    /// user; here it is an assertion.
-    pub fn submit(&mut self, now: Instant, request: Request) {
-        assert!(
-            request.extent.end().0 <= self.capacity().0,
-            "{:?} of {now} lies beyond block {}",
-            request,
-            self.capacity()
-        );
-        self.submitted += 1;
-        if self.hazards.admit(&request) {
-            self.begin(now, request);
-        }
-        self.spend_spare_time(now);
+    fn tag(&self, io: IoId) -> Tag {
+        self.graph.io(io).tag
     }
 
-    /// A drive completed a command.
-    pub fn drive_done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
-        self.queues[drive.index()].done(now, done);
-        if done.io != Command::ARM {
-            self.complete(now, drive, done);
-        }
-        self.pump(now, drive);
-        self.spend_spare_time(now);
-    }
-
-    /// When the stack wants [`Stack::timer`] called at the latest.
-    pub fn next_timer(&self) -> Option<Instant> {
-        self.queues.iter().filter_map(|queue| queue.timer).min()
-    }
-
-    /// Time has passed; schedulers that waited are asked again. Calling late, or for nothing, is allowed.
-    pub fn timer(&mut self, now: Instant) {
+    fn timer(&mut self, now: Instant) {
         for index in 0..self.queues.len() {
             if self.queues[index].timer.is_some_and(|due| due <= now) {
                 self.pump(now, DriveId(index as u16));
             }
         }
-        self.spend_spare_time(now);
     }
 
-    /// The instant at which drives wait for [`Stack::choose`]; none if no drive does.
-    #[inline]
-    pub fn next_choice(&self) -> Option<Instant> {
-        self.choice
-    }
-
-    /// Everything else of this instant is in: drives that waited for it start something.
-    pub fn choose(&mut self, now: Instant) {
+    fn choose(&mut self, now: Instant) {
         self.choice = None;
         let mut drives = std::mem::take(&mut self.put_off);
         for drive in drives.drain(..) {
             self.start(now, drive);
         }
         self.put_off = drives;
-        self.spend_spare_time(now);
-    }
-
-    /// The next thing to carry out.
-    #[inline]
-    pub fn poll(&mut self) -> Option<Action> {
-        self.actions.pop_front()
-    }
-
-    /// Recounts everything from scratch and panics on a contradiction.
-    pub fn audit(&self) {
-        assert_eq!(
-            self.submitted,
-            self.replied + self.pending() as u64,
-            "a request got lost"
-        );
-        // The first of a ring of alternatives stands for all.
-        let counts = |(key, io): &(usize, &InFlight)| {
-            io.request.is_some()
-                && self
-                    .ring(IoId(*key as u32))
-                    .all(|other| other.index() >= *key)
-        };
-        let remaining: usize = self.requests.iter().map(|(_, one)| one.remaining).sum();
-        let held = self.held.iter().filter(|(_, request)| request.is_some());
-        let awaited = self.ios.iter().filter(counts).count() + held.count();
-        assert_eq!(remaining, awaited, "what a request waits for got lost");
-        assert!(
-            self.waiting() <= self.ios.len(),
-            "more I/Os wait than exist"
-        );
-        self.placement.audit();
-        self.queues.iter().for_each(Queue::audit);
-    }
-
-    /// An I/O and its alternatives.
-    fn ring(&self, first: IoId) -> impl Iterator<Item = IoId> {
-        let next = move |id: &IoId| {
-            let next = self.ios[id.index()].alternative;
-            (next != first).then_some(next)
-        };
-        std::iter::successors(Some(first), next)
-    }
-
-    /// Plans a request, queues what it needs, and lets its drives start something.
-    fn begin(&mut self, now: Instant, request: Request) {
-        if let Some(plan) = self.plan(now, request) {
-            self.release(now);
-            self.pump_all(now, plan);
-        }
-    }
-
-    /// Requests that an answer has let begin. Many may be answered at once, such as discards behind a write; so they wait in
-    /// a list for their drives' turn, the last one first, and not in calls within calls.
-    fn release(&mut self, now: Instant) {
-        let mut answered = Vec::new();
-        while let Some(held) = self.hazards.release() {
-            answered.extend(self.plan(now, held));
-        }
-        while let Some(plan) = answered.pop() {
-            self.pump_all(now, plan);
-        }
-    }
-
-    /// Plans a request and queues what it needs. Gives the plan back if it is answered with that; then others may begin before
-    /// its drives start something.
-    fn plan(&mut self, now: Instant, request: Request) -> Option<Box<Plan>> {
-        let mut plan = self.plans.pop().unwrap_or_default();
-        let drives = Below(&self.queues);
-        self.placement.plan(now, &request, &drives, &mut plan);
-        let key = self.requests.insert(Pending {
-            request,
-            started: None,
-            remaining: 0,
-            status: Status::Done,
-            cost: Cost::default(),
-        });
-        self.accept(now, Some(key), &plan);
-        self.hold(Some(key), &plan);
-        if self.requests[key].remaining == 0 {
-            self.answer(now, key);
-            return Some(plan);
-        }
-        self.pump_all(now, plan);
-        None
-    }
-
-    /// Gives the I/Os of a plan their names, and queues those that wait for no other.
-    fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
-        // Mostly there is one, and nothing that it hangs together with.
-        if let [only] = plan.ios.as_slice() {
-            if let Some(pending) = request.filter(|_| only.awaited) {
-                self.requests[pending].remaining += 1;
-            }
-            let id = self.name(now, request, only);
-            return self.enqueue(now, id);
-        }
-        let mut names = std::mem::take(&mut self.names);
-        names.clear();
-        for planned in &plan.ios {
-            let id = self.name(now, request, planned);
-            if planned.alternative {
-                let before = *names.last().expect("an alternative follows another");
-                let next = std::mem::replace(&mut self.ios[before.index()].alternative, id);
-                self.ios[id.index()].alternative = next;
-            } else if let Some(pending) = request.filter(|_| planned.awaited) {
-                self.requests[pending].remaining += 1;
-            }
-            match planned.after {
-                Some(index) => {
-                    let first = &mut self.ios[names[index as usize].index()].successor;
-                    let sibling = first.replace(id);
-                    self.ios[id.index()].sibling = sibling;
-                }
-                None => self.enqueue(now, id),
-            }
-            names.push(id);
-        }
-        self.names = names;
-    }
-
-    fn name(&mut self, now: Instant, request: Option<usize>, planned: &PlannedIo) -> IoId {
-        let id = u32::try_from(self.ios.vacant_key()).expect("fewer than 2^32 I/Os are pending");
-        let (at, open) = match planned.target {
-            Target::At(at) => (at, false),
-            Target::Open(near) => (near, true),
-        };
-        let asked = request.map(|key| &self.requests[key].request);
-        let io = Io {
-            id: IoId(id),
-            sequence: self.sequence,
-            stream: asked.map_or(StreamId(0), |request| request.stream),
-            op: planned.op,
-            at,
-            open,
-            len: planned.len,
-            arrived: asked.map_or(now, |request| request.arrived),
-            priority: asked.map_or(0, |request| request.priority),
-            place: self.queues[planned.drive.index()].oracle.locate(at),
-        };
-        self.sequence += 1;
-        // What is not awaited may outlive its request.
-        let request = request.filter(|_| planned.awaited);
-        self.ios.insert(InFlight {
-            request,
-            drive: planned.drive,
-            tag: planned.tag,
-            data: planned.data,
-            io,
-            alternative: IoId(id),
-            successor: None,
-            sibling: None,
-        });
-        IoId(id)
-    }
-
-    fn enqueue(&mut self, now: Instant, id: IoId) {
-        let InFlight { drive, io, .. } = &self.ios[id.index()];
-        self.queues[drive.index()].insert(now, io);
-    }
-
-    /// Lets the drives of a plan start something, and keeps the plan's memory.
-    fn pump_all(&mut self, now: Instant, mut plan: Box<Plan>) {
-        for planned in &plan.ios {
-            self.pump(now, planned.drive);
-        }
-        for drive in &plan.wake {
-            self.pump(now, *drive);
-        }
-        plan.clear();
-        self.plans.push(plan);
-    }
-
-    /// Lets one drive start something, if it has room and something may start.
-    fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.queues[drive.index()].busy() {
-            return;
-        }
-        match self.chooses_last {
-            true => self.put_off(now, drive),
-            false => self.start(now, drive),
-        }
-    }
-
-    /// A drive with room starts something, if something may start.
-    fn start(&mut self, now: Instant, drive: DriveId) {
-        if !self.dispatch(now, drive) && self.uses_spare_time {
-            self.spare.push(drive);
-        }
-    }
-
-    /// A drive with room is asked when everything else of this instant is in.
-    fn put_off(&mut self, now: Instant, drive: DriveId) {
-        // It is asked soon enough, whatever its scheduler waits for.
-        self.queues[drive.index()].timer = None;
-        self.choice = Some(now);
-        if !self.put_off.contains(&drive) {
-            self.put_off.push(drive);
-        }
-    }
-
-    /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
-    #[inline]
-    fn spend_spare_time(&mut self, now: Instant) {
-        if !self.spare.is_empty() {
-            self.ask_spare(now);
-        }
-    }
-
-    fn ask_spare(&mut self, now: Instant) {
-        let mut drives = std::mem::take(&mut self.spare);
-        let mut plan = self.plans.pop().unwrap_or_default();
-        for drive in drives.drain(..) {
-            if !self.has_spare_time(drive) {
-                continue;
-            }
-            let below = Below(&self.queues);
-            self.placement.idle(now, drive, &below, &mut plan);
-            if plan.is_empty() {
-                continue;
-            }
-            self.accept(now, None, &plan);
-            for planned in &plan.ios {
-                self.dispatch(now, planned.drive);
-            }
-            plan.clear();
-        }
-        self.plans.push(plan);
-        self.spare = drives;
-    }
-
-    /// Whether a drive has no command and nothing to do, or only what waits for a slot to become free.
-    fn has_spare_time(&self, drive: DriveId) -> bool {
-        let queue = &self.queues[drive.index()];
-        let full = || {
-            let free = self.placement.free(drive);
-            queue.timer.is_none() && free.is_some_and(|free| free.free() == 0)
-        };
-        !queue.busy() && (queue.len() == 0 || full())
-    }
-
-    /// Starts what a drive's scheduler wants started; whether that is something.
-    fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
-        let (queue, ios) = (&mut self.queues[drive.index()], &self.ios);
-        let free = self.placement.free(drive);
-        let command = match queue.next(now, free, |id| ios[id.index()].io.open) {
-            None => return false,
-            Some(Dispatch::Arm(command)) => command,
-            Some(Dispatch::Io(id)) => self.command(now, drive, id, None),
-            Some(Dispatch::Place(id, slot)) => self.command(now, drive, id, Some(slot)),
-        };
-        self.queues[drive.index()].started(now, &command);
-        self.actions.push_back(Action::Start(drive, command));
-        true
-    }
-
-    /// The command of an I/O that starts, its address bound and its alternatives withdrawn.
-    fn command(&mut self, now: Instant, drive: DriveId, id: IoId, slot: Option<Slot>) -> Command {
-        self.withdraw_alternatives(id);
-        let started = &self.ios[id.index()];
-        assert_eq!(
-            started.drive, drive,
-            "a scheduler started an I/O of another drive"
-        );
-        assert_eq!(
-            started.io.open,
-            slot.is_some(),
-            "an open I/O goes to a slot, others do not"
-        );
-        if let Some(request) = started.request {
-            self.requests[request].started.get_or_insert(now);
-        }
-        let Io { op, len, at, .. } = started.io;
-        let at = slot.map_or(at, |slot| self.bind(now, id, slot));
-        Command {
-            io: id,
-            op,
-            at,
-            len,
-        }
-    }
-
-    fn bind(&mut self, now: Instant, id: IoId, slot: Slot) -> Pba {
-        let InFlight { drive, tag, .. } = self.ios[id.index()];
-        let free = self
-            .placement
-            .free(drive)
-            .expect("the slot was found there");
-        let at = free.tracks().at(slot);
-        self.placement.bind(now, tag, drive, slot);
-        at
-    }
-
-    /// Only the first of several ways to do the same is gone.
-    fn withdraw_alternatives(&mut self, id: IoId) {
-        let mut other = std::mem::replace(&mut self.ios[id.index()].alternative, id);
-        while other != id {
-            let gone = self.ios.remove(other.index());
-            self.queues[gone.drive.index()].withdraw(&gone.io);
-            self.placement.withdrawn(gone.tag, gone.drive);
-            // Who waits for it waits for what is done in its stead.
-            let started = &mut self.ios[id.index()];
-            started.successor = started.successor.or(gone.successor);
-            other = gone.alternative;
-        }
-    }
-
-    fn complete(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
-        let io = self.ios.remove(done.io.index());
-        assert_eq!(
-            io.drive, drive,
-            "drive {drive:?} completed an I/O of another"
-        );
-        let mut plan = self.plans.pop().unwrap_or_default();
-        self.placement.done(now, io.tag, drive, done, &mut plan);
-        if plan.is_empty() && io.successor.is_none() {
-            self.plans.push(plan);
-            if let Some(key) = io.request {
-                self.count(now, key, done);
-            }
-            return;
-        }
-        if !plan.ios.is_empty() {
-            self.accept(now, io.request, &plan);
-        }
-        // All of them wait before one of them starts: they may be alternatives.
-        let mut successor = io.successor;
-        while let Some(id) = successor {
-            self.enqueue(now, id);
-            let InFlight { drive, sibling, .. } = self.ios[id.index()];
-            successor = sibling;
-            if drive != io.drive {
-                plan.wake.push(drive);
-            }
-        }
-        self.hold(io.request, &plan);
-        if let Some(key) = io.request {
-            self.count(now, key, done);
-        }
-        for tag in &plan.settled {
-            self.settle(now, *tag);
-        }
-        if let Some((tag, at)) = plan.pinned {
-            plan.wake.push(self.pin(now, tag, at));
-        }
-        self.pump_all(now, plan);
-    }
-
-    /// A request waits for more than I/Os.
-    fn hold(&mut self, request: Option<usize>, plan: &Plan) {
-        for tag in &plan.waits {
-            self.held.push((*tag, request));
-            if let Some(key) = request {
-                self.requests[key].remaining += 1;
-            }
-        }
-    }
-
-    /// What was waited for is done.
-    fn settle(&mut self, now: Instant, tag: Tag) {
-        let held = self.held.iter().position(|(held, _)| *held == tag);
-        let (_, request) = self.held.remove(held.expect("what settles was held"));
-        if let Some(key) = request {
-            self.fulfil(now, key);
-        }
-    }
-
-    /// An open I/O that waits goes to this block; on which drive.
-    fn pin(&mut self, now: Instant, tag: Tag, at: Pba) -> DriveId {
-        let mut ios = self.ios.iter_mut();
-        let open = ios.find(|(_, one)| one.tag == tag && one.io.open);
-        let (_, InFlight { drive, io, .. }) = open.expect("what is pinned waits");
-        let queue = &mut self.queues[drive.index()];
-        queue.withdraw(io);
-        (io.open, io.at, io.place) = (false, at, queue.oracle.locate(at));
-        queue.insert(now, io);
-        *drive
-    }
-
-    /// An I/O that a request waits for is done.
-    fn count(&mut self, now: Instant, key: usize, done: &DriveDone) {
-        let pending = &mut self.requests[key];
-        pending.cost.add(&done.cost);
-        if done.status == Status::Failed {
-            pending.status = Status::Failed;
-        }
-        self.fulfil(now, key);
-    }
-
-    /// A request waits for one thing less.
-    fn fulfil(&mut self, now: Instant, key: usize) {
-        let pending = &mut self.requests[key];
-        pending.remaining -= 1;
-        if pending.remaining == 0 {
-            self.reply(now, key);
-        }
-    }
-
-    fn reply(&mut self, now: Instant, key: usize) {
-        self.answer(now, key);
-        self.release(now);
-    }
-
-    fn answer(&mut self, now: Instant, key: usize) {
-        let Pending {
-            request,
-            started,
-            status,
-            cost,
-            ..
-        } = self.requests.remove(key);
-        self.replied += 1;
-        let started = started.unwrap_or(now);
-        let timeline = Timeline {
-            arrived: request.arrived,
-            started,
-            replied: now,
-            cost,
-        };
-        self.actions.push_back(Action::Reply(Reply {
-            request,
-            status,
-            timeline,
-        }));
-        self.hazards.answered(&request);
     }
 }

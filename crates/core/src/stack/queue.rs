@@ -69,6 +69,11 @@ impl Queue {
         self.scheduler.len() + self.flushes.len() + self.stalled.len()
     }
 
+    /// I/Os that run or wait here.
+    pub(super) fn outstanding(&self) -> usize {
+        self.len() + usize::from(self.busy)
+    }
+
     /// Whether a command runs here.
     pub(super) fn busy(&self) -> bool {
         self.busy

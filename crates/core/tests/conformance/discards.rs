@@ -5,7 +5,7 @@ use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
-use nearslot_core::stack::Action;
+use nearslot_core::stack::{Action, Input};
 use nearslot_core::units::Instant;
 
 use crate::support::DISK;
@@ -23,22 +23,23 @@ fn many_discards_behind_a_write_are_answered_in_order() {
         .with::<dyn Placement>(PartConfig::named("eager"));
     let mut built = config.build().expect("it is a stack");
     let (stack, drive) = (&mut built.stack, &mut built.drives[0]);
-    stack.submit(
-        Instant::ZERO,
-        Request::new(0, Op::Write, 0, 8, Instant::ZERO),
-    );
+    let write = Request::new(0, Op::Write, 0, 8, Instant::ZERO);
+    stack.input(Instant::ZERO, Input::Submit(write));
     for number in 1..=DISCARDS {
         let discard = Request::new(number, Op::Discard, 0, 8, Instant::ZERO);
-        stack.submit(Instant::ZERO, discard);
+        stack.input(Instant::ZERO, Input::Submit(discard));
     }
-    let Some(Action::Start(on, command)) = stack.poll() else {
+    let Some(Action::Start {
+        drive: on, command, ..
+    }) = stack.poll()
+    else {
         panic!("the write starts");
     };
     assert!(stack.poll().is_none(), "discards wait for the write");
     drive.submit(Instant::ZERO, &command);
     let now = drive.next_event().expect("the drive works");
     let done = drive.advance(now).expect("it is due");
-    stack.drive_done(now, on, &done);
+    stack.input(now, Input::Done(on, done));
     for number in 0..=DISCARDS {
         let Some(Action::Reply(reply)) = stack.poll() else {
             panic!("request {number} is answered");

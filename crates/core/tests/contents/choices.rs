@@ -9,13 +9,14 @@ use nearslot_core::contract::{Drives, Placement, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{DriveDone, Plan, PlannedIo, Tag, Target};
+use nearslot_core::io::{DriveDone, Tag};
 use nearslot_core::op::Op;
+use nearslot_core::plan::{Plan, PlannedIo, Target};
 use nearslot_core::position::Search;
 use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
-use nearslot_core::search::{self};
+use nearslot_core::search;
 use nearslot_core::stack::{Lane, Stack};
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
@@ -64,9 +65,9 @@ struct Watched {
 
 impl Watched {
     /// Learns from what is written where.
-    fn learn(&mut self, ios: &[PlannedIo]) {
+    fn learn(&mut self, plan: &Plan) {
         // What carries no data is the log of the map.
-        let writes = ios.iter().filter(|io| io.op == Op::Write);
+        let writes = plan.ios().filter(|io| io.op == Op::Write);
         for io in writes.filter(|io| io.data.is_some()) {
             // Nothing but a move, home or from a track that is emptied, has an address beforehand.
             let open = matches!(io.target, Target::Open(_));
@@ -166,17 +167,18 @@ impl Watched {
 impl Placement for Watched {
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         self.inner.plan(now, request, drives, out);
+        let ios: Vec<PlannedIo> = out.ios().copied().collect();
         if let Some(owners) = self.one_chunk(request) {
             match request.op {
-                Op::Write if self.setup.maps() => self.check_write(now, owners, drives, &out.ios),
-                Op::Read if !out.ios.is_empty() => {
+                Op::Write if self.setup.maps() => self.check_write(now, owners, drives, &ios),
+                Op::Read if !ios.is_empty() => {
                     let chunk = request.extent.start.0 / self.setup.chunk;
-                    self.check_read(now, chunk, drives, &out.ios);
+                    self.check_read(now, chunk, drives, &ios);
                 }
                 _ => {}
             }
         }
-        self.learn(&out.ios);
+        self.learn(out);
     }
 
     fn free(&self, drive: DriveId) -> Option<&FreeMap> {
@@ -195,7 +197,12 @@ impl Placement for Watched {
 
     fn done(&mut self, now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
         self.inner.done(now, tag, drive, done, out);
-        self.learn(&out.ios);
+        self.learn(out);
+    }
+
+    fn skipped(&mut self, now: Instant, tag: Tag, drive: DriveId, out: &mut Plan) {
+        self.inner.skipped(now, tag, drive, out);
+        self.learn(out);
     }
 
     fn withdrawn(&mut self, tag: Tag, drive: DriveId) {
@@ -208,7 +215,7 @@ impl Placement for Watched {
 
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         self.inner.idle(now, drive, drives, out);
-        self.learn(&out.ios);
+        self.learn(out);
     }
 
     fn capacity(&self) -> Blocks {

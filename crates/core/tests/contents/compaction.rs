@@ -52,7 +52,7 @@ fn bursts(place: &'static str, pause: Duration) -> (f64, f64) {
     }
     let replies = rig.trace.iter().filter_map(|(at, action)| match action {
         Action::Reply(reply) => Some(at.since(reply.request.arrived).as_ms()),
-        Action::Start(..) => None,
+        Action::Start { .. } | Action::Fold { .. } | Action::Compute { .. } => None,
     });
     let (sum, count) = replies.fold((0.0, 0.0), |(sum, count), ms| (sum + ms, count + 1.0));
     (sum / count, empty as f64 / f64::from(rounds))
@@ -117,7 +117,7 @@ fn a_request_waits_for_one_move_at_most() {
         while rig.stack.pending() > 0 {
             rig.run_until(rig.now + Duration::from_us(20));
         }
-        let started = |(_, action): &&(_, Action)| matches!(action, Action::Start(..));
+        let started = |(_, action): &&(_, Action)| matches!(action, Action::Start { .. });
         let starts = rig.trace[before..].iter().filter(started).count();
         // Its own, and perhaps one in the time that passes behind it.
         assert!(starts <= 2, "{starts} I/Os began before it was answered");

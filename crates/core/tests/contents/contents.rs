@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::ids::{DriveId, RequestId};
-use nearslot_core::io::{Command, DriveDone, Origin};
+use nearslot_core::io::{Command, DriveDone, Moves, Origin};
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
 
@@ -52,7 +52,7 @@ struct Asked {
 /// A command that a drive works on.
 struct Running {
     command: Command,
-    origin: Option<Origin>,
+    origin: Origin,
     /// What it writes.
     data: Vec<Stamp>,
 }
@@ -136,45 +136,34 @@ impl Contents {
     }
 
     /// A drive begins a command.
-    pub(crate) fn started(
-        &mut self,
-        drive: DriveId,
-        command: &Command,
-        origin: Option<Origin>,
-        open: bool,
-    ) {
+    pub(crate) fn started(&mut self, drive: DriveId, command: &Command, origin: &Origin) {
         let place = &mut self.running[drive.index()];
         assert!(place.is_none(), "{drive:?} works already");
         let blocks = command.at.0 + command.len.0;
         assert!(blocks <= self.drives[drive.index()].len() as u64);
         let data = match command.op {
-            Op::Write => self.data(drive, command, origin, open),
+            Op::Write => self.data(drive, command, origin),
             _ => Vec::new(),
         };
         self.running[drive.index()] = Some(Running {
             command: *command,
-            origin,
+            origin: *origin,
             data,
         });
     }
 
     /// What a write carries.
-    fn data(
-        &self,
-        drive: DriveId,
-        command: &Command,
-        origin: Option<Origin>,
-        open: bool,
-    ) -> Vec<Stamp> {
-        let origin = origin.expect("a write belongs to something");
-        let Some(data) = origin.data else {
-            assert!(self.setup.logs() && origin.request.is_none(), "no data");
+    fn data(&self, drive: DriveId, command: &Command, origin: &Origin) -> Vec<Stamp> {
+        let Some(data) = origin.data() else {
+            assert_eq!(origin.moves, Moves::Own, "what a write puts on the drive");
+            assert!(self.setup.logs(), "it keeps a map");
+            assert_eq!(origin.request, None, "whose map is written");
             return vec![Stamp::Blank; command.len.0 as usize];
         };
         let stamp = |index| {
             let block = data.block(index).0;
             let Some(write) = origin.request else {
-                if self.setup.compacts() && !open {
+                if self.setup.compacts() && !origin.open {
                     return self.moving[&(drive, block)];
                 }
                 assert!(self.setup.copies > 1, "there is one copy, written already");
@@ -196,9 +185,8 @@ impl Contents {
         let ended = self.running[drive.index()].take().expect("it worked");
         assert_eq!(ended.command.io, done.io);
         let at = ended.command.at.0 as usize;
-        let Some(Origin { request, data }) = ended.origin else {
-            return;
-        };
+        let Origin { request, .. } = ended.origin;
+        let data = ended.origin.data();
         for index in 0..ended.command.len.0 as usize {
             let held = &mut self.drives[drive.index()][at + index];
             let Some(data) = data else {

@@ -9,8 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use nearslot_core::contract::{Drives, Oracle, Placement};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{DriveDone, Plan, Tag};
+use nearslot_core::io::{DriveDone, Tag};
 use nearslot_core::op::Op;
+use nearslot_core::plan::{Plan, Step};
 use nearslot_core::request::Request;
 use nearslot_core::units::{Blocks, Instant};
 
@@ -109,7 +110,11 @@ impl Placement for Faulty {
         };
         self.inner.plan(now, request, &lying, out);
         if self.fault == Fault::ReadsAll && request.op == Op::Read {
-            out.ios.iter_mut().for_each(|io| io.alternative = false);
+            for step in &mut out.steps {
+                if let Step::Io(io) = step {
+                    io.alternative = false;
+                }
+            }
         }
         // What is planned for whole chunks is counted.
         let whole = request.extent.len == self.inner.chunk();
@@ -136,6 +141,10 @@ impl Placement for Faulty {
 
     fn done(&mut self, now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
         self.inner.done(now, tag, drive, done, out);
+    }
+
+    fn skipped(&mut self, now: Instant, tag: Tag, drive: DriveId, out: &mut Plan) {
+        self.inner.skipped(now, tag, drive, out);
     }
 
     fn withdrawn(&mut self, tag: Tag, drive: DriveId) {

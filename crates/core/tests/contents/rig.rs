@@ -5,7 +5,7 @@ use nearslot_core::contract::{Drive, Scheduler};
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
-use nearslot_core::stack::{Action, Stack};
+use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::Instant;
 
 use crate::contents::Contents;
@@ -28,6 +28,8 @@ pub(crate) struct Rig {
     pub(crate) now: Instant,
     pub(crate) contents: Contents,
     pub(crate) rules: Rules,
+    /// Everything that happened to the stack.
+    pub(crate) inputs: Vec<(Instant, Input)>,
     /// Everything that the stack did.
     pub(crate) trace: Vec<(Instant, Action)>,
     requests: u64,
@@ -54,6 +56,7 @@ impl Rig {
             stack,
             drives,
             now: Instant::ZERO,
+            inputs: Vec::new(),
             trace: Vec::new(),
             requests: 0,
             events: 0,
@@ -83,7 +86,7 @@ impl Rig {
         let mut request = Request::new(self.requests, op, start, len, self.now);
         request.priority = priority;
         self.contents.submitted(&request);
-        self.stack.submit(self.now, request);
+        self.give(Input::Submit(request));
         self.drain();
     }
 
@@ -125,11 +128,11 @@ impl Rig {
         assert!(next >= self.now, "time runs backwards");
         self.now = next;
         if at > timer {
-            self.stack.timer(next);
+            self.give(Input::Timer);
         } else if let Some(done) = self.drives[index].advance(next) {
             let drive = DriveId(index as u16);
             self.contents.done(drive, &done);
-            self.stack.drive_done(next, drive, &done);
+            self.give(Input::Done(drive, done));
         }
         self.drain();
         self.events += 1;
@@ -139,18 +142,28 @@ impl Rig {
         true
     }
 
+    fn give(&mut self, input: Input) {
+        self.inputs.push((self.now, input));
+        self.stack.input(self.now, input);
+    }
+
     /// Carries out what the stack wants.
     fn drain(&mut self) {
         while let Some(action) = self.stack.poll() {
             self.trace.push((self.now, action));
             match action {
-                Action::Start(drive, command) => {
-                    let origin = self.stack.origin(&command);
+                Action::Start {
+                    drive,
+                    command,
+                    origin,
+                } => {
                     let waiting = self.stack.waiting_on(drive);
-                    let open = self.stack.was_open(command.io);
-                    self.rules.started(&command, origin, waiting, open);
-                    self.contents.started(drive, &command, origin, open);
+                    self.rules.started(&command, &origin, waiting);
+                    self.contents.started(drive, &command, &origin);
                     self.drives[drive.index()].submit(self.now, &command);
+                }
+                Action::Fold { .. } | Action::Compute { .. } => {
+                    panic!("no placement has parity yet")
                 }
                 Action::Reply(reply) => self.contents.answered(reply.request.id),
             }

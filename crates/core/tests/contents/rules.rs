@@ -39,22 +39,13 @@ impl Rules {
         }
     }
 
-    /// A command begins; `waiting` run or wait on its drive, itself counted; its address was `open` or not.
-    pub(crate) fn started(
-        &mut self,
-        command: &Command,
-        origin: Option<Origin>,
-        waiting: usize,
-        open: bool,
-    ) {
-        let own = origin.is_some_and(|origin| origin.request.is_none());
+    /// A command begins; `waiting` run or wait on its drive, itself counted.
+    pub(crate) fn started(&mut self, command: &Command, origin: &Origin, waiting: usize) {
+        let own = origin.request.is_none();
         if command.op == Op::Read && own && !self.moves_arm {
             assert_eq!(waiting, 1, "a block is read to be moved while others wait");
         }
-        let Some(origin) = origin.filter(|_| command.op == Op::Write) else {
-            return;
-        };
-        if origin.data.is_none() {
+        if command.op != Op::Write || origin.data().is_none() {
             return;
         }
         if origin.request.is_some() {
@@ -62,7 +53,7 @@ impl Rules {
             return;
         }
         // What compaction moves has an address.
-        if self.setup.compacts() && !open {
+        if self.setup.compacts() && !origin.open {
             assert!(
                 waiting == 1 || self.moves_arm,
                 "a move begins while others wait"

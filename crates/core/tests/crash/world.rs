@@ -2,18 +2,18 @@
 
 mod damage;
 
+use nearslot_core::io::{Command, Data, Origin, RecoveryRead};
+use nearslot_core::op::Op;
+use nearslot_core::request::Request;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::{Drive, Placement};
 use nearslot_core::ids::{DriveId, RequestId};
-use nearslot_core::io::{Command, Data, RecoveryRead};
-use nearslot_core::op::Op;
 use nearslot_core::registry::{ConfigError, KnobValue, Survivors};
-use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
-use nearslot_core::stack::{Action, Stack};
+use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::{Blocks, Instant, Pba};
 
 const DEPTH: usize = 6;
@@ -84,6 +84,14 @@ impl Fixed {
     }
 }
 
+/// A command under way.
+struct Running {
+    command: Command,
+    origin: Origin,
+    /// What it writes.
+    sectors: Vec<Sector>,
+}
+
 /// Writes that were not answered yet, by request.
 type Pending = BTreeMap<u64, (u64, std::ops::Range<u64>)>;
 
@@ -95,7 +103,7 @@ pub(crate) struct World {
     drives: Vec<Box<dyn Drive>>,
     images: Vec<Image>,
     /// By drive: the command under way with what it writes.
-    running: Vec<Option<(Command, Vec<Sector>)>>,
+    running: Vec<Option<Running>>,
     now: Instant,
     rng: Rng,
     /// Of each block of the volume, the version that was answered last.
@@ -194,11 +202,8 @@ impl World {
     fn writes_again(&self, chunk: u64) -> bool {
         let block = chunk * self.chunk;
         let of_chunk = |sector: &Sector| matches!(sector, Sector::Client(of, _) if *of == block);
-        let running = self.running.iter().flatten();
-        running.into_iter().any(|(command, sectors)| {
-            let delayed = self.stack.origin(command).unwrap().request.is_none();
-            delayed && sectors.iter().any(of_chunk)
-        })
+        let mut running = self.running.iter().flatten();
+        running.any(|one| one.origin.request.is_none() && one.sectors.iter().any(of_chunk))
     }
 
     pub(crate) fn log_writes(&self) -> u64 {
@@ -284,7 +289,7 @@ impl World {
             blocks.end - blocks.start,
             self.now,
         );
-        self.stack.submit(self.now, request);
+        self.stack.input(self.now, Input::Submit(request));
         self.drain();
     }
 
@@ -296,9 +301,12 @@ impl World {
         let Some(done) = self.drives[index].advance(now) else {
             return;
         };
-        let (command, sectors) = self.running[index].take().unwrap();
+        let Running {
+            command,
+            origin,
+            sectors,
+        } = self.running[index].take().unwrap();
         if command.op == Op::Write {
-            let origin = self.stack.origin(&command).unwrap();
             for (at, sector) in (command.at.0..).zip(&sectors) {
                 self.images[index].insert(at, *sector);
                 if let Some(fixed) = &mut self.fixed {
@@ -311,16 +319,16 @@ impl World {
                 }
             }
         } else {
-            self.remember(index, &command);
+            self.remember(index, &command, &origin);
         }
-        self.stack.drive_done(now, DriveId(index as u16), &done);
+        self.stack
+            .input(now, Input::Done(DriveId(index as u16), done));
         self.drain();
     }
 
     /// What a read found.
-    fn remember(&mut self, drive: usize, command: &Command) {
-        let origin = self.stack.origin(command).unwrap();
-        let Some(data) = origin.data else {
+    fn remember(&mut self, drive: usize, command: &Command, origin: &Origin) {
+        let Some(data) = origin.data() else {
             return;
         };
         if let Some(fixed) = self.fixed.as_mut().filter(|_| origin.request.is_none()) {
@@ -348,13 +356,24 @@ impl World {
     fn drain(&mut self) {
         while let Some(action) = self.stack.poll() {
             match action {
-                Action::Start(drive, command) => {
+                Action::Start {
+                    drive,
+                    command,
+                    origin,
+                } => {
                     let sectors = match command.op {
-                        Op::Write => self.sectors(drive.index(), &command),
+                        Op::Write => self.sectors(drive.index(), &command, &origin),
                         _ => Vec::new(),
                     };
                     self.drives[drive.index()].submit(self.now, &command);
-                    self.running[drive.index()] = Some((command, sectors));
+                    self.running[drive.index()] = Some(Running {
+                        command,
+                        origin,
+                        sectors,
+                    });
+                }
+                Action::Fold { .. } | Action::Compute { .. } => {
+                    panic!("no placement has parity yet")
                 }
                 Action::Reply(reply) => self.replied(reply.request.id.0),
             }
@@ -386,9 +405,8 @@ impl World {
     }
 
     /// What a write puts on the drive.
-    fn sectors(&mut self, drive: usize, command: &Command) -> Vec<Sector> {
-        let origin = self.stack.origin(command).unwrap();
-        let Some(data) = origin.data else {
+    fn sectors(&mut self, drive: usize, command: &Command, origin: &Origin) -> Vec<Sector> {
+        let Some(data) = origin.data() else {
             self.log_writes += 1;
             let bytes = self.stack.content(command).chunks_exact(512);
             return bytes
@@ -398,7 +416,7 @@ impl World {
         // What is moved home, unlike what compaction moves, is still in a buffer, or was read anew to be in one.
         let moves_home = self.config.parts.of::<dyn Placement>().name == "distorted_mirror";
         let of_spare_time = origin.request.is_none();
-        let is_moved = of_spare_time && !self.stack.was_open(command.io);
+        let is_moved = of_spare_time && !origin.open;
         if let Some(fixed) = self.fixed.as_mut().filter(|_| of_spare_time) {
             fixed.delayed += 1;
         } else if is_moved {
@@ -435,7 +453,10 @@ impl World {
         let mut images = self.images.clone();
         let mut tears = false;
         for (image, running) in images.iter_mut().zip(&self.running) {
-            let Some((command, sectors)) = running else {
+            let Some(Running {
+                command, sectors, ..
+            }) = running
+            else {
                 continue;
             };
             tears |= sectors.len() > 1;

@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow_schema::{DataType, Field};
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::op::Op;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
@@ -75,13 +75,19 @@ impl CommandLane {
     }
 
     /// A drive began a command.
-    pub fn started(&mut self, now: Instant, drive: DriveId, command: &Command, stack: &Stack) {
-        let origin = stack.origin(command);
-        let lba = origin.and_then(|origin| origin.data.map(|data| data.block(0).0));
-        let request = origin.and_then(|origin| origin.request.map(|request| request.0));
+    pub fn started(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        command: &Command,
+        origin: &Origin,
+        stack: &Stack,
+    ) {
+        let lba = origin.data().map(|data| data.block(0).0);
+        let request = origin.request.map(|request| request.0);
         self.running[drive.index()] = Some(Running {
             op: command.op,
-            open: stack.was_open(command.io),
+            open: origin.open,
             at: [drive.0.into(), command.at.0, command.len.0],
             cylinder: self.locator.locate(command.at).cylinder.into(),
             started: now,

@@ -131,7 +131,7 @@ mod tests {
     use nearslot_core::contract::{Blueprint, Placement, Scheduler};
     use nearslot_core::drive::catalog_text;
     use nearslot_core::ids::{DriveId, IoId};
-    use nearslot_core::io::Command;
+    use nearslot_core::io::{Command, Origin};
     use nearslot_core::op::Op;
     use nearslot_core::rng::Rng;
     use nearslot_core::stack::Stack;
@@ -198,7 +198,7 @@ mod tests {
     struct Watch(Begun);
 
     impl Observer for Watch {
-        fn started(&mut self, now: Instant, _: DriveId, command: &Command, _: &Stack) {
+        fn started(&mut self, now: Instant, _: DriveId, command: &Command, _: &Origin, _: &Stack) {
             self.0.push((now, command.at));
         }
     }

@@ -18,9 +18,9 @@ use super::{EagerCopies, NOWHERE, Part, Underway};
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::io::{Plan, Target};
 use crate::op::{Op, Status};
 use crate::place::delayed::CopyOf;
+use crate::plan::{Plan, Target};
 use crate::units::{Blocks, Instant};
 
 /// Tracks that a group has at least: few could hardly make up for one that is to be emptied.
@@ -197,7 +197,7 @@ impl EagerCopies {
         let mut read = self.read_copy(of, drive, from, Blocks(0), self.chunk);
         self.underway[read.tag.0 as usize].part = Part::MoveRead;
         read.awaited = false;
-        out.ios.push(read);
+        out.io(read);
         let stage = Stage::UnderWay;
         self.compacted[drive.index()].moving = Some(Moving { of, from, stage });
     }
@@ -259,7 +259,7 @@ impl EagerCopies {
         let whole = (Blocks(0), self.chunk);
         let mut write = self.planned(underway, Op::Write, target, whole);
         write.awaited = false;
-        out.ios.push(write);
+        out.io(write);
         let stage = Stage::UnderWay;
         self.compacted[drive.index()].moving = Some(Moving { of, from, stage });
         true

@@ -17,6 +17,10 @@
 //! processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per chunk and copy; four bytes a chunk and copy,
 //! and a bit and 26 bytes a track for what is free.
 
+use crate::io::{Data, DriveDone, RecoveryRead, Tag};
+use crate::op::{Op, Status};
+use crate::plan::{Plan, PlannedIo, StepIndex, Target};
+use crate::request::Request;
 use slab::Slab;
 
 use super::choice;
@@ -27,11 +31,8 @@ use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
-use crate::io::{Data, DriveDone, Plan, PlannedIo, RecoveryRead, Tag, Target};
 use crate::maplog::Geometry;
-use crate::op::{Op, Status};
 use crate::registry::ConfigError;
-use crate::request::Request;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
 
@@ -244,16 +245,16 @@ impl EagerCopies {
     }
 
     /// Reads a part of a chunk, unless it lies nowhere: the nearest copy on an idle drive, else whichever can begin first.
-    /// Whether anything is read.
+    /// The first of these reads.
     fn read(
         &mut self,
         now: Instant,
         (chunk, from, len): (u32, Blocks, Blocks),
         drives: &dyn Drives,
         out: &mut Plan,
-    ) -> bool {
+    ) -> Option<StepIndex> {
         let nearest = self.nearest_copy(now, chunk, from, drives);
-        let mut planned = false;
+        let mut planned = None;
         let mut index = 0;
         for of in self.copies(chunk) {
             let (drive, slot) = (self.drive(of), self.slot(of));
@@ -262,8 +263,9 @@ impl EagerCopies {
             }
             if nearest.is_none_or(|nearest| nearest == index) {
                 let mut read = self.read_copy(of, drive, slot, from, len);
-                read.alternative = std::mem::replace(&mut planned, true);
-                out.ios.push(read);
+                read.alternative = planned.is_some();
+                let step = out.io(read);
+                planned = planned.or(Some(step));
             }
             index += 1;
         }
@@ -318,7 +320,7 @@ impl EagerCopies {
         &mut self,
         now: Instant,
         chunk: u32,
-        after: Option<u32>,
+        after: Option<StepIndex>,
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
@@ -332,9 +334,11 @@ impl EagerCopies {
         for _ in 0..self.foreground {
             let of = self.owner(now, chunk, used, drives);
             used |= 1 << of.copy;
-            let mut write = self.write_copy(of, part);
-            write.after = after;
-            out.ios.push(write);
+            let write = self.write_copy(of, part);
+            let step = out.io(write);
+            if let Some(read) = after {
+                out.after(read, step);
+            }
         }
     }
 
@@ -411,7 +415,8 @@ impl EagerCopies {
 
     /// A slot becomes free, unless it is some copy's home: that waits for its own.
     fn release(&mut self, of: CopyOf, drive: DriveId, slot: Slot) {
-        if self.home(of) != Some(slot) {
+        // A write that never started has no slot.
+        if slot != NOWHERE && self.home(of) != Some(slot) {
             self.map.free[drive.index()].release(slot);
         }
     }
@@ -527,24 +532,25 @@ impl EagerCopies {
             }
         };
         write.awaited = false;
-        if self.unbuffered.take(&of).is_some() {
-            write.after = Some(self.read_again(of.chunk, out));
-        }
+        let unbuffered = self.unbuffered.take(&of).is_some();
+        let read = unbuffered.then(|| self.read_again(of.chunk, out));
         if self.home(of).is_some() {
             self.homeward.insert(of);
         }
         let key = write.tag.0 as usize;
         self.flying.insert(Flying { of, key });
-        out.ios.push(write);
+        let step = out.io(write);
+        if let Some(read) = read {
+            out.after(read, step);
+        }
     }
 
-    /// Reads a chunk that is in no buffer, for another copy of it; where in the plan.
-    fn read_again(&mut self, chunk: u32, out: &mut Plan) -> u32 {
+    /// Reads a chunk that is in no buffer, for another copy of it.
+    fn read_again(&mut self, chunk: u32, out: &mut Plan) -> StepIndex {
         let (of, drive, slot) = self.current(chunk).next().expect("some copy is");
         let mut read = self.read_copy(of, drive, slot, Blocks(0), self.chunk);
         read.awaited = false;
-        out.ios.push(read);
-        out.ios.len() as u32 - 1
+        out.io(read)
     }
 
     fn delayed_done(&mut self, write: &Underway, status: Status) {
@@ -600,9 +606,11 @@ impl Placement for EagerCopies {
                 for (chunk, _, len) in self.parts(request) {
                     // What the request does not cover is read first.
                     let whole = (chunk, Blocks(0), self.chunk);
-                    let before = out.ios.len() as u32;
-                    let partial = len < self.chunk && self.read(now, whole, drives, out);
-                    self.write(now, chunk, partial.then_some(before), drives, out);
+                    let read = match len < self.chunk {
+                        true => self.read(now, whole, drives, out),
+                        false => None,
+                    };
+                    self.write(now, chunk, read, drives, out);
                 }
             }
             Op::Discard => {
@@ -639,6 +647,10 @@ impl Placement for EagerCopies {
         }
         self.write_map(out);
         self.pin_map_write(out);
+    }
+
+    fn skipped(&mut self, _now: Instant, tag: Tag, _drive: DriveId, out: &mut Plan) {
+        self.never_started(tag, out);
     }
 
     fn uses_spare_time(&self) -> bool {

@@ -2,11 +2,12 @@
 
 use super::{EagerCopies, NOWHERE, Part, Underway};
 use crate::freemap::Slot;
-use crate::io::{DriveDone, Plan, PlannedIo, Tag, Target};
+use crate::io::{DriveDone, Tag};
 use crate::maplog::Entry;
 use crate::op::{Op, Status};
 use crate::place::delayed::CopyOf;
 use crate::place::eager_keeper::MapWrite;
+use crate::plan::{Plan, PlannedIo, Target};
 
 impl EagerCopies {
     /// A read or write ended. What it changes in the map may have to wait.
@@ -27,7 +28,7 @@ impl EagerCopies {
                 self.map_write_ended(&write, done, out);
             }
             _ => match self.entry(key, done.status) {
-                Some(entry) if self.waits(tag, entry) => out.waits.push(tag),
+                Some(entry) if self.waits(tag, entry) => _ = out.gate(tag),
                 _ => self.landed(tag, done.status, out),
             },
         }
@@ -102,6 +103,13 @@ impl EagerCopies {
         }
     }
 
+    /// A write never started, since the read before it failed.
+    pub(super) fn never_started(&mut self, tag: Tag, out: &mut Plan) {
+        self.landed(tag, Status::Failed, out);
+        self.write_map(out);
+        self.pin_map_write(out);
+    }
+
     /// A chunk is no longer needed.
     pub(super) fn forget(&mut self, chunk: u32, out: &mut Plan) {
         let of = CopyOf { chunk, copy: 0 };
@@ -119,7 +127,7 @@ impl EagerCopies {
         }
         let tag = Tag(self.underway.insert(underway) as u64);
         match self.waits(tag, of.entry(NOWHERE, true)) {
-            true => out.waits.push(tag),
+            true => _ = out.gate(tag),
             false => self.landed(tag, Status::Done, out),
         }
     }
@@ -154,7 +162,7 @@ impl EagerCopies {
             );
             let chunk = of.chunk;
             self.landed(tag, Status::Done, out);
-            out.settled.push(tag);
+            out.open(tag);
             // Writes may wait for the slots that it left.
             out.wake.extend(self.copies(chunk).map(|of| self.drive(of)));
         }
@@ -201,6 +209,6 @@ impl EagerCopies {
         if matches!(target, Target::Open(_)) {
             self.open_map_write = Some(planned.tag);
         }
-        out.ios.push(planned);
+        out.io(planned);
     }
 }

@@ -1,0 +1,52 @@
+//! Conservation: every request is in exactly one place, and so is everything that one waits for.
+
+use super::Stack;
+use super::graph::{Open, Work};
+use super::queue::Queue;
+use crate::ids::IoId;
+
+impl Stack {
+    /// Recounts everything from scratch and panics on a contradiction.
+    pub fn audit(&self) {
+        let pending = self.pending() as u64;
+        assert_eq!(self.submitted, self.replied + pending, "a request got lost");
+        let remaining: usize = self.requests.iter().map(|(_, one)| one.remaining).sum();
+        let steps = self.graph.iter();
+        let awaited = steps.filter(|(id, step)| self.counts(*id, step));
+        assert_eq!(
+            remaining,
+            awaited.count(),
+            "what a request waits for got lost"
+        );
+        let ios = self.graph.iter().filter(|(_, step)| is_io(step)).count();
+        assert!(self.waiting() <= ios, "more I/Os wait than exist");
+        assert!(self.ended.is_empty(), "a step ended, and nobody was told");
+        assert!(
+            self.woken.is_empty(),
+            "a drive got something and was not asked"
+        );
+        assert!(
+            self.skipped.is_empty(),
+            "a placement was not told of a step"
+        );
+        assert!(self.opened.is_empty(), "nobody was told of a gate");
+        assert!(
+            self.fulfilled.is_empty(),
+            "a request was not told of a step"
+        );
+        self.graph.audit();
+        self.hazards.audit();
+        self.placement.audit();
+        self.queues.iter().for_each(Queue::audit);
+    }
+
+    /// Whether a request waits for this step. The first of a ring of alternatives stands for all.
+    fn counts(&self, id: IoId, step: &Open) -> bool {
+        let first = || self.graph.ring(id).all(|other| other.0 >= id.0);
+        step.request.is_some() && (!is_io(step) || first())
+    }
+}
+
+fn is_io(step: &Open) -> bool {
+    matches!(step.work, Work::Io(_))
+}

@@ -1,0 +1,211 @@
+//! Drives with room: who is asked what to start, and what starts.
+
+use super::queue::{Dispatch, Queue};
+use super::{Action, Stack};
+use crate::contract::{Drives, Oracle};
+use crate::freemap::Slot;
+use crate::ids::{DriveId, IoId};
+use crate::io::{Command, DriveDone, Io, Moves, Origin, StepNumber};
+use crate::plan::Plan;
+use crate::units::{Instant, Pba};
+
+/// What a placement may see of the queues.
+pub(super) struct Below<'a>(pub(super) &'a [Queue]);
+
+impl Drives for Below<'_> {
+    fn idle(&self, drive: DriveId) -> bool {
+        self.waiting(drive) == 0
+    }
+
+    fn waiting(&self, drive: DriveId) -> usize {
+        self.0[drive.index()].outstanding()
+    }
+
+    fn oracle(&self, drive: DriveId) -> &dyn Oracle {
+        &*self.0[drive.index()].oracle
+    }
+}
+
+impl Stack {
+    pub(super) fn drive_done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        self.queues[drive.index()].done(now, done);
+        if done.io != Command::ARM {
+            self.complete(now, drive, done);
+        }
+        self.pump(now, drive);
+    }
+
+    /// Lets the drives of a plan start something, and keeps the plan's memory.
+    pub(super) fn pump_all(&mut self, now: Instant, mut plan: Box<Plan>) {
+        for planned in plan.ios() {
+            self.pump(now, planned.drive);
+        }
+        for drive in &plan.wake {
+            self.pump(now, *drive);
+        }
+        plan.clear();
+        self.plans.push(plan);
+    }
+
+    /// Lets one drive start something, if it has room and something may start.
+    pub(super) fn pump(&mut self, now: Instant, drive: DriveId) {
+        if self.queues[drive.index()].busy() {
+            return;
+        }
+        match self.chooses_last {
+            true => self.put_off(now, drive),
+            false => self.start(now, drive),
+        }
+    }
+
+    /// A drive with room starts something, if something may start.
+    pub(super) fn start(&mut self, now: Instant, drive: DriveId) {
+        if !self.dispatch(now, drive) && self.uses_spare_time {
+            self.spare.push(drive);
+        }
+    }
+
+    /// A drive with room is asked when everything else of this instant is in.
+    fn put_off(&mut self, now: Instant, drive: DriveId) {
+        // It is asked soon enough, whatever its scheduler waits for.
+        self.queues[drive.index()].timer = None;
+        self.choice = Some(now);
+        if !self.put_off.contains(&drive) {
+            self.put_off.push(drive);
+        }
+    }
+
+    /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
+    #[inline]
+    pub(super) fn spend_spare_time(&mut self, now: Instant) {
+        if !self.spare.is_empty() {
+            self.ask_spare(now);
+        }
+    }
+
+    fn ask_spare(&mut self, now: Instant) {
+        let mut drives = std::mem::take(&mut self.spare);
+        let mut plan = self.plans.pop().unwrap_or_default();
+        for drive in drives.drain(..) {
+            if !self.has_spare_time(drive) {
+                continue;
+            }
+            let below = Below(&self.queues);
+            self.placement.idle(now, drive, &below, &mut plan);
+            if plan.is_empty() {
+                continue;
+            }
+            self.accept(now, None, &plan);
+            for planned in plan.ios() {
+                self.dispatch(now, planned.drive);
+            }
+            plan.clear();
+        }
+        self.plans.push(plan);
+        self.spare = drives;
+    }
+
+    /// Whether a drive has no command and nothing to do, or only what waits for a slot to become free.
+    fn has_spare_time(&self, drive: DriveId) -> bool {
+        let queue = &self.queues[drive.index()];
+        let full = || {
+            let free = self.placement.free(drive);
+            queue.timer.is_none() && free.is_some_and(|free| free.free() == 0)
+        };
+        !queue.busy() && (queue.len() == 0 || full())
+    }
+
+    /// Starts what a drive's scheduler wants started; whether that is something.
+    fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
+        let (queue, graph) = (&mut self.queues[drive.index()], &self.graph);
+        let free = self.placement.free(drive);
+        let (command, origin) = match queue.next(now, free, |id| graph.io(id).io.open) {
+            None => return false,
+            Some(Dispatch::Arm(command)) => (command, self.of_arm()),
+            Some(Dispatch::Io(id)) => self.command(now, drive, id, None),
+            Some(Dispatch::Place(id, slot)) => self.command(now, drive, id, Some(slot)),
+        };
+        self.queues[drive.index()].started(now, &command);
+        self.actions.push_back(Action::Start {
+            drive,
+            command,
+            origin,
+        });
+        true
+    }
+
+    /// What a movement of the arm is for: nobody in particular.
+    fn of_arm(&mut self) -> Origin {
+        Origin {
+            request: None,
+            step: self.next_number(),
+            open: false,
+            moves: Moves::Nothing,
+        }
+    }
+
+    /// The command of an I/O that starts, its address bound and its alternatives withdrawn.
+    fn command(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        id: IoId,
+        slot: Option<Slot>,
+    ) -> (Command, Origin) {
+        self.withdraw_alternatives(id);
+        let request = self.graph.step(id).request;
+        let started = self.graph.io(id);
+        assert_eq!(
+            started.drive, drive,
+            "a scheduler started an I/O of another drive"
+        );
+        assert_eq!(
+            started.io.open,
+            slot.is_some(),
+            "an open I/O goes to a slot, others do not"
+        );
+        let origin = Origin {
+            request: request.map(|key| self.requests[key].request.id),
+            step: StepNumber(started.io.sequence),
+            open: started.io.open,
+            moves: started.moves(),
+        };
+        if let Some(request) = request {
+            self.requests[request].started.get_or_insert(now);
+        }
+        let Io { op, len, at, .. } = started.io;
+        let at = slot.map_or(at, |slot| self.bind(now, id, slot));
+        let command = Command {
+            io: id,
+            op,
+            at,
+            len,
+        };
+        (command, origin)
+    }
+
+    fn bind(&mut self, now: Instant, id: IoId, slot: Slot) -> Pba {
+        let io = self.graph.io(id);
+        let (drive, tag, data) = (io.drive, io.tag, io.data);
+        self.graph.started(tag, data);
+        let free = self
+            .placement
+            .free(drive)
+            .expect("the slot was found there");
+        let at = free.tracks().at(slot);
+        self.placement.bind(now, tag, drive, slot);
+        at
+    }
+
+    /// Only the first of several ways to do the same starts; the others are taken back.
+    fn withdraw_alternatives(&mut self, id: IoId) {
+        while let Some(other) = self.graph.leave_ring_after(id) {
+            let (gone, edges) = self.graph.remove(other);
+            let gone = gone.into_io();
+            self.queues[gone.drive.index()].withdraw(&gone.io);
+            self.placement.withdrawn(gone.tag, gone.drive);
+            // What waits for it waits for what is done in its stead.
+            self.graph.hand_over(edges, id);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Requests: from their arrival to their answer.
+
+use super::dispatch::Below;
+use super::hazard::{Admission, Key};
+use super::{Action, Stack};
+use crate::op::{Cost, Status};
+use crate::plan::Plan;
+use crate::request::{Reply, Request, Timeline};
+use crate::units::Instant;
+
+/// A request that was not answered yet.
+pub(super) struct Pending {
+    pub(super) request: Request,
+    pub(super) started: Option<Instant>,
+    /// Awaited steps that are not done; alternatives count once.
+    pub(super) remaining: usize,
+    pub(super) status: Status,
+    pub(super) cost: Cost,
+    /// Later writes to the same chunks wait for it under this name.
+    hazard: Option<Key>,
+}
+
+impl Stack {
+    pub(super) fn submit(&mut self, now: Instant, request: Request) {
+        assert!(
+            request.extent.end().0 <= self.capacity().0,
+            "{:?} of {now} lies beyond block {}",
+            request,
+            self.capacity()
+        );
+        self.submitted += 1;
+        let Admission::Begins(hazard) = self.hazards.admit(&request) else {
+            return;
+        };
+        if let Some(plan) = self.plan(now, request, hazard) {
+            self.unblock(now);
+            self.pump_all(now, plan);
+        }
+    }
+
+    /// Lets requests begin that an answer has unblocked. Many may be answered at once, such as discards behind a write. So they
+    /// wait in a list for their drives' turn, the last one first, and not in calls within calls.
+    fn unblock(&mut self, now: Instant) {
+        let first = self.answered.len();
+        while let Some((request, key)) = self.hazards.next() {
+            if let Some(plan) = self.plan(now, request, Some(key)) {
+                self.answered.push(plan);
+            }
+        }
+        while self.answered.len() > first {
+            let plan = self.answered.pop().expect("there is one more");
+            self.pump_all(now, plan);
+        }
+    }
+
+    /// Plans a request and queues what it needs. Gives the plan back if it is answered with that; then others may begin before
+    /// its drives start something.
+    fn plan(&mut self, now: Instant, request: Request, hazard: Option<Key>) -> Option<Box<Plan>> {
+        let mut plan = self.plans.pop().unwrap_or_default();
+        let drives = Below(&self.queues);
+        self.placement.plan(now, &request, &drives, &mut plan);
+        let key = self.requests.insert(Pending {
+            request,
+            started: None,
+            remaining: 0,
+            status: Status::Done,
+            cost: Cost::default(),
+            hazard,
+        });
+        self.accept(now, Some(key), &plan);
+        // Parities that were computed at once.
+        self.requests[key].remaining -= self.fulfilled.drain(..).count();
+        if self.requests[key].remaining == 0 {
+            self.answer(now, key);
+            return Some(plan);
+        }
+        self.pump_all(now, plan);
+        None
+    }
+
+    /// A request waits for one step less.
+    pub(super) fn fulfil(&mut self, now: Instant, key: usize) {
+        let pending = &mut self.requests[key];
+        pending.remaining -= 1;
+        if pending.remaining == 0 {
+            self.answer(now, key);
+            self.unblock(now);
+        }
+    }
+
+    fn answer(&mut self, now: Instant, key: usize) {
+        let Pending {
+            request,
+            started,
+            status,
+            cost,
+            hazard,
+            ..
+        } = self.requests.remove(key);
+        self.replied += 1;
+        let started = started.unwrap_or(now);
+        let timeline = Timeline {
+            arrived: request.arrived,
+            started,
+            replied: now,
+            cost,
+        };
+        self.actions.push_back(Action::Reply(Reply {
+            request,
+            status,
+            timeline,
+        }));
+        if let Some(hazard) = hazard {
+            self.hazards.answered(hazard);
+        }
+    }
+}

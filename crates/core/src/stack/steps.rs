@@ -1,0 +1,348 @@
+//! Steps: from a plan to the queues, and what their ends lead to.
+
+use super::graph::{Edges, OpenIo, OpenParity, Work};
+use super::{Action, Stack};
+use crate::ids::{DriveId, IoId, StreamId};
+use crate::io::{DriveDone, Io, Moves, Origin, StepNumber, Tag};
+use crate::op::{Op, Status};
+use crate::plan::{Instead, Parity, Plan, PlannedIo, Step, StepIndex, Target};
+use crate::units::{Instant, Pba};
+
+/// A step that has ended, while those that waited for it have not been told.
+pub(super) struct Ended {
+    edges: Edges,
+    /// It was not done: what waited for it is skipped.
+    failed: bool,
+    /// What may go into a parity: which step brought it.
+    brought: Option<StepNumber>,
+}
+
+impl Stack {
+    /// Gives the steps of a plan their names, and queues the I/Os that wait for no other step.
+    pub(super) fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
+        let mut names = std::mem::take(&mut self.names);
+        names.clear();
+        for step in &plan.steps {
+            let id = match step {
+                Step::Io(planned) => self.add_io(now, request, planned, &names),
+                Step::Gate(tag) => self.add_awaited(request, Work::Gate(*tag)),
+                Step::Parity(parity) => self.add_parity(request, parity),
+            };
+            names.push(id);
+        }
+        let name = |index: StepIndex| names[index.0 as usize];
+        for edge in &plan.edges {
+            self.graph.join(name(edge.before), name(edge.then));
+        }
+        for id in &names {
+            if !self.graph.waits(*id) {
+                self.begin(now, *id);
+            }
+        }
+        self.names = names;
+        if !self.ended.is_empty() {
+            // Parities of nothing but what the request writes. What follows them is in this plan, whose drives are asked anyway.
+            self.follow(now);
+            self.woken.clear();
+        }
+    }
+
+    fn add_io(
+        &mut self,
+        now: Instant,
+        request: Option<usize>,
+        planned: &PlannedIo,
+        names: &[IoId],
+    ) -> IoId {
+        let id = self.graph.next_name();
+        let (at, open) = match planned.target {
+            Target::At(at) => (at, false),
+            Target::Open(near) => (near, true),
+        };
+        let number = self.next_number();
+        let asked = request.map(|key| &self.requests[key].request);
+        let io = Io {
+            id,
+            sequence: number.0,
+            stream: asked.map_or(StreamId(0), |request| request.stream),
+            op: planned.op,
+            at,
+            open,
+            len: planned.len,
+            arrived: asked.map_or(now, |request| request.arrived),
+            priority: asked.map_or(0, |request| request.priority),
+            place: self.queues[planned.drive.index()].oracle.locate(at),
+        };
+        let work = Work::Io(OpenIo {
+            drive: planned.drive,
+            tag: planned.tag,
+            data: planned.data,
+            parity: planned
+                .parity
+                .map(|parity| self.parity_number(names[parity.0 as usize])),
+            io,
+            alternative: id,
+        });
+        // What is not awaited may outlive its request.
+        let request = request.filter(|_| planned.awaited);
+        if planned.alternative {
+            let before = *names.last().expect("an alternative follows another I/O");
+            self.graph.add(request, work);
+            let next = std::mem::replace(&mut self.graph.io_mut(before).alternative, id);
+            self.graph.io_mut(id).alternative = next;
+            return id;
+        }
+        self.add_awaited(request, work)
+    }
+
+    fn add_parity(&mut self, request: Option<usize>, parity: &Parity) -> IoId {
+        let work = Work::Parity(OpenParity {
+            number: self.next_number(),
+            request: request.map(|key| self.requests[key].request.id),
+            parity: *parity,
+        });
+        self.add_awaited(request.filter(|_| parity.awaited), work)
+    }
+
+    /// Adds a step, which is waited for if it has a request.
+    #[inline]
+    fn add_awaited(&mut self, request: Option<usize>, work: Work) -> IoId {
+        if let Some(key) = request {
+            self.requests[key].remaining += 1;
+        }
+        self.graph.add(request, work)
+    }
+
+    pub(super) fn next_number(&mut self) -> StepNumber {
+        self.sequence += 1;
+        StepNumber(self.sequence)
+    }
+
+    fn parity_number(&self, id: IoId) -> StepNumber {
+        match &self.graph.step(id).work {
+            Work::Parity(parity) => parity.number,
+            Work::Io(_) | Work::Gate(_) => panic!("{id:?} is no parity"),
+        }
+    }
+
+    /// A step that waits for no other begins: an I/O waits in the queue of its drive, which is given; a gate waits for its
+    /// placement; a parity is computed.
+    fn begin(&mut self, now: Instant, id: IoId) -> Option<DriveId> {
+        match &self.graph.step(id).work {
+            Work::Io(OpenIo { drive, io, .. }) => {
+                self.queues[drive.index()].insert(now, io);
+                Some(*drive)
+            }
+            Work::Gate(_) => None,
+            Work::Parity(_) => {
+                self.compute(id);
+                None
+            }
+        }
+    }
+
+    /// A drive has ended an I/O.
+    pub(super) fn complete(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        let (step, edges) = self.graph.remove(done.io);
+        let (request, io) = (step.request, step.into_io());
+        assert_eq!(
+            io.drive, drive,
+            "drive {drive:?} completed an I/O of another"
+        );
+        let mut plan = self.plans.pop().unwrap_or_default();
+        self.placement.done(now, io.tag, drive, done, &mut plan);
+        self.note_opened(&plan);
+        if plan.is_empty() && edges.is_empty() {
+            self.plans.push(plan);
+            if let Some(key) = request {
+                self.count(now, key, done, done.status);
+            }
+            return;
+        }
+        self.accept(now, request, &plan);
+        let failed = done.status == Status::Failed;
+        assert!(
+            failed || plan.instead == Instead::Nothing,
+            "nothing stands in for what was done"
+        );
+        let status = match plan.instead {
+            Instead::Nothing => done.status,
+            Instead::Step(_) | Instead::Tolerated => Status::Done,
+        };
+        match plan.instead {
+            Instead::Step(index) => self.graph.hand_over(edges, self.names[index.0 as usize]),
+            Instead::Nothing | Instead::Tolerated => {
+                let reads = io.io.op == Op::Read && !failed;
+                self.ended.push(Ended {
+                    edges,
+                    failed: status == Status::Failed,
+                    brought: reads.then_some(StepNumber(io.io.sequence)),
+                });
+                self.follow(now);
+            }
+        }
+        plan.wake
+            .extend(self.woken.drain(..).filter(|other| *other != drive));
+        self.tell_skipped(now, request, &mut plan);
+        if let Some(key) = request {
+            self.count(now, key, done, status);
+        }
+        self.open_gates(now, drive, &mut plan);
+        self.fulfil_all(now);
+        if let Some((tag, at)) = plan.pinned {
+            plan.wake.push(self.pin(now, tag, at));
+        }
+        self.pump_all(now, plan);
+    }
+
+    /// Tells the steps that waited for those which have ended.
+    fn follow(&mut self, now: Instant) {
+        while let Some(mut ended) = self.ended.pop() {
+            while let Some(then) = self.graph.follow(&mut ended.edges, ended.failed) {
+                if let Some(of) = ended.brought.filter(|_| !ended.failed) {
+                    self.fold(of, then);
+                }
+                if self.graph.waits(then) {
+                    continue;
+                }
+                match self.graph.is_doomed(then) {
+                    true => self.skip(then),
+                    false => {
+                        let drive = self.begin(now, then);
+                        self.woken.extend(drive);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a step brought goes into a parity, if that is what waited for it.
+    fn fold(&mut self, of: StepNumber, then: IoId) {
+        if let Work::Parity(OpenParity { number, .. }) = &self.graph.step(then).work {
+            let into = *number;
+            self.actions.push_back(Action::Fold { into, of });
+        }
+    }
+
+    /// Everything that goes into a parity is there.
+    fn compute(&mut self, id: IoId) {
+        let (step, edges) = self.graph.remove(id);
+        let Work::Parity(open) = step.work else {
+            panic!("{id:?} is no parity");
+        };
+        let OpenParity {
+            number,
+            request,
+            parity,
+        } = open;
+        let origin = Origin {
+            request,
+            step: number,
+            open: false,
+            moves: parity.data.map_or(Moves::Parity(number), Moves::Volume),
+        };
+        let written = parity.written.map(|data| (data, parity.len));
+        self.actions.push_back(Action::Compute { origin, written });
+        self.fulfilled.extend(step.request);
+        self.ended.push(Ended {
+            edges,
+            failed: false,
+            brought: Some(number),
+        });
+    }
+
+    /// A step that waited for a failed one never starts, and its request fails.
+    fn skip(&mut self, id: IoId) {
+        let stays = self.graph.leave_ring(id);
+        let (step, edges) = self.graph.remove(id);
+        if let Work::Io(io) = &step.work {
+            self.skipped.push((io.tag, io.drive));
+        }
+        if let Some(alternative) = stays {
+            // The last of several alternatives counts for all.
+            return self.graph.hand_over(edges, alternative);
+        }
+        if let Some(key) = step.request {
+            self.requests[key].status = Status::Failed;
+            self.fulfilled.push(key);
+        }
+        self.ended.push(Ended {
+            edges,
+            failed: true,
+            brought: None,
+        });
+    }
+
+    /// Tells the placement what was skipped. What that leads to is done with the plan for what has failed.
+    fn tell_skipped(&mut self, now: Instant, request: Option<usize>, plan: &mut Plan) {
+        while let Some((tag, drive)) = self.skipped.pop() {
+            let mut more = self.plans.pop().unwrap_or_default();
+            self.placement.skipped(now, tag, drive, &mut more);
+            self.note_opened(&more);
+            self.accept(now, request, &more);
+            plan.wake.extend(more.ios().map(|io| io.drive));
+            plan.wake.append(&mut more.wake);
+            plan.pinned = plan.pinned.or(more.pinned);
+            more.clear();
+            self.plans.push(more);
+        }
+    }
+
+    /// Which gates a placement has opened. Found at once, since it may give their tags to others from now on.
+    #[inline]
+    fn note_opened(&mut self, plan: &Plan) {
+        for tag in &plan.open {
+            self.opened.push(self.graph.open_gate(*tag));
+        }
+    }
+
+    /// Tells who waited for the gates that were opened. `busy` is asked last what it starts.
+    fn open_gates(&mut self, now: Instant, busy: DriveId, plan: &mut Plan) {
+        let mut opened = std::mem::take(&mut self.opened);
+        for gate in opened.drain(..) {
+            let (step, edges) = self.graph.remove(gate);
+            if !edges.is_empty() {
+                self.ended.push(Ended {
+                    edges,
+                    failed: false,
+                    brought: None,
+                });
+                self.follow(now);
+                plan.wake
+                    .extend(self.woken.drain(..).filter(|other| *other != busy));
+            }
+            if let Some(key) = step.request {
+                self.fulfil(now, key);
+            }
+        }
+        self.opened = opened;
+    }
+
+    /// An open I/O that waits goes to this block; on which drive.
+    fn pin(&mut self, now: Instant, tag: Tag, at: Pba) -> DriveId {
+        let id = self.graph.pin(tag);
+        let OpenIo { drive, io, .. } = self.graph.io_mut(id);
+        let queue = &mut self.queues[drive.index()];
+        queue.withdraw(io);
+        (io.open, io.at, io.place) = (false, at, queue.oracle.locate(at));
+        queue.insert(now, io);
+        *drive
+    }
+
+    /// An I/O that a request waits for has ended.
+    fn count(&mut self, now: Instant, key: usize, done: &DriveDone, status: Status) {
+        let pending = &mut self.requests[key];
+        pending.cost.add(&done.cost);
+        if status == Status::Failed {
+            pending.status = Status::Failed;
+        }
+        self.fulfil(now, key);
+    }
+
+    /// What ended, or was skipped, without a drive.
+    fn fulfil_all(&mut self, now: Instant) {
+        while let Some(key) = self.fulfilled.pop() {
+            self.fulfil(now, key);
+        }
+    }
+}
