@@ -263,8 +263,9 @@ class Series:
             answered), `queue` and of it `queue_read` and `queue_write` are of the same intervals.
         arm_s: Commands of the drives, some thousands in a row from the middle of the run;
             `arm_drive` is on which, `arm_share` where, as a share of the drive's blocks, `arm_from`
-            and `arm_cylinder` the cylinders before and after the seek, `arm_write` whether to write,
-            `arm_open` whether the address was open until then; the rest what the time went into.
+            and `arm_cylinder` the cylinders before and after the seek, `arm_write` whether to
+            write, `arm_open` whether the address was open until then; the rest what the time went
+            into.
         stretch: What these commands come to; None if there are none.
         free: Free slots over time, for the first few drives that a placement keeps a map of.
     """
@@ -603,11 +604,11 @@ class Results:
         """One row per command of a drive, in the order in which they ended.
 
         Columns: ``run`` (label), ``op``, ``open`` (its address was bound when it started),
-        ``drive``, ``pba`` and ``blocks`` (of 512 bytes), ``cylinder`` (of the first block), ``start_ns``,
-        ``overhead_ns``, ``seek_ns``, ``rotation_ns``, ``transfer_ns``, ``waiting`` (other I/Os that
-        waited for the drive then), ``request`` (that it belongs to; none if a placement gave it for
-        itself), ``lba`` (the volume's first block that it moved, if any) and ``free_slots`` (of the
-        drive, where a placement keeps a map of them).
+        ``drive``, ``pba`` and ``blocks`` (of 512 bytes), ``cylinder`` (of the first block),
+        ``start_ns``, ``overhead_ns``, ``seek_ns``, ``rotation_ns``, ``transfer_ns``, ``waiting``
+        (other I/Os that waited for the drive then), ``request`` (that it belongs to; none if a
+        placement gave it for itself), ``lba`` (the volume's first block that it moved, if any) and
+        ``free_slots`` (of the drive, where a placement keeps a map of them).
 
         Raises:
             InputError: They were not asked for.

@@ -151,9 +151,7 @@ Ask = tuple[int, int, str]
 def _replayed(options: Options, place: str, sched: str, asks: Iterable[Ask]) -> Run:
     with TemporaryDirectory() as directory:
         path = Path(directory) / "asked.csv"
-        lines = [
-            f"{at},0,{chunk * CHUNK_BLOCKS},{CHUNK_BLOCKS},{op}" for at, chunk, op in asks
-        ]
+        lines = [f"{at},0,{chunk * CHUNK_BLOCKS},{CHUNK_BLOCKS},{op}" for at, chunk, op in asks]
         path.write_text("\n".join(["time_ns,dev,lba,blocks,op", *lines, ""]))
         load = {"trace": str(path), "replay": "open"}
         return Run.of(_scenario(options, place, sched, **load))
