@@ -9,12 +9,13 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import tomli_w
 
 from . import _native
+from ._kinds import KINDS, Parts, PartSettings, Words
 from .errors import InputError, config_error
 from .frames import Frame, FrameFile
 
@@ -42,29 +43,25 @@ _TRACE_SETTINGS = (
     "fit",
     "service_guess_us",
 )
-_Words: TypeAlias = str | Iterable[object]
 
 
-class Settings(TypedDict, total=False):
+class Settings(PartSettings, total=False):
     """Settings of a scenario as keywords; what takes several values makes a grid.
 
     They are those of `Scenario`.
     """
 
     workload: str
-    drive: _Words
-    sched: _Words
-    oracle: _Words
-    place: _Words
-    replay: _Words
+    drive: Words
+    replay: Words
     depth: int | Iterable[int]
-    refill: _Words
+    refill: Words
     speed: float | Iterable[float]
-    fit: _Words
+    fit: Words
     service_guess_us: float | Iterable[float]
     format: str
     device: str
-    volumes: _Words
+    volumes: Words
     from_: str
     to: str
     busiest: str
@@ -73,7 +70,7 @@ class Settings(TypedDict, total=False):
     seed: int | Iterable[int]
 
 
-_PARTS = ("drive", "sched", "oracle", "place", "workload")
+_PARTS = ("drive", *KINDS, "workload")
 
 
 def word(key: str, value: object) -> str:
@@ -134,12 +131,13 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scenario:
+class Scenario(Parts):
     """A load, the drive it runs on, and the policies between them.
 
     The load is either a ``trace`` or a ``workload``. Parts are words, with settings of their knobs
     if need be: ``"satf"``, ``"aged_satf:weight_ms_per_s=0.5"``, ``"iometer:depth=8"`` (see `part`,
-    `nearslot.list`, `nearslot.show`). What is None has the engine's default.
+    `nearslot.list`, `nearslot.show`). What is None has the engine's default. The parts that a stack
+    is made of are those of `Parts`; `parts` has them by their kinds.
 
     Attributes:
         trace: Files of one trace, or data frames; kept as a tuple of paths. The columns of a frame
@@ -148,9 +146,6 @@ class Scenario:
         drive: A name of the catalog or the path of a drive's TOML file; when left out, the smallest
             disk of the catalog that was sold since 2005 and holds the load
             (`Results.drive_chosen`).
-        sched: Which request goes next.
-        oracle: What the scheduler knows of the drive.
-        place: Where data lives on the drive.
         replay: How arrivals are made of the trace [open].
         depth: Requests in flight in a closed replay [16].
         refill: In a closed replay, whether the request that an answer brings comes after or
@@ -178,9 +173,6 @@ class Scenario:
     trace: Files | None = None
     workload: str | None = None
     drive: str | None = None
-    sched: str = "fcfs"
-    oracle: str = "exact"
-    place: str = "linear"
     replay: Literal["open", "closed", "dependent"] | None = None
     depth: int | None = None
     refill: Literal["after", "before"] | None = None
@@ -229,9 +221,7 @@ class Scenario:
         tables: dict[str, Any] = {
             "seed": self.seed,
             **({} if self.drive is None else {"drive": self.drive}),
-            "sched": self.sched,
-            "oracle": self.oracle,
-            "place": self.place,
+            **self.parts,
             "warmup": self.warmup,
         }
         if self.workload is not None:

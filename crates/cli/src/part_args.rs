@@ -75,3 +75,46 @@ impl Args for PartArgs {
         with_options(command, KINDS)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::registry::Of;
+    use nearslot_lab::workload::Synthetic;
+
+    use super::*;
+
+    /// The table of kinds with another one.
+    static WITH_ANOTHER: [StackKind; 2] = [
+        KINDS[0],
+        StackKind {
+            kind: Of::<Synthetic>::KIND,
+            default: "poisson",
+        },
+    ];
+
+    #[test]
+    fn a_kind_has_an_option_and_says_what_there_is() {
+        let command = || with_options(Command::new("nearslot"), &WITH_ANOTHER);
+        let matches = command()
+            .try_get_matches_from(["nearslot", "--workload", "iometer:depth=4"])
+            .expect("it is an option");
+        let PartArgs(parts) = named(&matches, &WITH_ANOTHER);
+        assert_eq!(parts, [("workload", "iometer:depth=4".to_owned())]);
+        let help = command().render_help().to_string();
+        let help = help.split_whitespace().collect::<Vec<&str>>().join(" ");
+        let told =
+            "A synthetic load, in place of a trace: iometer, poisson, oltp [default: poisson]";
+        assert!(help.contains(told), "{help}");
+        // Commands have options of their own for schedulers.
+        assert!(!help.contains("--sched"), "{help}");
+    }
+
+    #[test]
+    fn of_many_parts_some_are_named() {
+        let place = common(KINDS).find(|kind| kind.key() == "place");
+        let told = help(place.expect("it is a kind"));
+        assert!(told.starts_with("Where data lives: linear, "), "{told}");
+        let end = ", ... (see `nearslot list placements`) [default: linear]";
+        assert!(told.ends_with(end), "{told}");
+    }
+}

@@ -5,6 +5,7 @@
 
 mod commands;
 mod keys;
+mod kinds;
 mod links;
 mod markdown;
 mod pages;

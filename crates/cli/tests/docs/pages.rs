@@ -8,9 +8,10 @@ use std::fs;
 use std::sync::Once;
 
 use nearslot_cli::list_json;
+use nearslot_core::config::{KINDS, StackKind};
 use serde_json::Value;
 
-use crate::{assert_none, files, keys, read, root};
+use crate::{assert_none, files, keys, kinds, read, root};
 
 /// Where pages of parts are.
 const PARTS: &str = "docs/src/parts";
@@ -26,73 +27,84 @@ const MADE: &str = "<!-- Made by crates/cli/tests/docs from the part's card and 
 struct Kind {
     /// As `nearslot list` names it.
     name: &'static str,
-    title: &'static str,
-    intro: &'static str,
+    title: String,
+    intro: String,
     /// Folder of the files that hold the cards.
     sources: &'static str,
     /// How a part is named on the command line.
-    option: &'static str,
+    option: String,
 }
 
-const KINDS: [Kind; 7] = [
-    Kind {
-        name: "schedulers",
-        title: "Schedulers",
-        intro: "Which I/O goes next on the drive.",
-        sources: "crates/core/src/sched",
-        option: "--sched ",
-    },
-    Kind {
-        name: "oracles",
-        title: "Oracles",
-        intro: "What the scheduler knows of the drive below it.",
-        sources: "crates/core/src/drive/oracle",
-        option: "--oracle ",
-    },
-    Kind {
-        name: "placements",
-        title: "Placements",
-        intro: "Where data lives. There is one so far; it needs no naming.",
-        sources: "crates/core/src/place",
-        option: "place = ",
-    },
-    Kind {
-        name: "drives",
-        title: "Drives",
-        intro: "Named drives that ship with nearslot, each a file of parameters.",
-        sources: "crates/core/src/drive/catalog",
-        option: "--drive ",
-    },
-    Kind {
-        name: "drive-kinds",
-        title: "Kinds of drives",
-        intro: "The models that drive files give parameters to (`kind = \"...\"`).",
-        sources: "crates/core/src/drive",
-        option: "--drive FILE.toml",
-    },
-    Kind {
-        name: "workloads",
-        title: "Workloads",
-        intro: "Synthetic loads, in place of a trace.",
-        sources: "crates/lab/src/workload",
-        option: "--workload ",
-    },
-    Kind {
-        name: "formats",
-        title: "Trace formats",
-        intro: "Traces that are read, in the order in which they are tried. Names are for `--trace-format`.",
-        sources: "crates/trace/src",
-        option: "--trace-format ",
-    },
-];
+/// Kinds of parts that a stack is made of, then what is below and above it.
+fn presented() -> Vec<Kind> {
+    let of = |kind: &StackKind| {
+        let called = kind.card();
+        Kind {
+            name: called.plural,
+            title: sentence(called.plural),
+            intro: format!("{}.", sentence(called.summary)),
+            sources: "crates/core/src",
+            option: format!("--{} ", called.key),
+        }
+    };
+    KINDS.iter().map(of).chain(others()).collect()
+}
+
+fn others() -> [Kind; 4] {
+    let kind = |name, title: &str, intro: &str, sources, option: &str| Kind {
+        name,
+        title: title.to_owned(),
+        intro: intro.to_owned(),
+        sources,
+        option: option.to_owned(),
+    };
+    [
+        kind(
+            "drives",
+            "Drives",
+            "Named drives that ship with nearslot, each a file of parameters.",
+            "crates/core/src/drive/catalog",
+            "--drive ",
+        ),
+        kind(
+            "drive-kinds",
+            "Kinds of drives",
+            "The models that drive files give parameters to (`kind = \"...\"`).",
+            "crates/core/src/drive",
+            "--drive FILE.toml",
+        ),
+        kind(
+            "workloads",
+            "Workloads",
+            "Synthetic loads, in place of a trace.",
+            "crates/lab/src/workload",
+            "--workload ",
+        ),
+        kind(
+            "formats",
+            "Trace formats",
+            "Traces that are read, in the order in which they are tried. Names are for `--trace-format`.",
+            "crates/trace/src",
+            "--trace-format ",
+        ),
+    ]
+}
+
+/// Words with a capital in front.
+pub(crate) fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
 
 /// Every made page by its path, and the end of the table of contents.
 fn made() -> (BTreeMap<String, String>, String) {
     let lists = list_json(None).expect("all kinds exist");
     let known: Vec<&String> = lists.as_object().expect("kinds by name").keys().collect();
-    assert_eq!(known.len(), KINDS.len(), "the book has pages of {known:?}");
+    let kinds = presented();
+    assert_eq!(known.len(), kinds.len(), "the book has pages of {known:?}");
     let (mut pages, mut contents) = (BTreeMap::new(), format!("{PARTS_HEADING}\n"));
-    for kind in &KINDS {
+    for kind in &kinds {
         let folder = format!("{PARTS}/{}", kind.name);
         let inside = format!("parts/{}", kind.name);
         let mut index = format!("{MADE}# {}\n\n{}\n\n", kind.title, kind.intro);
@@ -249,6 +261,7 @@ fn contents(end: &str) -> String {
 fn wanted() -> BTreeMap<String, String> {
     let (mut wanted, end) = made();
     wanted.insert(SUMMARY.to_owned(), contents(&end));
+    wanted.extend(kinds::python());
     wanted
 }
 

@@ -375,7 +375,30 @@ pub(super) fn part(run: &Run, kind: &str) -> Option<String> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use nearslot_core::config::StackKind;
+    use nearslot_core::registry::Of;
+
     use super::*;
+    use crate::workload::Synthetic;
+
+    #[test]
+    fn every_kind_has_a_column() {
+        let another = StackKind {
+            kind: Of::<Synthetic>::KIND,
+            default: "poisson",
+        };
+        let kinds: Vec<StackKind> = KINDS.iter().copied().chain([another]).collect();
+        let columns = of(kinds.leak());
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let drive = names.iter().position(|name| *name == "drive").unwrap();
+        let parts = ["drive", "sched", "oracle", "place", "workload", "replay"];
+        assert_eq!(names[drive..drive + parts.len()], parts);
+        let run = Run {
+            config: serde_json::json!({ "workload": { "name": "iometer", "depth": 4 } }),
+            ..Run::default()
+        };
+        assert_eq!(part(&run, "workload").as_deref(), Some("iometer"));
+    }
 
     #[test]
     fn no_two_columns_have_one_name() {

@@ -1,0 +1,214 @@
+//! A kind of part that nearslot has not, added to the table: it is found wherever kinds are found.
+//!
+//! That is `list`, `show`, scenario files, keys, grids, results, and the Python package, whose module of kinds is made here. Columns
+//! and options of the command have tests beside their code. Nothing but the table knows the kind.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use nearslot_cli::{list_json, list_json_of, list_text, show_json_of, show_text};
+use nearslot_core::config::{KINDS, Kinds, StackKind};
+use nearslot_core::registry::{Kind, KindCard, Knob, Of, Spec};
+use nearslot_lab::grid::{self, Vary};
+use nearslot_lab::keys::Role;
+use nearslot_lab::run::{self, Wanted};
+use nearslot_lab::scenario::Scenario;
+use nearslot_lab::sim::Control;
+use serde_json::json;
+
+use crate::pages::sentence;
+
+/// What stays in memory.
+trait Cache {}
+
+struct Nothing;
+
+impl Cache for Nothing {}
+
+impl Kind for dyn Cache {
+    const CARD: KindCard = KindCard {
+        key: "cache",
+        word: "cache",
+        plural: "caches",
+        summary: "what stays in memory",
+    };
+
+    type Env<'a> = ();
+
+    fn table() -> &'static [&'static Spec<dyn Cache>] {
+        CACHES
+    }
+}
+
+static CACHES: &[&Spec<dyn Cache>] = &[&NONE, &LRU];
+
+static NONE: Spec<dyn Cache> = Spec {
+    name: "none",
+    aliases: &[],
+    summary: "nothing does",
+    source: "",
+    knobs: &[],
+    build: |_, ()| Ok(Box::new(Nothing)),
+};
+
+static LRU: Spec<dyn Cache> = Spec {
+    name: "lru",
+    aliases: &["least_recently_used"],
+    summary: "what was asked for last",
+    source: "",
+    knobs: &[Knob::integer("mib", 64, 1..=1_024, "how much")],
+    build: |_, ()| Ok(Box::new(Nothing)),
+};
+
+/// The table with one line more.
+static WITH_CACHES: LazyLock<Vec<StackKind>> = LazyLock::new(|| {
+    let cache = StackKind {
+        kind: Of::<dyn Cache>::KIND,
+        default: "none",
+    };
+    KINDS.iter().copied().chain([cache]).collect()
+});
+
+fn with_caches() -> Kinds {
+    &WITH_CACHES
+}
+
+fn scenario(text: &str) -> Scenario {
+    let read = Scenario::from_toml_of(with_caches(), text, Path::new(""));
+    read.unwrap_or_else(|error| panic!("{error}"))
+}
+
+const LOAD: &str = "drive = 'null'\nworkload = 'iometer:requests=200'\n";
+
+#[test]
+fn a_new_kind_is_listed_and_shown() {
+    let lists = list_json_of(with_caches(), None).expect("all kinds exist");
+    assert_eq!(lists["caches"][1]["name"], "lru");
+    assert_eq!(lists["caches"][1]["knobs"][0]["name"], "mib");
+    let before = list_json(None).expect("all kinds exist");
+    let names = |lists: &serde_json::Value| lists.as_object().map(serde_json::Map::len);
+    assert_eq!(names(&lists), names(&before).map(|count| count + 1));
+    for word in ["caches", "cache"] {
+        let text = list_text(with_caches(), Some(word)).expect("it is a kind");
+        assert!(
+            text.starts_with("caches:\n  none  nothing does\n  lru "),
+            "{text}"
+        );
+    }
+    let shown = show_json_of(with_caches(), "least-recently-used").expect("it is a part");
+    assert_eq!(
+        (&shown["kind"], &shown["name"]),
+        (&json!("caches"), &json!("lru"))
+    );
+    let text = show_text(with_caches(), "lru").expect("it is a part");
+    assert!(text.contains("lru (cache)"), "{text}");
+    assert!(text.contains("mib = 64"), "{text}");
+}
+
+#[test]
+fn a_new_kind_is_read_and_set() {
+    let part = |scenario: &Scenario| scenario.parts.get("cache").map(ToString::to_string);
+    let told = |text: &str| part(&scenario(&format!("{text}{LOAD}")));
+    assert_eq!(told("").as_deref(), Some("none"));
+    assert_eq!(told("cache = 'lru:mib=8'\n").as_deref(), Some("lru:mib=8"));
+    let table = format!("{LOAD}[cache]\nname = 'lru'\nmib = 8\n");
+    let mut scenario = scenario(&table);
+    assert_eq!(part(&scenario).as_deref(), Some("lru:mib=8"));
+    scenario.set("cache.mib", "9").expect("it is a knob");
+    assert_eq!(part(&scenario).as_deref(), Some("lru:mib=9"));
+    assert_eq!(json!(scenario)["cache"], json!({"name": "lru", "mib": 9}));
+    let misspelled = format!("cahce = 'lru'\n{LOAD}");
+    let read = |kinds| Scenario::from_toml_of(kinds, &misspelled, Path::new(""));
+    let error = read(with_caches()).expect_err("there is no such key");
+    assert_eq!(error.nearest.as_deref(), Some("cache"));
+    // Without its line there is no such kind.
+    let error = read(KINDS).expect_err("there is no such key").to_string();
+    assert!(!error.contains("`cache`"), "{error}");
+}
+
+#[test]
+fn a_new_kind_is_varied_and_stands_in_results() {
+    let scenario = scenario(LOAD);
+    let compare = |vary: &str| {
+        let vary: Vary = vary.parse().expect("it is one");
+        let points = grid::points(&scenario, &[vary]).map_err(|error| error.to_string())?;
+        let wanted = Wanted::default();
+        let results = run::compare(&points, None, &wanted, &Control::default());
+        results.map_err(|error| error.to_string())
+    };
+    let results = compare("cache=none,lru:mib=8").expect("both are parts");
+    assert_eq!(
+        results.runs[1].config["cache"],
+        json!({"name": "lru", "mib": 8})
+    );
+    assert_eq!(results.runs[0].choice, "cache=none");
+    assert_eq!(results.varied[0].role, Role::Choice);
+    let error = compare("cache=none,lur").expect_err("there is no such part");
+    assert!(
+        error.contains("unknown cache `lur`; did you mean `lru`?"),
+        "{error}"
+    );
+    let error = compare("cache=lru:mib=0").expect_err("it is out of range");
+    assert!(
+        error.contains("lru.mib = 0 (allowed: a whole number from 1 to 1024)"),
+        "{error}"
+    );
+}
+
+/// The modules of kinds of the Python package and of its tests, by their paths.
+pub(crate) fn python() -> BTreeMap<String, String> {
+    let module = |path: &str, kinds| (path.to_owned(), python_module(kinds));
+    BTreeMap::from([
+        module("python/nearslot/_kinds.py", KINDS),
+        module("python/tests/data/kinds_with_caches.py", with_caches()),
+    ])
+}
+
+/// Every kind as a field and as a keyword.
+fn python_module(kinds: Kinds) -> String {
+    let lines = |line: fn(&StackKind) -> String| kinds.iter().map(line).collect::<String>();
+    let keys = lines(|kind| format!("\"{}\", ", kind.key()));
+    let told = lines(|kind| {
+        format!(
+            "        {}: {}.\n",
+            kind.key(),
+            sentence(kind.card().summary)
+        )
+    });
+    let fields = lines(|kind| format!("    {}: str = \"{}\"\n", kind.key(), kind.default));
+    let words = lines(|kind| format!("    {}: Words\n", kind.key()));
+    let mut text = PYTHON_HEAD.to_owned();
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "KINDS = ({})\n\"\"\"Keys of the kinds.\"\"\"\n\n\n\
+         @dataclass(frozen=True, kw_only=True)\nclass Parts:\n    \"\"\"A part of every kind.\n\n    Attributes:\n{told}    \
+         \"\"\"\n\n{fields}\n    @property\n    def parts(self) -> dict[str, str]:\n        \
+         \"\"\"The part of every kind, by the kind's key.\"\"\"\n        \
+         return {{key: getattr(self, key) for key in KINDS}}\n\n\n\
+         class PartSettings(TypedDict, total=False):\n    \"\"\"Parts as keywords.\"\"\"\n\n{words}",
+        keys.trim_end_matches(", ")
+    );
+    text
+}
+
+/// How a module of kinds begins.
+const PYTHON_HEAD: &str =
+    "\"\"\"The kinds of parts that a stack is made of, as the engine's table has them.
+
+Made by crates/cli/tests/docs. Write it anew with
+NEARSLOT_BLESS=1 cargo test --workspace --test docs
+\"\"\"
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias, TypedDict
+
+Words: TypeAlias = str | Iterable[object]
+\"\"\"One word, or several that make a grid.\"\"\"
+
+";

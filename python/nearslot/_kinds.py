@@ -1,0 +1,45 @@
+"""The kinds of parts that a stack is made of, as the engine's table has them.
+
+Made by crates/cli/tests/docs. Write it anew with
+NEARSLOT_BLESS=1 cargo test --workspace --test docs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias, TypedDict
+
+Words: TypeAlias = str | Iterable[object]
+"""One word, or several that make a grid."""
+
+KINDS = ("sched", "oracle", "place")
+"""Keys of the kinds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """A part of every kind.
+
+    Attributes:
+        sched: Which I/O goes next on the drive.
+        oracle: What the scheduler knows of the drive.
+        place: Where data lives.
+    """
+
+    sched: str = "fcfs"
+    oracle: str = "exact"
+    place: str = "linear"
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The part of every kind, by the kind's key."""
+        return {key: getattr(self, key) for key in KINDS}
+
+
+class PartSettings(TypedDict, total=False):
+    """Parts as keywords."""
+
+    sched: Words
+    oracle: Words
+    place: Words

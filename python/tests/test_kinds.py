@@ -1,0 +1,58 @@
+"""Kinds of parts: the package has those of the engine, and a new one follows from the table."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nearslot
+from nearslot._kinds import KINDS, Parts
+
+# The module of kinds as the engine's tests make it with one kind more.
+WITH_CACHES = Path(__file__).parent / "data" / "kinds_with_caches.py"
+
+PROGRAM = """
+import importlib.util
+import sys
+
+spec = importlib.util.spec_from_file_location("nearslot._kinds", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+sys.modules["nearslot._kinds"] = module
+spec.loader.exec_module(module)
+
+import nearslot
+from nearslot.running import gridded
+
+scenario = nearslot.Scenario(workload="iometer", sched="look", cache="lru:mib=8")
+assert scenario.parts["cache"] == scenario.cache == "lru:mib=8"
+assert 'cache = "lru:mib=8"' in scenario.to_toml()
+assert scenario.replace(cache="none").cache == nearslot.Scenario(workload="iometer").cache == "none"
+_, _, grid = gridded(None, None, {"workload": "iometer", "cache": ["none", "lru"]})
+assert grid == {"cache": ["none", "lru"]}, grid
+try:
+    scenario.to_dict()
+except nearslot.ConfigError as error:
+    # The engine of this package has no caches: it got the key, and says so.
+    assert "unknown key of scenario `cache`" in str(error), error
+else:
+    raise AssertionError("the engine has no caches")
+"""
+
+
+def test_the_package_has_the_kinds_of_the_engine() -> None:
+    found = nearslot.Scenario(workload="iometer").to_dict()
+    assert tuple(key for key in found if key not in ("seed", "drive", "warmup", "load")) == KINDS
+    assert {key: found[key]["name"] for key in KINDS} == Parts().parts
+
+
+def test_a_part_is_named_by_its_kind() -> None:
+    scenario = nearslot.Scenario(workload="iometer", sched="satf", place="mirror:disks=4")
+    assert scenario.parts == {"sched": "satf", "oracle": "exact", "place": "mirror:disks=4"}
+    assert scenario.replace(sched="look").parts["sched"] == scenario.replace(sched="look").sched
+
+
+def test_a_new_kind_follows_from_the_table() -> None:
+    command = [sys.executable, "-c", PROGRAM, str(WITH_CACHES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
