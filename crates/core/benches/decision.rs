@@ -19,7 +19,6 @@ use nearslot_core::drive;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
 use nearslot_core::op::{Cost, Op, Status};
-use nearslot_core::position::ArmPosition;
 use nearslot_core::registry::{DriveEnv, KnobValue};
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
@@ -160,10 +159,6 @@ impl Load {
         let time = self.oracle.positioning_time(self.now, op, &io.place);
         self.oracle.started(self.now, &command);
         self.now += time + Duration(200_000);
-        let head = ArmPosition {
-            cylinder: io.place.cylinder,
-            surface: io.place.surface,
-        };
         let done = DriveDone {
             io: id,
             op,
@@ -171,7 +166,7 @@ impl Load {
             len,
             status: Status::Done,
             cost: Cost::default(),
-            head: Some(head),
+            arm: Some(io.place.arm_position()),
         };
         self.oracle.observed(self.now, &done);
     }

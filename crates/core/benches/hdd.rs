@@ -62,17 +62,17 @@ fn prices(criterion: &mut Criterion) {
             let head = ArmPosition::default();
             bencher.iter(|| {
                 for (op, place) in &places {
-                    black_box(mechanics.position(Instant(12_345), head, *op, place));
+                    black_box(mechanics.positioning_time(Instant(12_345), head, *op, place));
                 }
             });
         });
         group.bench_function("access", |bencher| {
             bencher.iter(|| {
-                let (mut now, mut head) = (Instant::ZERO, ArmPosition::default());
+                let (mut now, mut arm) = (Instant::ZERO, ArmPosition::default());
                 for (op, at) in &accesses {
-                    let media = mechanics.access(now, head, *op, *at, Blocks(8));
+                    let media = mechanics.access(now, arm, *op, *at, Blocks(8));
                     now += media.cost.total();
-                    head = media.head;
+                    arm = media.arm;
                 }
                 black_box(now)
             });

@@ -1,9 +1,9 @@
 //! The contracts: every kind of part the stack is made of. Read this first.
 //!
 //! Three questions have three owners. A *placement* says where a request may legally land, an *oracle*
-//! what a place would cost from where the heads are, a *scheduler* what goes next. They meet in a
+//! what a place would cost from the drive's present state, a *scheduler* what goes next. They meet in a
 //! [`View`] at dispatch. Parts get `now` and values, and return values: none owns a clock, a thread or a
-//! byte of data. Parts of a kind never know parts of another kind.
+//! byte of data. Parts of a kind never know parts of another kind. The words are explained in `docs/src/glossary.md`.
 
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
@@ -22,16 +22,16 @@ pub trait Scheduler: Send {
     /// An I/O joins the queue. Reads and writes only: flushes pass by.
     fn insert(&mut self, now: Instant, io: &Io);
 
-    /// An I/O that waits here is taken back: another drive has begun it, or it is open and now gets an address.
+    /// Takes back an I/O that waits here: another drive has begun it, or it is open and now gets an address.
     fn withdraw(&mut self, io: &Io);
 
-    /// The drive has room: what now? A started I/O has left the queue.
+    /// The drive is ready: what next? An I/O that the answer starts has left the queue.
     fn next(&mut self, view: &View<'_>) -> Next;
 
     /// A command of this drive ended.
     fn done(&mut self, _now: Instant, _done: &DriveDone) {}
 
-    /// I/Os that wait.
+    /// Number of I/Os that wait.
     fn len(&self) -> usize;
 
     /// Whether none waits.
@@ -46,15 +46,15 @@ pub trait Scheduler: Send {
 /// A scheduler's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Start this I/O; if it is open, in the free slot that the heads reach first.
+    /// Start this I/O; if it is open, in the free slot whose write begins first.
     Start(IoId),
     /// Start this open I/O in this free slot.
     Place(IoId, Slot),
     /// Move the arm to this block and ask again then.
     Seek(Pba),
-    /// Start nothing before this instant, which must lie in the future; a new input asks earlier.
+    /// Start nothing before this instant, which must lie in the future. The scheduler is asked earlier if an input comes.
     WaitUntil(Instant),
-    /// Nothing waits, or only open I/Os while no slot is free: asked again after the next input.
+    /// No I/O waits, or only open I/Os wait and no slot is free. The scheduler is asked again after the next input.
     Empty,
 }
 
@@ -64,14 +64,14 @@ pub struct View<'a> {
     pub now: Instant,
     /// What may be known of the drive.
     pub oracle: &'a dyn Oracle,
-    /// First block behind the drive's last one.
+    /// Blocks of the drive.
     pub capacity: Blocks,
-    /// Where open I/Os may land; none if the placement leaves no address open.
+    /// Slots where open I/Os may go; none if the placement leaves no address open.
     pub free: Option<&'a FreeMap>,
 }
 
 impl View<'_> {
-    /// The free slot that the heads reach first, of those that the search allows.
+    /// The free slot whose write begins first, of those that the search allows.
     pub fn nearest_free(&self, search: &Search) -> Option<FreePlace> {
         let free = self.free.filter(|free| free.free() > 0)?;
         self.oracle.nearest_free(search, free)
@@ -175,67 +175,31 @@ pub trait Drives {
 /// What may be known of a drive beforehand. The stack owns one per drive and feeds it with the commands
 /// that it sends and the completions that it sees; drive and oracle share no state.
 pub trait Oracle: Send {
-    /// A decision is due at `now`, not before any call so far: what follows is about this instant. For oracles whose
-    /// drive does things by itself; the stack calls it before every decision.
+    /// A decision is due at `now`, which is not before the instant of any earlier call: the questions that follow are about
+    /// this instant. The stack calls it before every decision, for drives that do things by themselves.
     fn advance(&mut self, _now: Instant) {}
-
-    /// Where the heads are believed to be.
-    fn head(&self) -> ArmPosition;
-
-    /// How many cylinders (cylinders) the arm moves over.
-    fn cylinders(&self) -> u32;
 
     /// Where a block lies.
     fn locate(&self, at: Pba) -> Place;
 
-    /// The cylinder of the drive's tracks that these heads stand on; for oracles that count cylinders in another way.
-    fn track_cylinder(&self, _tracks: &Tracks, head: ArmPosition) -> u32 {
-        head.cylinder
-    }
-
-    /// The least time that moving over `distance` cylinders can take: never more than any `positioning_time` over that
-    /// distance, and never less for a longer one. Searches prune by it.
-    fn seek_at_least(&self, distance: u32) -> Duration;
-
-    /// Time from `now` until the first block of `place` is under the heads, from where they stand; with what the
-    /// drive does before it moves them.
+    /// Time from `now` until the drive can move the first block of `place`: everything that comes before the transfer.
     fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration;
 
-    /// The part of `positioning_time` that is movement of the arm: at least the `seek_at_least` over that distance. What is left
-    /// is waiting for the place to come round, less than a revolution where something turns. Where
-    /// [`Oracle::angle_on_arrival`] knows tracks, all surfaces of a cylinder but that of the heads are equally far.
-    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition) -> Duration {
-        self.seek_at_least(self.head().cylinder.abs_diff(to.cylinder))
-    }
+    /// Time that an access would take from beginning to end, if it began at `now`.
+    fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration;
 
-    /// Of those that wait, the one that `positioning_time` puts first, and of equals the oldest. Part of the contract so that
-    /// an oracle's own prices are inlined into the search; the answer may not differ from trying all.
+    /// Of the I/Os that wait, the one with the least `positioning_time`, and of equals the oldest. Each oracle has its own search,
+    /// so that its prices are inlined there. The answer must be the one that trying all would give.
     fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice>;
 
-    /// Whether a write that is predicted leaves the heads where it went, and ends no earlier than `positioning_time` says that it
-    /// begins. Not so where writes are buffered, or positions guessed; then bounds on the way say nothing of what follows.
-    fn ends_where_it_writes(&self) -> bool {
-        true
-    }
+    /// Of the free slots that `search` allows, the one whose write begins first, and of equals the lowest. Each oracle has its own
+    /// search, since what may be left out depends on the drive. The answer must be the one that trying all would give.
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace>;
 
-    /// What an access by the heads from where they stand would come to, if it began at `now`.
-    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted;
-
-    /// The same as `positioning_time`, after another access: from its end until the first block of `place` is under the heads.
-    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration;
-
-    /// The same as `seek_at_least`, after another access: never more than any `positioning_time_after` over that distance or a longer one.
-    fn seek_at_least_after(&self, distance: u32) -> Duration;
-
-    /// What passes under the heads when a write that begins at `now` has brought them to a track, or within 16 nanoseconds before;
-    /// as if the platters were `late` nanoseconds behind. None if nothing turns, or cylinders are not those of the drive's tracks.
-    fn angle_on_arrival(&self, _now: Instant, _late: i64, _to: ArmPosition) -> Option<Arrival> {
+    /// The drive's arm; none if nothing moves. A part that reasons about an arm must have an answer for drives without one.
+    fn arm(&self) -> Option<&dyn Arm> {
         None
     }
-
-    /// Of the free slots that `search` allows, the one whose write begins first, and of equals the lowest. Part of the
-    /// contract so that an oracle can search by track; the answer may not differ from trying all.
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace>;
 
     /// The stack sent this command.
     fn started(&mut self, now: Instant, command: &Command);
@@ -244,22 +208,66 @@ pub trait Oracle: Send {
     fn observed(&mut self, _now: Instant, _done: &DriveDone) {}
 }
 
+/// An oracle of a drive whose price of a place depends on how far an arm has to move. Schedulers and placements that reason
+/// about the arm ask for it; the last four methods are for [`crate::search`] alone.
+pub trait Arm: Oracle {
+    /// Where the arm is believed to be.
+    fn position(&self) -> ArmPosition;
+
+    /// The cylinder of the drive's tracks under the arm at `position`. An oracle overrides it if it counts cylinders in
+    /// another way than the drive.
+    fn track_cylinder(&self, _tracks: &Tracks, position: ArmPosition) -> u32 {
+        position.cylinder
+    }
+
+    /// A lower bound of every `positioning_time` over `distance` cylinders or more. It never falls with the distance.
+    fn seek_at_least(&self, distance: u32) -> Duration;
+
+    /// The part of `positioning_time` that moves the arm, with what the drive does before: at least `seek_at_least` of the
+    /// distance. The rest is rotational latency, which is less than a revolution. If `angle_on_arrival` gives an answer,
+    /// every surface of a cylinder but the active one takes the same time.
+    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition) -> Duration {
+        self.seek_at_least(self.position().cylinder.abs_diff(to.cylinder))
+    }
+
+    /// When an access that begins at `now` ends, and where it leaves the arm.
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted;
+
+    /// The `positioning_time` of `place` after another access, counted from the end of that access.
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration;
+
+    /// A lower bound of every `positioning_time_after` over `distance` cylinders or more.
+    fn seek_at_least_after(&self, distance: u32) -> Duration;
+
+    /// The angle under the heads when a write that begins at `now` has moved the arm to `to`, exact to 16 ns, with the platters
+    /// `late` ns behind. None if nothing turns, or if the oracle counts cylinders in another way than the drive.
+    fn angle_on_arrival(&self, _now: Instant, _late: i64, _to: ArmPosition) -> Option<Arrival> {
+        None
+    }
+
+    /// True if a predicted write ends with the arm on the track that it wrote. False for drives that buffer writes and for
+    /// positions that are guessed: then a search may not rule a slot out by the distance from there to the access that follows.
+    fn ends_where_it_writes(&self) -> bool {
+        true
+    }
+}
+
 /// A model of a drive, in virtual time. It works on one command at a time; who queues is above it.
 pub trait Drive: Send {
     /// Begin a command. The drive must be idle.
     fn submit(&mut self, now: Instant, command: &Command);
 
-    /// So many commands run or wait for this drive, the one under way counted, just before that ends: told before every
-    /// `advance` that may end one. For drives that serve several at a time, which as models have to share their time.
+    /// Tells how many commands run or wait for this drive, the running one included. Called before every `advance` that may end
+    /// one. For models of drives that serve several commands at a time: each gets a share of the time.
     fn outstanding(&mut self, _commands: u64) {}
 
     /// When it next needs attention.
     fn next_event(&self) -> Option<Instant>;
 
-    /// Let time pass. Gives the completion of the command if that is due; called again until it gives none.
+    /// Let time pass. Gives the completion of the command if it is due; called again until it gives none.
     fn advance(&mut self, now: Instant) -> Option<DriveDone>;
 
-    /// Commands so far that were longer than any the model has times of; for models that are made of measured times.
+    /// Commands so far that were longer than every command whose time was measured; for models made of measured times.
     fn extrapolated(&self) -> &[Extrapolated] {
         &[]
     }
@@ -271,7 +279,7 @@ pub trait Blueprint: Send + Sync {
     /// Addressable blocks.
     fn capacity(&self) -> Blocks;
 
-    /// A fresh drive, heads at rest.
+    /// A fresh drive, its arm at rest.
     fn drive(&self) -> Box<dyn Drive>;
 
     /// The same, with the random stream `stream` of `seed`, for drives whose service times are drawn.
@@ -282,19 +290,24 @@ pub trait Blueprint: Send + Sync {
     /// An oracle with the drive's true parameters.
     fn exact(&self) -> Box<dyn Oracle>;
 
-    /// The same drive, its platters turned by this at the beginning: spindles of an array do not turn as one.
+    /// The same oracle as an arm; none if the drive has no arm.
+    fn exact_arm(&self) -> Option<Box<dyn Arm>> {
+        None
+    }
+
+    /// The same drive, its platters turned by this angle at time 0: the spindles of an array are not synchronised.
     fn turned(&self, by: Angle) -> Box<dyn Blueprint>;
 
-    /// The same drive, its heads on the track of this block at the beginning.
+    /// The same drive, its heads on the track of this block at time 0.
     fn resting(&self, at: Pba) -> Box<dyn Blueprint>;
 
     /// Time of one revolution; `None` if nothing turns.
     fn revolution(&self) -> Option<Duration>;
 
-    /// How many slots of so many blocks there are at most, said at once.
+    /// Upper bounds of how many slots of `slot` blocks the drive has, without counting them.
     fn room(&self, slot: Blocks) -> Room;
 
-    /// Where slots of so many blocks lie.
+    /// Where slots of `slot` blocks lie.
     ///
     /// # Errors
     /// No track has room for one, or there are too many to number.

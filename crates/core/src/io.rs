@@ -188,6 +188,6 @@ pub struct DriveDone {
     pub status: Status,
     /// What it cost.
     pub cost: Cost,
-    /// Where the heads stand now, if the drive tells.
-    pub head: Option<ArmPosition>,
+    /// Where the arm stands now, if the drive tells.
+    pub arm: Option<ArmPosition>,
 }

@@ -6,22 +6,22 @@ use crate::op::Op;
 use crate::sorted::{Cursor, Keyed};
 use crate::units::{Angle, Duration, Instant, Pba};
 
-/// Where a block lies, as far as an oracle knows: computed once when an I/O is queued, so that a
-/// decision among hundreds costs no address translation.
+/// Where a block lies, as far as an oracle knows. The stack computes it once when it queues an I/O, so that a decision among
+/// hundreds costs no address translation. All zero if the oracle has no arm and needs no places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Cylinder, or whatever the oracle counts arm movement in.
+    /// Cylinder, in the oracle's own count.
     pub cylinder: u32,
-    /// ArmPosition that reads it.
+    /// Head that reads it.
     pub surface: u32,
     /// Angle at which it begins.
     pub angle: Angle,
 }
 
 impl Place {
-    /// Where the heads stand when they are there.
+    /// Where the arm stands when the heads are there.
     #[inline]
-    pub const fn head(&self) -> ArmPosition {
+    pub const fn arm_position(&self) -> ArmPosition {
         ArmPosition {
             cylinder: self.cylinder,
             surface: self.surface,
@@ -29,7 +29,7 @@ impl Place {
     }
 }
 
-/// Where a head stands.
+/// Where the arm stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArmPosition {
     /// Cylinder, in the oracle's own count.
@@ -38,25 +38,25 @@ pub struct ArmPosition {
     pub surface: u32,
 }
 
-/// What passes under the heads when they get to a track.
+/// What is under the heads when a seek ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The angle that is under them.
+    /// The angle of the platters.
     pub angle: Angle,
     /// Time of a revolution.
     pub turn: Duration,
 }
 
-/// What an access by the heads comes to, beforehand.
+/// How an access will end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Predicted {
-    /// When the heads have done it.
+    /// When it ends.
     pub end: Instant,
-    /// Where it leaves them.
-    pub head: ArmPosition,
+    /// Where it leaves the arm.
+    pub arm: ArmPosition,
 }
 
-/// An I/O that waits, as a search for the nearest sees it. In order of the arm's movement.
+/// An I/O that waits, as a search for the nearest sees it. Ordered by cylinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Where it lies.
@@ -65,12 +65,12 @@ pub struct Candidate {
     pub op: Op,
     /// Which I/O.
     pub id: IoId,
-    /// What ties are broken by.
+    /// Breaks ties: the lowest wins.
     pub sequence: u64,
 }
 
 impl Candidate {
-    /// Not above the key of any candidate in this cylinder or beyond.
+    /// A key that is not above that of any candidate in this cylinder or a higher one.
     #[inline]
     pub fn lowest_key(cylinder: u32) -> u128 {
         u128::from(cylinder) << 64
@@ -78,7 +78,7 @@ impl Candidate {
 }
 
 impl Keyed for Candidate {
-    /// Cylinder, then sequence: one number, since comparing two in a row is a branch that no processor foresees.
+    /// Cylinder, then sequence: in one number, since no processor predicts the branch between two comparisons.
     type Key = u128;
 
     #[inline]
@@ -92,38 +92,38 @@ impl Keyed for Candidate {
 pub struct Choice {
     /// Where it stands among those that wait.
     pub cursor: Cursor,
-    /// When its first block can be under the heads, from now; or its price, if that is another one.
+    /// Its price: the positioning time, or what the search was given instead.
     pub time: Duration,
 }
 
-/// What is asked of a free slot, to be written from where the heads stand.
+/// Which free slots a search allows for a write that begins now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
     /// When the access would begin.
     pub now: Instant,
-    /// Lowest cylinder of the drive's tracks that will do.
+    /// Lowest cylinder of the drive's tracks that is allowed.
     pub low: u32,
-    /// Highest cylinder that will do.
+    /// Highest cylinder that is allowed.
     pub high: u32,
-    /// The slot must come under the heads before this.
+    /// The write must begin before this.
     pub before: Instant,
-    /// What the access may not delay.
+    /// The access that the write may not delay.
     pub then: Option<Then>,
 }
 
-/// An access that follows, and must still find its place in time.
+/// An access that follows a write, and must still begin in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Then {
     /// What it does.
     pub op: Op,
     /// Where.
     pub place: Place,
-    /// Its first block must come under the heads no later than this.
+    /// It must begin no later than this.
     pub by: Instant,
 }
 
 impl Search {
-    /// Any slot.
+    /// A search that allows every slot.
     pub fn anywhere(now: Instant) -> Search {
         Search {
             now,
@@ -142,6 +142,6 @@ pub struct FreePlace {
     pub slot: Slot,
     /// Its first block.
     pub at: Pba,
-    /// When that comes under the heads.
+    /// When the write begins there.
     pub start: Instant,
 }

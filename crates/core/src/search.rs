@@ -1,52 +1,56 @@
-//! The nearest of many: which waiting I/O the heads can reach first, without trying all.
+//! The nearest of many: which waiting I/O or free slot an arm can reach first, without trying all.
 //!
-//! Positioning is movement plus waiting for the platter. No I/O over a distance costs less than the oracle's
-//! `seek_at_least`, which never falls with distance. So the search walks outward from the arm's cylinder, up and down in turns,
-//! and gives up a side as soon as its next I/O is too far to win. The choice is the same as by trying all: equal
-//! prices are not passed over (an older I/O farther out may still win a tie), only greater ones.
+//! Positioning is movement plus rotational latency. No I/O at a distance costs less than the arm's
+//! [`seek_at_least`](Arm::seek_at_least), which never falls with distance. So the search walks outward from the arm's cylinder, up
+//! and down in turns, and ends a side when its next I/O is too far to win. The choice is the same as by trying all. A side goes on
+//! while its bound equals the best price, because an older I/O farther out may still win the tie.
 //!
 //! The idea is old: Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HP Laboratories
-//! HPL-CSP-91-7, 1991. Cost: O(log n) to find the arm's cylinder, then as many prices as I/Os lie within reach. A longer
-//! queue has a better best and so a narrower reach: on a Cheetah 9LP 4, 11, 25 and 49 prices at 8, 64, 512 and 4,096
-//! waiting. When many wait on every single cylinder, the count grows with them again.
+//! HPL-CSP-91-7, 1991. Cost: O(log n) to find the arm's cylinder, then one price for each I/O within reach. In a longer queue
+//! the best price is lower, so the reach is narrower: on a Cheetah 9LP 4, 11, 25 and 49 prices at 8, 64, 512 and 4,096
+//! waiting I/Os. If many I/Os wait on every single cylinder, the count grows with them again.
 
 use std::ops::Range;
 
-use crate::contract::Oracle;
+use crate::contract::Arm;
 use crate::freemap::{FreeMap, Slot, Track};
 use crate::op::Op;
 use crate::position::{ArmPosition, Arrival, Candidate, Choice, FreePlace, Search};
 use crate::sorted::{Cursor, Sorted};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
-/// I/Os that are priced between two looks at the bound: a processor prices a few side by side in less time than it
-/// takes to find out that it need not have.
+/// I/Os that are priced between two looks at the bound. A processor computes a few prices in parallel faster than it evaluates
+/// a branch after each.
 const RUN_MAX: usize = 4;
 
-/// What [`Oracle::nearest`] gives unless an oracle knows better.
+/// The answer of [`Oracle::nearest`](crate::contract::Oracle::nearest) for an oracle with an arm.
 #[inline]
-pub fn nearest<O: Oracle + ?Sized>(
-    oracle: &O,
+pub fn nearest<A: Arm + ?Sized>(
+    arm: &A,
     now: Instant,
     waiting: &Sorted<Candidate>,
 ) -> Option<Choice> {
-    least(oracle, waiting, |candidate| {
-        oracle.positioning_time(now, candidate.op, &candidate.place)
-    })
+    least(
+        waiting,
+        arm.position().cylinder,
+        |distance| arm.seek_at_least(distance),
+        |candidate| arm.positioning_time(now, candidate.op, &candidate.place),
+    )
 }
 
-/// Of those that wait, the one with the least price, and of equals the oldest. No price may be below the oracle's `seek_at_least`.
+/// The waiting I/O with the least price, and of equals the oldest. `at_least` is a lower bound of all prices at a distance in
+/// cylinders `from` this one or farther; 0 for all distances makes the search try all.
 #[inline]
-pub fn least<O: Oracle + ?Sized>(
-    oracle: &O,
+pub fn least(
     waiting: &Sorted<Candidate>,
+    from: u32,
+    at_least: impl Fn(u32) -> Duration,
     price: impl Fn(&Candidate) -> Duration,
 ) -> Option<Choice> {
-    let head = oracle.head().cylinder;
-    let middle = waiting.seek(&Candidate::lowest_key(head));
+    let middle = waiting.seek(&Candidate::lowest_key(from));
     let out_of_reach = |candidate: &Candidate, best: &Best| {
-        let distance = head.abs_diff(candidate.place.cylinder);
-        oracle.seek_at_least(distance) > best.time
+        let distance = from.abs_diff(candidate.place.cylinder);
+        at_least(distance) > best.time
     };
     let mut best = Best {
         time: Duration::MAX,
@@ -79,7 +83,7 @@ pub fn least<O: Oracle + ?Sized>(
     cursor.map(|cursor| Choice { cursor, time })
 }
 
-/// The best so far; before any, one that all others beat.
+/// The best so far; at the beginning one that every candidate beats.
 struct Best {
     time: Duration,
     sequence: u64,
@@ -107,80 +111,50 @@ impl Best {
     }
 }
 
-/// What [`Oracle::nearest_free`] gives unless an oracle knows better: tries every free slot. If the first of a track to come
-/// is not in time for what follows, no other of this track is tried: it would end later still.
-pub fn nearest_free<O: Oracle + ?Sized>(
-    oracle: &O,
-    search: &Search,
-    free: &FreeMap,
-) -> Option<FreePlace> {
-    let tracks = free.tracks();
-    let mut best = Nearest::new(oracle, search, free);
-    for track in 0..(tracks.cylinders() * tracks.surfaces()) as usize {
-        let slots = 0..u32::from(tracks.track(track).slots);
-        best.consider(
-            track,
-            slots.filter(|number| free.next_on_track(track, *number) == Some(*number)),
-        );
-    }
-    best.found
-}
-
-/// The same by track, for oracles that know the [`Oracle::angle_on_arrival`].
+/// The answer of [`Oracle::nearest_free`](crate::contract::Oracle::nearest_free) for an arm that knows the
+/// [`angle_on_arrival`](Arm::angle_on_arrival): a search by track.
 ///
-/// Cylinders are visited outward from the arm while moving there alone could still win; of a track, only the next free
-/// slot matters. This is the order of hierarchical-range scheduling (Anand and others, Range writes, OSDI 2008). If an access
-/// follows that may not be delayed, cylinders that are nearer to it are visited outward from there: between the two, the
-/// ways to a slot and on from it are long together, and both walks end where they are too long for all that is left. Cost: a few
-/// prices for each surface of the cylinders within reach, mostly one or two.
+/// We visit cylinders outward from the arm, as long as the seek alone could still win. On a track only the next free slot
+/// matters. This is the order of hierarchical-range scheduling (Anand and others, Range writes, OSDI 2008).
+///
+/// If the write must not delay an access that follows, we walk outward from the arm and from the cylinder of that access. A
+/// cylinder is visited by the walk that begins nearer to it. Each walk stops when the seek to the slot plus the seek on to the
+/// access exceeds the deadline, because that sum only grows from there. Cost: a few prices for each surface of the
+/// cylinders within reach, mostly one or two.
 #[inline]
-pub fn by_track<O: Oracle + ?Sized>(
-    oracle: &O,
-    search: &Search,
-    free: &FreeMap,
-) -> Option<FreePlace> {
-    let mut best = Nearest::new(oracle, search, free);
-    let here = oracle.head().cylinder;
-    match &search.then {
-        None => best.walk(
-            here,
-            |_| true,
-            |distance| oracle.seek_at_least(distance),
-            None,
-        ),
-        Some(then) => {
-            let there = then.place.cylinder;
-            let half = here.abs_diff(there).div_ceil(2);
-            let nearer_here = |cylinder: u32| cylinder.abs_diff(here) <= cylinder.abs_diff(there);
-            // The least way to a cylinder at this distance or beyond, and the least from there on to what follows.
-            let way = |distance: u32| oracle.seek_at_least(distance);
-            let on = |distance: u32| oracle.seek_at_least_after(distance.max(half));
-            best.walk(here, nearer_here, way, Some((&on, then.by)));
-            let way = |distance: u32| oracle.seek_at_least(distance.max(half));
-            let on = |distance: u32| oracle.seek_at_least_after(distance);
-            best.walk(
-                there,
-                |cylinder| !nearer_here(cylinder),
-                way,
-                Some((&on, then.by)),
-            );
-        }
-    }
+pub fn by_track<A: Arm + ?Sized>(arm: &A, search: &Search, free: &FreeMap) -> Option<FreePlace> {
+    let mut best = Nearest::new(arm, search, free);
+    let here = arm.position().cylinder;
+    let Some(then) = &search.then else {
+        best.walk(here, |_| true, |distance| arm.seek_at_least(distance), None);
+        return best.found;
+    };
+    let there = then.place.cylinder;
+    let half = here.abs_diff(there).div_ceil(2);
+    let nearer_here = |cylinder: u32| cylinder.abs_diff(here) <= cylinder.abs_diff(there);
+    // A cylinder that is nearer to the arm is at least half the way from the access that follows, and the other way round.
+    let seek = |distance: u32| arm.seek_at_least(distance);
+    let seek_on = |distance: u32| arm.seek_at_least_after(distance.max(half));
+    best.walk(here, nearer_here, seek, Some((&seek_on, then.by)));
+    let seek = |distance: u32| arm.seek_at_least(distance.max(half));
+    let seek_on = |distance: u32| arm.seek_at_least_after(distance);
+    let nearer_there = |cylinder: u32| !nearer_here(cylinder);
+    best.walk(there, nearer_there, seek, Some((&seek_on, then.by)));
     best.found
 }
 
-/// The same by block, for oracles to whom a place costs its distance in blocks from `from`, a nanosecond a block.
+/// The same for an arm whose price of a place is its distance in blocks from `from`, one nanosecond a block: a search by block.
 ///
-/// Cylinders are visited outward from there, as far as their blocks could be nearer than the best. Of a track, only the free
-/// slots on both sides matter. Cost: two prices for each track with a free slot in the cylinders within reach.
-pub fn by_block<O: Oracle + ?Sized>(
-    oracle: &O,
+/// We visit cylinders outward from there, as long as one of their blocks could be nearer than the best slot so far. On a track
+/// only the next free slot on each side matters. Cost: two prices for each track with a free slot in the cylinders within reach.
+pub fn by_block<A: Arm + ?Sized>(
+    arm: &A,
     search: &Search,
     free: &FreeMap,
     from: Pba,
 ) -> Option<FreePlace> {
     let tracks = free.tracks();
-    let mut best = Nearest::new(oracle, search, free);
+    let mut best = Nearest::new(arm, search, free);
     let last = tracks.cylinders() - 1;
     let (low, high) = (search.low, search.high.min(last));
     let here = tracks.cylinder_at(from);
@@ -199,37 +173,37 @@ pub fn by_block<O: Oracle + ?Sized>(
     best.found
 }
 
-/// The least way on from cylinders at some distance or beyond, and when it must be done.
+/// A lower bound of the seek from cylinders at a distance or beyond on to the access that follows, and the deadline of that.
 type Onward<'a> = Option<(&'a dyn Fn(u32) -> Duration, Instant)>;
 
-/// The earliest free_place so far.
-struct Nearest<'a, O: ?Sized> {
-    oracle: &'a O,
+/// A search, and the free slot that begins first so far.
+struct Nearest<'a, A: ?Sized> {
+    arm: &'a A,
     search: &'a Search,
     free: &'a FreeMap,
     found: Option<FreePlace>,
-    /// Whether a bound on the way to a write says something of what follows it.
+    /// Whether the distance from a slot to the access that follows may rule the slot out.
     bounds_follow: bool,
 }
 
-impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
-    fn new(oracle: &'a O, search: &'a Search, free: &'a FreeMap) -> Nearest<'a, O> {
+impl<'a, A: Arm + ?Sized> Nearest<'a, A> {
+    fn new(arm: &'a A, search: &'a Search, free: &'a FreeMap) -> Nearest<'a, A> {
         Nearest {
-            oracle,
+            arm,
             search,
             free,
             found: None,
-            bounds_follow: oracle.ends_where_it_writes(),
+            bounds_follow: arm.ends_where_it_writes(),
         }
     }
 
-    /// Whether what cannot begin before `soonest` is out of the question.
+    /// Whether a write that cannot begin before `soonest` cannot win.
     #[inline]
     fn out_of_reach(&self, soonest: Instant) -> bool {
         soonest >= self.search.before || self.found.is_some_and(|best| soonest > best.start)
     }
 
-    /// Considers cylinders outward from one, as far as they belong to this walk and something there could win.
+    /// Considers cylinders outward from one. Skips those that do not belong to this walk, and stops where nothing can win any more.
     #[inline]
     fn walk(
         &mut self,
@@ -264,30 +238,30 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         }
     }
 
-    /// Whether what follows would come too late after a write in this cylinder that cannot begin before `soonest`.
+    /// Whether a write in this cylinder, which cannot begin before `soonest`, would delay the access that follows.
     #[inline]
     fn too_late(&self, soonest: Instant, cylinder: u32) -> bool {
         let then = self.search.then.as_ref().filter(|_| self.bounds_follow);
         then.is_some_and(|then| {
             let distance = cylinder.abs_diff(then.place.cylinder);
-            soonest + self.oracle.seek_at_least_after(distance) > then.by
+            soonest + self.arm.seek_at_least_after(distance) > then.by
         })
     }
 
-    /// Whether a write in this cylinder that cannot begin before `soonest` could be the best.
+    /// Whether a write in this cylinder, which cannot begin before `soonest`, could win.
     #[inline]
     fn could_win(&self, soonest: Instant, cylinder: u32) -> bool {
         !self.out_of_reach(soonest) && !self.too_late(soonest, cylinder)
     }
 
-    /// Considers a cylinder's tracks: first the one under the heads, which needs no switch and mostly puts the others out of
-    /// reach, then the others, to which the way is equally long.
+    /// Considers a cylinder's tracks. The track of the active head comes first: it needs no head switch, and its best slot mostly
+    /// rules the others out. To all other tracks the seek takes equally long.
     #[inline]
     fn consider_cylinder(&mut self, cylinder: u32) {
-        let (oracle, now, surfaces) = (self.oracle, self.search.now, self.free.tracks().surfaces());
+        let (arm, now, surfaces) = (self.arm, self.search.now, self.free.tracks().surfaces());
         let there =
-            |surface| now + oracle.seek_time(now, Op::Write, ArmPosition { cylinder, surface });
-        let own = oracle.head().surface.min(surfaces - 1);
+            |surface| now + arm.seek_time(now, Op::Write, ArmPosition { cylinder, surface });
+        let own = arm.position().surface.min(surfaces - 1);
         let (unswitched, switched) = (there(own), there((own + 1) % surfaces));
         if self.could_win(unswitched, cylinder) {
             self.consider_track(
@@ -306,7 +280,7 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         }
     }
 
-    /// Considers the free slots of a track of which one must be the first to come under the heads, which are `there` first.
+    /// Considers those free slots of a track of which one must be the first under the heads. The heads are on the track at `there`.
     #[inline]
     fn consider_track(&mut self, to: ArmPosition, there: Instant) {
         let track = self.free.tracks().number(to.cylinder, to.surface);
@@ -314,7 +288,7 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
             return;
         }
         let (free, on) = (self.free, self.free.tracks().track(track));
-        let arrival = self.oracle.angle_on_arrival(self.search.now, 0, to);
+        let arrival = self.arm.angle_on_arrival(self.search.now, 0, to);
         let arrival = arrival.expect("the oracle searches by track");
         let passing = Passing::new(on, free.tracks().slot_blocks(), &arrival);
         let from = passing.slot;
@@ -332,7 +306,7 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         self.consider(track, std::iter::once(next).chain(late.filter(is_free)));
     }
 
-    /// Considers of each track of a cylinder the free slots that are nearest to a block on both sides.
+    /// Considers on each track of a cylinder the nearest free slot below a block and the nearest one above.
     fn consider_by_block(&mut self, cylinder: u32, from: Pba) {
         let (free, tracks) = (self.free, self.free.tracks());
         if free.in_cylinder(cylinder) == 0 {
@@ -355,19 +329,19 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         }
     }
 
-    /// Considers the first to come of these slots of a track.
+    /// Considers the slot that begins first of these slots of a track.
     #[inline]
     fn consider(&mut self, track: usize, numbers: impl Iterator<Item = u32>) {
         let tracks = self.free.tracks();
         let land = |number| {
             let at = tracks.block(track, number);
-            let place = self.oracle.locate(at);
+            let place = self.arm.locate(at);
             FreePlace {
                 slot: Slot(tracks.track(track).first_slot + number),
                 at,
                 start: self.search.now
                     + self
-                        .oracle
+                        .arm
                         .positioning_time(self.search.now, Op::Write, &place),
             }
         };
@@ -385,27 +359,27 @@ impl<'a, O: Oracle + ?Sized> Nearest<'a, O> {
         }
     }
 
-    /// Whether what follows a write there still finds its place in time.
+    /// Whether the access that follows still begins in time after a write there.
     fn in_time(&self, at: Pba) -> bool {
         let Some(then) = &self.search.then else {
             return true;
         };
         let len = self.free.tracks().slot_blocks();
-        let write = self.oracle.predict(self.search.now, Op::Write, at, len);
+        let write = self.arm.predict(self.search.now, Op::Write, at, len);
         write.end
             + self
-                .oracle
+                .arm
                 .positioning_time_after(&write, then.op, &then.place)
             <= then.by
     }
 }
 
-/// Nanoseconds by which the arithmetic of angles may be wrong, and more.
+/// An upper bound of the error of the arithmetic of angles, in nanoseconds.
 const TOLERANCE_NS: u64 = 16;
 
-/// What of a track passes under the heads when they get there, as if no sector of it were skipped.
+/// Which slot of a track is under the heads on arrival, computed as if no sector of the track were skipped.
 struct Passing {
-    /// The slot, or the last one if none is left before the first comes round.
+    /// That slot; the last one if the heads are between the last slot and the first.
     slot: u32,
     /// Sectors that have passed since the first slot began, in 2^-32.
     passed: u64,
@@ -430,8 +404,8 @@ impl Passing {
         }
     }
 
-    /// Slots up to this one that may come before the next: one that has just begun, and those that sectors without a block
-    /// move back, by no more than all of these together.
+    /// Slots up to this one that may still begin before the next slot. If the track is straight, that is this slot if it has just begun.
+    /// Otherwise skipped sectors move slots back, by no more than all skipped sectors of the track together.
     #[inline]
     fn late(&self, on: &Track) -> Range<u32> {
         if on.straight {
@@ -442,20 +416,20 @@ impl Passing {
         self.slot.saturating_sub(slots as u32)..self.slot + 1
     }
 
-    /// Where a slot begins, in 2^-32 sectors behind the first.
+    /// Begin of a slot, in 2^-32 sectors behind the begin of the first.
     #[inline]
     fn begin(&self, slot: u32) -> u64 {
         (u64::from(slot) * self.slot_sectors) << 32
     }
 
-    /// Whether the slot may be on time, by rounding.
+    /// Whether the slot began so short a time ago that it may have been rounding.
     #[inline]
     fn just_begun(&self) -> bool {
         let since = self.passed - self.begin(self.slot);
         (since >> 16) * self.turn_ns <= TOLERANCE_NS * (self.sectors << 16)
     }
 
-    /// The least time until another slot comes, or this one again.
+    /// The least time until the slot `next` begins; a revolution later if that is this slot or one before it.
     #[inline]
     fn least_wait(&self, next: u32) -> Duration {
         let round = if next <= self.slot {
@@ -469,29 +443,29 @@ impl Passing {
     }
 }
 
-/// One direction for eager writes, until nothing is free farther on.
+/// The direction in which eager writes look for free slots.
 ///
-/// Alone they would keep the arm where it is until nothing is free there. So they look from the arm's cylinder on in one
-/// direction only, and turn round where nothing lies ahead (Zhang and others, FAST 2002, section 4; the virtual-log disk of
-/// OSDI 1999 began again at the first cylinder). The first sweep goes on as the writes before the run went: behind them few
-/// slots are free.
+/// If they took the nearest free slot in both directions, the arm would stay in one region until no slot is free there. So they
+/// search from the arm's cylinder in one direction, and turn round when no slot is free ahead (Zhang and others, FAST 2002,
+/// section 4; the virtual-log disk of OSDI 1999 began again at the first cylinder). The first sweep continues in the direction of
+/// the writes that prepared the drive, because few slots are free behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
-    /// Not known before the first search.
+    /// None before the first search.
     upward: Option<bool>,
 }
 
 impl Sweep {
-    /// The search for a free slot from `cylinder` on.
+    /// The search for a free slot from `cylinder` on, which turns the sweep round if no slot is free ahead.
     pub fn search(&mut self, now: Instant, cylinder: u32, free: &FreeMap) -> Search {
         let last = free.tracks().cylinders() - 1;
         let cylinder = cylinder.min(last);
-        let lies = |upward: bool| match upward {
+        let any_ahead = |upward: bool| match upward {
             true => cylinder < last && free.any_in(cylinder + 1..=last),
             false => cylinder > 0 && free.any_in(0..=cylinder - 1),
         };
         let mut upward = self.upward(free);
-        if !lies(upward) && lies(!upward) {
+        if !any_ahead(upward) && any_ahead(!upward) {
             upward = !upward;
         }
         self.upward = Some(upward);
@@ -507,7 +481,7 @@ impl Sweep {
         }
     }
 
-    /// Whether it goes upward.
+    /// Whether the sweep goes upward.
     pub fn upward(&self, free: &FreeMap) -> bool {
         self.upward.unwrap_or_else(|| free.left().upward)
     }

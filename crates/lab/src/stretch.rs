@@ -90,7 +90,7 @@ impl Recording {
         if !self.begun || command.op == Op::Seek {
             return;
         }
-        let rest = self.locator.head().cylinder;
+        let rest = self.locator.arm().map_or(0, |arm| arm.position().cylinder);
         self.drives[drive.index()].running = Some(self.commands.len());
         self.commands.push(Recorded {
             drive,
@@ -224,7 +224,7 @@ mod tests {
             rotation,
             transfer,
         };
-        let (status, head) = (Status::Done, None);
+        let (status, arm) = (Status::Done, None);
         let done = DriveDone {
             io,
             op,
@@ -232,7 +232,7 @@ mod tests {
             len,
             status,
             cost,
-            head,
+            arm,
         };
         recording.done(drive, &done);
         now_ms + cost.total().0 / 1_000_000

@@ -43,9 +43,9 @@ fn limits(cost: &RecoveryCost) -> (f64, f64) {
     };
     let (blueprint, _) = drive::read(&config.part.name, &config.text, &config.part.knobs).unwrap();
     let turn = blueprint.revolution().unwrap().0 as f64 / 1e9;
-    let oracle = blueprint.exact();
-    let stroke = oracle.seek_at_least(oracle.cylinders() - 1).0 as f64 / 1e9;
+    let arm = blueprint.exact_arm().unwrap();
     let tracks = blueprint.tracks(Blocks(8)).unwrap();
+    let stroke = arm.seek_at_least(tracks.cylinders() - 1).0 as f64 / 1e9;
     let all = (0..tracks.number(tracks.cylinders(), 0)).map(|number| tracks.track(number));
     let slots: Vec<f64> = all
         .map(|track| track.slots.into())

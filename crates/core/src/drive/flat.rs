@@ -1,14 +1,14 @@
 //! What drives without mechanics have in common: every place is as near as every other.
 //!
-//! They have one cylinder and one surface, cut into tracks of at most [`TRACK_SLOTS`] slots, so that placements which search for
-//! free slots work over them. Their oracle gives every position the price 0 and foresees one service time for all. O(1).
+//! They have one cylinder, cut into tracks of at most [`TRACK_SLOTS`] slots, so that placements that search for free slots work
+//! over them. Their oracle has no arm: every position costs nothing, and every command takes the same service time. O(1), but for
+//! a free slot O(tracks without one).
 
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Room, Span, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::op::{Cost, Op, Status};
-use crate::position::{ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search};
-use crate::search;
+use crate::position::{Candidate, Choice, FreePlace, Place, Search};
 use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
@@ -57,11 +57,11 @@ pub(super) fn done(command: &Command, service: Duration) -> DriveDone {
             transfer: service,
             ..Cost::default()
         },
-        head: None,
+        arm: None,
     }
 }
 
-/// Every place is one place.
+/// An oracle to which all places are equally near.
 pub(super) struct FlatOracle {
     /// What a command is expected to take.
     service: Duration,
@@ -75,51 +75,45 @@ impl FlatOracle {
 }
 
 impl Oracle for FlatOracle {
-    fn head(&self) -> ArmPosition {
-        ArmPosition::default()
-    }
-
-    fn cylinders(&self) -> u32 {
-        1
-    }
-
     fn locate(&self, _at: Pba) -> Place {
-        Place {
-            cylinder: 0,
-            surface: 0,
-            angle: Angle(0),
-        }
-    }
-
-    fn seek_at_least(&self, _distance: u32) -> Duration {
-        Duration::ZERO
+        Place::default()
     }
 
     fn positioning_time(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
         Duration::ZERO
     }
 
-    fn predict(&self, now: Instant, _op: Op, _at: Pba, _len: Blocks) -> Predicted {
-        Predicted {
-            end: now + self.service,
-            head: ArmPosition::default(),
-        }
+    fn service_time(&self, _now: Instant, _op: Op, _at: Pba, _len: Blocks) -> Duration {
+        self.service
     }
 
-    fn seek_at_least_after(&self, _distance: u32) -> Duration {
-        Duration::ZERO
+    /// The oldest: all are equally near, and those of one cylinder stand in order of age.
+    fn nearest(&self, _now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        let cursor = waiting.seek(&Candidate::lowest_key(0));
+        let time = Duration::ZERO;
+        waiting.at(cursor).map(|_| Choice { cursor, time })
     }
 
-    fn positioning_time_after(&self, _access: &Predicted, _op: Op, _place: &Place) -> Duration {
-        Duration::ZERO
-    }
-
-    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
-        search::nearest(self, now, waiting)
-    }
-
+    /// The lowest: all are equally near.
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::nearest_free(self, search, free)
+        let Search {
+            now,
+            low,
+            before,
+            then,
+            ..
+        } = *search;
+        let in_time = then.is_none_or(|then| now + self.service <= then.by);
+        if low > 0 || now >= before || !in_time {
+            return None;
+        }
+        let slot = free.iter().next()?;
+        let at = free.tracks().at(slot);
+        Some(FreePlace {
+            slot,
+            at,
+            start: now,
+        })
     }
 
     fn started(&mut self, _now: Instant, _command: &Command) {}

@@ -8,14 +8,15 @@
 use std::sync::Arc;
 
 use super::eager_log::{Region, reserve};
+use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Left, Room, Slot, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::op::{Cost, Op, Status};
-use crate::position::ArmPosition;
+use crate::position::Search;
 use crate::registry::{ConfigError, Knob, VolumeEnv};
 use crate::rng::Rng;
 use crate::search::Sweep;
-use crate::units::{BLOCK_BYTES, Blocks, Instant};
+use crate::units::{BLOCK_BYTES, Blocks, Instant, Pba};
 
 /// Times that blocks were overwritten before.
 pub(super) const AGING: Knob = Knob::number(
@@ -293,7 +294,7 @@ impl Empty {
     }
 }
 
-/// Which of all free slots is the how manieth home of so many.
+/// Index of the slot that becomes home number `home` of `homes`, which are spread evenly over `all` free slots.
 fn home_place(home: usize, all: usize, homes: usize) -> usize {
     home * all / homes
 }
@@ -328,7 +329,8 @@ impl Disk {
         Disk { slots, free, homes }
     }
 
-    /// Overwrites random chunks without a home one after the other, each in the first free slot of a sweep.
+    /// Overwrites random chunks without a home one after the other. Each goes to the first free slot of a sweep, or if the drive
+    /// has no arm, to the first free slot.
     fn age(&mut self, times: f64, env: &VolumeEnv<'_>, rng: &mut Rng) {
         let moving = self.slots.len() - self.homes;
         let mut oracle = env.blueprint.exact();
@@ -336,22 +338,18 @@ impl Disk {
         let len = self.free.tracks().slot_blocks();
         for _ in 0..libm::round(times * moving as f64) as u64 {
             oracle.advance(now);
-            let cylinder = oracle.track_cylinder(self.free.tracks(), oracle.head());
-            let search = sweep.search(now, cylinder, &self.free);
+            let search = match oracle.arm() {
+                Some(arm) => {
+                    let cylinder = arm.track_cylinder(self.free.tracks(), arm.position());
+                    sweep.search(now, cylinder, &self.free)
+                }
+                None => Search::anywhere(now),
+            };
             let Some(free_place) = oracle.nearest_free(&search, &self.free) else {
                 return;
             };
             let upward = sweep.upward(&self.free);
-            let predicted = oracle.predict(now, Op::Write, free_place.at, len);
-            let command = Command {
-                io: Command::ARM,
-                op: Op::Write,
-                at: free_place.at,
-                len,
-            };
-            oracle.started(now, &command);
-            now = predicted.end;
-            oracle.observed(now, &done(&command, predicted.head));
+            now = write(&mut *oracle, now, free_place.at, len);
             self.free.take(free_place.slot);
             self.free.leave(Left {
                 at: Some(free_place.at),
@@ -379,18 +377,26 @@ impl Disk {
     }
 }
 
-/// A completion that tells nothing but that, and where the heads are.
-fn done(command: &Command, head: ArmPosition) -> DriveDone {
-    let Command { io, op, at, len } = *command;
-    DriveDone {
+/// Lets an oracle see a write that happens as it predicts. Gives the end of the write.
+fn write(oracle: &mut dyn Oracle, now: Instant, at: Pba, len: Blocks) -> Instant {
+    let (io, op) = (Command::ARM, Op::Write);
+    let predicted = oracle.arm().map(|arm| arm.predict(now, op, at, len));
+    let end = match &predicted {
+        Some(predicted) => predicted.end,
+        None => now + oracle.service_time(now, op, at, len),
+    };
+    oracle.started(now, &Command { io, op, at, len });
+    let done = DriveDone {
         io,
         op,
         at,
         len,
         status: Status::Done,
         cost: Cost::default(),
-        head: Some(head),
-    }
+        arm: predicted.map(|predicted| predicted.arm),
+    };
+    oracle.observed(end, &done);
+    end
 }
 
 /// Why a drive has no slots of this size, as a mistake of the configuration.

@@ -12,7 +12,7 @@
 //! is the same as by trying all. Cost: O(log n) and two prices a step; few steps while ages are alike or the
 //! weight is small, up to all n when a heavy weight sets the oldest against the nearest.
 
-use crate::contract::{Next, Oracle, Scheduler, View};
+use crate::contract::{Arm, Next, Oracle, Scheduler, View};
 use crate::io::Io;
 use crate::position::Candidate;
 use crate::registry::{Knob, Knobs, Spec};
@@ -77,8 +77,14 @@ impl AgedSatf {
 
     /// The I/O with the least price, and of equals the oldest.
     fn search(&self, view: &View<'_>) -> Option<Aged> {
-        let head = view.oracle.head().cylinder;
-        let middle = self.by_place.seek(&Candidate::lowest_key(head));
+        // Without an arm no distance bounds a price: then only the order of age ends the search.
+        let arm = view.oracle.arm();
+        let from = arm.map_or(0, |arm| arm.position().cylinder);
+        let seek_at_least = |to: u32| {
+            let seek = |arm: &dyn Arm| arm.seek_at_least(from.abs_diff(to));
+            arm.map_or(Duration::ZERO, seek)
+        };
+        let middle = self.by_place.seek(&Candidate::lowest_key(from));
         let mut up = Some(middle).filter(|at| self.by_place.at(*at).is_some());
         let mut down = self.by_place.before(middle);
         let mut best = Best::new(view);
@@ -86,10 +92,8 @@ impl AgedSatf {
             best.consider(elder);
             let beyond = |side: Cursor| {
                 let next = self.by_place.at(side).expect("the walk stays in the list");
-                let reach = view
-                    .oracle
-                    .seek_at_least(head.abs_diff(next.candidate.place.cylinder));
-                best.lies_below(reach + elder.handicap)
+                let seek = seek_at_least(next.candidate.place.cylinder);
+                best.lies_below(seek + elder.handicap)
             };
             up = up.filter(|side| !beyond(*side));
             down = down.filter(|side| !beyond(*side));

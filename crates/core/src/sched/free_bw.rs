@@ -53,15 +53,15 @@ impl FreeBw {
 
     /// Fixes the next read, if one waits.
     fn plan(&mut self, view: &View<'_>) -> Option<Candidate> {
-        let satf = match self.order {
-            Order::Satf => true,
-            Order::Scan => false,
-            Order::Hybrid => !self.waiting.has_open(),
+        let scan = match self.order {
+            Order::Satf => false,
+            Order::Scan => true,
+            Order::Hybrid => self.waiting.has_open(),
         };
-        let cursor = if satf {
-            self.waiting.nearest(view)?.cursor
-        } else {
-            self.scan(view.oracle.head().cylinder)?
+        // Without an arm there is nothing to sweep.
+        let cursor = match view.oracle.arm().filter(|_| scan) {
+            Some(arm) => self.scan(arm.position().cylinder)?,
+            None => self.waiting.nearest(view)?.cursor,
         };
         Some(self.waiting.fixed.remove(cursor))
     }

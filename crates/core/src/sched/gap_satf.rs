@@ -43,7 +43,7 @@
 //! write may take.
 
 use super::sweep::{self, Waiting};
-use crate::contract::{Next, Scheduler, View};
+use crate::contract::{Arm, Next, Scheduler, View};
 use crate::io::Io;
 use crate::op::Op;
 use crate::position::{Candidate, Choice, FreePlace};
@@ -110,15 +110,16 @@ struct Pressure {
 }
 
 impl Pressure {
-    /// What of the way and the wait before a read is lost: all of the way, so never less than that.
+    /// The price of a read, which is never below its seek time. Without an arm there are no gaps, and the price is the
+    /// positioning time.
     #[inline]
-    fn price(&self, view: &View<'_>, read: &Candidate) -> Duration {
+    fn price(&self, view: &View<'_>, arm: Option<&dyn Arm>, read: &Candidate) -> Duration {
         let time = view.oracle.positioning_time(view.now, read.op, &read.place);
-        if self.squared == 0 {
+        let Some(arm) = arm.filter(|_| self.squared > 0) else {
             return time;
-        }
-        let wait = time - view.oracle.seek_time(view.now, read.op, read.place.head());
-        let fill = nanoseconds(wait).min(self.time);
+        };
+        let seek = arm.seek_time(view.now, read.op, read.place.arm_position());
+        let fill = nanoseconds(time - seek).min(self.time);
         time - Duration((fill * self.squared.min(self.of) / self.of).cast_unsigned())
     }
 }
@@ -197,11 +198,14 @@ impl GapSatf {
 
     /// The best read of those whose turn it is.
     fn best(&self, view: &View<'_>, pressure: &Pressure) -> Option<Choice> {
+        let arm = view.oracle.arm();
+        let from = arm.map_or(0, |arm| arm.position().cylinder);
+        let seek = |distance| arm.map_or(Duration::ZERO, |arm| arm.seek_at_least(distance));
         let price = |read: &Candidate| match read.sequence < self.turn {
-            true => pressure.price(view, read),
+            true => pressure.price(view, arm, read),
             false => Duration::MAX,
         };
-        let best = search::least(view.oracle, &self.waiting.fixed, price)?;
+        let best = search::least(&self.waiting.fixed, from, seek, price)?;
         (best.time < Duration::MAX).then_some(best)
     }
 
@@ -245,8 +249,10 @@ impl GapSatf {
     fn takes(view: &View<'_>, free_place: FreePlace) -> i64 {
         let free = view.free.expect("the slot was found there");
         let len = free.tracks().slot_blocks();
-        let write = view.oracle.predict(view.now, Op::Write, free_place.at, len);
-        nanoseconds(write.end.since(view.now))
+        nanoseconds(
+            view.oracle
+                .service_time(view.now, Op::Write, free_place.at, len),
+        )
     }
 
     /// The planned read, or a write before it.

@@ -14,13 +14,15 @@ use crate::search::Sweep;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Instant;
 
-/// A free slot on the way to a read that leaves the read's start as it is. Writes that went before have not moved that
-/// start, so it is computed afresh: if the drive was asked late, the gap is another one.
+/// A free slot on the way to a read that does not delay the read. None if the drive has no arm: then no access leaves a gap.
+///
+/// The read's start is computed afresh for every write. Writes before this one have not changed it, but a late decision has.
 pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<FreePlace> {
-    let start = view.now + view.oracle.positioning_time(view.now, read.op, &read.place);
+    let arm = view.oracle.arm()?;
     let tracks = view.free?.tracks();
-    let heads = [view.oracle.head(), read.place.head()];
-    let [from, to] = heads.map(|head| view.oracle.track_cylinder(tracks, head));
+    let start = view.now + arm.positioning_time(view.now, read.op, &read.place);
+    let ends = [arm.position(), read.place.arm_position()];
+    let [from, to] = ends.map(|position| arm.track_cylinder(tracks, position));
     view.nearest_free(&Search {
         now: view.now,
         low: from.min(to),
@@ -112,20 +114,21 @@ impl Waiting {
         self.put(free_place)
     }
 
-    /// The first free slot in the direction of the sweep for a write that waits, if that is reached before `before`.
+    /// The first free slot in the direction of the sweep for a write that waits, if a write there begins before `before`. Without
+    /// an arm there is no sweep, and every slot will do.
     pub(super) fn free_place(&mut self, view: &View<'_>, before: Instant) -> Option<FreePlace> {
         if self.open.is_empty() {
             return None;
         }
         let free = view.free?;
-        let cylinder = view
-            .oracle
-            .track_cylinder(free.tracks(), view.oracle.head());
-        let search = Search {
-            before,
-            ..self.sweep.search(view.now, cylinder, free)
+        let search = match view.oracle.arm() {
+            Some(arm) => {
+                let cylinder = arm.track_cylinder(free.tracks(), arm.position());
+                self.sweep.search(view.now, cylinder, free)
+            }
+            None => Search::anywhere(view.now),
         };
-        view.nearest_free(&search)
+        view.nearest_free(&Search { before, ..search })
     }
 
     /// The oldest open write goes to this slot.

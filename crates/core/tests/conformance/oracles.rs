@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use nearslot_core::contract::{Blueprint, Oracle};
+use nearslot_core::contract::{Arm, Blueprint, Oracle};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Left, Slot, Tracks};
 use nearslot_core::ids::IoId;
@@ -11,11 +11,12 @@ use nearslot_core::io::Command;
 use nearslot_core::op::Op;
 use nearslot_core::position::{ArmPosition, Candidate, Search, Then};
 use nearslot_core::rng::Rng;
-use nearslot_core::search::{self, Sweep};
+use nearslot_core::search::Sweep;
 use nearslot_core::sorted::Sorted;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::drives::{CAPPED, EMPIRICAL};
+use crate::support::free::nearest_free;
 use crate::support::{DISK, NULL, blueprint, complete_disk, oracle};
 
 type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
@@ -47,77 +48,117 @@ fn for_all(case: Case<'_>) {
     }
 }
 
-#[test]
-fn all_surfaces_but_that_of_the_heads_are_equally_far() {
+/// Calls a case with each oracle that has an arm.
+fn for_all_arms(case: &dyn Fn(&dyn Arm, &dyn Blueprint, Instant, &mut Rng)) {
+    let arms = Cell::new(0);
     for_all(&|oracle, blueprint, now, rng| {
-        let cylinder = rng.below(oracle.cylinders().into()) as u32;
-        let own = oracle.head().surface;
+        if let Some(arm) = oracle.arm() {
+            arms.set(arms.get() + 1);
+            case(arm, blueprint, now, rng);
+        }
+    });
+    assert!(arms.get() > 0, "no oracle has an arm");
+}
+
+#[test]
+fn what_moves_has_an_arm_and_a_host_imagines_one_over_every_drive() {
+    for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED] {
+        let blueprint = blueprint(text);
+        let moves = blueprint.exact_arm().is_some();
+        assert_eq!(moves, blueprint.revolution().is_some());
+        let has_arm = |name: &str| oracle(name, &*blueprint).arm().is_some();
+        assert_eq!(has_arm("exact"), moves);
+        assert_eq!(has_arm("noisy"), moves);
+        assert!(has_arm("distance"));
+    }
+}
+
+#[test]
+fn all_surfaces_but_the_active_one_are_equally_far() {
+    let compared = Cell::new(0);
+    for_all_arms(&|arm, blueprint, now, rng| {
         let Ok(tracks) = blueprint.tracks(Blocks(1)) else {
             return;
         };
+        let cylinder = rng.below(tracks.cylinders().into()) as u32;
+        let own = arm.position().surface;
         let surfaces = (0..tracks.surfaces()).filter(|surface| *surface != own);
-        let heads = surfaces.map(|surface| ArmPosition { cylinder, surface });
-        let known = heads.filter(|to| oracle.angle_on_arrival(now, 0, *to).is_some());
-        let mut ways = known.map(|to| oracle.seek_time(now, Op::Write, to));
-        if let Some(first) = ways.next() {
-            assert!(
-                ways.all(|way| way == first),
-                "cylinder {cylinder}: not {first} all"
-            );
+        let positions = surfaces.map(|surface| ArmPosition { cylinder, surface });
+        let known = positions.filter(|to| arm.angle_on_arrival(now, 0, *to).is_some());
+        let mut seeks = known.map(|to| arm.seek_time(now, Op::Write, to));
+        if let Some(first) = seeks.next() {
+            for seek in seeks {
+                assert_eq!(seek, first, "cylinder {cylinder}");
+                compared.set(compared.get() + 1);
+            }
         }
     });
+    assert!(compared.get() > 0, "no oracle knows the angle on arrival");
 }
 
 #[test]
-fn reach_bounds_travel_and_travel_bounds_position() {
-    for_all(&|oracle, blueprint, now, rng| {
+fn the_least_seek_bounds_the_seek_and_that_bounds_the_positioning_time() {
+    for_all_arms(&|arm, blueprint, now, rng| {
         for op in [Op::Read, Op::Write] {
-            let place = oracle.locate(Pba(rng.below(blueprint.capacity().0)));
-            assert!(
-                place.cylinder < oracle.cylinders(),
-                "a place beyond the last cylinder"
-            );
-            let reach = oracle.seek_at_least(oracle.head().cylinder.abs_diff(place.cylinder));
-            let travel = oracle.seek_time(now, op, place.head());
-            let position = oracle.positioning_time(now, op, &place);
-            assert!(reach <= travel, "{reach} is no lower bound of {travel}");
-            assert!(
-                travel <= position,
-                "{position} is less than moving, {travel}"
-            );
+            let place = arm.locate(Pba(rng.below(blueprint.capacity().0)));
+            let least = arm.seek_at_least(arm.position().cylinder.abs_diff(place.cylinder));
+            let seek = arm.seek_time(now, op, place.arm_position());
+            let time = arm.positioning_time(now, op, &place);
+            assert!(least <= seek, "{least} is no lower bound of {seek}");
+            assert!(seek <= time, "{time} is less than the seek, {seek}");
             if let Some(turn) = blueprint.revolution() {
-                let wait = position - travel;
+                let wait = time - seek;
                 assert!(wait < turn, "{wait} is more than a turn");
             }
-            assert_eq!(
-                position,
-                oracle.positioning_time(now, op, &place),
-                "a price that changes"
-            );
         }
     });
 }
 
 #[test]
-fn reach_after_bounds_position_after() {
+fn a_price_does_not_change_when_it_is_asked_again() {
     for_all(&|oracle, blueprint, now, rng| {
-        let (at, next) = (rng.below(12_700), rng.below(blueprint.capacity().0));
-        let write = oracle.predict(now, Op::Write, Pba(at), Blocks(8));
-        let place = oracle.locate(Pba(next));
-        let least = oracle.seek_at_least_after(write.head.cylinder.abs_diff(place.cylinder));
         for op in [Op::Read, Op::Write] {
-            assert!(least <= oracle.positioning_time_after(&write, op, &place));
+            let at = Pba(rng.below(blueprint.capacity().0 - 8));
+            let place = oracle.locate(at);
+            let time = oracle.positioning_time(now, op, &place);
+            assert_eq!(oracle.positioning_time(now, op, &place), time);
+            let time = oracle.service_time(now, op, at, Blocks(8));
+            assert_eq!(oracle.service_time(now, op, at, Blocks(8)), time);
         }
     });
 }
 
 #[test]
-fn reach_never_falls_with_distance() {
-    for_all(&|oracle, _, _, rng| {
-        let distance = rng.below(u64::from(oracle.cylinders())) as u32;
-        assert!(
-            distance == 0 || oracle.seek_at_least(distance - 1) <= oracle.seek_at_least(distance)
-        );
+fn the_service_time_ends_when_the_predicted_access_ends() {
+    for_all_arms(&|arm, blueprint, now, rng| {
+        for op in [Op::Read, Op::Write] {
+            let at = Pba(rng.below(blueprint.capacity().0 - 8));
+            let predicted = arm.predict(now, op, at, Blocks(8));
+            let time = arm.service_time(now, op, at, Blocks(8));
+            assert_eq!(now + time, predicted.end);
+        }
+    });
+}
+
+#[test]
+fn the_least_seek_after_an_access_bounds_the_positioning_time_after_it() {
+    for_all_arms(&|arm, blueprint, now, rng| {
+        let (at, next) = (rng.below(12_700), rng.below(blueprint.capacity().0));
+        let write = arm.predict(now, Op::Write, Pba(at), Blocks(8));
+        let place = arm.locate(Pba(next));
+        let least = arm.seek_at_least_after(write.arm.cylinder.abs_diff(place.cylinder));
+        for op in [Op::Read, Op::Write] {
+            assert!(least <= arm.positioning_time_after(&write, op, &place));
+        }
+    });
+}
+
+#[test]
+fn the_least_seek_never_falls_with_distance() {
+    for_all_arms(&|arm, blueprint, _, rng| {
+        let last = arm.locate(Pba(blueprint.capacity().0 - 1)).cylinder;
+        let distance = 1 + rng.below(u64::from(last)) as u32;
+        assert!(arm.seek_at_least(distance - 1) <= arm.seek_at_least(distance));
     });
 }
 
@@ -163,8 +204,10 @@ fn the_nearest_free_slot_is_what_trying_all_finds() {
             let free = some_free(&tracks, rng);
             let place = oracle.locate(Pba(rng.below(blueprint.capacity().0)));
             let start = now + oracle.positioning_time(now, Op::Read, &place);
-            let heads = [oracle.head(), place.head()];
-            let [one, other] = heads.map(|head| oracle.track_cylinder(&tracks, head));
+            let [one, other] = oracle.arm().map_or([0, 0], |arm| {
+                let ends = [arm.position(), place.arm_position()];
+                ends.map(|position| arm.track_cylinder(&tracks, position))
+            });
             let on_the_way = Search {
                 low: one.min(other),
                 high: one.max(other),
@@ -182,7 +225,7 @@ fn the_nearest_free_slot_is_what_trying_all_finds() {
                 ..sweep
             };
             for search in [Search::anywhere(now), sweep, bounded, on_the_way] {
-                let expected = search::nearest_free(oracle, &search, &free);
+                let expected = nearest_free(oracle, &search, &free);
                 assert_eq!(oracle.nearest_free(&search, &free), expected, "{search:?}");
                 found.set(found.get() + u32::from(expected.is_some()));
             }
@@ -212,9 +255,11 @@ fn drives_and_oracles_begin_where_the_arm_rests() {
         let first = blueprint(text);
         let at = Pba(first.capacity().0 / 2);
         let resting = first.resting(at);
-        let (oracle, mut drive) = (resting.exact(), resting.drive());
-        assert_eq!(oracle.head(), oracle.locate(at).head());
-        assert_ne!(oracle.head(), first.exact().head());
+        let arm = resting.exact_arm().expect("a disk has an arm");
+        let usual = first.exact_arm().expect("a disk has an arm");
+        assert_eq!(arm.position(), arm.locate(at).arm_position());
+        assert_ne!(arm.position(), usual.position());
+        let mut drive = resting.drive();
         let command = Command {
             io: IoId(0),
             op: Op::Read,
@@ -229,9 +274,10 @@ fn drives_and_oracles_begin_where_the_arm_rests() {
 }
 
 #[test]
-fn what_is_foreseen_happens() {
+fn what_is_predicted_happens() {
     let blueprint = blueprint(DISK);
-    let (mut exact, mut drive) = (blueprint.exact(), blueprint.drive());
+    let mut exact = blueprint.exact_arm().expect("a disk has an arm");
+    let mut drive = blueprint.drive();
     let (mut rng, mut now) = (Rng::stream(9, "predicted"), Instant::ZERO);
     for _ in 0..1_000 {
         let op = if rng.chance(0.5) { Op::Read } else { Op::Write };
@@ -250,7 +296,8 @@ fn what_is_foreseen_happens() {
         now = drive.next_event().expect("the drive works");
         let done = drive.advance(now).expect("the drive is done");
         exact.observed(now, &done);
-        assert_eq!((predicted.end, predicted.head), (now, exact.head()));
+        assert_eq!(predicted.end, now);
+        assert_eq!(predicted.arm, exact.position());
         assert_eq!(exact.positioning_time(now, Op::Read, &place), then);
     }
 }

@@ -16,7 +16,6 @@ use nearslot_core::position::Search;
 use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
-use nearslot_core::search;
 use nearslot_core::stack::{Lane, Stack};
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
@@ -117,7 +116,7 @@ impl Watched {
         assert_eq!(ios.len(), self.setup.foreground, "foreground copies");
         let start = |drive: DriveId| {
             let free = self.inner.free(drive).expect("writes are eager");
-            search::nearest_free(drives.oracle(drive), &Search::anywhere(now), free)
+            crate::support::free::nearest_free(drives.oracle(drive), &Search::anywhere(now), free)
                 .map_or(Instant::NEVER, |free_place| free_place.start)
         };
         for io in ios {

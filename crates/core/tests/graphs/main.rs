@@ -168,7 +168,7 @@ impl Rig {
             len: command.len,
             status,
             cost: Cost::default(),
-            head: None,
+            arm: None,
         };
         self.stack.input(Instant::ZERO, Input::Done(drive, done));
         self.drain();

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nearslot_core::contract::{Next, Scheduler, View};
+use nearslot_core::contract::{Arm, Next, Scheduler, View};
 use nearslot_core::freemap::Slot;
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Io;
 use nearslot_core::op::Op;
-use nearslot_core::position::{FreePlace, Search, Then};
+use nearslot_core::position::{ArmPosition, FreePlace, Search, Then};
 use nearslot_core::rng::Rng;
-use nearslot_core::search::nearest_free;
 use nearslot_core::units::{Blocks, Duration, Instant};
 use proptest::prelude::*;
 
+use crate::support::free::nearest_free;
 use crate::support::{Ask, DISK, Rig, blueprint, oracle, scheduler};
 use crate::twin::{Definition, Queue, compare_eager, steps};
 
@@ -41,9 +41,17 @@ pub(crate) fn satf(queue: &Queue, reads: &[usize], view: &View<'_>) -> Option<(D
     Some((price(&best).0, best))
 }
 
-fn cylinder(view: &View<'_>, head: nearslot_core::position::ArmPosition) -> u32 {
-    view.oracle
-        .track_cylinder(view.free.expect("slots").tracks(), head)
+/// Where the arm is. A drive without one has a single cylinder.
+fn arm_position(view: &View<'_>) -> ArmPosition {
+    let arm = view.oracle.arm();
+    arm.map_or_else(ArmPosition::default, Arm::position)
+}
+
+/// The cylinder of the drive's tracks under the arm at a position.
+fn cylinder(view: &View<'_>, position: ArmPosition) -> u32 {
+    let tracks = view.free.expect("slots").tracks();
+    let arm = view.oracle.arm();
+    arm.map_or(0, |arm| arm.track_cylinder(tracks, position))
 }
 
 /// Cylinders with something free.
@@ -57,7 +65,7 @@ fn cylinders(view: &View<'_>) -> Vec<u32> {
 
 /// The nearest free slot in a direction that is kept as long as something is free farther on.
 pub(crate) fn sweep(upward: &mut bool, view: &View<'_>) -> Option<FreePlace> {
-    let here = cylinder(view, view.oracle.head());
+    let here = cylinder(view, arm_position(view));
     let cylinders = cylinders(view);
     let above = cylinders.iter().any(|cylinder| *cylinder > here);
     let below = cylinders.iter().any(|cylinder| *cylinder < here);
@@ -167,7 +175,7 @@ impl FreeBw {
 
     /// The read of the nearest cylinder in a direction that turns when nothing is ahead; of a cylinder, the oldest.
     fn scan(&mut self, queue: &Queue, reads: &[usize], view: &View<'_>) -> usize {
-        let here = view.oracle.head().cylinder;
+        let here = arm_position(view).cylinder;
         let nearest = |upward: bool| {
             let ahead = |index: &&usize| {
                 let there = queue[**index].place.cylinder;
@@ -229,8 +237,8 @@ impl Definition for FreeBw {
 fn in_gap(view: &View<'_>, read: &Io) -> Option<FreePlace> {
     let start = view.now + view.oracle.positioning_time(view.now, read.op, &read.place);
     let (from, to) = (
-        cylinder(view, view.oracle.head()),
-        cylinder(view, read.place.head()),
+        cylinder(view, arm_position(view)),
+        cylinder(view, read.place.arm_position()),
     );
     let search = Search {
         now: view.now,
@@ -248,9 +256,13 @@ fn in_gap(view: &View<'_>, read: &Io) -> Option<FreePlace> {
 
 /// What a write there takes.
 fn takes(view: &View<'_>, free_place: &FreePlace) -> i64 {
-    let write = view
-        .oracle
-        .predict(view.now, Op::Write, free_place.at, Blocks(8));
+    let Some(arm) = view.oracle.arm() else {
+        let oracle = view.oracle;
+        return oracle
+            .service_time(view.now, Op::Write, free_place.at, Blocks(8))
+            .0 as i64;
+    };
+    let write = arm.predict(view.now, Op::Write, free_place.at, Blocks(8));
     write.end.since(view.now).0 as i64
 }
 
@@ -292,7 +304,11 @@ impl GapSatf {
         let (writes, all) = pressure;
         let io = &queue[read];
         let time = view.oracle.positioning_time(view.now, io.op, &io.place).0 as i64;
-        let way = view.oracle.seek_time(view.now, io.op, io.place.head()).0 as i64;
+        let position = io.place.arm_position();
+        let way = view
+            .oracle
+            .arm()
+            .map_or(0, |arm| arm.seek_time(view.now, io.op, position).0 as i64);
         let fill = (time - way).min(writes * self.of_write.unwrap_or(0));
         time - fill * (writes * writes).min(all) / all
     }

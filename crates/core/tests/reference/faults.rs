@@ -8,7 +8,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nearslot_core::contract::{Next, View};
 use nearslot_core::position::Search;
-use nearslot_core::search::nearest_free;
 use nearslot_core::units::Duration;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -66,7 +65,11 @@ impl Definition for Wrong {
         let free_place = match self.change {
             Change::NoSweep => {
                 let everywhere = Search::anywhere(view.now);
-                nearest_free(view.oracle, &everywhere, view.free.expect("slots"))
+                crate::support::free::nearest_free(
+                    view.oracle,
+                    &everywhere,
+                    view.free.expect("slots"),
+                )
             }
             _ => eager::sweep(&mut self.upward, view),
         };

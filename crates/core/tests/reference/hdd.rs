@@ -343,7 +343,10 @@ fn check_access(rules: &Rules<'_>, mechanics: &Mechanics, rng: &mut Rng) -> Resu
     let first = rng.below(capacity);
     let len = 1 + rng.below((capacity - first).min(120));
     let op = if rng.chance(0.5) { Op::Write } else { Op::Read };
-    let from = mechanics.layout().spot(Pba(rng.below(capacity))).head();
+    let from = mechanics
+        .layout()
+        .spot(Pba(rng.below(capacity)))
+        .arm_position();
     let angle = Angle(rng.bits() as u32);
     let at = (u64::from(from.cylinder), u64::from(from.surface));
     let expected = rules.access(angle.as_turns(), at, op, first, len);
@@ -358,7 +361,7 @@ fn check_access(rules: &Rules<'_>, mechanics: &Mechanics, rng: &mut Rng) -> Resu
     let same = near(media.cost.seek.0, expected.seek, 0.0)
         && near(media.cost.rotation.0, expected.rotation, 0.0)
         && near(media.cost.transfer.0, expected.transfer, len as f64)
-        && media.head == end;
+        && media.arm == end;
     if same {
         return Ok(true);
     }
@@ -423,7 +426,7 @@ proptest! {
         let head = |cylinder, surface| ArmPosition { cylinder, surface };
         let mut before = 0;
         for distance in 0..drive.cylinders {
-            let reach = mechanics.reach(distance);
+            let reach = mechanics.seek_at_least(distance);
             prop_assert!(reach.0 >= before);
             before = reach.0;
             for surface in [0, drive.heads - 1] {

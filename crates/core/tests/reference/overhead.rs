@@ -1,7 +1,7 @@
 //! The overhead of a command (`overhead_ms`) passes before the arm moves and overlaps with nothing: a drive with overhead does
 //! what one without does if it gets the command that much later. The oracle has to predict the same.
 
-use nearslot_core::contract::{Blueprint, Drive, Oracle};
+use nearslot_core::contract::{Arm, Blueprint, Drive};
 use nearslot_core::drive;
 use nearslot_core::ids::IoId;
 use nearslot_core::io::{Command, DriveDone};
@@ -41,7 +41,7 @@ fn random_command(rng: &mut Rng) -> Command {
 }
 
 /// What the oracles say about `command`, whoever has the overhead being asked that much earlier.
-fn compare_oracles(oracles: &[Box<dyn Oracle>; 2], now: Instant, command: &Command) {
+fn compare_oracles(oracles: &[Box<dyn Arm>; 2], now: Instant, command: &Command) {
     let [with, without] = oracles;
     let later = now + OVERHEAD;
     let Command { op, at, len, .. } = *command;
@@ -51,8 +51,8 @@ fn compare_oracles(oracles: &[Box<dyn Oracle>; 2], now: Instant, command: &Comma
         OVERHEAD + without.positioning_time(later, op, &place)
     );
     assert_eq!(
-        with.seek_time(now, op, place.head()),
-        OVERHEAD + without.seek_time(later, op, place.head())
+        with.seek_time(now, op, place.arm_position()),
+        OVERHEAD + without.seek_time(later, op, place.arm_position())
     );
     assert_eq!(with.seek_at_least(3), OVERHEAD + without.seek_at_least(3));
     assert_eq!(
@@ -63,10 +63,10 @@ fn compare_oracles(oracles: &[Box<dyn Oracle>; 2], now: Instant, command: &Comma
         with.predict(now, op, at, len),
         without.predict(later, op, at, len),
     );
-    assert_eq!((access.end, access.head), (expected.end, expected.head));
+    assert_eq!((access.end, access.arm), (expected.end, expected.arm));
     let delayed = Predicted {
         end: expected.end + OVERHEAD,
-        head: expected.head,
+        arm: expected.arm,
     };
     assert_eq!(
         with.positioning_time_after(&access, op, &place),
@@ -78,7 +78,7 @@ fn compare_oracles(oracles: &[Box<dyn Oracle>; 2], now: Instant, command: &Comma
 fn overhead_comes_first_and_overlaps_with_nothing() {
     let [with, without] = blueprints();
     let (mut drive, mut plain) = (with.drive(), without.drive());
-    let mut oracles = [with.exact(), without.exact()];
+    let mut oracles = [&with, &without].map(|drive| drive.exact_arm().expect("a disk"));
     let mut rng = Rng::stream(1, "test/overhead");
     let mut now = Instant::ZERO;
     for _ in 0..1_000 {
@@ -90,8 +90,8 @@ fn overhead_comes_first_and_overlaps_with_nothing() {
         let (end, done) = carry_out(&mut *drive, now, &command);
         let (same_end, same) = carry_out(&mut *plain, now + OVERHEAD, &command);
         assert_eq!(
-            (end, done.head),
-            (same_end, same.head),
+            (end, done.arm),
+            (same_end, same.arm),
             "{command:?} at {now}"
         );
         let mut cost = same.cost;

@@ -1,5 +1,7 @@
 //! What the suites share: a small disk, and a rig that runs one scheduler over one drive and watches it.
 
+pub(crate) mod free;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -90,7 +90,7 @@ fn rows(blueprint: &HddBlueprint, accesses: &[Access], op: Op, model: &[f64]) ->
     };
     let row = |access: &Access| {
         let ends = [access.before.end() - 1, access.sample.at];
-        let [from, to] = ends.map(|at| layout.spot(Pba(at)).head());
+        let [from, to] = ends.map(|at| layout.spot(Pba(at)).arm_position());
         let way = blueprint.mechanics().movement(from, to, op);
         let measured = access.sample.latency as f64 / 1e6;
         [way.as_ms(), measured, model[access.index]]

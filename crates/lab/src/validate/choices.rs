@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use nearslot_core::config::PartConfig;
-use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
+use nearslot_core::contract::{Arm, Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::spindle::Phase;
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
 use nearslot_core::freemap::FreeMap;
@@ -127,7 +127,7 @@ impl<'a> Desk<'a> {
             scheduler: scheduler(name, drive).expect("the table has it, and defaults are valid"),
             oracle: Recorded {
                 mechanics: Arc::clone(drive.mechanics()),
-                head: drive.mechanics().start(),
+                arm: drive.mechanics().start(),
                 phase: Phase::at(nearslot_core::units::Angle(0)),
             },
             waiting: Vec::new(),
@@ -172,7 +172,7 @@ impl<'a> Desk<'a> {
 
     /// What the scheduler starts in the state of a row.
     fn choose(&mut self, row: &Served) -> u64 {
-        self.oracle.head = row.head;
+        self.oracle.arm = row.arm;
         self.oracle.phase = row.phase;
         let view = View {
             now: row.start,
@@ -224,57 +224,64 @@ pub(super) fn scheduler(
 /// An oracle that is told the state of the drive.
 struct Recorded {
     mechanics: Arc<Mechanics>,
-    head: ArmPosition,
+    arm: ArmPosition,
     phase: Phase,
 }
 
 impl Oracle for Recorded {
-    fn head(&self) -> ArmPosition {
-        self.head
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.mechanics.cylinders()
-    }
-
     fn locate(&self, at: Pba) -> Place {
         self.mechanics.layout().spot(at).place
     }
 
-    fn seek_at_least(&self, distance: u32) -> Duration {
-        self.mechanics.reach(distance)
-    }
-
     fn positioning_time(&self, _now: Instant, op: Op, place: &Place) -> Duration {
         self.mechanics
-            .position_from(self.phase, self.head, op, place)
+            .positioning_time_from(self.phase, self.arm, op, place)
     }
 
-    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
-        let media = self
-            .mechanics
-            .access_from(self.phase, self.head, op, at, len);
-        Predicted {
-            end: now + media.cost.total(),
-            head: media.head,
-        }
-    }
-
-    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
-        self.mechanics.position(access.end, access.head, op, place)
-    }
-
-    fn seek_at_least_after(&self, distance: u32) -> Duration {
-        self.mechanics.reach(distance)
+    fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
+        self.predict(now, op, at, len).end.since(now)
     }
 
     fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
         search::nearest(self, now, waiting)
     }
 
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::nearest_free(self, search, free)
+    fn nearest_free(&self, _search: &Search, _free: &FreeMap) -> Option<FreePlace> {
+        panic!("the reference timings hold no write whose address is open")
+    }
+
+    fn arm(&self) -> Option<&dyn Arm> {
+        Some(self)
     }
 
     fn started(&mut self, _now: Instant, _command: &Command) {}
+}
+
+impl Arm for Recorded {
+    fn position(&self) -> ArmPosition {
+        self.arm
+    }
+
+    fn seek_at_least(&self, distance: u32) -> Duration {
+        self.mechanics.seek_at_least(distance)
+    }
+
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
+        let media = self
+            .mechanics
+            .access_from(self.phase, self.arm, op, at, len);
+        Predicted {
+            end: now + media.cost.total(),
+            arm: media.arm,
+        }
+    }
+
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
+        self.mechanics
+            .positioning_time(access.end, access.arm, op, place)
+    }
+
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
+        self.mechanics.seek_at_least(distance)
+    }
 }

@@ -96,15 +96,15 @@ pub(super) fn run_open(trace: &[Ask], drive: &HddBlueprint) -> Vec<Instant> {
 /// other way round. Each is a revolution, and their sum is a random number with a standard deviation of about
 /// 0.1 % of the mean. Each row tells how far behind the platter was; with that, arm and queue still run freely.
 fn run_in_step(served: &[Served], mechanics: &Mechanics) -> u128 {
-    let (mut now, mut head, mut sum) = (Instant::ZERO, mechanics.start(), 0);
+    let (mut now, mut arm, mut sum) = (Instant::ZERO, mechanics.start(), 0);
     for row in served {
         now = now.max(row.ask.arrival);
         let theirs = mechanics.spindle().phase(row.start);
         let phase = mechanics.spindle().phase(now).shifted(theirs, row.phase);
         let Ask { op, at, len, .. } = row.ask;
-        let media = mechanics.access_from(phase, head, op, at, len);
+        let media = mechanics.access_from(phase, arm, op, at, len);
         now += media.cost.total();
-        head = media.head;
+        arm = media.arm;
         sum += u128::from(now.since(row.ask.arrival).0);
     }
     sum

@@ -107,7 +107,7 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
     for row in served {
         let cost = row.media(mechanics).cost;
         let place = mechanics.layout().spot(row.ask.at).place;
-        unequal += u64::from(place.cylinder.abs_diff(row.head.cylinder) != row.seek_cylinders);
+        unequal += u64::from(place.cylinder.abs_diff(row.arm.cylinder) != row.seek_cylinders);
         let differences = differences(row, &cost);
         for (list, difference) in apart.iter_mut().zip(differences) {
             list.push(difference);
@@ -186,11 +186,11 @@ fn at_edge(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
 /// only where nothing follows on another track: there the platter would have to come round anyway.
 fn skipping_ns(row: &Served, mechanics: &Mechanics) -> u64 {
     let Ask { op, at, len, .. } = row.ask;
-    let (mut done, mut spent, mut head, mut track) = (0, Duration::ZERO, row.head, None);
+    let (mut done, mut spent, mut arm, mut track) = (0, Duration::ZERO, row.arm, None);
     while done < len.0 {
         let phase = mechanics.spindle().after(row.phase, spent);
         let left = Blocks(len.0 - done);
-        let next = mechanics.stretch(phase, head, op, Pba(at.0 + done), left);
+        let next = mechanics.stretch(phase, arm, op, Pba(at.0 + done), left);
         let same = track == Some((next.spot.zone, next.spot.track));
         let gap = if same {
             next.movement + next.wait
@@ -198,7 +198,7 @@ fn skipping_ns(row: &Served, mechanics: &Mechanics) -> u64 {
             Duration::ZERO
         };
         spent += next.until(next.len.0) - gap;
-        head = next.spot.place.head();
+        arm = next.spot.place.arm_position();
         track = Some((next.spot.zone, next.spot.track));
         done += next.len.0;
     }
@@ -237,7 +237,7 @@ mod tests {
                 len: Blocks(4),
             },
             start: Instant::ZERO,
-            head: ArmPosition::default(),
+            arm: ArmPosition::default(),
             phase: Phase::at(Angle(0)),
             seek_cylinders: 0,
             seek_ns: 0,

@@ -160,7 +160,7 @@ pub(super) struct Served {
     pub(super) sequence: u64,
     pub(super) ask: Ask,
     pub(super) start: Instant,
-    pub(super) head: ArmPosition,
+    pub(super) arm: ArmPosition,
     pub(super) phase: Phase,
     pub(super) seek_cylinders: u32,
     pub(super) seek_ns: u64,
@@ -173,7 +173,7 @@ impl Served {
     /// What our mechanics make of it, from the recorded state.
     pub(super) fn media(&self, mechanics: &Mechanics) -> Media {
         let Ask { op, at, len, .. } = self.ask;
-        mechanics.access_from(self.phase, self.head, op, at, len)
+        mechanics.access_from(self.phase, self.arm, op, at, len)
     }
 
     /// From arrival to completion, in nanoseconds.
@@ -309,7 +309,7 @@ fn read_served(
             sequence: row.number(sequence)?,
             ask: ask.read(&row, capacity)?,
             start: Instant(row.ns(start)?),
-            head: ArmPosition {
+            arm: ArmPosition {
                 cylinder: below(&row, cylinder, mechanics.cylinders())?,
                 surface: below(&row, head, mechanics.layout().heads())?,
             },

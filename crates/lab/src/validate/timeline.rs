@@ -66,7 +66,7 @@ struct Walk<'a> {
     run: &'a Run,
     mechanics: &'a Mechanics,
     /// Where the heads are, when the drive is free, how far its platter is behind.
-    head: ArmPosition,
+    arm: ArmPosition,
     free: Instant,
     lag_ns: f64,
 }
@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
         Walk {
             run,
             mechanics,
-            head: mechanics.start(),
+            arm: mechanics.start(),
             free: Instant::ZERO,
             lag_ns: 0.0,
         }
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
                     format!("line {}, column `{column}`: {expected}", row.line)
                 });
             }
-            self.head = row.media(self.mechanics).head;
+            self.arm = row.media(self.mechanics).arm;
             self.free = row.completion;
             self.lag_ns = self.lag(row);
         }
@@ -157,9 +157,9 @@ impl<'a> Walk<'a> {
     fn heads(&self, row: &Served) -> (&'static str, bool, String) {
         let text = format!(
             "{}, head {}, but the heads were left at {}, head {}",
-            row.head.cylinder, row.head.surface, self.head.cylinder, self.head.surface
+            row.arm.cylinder, row.arm.surface, self.arm.cylinder, self.arm.surface
         );
-        ("start_cyl", row.head == self.head, text)
+        ("start_cyl", row.arm == self.arm, text)
     }
 
     fn angle(&self, index: usize, row: &Served) -> (&'static str, bool, String) {
@@ -229,8 +229,8 @@ impl<'a> Walk<'a> {
     fn serve(&mut self, ask: &Ask) -> Instant {
         let now = self.free.max(ask.arrival);
         let Ask { op, at, len, .. } = *ask;
-        let media = self.mechanics.access(now, self.head, op, at, len);
-        self.head = media.head;
+        let media = self.mechanics.access(now, self.arm, op, at, len);
+        self.arm = media.arm;
         self.free = now + media.cost.total();
         self.free
     }

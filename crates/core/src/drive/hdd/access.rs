@@ -72,7 +72,7 @@ impl Access {
         least: Duration,
     ) -> Access {
         let spot = mechanics.layout().spot(Pba(at));
-        let movement = mechanics.movement(from, spot.head(), op);
+        let movement = mechanics.movement(from, spot.arm_position(), op);
         Access {
             op,
             stage: Stage::Moving,
@@ -90,8 +90,8 @@ impl Access {
 
     /// Where the arm is, or is going.
     #[inline]
-    pub(super) fn head(&self) -> ArmPosition {
-        self.spot.head()
+    pub(super) fn arm_position(&self) -> ArmPosition {
+        self.spot.arm_position()
     }
 
     /// Whether sectors are taken out of order on this track.
@@ -145,7 +145,7 @@ impl Access {
         let later = self.at + 1..self.track.end;
         later.into_iter().find(|block| {
             let spot = mechanics.layout().spot(Pba(*block));
-            spot.head() == self.spot.head() && u64::from(spot.sector) >= sector
+            spot.arm_position() == self.spot.arm_position() && u64::from(spot.sector) >= sector
         })
     }
 
@@ -187,7 +187,7 @@ impl Access {
             return true;
         }
         let spot = mechanics.layout().spot(Pba(self.at));
-        if spot.head() != self.spot.head() {
+        if spot.arm_position() != self.spot.arm_position() {
             return false;
         }
         (self.spot, self.passed) = (spot, 0);
@@ -197,7 +197,7 @@ impl Access {
 
     /// Whether a block passes under the heads on this track: one that was remapped to another one does not.
     pub(super) fn passes(&self, mechanics: &Mechanics, block: u64) -> bool {
-        mechanics.layout().spot(Pba(block)).head() == self.spot.head()
+        mechanics.layout().spot(Pba(block)).arm_position() == self.spot.arm_position()
     }
 
     /// Waits for block `wanted` of this track, as it was missed.

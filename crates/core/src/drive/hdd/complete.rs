@@ -1,16 +1,15 @@
 //! A disk drive with its electronics, and the oracle that knows all of it.
 //!
 //! The oracle is an equal twin of the drive: it is told the same commands, so it does the same, down to the sector at
-//! which read-ahead stands. A price counts the command's overhead and what the arm has to finish first; that a
-//! command may not need the arm, as its blocks are in the buffer, it does not count: see
-//! `docs/design/0008-complete-drive.md`.
+//! which read-ahead stands. A price counts the command's overhead and what the arm has to finish first. It does not count
+//! that a command whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
 
 use std::sync::Arc;
 
 use super::controller::Controller;
 use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
-use crate::contract::{Drive, Oracle};
+use crate::contract::{Arm, Drive, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
 use crate::op::{Op, Status};
@@ -48,7 +47,7 @@ impl Drive for CompleteDrive {
             len,
             status: Status::Done,
             cost,
-            head: None,
+            arm: None,
         };
         self.running = Some((due, done));
     }
@@ -109,20 +108,8 @@ impl Oracle for CompleteOracle {
         self.least_ready = ready[0].min(ready[1]);
     }
 
-    fn head(&self) -> ArmPosition {
-        self.freed.head
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.twin.mechanics.cylinders()
-    }
-
     fn locate(&self, at: Pba) -> Place {
         self.twin.mechanics.layout().spot(at).place
-    }
-
-    fn seek_at_least(&self, distance: u32) -> Duration {
-        self.least_ready + self.twin.mechanics.reach(distance)
     }
 
     fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
@@ -131,16 +118,48 @@ impl Oracle for CompleteOracle {
             + self
                 .twin
                 .mechanics
-                .position(ready, self.freed.head, op, place)
+                .positioning_time(ready, self.freed.arm, op, place)
+    }
+
+    fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
+        self.predict(now, op, at, len).end.since(now)
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
+        search::by_track(self, search, free)
+    }
+
+    fn arm(&self) -> Option<&dyn Arm> {
+        Some(self)
+    }
+
+    fn started(&mut self, now: Instant, command: &Command) {
+        self.twin.carry_out(now.max(self.twin.now), command);
+        self.now = None;
+        self.least_ready = Duration::ZERO;
+    }
+
+    fn observed(&mut self, now: Instant, _done: &DriveDone) {
+        self.advance(now);
+    }
+}
+
+impl Arm for CompleteOracle {
+    fn position(&self) -> ArmPosition {
+        self.freed.arm
+    }
+
+    fn seek_at_least(&self, distance: u32) -> Duration {
+        self.least_ready + self.twin.mechanics.seek_at_least(distance)
     }
 
     fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
-        let movement = self.twin.mechanics.movement(self.freed.head, to, op);
+        let movement = self.twin.mechanics.movement(self.freed.arm, to, op);
         self.ready(now, op).since(now) + movement
-    }
-
-    fn ends_where_it_writes(&self) -> bool {
-        self.twin.firmware.buffer.write_behind == WriteBehind::None
     }
 
     fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
@@ -157,42 +176,28 @@ impl Oracle for CompleteOracle {
         // What is written behind keeps the arm after the command has ended.
         Predicted {
             end: end.max(ahead.now),
-            head: ahead.head,
+            arm: ahead.arm,
         }
     }
 
     fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
         let overhead = self.twin.arm_overhead(op);
         let mechanics = &self.twin.mechanics;
-        overhead + mechanics.position(access.end + overhead, access.head, op, place)
+        overhead + mechanics.positioning_time(access.end + overhead, access.arm, op, place)
     }
 
     fn seek_at_least_after(&self, distance: u32) -> Duration {
         let overhead = [Op::Read, Op::Write].map(|op| self.twin.arm_overhead(op));
-        overhead[0].min(overhead[1]) + self.twin.mechanics.reach(distance)
+        overhead[0].min(overhead[1]) + self.twin.mechanics.seek_at_least(distance)
     }
 
     fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
         let (ready, mechanics) = (self.ready(now, Op::Write), &self.twin.mechanics);
-        Some(mechanics.arrival(ready, late, self.freed.head, to))
+        Some(mechanics.angle_on_arrival(ready, late, self.freed.arm, to))
     }
 
-    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
-        search::nearest(self, now, waiting)
-    }
-
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::by_track(self, search, free)
-    }
-
-    fn started(&mut self, now: Instant, command: &Command) {
-        self.twin.carry_out(now.max(self.twin.now), command);
-        self.now = None;
-        self.least_ready = Duration::ZERO;
-    }
-
-    fn observed(&mut self, now: Instant, _done: &DriveDone) {
-        self.advance(now);
+    fn ends_where_it_writes(&self) -> bool {
+        self.twin.firmware.buffer.write_behind == WriteBehind::None
     }
 }
 
@@ -244,7 +249,7 @@ mod tests {
         let sector = Duration::from_ms(1);
         for write_behind in ["none", "any"] {
             let blueprint = blueprint(write_behind);
-            let (mut drive, mut oracle) = (blueprint.drive(), blueprint.exact());
+            let (mut drive, mut oracle) = (blueprint.drive(), blueprint.oracle());
             let mut rng = Rng::stream(5, write_behind);
             let (mut now, mut checked) = (Instant(0), 0);
             for _ in 0..5_000 {
@@ -260,14 +265,12 @@ mod tests {
                 oracle.advance(now);
                 let place = oracle.locate(command.at);
                 let price = oracle.positioning_time(now, op, &place);
-                let travel = oracle.seek_time(now, op, place.head());
-                let distance = oracle.head().cylinder.abs_diff(place.cylinder);
-                assert!(
-                    oracle.seek_at_least(distance) <= travel,
-                    "{:?} <= {travel}",
-                    oracle.seek_at_least(distance)
-                );
-                assert!(travel <= price && price < travel + Duration::from_ms(10));
+                let seek = oracle.seek_time(now, op, place.arm_position());
+                let distance = oracle.position().cylinder.abs_diff(place.cylinder);
+                let least = oracle.seek_at_least(distance);
+                assert!(least <= seek, "{least} <= {seek}");
+                assert!(seek <= price, "{seek} <= {price}");
+                assert!(price < seek + Duration::from_ms(10));
                 drive.submit(now, &command);
                 oracle.started(now, &command);
                 let due = drive.next_event().unwrap();

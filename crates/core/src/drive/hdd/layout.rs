@@ -73,8 +73,8 @@ pub struct Spot {
 impl Spot {
     /// Where the heads are when they are there.
     #[inline]
-    pub fn head(&self) -> ArmPosition {
-        self.place.head()
+    pub fn arm_position(&self) -> ArmPosition {
+        self.place.arm_position()
     }
 
     /// Time that `count` sectors of this track take to pass, at most a turn of them; rounded down.

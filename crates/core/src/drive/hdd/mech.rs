@@ -63,8 +63,8 @@ impl Stretch {
 pub struct Media {
     /// What it costs; no overhead.
     pub cost: Cost,
-    /// Where the heads are afterwards.
-    pub head: ArmPosition,
+    /// Where the arm is afterwards.
+    pub arm: ArmPosition,
 }
 
 impl Mechanics {
@@ -102,7 +102,7 @@ impl Mechanics {
     /// The same, with the heads on the track of this block at time 0.
     pub fn resting(&self, at: Pba) -> Mechanics {
         Mechanics {
-            start: self.layout.spot(at).head(),
+            start: self.layout.spot(at).arm_position(),
             ..self.clone()
         }
     }
@@ -173,7 +173,7 @@ impl Mechanics {
     /// What passes under heads that leave `from` for a write at `begin` when they arrive, if the platters are `late`
     /// nanoseconds behind.
     #[inline]
-    pub fn arrival(
+    pub fn angle_on_arrival(
         &self,
         begin: Instant,
         late: i64,
@@ -190,27 +190,33 @@ impl Mechanics {
 
     /// The least that a move over `distance` cylinders or more can take, whatever it is for.
     #[inline]
-    pub fn reach(&self, distance: u32) -> Duration {
-        let least = self.curve.reach(distance).0;
+    pub fn seek_at_least(&self, distance: u32) -> Duration {
+        let least = self.curve.seek_at_least(distance).0;
         Duration(least.saturating_add_signed(self.write_settle_ns.min(0)))
     }
 
     /// Time from `now` until the first block of `place` is under the heads.
     #[inline]
-    pub fn position(&self, now: Instant, from: ArmPosition, op: Op, place: &Place) -> Duration {
-        self.position_from(self.spindle.phase(now), from, op, place)
+    pub fn positioning_time(
+        &self,
+        now: Instant,
+        from: ArmPosition,
+        op: Op,
+        place: &Place,
+    ) -> Duration {
+        self.positioning_time_from(self.spindle.phase(now), from, op, place)
     }
 
     /// Time until the first block of `place` is under the heads, if `phase` is there now.
     #[inline]
-    pub fn position_from(
+    pub fn positioning_time_from(
         &self,
         phase: Phase,
         from: ArmPosition,
         op: Op,
         place: &Place,
     ) -> Duration {
-        let movement = self.movement(from, place.head(), op);
+        let movement = self.movement(from, place.arm_position(), op);
         let arrived = self.spindle.after(phase, movement);
         movement + self.spindle.wait(arrived, place.angle)
     }
@@ -220,13 +226,13 @@ impl Mechanics {
     pub fn stretch(
         &self,
         phase: Phase,
-        head: ArmPosition,
+        from: ArmPosition,
         op: Op,
         at: Pba,
         len: Blocks,
     ) -> Stretch {
         let spot = self.layout.spot(at);
-        let movement = self.movement(head, spot.head(), op);
+        let movement = self.movement(from, spot.arm_position(), op);
         let arrived = self.spindle.after(phase, movement);
         Stretch {
             spot,
@@ -238,8 +244,8 @@ impl Mechanics {
 
     /// A whole access that begins at `now`.
     #[inline]
-    pub fn access(&self, now: Instant, head: ArmPosition, op: Op, at: Pba, len: Blocks) -> Media {
-        self.access_from(self.spindle.phase(now), head, op, at, len)
+    pub fn access(&self, now: Instant, from: ArmPosition, op: Op, at: Pba, len: Blocks) -> Media {
+        self.access_from(self.spindle.phase(now), from, op, at, len)
     }
 
     /// A whole access that begins when `phase` is under the heads.
@@ -250,13 +256,13 @@ impl Mechanics {
     pub fn access_from(
         &self,
         phase: Phase,
-        head: ArmPosition,
+        from: ArmPosition,
         op: Op,
         at: Pba,
         len: Blocks,
     ) -> Media {
         assert!(len > Blocks(0), "an access to no blocks");
-        let first = self.stretch(phase, head, op, at, len);
+        let first = self.stretch(phase, from, op, at, len);
         let cost = Cost {
             overhead: Duration::ZERO,
             seek: first.movement,
@@ -265,15 +271,15 @@ impl Mechanics {
         };
         let mut media = Media {
             cost,
-            head: first.spot.head(),
+            arm: first.spot.arm_position(),
         };
         let mut done = first.len;
         while done < len {
             let phase = self.spindle.after(phase, media.cost.total());
             let left = Blocks(len.0 - done.0);
-            let next = self.stretch(phase, media.head, op, at + done, left);
+            let next = self.stretch(phase, media.arm, op, at + done, left);
             media.cost.transfer += next.until(next.len.0);
-            media.head = next.spot.head();
+            media.arm = next.spot.arm_position();
             done = Blocks(done.0 + next.len.0);
         }
         media

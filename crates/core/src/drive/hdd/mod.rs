@@ -21,7 +21,7 @@ use std::sync::Arc;
 use self::complete::{CompleteDrive, CompleteOracle};
 use self::firmware::Firmware;
 use super::Kind;
-use crate::contract::{Blueprint, Drive, Oracle};
+use crate::contract::{Arm, Blueprint, Drive, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
 use crate::op::{Cost, Op, Status};
@@ -120,6 +120,20 @@ impl HddBlueprint {
         Ok(blueprint)
     }
 
+    /// An oracle with the drive's true parameters.
+    fn oracle(&self) -> Box<dyn Arm> {
+        let mechanics = Arc::clone(&self.mechanics);
+        match &self.firmware {
+            Some(firmware) => Box::new(CompleteOracle::new(mechanics, Arc::clone(firmware))),
+            None => Box::new(ExactOracle {
+                arm: self.mechanics.start(),
+                mechanics,
+                overhead: self.overhead,
+                started: None,
+            }),
+        }
+    }
+
     /// What drive and oracles share.
     pub fn mechanics(&self) -> &Arc<Mechanics> {
         &self.mechanics
@@ -136,7 +150,7 @@ impl Blueprint for HddBlueprint {
         match &self.firmware {
             Some(firmware) => Box::new(CompleteDrive::new(mechanics, Arc::clone(firmware))),
             None => Box::new(HddDrive {
-                head: self.mechanics.start(),
+                arm: self.mechanics.start(),
                 mechanics,
                 overhead: self.overhead,
                 running: None,
@@ -145,16 +159,11 @@ impl Blueprint for HddBlueprint {
     }
 
     fn exact(&self) -> Box<dyn Oracle> {
-        let mechanics = Arc::clone(&self.mechanics);
-        match &self.firmware {
-            Some(firmware) => Box::new(CompleteOracle::new(mechanics, Arc::clone(firmware))),
-            None => Box::new(ExactOracle {
-                head: self.mechanics.start(),
-                mechanics,
-                overhead: self.overhead,
-                started: None,
-            }),
-        }
+        self.oracle()
+    }
+
+    fn exact_arm(&self) -> Option<Box<dyn Arm>> {
+        Some(self.oracle())
     }
 
     fn turned(&self, by: Angle) -> Box<dyn Blueprint> {
@@ -186,7 +195,7 @@ impl Blueprint for HddBlueprint {
 struct HddDrive {
     mechanics: Arc<Mechanics>,
     overhead: Duration,
-    head: ArmPosition,
+    arm: ArmPosition,
     running: Option<(Instant, DriveDone)>,
 }
 
@@ -197,26 +206,24 @@ impl HddDrive {
         let overhead = self.overhead;
         match op {
             Op::Read | Op::Write => {
-                let media = self
-                    .mechanics
-                    .access(now + overhead, self.head, op, at, len);
+                let media = self.mechanics.access(now + overhead, self.arm, op, at, len);
                 let cost = Cost {
                     overhead,
                     ..media.cost
                 };
-                (cost, media.head)
+                (cost, media.arm)
             }
             Op::Seek => {
-                let to = self.mechanics.layout().spot(at).head();
+                let to = self.mechanics.layout().spot(at).arm_position();
                 let cost = Cost {
                     overhead,
-                    seek: self.mechanics.movement(self.head, to, op),
+                    seek: self.mechanics.movement(self.arm, to, op),
                     ..Cost::default()
                 };
                 (cost, to)
             }
             // Nothing is buffered, and no map is kept.
-            Op::Flush | Op::Discard => (Cost::default(), self.head),
+            Op::Flush | Op::Discard => (Cost::default(), self.arm),
         }
     }
 }
@@ -224,8 +231,8 @@ impl HddDrive {
 impl Drive for HddDrive {
     fn submit(&mut self, now: Instant, command: &Command) {
         assert!(self.running.is_none(), "the drive is busy");
-        let (cost, head) = self.carry_out(now, command);
-        self.head = head;
+        let (cost, arm) = self.carry_out(now, command);
+        self.arm = arm;
         let Command { io, op, at, len } = *command;
         let done = DriveDone {
             io,
@@ -234,7 +241,7 @@ impl Drive for HddDrive {
             len,
             status: Status::Done,
             cost,
-            head: Some(head),
+            arm: Some(arm),
         };
         self.running = Some((now + cost.total(), done));
     }
@@ -253,58 +260,23 @@ impl Drive for HddDrive {
 struct ExactOracle {
     mechanics: Arc<Mechanics>,
     overhead: Duration,
-    head: ArmPosition,
+    arm: ArmPosition,
     /// Last block of the command under way.
     started: Option<Pba>,
 }
 
 impl Oracle for ExactOracle {
-    fn head(&self) -> ArmPosition {
-        self.head
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.mechanics.cylinders()
-    }
-
     fn locate(&self, at: Pba) -> Place {
         self.mechanics.layout().spot(at).place
     }
 
-    fn seek_at_least(&self, distance: u32) -> Duration {
-        self.overhead + self.mechanics.reach(distance)
-    }
-
     fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
         let begin = now + self.overhead;
-        self.overhead + self.mechanics.position(begin, self.head, op, place)
+        self.overhead + self.mechanics.positioning_time(begin, self.arm, op, place)
     }
 
-    fn seek_time(&self, _now: Instant, op: Op, to: ArmPosition) -> Duration {
-        self.overhead + self.mechanics.movement(self.head, to, op)
-    }
-
-    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
-        let begin = now + self.overhead;
-        let media = self.mechanics.access(begin, self.head, op, at, len);
-        Predicted {
-            end: begin + media.cost.total(),
-            head: media.head,
-        }
-    }
-
-    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
-        let begin = access.end + self.overhead;
-        self.overhead + self.mechanics.position(begin, access.head, op, place)
-    }
-
-    fn seek_at_least_after(&self, distance: u32) -> Duration {
-        self.seek_at_least(distance)
-    }
-
-    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
-        let begin = now + self.overhead;
-        Some(self.mechanics.arrival(begin, late, self.head, to))
+    fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
+        self.predict(now, op, at, len).end.since(now)
     }
 
     fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
@@ -313,6 +285,10 @@ impl Oracle for ExactOracle {
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
         search::by_track(self, search, free)
+    }
+
+    fn arm(&self) -> Option<&dyn Arm> {
+        Some(self)
     }
 
     fn started(&mut self, _now: Instant, command: &Command) {
@@ -325,10 +301,50 @@ impl Oracle for ExactOracle {
 
     fn observed(&mut self, _now: Instant, done: &DriveDone) {
         let last = self.started.take();
-        let expected = || last.map(|last| self.mechanics.layout().spot(last).head());
-        if let Some(head) = done.head.or_else(expected) {
-            self.head = head;
+        let expected = || last.map(|last| self.mechanics.layout().spot(last).arm_position());
+        if let Some(arm) = done.arm.or_else(expected) {
+            self.arm = arm;
         }
+    }
+}
+
+impl Arm for ExactOracle {
+    fn position(&self) -> ArmPosition {
+        self.arm
+    }
+
+    fn seek_at_least(&self, distance: u32) -> Duration {
+        self.overhead + self.mechanics.seek_at_least(distance)
+    }
+
+    fn seek_time(&self, _now: Instant, op: Op, to: ArmPosition) -> Duration {
+        self.overhead + self.mechanics.movement(self.arm, to, op)
+    }
+
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
+        let begin = now + self.overhead;
+        let media = self.mechanics.access(begin, self.arm, op, at, len);
+        Predicted {
+            end: begin + media.cost.total(),
+            arm: media.arm,
+        }
+    }
+
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
+        let begin = access.end + self.overhead;
+        self.overhead
+            + self
+                .mechanics
+                .positioning_time(begin, access.arm, op, place)
+    }
+
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
+        self.seek_at_least(distance)
+    }
+
+    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
+        let begin = now + self.overhead;
+        Some(self.mechanics.angle_on_arrival(begin, late, self.arm, to))
     }
 }
 
@@ -449,11 +465,11 @@ mod tests {
     #[test]
     fn back_to_back_requests_stream() {
         let mechanics = Arc::clone(drive(0.0).mechanics());
-        let (mut now, mut head) = (Instant::ZERO, HOME);
+        let (mut now, mut arm) = (Instant::ZERO, HOME);
         for at in 0..25 {
-            let media = mechanics.access(now, head, Op::Read, Pba(at), Blocks(1));
+            let media = mechanics.access(now, arm, Op::Read, Pba(at), Blocks(1));
             now += media.cost.total();
-            head = media.head;
+            arm = media.arm;
         }
         // 25 sectors, two switches of 2 sectors and one of 3 behind track 1: 20 sectors, then cylinder 1.
         let expected = 25_000_000 + 2_000_000 + 3_000_000;
@@ -485,7 +501,7 @@ mod tests {
             let mut done = drive.advance(now).unwrap();
             assert_eq!(done.cost.seek + done.cost.rotation, expected);
             // An oracle that is not told knows all the same.
-            done.head = None;
+            done.arm = None;
             oracle.observed(now, &done);
             assert_eq!(drive.next_event(), None);
         }
@@ -512,12 +528,12 @@ mod tests {
     #[test]
     fn a_negative_settle_shortens_writes_but_not_below_nothing() {
         let mechanics = Arc::clone(drive(-0.3).mechanics());
-        let to = mechanics.layout().spot(Pba(10)).head();
+        let to = mechanics.layout().spot(Pba(10)).arm_position();
         assert_eq!(
             mechanics.movement(HOME, to, Op::Write),
             Duration::from_us(200)
         );
-        assert_eq!(mechanics.reach(1), Duration::from_us(1_700));
+        assert_eq!(mechanics.seek_at_least(1), Duration::from_us(1_700));
         let text = "kind='hdd'\nrpm=6000\nheads=2\ncylinders=3\nhead_switch_ms=0.5\nwrite_settle_ms=-0.6\n\
                     seek_ms=[[1,2.0],[2,2.5]]\n[[zones]]\ncylinders=[0,2]\nsectors_per_track=10";
         let parameters = Parameters::read(&text.parse().unwrap()).unwrap();

@@ -50,7 +50,7 @@ impl SeekCurve {
 
     /// The least time of any movement over `distance` cylinders or more.
     #[inline]
-    pub fn reach(&self, distance: u32) -> Duration {
+    pub fn seek_at_least(&self, distance: u32) -> Duration {
         Duration(u64::from(self.reach_ns[distance as usize]))
     }
 }
@@ -112,7 +112,9 @@ mod tests {
     #[test]
     fn reach_never_falls_with_distance_and_never_exceeds_the_curve() {
         let curve = SeekCurve::new(&[(1, 1.0), (2, 3.0), (3, 2.0), (4, 4.0)], 5);
-        let reach: Vec<u64> = (0..5).map(|d| curve.reach(d).0 / 1_000_000).collect();
+        let reach: Vec<u64> = (0..5)
+            .map(|d| curve.seek_at_least(d).0 / 1_000_000)
+            .collect();
         assert_eq!(reach, [0, 1, 2, 2, 4]);
     }
 

@@ -68,10 +68,10 @@ pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Unco
         if layout.spot(first).contiguous >= slot {
             return false;
         }
-        let here = layout.home(first).head();
+        let here = layout.home(first).arm_position();
         (first.0..first.0 + slot.0).any(|block| {
             let (spot, home) = (layout.spot(Pba(block)), layout.home(Pba(block)));
-            spot.head() != here || spot.sector != home.sector
+            spot.arm_position() != here || spot.sector != home.sector
         })
     };
     Tracks::new(slot, heads, all.into_iter(), broken)

@@ -4,7 +4,7 @@
 //! order of prices means anything. SATF over this oracle is SSTF (but for ties). Cylinders are equal ranges of blocks, small
 //! enough in number to be walked and large enough to be few; O(1) per price.
 
-use crate::contract::Oracle;
+use crate::contract::{Arm, Oracle};
 use crate::freemap::{FreeMap, Tracks};
 use crate::io::Command;
 use crate::op::Op;
@@ -20,7 +20,6 @@ const BANDS_MAX: u64 = 1 << 16;
 struct Distance {
     /// Blocks in a cylinder.
     width: u64,
-    cylinders: u32,
     /// First block behind the last command.
     last: Pba,
 }
@@ -32,7 +31,6 @@ impl Distance {
         assert!(width <= u64::from(u32::MAX), "{capacity} blocks");
         Distance {
             width,
-            cylinders: (capacity.0 / width + 1) as u32,
             last: Pba(0),
         }
     }
@@ -48,17 +46,6 @@ impl Distance {
 }
 
 impl Oracle for Distance {
-    fn head(&self) -> ArmPosition {
-        let Place {
-            cylinder, surface, ..
-        } = self.locate(self.last);
-        ArmPosition { cylinder, surface }
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.cylinders
-    }
-
     /// A block is named by its cylinder and, in place of a head, by its number within the cylinder.
     fn locate(&self, at: Pba) -> Place {
         Place {
@@ -68,8 +55,43 @@ impl Oracle for Distance {
         }
     }
 
-    fn track_cylinder(&self, tracks: &Tracks, head: ArmPosition) -> u32 {
-        tracks.cylinder_at(self.block(head.cylinder, head.surface))
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        self.seek_time(now, op, place.arm_position())
+    }
+
+    fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
+        self.predict(now, op, at, len).end.since(now)
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
+        search::by_block(self, search, free, self.last)
+    }
+
+    fn arm(&self) -> Option<&dyn Arm> {
+        Some(self)
+    }
+
+    fn started(&mut self, _now: Instant, command: &Command) {
+        if command.op != Op::Flush {
+            self.last = command.at + command.len;
+        }
+    }
+}
+
+impl Arm for Distance {
+    fn position(&self) -> ArmPosition {
+        let Place {
+            cylinder, surface, ..
+        } = self.locate(self.last);
+        ArmPosition { cylinder, surface }
+    }
+
+    fn track_cylinder(&self, tracks: &Tracks, position: ArmPosition) -> u32 {
+        tracks.cylinder_at(self.block(position.cylinder, position.surface))
     }
 
     fn seek_at_least(&self, distance: u32) -> Duration {
@@ -77,10 +99,6 @@ impl Oracle for Distance {
             0 => Duration::ZERO,
             _ => Duration((u64::from(distance) - 1) * self.width + 1),
         }
-    }
-
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        self.seek_time(now, op, place.head())
     }
 
     fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition) -> Duration {
@@ -94,31 +112,17 @@ impl Oracle for Distance {
         } = self.locate(at + len);
         Predicted {
             end: now + Duration(self.last.distance(at).0),
-            head: ArmPosition { cylinder, surface },
+            arm: ArmPosition { cylinder, surface },
         }
+    }
+
+    fn positioning_time_after(&self, access: &Predicted, _op: Op, place: &Place) -> Duration {
+        let from = self.block(access.arm.cylinder, access.arm.surface);
+        Duration(from.distance(self.block(place.cylinder, place.surface)).0)
     }
 
     fn seek_at_least_after(&self, distance: u32) -> Duration {
         self.seek_at_least(distance)
-    }
-
-    fn positioning_time_after(&self, access: &Predicted, _op: Op, place: &Place) -> Duration {
-        let from = self.block(access.head.cylinder, access.head.surface);
-        Duration(from.distance(self.block(place.cylinder, place.surface)).0)
-    }
-
-    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
-        search::nearest(self, now, waiting)
-    }
-
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::by_block(self, search, free, self.last)
-    }
-
-    fn started(&mut self, _now: Instant, command: &Command) {
-        if command.op != Op::Flush {
-            self.last = command.at + command.len;
-        }
     }
 }
 
@@ -146,13 +150,12 @@ mod tests {
             len: Blocks(8),
         };
         oracle.started(Instant::ZERO, &command);
-        let head = oracle.head().cylinder;
+        let head = oracle.position().cylinder;
         for at in [0, 19_999_999_999, 20_000_000_008, 39_999_999_999] {
             let place = oracle.locate(Pba(at));
             let price = oracle.positioning_time(Instant::ZERO, Op::Write, &place);
             assert_eq!(price.0, at.abs_diff(20_000_000_008));
             assert!(oracle.seek_at_least(head.abs_diff(place.cylinder)) <= price);
-            assert!(place.cylinder < oracle.cylinders());
         }
     }
 
@@ -166,6 +169,6 @@ mod tests {
             len: Blocks(0),
         };
         oracle.started(Instant::ZERO, &flush);
-        assert_eq!(oracle.head(), ArmPosition::default());
+        assert_eq!(oracle.position(), ArmPosition::default());
     }
 }

@@ -6,12 +6,12 @@
 //! truth, a miss costs a revolution. Movement of the arm is known exactly, so `seek_at_least` remains a lower bound.
 //!
 //! The error is a function of seed, track and decision (how many commands were sent before), not of the
-//! order of questions, so a search that tries fewer places sees the same prices as one that tries all. On a drive
-//! where nothing turns there is no wait to misjudge. Source for the size of such errors: Yu, Gum, Chen, Wang, Li,
+//! order of questions, so a search that tries fewer places sees the same prices as one that tries all. If nothing
+//! turns there is no latency to misjudge, and the oracle is `exact`. Source for the size of such errors: Yu, Gum, Chen, Wang, Li,
 //! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
 //! tracking in software). Cost: a normal deviate per price.
 
-use crate::contract::Oracle;
+use crate::contract::{Arm, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
 use crate::op::Op;
@@ -27,22 +27,26 @@ use crate::units::{Blocks, Duration, Instant, Pba};
 struct Noisy {
     /// Standard deviation of the error, in nanoseconds.
     sigma_ns: f64,
-    revolution: Option<Duration>,
+    revolution: Duration,
     key: u64,
-    truth: Box<dyn Oracle>,
+    truth: Box<dyn Arm>,
     /// Commands sent so far.
     epoch: u64,
 }
 
 impl Noisy {
-    fn new(knobs: &Knobs, env: &DriveEnv<'_>) -> Noisy {
-        Noisy {
+    fn build(knobs: &Knobs, env: &DriveEnv<'_>) -> Box<dyn Oracle> {
+        let (arm, revolution) = (env.blueprint.exact_arm(), env.blueprint.revolution());
+        let (Some(truth), Some(revolution)) = (arm, revolution) else {
+            return env.blueprint.exact();
+        };
+        Box::new(Noisy {
             sigma_ns: knobs.number("sigma_us") * 1e3,
-            revolution: env.blueprint.revolution(),
+            revolution,
             key: Rng::stream(env.seed, env.label).bits(),
-            truth: env.blueprint.exact(),
+            truth,
             epoch: 0,
-        }
+        })
     }
 
     /// How much longer than in truth the waits on a track are believed to be at this decision.
@@ -51,13 +55,12 @@ impl Noisy {
         let first = mix(decision ^ (u64::from(track.cylinder) << 32 | u64::from(track.surface)));
         libm::round(self.sigma_ns * normal_from_bits(first, mix(first))) as i64
     }
-}
 
-impl Noisy {
     /// What a true wait on a track is believed to be.
-    fn believed(&self, wait: Duration, turn: Duration, track: ArmPosition) -> Duration {
+    fn believed(&self, wait: Duration, track: ArmPosition) -> Duration {
         let wait = wait.0.cast_signed() + self.error_ns(track);
-        Duration(wait.rem_euclid(turn.0.cast_signed()).cast_unsigned())
+        let turn = self.revolution.0.cast_signed();
+        Duration(wait.rem_euclid(turn).cast_unsigned())
     }
 }
 
@@ -66,33 +69,54 @@ impl Oracle for Noisy {
         self.truth.advance(now);
     }
 
-    fn head(&self) -> ArmPosition {
-        self.truth.head()
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.truth.cylinders()
-    }
-
     fn locate(&self, at: Pba) -> Place {
         self.truth.locate(at)
+    }
+
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        let track = place.arm_position();
+        let truth = self.truth.positioning_time(now, op, place);
+        let seek = self.truth.seek_time(now, op, track);
+        seek + self.believed(truth - seek, track)
+    }
+
+    fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
+        self.predict(now, op, at, len).end.since(now)
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        search::nearest(self, now, waiting)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
+        search::by_track(self, search, free)
+    }
+
+    fn arm(&self) -> Option<&dyn Arm> {
+        Some(self)
+    }
+
+    fn started(&mut self, now: Instant, command: &Command) {
+        self.epoch += 1;
+        self.truth.started(now, command);
+    }
+
+    fn observed(&mut self, now: Instant, done: &DriveDone) {
+        self.truth.observed(now, done);
+    }
+}
+
+impl Arm for Noisy {
+    fn position(&self) -> ArmPosition {
+        self.truth.position()
     }
 
     fn seek_at_least(&self, distance: u32) -> Duration {
         self.truth.seek_at_least(distance)
     }
 
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        let truth = self.truth.positioning_time(now, op, place);
-        let Some(turn) = self.revolution else {
-            return truth;
-        };
-        let travel = self.truth.seek_time(now, op, place.head());
-        travel + self.believed(truth - travel, turn, place.head())
-    }
-
-    fn ends_where_it_writes(&self) -> bool {
-        false
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
+        self.truth.seek_time(now, op, to)
     }
 
     fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
@@ -114,28 +138,8 @@ impl Oracle for Noisy {
         self.truth.angle_on_arrival(now, late, to)
     }
 
-    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
-        search::nearest(self, now, waiting)
-    }
-
-    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        match self.revolution {
-            Some(_) => search::by_track(self, search, free),
-            None => search::nearest_free(self, search, free),
-        }
-    }
-
-    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
-        self.truth.seek_time(now, op, to)
-    }
-
-    fn started(&mut self, now: Instant, command: &Command) {
-        self.epoch += 1;
-        self.truth.started(now, command);
-    }
-
-    fn observed(&mut self, now: Instant, done: &DriveDone) {
-        self.truth.observed(now, done);
+    fn ends_where_it_writes(&self) -> bool {
+        false
     }
 }
 
@@ -150,5 +154,5 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
         0.0..=1e6,
         "standard deviation of the error of a rotational wait, in microseconds; 0 is exact",
     )],
-    build: |knobs, env| Ok(Box::new(Noisy::new(knobs, env))),
+    build: |knobs, env| Ok(Noisy::build(knobs, env)),
 };

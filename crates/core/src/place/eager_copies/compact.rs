@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 
 use super::{EagerCopies, NOWHERE, Part, Underway};
-use crate::contract::Oracle;
+use crate::contract::{Arm, Oracle};
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
 use crate::op::{Op, Status};
@@ -210,10 +210,12 @@ impl EagerCopies {
     ) -> Option<(CopyOf, Slot)> {
         let compacted = &mut self.compacted[drive.index()];
         let free = &self.map.free[drive.index()];
-        let cylinder = oracle.track_cylinder(free.tracks(), oracle.head());
-        let arm = group_of(free.tracks(), free.tracks().number(cylinder, 0));
+        // Without an arm all groups are equally near.
+        let cylinder = |arm: &dyn Arm| arm.track_cylinder(free.tracks(), arm.position());
+        let cylinder = oracle.arm().map_or(0, cylinder);
+        let here = group_of(free.tracks(), free.tracks().number(cylinder, 0));
         let track = loop {
-            let group = compacted.nearest_group(arm)?;
+            let group = compacted.nearest_group(here)?;
             if let Some(track) = compacted.emptiest(free, group) {
                 break track;
             }

@@ -53,7 +53,7 @@ impl Controller {
         let within = self.firmware.buffer.stop_within_sector;
         if let Some(access) = self.access.take_if(|a| a.stage == Stage::Moving || !within) {
             if access.stage == Stage::Moving {
-                self.head = access.head();
+                self.arm = access.arm_position();
             }
             self.stopped = access.due;
         }
@@ -225,7 +225,7 @@ impl Controller {
         let at = segment.written;
         let mut access = Access::begin(
             &self.mechanics,
-            self.head,
+            self.arm,
             Op::Write,
             at,
             self.now.max(self.stopped),
@@ -314,7 +314,7 @@ impl Controller {
         if self.stopped > self.now {
             start += self.stopped.since(self.now);
         }
-        let mut access = Access::begin(&self.mechanics, self.head, job.op, at, start, least);
+        let mut access = Access::begin(&self.mechanics, self.arm, job.op, at, start, least);
         access.background = job.op == Op::Read && self.buffer.at(index).end >= job.end;
         if access.background && self.refuses(&access) {
             return;
@@ -328,7 +328,7 @@ impl Controller {
 
     /// Whether read-ahead may not go where an access goes.
     pub(super) fn refuses(&self, access: &Access) -> bool {
-        let (from, to) = (self.head, access.head());
+        let (from, to) = (self.arm, access.arm_position());
         match self.firmware.buffer.read_ahead {
             ReadAhead::WithinTrack => from != to,
             ReadAhead::WithinCylinder => from.cylinder != to.cylinder,

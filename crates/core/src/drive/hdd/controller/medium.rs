@@ -51,7 +51,7 @@ impl Controller {
     fn arrive_on_track(&mut self) {
         let buffer = &self.firmware.buffer;
         let access = self.access.as_mut().expect("the arm is busy");
-        self.head = access.head();
+        self.arm = access.arm_position();
         let anywhere = match access.op {
             Op::Read => buffer.zero_latency_reads || buffer.read_whole_track,
             _ => buffer.zero_latency_writes,
@@ -195,8 +195,7 @@ impl Controller {
             self.end_access();
             return;
         }
-        let mut access =
-            Access::begin(&self.mechanics, self.head, op, at, self.now, Duration::ZERO);
+        let mut access = Access::begin(&self.mechanics, self.arm, op, at, self.now, Duration::ZERO);
         access.background = background;
         if background && op == Op::Read && self.refuses(&access) {
             self.end_access();

@@ -163,7 +163,7 @@ pub(super) struct Controller {
     capacity: u64,
     pub(super) now: Instant,
     pub(super) buffer: Buffer,
-    pub(super) head: ArmPosition,
+    pub(super) arm: ArmPosition,
     pub(super) owner: Owner,
     pub(super) access: Option<Access>,
     /// The arm is not free before this, as a read-ahead had to be ended in an orderly way.
@@ -195,7 +195,7 @@ impl Clone for Controller {
     fn clone_from(&mut self, other: &Controller) {
         self.now = other.now;
         self.buffer.clone_from(&other.buffer);
-        self.head = other.head;
+        self.arm = other.arm;
         self.owner = other.owner;
         self.access.clone_from(&other.access);
         self.stopped = other.stopped;
@@ -210,7 +210,7 @@ impl Controller {
     pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> Controller {
         Controller {
             capacity: mechanics.layout().capacity().0,
-            head: mechanics.start(),
+            arm: mechanics.start(),
             buffer: Buffer::new(&firmware),
             mechanics,
             firmware,
@@ -298,10 +298,10 @@ impl Controller {
     /// Moves the arm to the track of `at`, behind what it cannot leave.
     fn move_arm(&mut self, start: Instant, at: Pba) -> (Instant, Cost) {
         self.free_arm();
-        let to = self.mechanics.layout().spot(at).head();
-        let seek = self.mechanics.movement(self.head, to, Op::Seek);
+        let to = self.mechanics.layout().spot(at).arm_position();
+        let seek = self.mechanics.movement(self.arm, to, Op::Seek);
         let begin = self.now.max(self.stopped);
-        self.head = to;
+        self.arm = to;
         self.now = begin + seek;
         self.write_oldest();
         let cost = Cost {

@@ -362,7 +362,7 @@ fn batches_of_sectors_equal_single_ones() {
                 expected,
                 "case {case}, step {step}: {text}"
             );
-            assert_eq!((fast.now, fast.head), (slow.now, slow.head));
+            assert_eq!((fast.now, fast.arm), (slow.now, slow.arm));
             now = expected.0 + 1 + rng.below(30_000);
         }
     }
