@@ -486,3 +486,181 @@ impl Sweep {
         self.upward.unwrap_or_else(|| free.left().upward)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::drive;
+    use crate::freemap::Left;
+    use crate::ids::IoId;
+    use crate::position::{Place, Then};
+    use crate::sched::desk::DISK;
+    use crate::units::Angle;
+
+    /// I/Os that wait, given by cylinder and rotational latency in ms, in order of age.
+    fn waiting(places: &[(u32, u32)]) -> Sorted<Candidate> {
+        let mut waiting = Sorted::default();
+        for (sequence, (cylinder, latency_ms)) in places.iter().enumerate() {
+            waiting.insert(Candidate {
+                place: Place {
+                    cylinder: *cylinder,
+                    surface: 0,
+                    angle: Angle(*latency_ms),
+                },
+                op: Op::Read,
+                id: IoId(sequence as u32),
+                sequence: sequence as u64,
+            });
+        }
+        waiting
+    }
+
+    fn seek(distance: u32) -> Duration {
+        Duration::from_ms(distance.into())
+    }
+
+    /// The age of the nearest from cylinder 5 on, its time in ms, and how many prices were computed; a seek takes 1 ms a cylinder.
+    fn nearest_of(places: &[(u32, u32)]) -> (u64, u64, u32) {
+        let (waiting, prices) = (waiting(places), Cell::new(0));
+        let price = |candidate: &Candidate| {
+            prices.set(prices.get() + 1);
+            let Place {
+                cylinder, angle, ..
+            } = candidate.place;
+            seek(cylinder.abs_diff(5)) + Duration::from_ms(angle.0.into())
+        };
+        let choice = least(&waiting, 5, seek, price).unwrap();
+        let found = waiting.at(choice.cursor).unwrap();
+        (found.sequence, choice.time.0 / 1_000_000, prices.get())
+    }
+
+    #[test]
+    fn a_short_seek_and_a_short_latency_beat_a_long_latency_here() {
+        let (age, time, _) = nearest_of(&[(5, 9), (7, 1)]);
+        assert_eq!((age, time), (1, 3));
+        let (age, time, _) = nearest_of(&[(5, 9), (3, 1)]);
+        assert_eq!((age, time), (1, 3));
+    }
+
+    #[test]
+    fn of_equals_the_oldest_wins_even_at_the_very_end_of_the_reach() {
+        // The older one costs 3 ms by its seek alone, which is no more than the 3 ms of the younger one.
+        let (age, time, _) = nearest_of(&[(8, 0), (5, 3)]);
+        assert_eq!((age, time), (0, 3));
+    }
+
+    #[test]
+    fn what_lies_out_of_reach_is_not_priced() {
+        let mut places = vec![(5, 1)];
+        places.extend((0..100).map(|index| (20 + index, 0)));
+        let (age, time, prices) = nearest_of(&places);
+        assert_eq!((age, time), (0, 1));
+        assert!(prices as usize <= RUN_MAX, "{prices} prices");
+    }
+
+    #[test]
+    fn without_a_bound_every_one_is_priced() {
+        let waiting = waiting(&[(0, 4), (9, 2), (90, 1)]);
+        let price = |candidate: &Candidate| Duration::from_ms(candidate.place.angle.0.into());
+        let choice = least(&waiting, 0, |_| Duration::ZERO, price).unwrap();
+        assert_eq!(waiting.at(choice.cursor).unwrap().sequence, 2);
+    }
+
+    #[test]
+    fn of_none_there_is_no_nearest() {
+        let price = |_: &Candidate| Duration::ZERO;
+        assert_eq!(least(&waiting(&[]), 3, seek, price), None);
+    }
+
+    /// The block that a search by track finds on the disk of [`crate::sched::desk`], and at which ms its write begins.
+    fn found(free: &[u32], search: &Search) -> Option<(u64, u64)> {
+        let (blueprint, _) = drive::read("small", DISK, &[]).unwrap();
+        let tracks = Arc::new(blueprint.tracks(Blocks(1)).unwrap());
+        let mut map = FreeMap::full(tracks);
+        free.iter().for_each(|block| map.release(Slot(*block)));
+        let arm = blueprint.exact_arm().unwrap();
+        let found = by_track(&*arm, search, &map)?;
+        Some((found.at.0, (found.start.0 + 500_000) / 1_000_000))
+    }
+
+    #[test]
+    fn the_free_slot_that_passes_first_is_found_on_whatever_cylinder() {
+        let anywhere = Search::anywhere(Instant::ZERO);
+        assert_eq!(found(&[8, 14], &anywhere), Some((14, 4)));
+        assert_eq!(found(&[8, 19], &anywhere), Some((8, 8)));
+        // Block 30 has passed when the arm is on cylinder 3 at 2.5 ms, and comes again at 10 ms.
+        assert_eq!(found(&[30], &anywhere), Some((30, 10)));
+        assert_eq!(found(&[], &anywhere), None);
+    }
+
+    #[test]
+    fn a_slot_outside_of_the_cylinders_or_too_late_is_not_found() {
+        let now = Instant::ZERO;
+        let from_cylinder_1 = Search {
+            low: 1,
+            ..Search::anywhere(now)
+        };
+        assert_eq!(found(&[3, 17], &from_cylinder_1), Some((17, 7)));
+        let before = now + Duration::from_ms(5);
+        let soon = Search {
+            before,
+            ..Search::anywhere(now)
+        };
+        assert_eq!(found(&[14], &soon), Some((14, 4)));
+        assert_eq!(found(&[16], &soon), None);
+    }
+
+    #[test]
+    fn a_slot_that_would_delay_what_follows_is_not_found() {
+        // Block 27 lies on cylinder 2 and passes at 7 ms.
+        let (blueprint, _) = drive::read("small", DISK, &[]).unwrap();
+        let place = blueprint.exact().locate(Pba(27));
+        let then = Then {
+            op: Op::Read,
+            place,
+            by: Instant::ZERO + Duration::from_ms(7) + Duration::from_us(1),
+        };
+        let in_time = Search {
+            then: Some(then),
+            ..Search::anywhere(Instant::ZERO)
+        };
+        // Block 13 ends at 4 ms. Block 16 ends at 7 ms, and a seek of 0.5 ms follows.
+        assert_eq!(found(&[13], &in_time), Some((13, 3)));
+        assert_eq!(found(&[16], &in_time), None);
+        // Cylinder 9 begins at 8.5 ms at the earliest.
+        assert_eq!(found(&[99], &in_time), None);
+    }
+
+    #[test]
+    fn a_sweep_turns_when_no_slot_is_free_ahead_and_not_before() {
+        let (blueprint, _) = drive::read("small", DISK, &[]).unwrap();
+        let mut free = FreeMap::full(Arc::new(blueprint.tracks(Blocks(1)).unwrap()));
+        free.release(Slot(10));
+        free.release(Slot(80));
+        let mut sweep = Sweep::default();
+        let mut range = |cylinder| {
+            let search = sweep.search(Instant::ZERO, cylinder, &free);
+            (search.low, search.high)
+        };
+        assert_eq!(range(5), (5, 9));
+        assert_eq!(range(8), (0, 8));
+        // Block 80 is free above, but block 10 is free ahead.
+        assert_eq!(range(5), (0, 5));
+        assert_eq!(range(1), (1, 9));
+    }
+
+    #[test]
+    fn the_first_sweep_continues_as_the_drive_was_prepared() {
+        let (blueprint, _) = drive::read("small", DISK, &[]).unwrap();
+        let mut free = FreeMap::empty(Arc::new(blueprint.tracks(Blocks(1)).unwrap()));
+        for upward in [true, false] {
+            free.leave(Left { at: None, upward });
+            let search = Sweep::default().search(Instant::ZERO, 5, &free);
+            let expected = if upward { (5, 9) } else { (0, 5) };
+            assert_eq!((search.low, search.high), expected);
+        }
+    }
+}

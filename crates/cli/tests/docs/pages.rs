@@ -329,7 +329,7 @@ fn a_page_says_what_the_card_says() {
     for told in [
         "`fifo_batch`",
         "Also called `deadline`",
-        "soft: they are looked at",
+        "soft: they are checked",
     ] {
         assert!(page.contains(told), "{told} is not in\n{page}");
     }

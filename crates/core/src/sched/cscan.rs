@@ -4,60 +4,33 @@
 //! sweeping --nothing above, something waits--> Seek(last block) --arrived--> Seek(first block) --arrived--> sweeping
 //! ```
 //!
-//! One-way SCAN: every block is passed once a round, where SCAN passes the edges twice in a row and then not for
-//! two sweeps. C-LOOK spares both idle ways. With an empty queue the arm rests where it is. O(log n) per I/O, at most two bare movements a round.
+//! One-way SCAN: the arm passes every block once each round. SCAN passes a block near an edge twice in a short time and then not
+//! for two sweeps. C-LOOK saves both seeks without an I/O. With an empty queue the arm rests where it is. O(log n) per I/O, at most two bare movements a round.
 
+use super::by_block::{ByBlock, Rule, Step};
 use super::line::Line;
-use crate::contract::{Next, Scheduler, View};
-use crate::io::Io;
+use crate::contract::Scheduler;
 use crate::registry::Spec;
-use crate::units::{Instant, Pba};
+use crate::units::Pba;
 
 #[derive(Default)]
 struct Cscan {
-    line: Line,
     /// First block of the I/O before, or the edge.
     from: Pba,
 }
 
-impl Cscan {
-    fn travel(&mut self, to: Pba) -> Next {
-        self.from = to;
-        Next::Seek(to)
-    }
-}
-
-impl Scheduler for Cscan {
-    fn insert(&mut self, _now: Instant, io: &Io) {
-        self.line.insert(io);
-    }
-
-    fn withdraw(&mut self, io: &Io) {
-        self.line.withdraw(io);
-    }
-
-    fn next(&mut self, view: &View<'_>) -> Next {
-        if self.line.len() == 0 {
-            return Next::Empty;
+impl Rule for Cscan {
+    fn next(&mut self, line: &Line, end: Pba) -> Step {
+        if let Some(found) = line.not_below(self.from) {
+            self.from = found.0.at;
+            return Step::Serve(found);
         }
-        if let Some(found) = self.line.not_below(self.from) {
-            let stop = self.line.remove(found);
-            self.from = stop.at;
-            return Next::Start(stop.id);
-        }
-        let last = Pba(view.capacity.0 - 1);
-        match self.from == last {
-            true => self.travel(Pba(0)),
-            false => self.travel(last),
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn audit(&self) {
-        self.line.audit();
+        let last = Pba(end.0 - 1);
+        self.from = match self.from == last {
+            true => Pba(0),
+            false => last,
+        };
+        Step::Seek(self.from)
     }
 }
 
@@ -67,5 +40,17 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "rising block order to the last block, then again from the first",
     source: "Seaman, Lind and Wilson, On teleprocessing system design, IBM Systems Journal 5(3), 1966",
     knobs: &[],
-    build: |_, _| Ok(Box::<Cscan>::default()),
+    build: |_, _| Ok(ByBlock::boxed(Cscan::default())),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+
+    #[test]
+    fn it_returns_to_the_first_block_over_the_last() {
+        let mut desk = Desk::new("cscan").reads(&[50, 70]);
+        desk.step();
+        assert_eq!(desk.reads(&[30, 40]).order(), [70, 99, 0, 30, 40]);
+    }
+}

@@ -1,6 +1,6 @@
 //! First come, first served: the order of arrival, whatever it costs.
 //!
-//! The yardstick of every comparison, and what Linux calls `none`. O(1) per I/O.
+//! The baseline of every comparison; Linux calls it `none`. O(1) per I/O.
 
 use std::collections::VecDeque;
 
@@ -43,3 +43,22 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     knobs: &[],
     build: |_, _| Ok(Box::<Fcfs>::default()),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+    use super::super::desk::Did::Read;
+
+    #[test]
+    fn the_order_is_that_of_arrival_whatever_it_costs() {
+        // Block 5 passes at 5 ms. Then block 13 has just passed when the arm is there, at 6.5 ms.
+        let desk = Desk::new("fcfs").reads(&[5, 13]);
+        assert_eq!(desk.run_all(), [Read(5, 6), Read(13, 14)]);
+    }
+
+    #[test]
+    fn a_withdrawn_io_is_not_served() {
+        let desk = Desk::new("fcfs").reads(&[50, 20, 80]).withdraw(1);
+        assert_eq!(desk.order(), [50, 80]);
+    }
+}

@@ -1,46 +1,46 @@
-//! GAP-SATF: SATF that counts the wait before a read the less, the harder the writes press that could fill it.
+//! GAP-SATF: SATF that counts the rotational latency before a read the less, the more writes wait that could fill it.
 //!
-//! The published schedulers either order reads well and leave gaps to chance (FreeBW-SATF), or leave wide gaps and order
-//! reads badly (FreeBW-SCAN), or do not look at gaps at all (SATF-EW). Which of them is best depends on how hard writes
-//! press. Let `n` I/Os wait, `w` of them open writes. Then their *pressure* is
+//! The published schedulers order reads well and leave gaps to chance (FreeBW-SATF), or leave wide gaps and order reads badly
+//! (FreeBW-SCAN), or do not look at gaps at all (SATF-EW). Which of them is best depends on how many writes wait. Let `n` I/Os
+//! wait, `w` of them open writes. Then the *pressure* of the writes is
 //!
 //! ```text
 //! p = w^2 / n
 //! ```
 //!
-//! Chance alone makes the writes among `n` vary by about the square root of `n`: fewer will find their gaps, more have come
-//! to stay, and every one of them is a read less to choose from.
+//! By chance alone the number of writes in a queue of `n` varies by about the square root of `n`. A smaller surplus will fit into
+//! gaps. A larger one is a backlog, and each write of it takes the place of a read in the queue: the scheduler has fewer reads to
+//! choose from.
 //!
-//! The time to a read is a way of the arm and a wait for the platter. A wait that writes fill is not lost, and how much
-//! that matters is their pressure. So the next read is the one with the least
+//! The positioning time of a read is seek time and rotational latency. Latency that writes fill is not lost, and the higher the
+//! pressure, the more that is worth. So the next read is the one with the least
 //!
 //! ```text
-//! way + wait - p * fill, with p at most 1; fill: so much of the wait as all writes take that wait
+//! seek + latency - p * fill, with p at most 1; fill: the latency, but no more than all waiting writes would take
 //! ```
 //!
-//! Without pressure that is SATF. Under full pressure it is the shortest way, whose gaps are as wide as those of SCAN and
-//! whose arm goes no farther. No slot is searched for the price, nor is it counted how many would fit: over many gaps the
-//! mean time of a write tells as much as a search before every read, for a fraction of the time.
+//! Without pressure that is SATF. Under full pressure it is the shortest seek: the gaps are as wide as those of SCAN, and the arm
+//! goes no farther. The price searches for no slot and does not count how many writes would fit into a gap. Over many
+//! gaps the mean time of a write tells as much as a search before every read, for a fraction of the computation.
 //!
-//! Where gaps do not suffice, since reads are few or slots rare, a write goes by itself. But while they suffice, that would be
-//! time lost, and the two differ by little: so only from a pressure of 2 on, beyond what chance brings. Then it may take as
-//! long as writes take in the mean, and a quarter more, since the mean is one of slots near enough to be taken, and would
-//! fall and fall. That is longer when even the best read is dearer than reads were of late, and shorter when it is cheaper, but
-//! only by a fifth of the difference: most of what makes it dear is its distance, which is the same after the write. So
-//! few reads among many writes wait until the arm comes by, as in SATF-EW. For how long writes by themselves may go on while
-//! reads wait is a limit of its own, `write_run_ms`: then the best read goes. It binds only where reads are rarer than that.
-//! The longer it is, the more requests are served, and the longer the few reads wait.
+//! If gaps do not suffice, because reads or slots are rare, a write goes by itself. While gaps suffice this would waste time. Chance
+//! makes the two cases look alike up to a pressure of 1, so writes go by themselves from a pressure of 2 on. Such a write
+//! may take as long as the mean write and a quarter more. Without the quarter the mean would fall for ever, because only writes
+//! that take less than the mean would go. This budget grows when the best read costs more than recent reads did, and shrinks when it
+//! costs less, in both cases by one fifth of the difference. Most of a read's cost is distance, and distance remains after the write.
+//! So if few reads wait among many writes, they wait until the arm comes by, as in SATF-EW. `write_run_ms` limits for how long
+//! writes go by themselves while reads wait; then the best read goes. A longer limit serves more requests and lets the
+//! few reads wait longer. If reads are not that rare, the limit has no effect.
 //!
-//! Once an I/O has waited for half the age limit, it is the turn of all that wait then: they go before what comes
-//! later, in the same order among themselves as ever, and what comes later only into their gaps. So no class starves the
-//! other; and where many wait long, they are still served in good order: the oldest one by one would come in none,
-//! and all would wait longer. Who comes during a turn waits for its end, and goes with the next one at the latest. So as
-//! long as serving all that wait takes no longer than half the limit, and writes find free slots, nothing waits beyond the
-//! limit; and if it takes longer, nothing waits longer than two such turns.
+//! Once an I/O has waited for half the age limit, a *turn* begins for all I/Os that wait at that instant. They go before I/Os that
+//! come later, in the usual order among themselves; later I/Os go only into their gaps. So neither reads nor writes starve the
+//! others. If many I/Os wait long, they are still served in a good order. Serving the oldest one by one would be a bad
+//! order, and all would wait longer. An I/O that comes during a turn waits for the end of that turn and belongs to the next turn
+//! at the latest. So if a turn takes no longer than half the limit, and writes find free slots, no I/O waits beyond the
+//! limit. If turns take longer, no I/O waits longer than two of them.
 //!
-//! That a write should be priced against the next read is left open in Zhang, Yu, Krishnamurthy and Wang, FAST 2002; the
-//! gaps are those of Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search for a slot that stops at what a
-//! write may take.
+//! Zhang, Yu, Krishnamurthy and Wang, FAST 2002, leave open how to price a write against the next read; the gaps are those of
+//! Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search for a slot that stops at what a write may take.
 
 use super::sweep::{self, Waiting};
 use crate::contract::{Arm, Next, Scheduler, View};
@@ -52,19 +52,19 @@ use crate::search;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Duration, Instant};
 
-/// A new value moves a mean by one part in so many.
+/// A new value moves a mean by one part in this many of the difference.
 const MEMORY: i64 = 64;
 
-/// Of what makes a read dearer than others, one part in so many is gone after a write.
+/// If a read costs more than others, one part in this many of the difference is gone after a write; the rest is distance.
 const PASSING: i64 = 5;
 
-/// The pressure from which on a write goes by itself.
+/// From this pressure on a write goes by itself.
 const RELIEF: i64 = 2;
 
-/// What it may take then, of what writes take in the mean.
+/// The most time that it may take then, as a fraction of the mean time of a write.
 const BEARABLE: (i64, i64) = (5, 4);
 
-/// Mean of what was of late, in nanoseconds.
+/// Mean of recent values, in nanoseconds.
 #[derive(Clone, Copy, Default)]
 struct Mean(Option<i64>);
 
@@ -79,7 +79,7 @@ impl Mean {
     }
 }
 
-/// Behind all that wait, in order of arrival.
+/// A turn of all I/Os: no sequence number reaches it.
 const EVERYONE: u64 = u64::MAX;
 
 /// A read in order of arrival.
@@ -98,14 +98,14 @@ impl Keyed for Elder {
     }
 }
 
-/// How hard the writes that wait press.
+/// The pressure of the writes that wait, and what they would take.
 #[derive(Clone, Copy)]
 struct Pressure {
-    /// Square of their number.
+    /// Square of the number of writes.
     squared: i64,
     /// I/Os that wait.
     of: i64,
-    /// What they would take, in nanoseconds.
+    /// What the writes would take, in nanoseconds.
     time: i64,
 }
 
@@ -136,17 +136,17 @@ struct GapSatf {
     write_run: Duration,
     waiting: Waiting,
     by_age: Sorted<Elder>,
-    /// Behind all that have come so far.
+    /// One above the highest sequence number so far.
     next: u64,
-    /// Whose turn it is: what came before this one.
+    /// It is the turn of the I/Os with a lower sequence number than this.
     turn: u64,
     /// When writes began to go by themselves while reads wait.
     run_since: Option<Instant>,
     /// The read that goes next, fixed before writes are inserted.
     planned: Option<Candidate>,
-    /// What a write takes from its start to its end.
+    /// Service time of writes.
     of_write: Mean,
-    /// Price of the read that went.
+    /// Price of the reads that went.
     of_read: Mean,
 }
 
@@ -166,7 +166,7 @@ impl GapSatf {
         }
     }
 
-    /// Makes it the turn of all that wait, once one has waited for half the limit, until all of them are gone.
+    /// Begins a turn of all I/Os that wait, once one has waited for half the limit. Ends the turn when all of them are gone.
     fn take_turns(&mut self, now: Instant) {
         let read = self.by_age.first();
         let read = read.map(|elder| (elder.sequence, elder.arrived));
@@ -183,7 +183,7 @@ impl GapSatf {
         }
     }
 
-    /// Of those whose turn it is.
+    /// The pressure among the I/Os whose turn it is.
     fn pressure(&self) -> Pressure {
         let open = self.waiting.open();
         let writes = open.partition_point(|open| open.sequence < self.turn);
@@ -196,7 +196,7 @@ impl GapSatf {
         }
     }
 
-    /// The best read of those whose turn it is.
+    /// The best read among the I/Os whose turn it is.
     fn best(&self, view: &View<'_>, pressure: &Pressure) -> Option<Choice> {
         let arm = view.oracle.arm();
         let from = arm.map_or(0, |arm| arm.position().cylinder);
@@ -209,7 +209,7 @@ impl GapSatf {
         (best.time < Duration::MAX).then_some(best)
     }
 
-    /// What goes next of those whose turn it is, or before it.
+    /// What goes next: an I/O whose turn it is, or a write into the gap before it.
     fn choose(&mut self, view: &View<'_>) -> Option<Next> {
         let pressure = self.pressure();
         let Some(best) = self.best(view, &pressure) else {
@@ -226,7 +226,8 @@ impl GapSatf {
         })
     }
 
-    /// A write by itself, if they press, have not gone on for too long, and it does not take too long.
+    /// A write by itself, if the pressure is high enough, writes have not gone by themselves for too long, and it does not take too
+    /// long.
     fn relieve(&mut self, view: &View<'_>, pressure: &Pressure, price: i64) -> Option<Next> {
         let too_long = |since| since + self.write_run <= view.now;
         if pressure.squared < RELIEF * pressure.of || self.run_since.is_some_and(too_long) {
@@ -245,7 +246,7 @@ impl GapSatf {
         Some(self.place(free_place, takes))
     }
 
-    /// What a write there takes.
+    /// Service time of a write there, in nanoseconds.
     fn takes(view: &View<'_>, free_place: FreePlace) -> i64 {
         let free = view.free.expect("the slot was found there");
         let len = free.tracks().slot_blocks();
@@ -255,7 +256,7 @@ impl GapSatf {
         )
     }
 
-    /// The planned read, or a write before it.
+    /// The planned read, or a write into the gap before it.
     fn go_on(&mut self, view: &View<'_>, read: Candidate) -> Next {
         if self.waiting.has_open()
             && let Some(free_place) = sweep::in_gap(view, &read)
@@ -342,3 +343,43 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     ],
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+    use super::super::desk::Did::{Read, Write};
+
+    #[test]
+    fn without_writes_it_is_satf() {
+        let desk = Desk::new("gap_satf").reads(&[5, 13]);
+        assert_eq!(desk.run_all(), [Read(13, 4), Read(5, 6)]);
+    }
+
+    #[test]
+    fn a_write_goes_to_the_gap_before_a_read() {
+        // Block 3 has passed at 4 ms, and the arm is on cylinder 2 at 5.5 ms, before block 27 at 7 ms.
+        let desk = Desk::new("gap_satf").free(&[3]);
+        let desk = desk.reads(&[27]).open_writes(1);
+        assert_eq!(desk.run_all(), [Write(3, 4), Read(27, 8)]);
+    }
+
+    #[test]
+    fn under_pressure_a_write_goes_by_itself() {
+        // Block 7 begins at 7 ms as the read does, so that it lies in no gap. One write of two I/Os has a pressure of a half, four
+        // of five have one of 3.2; and no more than a quarter above the read's 7 ms is spent on a write.
+        let first = |writes, free| {
+            let desk = Desk::new("gap_satf").free(&[free]);
+            desk.reads(&[27]).open_writes(writes).step()
+        };
+        assert_eq!(first(1, 7), Some(Read(27, 8)));
+        assert_eq!(first(4, 7), Some(Write(7, 8)));
+        assert_eq!(first(4, 8), Some(Read(27, 8)));
+    }
+
+    #[test]
+    fn without_an_arm_there_are_no_gaps() {
+        let desk = Desk::without_arm("gap_satf").free(&[20]);
+        let desk = desk.reads(&[50, 3]).open_writes(1);
+        assert_eq!(desk.run_all(), [Read(50, 1), Read(3, 2), Write(20, 3)]);
+    }
+}

@@ -1,6 +1,6 @@
-//! Helper: what waits, in the order of block numbers, for the schedulers that go by block number.
+//! The I/Os that wait, in order of block numbers, for the schedulers that go by block number.
 //!
-//! Among I/Os on one block the oldest comes first. O(log n) per question; nothing is allocated once the queue
+//! Of the I/Os on one block the oldest comes first. O(log n) per question; nothing is allocated once the queue
 //! has been as long as it gets.
 
 use crate::ids::IoId;
@@ -73,6 +73,14 @@ impl Line {
         self.found(self.stops.seek(&(at, 0)))
     }
 
+    /// The lowest stop of all.
+    ///
+    /// # Panics
+    /// None waits.
+    pub(super) fn lowest(&self) -> Found {
+        self.not_below(Pba(0)).expect("an I/O waits")
+    }
+
     /// The highest stop below `at`.
     pub(super) fn below(&self, at: Pba) -> Option<Found> {
         let (last, cursor) = self.found(self.stops.before(self.stops.seek(&(at, 0)))?)?;
@@ -106,19 +114,22 @@ pub(super) struct Nearer {
 
 impl Nearer {
     /// Each side with its distance.
+    ///
+    /// # Panics
+    /// Both sides are empty.
     pub(super) fn choose(
         &mut self,
         above: Option<(Found, u64)>,
         below: Option<(Found, u64)>,
-    ) -> Option<Found> {
+    ) -> Found {
         let ((up, up_distance), (down, down_distance)) = match (above, below) {
             (Some(up), Some(down)) => (up, down),
-            (only, None) | (None, only) => return only.map(|(found, _)| found),
+            (only, None) | (None, only) => return only.expect("an I/O waits on one side").0,
         };
         let tie = up_distance == down_distance;
         let goes_down = down_distance < up_distance || (tie && self.tie_goes_down);
         self.tie_goes_down ^= tie;
-        Some(if goes_down { down } else { up })
+        if goes_down { down } else { up }
     }
 }
 

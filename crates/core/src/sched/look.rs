@@ -1,51 +1,30 @@
 //! LOOK: serve in block order along the current direction; turn round when nothing lies ahead.
 //!
-//! SCAN without the way to the end of the drive where nothing waits. No I/O waits longer than two sweeps over what
-//! was ahead of it, unless I/Os keep arriving on one and the same block. Distances are between first blocks
-//! (as in DiskSim 4.0); an I/O on the block of the one before lies ahead in either direction. O(log n) per I/O.
+//! SCAN without the seek to the end of the drive where no I/O waits. No I/O waits longer than two sweeps, unless I/Os keep
+//! arriving on one and the same block. Distances are between first blocks (as in DiskSim 4.0). An I/O on the same
+//! block as the I/O before lies ahead in both directions. O(log n) per I/O.
 
+use super::by_block::{ByBlock, Rule, Step};
 use super::line::Line;
-use crate::contract::{Next, Scheduler, View};
-use crate::io::Io;
+use crate::contract::Scheduler;
 use crate::registry::Spec;
-use crate::units::{Instant, Pba};
+use crate::units::Pba;
 
 struct Look {
-    line: Line,
     /// First block of the I/O before.
     from: Pba,
     upward: bool,
 }
 
-impl Scheduler for Look {
-    fn insert(&mut self, _now: Instant, io: &Io) {
-        self.line.insert(io);
-    }
-
-    fn withdraw(&mut self, io: &Io) {
-        self.line.withdraw(io);
-    }
-
-    fn next(&mut self, _view: &View<'_>) -> Next {
-        if self.line.len() == 0 {
-            return Next::Empty;
-        }
-        let found = self.line.ahead(self.from, self.upward).unwrap_or_else(|| {
+impl Rule for Look {
+    fn next(&mut self, line: &Line, _end: Pba) -> Step {
+        let found = line.ahead(self.from, self.upward).unwrap_or_else(|| {
             self.upward = !self.upward;
-            let turned = self.line.ahead(self.from, self.upward);
-            turned.expect("what waits and does not lie ahead lies behind")
+            let turned = line.ahead(self.from, self.upward);
+            turned.expect("an I/O that does not lie ahead lies behind")
         });
-        let stop = self.line.remove(found);
-        self.from = stop.at;
-        Next::Start(stop.id)
-    }
-
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn audit(&self) {
-        self.line.audit();
+        self.from = found.0.at;
+        Step::Serve(found)
     }
 }
 
@@ -56,10 +35,21 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Merten, Some quantitative techniques for file organization, 1970",
     knobs: &[],
     build: |_, _| {
-        Ok(Box::new(Look {
-            line: Line::default(),
+        Ok(ByBlock::boxed(Look {
             from: Pba(0),
             upward: true,
         }))
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+
+    #[test]
+    fn it_turns_where_nothing_lies_ahead() {
+        let mut desk = Desk::new("look").reads(&[50, 70, 60]);
+        desk.step();
+        assert_eq!(desk.reads(&[30, 40]).order(), [60, 70, 40, 30]);
+    }
+}

@@ -3,6 +3,8 @@
 use crate::contract::Scheduler;
 use crate::registry::{DriveEnv, Kind, KindCard, Spec};
 
+mod by_block;
+pub(crate) mod desk;
 mod line;
 mod sweep;
 

@@ -10,10 +10,10 @@
 //! level          the highest that has work, unless a lower one has waited for prio_aging_expire
 //! ```
 //!
-//! Deadlines are soft: they are looked at between batches only. A request therefore waits at most for its expiry and
-//! the batches of those whose deadline is older. The facts are those of `block/mq-deadline.c` (Linux 6.x), with its
-//! peculiarities: the first batch after start goes to writes if there are any, and a look at a lower level that finds
-//! nothing old enough may still end the running batch. Left out: merging of adjacent requests, zoned devices.
+//! Deadlines are soft: they are checked only between batches. So a request waits at most for its expiry and for
+//! the batches of requests with an older deadline. The facts are those of `block/mq-deadline.c` (Linux 6.x), with its
+//! peculiarities: the first batch after the start goes to writes if any wait, and a check of a lower level that finds
+//! no request old enough may still end the running batch. Left out: merging of adjacent requests, zoned devices.
 //!
 //! O(log n) per I/O; nothing is allocated once the queue has been as long as it gets.
 

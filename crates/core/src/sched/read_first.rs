@@ -1,7 +1,7 @@
 //! Reads first: an eager write goes only when no read waits.
 //!
-//! One of the two bounds that eager-writing schedulers are held against. Reads are served by SATF; cheap writes wait
-//! behind every one of them. Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
+//! One of the two bounds that eager-writing schedulers are compared with. Reads are served by SATF; a cheap write waits for
+//! every one of them. Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
 
 use super::sweep::Waiting;
 use crate::contract::{Next, Scheduler, View};
@@ -48,3 +48,15 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     knobs: &[],
     build: |_, _| Ok(Box::<ReadFirst>::default()),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+    use super::super::desk::Did::{Read, Write};
+
+    #[test]
+    fn a_write_waits_for_every_read_even_if_its_slot_is_nearer() {
+        let desk = Desk::new("read_first").free(&[4]).open_writes(1);
+        assert_eq!(desk.reads(&[7]).run_all(), [Read(7, 8), Write(4, 15)]);
+    }
+}

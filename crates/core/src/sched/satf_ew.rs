@@ -1,13 +1,13 @@
 //! SATF-EW: shortest access time first, where a write is as near as the nearest free slot.
 //!
-//! Compares the queued read that the heads reach first with the free slot that they reach first, and does what is nearer; a
-//! read goes first when they are equal. Free slots are looked for in the direction of a sweep (see [`super::sweep`]), or
-//! the arm would stay in one region and use up what is free there. Known weakness: with much free space and many writes
+//! Compares the queued read that the heads reach first with the free slot that they reach first, and takes the nearer. If they are
+//! equal the read goes first. It searches for free slots in the direction of a sweep (see [`super::sweep`]); otherwise the
+//! arm would stay in one region and use up the free slots there. Known weakness: with much free space and many writes
 //! it always finds a near slot, and becomes write-first.
 //!
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
-//! processing workload", FAST 2002, section 4.2. That the sweep binds the writes only is our reading: bound reads would not
-//! come near SATF as writes vanish, which the paper says they do. Cost: one search for a read, one for a slot that
+//! processing workload", FAST 2002, section 4.2. That the sweep binds only the writes is our reading: the paper says that the
+//! scheduler approaches SATF as writes become rare, and with reads bound to a sweep it would not. Cost: one search for a read, one for a slot that
 //! stops at the read's time.
 
 use super::sweep::Waiting;
@@ -59,3 +59,26 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     knobs: &[],
     build: |_, _| Ok(Box::<SatfEw>::default()),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+    use super::super::desk::Did::{Read, Write};
+
+    #[test]
+    fn the_nearer_of_read_and_free_slot_goes_first() {
+        let desk = Desk::new("satf_ew").free(&[4]).open_writes(1);
+        assert_eq!(desk.reads(&[7]).run_all(), [Write(4, 5), Read(7, 8)]);
+        let desk = Desk::new("satf_ew").free(&[9]).open_writes(1);
+        assert_eq!(desk.reads(&[7]).run_all(), [Read(7, 8), Write(9, 10)]);
+    }
+
+    #[test]
+    fn writes_keep_their_direction_while_a_slot_is_free_ahead() {
+        // From cylinder 5 upward: block 69 first, though block 41 comes sooner.
+        let mut desk = Desk::new("satf_ew").reads(&[50]);
+        desk.step();
+        let desk = desk.free(&[41, 69]).open_writes(2);
+        assert_eq!(desk.order(), [69, 41]);
+    }
+}

@@ -5,60 +5,38 @@
 //! sweeping down --nothing ahead, something waits--> Seek(first block) --arrived--> sweeping up
 //! ```
 //!
-//! The textbook elevator, which really drives the arm to the edge; LOOK spares that way. What arrives while the arm is
-//! on its way to the edge, between arm and edge, is served on the way back. With an empty queue the arm
-//! rests, it does not swing. O(log n) per I/O, and at most one bare movement a sweep.
+//! The textbook elevator, which really moves the arm to the edge; LOOK saves that seek. An I/O that arrives between arm and edge
+//! while the arm is on its way to the edge is served on the way back. With an empty queue the arm rests. O(log n) per I/O, and at most one bare movement a sweep.
 
+use super::by_block::{ByBlock, Rule, Step};
 use super::line::Line;
-use crate::contract::{Next, Scheduler, View};
-use crate::io::Io;
+use crate::contract::Scheduler;
 use crate::registry::Spec;
-use crate::units::{Instant, Pba};
+use crate::units::Pba;
 
 struct Scan {
-    line: Line,
     /// First block of the I/O before, or the edge.
     from: Pba,
     upward: bool,
 }
 
-impl Scheduler for Scan {
-    fn insert(&mut self, _now: Instant, io: &Io) {
-        self.line.insert(io);
-    }
-
-    fn withdraw(&mut self, io: &Io) {
-        self.line.withdraw(io);
-    }
-
-    fn next(&mut self, view: &View<'_>) -> Next {
-        if self.line.len() == 0 {
-            return Next::Empty;
-        }
-        let ahead = self.line.ahead(self.from, self.upward);
-        if let Some(found) = ahead {
-            let stop = self.line.remove(found);
-            self.from = stop.at;
-            return Next::Start(stop.id);
+impl Rule for Scan {
+    fn next(&mut self, line: &Line, end: Pba) -> Step {
+        if let Some(found) = line.ahead(self.from, self.upward) {
+            self.from = found.0.at;
+            return Step::Serve(found);
         }
         let edge = match self.upward {
-            true => Pba(view.capacity.0 - 1),
+            true => Pba(end.0 - 1),
             false => Pba(0),
         };
         self.upward = !self.upward;
         if self.from == edge {
-            return self.next(view);
+            // Nothing lies beyond the edge, so an I/O lies ahead now.
+            return self.next(line, end);
         }
         self.from = edge;
-        Next::Seek(edge)
-    }
-
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn audit(&self) {
-        self.line.audit();
+        Step::Seek(edge)
     }
 }
 
@@ -69,10 +47,29 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Denning, Effects of scheduling on file memory operations, AFIPS SJCC 1967",
     knobs: &[],
     build: |_, _| {
-        Ok(Box::new(Scan {
-            line: Line::default(),
+        Ok(ByBlock::boxed(Scan {
             from: Pba(0),
             upward: true,
         }))
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+
+    #[test]
+    fn it_turns_at_the_edge_of_the_drive() {
+        let mut desk = Desk::new("scan").reads(&[50, 70]);
+        desk.step();
+        // Nothing lies above 70, so the arm goes to block 99 before it comes back.
+        assert_eq!(desk.reads(&[30]).order(), [70, 99, 30]);
+    }
+
+    #[test]
+    fn an_arm_on_the_edge_does_not_go_there_again() {
+        let mut desk = Desk::new("scan").reads(&[99]);
+        desk.step();
+        assert_eq!(desk.reads(&[40]).order(), [40]);
+    }
+}

@@ -1,7 +1,7 @@
-//! What the eager-writing schedulers share: I/Os with an address by cylinder, those without in order of arrival, and the
+//! What the eager-writing schedulers share: I/Os with an address in order of cylinder, open writes in order of arrival, and the
 //! one-way sweep.
 //!
-//! Only open writes are bound to the direction of the sweep, see [`Sweep`]; what has an address is not.
+//! Only open writes are bound to the direction of the sweep, see [`Sweep`]. I/Os with an address are not.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<FreePlace> {
     })
 }
 
-/// Takes an open I/O back. O(those that wait), which is rarely asked for.
+/// Takes an open I/O back. O(n), but it is rarely asked for.
 ///
 /// # Panics
 /// It does not wait.
@@ -56,9 +56,9 @@ pub(super) struct Open {
 /// I/Os that wait, of both kinds.
 #[derive(Default)]
 pub(super) struct Waiting {
-    /// What has an address: reads, and writes that must go where they are told.
+    /// I/Os with an address: reads, and writes that must go to one place.
     pub(super) fixed: Sorted<Candidate>,
-    /// In order of arrival.
+    /// Open writes, in order of arrival.
     open: VecDeque<Open>,
     sweep: Sweep,
 }
@@ -76,7 +76,7 @@ impl Waiting {
         }
     }
 
-    /// Takes back what waits.
+    /// Takes an I/O back.
     ///
     /// # Panics
     /// It does not wait.
@@ -102,13 +102,12 @@ impl Waiting {
         &self.open
     }
 
-    /// What has an address and is reached soonest.
+    /// The I/O with an address that has the least positioning time.
     pub(super) fn nearest(&self, view: &View<'_>) -> Option<Choice> {
         view.oracle.nearest(view.now, &self.fixed)
     }
 
-    /// The oldest open write with the first free slot in the direction of the sweep, if that is reached before
-    /// `before`.
+    /// The oldest open write and the first free slot in the direction of the sweep, if a write there begins before `before`.
     pub(super) fn write(&mut self, view: &View<'_>, before: Instant) -> Option<(IoId, Slot)> {
         let free_place = self.free_place(view, before)?;
         self.put(free_place)

@@ -1,24 +1,22 @@
 //! V(R): between SSTF and LOOK by one number, the price of turning round.
 //!
-//! The nearest I/O goes next, but one that lies against the current direction counts as R times the whole drive
+//! The nearest I/O goes next, but an I/O against the current direction counts as R times the whole drive
 //! farther away. V(0) is SSTF, V(1) is LOOK; R = 0.2 keeps most of SSTF's mean and most of LOOK's evenness. Geist and
-//! Daniel measure in cylinders, of which a host knows nothing: here it is blocks, as in DiskSim 4.0's
-//! `VSCAN_LBN`, whose conventions also hold otherwise: distances are taken from the first block of the I/O
-//! before (with R = 0 from its end, as SSTF does), one on that very block is at distance 0 in either direction,
-//! and ties between the two sides go up and down in turns.
+//! Daniel measure in cylinders, of which a host knows nothing. Here it is blocks, as in DiskSim 4.0's `VSCAN_LBN`. We follow
+//! its conventions: distances are from the first block of the I/O before (with R = 0 from its end, as in SSTF), an I/O on
+//! that very block is at distance 0 in both directions, and ties between the two sides go up and down in turns.
 //!
 //! An I/O farther away than R times the drive can wait as long as nearer ones keep coming. O(log n) per I/O.
 
+use super::by_block::{ByBlock, Rule, Step};
 use super::line::{Found, Line, Nearer};
-use crate::contract::{Next, Scheduler, View};
-use crate::io::Io;
+use crate::contract::Scheduler;
 use crate::registry::{DriveEnv, Knob, Knobs, Spec};
-use crate::units::{Blocks, Instant, Pba};
+use crate::units::{Blocks, Pba};
 
 struct Vscan {
     /// Blocks that an I/O against the direction counts as farther away.
     penalty: Blocks,
-    line: Line,
     nearer: Nearer,
     from: Pba,
     upward: bool,
@@ -29,7 +27,6 @@ impl Vscan {
         let capacity = env.blueprint.capacity().0 as f64;
         Vscan {
             penalty: Blocks(libm::round(knobs.number("r") * capacity) as u64),
-            line: Line::default(),
             nearer: Nearer::default(),
             from: Pba(0),
             upward: true,
@@ -43,24 +40,14 @@ impl Vscan {
     }
 }
 
-impl Scheduler for Vscan {
-    fn insert(&mut self, _now: Instant, io: &Io) {
-        self.line.insert(io);
-    }
-
-    fn withdraw(&mut self, io: &Io) {
-        self.line.withdraw(io);
-    }
-
-    fn next(&mut self, _view: &View<'_>) -> Next {
-        let above = self.line.not_below(self.from);
-        let below = self.line.below(self.from);
+impl Rule for Vscan {
+    fn next(&mut self, line: &Line, _end: Pba) -> Step {
+        let above = line.not_below(self.from);
+        let below = line.below(self.from);
         let above = above.map(|found| self.distance(found, true));
         let below = below.map(|found| self.distance(found, false));
-        let Some(found) = self.nearer.choose(above, below) else {
-            return Next::Empty;
-        };
-        let stop = self.line.remove(found);
+        let found = self.nearer.choose(above, below);
+        let stop = found.0;
         if stop.at != self.from {
             self.upward = stop.at > self.from;
         }
@@ -68,15 +55,7 @@ impl Scheduler for Vscan {
             Blocks(0) => stop.at + stop.len,
             _ => stop.at,
         };
-        Next::Start(stop.id)
-    }
-
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn audit(&self) {
-        self.line.audit();
+        Step::Serve(found)
     }
 }
 
@@ -91,5 +70,34 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         0.0..=1.0,
         "price of turning round as a fraction of the drive's blocks: 0 is sstf, 1 is look",
     )],
-    build: |knobs, env| Ok(Box::new(Vscan::new(knobs, env))),
+    build: |knobs, env| Ok(ByBlock::boxed(Vscan::new(knobs, env))),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+
+    /// The order of two reads below and above block 50, where the arm has arrived upward.
+    fn order(name: &str, below: u64, above: u64) -> Vec<u64> {
+        let mut desk = Desk::new(name).reads(&[50]);
+        desk.step();
+        desk.reads(&[below, above]).order()
+    }
+
+    #[test]
+    fn turning_round_costs_a_share_of_the_drive() {
+        // A fifth of 100 blocks: 40 counts as 10 + 20 blocks away.
+        assert_eq!(order("vscan:r=0.2", 40, 79), [79, 40]);
+        assert_eq!(order("vscan:r=0.2", 40, 81), [40, 81]);
+    }
+
+    #[test]
+    fn a_price_of_1_never_turns_while_something_lies_ahead() {
+        assert_eq!(order("vscan:r=1", 49, 99), [99, 49]);
+    }
+
+    #[test]
+    fn a_price_of_0_is_the_nearest() {
+        assert_eq!(order("vscan:r=0", 49, 54), [49, 54]);
+    }
+}

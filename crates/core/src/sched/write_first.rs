@@ -1,8 +1,8 @@
 //! Writes first: a read goes only when no eager write waits, or when one has waited too long.
 //!
-//! One of the two bounds that eager-writing schedulers are held against. Every write is cheap, so the queue is soon free of
-//! them; but the waits inside later reads, which could have hidden those writes, are lost, and a steady stream of writes
-//! starves the reads. With an age limit the oldest read goes first once it has waited that long. Reads otherwise by SATF.
+//! One of the two bounds that eager-writing schedulers are compared with. Every write is cheap, so the queue soon holds none. But
+//! the rotational latency of later reads, which could have hidden those writes, is lost, and a steady stream of writes
+//! starves the reads. With an age limit the oldest read goes first once it has waited that long. Otherwise reads go by SATF.
 //!
 //! Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
 
@@ -14,7 +14,7 @@ use crate::registry::{Knob, Knobs, Spec};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Duration, Instant};
 
-/// What has an address, in order of arrival.
+/// An I/O with an address, in order of arrival.
 #[derive(Clone, Copy)]
 struct Elder {
     candidate: Candidate,
@@ -31,7 +31,7 @@ impl Keyed for Elder {
 }
 
 struct WriteFirst {
-    /// Longest that a read waits while writes do; none if for ever.
+    /// The longest time that a read waits for writes; none if there is no limit.
     age_limit: Option<Duration>,
     waiting: Waiting,
     by_age: Sorted<Elder>,
@@ -54,9 +54,10 @@ impl WriteFirst {
     }
 
     fn start(&mut self, candidate: &Candidate) -> Next {
-        let taken = self.waiting.fixed.take(&candidate.key()).is_some()
-            && self.by_age.take(&candidate.sequence).is_some();
-        assert!(taken, "a read stands in one order only");
+        let by_place = self.waiting.fixed.take(&candidate.key());
+        let by_age = self.by_age.take(&candidate.sequence);
+        assert!(by_place.is_some(), "{candidate:?} does not wait by place");
+        assert!(by_age.is_some(), "{candidate:?} does not wait by age");
         Next::Start(candidate.id)
     }
 }
@@ -114,3 +115,23 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     )],
     build: |knobs, _| Ok(Box::new(WriteFirst::new(knobs))),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::desk::Desk;
+    use super::super::desk::Did::{Read, Write};
+
+    #[test]
+    fn a_read_waits_for_every_write() {
+        let desk = Desk::new("write_first").free(&[9]).open_writes(1);
+        assert_eq!(desk.reads(&[7]).run_all(), [Write(9, 10), Read(7, 18)]);
+    }
+
+    #[test]
+    fn a_read_that_has_waited_too_long_goes_first() {
+        // The limit is over at 5 ms, and it is 6 ms.
+        let desk = Desk::new("write_first:age_limit_ms=5").free(&[9]);
+        let desk = desk.reads(&[7]).wait_ms(6).open_writes(1);
+        assert_eq!(desk.run_all(), [Read(7, 8), Write(9, 10)]);
+    }
+}

@@ -21,6 +21,8 @@ use crate::support::{DISK, NULL, blueprint, complete_disk, oracle};
 
 type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
 
+type ArmCase<'a> = &'a dyn Fn(&dyn Arm, &dyn Blueprint, Instant, &mut Rng);
+
 /// Calls a case with each oracle at random moments of a random run.
 fn for_all(case: Case<'_>) {
     for sight in drive::oracle::TABLE {
@@ -49,7 +51,7 @@ fn for_all(case: Case<'_>) {
 }
 
 /// Calls a case with each oracle that has an arm.
-fn for_all_arms(case: &dyn Fn(&dyn Arm, &dyn Blueprint, Instant, &mut Rng)) {
+fn for_all_arms(case: ArmCase<'_>) {
     let arms = Cell::new(0);
     for_all(&|oracle, blueprint, now, rng| {
         if let Some(arm) = oracle.arm() {

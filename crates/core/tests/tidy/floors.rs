@@ -90,8 +90,17 @@ fn names(source: &Source, module: Vec<String>) -> Names {
         named: Vec::new(),
         outside: Vec::new(),
     };
-    names.visit_file(&source.parsed());
+    let file = source.parsed();
+    if !file.attrs.iter().any(is_for_tests) {
+        names.visit_file(&file);
+    }
     names
+}
+
+/// Whether an attribute keeps what it stands at for tests.
+fn is_for_tests(attribute: &syn::Attribute) -> bool {
+    let list = attribute.meta.require_list();
+    list.is_ok_and(|l| l.path.is_ident("cfg") && l.tokens.to_string() == "test")
 }
 
 /// Crates that are pure and portable.
@@ -185,11 +194,7 @@ impl<'ast> Visit<'ast> for Names {
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        let for_tests = item.attrs.iter().any(|attribute| {
-            let list = attribute.meta.require_list();
-            list.is_ok_and(|l| l.path.is_ident("cfg") && l.tokens.to_string() == "test")
-        });
-        if !for_tests {
+        if !item.attrs.iter().any(is_for_tests) {
             self.module.push(item.ident.to_string());
             visit::visit_item_mod(self, item);
             self.module.pop();
@@ -266,6 +271,8 @@ mod tests {
     fn tests_within_a_file_may_use_what_they_like() {
         let tests = "#[cfg(test)] mod tests { use crate::config::part; }";
         assert_eq!(complaints("sched/x.rs", tests), 0);
+        let file = "#![cfg(test)] use crate::config::part;";
+        assert_eq!(complaints("sched/x.rs", file), 0);
         let code = "mod inner { use super::super::super::config::part; }";
         assert_eq!(complaints("sched/x.rs", code), 1);
     }
