@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::request::Reply;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
@@ -96,7 +96,7 @@ impl CommandLane {
     }
 
     /// A drive began a command.
-    pub fn started(&mut self, _: Instant, _: DriveId, _: &Command, _: &Stack) {
+    pub fn started(&mut self, _: Instant, _: DriveId, _: &Command, _: &Origin, _: &Stack) {
         match self.0 {}
     }
 
