@@ -36,13 +36,42 @@ impl Op {
     }
 }
 
-/// How a request ended.
+/// How a request or an I/O ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// As asked.
     Done,
-    /// The drive could not carry it out.
-    Failed,
+    /// A drive could not carry it out.
+    Failed(Failure),
+}
+
+impl Status {
+    /// Whether it ended as asked.
+    #[inline]
+    pub fn is_done(self) -> bool {
+        self == Status::Done
+    }
+
+    /// Why not, if it did not.
+    #[inline]
+    pub fn failure(self) -> Option<Failure> {
+        match self {
+            Status::Done => None,
+            Status::Failed(failure) => Some(failure),
+        }
+    }
+}
+
+/// Why a drive could not carry out a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// It could not read the medium there, or not write it. Other places are as good as before.
+    Medium,
+    /// It has not answered in time. Whether a write was carried out is not known.
+    TimedOut,
+    /// It is gone, with everything on it.
+    Gone,
 }
 
 /// What a drive's time went into. Positioning and transfer follow the reference tables: waits inside a

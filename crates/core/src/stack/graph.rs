@@ -8,7 +8,7 @@ use slab::Slab;
 
 use crate::ids::{DriveId, IoId, RequestId};
 use crate::io::{Data, Io, Moves, StepNumber, Tag};
-use crate::op::Op;
+use crate::op::{Failure, Op};
 use crate::plan::Parity;
 use crate::sorted::{Keyed, Sorted};
 
@@ -18,8 +18,8 @@ pub(super) struct Open {
     pub(super) request: Option<usize>,
     /// Steps before it that have not ended.
     missing: u32,
-    /// One of them has failed: it will never start.
-    doomed: bool,
+    /// Why one of them has failed: then it will never start.
+    doomed: Option<Failure>,
     /// The first of the edges to steps that wait for this one.
     edge: Option<u32>,
     pub(super) work: Work,
@@ -127,7 +127,7 @@ impl Graph {
         self.steps.insert(Open {
             request,
             missing: 0,
-            doomed: false,
+            doomed: None,
             edge: None,
             work,
         });
@@ -161,18 +161,18 @@ impl Graph {
 
     /// The next step that waited for one which was taken out, and which is told how that ended.
     #[inline]
-    pub(super) fn follow(&mut self, edges: &mut Edges, failed: bool) -> Option<IoId> {
+    pub(super) fn follow(&mut self, edges: &mut Edges, failure: Option<Failure>) -> Option<IoId> {
         let Edge { then, next } = self.edges.remove(edges.0? as usize);
         edges.0 = next;
         let step = &mut self.steps[then.index()];
         step.missing -= 1;
-        step.doomed |= failed;
+        step.doomed = step.doomed.or(failure);
         Some(then)
     }
 
-    /// Whether a step will never start, since one before it has failed.
+    /// Why a step will never start, if one before it has failed.
     #[inline]
-    pub(super) fn is_doomed(&self, id: IoId) -> bool {
+    pub(super) fn doomed(&self, id: IoId) -> Option<Failure> {
         self.steps[id.index()].doomed
     }
 

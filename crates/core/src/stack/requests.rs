@@ -3,7 +3,7 @@
 use super::dispatch::Below;
 use super::hazard::{Admission, Key};
 use super::{Action, Stack};
-use crate::op::{Cost, Status};
+use crate::op::{Cost, Failure, Status};
 use crate::plan::Plan;
 use crate::request::{Reply, Request, Timeline};
 use crate::units::Instant;
@@ -18,6 +18,15 @@ pub(super) struct Pending {
     pub(super) cost: Cost,
     /// Later writes to the same chunks wait for it under this name.
     hazard: Option<Key>,
+}
+
+impl Pending {
+    /// Something that it waits for has failed; the first failure is the one that is answered.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        if self.status.is_done() {
+            self.status = Status::Failed(failure);
+        }
+    }
 }
 
 impl Stack {

@@ -4,15 +4,15 @@ use super::graph::{Edges, OpenIo, OpenParity, Work};
 use super::{Action, Stack};
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{DriveDone, Io, Moves, Origin, StepNumber, Tag};
-use crate::op::{Op, Status};
+use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Parity, Plan, PlannedIo, Step, StepIndex, Target};
 use crate::units::{Instant, Pba};
 
 /// A step that has ended, while those that waited for it have not been told.
 pub(super) struct Ended {
     edges: Edges,
-    /// It was not done: what waited for it is skipped.
-    failed: bool,
+    /// Why it was not done, if it was not: then what waited for it is skipped.
+    failure: Option<Failure>,
     /// What may go into a parity: which step brought it.
     brought: Option<StepNumber>,
 }
@@ -160,9 +160,8 @@ impl Stack {
             return;
         }
         self.accept(now, request, &plan);
-        let failed = done.status == Status::Failed;
         assert!(
-            failed || plan.instead == Instead::Nothing,
+            !done.status.is_done() || plan.instead == Instead::Nothing,
             "nothing stands in for what was done"
         );
         let status = match plan.instead {
@@ -172,10 +171,10 @@ impl Stack {
         match plan.instead {
             Instead::Step(index) => self.graph.hand_over(edges, self.names[index.0 as usize]),
             Instead::Nothing | Instead::Tolerated => {
-                let reads = io.io.op == Op::Read && !failed;
+                let reads = io.io.op == Op::Read && done.status.is_done();
                 self.ended.push(Ended {
                     edges,
-                    failed: status == Status::Failed,
+                    failure: status.failure(),
                     brought: reads.then_some(StepNumber(io.io.sequence)),
                 });
                 self.follow(now);
@@ -198,16 +197,16 @@ impl Stack {
     /// Tells the steps that waited for those which have ended.
     fn follow(&mut self, now: Instant) {
         while let Some(mut ended) = self.ended.pop() {
-            while let Some(then) = self.graph.follow(&mut ended.edges, ended.failed) {
-                if let Some(of) = ended.brought.filter(|_| !ended.failed) {
+            while let Some(then) = self.graph.follow(&mut ended.edges, ended.failure) {
+                if let Some(of) = ended.brought.filter(|_| ended.failure.is_none()) {
                     self.fold(of, then);
                 }
                 if self.graph.waits(then) {
                     continue;
                 }
-                match self.graph.is_doomed(then) {
-                    true => self.skip(then),
-                    false => {
+                match self.graph.doomed(then) {
+                    Some(failure) => self.skip(then, failure),
+                    None => {
                         let drive = self.begin(now, then);
                         self.woken.extend(drive);
                     }
@@ -246,29 +245,31 @@ impl Stack {
         self.fulfilled.extend(step.request);
         self.ended.push(Ended {
             edges,
-            failed: false,
+            failure: None,
             brought: Some(number),
         });
     }
 
     /// A step that waited for a failed one never starts, and its request fails.
-    fn skip(&mut self, id: IoId) {
+    fn skip(&mut self, id: IoId, failure: Failure) {
         let stays = self.graph.leave_ring(id);
         let (step, edges) = self.graph.remove(id);
+        if let Some(alternative) = stays {
+            // The last of several alternatives stands for all.
+            let io = step.into_io();
+            self.placement.withdrawn(io.tag, io.drive);
+            return self.graph.hand_over(edges, alternative);
+        }
         if let Work::Io(io) = &step.work {
             self.skipped.push((io.tag, io.drive));
         }
-        if let Some(alternative) = stays {
-            // The last of several alternatives counts for all.
-            return self.graph.hand_over(edges, alternative);
-        }
         if let Some(key) = step.request {
-            self.requests[key].status = Status::Failed;
+            self.requests[key].fail(failure);
             self.fulfilled.push(key);
         }
         self.ended.push(Ended {
             edges,
-            failed: true,
+            failure: Some(failure),
             brought: None,
         });
     }
@@ -304,7 +305,7 @@ impl Stack {
             if !edges.is_empty() {
                 self.ended.push(Ended {
                     edges,
-                    failed: false,
+                    failure: None,
                     brought: None,
                 });
                 self.follow(now);
@@ -333,8 +334,8 @@ impl Stack {
     fn count(&mut self, now: Instant, key: usize, done: &DriveDone, status: Status) {
         let pending = &mut self.requests[key];
         pending.cost.add(&done.cost);
-        if status == Status::Failed {
-            pending.status = Status::Failed;
+        if let Some(failure) = status.failure() {
+            pending.fail(failure);
         }
         self.fulfil(now, key);
     }

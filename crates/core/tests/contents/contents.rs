@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::ids::{DriveId, RequestId};
-use nearslot_core::io::{Command, DriveDone, Moves, Origin};
-use nearslot_core::op::Op;
+use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
+use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
 
 use crate::setups::Setup;
@@ -68,6 +68,12 @@ pub(crate) struct Contents {
     buffer: Vec<Stamp>,
     /// What compaction has read, by drive and block of the volume.
     moving: BTreeMap<(DriveId, u64), Stamp>,
+    /// What was read of blocks that are in no buffer, by the write of a stale copy that it is for: the step after the read.
+    again: BTreeMap<(StepNumber, u64), Stamp>,
+    /// Whether commands may fail: then a write may be answered with fewer copies than it waits for.
+    pub(crate) may_fail: bool,
+    /// Requests that failed while no other write of the same chunks was under way.
+    pub(crate) failed: u64,
     asked: BTreeMap<RequestId, Asked>,
     clock: u64,
     /// Blocks read and compared.
@@ -84,6 +90,9 @@ impl Contents {
             history: vec![Vec::new(); blocks as usize],
             buffer: vec![Stamp::Blank; blocks as usize],
             moving: BTreeMap::new(),
+            again: BTreeMap::new(),
+            may_fail: false,
+            failed: 0,
             asked: BTreeMap::new(),
             clock: 0,
             compared: 0,
@@ -153,7 +162,7 @@ impl Contents {
     }
 
     /// What a write carries.
-    fn data(&self, drive: DriveId, command: &Command, origin: &Origin) -> Vec<Stamp> {
+    fn data(&mut self, drive: DriveId, command: &Command, origin: &Origin) -> Vec<Stamp> {
         let Some(data) = origin.data() else {
             assert_eq!(origin.moves, Moves::Own, "what a write puts on the drive");
             assert!(self.setup.logs(), "it keeps a map");
@@ -167,7 +176,8 @@ impl Contents {
                     return self.moving[&(drive, block)];
                 }
                 assert!(self.setup.copies > 1, "there is one copy, written already");
-                return self.buffer[block as usize];
+                let again = self.again.remove(&(origin.step, block));
+                return again.unwrap_or(self.buffer[block as usize]);
             };
             let Asked { request, read, .. } = &self.asked[&write];
             assert_eq!(request.op, Op::Write, "{request:?} writes");
@@ -187,6 +197,16 @@ impl Contents {
         let at = ended.command.at.0 as usize;
         let Origin { request, .. } = ended.origin;
         let data = ended.origin.data();
+        if !done.status.is_done() {
+            // Of a write that failed, a part was written, down to nothing and up to all.
+            let written = match ended.command.op {
+                Op::Write => done.cost.transfer.0 as usize % (ended.data.len() + 1),
+                _ => 0,
+            };
+            let drive = &mut self.drives[drive.index()];
+            drive[at..at + written].copy_from_slice(&ended.data[..written]);
+            return;
+        }
         for index in 0..ended.command.len.0 as usize {
             let held = &mut self.drives[drive.index()][at + index];
             let Some(data) = data else {
@@ -210,18 +230,28 @@ impl Contents {
                 (Op::Read, None) if self.setup.compacts() => {
                     self.moving.insert((drive, block), *held);
                 }
+                (Op::Read, None) if self.may_fail => {
+                    let write = StepNumber(ended.origin.step.0 + 1);
+                    self.again.insert((write, block), *held);
+                }
                 (op, _) => panic!("a placement does {op:?} by itself"),
             }
         }
     }
 
     /// A request was answered: was it carried out?
-    pub(crate) fn answered(&mut self, id: RequestId) {
+    pub(crate) fn answered(&mut self, id: RequestId, status: Status) {
         let answered = self.tick();
         let asked = self
             .asked
             .remove(&id)
             .expect("it was asked and not answered");
+        if !status.is_done() {
+            assert!(self.may_fail, "{:?} failed", asked.request);
+            // What it wrote may be found, and so may what was there before.
+            self.failed += u64::from(!self.meets_a_write(&asked.request));
+            return;
+        }
         match asked.request.op {
             Op::Read => self.check_read(&asked),
             Op::Write => self.check_copies(&asked),
@@ -236,6 +266,23 @@ impl Contents {
                 self.buffer[block as usize] = stamp;
             }
         }
+    }
+
+    /// Whether an unanswered write touches chunks of this request.
+    fn meets_a_write(&self, request: &Request) -> bool {
+        let chunks = |one: &Request| {
+            let (start, end) = (one.extent.start.0, one.extent.end().0);
+            start / self.setup.chunk..end.div_ceil(self.setup.chunk)
+        };
+        let own = chunks(request);
+        let mut writes = self
+            .asked
+            .values()
+            .filter(|one| one.request.op == Op::Write);
+        writes.any(|one| {
+            let other = chunks(&one.request);
+            own.start < other.end && other.start < own.end
+        })
     }
 
     /// Every block was brought once at most, and is one that may be found.
@@ -282,6 +329,10 @@ impl Contents {
     fn check_copies(&self, asked: &Asked) {
         for block in asked.request.extent.start.0..asked.request.extent.end().0 {
             let copies = asked.written.get(&block).copied().unwrap_or_default();
+            if self.may_fail {
+                assert!(copies >= 1, "{:?} wrote nothing at {block}", asked.request);
+                continue;
+            }
             assert_eq!(
                 copies, self.setup.foreground,
                 "{:?} is answered with so many copies of {block}",
@@ -294,7 +345,7 @@ impl Contents {
     pub(crate) fn check_at_rest(&self) {
         assert!(self.asked.is_empty(), "something is not answered");
         assert!(self.running.iter().all(Option::is_none), "something runs");
-        if !self.setup.ordered() {
+        if !self.setup.ordered() || self.may_fail {
             return;
         }
         let newest = |block: usize| self.history[block].last().expect("it was written").stamp;

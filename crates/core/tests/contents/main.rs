@@ -8,6 +8,7 @@ mod support;
 mod choices;
 mod compaction;
 mod contents;
+mod failing;
 mod faults;
 mod load;
 mod random;

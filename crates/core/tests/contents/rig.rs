@@ -9,6 +9,7 @@ use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::Instant;
 
 use crate::contents::Contents;
+use crate::failing::Failing;
 use crate::rules::Rules;
 use crate::setups::Setup;
 
@@ -34,6 +35,10 @@ pub(crate) struct Rig {
     pub(crate) trace: Vec<(Instant, Action)>,
     requests: u64,
     events: u64,
+    /// Whose commands fail now and then; none whose do.
+    pub(crate) failing: Option<Failing>,
+    /// Requests that failed.
+    pub(crate) failed: u64,
 }
 
 impl Rig {
@@ -59,6 +64,8 @@ impl Rig {
             inputs: Vec::new(),
             trace: Vec::new(),
             requests: 0,
+            failing: None,
+            failed: 0,
             events: 0,
         }
     }
@@ -129,8 +136,11 @@ impl Rig {
         self.now = next;
         if at > timer {
             self.give(Input::Timer);
-        } else if let Some(done) = self.drives[index].advance(next) {
+        } else if let Some(mut done) = self.drives[index].advance(next) {
             let drive = DriveId(index as u16);
+            if let Some(failing) = &mut self.failing {
+                failing.ended(drive, &mut done);
+            }
             self.contents.done(drive, &done);
             self.give(Input::Done(drive, done));
         }
@@ -165,7 +175,10 @@ impl Rig {
                 Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("no placement has parity yet")
                 }
-                Action::Reply(reply) => self.contents.answered(reply.request.id),
+                Action::Reply(reply) => {
+                    self.failed += u64::from(!reply.status.is_done());
+                    self.contents.answered(reply.request.id, reply.status);
+                }
             }
         }
     }

@@ -13,6 +13,8 @@ pub(crate) struct Rules {
     setup: Setup,
     /// Whether delayed writes wait for their drive to have nothing else to do.
     patient: bool,
+    /// Where commands fail, copies that are missing are written at once.
+    pub(crate) off: bool,
     moves_arm: bool,
     /// Commands that write what a request waits for.
     pub(crate) foreground: u64,
@@ -32,6 +34,7 @@ impl Rules {
             setup: *setup,
             patient: setup.buffer >= ROOMY && !setup.tight() && !moves_arm,
             moves_arm,
+            off: false,
             foreground: 0,
             moved: 0,
             background: 0,
@@ -41,6 +44,9 @@ impl Rules {
 
     /// A command begins; `waiting` run or wait on its drive, itself counted.
     pub(crate) fn started(&mut self, command: &Command, origin: &Origin, waiting: usize) {
+        if self.off {
+            return;
+        }
         let own = origin.request.is_none();
         if command.op == Op::Read && own && !self.moves_arm {
             assert_eq!(waiting, 1, "a block is read to be moved while others wait");

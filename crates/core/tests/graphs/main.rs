@@ -10,7 +10,7 @@ use nearslot_core::contract::Placement;
 use nearslot_core::drive;
 use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
-use nearslot_core::op::{Cost, Op, Status};
+use nearslot_core::op::{Cost, Failure, Op, Status};
 use nearslot_core::registry::{DriveEnv, Knobs};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
@@ -132,7 +132,7 @@ impl Rig {
         let place = (drive, command.at);
         let lost = command.op == Op::Read && self.unreadable.contains(&place);
         let status = match lost || self.rng.chance(self.bad[index]) {
-            true => Status::Failed,
+            true => Status::Failed(Failure::Medium),
             false => Status::Done,
         };
         match (command.op, status) {
@@ -209,19 +209,19 @@ impl Rig {
         let request = self.asked.remove(&id).expect("it was asked");
         let bytes = self.data.remove(&id).expect("it had room");
         let chunk = (request.extent.start.0 / CHUNK) as usize;
-        self.done += u64::from(status == Status::Done);
-        self.failed += u64::from(status == Status::Failed);
+        self.done += u64::from(status.is_done());
+        self.failed += u64::from(!status.is_done());
         let holds = &mut self.holds[chunk];
         match (request.op, status) {
             (Op::Write, Status::Done) => *holds = BTreeSet::from([bytes]),
-            (Op::Write, Status::Failed) => drop(holds.insert(bytes)),
+            (Op::Write, Status::Failed(_)) => drop(holds.insert(bytes)),
             (_, Status::Done) => {
                 assert!(
                     holds.contains(&bytes),
                     "chunk {chunk} is {bytes:?} of {holds:?}"
                 );
             }
-            (_, Status::Failed) => {}
+            (_, Status::Failed(_)) => {}
         }
     }
 

@@ -7,7 +7,7 @@
 use nearslot_core::contract::{Drives, Placement};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Data, DriveDone, Tag};
-use nearslot_core::op::{Op, Status};
+use nearslot_core::op::Op;
 use nearslot_core::plan::{Instead, Parity, Plan, PlannedIo, StepIndex, Target};
 use nearslot_core::request::Request;
 use nearslot_core::units::{Blocks, Instant, Lba, Pba};
@@ -125,7 +125,7 @@ impl Placement for Raid5 {
     }
 
     fn done(&mut self, _now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
-        if done.status == Status::Done {
+        if done.status.is_done() {
             return;
         }
         let (part, chunk) = part(tag);

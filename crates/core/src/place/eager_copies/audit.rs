@@ -24,6 +24,8 @@ impl EagerCopies {
         let writes = underway.filter(|one| !matches!(one.part, Part::Read | Part::MoveRead));
         writes.for_each(|write| take(write.drive, write.slot));
         self.audit_homes();
+        let retired = self.retired.iter();
+        retired.for_each(|(drive, slot)| take(*drive, *slot));
         let left = self.readers.iter().filter(|readers| readers.left);
         left.for_each(|Readers { place, .. }| take(DriveId(place.0), place.1));
         if let Some(keeper) = &self.keeper {

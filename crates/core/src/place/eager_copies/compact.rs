@@ -257,6 +257,7 @@ impl EagerCopies {
             drive,
             slot,
             part: Part::Move,
+            failed: 0,
         };
         let whole = (Blocks(0), self.chunk);
         let mut write = self.planned(underway, Op::Write, target, whole);
@@ -269,11 +270,17 @@ impl EagerCopies {
 
     /// A block was read that is to move.
     pub(super) fn move_read_ended(&mut self, read: &Underway, status: Status) {
-        let wanted = status == Status::Done && self.slot(read.of) == read.slot;
-        let moving = &mut self.compacted[read.drive.index()].moving;
-        match moving {
+        let wanted = status.is_done() && self.slot(read.of) == read.slot;
+        let tracks = self.map.free[read.drive.index()].tracks();
+        let compacted = &mut self.compacted[read.drive.index()];
+        if !status.is_done() {
+            // It would be tried for ever: its group is left alone until something changes there.
+            let (track, _) = tracks.place(read.slot);
+            compacted.groups.remove(&group_of(tracks, track));
+        }
+        match &mut compacted.moving {
             Some(moving) if wanted => moving.stage = Stage::Read,
-            _ => *moving = None,
+            moving => *moving = None,
         }
     }
 

@@ -18,7 +18,7 @@
 //! and a bit and 26 bytes a track for what is free.
 
 use crate::io::{Data, DriveDone, RecoveryRead, Tag};
-use crate::op::{Op, Status};
+use crate::op::Op;
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::request::Request;
 use slab::Slab;
@@ -38,6 +38,7 @@ use crate::units::{Blocks, Instant, Lba, Pba};
 
 mod audit;
 mod compact;
+mod failures;
 mod safe;
 
 use compact::Compacted;
@@ -61,6 +62,8 @@ struct Underway {
     /// What is read, or where the write goes once that is known.
     slot: Slot,
     part: Part,
+    /// How often the same has failed before: with other copies, or in other slots.
+    failed: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +134,8 @@ pub(super) struct EagerCopies {
     /// Copies of which a write to the home slot is under way, also where the data were overwritten since. A second write to the same slot
     /// waits for the first: drives may swap them, and the older data would stay.
     homeward: Sorted<CopyOf>,
+    /// Slots that could not be read or written: they are never free again in this life.
+    retired: Vec<(DriveId, Slot)>,
     /// Keeps the map safe; none if it is lost with the power.
     keeper: Option<Box<dyn Keeper>>,
     /// What compaction knows of each drive; nothing if nobody asked for it.
@@ -165,6 +170,7 @@ impl EagerCopies {
             delayed: Delayed::new(geometry.drives(), buffer),
             unbuffered: Sorted::default(),
             homeward: Sorted::default(),
+            retired: Vec::new(),
             keeper,
             compacted: Vec::new(),
             open_map_write: None,
@@ -310,6 +316,7 @@ impl EagerCopies {
             drive,
             slot,
             part,
+            failed: 0,
         };
         let target = Target::At(self.at(drive, slot) + from);
         self.planned(underway, Op::Read, target, (from, len))
@@ -374,6 +381,7 @@ impl EagerCopies {
             drive,
             slot: NOWHERE,
             part,
+            failed: 0,
         };
         let whole = (Blocks(0), self.chunk);
         self.planned(underway, Op::Write, Target::Open(near), whole)
@@ -416,7 +424,8 @@ impl EagerCopies {
     /// A slot becomes free, unless it is some copy's home: that waits for its own.
     fn release(&mut self, of: CopyOf, drive: DriveId, slot: Slot) {
         // A write that never started has no slot.
-        if slot != NOWHERE && self.home(of) != Some(slot) {
+        let usable = slot != NOWHERE && !self.retired.contains(&(drive, slot));
+        if usable && self.home(of) != Some(slot) {
             self.map.free[drive.index()].release(slot);
         }
     }
@@ -442,10 +451,10 @@ impl EagerCopies {
         }
     }
 
-    fn foreground_done(&mut self, key: usize, write: &Underway, status: Status, out: &mut Plan) {
+    fn foreground_done(&mut self, key: usize, write: &Underway, done: bool, out: &mut Plan) {
         let writing = &mut self.writes[key];
         writing.left -= 1;
-        if status == Status::Done {
+        if done {
             // With the first, what the other copies hold is stale.
             let first = writing.done == 0;
             writing.done |= 1 << write.of.copy;
@@ -525,6 +534,7 @@ impl EagerCopies {
                     drive,
                     slot,
                     part,
+                    failed: 0,
                 };
                 let target = Target::At(self.at(drive, slot));
                 let whole = (Blocks(0), self.chunk);
@@ -553,13 +563,13 @@ impl EagerCopies {
         out.io(read)
     }
 
-    fn delayed_done(&mut self, write: &Underway, status: Status) {
+    fn delayed_done(&mut self, write: &Underway, done: bool) {
         let Underway {
             of, drive, slot, ..
         } = *write;
         self.flying.take(&of).expect("it flew");
         self.homeward.take(&of);
-        if status == Status::Done {
+        if done {
             self.move_to(of, slot, false);
         } else {
             self.release(of, drive, slot);

@@ -4,7 +4,7 @@ use super::{EagerCopies, NOWHERE, Part, Underway};
 use crate::freemap::Slot;
 use crate::io::{DriveDone, Tag};
 use crate::maplog::Entry;
-use crate::op::{Op, Status};
+use crate::op::Op;
 use crate::place::delayed::CopyOf;
 use crate::place::eager_keeper::MapWrite;
 use crate::plan::{Plan, PlannedIo, Target};
@@ -17,6 +17,9 @@ impl EagerCopies {
             Part::Read => {
                 let read = self.underway.remove(key);
                 self.read_ended(&read);
+                if !done.status.is_done() {
+                    self.read_failed(&read, done, out);
+                }
             }
             Part::MoveRead => {
                 let read = self.underway.remove(key);
@@ -27,19 +30,19 @@ impl EagerCopies {
                 let write = self.underway.remove(key);
                 self.map_write_ended(&write, done, out);
             }
-            _ => match self.entry(key, done.status) {
+            _ if !done.status.is_done() => self.write_failed(tag, out),
+            _ => match self.entry(key) {
                 Some(entry) if self.waits(tag, entry) => _ = out.gate(tag),
-                _ => self.landed(tag, done.status, out),
+                _ => self.landed(tag, true, out),
             },
         }
     }
 
-    /// What a write that ended enters in the map, if anything.
-    fn entry(&mut self, key: usize, status: Status) -> Option<Entry> {
+    /// What a write that is done enters in the map, if anything.
+    fn entry(&mut self, key: usize) -> Option<Entry> {
         let write = self.underway[key];
         let Underway { of, slot, part, .. } = write;
         let alone = match part {
-            _ if status == Status::Failed => return None,
             Part::Foreground(write) => {
                 let writing = &mut self.writes[write];
                 let first = writing.landed == 0;
@@ -80,21 +83,21 @@ impl EagerCopies {
     }
 
     /// A write ended, and the map may change.
-    fn landed(&mut self, tag: Tag, status: Status, out: &mut Plan) {
+    pub(super) fn landed(&mut self, tag: Tag, done: bool, out: &mut Plan) {
         let write = self.underway.remove(tag.0 as usize);
         match write.part {
-            Part::Foreground(key) => self.foreground_done(key, &write, status, out),
+            Part::Foreground(key) => self.foreground_done(key, &write, done, out),
             Part::Delayed => {
-                self.delayed_done(&write, status);
-                if status == Status::Done {
+                self.delayed_done(&write, done);
+                if done {
                     self.delay_others(write.of.chunk, out);
                 }
             }
             Part::Move => {
                 self.move_ended(write.drive);
-                match status {
-                    Status::Done => self.move_to(write.of, write.slot, false),
-                    Status::Failed => self.release(write.of, write.drive, write.slot),
+                match done {
+                    true => self.move_to(write.of, write.slot, false),
+                    false => self.release(write.of, write.drive, write.slot),
                 }
             }
             Part::Discarded => self.discard(write.of.chunk),
@@ -105,7 +108,7 @@ impl EagerCopies {
 
     /// A write never started, since the read before it failed.
     pub(super) fn never_started(&mut self, tag: Tag, out: &mut Plan) {
-        self.landed(tag, Status::Failed, out);
+        self.landed(tag, false, out);
         self.write_map(out);
         self.pin_map_write(out);
     }
@@ -118,6 +121,7 @@ impl EagerCopies {
             drive: self.drive(of),
             slot: NOWHERE,
             part: Part::Discarded,
+            failed: 0,
         };
         let changes = |entry: &Entry| entry.chunk == chunk;
         let keeper = self.keeper.as_ref();
@@ -128,7 +132,7 @@ impl EagerCopies {
         let tag = Tag(self.underway.insert(underway) as u64);
         match self.waits(tag, of.entry(NOWHERE, true)) {
             true => _ = out.gate(tag),
-            false => self.landed(tag, Status::Done, out),
+            false => self.landed(tag, true, out),
         }
     }
 
@@ -141,7 +145,7 @@ impl EagerCopies {
     /// A drive has done its part of a write of the map, or tries again at the same place; then what waited for it goes on.
     fn map_write_ended(&mut self, write: &Underway, done: &DriveDone, out: &mut Plan) {
         let drive = write.drive;
-        if done.status == Status::Failed {
+        if !done.status.is_done() {
             let again = MapWrite {
                 drive,
                 target: Target::At(done.at),
@@ -161,7 +165,7 @@ impl EagerCopies {
                 "{of:?}: a change that was kept is not made"
             );
             let chunk = of.chunk;
-            self.landed(tag, Status::Done, out);
+            self.landed(tag, true, out);
             out.open(tag);
             // Writes may wait for the slots that it left.
             out.wake.extend(self.copies(chunk).map(|of| self.drive(of)));
@@ -202,6 +206,7 @@ impl EagerCopies {
             drive,
             slot,
             part: Part::Map,
+            failed: 0,
         });
         let mut planned = PlannedIo::new(drive, Op::Write, target, len);
         planned.tag = Tag(key as u64);

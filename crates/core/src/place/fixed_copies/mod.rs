@@ -13,10 +13,13 @@
 //! taken, and the others are stale. They are read from a current one and written in spare time. A write that meets so many
 //! of them in flight that fewer than `foreground` are left is answered when enough of them are written again.
 //!
+//! A copy that could not be read is stale from then on, if another one is current. A write that fails for a copy goes to
+//! another one; where all were tried, it is answered if one of them is on the platter.
+//!
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 
 use crate::io::{Data, DriveDone, Tag};
-use crate::op::{Op, Status};
+use crate::op::Op;
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::registry::{ConfigError, Knobs, VolumeEnv};
 use crate::request::Request;
@@ -36,6 +39,8 @@ use crate::maplog::{CopiesTable, Geometry, Spread, copies};
 use crate::rng::Rng;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Instant, Lba, Pba};
+
+mod failures;
 
 /// Where the copies of a chunk lie.
 pub(super) trait Layout: Send {
@@ -98,7 +103,7 @@ struct Unsettled {
     spoiled: Copies,
     /// A foreground write is under way.
     writing: bool,
-    /// The newest data are in no buffer, since a power cut: a current copy is read first.
+    /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read first.
     unbuffered: bool,
     /// The foreground write with this key is done, but is answered only when there are enough current copies.
     held: Option<u32>,
@@ -137,6 +142,8 @@ struct Underway {
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Read,
+    /// For a delayed write of data that are in no buffer.
+    ReadAgain,
     /// Of the foreground write with this key.
     Foreground(usize),
     Delayed,
@@ -149,6 +156,8 @@ struct Writing {
     /// Copies that are not done.
     left: u32,
     done: Copies,
+    /// Could not be written.
+    failed: Copies,
     /// Whether it went to fewer copies than it has to wait for.
     short: bool,
     /// Chunks that still have too few current copies for the answer.
@@ -373,9 +382,16 @@ impl<L: Layout> FixedCopies<L> {
                 1 << copy
             }
         };
+        let copies = chosen;
+        self.alternatives(&Piece { copies, ..*piece }, op, part, out)
+    }
+
+    /// All copies that will do, of which one is done: whichever can begin first. The first of these I/Os.
+    fn alternatives(&mut self, piece: &Piece, op: Op, part: Part, out: &mut Plan) -> StepIndex {
         let mut first = None;
-        for copy in members(chosen) {
+        for copy in members(piece.copies) {
             let mut planned = self.planned(piece, copy, op, part);
+            planned.awaited = !matches!(part, Part::ReadAgain);
             planned.alternative = first.is_some();
             let step = out.io(planned);
             first = first.or(Some(step));
@@ -435,6 +451,7 @@ impl<L: Layout> FixedCopies<L> {
             chunks: piece.chunks,
             left: foreground,
             done: 0,
+            failed: 0,
             short,
             held: 0,
         });
@@ -469,28 +486,28 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// An I/O has ended, or never started.
-    fn ended(&mut self, tag: Tag, status: Status, out: &mut Plan) {
-        let Underway {
-            first,
-            chunks,
-            part,
-        } = self.underway.remove(tag.0 as usize);
-        match part {
-            Part::Read => {}
-            Part::Foreground(key) => self.foreground_done(key, first.copy, status, out),
-            Part::Delayed => {
-                for chunk in first.chunk..first.chunk + chunks {
-                    self.delayed_done(chunk, first.copy, status, out);
-                }
-            }
+    /// An I/O has ended.
+    fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
+        let ended = self.underway.remove(tag.0 as usize);
+        match ended.part {
+            Part::Read | Part::ReadAgain if done.status.is_done() => {}
+            Part::Read | Part::ReadAgain => self.read_failed(&ended, done, out),
+            Part::Foreground(key) => self.foreground_done(key, &ended, done, out),
+            Part::Delayed => self.delayed_ended(&ended, done.status.is_done(), out),
         }
     }
 
-    fn foreground_done(&mut self, key: usize, copy: u8, status: Status, out: &mut Plan) {
+    fn delayed_ended(&mut self, ended: &Underway, done: bool, out: &mut Plan) {
+        let Underway { first, chunks, .. } = *ended;
+        for chunk in first.chunk..first.chunk + chunks {
+            self.delayed_done(chunk, first.copy, done, out);
+        }
+    }
+
+    /// A foreground write of a copy has ended, or never started.
+    fn foreground_ended(&mut self, key: usize, out: &mut Plan) {
         let writing = &mut self.writes[key];
         writing.left -= 1;
-        writing.done |= u32::from(status == Status::Done) << copy;
         if writing.left > 0 {
             return;
         }
@@ -498,6 +515,7 @@ impl<L: Layout> FixedCopies<L> {
             first,
             chunks,
             done,
+            failed,
             short,
             ..
         } = self.writes[key];
@@ -508,6 +526,12 @@ impl<L: Layout> FixedCopies<L> {
                     state.current = done;
                     state.spoiled = state.flying;
                     state.unbuffered = false;
+                } else if failed != 0 {
+                    // Each of these has of each block what it had before or what was written, but no two need be the same.
+                    let whole = state.current & !failed;
+                    let lowest = state.current & state.current.wrapping_neg();
+                    state.current = if whole != 0 { whole } else { lowest };
+                    state.unbuffered = true;
                 }
             });
             let stale = self.all & !state.current & !state.flying;
@@ -540,7 +564,7 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    fn delayed_done(&mut self, chunk: u32, copy: u8, status: Status, out: &mut Plan) {
+    fn delayed_done(&mut self, chunk: u32, copy: u8, done: bool, out: &mut Plan) {
         let bit = 1 << copy;
         let before = self.state(chunk);
         let spoiled = before.spoiled & bit != 0;
@@ -548,11 +572,11 @@ impl<L: Layout> FixedCopies<L> {
         let state = self.change(chunk, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
-            if !spoiled && status == Status::Done {
+            if !spoiled && done {
                 state.current |= bit;
             }
             // A copy that cannot be written is waited for no longer.
-            let given_up = !spoiled && status == Status::Failed;
+            let given_up = !spoiled && !done;
             if given_up || state.current.count_ones() >= foreground {
                 state.held = None;
             }
@@ -608,9 +632,9 @@ impl<L: Layout> FixedCopies<L> {
         let mut after = None;
         if unbuffered {
             let from = current.trailing_zeros() as u8;
-            let mut read = self.planned(&piece, from, Op::Read, Part::Read);
-            read.awaited = false;
-            after = Some(out.io(read));
+            let copies = 1 << from;
+            let source = Piece { copies, ..piece };
+            after = Some(self.alternatives(&source, Op::Read, Part::ReadAgain, out));
         }
         let mut planned = self.planned(&piece, first.copy, Op::Write, Part::Delayed);
         planned.awaited = false;
@@ -646,12 +670,17 @@ impl<L: Layout> Placement for FixedCopies<L> {
 
     fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
         if done.op != Op::Flush {
-            self.ended(tag, done.status, out);
+            self.ended(tag, done, out);
         }
     }
 
     fn skipped(&mut self, _now: Instant, tag: Tag, _drive: DriveId, out: &mut Plan) {
-        self.ended(tag, Status::Failed, out);
+        let never = self.underway.remove(tag.0 as usize);
+        match never.part {
+            Part::Read | Part::ReadAgain => panic!("{never:?} waits for nothing"),
+            Part::Foreground(key) => self.foreground_ended(key, out),
+            Part::Delayed => self.delayed_ended(&never, false, out),
+        }
     }
 
     fn uses_spare_time(&self) -> bool {

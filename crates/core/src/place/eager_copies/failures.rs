@@ -1,0 +1,113 @@
+//! Reads and writes that fail: another copy is read, another slot is written.
+//!
+//! A slot that could not be read or written is retired: it is not free again while the volume is up, as long as enough others
+//! are. When the volume is opened again it is tried again, since the map does not say what was retired. A copy that could not be read is given up if another
+//! one is current, and is written anew from that in spare time.
+
+use super::{EagerCopies, Flying, NOWHERE, Part, Underway};
+use crate::freemap::Slot;
+use crate::ids::DriveId;
+use crate::io::{DriveDone, Tag};
+use crate::place::delayed::CopyOf;
+use crate::plan::{Instead, Plan};
+use crate::units::Blocks;
+
+/// So many slots are tried for a write before it fails.
+const SLOTS_MAX: u8 = 3;
+
+/// At most one in so many of the slots that no copy needs is retired.
+const RETIRED_SHARE: u64 = 4;
+
+impl EagerCopies {
+    /// A copy could not be read: another one is, each once.
+    pub(super) fn read_failed(&mut self, read: &Underway, done: &DriveDone, out: &mut Plan) {
+        let Underway {
+            of, slot, drive, ..
+        } = *read;
+        let copies = self.geometry.copies;
+        let from = Blocks(done.at.0 - self.at(drive, slot).0);
+        let others = (1..copies).map(|step| CopyOf {
+            copy: (of.copy + step) % copies,
+            ..of
+        });
+        let current = |other: &CopyOf| self.slot(*other) != NOWHERE;
+        let Some(other) = others.into_iter().find(current) else {
+            return;
+        };
+        if read.failed + 1 < copies {
+            let (drive, slot) = (self.drive(other), self.slot(other));
+            let again = self.read_copy(other, drive, slot, from, done.len);
+            self.underway[again.tag.0 as usize].failed = read.failed + 1;
+            out.instead = Instead::Step(out.io(again));
+        }
+        if self.slot(of) == slot {
+            self.give_up(of, out);
+        }
+    }
+
+    /// A copy cannot be read, and another one is current: it is written anew, elsewhere or to its home.
+    fn give_up(&mut self, of: CopyOf, out: &mut Plan) {
+        // What waits to be entered in the map supersedes it anyway.
+        if self.is_overtaken(of) {
+            return;
+        }
+        let (drive, index) = (self.drive(of), self.index(of));
+        let slot = std::mem::replace(&mut self.map.slots[index], NOWHERE);
+        self.compact_moved(of, slot, NOWHERE);
+        if !self.retire(of, drive, slot) {
+            self.vacate(of, slot);
+        }
+        self.unbuffered.insert(of);
+        self.delay(of, out);
+    }
+
+    /// A write failed: the same is written to another slot.
+    pub(super) fn write_failed(&mut self, tag: Tag, out: &mut Plan) {
+        let key = tag.0 as usize;
+        let write = self.underway[key];
+        self.retire(write.of, write.drive, write.slot);
+        let wanted = match write.part {
+            Part::Foreground(_) => true,
+            Part::Delayed => self.home(write.of).is_none(),
+            _ => false,
+        };
+        if wanted && write.failed + 1 < SLOTS_MAX {
+            self.underway.remove(key);
+            self.release(write.of, write.drive, write.slot);
+            let again = self.write_copy(write.of, write.part);
+            let key = again.tag.0 as usize;
+            self.underway[key].failed = write.failed + 1;
+            if write.part == Part::Delayed {
+                self.flying.take(&write.of).expect("it flew");
+                self.flying.insert(Flying { of: write.of, key });
+            }
+            out.instead = Instead::Step(out.io(again));
+            return;
+        }
+        if let Part::Foreground(writing) = write.part {
+            let writing = &self.writes[writing];
+            if writing.left > 1 || writing.done != 0 {
+                out.instead = Instead::Tolerated;
+            }
+        }
+        self.landed(tag, false, out);
+    }
+
+    /// A slot is not used any more, unless too few would be left: then it is tried again when its turn comes. A home stays one:
+    /// its drive may replace the bad block when it is written again.
+    /// Whether it is retired.
+    fn retire(&mut self, of: CopyOf, drive: DriveId, slot: Slot) -> bool {
+        if self.home(of) == Some(slot) {
+            return false;
+        }
+        let copies = u64::from(self.geometry.chunks) * u64::from(self.geometry.copies);
+        let here = copies.div_ceil(u64::from(self.geometry.drives()));
+        let spare = self.map.slots_of[drive.index()].saturating_sub(here);
+        let retired = self.retired.iter().filter(|(on, _)| *on == drive);
+        let room = (retired.count() as u64) < spare / RETIRED_SHARE;
+        if room {
+            self.retired.push((drive, slot));
+        }
+        room
+    }
+}
