@@ -547,9 +547,12 @@ mod tests {
 
     #[test]
     fn of_equals_the_oldest_wins_even_at_the_very_end_of_the_reach() {
-        // The older one costs 3 ms by its seek alone, which is no more than the 3 ms of the younger one.
-        let (age, time, _) = nearest_of(&[(8, 0), (5, 3)]);
+        // The oldest costs 3 ms by its seek alone, which is no more than the 3 ms of the next one. Those at hand fill a run, so that
+        // the bound is looked at before the oldest is priced.
+        let places = [(8, 0), (5, 3), (5, 9), (5, 9), (5, 9)];
+        let (age, time, prices) = nearest_of(&places);
         assert_eq!((age, time), (0, 3));
+        assert_eq!(prices, 5);
     }
 
     #[test]
