@@ -51,12 +51,11 @@ fmt: rust
 
 lint: rust
 	$(CARGO) clippy --package nearslot --no-default-features --locked -q -- -D warnings
-	$(CARGO) clippy --workspace --lib --bins --locked -q -- -D warnings
-	$(CARGO) clippy --workspace --all-targets --locked -q -- -D warnings -A clippy::unwrap_used -A clippy::float_cmp
+	$(CARGO) clippy --workspace --all-targets --locked -q -- -D warnings
 
 unit: rust
 	$(CARGO) test --workspace --lib --locked -q
-	$(CARGO) test --workspace --test tidy --locked -q
+	$(CARGO) test --workspace --test it tidy:: --locked -q
 
 test: fmt lint peers ## Everything that CI runs
 	$(CARGO) test --workspace --locked
@@ -71,9 +70,9 @@ examples: demo
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
 soak: rust ## A power cut at every event; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
-	NEARSLOT_EVENTS_PER_CUT=1 $(CARGO) test --workspace --locked --profile soak --test crash
+	NEARSLOT_EVENTS_PER_CUT=1 $(CARGO) test --workspace --locked --profile soak --test it crash::
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
-		$(CARGO) test --workspace --locked --profile soak --test scenarios random -- --nocapture
+		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
 	$(CARGO) test --workspace --test it --locked -q fuzz_readers::

@@ -1,6 +1,11 @@
 //! What a volume whose writes are eager takes of memory: four bytes for each copy of a block (A9 of the published claims), measured
 //! as all that stays allocated when it is built.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "what fails in a helper of a test fails the test"
+)]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,6 +2,11 @@
 //!
 //! Runs the decisions of `nearslot-core` in virtual time: traces and workloads in, results out.
 
+#![cfg_attr(
+    test,
+    allow(clippy::float_cmp, reason = "a test may expect a number to the bit")
+)]
+
 #[macro_use]
 mod words;
 

@@ -3,6 +3,11 @@
 //! The same load runs twice as long in a second run; what is allocated in between is what a request costs, and that
 //! must be nothing.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "what fails in a helper of a test fails the test"
+)]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;

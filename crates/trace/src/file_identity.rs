@@ -162,7 +162,8 @@ fn kind(metadata: &Metadata) -> Kind {
     Kind::Stream
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

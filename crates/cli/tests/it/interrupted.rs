@@ -1,0 +1,256 @@
+//! What is left when a command is told to end before it is done: by Ctrl-C, by a batch system, by a closed terminal.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::{Desk, given, told, word};
+use serde_json::Value;
+
+/// A command that would go on for hours, and takes signals by now.
+fn started(before: &str, words: &[&str]) -> Child {
+    let program = assert_cmd::cargo::cargo_bin("nearslot");
+    let script = format!("{before} exec {} \"$@\"", word(&program));
+    // Whatever started the tests may ignore signals: nohup does, and shells do so for what they run in the background.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", "sh", "-c", &script, "sh"]);
+    command.args(words);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the command starts");
+    let since = Instant::now();
+    while !catches(child.id(), 15) {
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "it takes no signals"
+        );
+        sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+/// Whether a process has a handler for this signal.
+fn catches(process: u32, signal: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.map(|mask| u64::from_str_radix(mask.trim(), 16).expect("a mask"));
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+fn send(child: &Child, signal: &str) {
+    let words = [
+        "-c",
+        "kill -\"$1\" \"$2\"",
+        "sh",
+        signal,
+        &child.id().to_string(),
+    ];
+    let sent = Command::new("sh").args(words).status().expect("a shell");
+    assert!(sent.success());
+}
+
+fn ended(child: Child) -> Output {
+    child.wait_with_output().expect("it ends")
+}
+
+const ENDLESS: [&str; 5] = [
+    "--workload",
+    "iometer:requests=100000000",
+    "--warmup",
+    "10",
+    "--format=json",
+];
+
+#[test]
+fn a_single_run_keeps_what_it_has_measured() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let desk = Desk::new();
+        let (rows, schedule) = (desk.path("rows.parquet"), desk.path("s.blktrace.0"));
+        let files = ["--requests", word(&rows), "--blktrace", word(&schedule)];
+        let child = started("", &[&["run"], &ENDLESS[..], &files].concat());
+        sleep(Duration::from_millis(500));
+        send(&child, signal);
+        let output = ended(child);
+        assert_eq!(output.status.code(), Some(4), "{signal}: {}", told(&output));
+        let results: Value = serde_json::from_str(&given(&output)).expect("JSON");
+        let run = &results["runs"][0];
+        let count = |key: &str| run[key].as_u64().expect("a count");
+        assert!(count("pending") > 0 && count("requests") > 100, "{run}");
+        assert_eq!(count("warmup_requests"), 10);
+        assert_eq!(run["response_ms"]["ci95"], Value::Null);
+        assert!(run["response_ms"]["mean"].as_f64() > Some(0.1));
+        let warning = results["warnings"][0].as_str().expect("a warning");
+        assert!(
+            warning.contains("of 100000000 requests were answered"),
+            "{warning}"
+        );
+        assert!(told(&output).contains("interrupted"), "{}", told(&output));
+        // The files are of the requests that were answered, no more and no less.
+        let of_file = crate::common::nearslot(&["inspect", word(&schedule), "--format", "json"]);
+        let of_file: Value = serde_json::from_str(&given(&of_file)).expect("JSON");
+        assert_eq!(of_file["requests"].as_u64(), Some(count("requests")));
+        assert!(rows.is_file());
+    }
+}
+
+#[test]
+fn a_comparison_keeps_the_runs_that_were_finished() {
+    let vary = [
+        "--vary",
+        "requests=200,100000000",
+        "--sched",
+        "fcfs",
+        "--jobs",
+        "1",
+    ];
+    // Without its number of requests, which is varied.
+    let load = ["compare", "--workload", "iometer"];
+    let child = started("", &[&load, &ENDLESS[2..], &vary].concat());
+    sleep(Duration::from_millis(500));
+    send(&child, "TERM");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+    let results: Value = serde_json::from_str(&given(&output)).expect("JSON");
+    assert_eq!(results["runs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(results["runs_planned"], 2);
+    assert_eq!(results["runs"][0]["pending"], 0);
+}
+
+#[test]
+fn a_search_keeps_what_was_found() {
+    let words = [
+        "capacity",
+        "--workload",
+        "poisson:requests=50000000",
+        "--slo",
+        "mean < 20 ms",
+        "--format=json",
+    ];
+    let child = started("", &words);
+    sleep(Duration::from_millis(1_500));
+    send(&child, "TERM");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+    assert!(
+        told(&output).contains("interrupted: what "),
+        "{}",
+        told(&output)
+    );
+    let found: Value = serde_json::from_str(&given(&output)).expect("JSON");
+    assert_eq!(found["complete"], false);
+    let headline = found["headline"].as_str().expect("a sentence");
+    assert!(headline.contains("before the interruption"), "{headline}");
+}
+
+#[test]
+fn nothing_is_kept_of_a_run_in_its_warm_up() {
+    let words = [
+        "run",
+        "--workload",
+        "iometer:requests=100000000",
+        "--warmup",
+        "99999999",
+    ];
+    let child = started("", &[&words[..], &["--format", "json"]].concat());
+    sleep(Duration::from_millis(300));
+    send(&child, "TERM");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+    let results: Value = serde_json::from_str(&given(&output)).expect("JSON");
+    assert_eq!(results["runs"].as_array().map(Vec::len), Some(0));
+}
+
+/// A probe of a file that reads for an hour; its exit code and what it said, when it was told to stop after a time.
+fn probe_stopped(desk: &Desk, after: Duration, own: &Path) -> (Option<i32>, String) {
+    // Beside what was built, as a temporary folder may refuse reads past the page cache.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let probed = tempfile::NamedTempFile::new_in(folder).expect("a file");
+    probed
+        .as_file()
+        .set_len(80 << 20)
+        .expect("80 MiB of nothing");
+    let words = [
+        "calibrate",
+        "--as",
+        "empirical",
+        "--probe",
+        word(probed.path()),
+    ];
+    let bounds = [
+        "--probe-reads",
+        "1000000",
+        "--probe-seconds",
+        "86400",
+        "-o",
+        word(own),
+    ];
+    let child = started("", &[&words[..], &bounds].concat());
+    sleep(after);
+    send(&child, "TERM");
+    let output = ended(child);
+    let left = std::fs::read_dir(desk.path(""))
+        .expect("the folder")
+        .count();
+    assert_eq!(
+        left,
+        usize::from(own.exists()),
+        "nothing else is left there"
+    );
+    (output.status.code(), told(&output))
+}
+
+#[test]
+fn a_probe_keeps_what_it_has_timed() {
+    let desk = Desk::new();
+    let own = desk.path("own.toml");
+    let (code, said) = probe_stopped(&desk, Duration::from_secs(4), &own);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("interrupted: the drive is made of the "),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(&own).expect("the drive's file");
+    assert!(text.contains(" of 1000000 reads"), "{text}");
+    let run = crate::common::nearslot(&[
+        "run",
+        "--workload",
+        "iometer:requests=200",
+        "--drive",
+        word(&own),
+    ]);
+    assert!(run.status.success(), "{}", told(&run));
+}
+
+#[test]
+fn a_probe_that_timed_too_little_says_that_nothing_is_written() {
+    let desk = Desk::new();
+    let own = desk.path("own.toml");
+    let (code, said) = probe_stopped(&desk, Duration::ZERO, &own);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("interrupted, and nothing is written: too few"),
+        "{said}"
+    );
+    assert!(!own.exists());
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let child = started("", &[&["run"], &ENDLESS[..]].concat());
+    send(&child, "TERM");
+    send(&child, "TERM");
+    let code = ended(child).status.code();
+    // The first may have been enough before the second came.
+    assert!(code == Some(130) || code == Some(4), "{code:?}");
+}
+
+#[test]
+fn under_nohup_a_closed_terminal_stops_nothing() {
+    let mut child = started("trap '' HUP;", &[&["run"], &ENDLESS[..]].concat());
+    send(&child, "HUP");
+    sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("its state").is_none(), "it goes on");
+    send(&child, "TERM");
+    assert_eq!(ended(child).status.code(), Some(4));
+}

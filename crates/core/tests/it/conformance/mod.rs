@@ -1,0 +1,10 @@
+//! What every part of a kind has to do: one suite per contract, run over the whole table.
+//!
+//! A part may be excused from a case by name and reason; an excuse that is not needed any more fails.
+
+mod discards;
+mod drives;
+mod expiry;
+mod oracles;
+mod placements;
+mod schedulers;

@@ -1,0 +1,13 @@
+//! Whole stacks against a model of what every block holds: all placements, on drives that are small enough to be full of
+//! meetings. Drives move no data here, so nothing else could tell whether a read finds what was written.
+
+mod choices;
+mod compaction;
+mod failing;
+mod faults;
+mod load;
+mod model;
+mod random;
+mod rig;
+mod rules;
+mod setups;

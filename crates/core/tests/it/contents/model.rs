@@ -1,0 +1,376 @@
+//! The model: what every block of every drive holds, and what a read of the volume may find.
+//!
+//! A block holds a *stamp*: which block of the volume it is and which write made it. A write puts its stamps on the drive when
+//! it completes. For the blocks of a chunk that its request does not cover these are what the request itself read
+//! before; for what a placement writes by itself they are what was in the buffer of delayed copies when the command
+//! began: the last of which a copy was on the platter.
+//!
+//! A read must find the last write that was answered before it was submitted, or one that came later. Where the placement
+//! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
+
+use std::collections::BTreeMap;
+
+use nearslot_core::ids::{DriveId, RequestId};
+use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
+use nearslot_core::op::{Op, Status};
+use nearslot_core::request::Request;
+
+use crate::contents::setups::Setup;
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stamp {
+    /// None of the volume's data were ever written here, or the log of the map was.
+    Blank,
+    /// What was discarded, or the part of a chunk that lay nowhere when the rest was written.
+    Nothing,
+    /// A block of the volume as this write made it.
+    Of { block: u64, write: RequestId },
+}
+
+/// A write of a block, or that it was discarded, by the model's count of submissions and answers.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    stamp: Stamp,
+    submitted: u64,
+    answered: u64,
+}
+
+/// Not answered yet.
+const NEVER: u64 = u64::MAX;
+
+/// A request that was not answered.
+struct Asked {
+    request: Request,
+    submitted: u64,
+    /// What its reads brought, by block of the volume.
+    read: BTreeMap<u64, Stamp>,
+    /// How many of its writes of a block are done.
+    written: BTreeMap<u64, usize>,
+}
+
+/// A command that a drive works on.
+struct Running {
+    command: Command,
+    origin: Origin,
+    /// What it writes.
+    data: Vec<Stamp>,
+}
+
+/// The model.
+pub(crate) struct Contents {
+    setup: Setup,
+    drives: Vec<Vec<Stamp>>,
+    running: Vec<Option<Running>>,
+    /// By block of the volume, in the order of submission.
+    history: Vec<Vec<Written>>,
+    /// What delayed copies are made of, by block of the volume.
+    buffer: Vec<Stamp>,
+    /// What compaction has read, by drive and block of the volume.
+    moving: BTreeMap<(DriveId, u64), Stamp>,
+    /// What was read of blocks that are in no buffer, by the write of a stale copy that it is for: the step after the read.
+    again: BTreeMap<(StepNumber, u64), Stamp>,
+    /// Whether commands may fail: then a write may be answered with fewer copies than it waits for.
+    pub(crate) may_fail: bool,
+    /// Requests that failed while no other write of the same chunks was under way.
+    pub(crate) failed: u64,
+    asked: BTreeMap<RequestId, Asked>,
+    clock: u64,
+    /// Blocks read and compared.
+    pub(crate) compared: u64,
+}
+
+impl Contents {
+    /// Blank drives of so many blocks under a blank volume.
+    pub(crate) fn new(setup: Setup, drives: usize, drive_blocks: u64, blocks: u64) -> Contents {
+        Contents {
+            setup,
+            drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
+            running: (0..drives).map(|_| None).collect(),
+            history: vec![Vec::new(); blocks as usize],
+            buffer: vec![Stamp::Blank; blocks as usize],
+            moving: BTreeMap::new(),
+            again: BTreeMap::new(),
+            may_fail: false,
+            failed: 0,
+            asked: BTreeMap::new(),
+            clock: 0,
+            compared: 0,
+        }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// The blocks whose contents a request changes, and to what.
+    fn changes(&self, request: &Request) -> Vec<(u64, Stamp)> {
+        let (start, end) = (request.extent.start.0, request.extent.end().0);
+        let size = self.setup.chunk;
+        match request.op {
+            Op::Write => (start..end)
+                .map(|block| {
+                    let write = request.id;
+                    (block, Stamp::Of { block, write })
+                })
+                .collect(),
+            // Chunks are forgotten as a whole; without a map nothing is.
+            Op::Discard if self.setup.maps() => {
+                let (first, behind) = (start.div_ceil(size) * size, end / size * size);
+                (first..behind)
+                    .map(|block| (block, Stamp::Nothing))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn submitted(&mut self, request: &Request) {
+        let submitted = self.tick();
+        for (block, stamp) in self.changes(request) {
+            self.history[block as usize].push(Written {
+                stamp,
+                submitted,
+                answered: NEVER,
+            });
+        }
+        let asked = Asked {
+            request: *request,
+            submitted,
+            read: BTreeMap::new(),
+            written: BTreeMap::new(),
+        };
+        assert!(self.asked.insert(request.id, asked).is_none());
+    }
+
+    /// A drive begins a command.
+    pub(crate) fn started(&mut self, drive: DriveId, command: &Command, origin: &Origin) {
+        let place = &mut self.running[drive.index()];
+        assert!(place.is_none(), "{drive:?} works already");
+        let blocks = command.at.0 + command.len.0;
+        assert!(blocks <= self.drives[drive.index()].len() as u64);
+        let data = match command.op {
+            Op::Write => self.data(drive, command, origin),
+            _ => Vec::new(),
+        };
+        self.running[drive.index()] = Some(Running {
+            command: *command,
+            origin: *origin,
+            data,
+        });
+    }
+
+    /// What a write carries.
+    fn data(&mut self, drive: DriveId, command: &Command, origin: &Origin) -> Vec<Stamp> {
+        let Some(data) = origin.data() else {
+            assert_eq!(origin.moves, Moves::Own, "what a write puts on the drive");
+            assert!(self.setup.logs(), "it keeps a map");
+            assert_eq!(origin.request, None, "whose map is written");
+            return vec![Stamp::Blank; command.len.0 as usize];
+        };
+        let stamp = |index| {
+            let block = data.block(index).0;
+            let Some(write) = origin.request else {
+                if self.setup.compacts() && !origin.open {
+                    return self.moving[&(drive, block)];
+                }
+                assert!(self.setup.copies > 1, "there is one copy, written already");
+                let again = self.again.remove(&(origin.step, block));
+                return again.unwrap_or(self.buffer[block as usize]);
+            };
+            let Asked { request, read, .. } = &self.asked[&write];
+            assert_eq!(request.op, Op::Write, "{request:?} writes");
+            let covered = request.extent.start.0..request.extent.end().0;
+            match covered.contains(&block) {
+                true => Stamp::Of { block, write },
+                false => read.get(&block).copied().unwrap_or(Stamp::Nothing),
+            }
+        };
+        (0..command.len.0).map(stamp).collect()
+    }
+
+    /// A drive has done a command.
+    pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone) {
+        let ended = self.running[drive.index()].take().expect("it worked");
+        assert_eq!(ended.command.io, done.io);
+        let at = ended.command.at.0 as usize;
+        let Origin { request, .. } = ended.origin;
+        let data = ended.origin.data();
+        if !done.status.is_done() {
+            // Of a write that failed, a part was written, down to nothing and up to all.
+            let written = match ended.command.op {
+                Op::Write => done.cost.transfer.0 as usize % (ended.data.len() + 1),
+                _ => 0,
+            };
+            let drive = &mut self.drives[drive.index()];
+            drive[at..at + written].copy_from_slice(&ended.data[..written]);
+            return;
+        }
+        for index in 0..ended.command.len.0 as usize {
+            let held = &mut self.drives[drive.index()][at + index];
+            let Some(data) = data else {
+                *held = ended.data[index];
+                continue;
+            };
+            let block = data.block(index as u64).0;
+            let asked = request.map(|id| self.asked.get_mut(&id).expect("it is not answered"));
+            match (ended.command.op, asked) {
+                (Op::Write, asked) => {
+                    *held = ended.data[index];
+                    if let Some(asked) = asked {
+                        *asked.written.entry(block).or_default() += 1;
+                        self.buffer[block as usize] = *held;
+                    }
+                }
+                (Op::Read, Some(asked)) => {
+                    let before = asked.read.insert(block, *held);
+                    assert!(before.is_none(), "{:?} read {block} twice", asked.request);
+                }
+                (Op::Read, None) if self.setup.compacts() => {
+                    self.moving.insert((drive, block), *held);
+                }
+                (Op::Read, None) if self.may_fail => {
+                    let write = StepNumber(ended.origin.step.0 + 1);
+                    self.again.insert((write, block), *held);
+                }
+                (op, _) => panic!("a placement does {op:?} by itself"),
+            }
+        }
+    }
+
+    /// A request was answered: was it carried out?
+    pub(crate) fn answered(&mut self, id: RequestId, status: Status) {
+        let answered = self.tick();
+        let asked = self
+            .asked
+            .remove(&id)
+            .expect("it was asked and not answered");
+        if !status.is_done() {
+            assert!(self.may_fail, "{:?} failed", asked.request);
+            // What it wrote may be found, and so may what was there before.
+            self.failed += u64::from(!self.meets_a_write(&asked.request));
+            return;
+        }
+        match asked.request.op {
+            Op::Read => self.check_read(&asked),
+            Op::Write => self.check_copies(&asked),
+            _ => {}
+        }
+        for (block, stamp) in self.changes(&asked.request) {
+            let history = &mut self.history[block as usize];
+            let written = history.iter_mut().rev();
+            let mut own = written.filter(|one| one.submitted == asked.submitted);
+            own.next().expect("it was noted").answered = answered;
+            if stamp == Stamp::Nothing {
+                self.buffer[block as usize] = stamp;
+            }
+        }
+    }
+
+    /// Whether an unanswered write touches chunks of this request.
+    fn meets_a_write(&self, request: &Request) -> bool {
+        let chunks = |one: &Request| {
+            let (start, end) = (one.extent.start.0, one.extent.end().0);
+            start / self.setup.chunk..end.div_ceil(self.setup.chunk)
+        };
+        let own = chunks(request);
+        let mut writes = self
+            .asked
+            .values()
+            .filter(|one| one.request.op == Op::Write);
+        writes.any(|one| {
+            let other = chunks(&one.request);
+            own.start < other.end && other.start < own.end
+        })
+    }
+
+    /// Every block was brought once at most, and is one that may be found.
+    fn check_read(&mut self, asked: &Asked) {
+        let extent = asked.request.extent;
+        for block in extent.start.0..extent.end().0 {
+            let found = asked.read.get(&block).copied().unwrap_or(Stamp::Nothing);
+            let allowed = self.allowed(block, asked.submitted);
+            assert!(
+                allowed.contains(&found),
+                "{:?} found {found:?} at {block}; allowed were {allowed:?} of {:?}",
+                asked.request,
+                self.history[block as usize]
+            );
+            self.compared += 1;
+        }
+        assert!(
+            asked
+                .read
+                .keys()
+                .all(|block| (extent.start.0..extent.end().0).contains(block)),
+            "{:?} brought more than was asked",
+            asked.request
+        );
+    }
+
+    /// What a read that was submitted then and is answered now may find.
+    fn allowed(&self, block: u64, submitted: u64) -> Vec<Stamp> {
+        let history = &self.history[block as usize];
+        let before = history.iter().filter(|one| one.answered < submitted);
+        // The volume is written as a whole first, but that may be under way.
+        let Some(last) = before.map(|one| one.submitted).max() else {
+            let all = history.iter().map(|one| one.stamp);
+            return all.chain([Stamp::Blank]).collect();
+        };
+        let may = |one: &&Written| match self.setup.ordered() {
+            true => one.submitted >= last,
+            false => one.answered > last,
+        };
+        history.iter().filter(may).map(|one| one.stamp).collect()
+    }
+
+    /// A write is answered with as many copies as it should be, of every block that it covers.
+    fn check_copies(&self, asked: &Asked) {
+        for block in asked.request.extent.start.0..asked.request.extent.end().0 {
+            let copies = asked.written.get(&block).copied().unwrap_or_default();
+            if self.may_fail {
+                assert!(copies >= 1, "{:?} wrote nothing at {block}", asked.request);
+                continue;
+            }
+            assert_eq!(
+                copies, self.setup.foreground,
+                "{:?} is answered with so many copies of {block}",
+                asked.request
+            );
+        }
+    }
+
+    /// Nothing is under way and nothing is left to do: all copies of every block are the newest.
+    pub(crate) fn check_at_rest(&self) {
+        assert!(self.asked.is_empty(), "something is not answered");
+        assert!(self.running.iter().all(Option::is_none), "something runs");
+        if !self.setup.ordered() || self.may_fail {
+            return;
+        }
+        let newest = |block: usize| self.history[block].last().expect("it was written").stamp;
+        let mut places = vec![(0, 0); self.history.len()];
+        for (number, drive) in self.drives.iter().enumerate() {
+            for stamp in drive {
+                if let Stamp::Of { block, .. } = stamp
+                    && newest(*block as usize) == *stamp
+                {
+                    let (count, drives) = &mut places[*block as usize];
+                    *count += 1;
+                    *drives |= 1_u64 << number;
+                }
+            }
+        }
+        for (block, (count, drives)) in places.iter().enumerate() {
+            let copies = match self.setup.spread() {
+                true => drives.count_ones() as usize,
+                false => *count,
+            };
+            let newest = newest(block);
+            assert!(
+                copies == self.setup.copies || newest == Stamp::Nothing,
+                "{copies} copies of {block} are {newest:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! All placements under random loads: every read finds what was written, and at last every copy is the newest.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use nearslot_core::rng::Rng;
+use nearslot_core::{place, sched};
+
+use crate::contents::load;
+use crate::contents::rig::Rig;
+use crate::contents::setups::{DRIVES, SETUPS, Setup};
+
+/// A whole life: the volume is written, used, and read.
+fn live(setup: &Setup, kind: &str, sched: &str, rounds: u64, seed: u64) -> Rig {
+    let mut rig = Rig::new(setup, kind, sched, seed);
+    let mut rng = Rng::stream(seed, "load");
+    rig.fill();
+    if rng.chance(0.5) {
+        rig.settle();
+    }
+    load::churn(&mut rig, setup, rounds, &mut rng);
+    rig.settle();
+    load::scan(&mut rig, setup, &mut rng);
+    rig.settle();
+    rig
+}
+
+fn named(setup: &Setup, kind: &str, sched: &str, case: impl FnOnce()) {
+    let outcome = catch_unwind(AssertUnwindSafe(case));
+    assert!(outcome.is_ok(), "{sched} over {setup:?} on {kind}");
+}
+
+#[test]
+fn every_placement_is_among_the_setups() {
+    for spec in place::TABLE {
+        let mut setups = SETUPS.iter();
+        assert!(setups.any(|one| one.name() == spec.name), "{}", spec.name);
+    }
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    let mut compared = 0;
+    let mut scheds = sched::TABLE.iter().cycle();
+    for (number, setup) in SETUPS.iter().enumerate() {
+        for kind in DRIVES {
+            let spec = scheds.next().expect("it goes round");
+            named(setup, kind, spec.name, || {
+                let rig = live(setup, kind, spec.name, 30, number as u64);
+                compared += rig.contents.compared;
+            });
+        }
+    }
+    assert!(compared > 100_000, "only {compared} blocks were compared");
+}
+
+#[test]
+fn every_scheduler_finds_what_was_written() {
+    for (number, spec) in sched::TABLE.iter().enumerate() {
+        for setup in SETUPS.iter().filter(|setup| setup.copies > 1).step_by(5) {
+            named(setup, "disk", spec.name, || {
+                live(setup, "disk", spec.name, 15, number as u64);
+            });
+        }
+    }
+}
+
+/// The log of the inputs is all that decides: no drive, no loop and no clock has a part in it.
+#[test]
+fn the_log_of_the_inputs_gives_the_same_actions_again() {
+    assert!(
+        SETUPS.len() >= sched::TABLE.len(),
+        "each scheduler has a turn"
+    );
+    for (setup, spec) in SETUPS.iter().zip(sched::TABLE.iter().cycle()) {
+        named(setup, "disk", spec.name, || {
+            let Rig { inputs, trace, .. } = live(setup, "disk", spec.name, 6, 3);
+            let mut again = setup.build("disk", spec.name, 3).stack;
+            let mut actions = trace.iter();
+            for (now, input) in inputs {
+                again.input(now, input);
+                while let Some(action) = again.poll() {
+                    assert_eq!(actions.next(), Some(&(now, action)), "after {input:?}");
+                }
+            }
+            assert_eq!(actions.next(), None, "an action is missing");
+        });
+    }
+}
+
+#[test]
+fn a_storm_of_writes_passes() {
+    for setup in SETUPS {
+        named(setup, "disk", "satf", || {
+            let mut rig = Rig::new(setup, "disk", "satf", 1);
+            let mut rng = Rng::stream(1, "storm");
+            rig.fill();
+            for _ in 0..3 {
+                load::storm(&mut rig, setup, &mut rng);
+            }
+            rig.settle();
+            load::scan(&mut rig, setup, &mut rng);
+            rig.settle();
+        });
+    }
+}
+
+#[test]
+fn delayed_copies_wait_for_what_an_answer_lets_begin() {
+    let mirror = |one: &&Setup| one.place == "mirror:disks=2" && one.foreground == 1;
+    let setup = SETUPS.iter().find(mirror).expect("it is among the setups");
+    // Several held writes begin at one answer, and that now and then.
+    for seed in 0..20 {
+        named(setup, "disk", "satf", || {
+            live(setup, "disk", "satf", 20, seed);
+        });
+    }
+}
+
+/// Schedulers that know of urgency let a later write to a place pass an earlier one.
+#[test]
+fn what_goes_home_is_not_undone_by_what_was_to_go_there_before() {
+    let homes = |one: &&Setup| one.name() == "distorted_mirror";
+    for setup in SETUPS.iter().filter(homes) {
+        for sched in ["mq-deadline", "satf"] {
+            named(setup, "disk", sched, || {
+                for seed in 0..6 {
+                    live(setup, "disk", sched, 30, seed);
+                }
+            });
+        }
+    }
+}

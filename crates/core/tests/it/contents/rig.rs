@@ -1,0 +1,185 @@
+//! A whole stack over its drives in virtual time, one event after the other, with the model beside it.
+
+use nearslot_core::config::Assembly;
+use nearslot_core::contract::{Drive, Scheduler};
+use nearslot_core::ids::DriveId;
+use nearslot_core::op::Op;
+use nearslot_core::request::Request;
+use nearslot_core::stack::{Action, Input, Stack};
+use nearslot_core::units::Instant;
+
+use crate::contents::failing::Failing;
+use crate::contents::model::Contents;
+use crate::contents::rules::Rules;
+use crate::contents::setups::Setup;
+
+/// Events between two audits of the whole stack.
+const AUDIT_EVERY: u64 = 61;
+
+/// Events without an arrival after which nothing will ever come to rest.
+const RESTLESS: u64 = 200_000;
+
+/// Blocks of a request that fills the volume.
+const FILL: u64 = 96;
+
+/// A stack at work.
+pub(crate) struct Rig {
+    pub(crate) stack: Stack,
+    drives: Vec<Box<dyn Drive>>,
+    pub(crate) now: Instant,
+    pub(crate) contents: Contents,
+    pub(crate) rules: Rules,
+    /// Everything that happened to the stack.
+    pub(crate) inputs: Vec<(Instant, Input)>,
+    /// Everything that the stack did.
+    pub(crate) trace: Vec<(Instant, Action)>,
+    requests: u64,
+    events: u64,
+    /// Whose commands fail now and then; none whose do.
+    pub(crate) failing: Option<Failing>,
+    /// Requests that failed.
+    pub(crate) failed: u64,
+}
+
+impl Rig {
+    /// At rest and blank.
+    pub(crate) fn new(setup: &Setup, kind: &str, sched: &str, seed: u64) -> Rig {
+        Rig::over(setup, setup.build(kind, sched, seed))
+    }
+
+    pub(crate) fn over(setup: &Setup, built: Assembly) -> Rig {
+        let Assembly {
+            stack,
+            drives,
+            blueprint,
+            effective,
+        } = built;
+        let blocks = blueprint.capacity().0;
+        Rig {
+            contents: Contents::new(*setup, drives.len(), blocks, stack.capacity().0),
+            rules: Rules::new(setup, &effective.parts.of::<dyn Scheduler>().name),
+            stack,
+            drives,
+            now: Instant::ZERO,
+            inputs: Vec::new(),
+            trace: Vec::new(),
+            requests: 0,
+            failing: None,
+            failed: 0,
+            events: 0,
+        }
+    }
+
+    /// Blocks of the volume.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.stack.capacity().0
+    }
+
+    /// How many drives.
+    pub(crate) fn drives(&self) -> u64 {
+        self.drives.len() as u64
+    }
+
+    /// Writes the whole volume.
+    pub(crate) fn fill(&mut self) {
+        for start in (0..self.blocks()).step_by(FILL as usize) {
+            self.submit(Op::Write, start, FILL.min(self.blocks() - start), 0);
+        }
+    }
+
+    /// A request arrives now.
+    pub(crate) fn submit(&mut self, op: Op, start: u64, len: u64, priority: u16) {
+        self.requests += 1;
+        let mut request = Request::new(self.requests, op, start, len, self.now);
+        request.priority = priority;
+        self.contents.submitted(&request);
+        self.give(Input::Submit(request));
+        self.drain();
+    }
+
+    /// Lets time pass until this instant.
+    pub(crate) fn run_until(&mut self, until: Instant) {
+        while self.step(until) {}
+        self.now = self.now.max(until);
+    }
+
+    /// Lets time pass until nothing is left to do, then checks that it was done.
+    pub(crate) fn settle(&mut self) {
+        let last = self.events + RESTLESS;
+        while self.step(Instant::NEVER) {
+            assert!(self.events < last, "it never comes to rest");
+        }
+        let pending = self.stack.pending();
+        assert_eq!(pending, 0, "so many requests are never answered");
+        assert_eq!(self.stack.submitted(), self.requests);
+        assert_eq!(self.stack.replied(), self.requests);
+        for drive in 0..self.drives.len() as u16 {
+            let waiting = self.stack.waiting_on(DriveId(drive));
+            assert_eq!(waiting, 0, "so many I/Os wait for drive {drive} for ever");
+        }
+        self.stack.audit();
+        self.contents.check_at_rest();
+    }
+
+    /// The next event, if there is one by then.
+    fn step(&mut self, until: Instant) -> bool {
+        let due = |drive: &dyn Drive| drive.next_event().unwrap_or(Instant::NEVER);
+        let drives = self.drives.iter().enumerate();
+        let first = drives.map(|(index, drive)| (due(&**drive), index)).min();
+        let (at, index) = first.expect("there are drives");
+        let timer = self.stack.next_timer().unwrap_or(Instant::NEVER);
+        let next = at.min(timer);
+        if next == Instant::NEVER || next > until {
+            return false;
+        }
+        assert!(next >= self.now, "time runs backwards");
+        self.now = next;
+        if at > timer {
+            self.give(Input::Timer);
+        } else if let Some(mut done) = self.drives[index].advance(next) {
+            let drive = DriveId(index as u16);
+            if let Some(failing) = &mut self.failing {
+                failing.ended(drive, &mut done);
+            }
+            self.contents.done(drive, &done);
+            self.give(Input::Done(drive, done));
+        }
+        self.drain();
+        self.events += 1;
+        if self.events.is_multiple_of(AUDIT_EVERY) {
+            self.stack.audit();
+        }
+        true
+    }
+
+    fn give(&mut self, input: Input) {
+        self.inputs.push((self.now, input));
+        self.stack.input(self.now, input);
+    }
+
+    /// Carries out what the stack wants.
+    fn drain(&mut self) {
+        while let Some(action) = self.stack.poll() {
+            self.trace.push((self.now, action));
+            match action {
+                Action::Start {
+                    drive,
+                    command,
+                    origin,
+                } => {
+                    let waiting = self.stack.waiting_on(drive);
+                    self.rules.started(&command, &origin, waiting);
+                    self.contents.started(drive, &command, &origin);
+                    self.drives[drive.index()].submit(self.now, &command);
+                }
+                Action::Fold { .. } | Action::Compute { .. } => {
+                    panic!("no placement has parity yet")
+                }
+                Action::Reply(reply) => {
+                    self.failed += u64::from(!reply.status.is_done());
+                    self.contents.answered(reply.request.id, reply.status);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! All suites of the lab in one program, since each further one would be linked, and run, by itself. What counts allocations is
+//! apart (`allocations.rs`).
+
+#![allow(
+    clippy::float_cmp,
+    clippy::unwrap_used,
+    reason = "a test may expect a number to the bit, and what fails in a helper of a test fails the test"
+)]
+
+mod calibration;
+mod capacity;
+mod golden;
+mod laws;
+mod measured;
+mod oracles;
+mod overload;
+mod recorder;
+mod recovery;
+mod report;
+mod scenarios;
+mod validate;

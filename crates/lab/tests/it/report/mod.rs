@@ -1,0 +1,11 @@
+//! What results and inspections look like outside: the schemas of the JSON, the columns of CSV and Parquet, the
+//! table, the page, files.
+
+mod capacity;
+mod figures;
+mod files;
+mod inspection;
+mod page;
+mod sample;
+mod schema;
+mod text;

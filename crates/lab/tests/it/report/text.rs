@@ -1,0 +1,385 @@
+//! Table, CSV and Parquet: what is in them, at every width, and what is refused.
+
+use std::io::{self, Write};
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
+use nearslot_lab::outcome::{Difference, Results, Word};
+use nearslot_lab::report::{Format, ReportError, table, write};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::report::sample::{POLICIES, SMALL, results, verdict};
+
+fn written(results: &Results, format: Format) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(results, format, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn the_table_has_the_ranking_and_what_it_rests_on() {
+    let results = results(SMALL);
+    let text = table(&results, None);
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines
+        .iter()
+        .position(|line| line.contains("best") && line.contains("sched="))
+        .unwrap();
+    let ranks = &results.verdict.rankings[0].ranks;
+    for (line, rank) in lines[first..].iter().zip(ranks) {
+        assert!(line.contains(&rank.choice), "{line} is not {}", rank.choice);
+    }
+    let headline: Vec<&str> = results.verdict.headline.split(' ').take(3).collect();
+    assert!(
+        lines[0].starts_with("verdict") && lines[0].contains(&headline.join(" ")),
+        "{text}"
+    );
+    for fact in [
+        "mode      open",
+        "drive     seagate-cheetah-9lp",
+        "seed      42",
+        "version   nearslot 0.1.0",
+        "hash      9f1c0d5be2a84c7795bb0b6f1e0c6a3d",
+        "warm-up   the first 600 of 12000 requests, not measured",
+        "warnings  12 events were lost",
+        "sched=aged_satf: sched.age_weight=0.05 sched.name=\"aged_satf\"",
+        "load.speed=1.0",
+    ] {
+        assert!(text.contains(fact), "{fact:?} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn the_table_fits_its_width_and_names_what_it_left_out() {
+    let mut results = results(SMALL);
+    results.runs[2].label = "sched=look depth=128 oracle=noisy:sd_us=150 place=linear".repeat(2);
+    for width in [60, 80, 100, 132, 200] {
+        let text = table(&results, Some(width));
+        // A hash or a long word of the configuration may stick out; the grid may not.
+        let grid = text
+            .lines()
+            .take_while(|line| !line.starts_with("no room") && !line.is_empty());
+        let grid_widest = grid.map(|line| line.chars().count()).max().unwrap();
+        assert!(
+            grid_widest <= usize::from(width),
+            "{grid_widest} > {width}\n{text}"
+        );
+        assert!(text.contains("mean"), "{text}");
+    }
+    assert!(table(&results, Some(80)).contains("no room for:"));
+    assert!(!table(&results, None).contains("no room for:"));
+}
+
+/// What a table says that it has no room for.
+fn left_out(results: &Results, width: u16) -> Vec<String> {
+    let text = table(results, Some(width));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    let Some((_, rest)) = text.split_once("no room for: ") else {
+        return Vec::new();
+    };
+    let (names, _) = rest.split_once("; --format csv").unwrap();
+    names.split(", ").map(str::to_owned).collect()
+}
+
+#[test]
+fn what_any_of_several_tables_left_out_is_named() {
+    let ranked = results(SMALL);
+    let mut both = results(SMALL);
+    // It is in a table of its own, without the columns of a ranking.
+    both.runs.push(both.runs[0].clone());
+    let (one, two) = (left_out(&ranked, 60), left_out(&both, 60));
+    assert!(
+        one.iter().any(|name| name.starts_with("to best")),
+        "{one:?}"
+    );
+    assert!(one.iter().all(|name| two.contains(name)), "{one:?} {two:?}");
+}
+
+#[test]
+fn differences_are_said_in_numbers_and_words() {
+    let mut results = results(SMALL);
+    let ranks = &mut results.verdict.rankings[0].ranks;
+    let said = |ms: f64, half: Option<f64>, word| Difference {
+        ms: Some(ms),
+        ci95_ms: half.map(|half| [ms - half, ms + half]),
+        word,
+    };
+    ranks[1].against_best = Some(said(1.5, Some(2.0), Word::Undecided));
+    ranks[2].against_best = Some(said(2.5, Some(0.5), Word::Slower));
+    ranks[3].against_best = Some(said(2.5, None, Word::TooFew));
+    ranks[4].against_best = Some(said(0.0, Some(0.0), Word::Equal));
+    let ranks = ranks.clone();
+    let text = table(&results, None);
+    let cells = [
+        "best",
+        "+1.500 ± 2.000 undecided",
+        "+2.500 ± 0.500 slower",
+        "+2.500 too few requests",
+        "equal",
+    ];
+    for (rank, cell) in ranks.iter().zip(cells) {
+        let mut lines = text
+            .lines()
+            .filter(|line| line.contains(&format!(" {} ", rank.choice)));
+        assert!(lines.any(|line| line.contains(cell)), "{cell}\n{text}");
+    }
+    assert!(!text.contains("noise"), "{text}");
+}
+
+#[test]
+fn a_growing_queue_is_told_in_place_of_times() {
+    let mut results = results(SMALL);
+    results.runs[0].queue_growth_rps = Some(812.0);
+    (results.varied, results.verdict) = verdict(&results.runs);
+    let text = table(&results, None);
+    let line = text
+        .lines()
+        .find(|line| line.contains(" sched=fcfs "))
+        .unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(cells[1..4], ["sched=fcfs", "–", "812.0"], "{text}");
+    assert!(line.contains("overloaded"), "{line}");
+    // It is the last, whatever its mean.
+    let ranks = &results.verdict.rankings[0].ranks;
+    assert_eq!(
+        (ranks[5].choice.as_str(), ranks[5].ratio_to_best),
+        ("sched=fcfs", None)
+    );
+}
+
+/// Two depths of all policies, and one run of a third depth.
+fn several_loads() -> Results {
+    let mut results = results(SMALL);
+    let mut runs = Vec::new();
+    for depth in ["1", "8", "64"] {
+        for run in &results.runs {
+            let mut run = run.clone();
+            run.label = format!("{} depth={depth}", run.label);
+            run.load = format!("depth={depth}");
+            run.settings.insert("depth".to_owned(), depth.to_owned());
+            runs.push(run);
+        }
+    }
+    runs.truncate(13);
+    (results.varied, results.verdict) = verdict(&runs);
+    results.runs = runs;
+    results
+}
+
+#[test]
+fn each_load_has_its_own_ranking() {
+    let results = several_loads();
+    assert_eq!(results.verdict.rankings.len(), 2);
+    let text = table(&results, None);
+    let first = text.find("\ndepth=1\n").unwrap();
+    let second = text.find("\ndepth=8\n").unwrap();
+    for part in [&text[first..second], &text[second..]] {
+        for policy in POLICIES {
+            assert!(
+                part.contains(&format!(" sched={policy} ")),
+                "{policy}\n{text}"
+            );
+        }
+    }
+    // The one run of the third load is there and has no place.
+    let line = text
+        .lines()
+        .find(|line| line.contains("sched=fcfs depth=64"))
+        .unwrap();
+    assert!(!line.contains("best"), "{line}");
+}
+
+#[test]
+fn a_single_run_has_no_place() {
+    let mut results = results(SMALL);
+    results.runs.truncate(1);
+    (results.varied, results.verdict) = verdict(&results.runs);
+    let text = table(&results, None);
+    for word in ["to best", "against", "#"] {
+        assert!(!text.contains(word), "{word}\n{text}");
+    }
+}
+
+#[test]
+fn nothing_finished_is_said() {
+    let mut results = results(SMALL);
+    results.runs.clear();
+    (results.varied, results.verdict) = verdict(&[]);
+    let text = String::from_utf8(written(&results, Format::Table)).unwrap();
+    assert!(
+        text.starts_with("verdict   No run was finished.\n"),
+        "{text}"
+    );
+    assert!(text.contains("runs      0 of 6\n"), "{text}");
+}
+
+#[test]
+fn csv_has_a_row_a_run_under_stable_names() {
+    let mut results = results(SMALL);
+    results.runs[1].label = "a \"quoted\", label\nof two lines".to_owned();
+    results.runs[1].read_response_ms = None;
+    let bytes = written(&results, Format::Csv);
+    let mut reader = csv::Reader::from_reader(&bytes[..]);
+    let names = reader.headers().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let cell = |row: usize, name: &str| {
+        let column = names
+            .iter()
+            .position(|other| other == name)
+            .unwrap_or_else(|| panic!("{name}"));
+        rows[row][column].to_owned()
+    };
+    assert_eq!(rows.len(), 6);
+    assert_eq!(cell(1, "label"), results.runs[1].label);
+    assert_eq!(cell(1, "read_response_ms_mean"), "");
+    // The shortest decimal reads back as the same double, to the bit.
+    let p999: f64 = cell(0, "response_ms_p999").parse().unwrap();
+    assert_eq!(
+        Some(p999.to_bits()),
+        results.runs[0].response_ms.p999.map(f64::to_bits)
+    );
+    assert_eq!(cell(1, "response_ms_p999_ci95_high"), "");
+    let low: f64 = cell(0, "response_ms_p99_ci95_low").parse().unwrap();
+    assert_eq!(
+        Some(low),
+        results.runs[0].response_ms.p99_ci95.map(|[low, _]| low)
+    );
+    assert_eq!(cell(0, "seed"), "42");
+    assert_eq!(cell(4, "sched"), "satf");
+    let ranks = &results.verdict.rankings[0].ranks;
+    assert_eq!(cell(ranks[0].run, "rank"), "1");
+    assert_eq!(cell(ranks[0].run, "against_best_word"), "");
+    assert_eq!(cell(ranks[5].run, "against_best_word"), "slower");
+    let high: f64 = cell(ranks[5].run, "against_best_ci95_high_ms")
+        .parse()
+        .unwrap();
+    assert_eq!(
+        Some(high),
+        ranks[5].against_best.unwrap().ci95_ms.map(|[_, high]| high)
+    );
+    assert_eq!(
+        (cell(2, "load"), cell(2, "choice")),
+        (String::new(), "sched=look".to_owned())
+    );
+    assert_eq!(cell(0, "trace_hash"), "9f1c0d5be2a84c7795bb0b6f1e0c6a3d");
+    let config: serde_json::Value = serde_json::from_str(&cell(5, "config")).unwrap();
+    assert_eq!(config, results.runs[5].config);
+    let leading = names.iter().take(6).collect::<Vec<_>>();
+    assert_eq!(
+        leading,
+        ["label", "run", "load", "choice", "rank", "ratio_to_best",]
+    );
+}
+
+#[test]
+fn parquet_reads_back_with_types_and_provenance() {
+    let mut results = results(SMALL);
+    results.seed = u64::MAX;
+    results.runs[0].config["seed"] = u64::MAX.into();
+    results.runs[3].write_wait_ms = None;
+    let mut file = tempfile::tempfile().unwrap();
+    write(&results, Format::Parquet, &mut file).unwrap();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let pairs = builder
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .unwrap()
+        .clone();
+    let value = |key: &str| {
+        pairs
+            .iter()
+            .find(|pair| pair.key == key)
+            .unwrap()
+            .value
+            .clone()
+            .unwrap()
+    };
+    assert_eq!(
+        value("nearslot.trace_hash"),
+        "9f1c0d5be2a84c7795bb0b6f1e0c6a3d"
+    );
+    assert_eq!(value("nearslot.seed"), u64::MAX.to_string());
+    assert!(value("nearslot.runs").contains("\"age_weight\":0.05"));
+    let batch = builder.build().unwrap().next().unwrap().unwrap();
+    assert_eq!(batch.num_rows(), 6);
+    let mean = batch["response_ms_mean"].as_primitive::<Float64Type>();
+    let wanted = results.runs[2].response_ms.mean;
+    assert_eq!(mean.value(2).to_bits(), wanted.to_bits());
+    assert_eq!(
+        batch["seed"].as_primitive::<UInt64Type>().value(0),
+        u64::MAX
+    );
+    assert!(batch["write_wait_ms_p99"].is_null(3) && batch["write_wait_ms_p99"].is_valid(2));
+    assert_eq!(batch["label"].as_string::<i32>().value(4), "sched=satf");
+}
+
+#[test]
+fn what_is_not_a_number_is_refused_by_name() {
+    let mut results = results(SMALL);
+    results.runs[3].response_ms.p99 = Some(f64::NAN);
+    for format in Format::ALL {
+        let words = write(&results, format, &mut Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            words.contains("response_ms_p99") && words.contains("sched=clook"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn a_ranking_of_runs_that_are_not_there_is_refused() {
+    let mut results = results(SMALL);
+    results.runs.truncate(2);
+    let error = write(&results, Format::Table, &mut Vec::new()).unwrap_err();
+    assert!(
+        matches!(error, ReportError::NoSuchRun { runs: 2, .. }),
+        "{error}"
+    );
+}
+
+/// Takes some bytes, then is full.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_in_every_format() {
+    for format in Format::ALL {
+        let error = write(&results(SMALL), format, &mut Full(1_000)).unwrap_err();
+        let full = |error: &io::Error| error.kind() == io::ErrorKind::StorageFull;
+        assert!(
+            matches!(&error, ReportError::Write(source) if full(source)),
+            "{format:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn formats_have_their_names() {
+    for format in Format::ALL {
+        assert_eq!(format.name().parse::<Format>().unwrap(), format);
+    }
+    let words = "yaml".parse::<Format>().unwrap_err().to_string();
+    assert_eq!(
+        words,
+        "format = \"yaml\" is not one of table, json, csv, parquet"
+    );
+}

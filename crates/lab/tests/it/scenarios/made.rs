@@ -1,0 +1,231 @@
+//! A scenario made of a seed: its drive, its parts with their knobs, its load.
+
+use std::fmt::Write;
+
+use nearslot_core::drive::KINDS;
+use nearslot_core::registry::{Kind, Knob, KnobKind, Spec};
+use nearslot_core::rng::Rng;
+use nearslot_core::{drive, place, sched};
+use nearslot_lab::grid::{self, Point, Vary};
+use nearslot_lab::load::LoadedTrace;
+use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::workload;
+use nearslot_trace::OpenOptions;
+
+use crate::scenarios::drives::{drive as drive_text, one};
+
+/// What the upper end of some knobs costs is time or memory, and nothing else is different there.
+const COSTLY: &[(&str, f64)] = &[
+    ("requests", 300.0),
+    ("aging", 2.0),
+    ("disks", 24.0),
+    ("dm", 6.0),
+    ("copies", 6.0),
+    ("log_region_kib", 4_000.0),
+    ("nvram_entries", 20_000.0),
+];
+
+/// A scenario and the files that it needs.
+pub(crate) struct Made {
+    folder: tempfile::TempDir,
+    drive: String,
+    scenario: String,
+    trace: Option<String>,
+    parts: Vec<String>,
+    /// Whether each request is one command, whose parts sum up to its service time.
+    pub(crate) linear: bool,
+}
+
+impl Made {
+    pub(crate) fn new(seed: u64) -> Made {
+        let rng = &mut Rng::stream(seed, "scenario");
+        let mut parts = Vec::new();
+        let drive = drive_text(rng);
+        let kind = KINDS
+            .iter()
+            .find(|kind| drive.starts_with(&format!("kind = '{}'", kind.name)));
+        let knobs = settings(rng, kind.expect("a kind of the table").knobs, 0.2);
+        let sched = part(rng, "sched", sched::TABLE, seed, &mut parts);
+        let place = match rng.chance(0.3) {
+            true => "linear".to_owned(),
+            false => part(rng, "place", place::TABLE, seed / 3, &mut parts),
+        };
+        let oracle = part(rng, "oracle", drive::oracle::TABLE, seed / 2, &mut parts);
+        let warmup = one(rng, &["0", "0", "0", "auto", "10%"]);
+        let mut scenario = format!(
+            "seed = {seed}\ndrive = 'drive.toml{knobs}'\nsched = '{sched}'\nplace = '{place}'\n\
+             oracle = '{oracle}'\nwarmup = '{warmup}'\n"
+        );
+        let trace = rng.chance(0.5).then(|| trace(rng));
+        if trace.is_some() {
+            scenario += &replay(rng);
+        } else {
+            let load = part(rng, "workload", workload::TABLE, seed, &mut parts);
+            let count = one(rng, &[1, 2, 7, 60, 200]);
+            let load = match load.contains(":requests=") {
+                true => load,
+                false => format!("{load}:requests={count}"),
+            };
+            let _ = writeln!(scenario, "workload = '{load}'");
+        }
+        Made {
+            folder: tempfile::tempdir().unwrap(),
+            drive,
+            scenario,
+            trace,
+            parts,
+            linear: place == "linear",
+        }
+    }
+
+    /// A scenario that is written out, with the drive's file `drive.toml` and perhaps a trace `trace.csv`.
+    pub(crate) fn of(scenario: &str, drive: &str, trace: Option<&str>) -> Made {
+        Made {
+            folder: tempfile::tempdir().unwrap(),
+            drive: drive.to_owned(),
+            scenario: scenario.to_owned(),
+            trace: trace.map(str::to_owned),
+            parts: Vec::new(),
+            linear: false,
+        }
+    }
+
+    /// The parts that it names.
+    pub(crate) fn parts(&self) -> Vec<String> {
+        self.parts.clone()
+    }
+
+    /// All of it, to read.
+    pub(crate) fn text(&self) -> String {
+        let trace = self.trace.as_deref().unwrap_or_default();
+        format!(
+            "{}--- drive.toml\n{}--- trace.csv\n{trace}",
+            self.scenario, self.drive
+        )
+    }
+
+    /// Two runs of it, with other seeds, and the trace if it has one; or why it is refused.
+    pub(crate) fn load(&self) -> Result<(Vec<Point>, Option<LoadedTrace>), String> {
+        let file = |name: &str, text: &str| std::fs::write(self.folder.path().join(name), text);
+        file("drive.toml", &self.drive).unwrap();
+        if let Some(trace) = &self.trace {
+            file("trace.csv", trace).unwrap();
+        }
+        let folder = self.folder.path();
+        let scenario = Scenario::from_toml(&self.scenario, folder).map_err(|e| e.to_string())?;
+        let files = match &scenario.load {
+            Load::Trace(trace) => Some(trace.files.clone()),
+            Load::Workload(_) => None,
+        };
+        let trace = files.map(|files| LoadedTrace::read(&files, &OpenOptions::default()));
+        let trace = trace.transpose().map_err(|e| e.to_string())?;
+        let seed = scenario.seed;
+        let seeds = Vary {
+            key: "seed".to_owned(),
+            values: vec![seed.to_string(), (seed + 1).to_string()],
+        };
+        let points = grid::points(&scenario, &[seeds]).map_err(|e| e.to_string())?;
+        Ok((points, trace))
+    }
+}
+
+/// The part of a table whose turn it is, with some of its knobs set.
+fn part<T: Kind + ?Sized>(
+    rng: &mut Rng,
+    kind: &str,
+    table: &'static [&'static Spec<T>],
+    turn: u64,
+    parts: &mut Vec<String>,
+) -> String {
+    let spec = table[(turn % table.len() as u64) as usize];
+    parts.push(format!("{kind} {}", spec.name));
+    let often = one(rng, &[0.0, 0.3, 0.6]);
+    format!("{}{}", spec.name, settings(rng, spec.knobs, often))
+}
+
+/// Settings of a share of the knobs: at both ends and between.
+fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
+    let mut text = String::new();
+    for knob in knobs {
+        let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
+        let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
+        if rng.chance(share) {
+            let _ = write!(text, ":{}={}", knob.name, value(rng, &knob.kind, cap));
+        }
+    }
+    text
+}
+
+fn value(rng: &mut Rng, kind: &KnobKind, cap: f64) -> String {
+    match kind {
+        KnobKind::Integer { default, min, max } => {
+            let max = (*max as f64).min(cap) as i64;
+            let between =
+                (*min as f64 + rng.unit() * rng.unit() * rng.unit() * (max - min) as f64) as i64;
+            let near = default
+                .saturating_add(rng.below(5) as i64 - 2)
+                .clamp(*min, max);
+            one(rng, &[*min, max, between, near]).to_string()
+        }
+        KnobKind::Number { default, min, max } => {
+            let max = max.min(cap);
+            let between = min + rng.unit() * rng.unit() * rng.unit() * (max - min);
+            let whole = libm::round(*default * (1.0 + rng.unit())).clamp(*min, max);
+            one(rng, &[*min, max, between, whole]).to_string()
+        }
+        KnobKind::Choice { options, .. } => one(rng, options).to_owned(),
+        // The only small language there is: sizes of requests.
+        KnobKind::Text { .. } => {
+            one(rng, &["512", "4k", "3584", "64k", "512/3+20k/1", "1m"]).to_owned()
+        }
+        KnobKind::Flag { .. } => rng.chance(0.5).to_string(),
+    }
+}
+
+/// A small trace with odd sizes.
+fn trace(rng: &mut Rng) -> String {
+    let mut text = "ts_us,op,offset,len\n".to_owned();
+    let span = one(rng, &[40, 2_000, 100_000]);
+    let (mut now, mut next) = (0.0, 0);
+    for _ in 0..one(rng, &[1, 2, 30, 150]) {
+        now += one(rng, &[0.0, 10.0, 1_000.0, 30_000.0]) * rng.unit();
+        let len = one(rng, &[1, 7, 8, 16, 45, 128, 300]);
+        let at = if rng.chance(0.3) {
+            next
+        } else {
+            rng.below(span)
+        };
+        next = at + len;
+        // A trace without reads and writes has no results.
+        let first = text.lines().count() == 1;
+        match one(rng, &["R", "R", "W", "W", "W", "F", "D"]) {
+            "F" if rng.chance(0.5) && !first => {
+                let _ = writeln!(text, "{now:.3},F,0,0");
+            }
+            op => {
+                let op = if op == "F" || (op == "D" && first) {
+                    "R"
+                } else {
+                    op
+                };
+                let _ = writeln!(text, "{now:.3},{op},{},{}", at * 512, len * 512);
+            }
+        }
+    }
+    text
+}
+
+fn replay(rng: &mut Rng) -> String {
+    let fit = one(rng, &["none", "wrap", "wrap", "scale", "truncate"]);
+    let replay = one(rng, &["open", "closed", "dependent"]);
+    let mut text = format!("[trace]\nfiles = ['trace.csv']\nreplay = '{replay}'\nfit = '{fit}'\n");
+    match replay {
+        "closed" => {
+            let _ = writeln!(text, "depth = {}", one(rng, &[1, 2, 16, 1_048_576]));
+        }
+        _ => {
+            let _ = writeln!(text, "speed = {}", one(rng, &["1e-3", "0.7", "1", "1e9"]));
+        }
+    }
+    text
+}
