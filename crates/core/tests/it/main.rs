@@ -11,6 +11,7 @@ mod catalog;
 mod conformance;
 mod contents;
 mod crash;
+mod graphs;
 mod reference;
 mod support;
 mod tidy;
