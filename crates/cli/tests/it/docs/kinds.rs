@@ -18,7 +18,7 @@ use nearslot_lab::scenario::Scenario;
 use nearslot_lab::sim::Control;
 use serde_json::json;
 
-use crate::pages::sentence;
+use crate::docs::pages::sentence;
 
 /// What stays in memory.
 trait Cache {}
