@@ -25,7 +25,7 @@ export async function start(): Promise<Browser> {
   if (!existsSync(executablePath)) {
     throw new Error(`there is no browser at ${executablePath}: install Chromium, or set CHROMIUM to its path`);
   }
-  const test = ["test", "--quiet", "--workspace", "--test", "report", "reports_for_the_browser_test"];
+  const test = ["test", "--quiet", "--workspace", "--test", "it", "report::page::reports_for_the_browser_test"];
   execFileSync("cargo", test, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   return chromium.launch({ executablePath, args: FLAGS });
 }

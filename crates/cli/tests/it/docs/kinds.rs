@@ -199,7 +199,7 @@ const PYTHON_HEAD: &str =
     "\"\"\"The kinds of parts that a stack is made of, as the engine's table has them.
 
 Made by crates/cli/tests/docs. Write it anew with
-NEARSLOT_BLESS=1 cargo test --workspace --test docs
+NEARSLOT_BLESS=1 cargo test --workspace --test it docs::
 \"\"\"
 
 from __future__ import annotations
