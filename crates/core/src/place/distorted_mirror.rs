@@ -12,11 +12,10 @@
 //! Source: Orji and Solworth, "Doubly distorted mirrors", SIGMOD 1993; Zhang and others, FAST 2002, section 6.3.
 
 use super::delayed::{BUFFER, FOREGROUND};
-use super::eager_keeper::MAP;
-use super::eager_log::{NVRAM, PORTIONS, REGION};
-use super::eager_state::{CHUNK, Setup, drives_of};
-use super::eager_volume::Volume;
-use super::striping::{UNIT, unit_in_chunks};
+use super::eager::prepare::{CHUNK, Setup};
+use super::eager::store::{MAP, NVRAM, PORTIONS, REGION};
+use super::eager::volume::Volume;
+use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::Placement;
 use crate::maplog::Spread;
 use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};

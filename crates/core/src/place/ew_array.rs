@@ -3,17 +3,16 @@
 //! A budget of D = Dm x Ds x Dd drives holds one drive's worth of data. Dm copies on different drives shorten seeks and waits of
 //! reads; each drive uses 1/Ds of its cylinders, which shortens seeks; and of those tracks only 1/Dd is full, which makes
 //! writes cheap. Ds and Dd may be fractional, their product is a whole number. How writes and reads choose among drives,
-//! and what is delayed, is told in `eager_copies`.
+//! and what is delayed, is told in `place/eager`.
 //!
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
 //! processing workload", FAST 2002, sections 2 and 4.
 
 use super::delayed::{BUFFER, FOREGROUND};
-use super::eager_keeper::MAP;
-use super::eager_log::{NVRAM, PORTIONS, REGION};
-use super::eager_state::{AGING, CHUNK, COMPACT, Setup, drives_of};
-use super::eager_volume::Volume;
-use super::striping::{UNIT, unit_in_chunks};
+use super::eager::prepare::{AGING, CHUNK, COMPACT, Setup};
+use super::eager::store::{MAP, NVRAM, PORTIONS, REGION};
+use super::eager::volume::Volume;
+use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::Placement;
 use crate::maplog::Spread;
 use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};

@@ -5,14 +5,8 @@ use crate::registry::{Kind, KindCard, Spec, VolumeEnv};
 
 mod choice;
 mod delayed;
-mod eager_copies;
-mod eager_keeper;
-mod eager_log;
-mod eager_map;
-mod eager_state;
-mod eager_virtual_log;
-mod eager_volume;
 mod fixed_copies;
+mod slot_tracks;
 mod striping;
 
 registry! { dyn Placement;

@@ -11,10 +11,10 @@
 use std::sync::Arc;
 
 use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::eager_state::{Footprint, drives_of, tracks, used_cylinders};
 use super::fixed_copies::{FixedCopies, Layout};
 use super::mirror::CHUNK;
-use super::striping::{Striping, UNIT, numbered, unit_in_chunks};
+use super::slot_tracks::{Footprint, tracks, used_cylinders};
+use super::striping::{Striping, UNIT, drives_of, numbered, unit_in_chunks};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;

@@ -33,6 +33,24 @@ pub(super) const UNIT: Knob = Knob::integer(
     "KiB on one drive before the next one's turn",
 );
 
+/// How many drives a product of factors asks for.
+///
+/// # Errors
+/// It is no whole number, or too large.
+pub(super) fn drives_of(factors: &[(&str, f64)]) -> Result<u16, ConfigError> {
+    let product: f64 = factors.iter().map(|(_, factor)| factor).product();
+    let whole = libm::round(product);
+    if (product - whole).abs() < 1e-6 && (1.0..=1_024.0).contains(&whole) {
+        return Ok(whole as u16);
+    }
+    let names: Vec<&str> = factors.iter().map(|(name, _)| *name).collect();
+    Err(ConfigError::value(
+        &names.join(" x "),
+        &product.to_string(),
+        "a whole number of drives from 1 to 1024",
+    ))
+}
+
 /// A unit of the stripe in chunks of this size.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ use slab::Slab;
 
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
-use super::eager_keeper::damaged;
+use super::eager::store::damaged;
 use super::stripe::flush;
 use super::striping::Striping;
 use crate::contract::{Drives, Placement};

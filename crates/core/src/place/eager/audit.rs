@@ -1,9 +1,9 @@
 //! Where every slot of eagerly written drives is, recounted.
 
+use super::map::Uses;
 use super::{EagerCopies, NOWHERE, Part, Readers, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::place::eager_map::Uses;
 
 impl EagerCopies {
     /// Every slot is free, or holds a copy or a part of the map, or is being written, or is still read from, or is a home.
@@ -28,9 +28,9 @@ impl EagerCopies {
         retired.for_each(|(drive, slot)| take(*drive, *slot));
         let left = self.readers.iter().filter(|readers| readers.left);
         left.for_each(|Readers { place, .. }| take(DriveId(place.0), place.1));
-        if let Some(keeper) = &self.keeper {
+        if let Some(store) = &self.store {
             for drive in (0..self.geometry.drives()).map(DriveId) {
-                let own = keeper.slots(drive).into_iter();
+                let own = store.slots(drive).into_iter();
                 own.for_each(|slot| take(drive, slot));
             }
         }

@@ -9,18 +9,19 @@
 
 use std::collections::VecDeque;
 
-use super::eager_keeper::{Keeper, MapWrite, damaged, refused};
-use super::eager_map::Map;
-use crate::freemap::{FreeMap, Slot, Tracks};
+use super::{MapStore, MapWrite, damaged, refused};
+use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{Entry, Geometry, MapLog, Nvram, Recovered, Recovery, Settings};
+use crate::place::eager::map::Map;
+use crate::place::eager::region::Region;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob, Knobs, Survivors};
 use crate::units::{BLOCK_BYTES, Blocks, Pba};
 
 /// Room of NVRAM.
-pub(super) const NVRAM: Knob = Knob::integer(
+pub(in crate::place) const NVRAM: Knob = Knob::integer(
     "nvram_entries",
     670,
     2..=16_777_214,
@@ -28,7 +29,7 @@ pub(super) const NVRAM: Knob = Knob::integer(
 );
 
 /// How often the map is checkpointed.
-pub(super) const PORTIONS: Knob = Knob::integer(
+pub(in crate::place) const PORTIONS: Knob = Knob::integer(
     "portions",
     4,
     1..=16,
@@ -36,7 +37,7 @@ pub(super) const PORTIONS: Knob = Knob::integer(
 );
 
 /// Room of the log.
-pub(super) const REGION: Knob = Knob::integer(
+pub(in crate::place) const REGION: Knob = Knob::integer(
     "log_region_kib",
     0,
     0..=1_073_741_824,
@@ -44,7 +45,7 @@ pub(super) const REGION: Knob = Knob::integer(
 );
 
 /// The log of a placement's map.
-pub(super) struct LogKeeper {
+pub(in crate::place::eager) struct LogStore {
     log: MapLog,
     region: Region,
     /// Drives that have the log.
@@ -55,15 +56,8 @@ pub(super) struct LogKeeper {
     waiting: VecDeque<(Tag, Entry)>,
 }
 
-/// Blocks of a drive that belong to the log.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Region {
-    pub(super) first: Pba,
-    pub(super) len: Blocks,
-}
-
 /// Settings of a log by its knobs, with the region that is asked for or the smallest that will do.
-pub(super) fn settings(geometry: &Geometry, knobs: &Knobs) -> Result<Settings, ConfigError> {
+pub(in crate::place::eager) fn settings(geometry: &Geometry, knobs: &Knobs) -> Result<Settings, ConfigError> {
     let portions = (knobs.integer("portions") as u8).min(geometry.entries().min(16) as u8);
     let mut settings = Settings {
         nvram_entries: knobs.integer("nvram_entries") as u32,
@@ -81,70 +75,24 @@ pub(super) fn settings(geometry: &Geometry, knobs: &Knobs) -> Result<Settings, C
     Ok(settings)
 }
 
-/// Takes the slots out of a drive's free map that a log needs: consecutive blocks from the middle of the used cylinders on.
-///
-/// # Errors
-/// There is no room.
-pub(super) fn reserve(
-    free: &mut FreeMap,
-    cylinders: u32,
-    len: Blocks,
-    capacity: Blocks,
-) -> Result<Region, ConfigError> {
-    let tracks = free.tracks();
-    let first = first_block(tracks, cylinders / 2);
-    let behind = Pba(first.0.saturating_add(len.0));
-    // Where all cylinders are in use, or no unused one has a slot, the drive ends behind them.
-    let end = first_block(tracks, cylinders).min(Pba(capacity.0));
-    let slot_blocks = tracks.slot_blocks().0;
-    let inside = |slot: &Slot| {
-        let at = tracks.at(*slot);
-        at < behind && at.0 + slot_blocks > first.0
-    };
-    let taken: Vec<Slot> = free.iter().filter(inside).collect();
-    let whole = taken.len() as u64 * slot_blocks >= len.0 / 2;
-    if behind > end || !whole {
-        let kib = (len.bytes().div_ceil(1024)).to_string();
-        let allowed = "what half of the cylinders in use have room for";
-        return Err(ConfigError::value("KiB of the map's log", &kib, allowed));
-    }
-    taken.iter().for_each(|slot| free.take(*slot));
-    Ok(Region { first, len })
-}
-
-/// The first block of a cylinder, or the first behind all.
-fn first_block(tracks: &Tracks, cylinder: u32) -> Pba {
-    let of = |cylinder: u32| {
-        let surfaces = 0..tracks.surfaces();
-        let firsts = surfaces.map(|surface| tracks.track(tracks.number(cylinder, surface)));
-        firsts
-            .filter(|track| track.slots > 0)
-            .map(|track| track.first)
-            .min()
-    };
-    (cylinder..tracks.cylinders())
-        .find_map(of)
-        .unwrap_or(Pba(u64::MAX))
-}
-
 /// Drives that have the log: those of the first two copies of the first chunk.
 fn log_drives(geometry: &Geometry) -> impl Iterator<Item = DriveId> {
     (0..geometry.copies.min(2)).map(|copy| geometry.drive(copy, 0))
 }
 
-impl LogKeeper {
+impl LogStore {
     /// The log of a volume that begins full.
-    pub(super) fn new(
+    pub(in crate::place::eager) fn new(
         geometry: &Geometry,
         settings: &Settings,
         region: Region,
-    ) -> Result<LogKeeper, ConfigError> {
+    ) -> Result<LogStore, ConfigError> {
         let log = MapLog::of_filled(geometry, settings).map_err(refused)?;
-        Ok(LogKeeper::of(log, geometry, region))
+        Ok(LogStore::of(log, geometry, region))
     }
 
-    fn of(log: MapLog, geometry: &Geometry, region: Region) -> LogKeeper {
-        LogKeeper {
+    fn of(log: MapLog, geometry: &Geometry, region: Region) -> LogStore {
+        LogStore {
             log,
             region,
             drives: log_drives(geometry).collect(),
@@ -155,17 +103,17 @@ impl LogKeeper {
 
     /// What survived, read back: the map, and the log to go on with. A drive whose log is damaged is passed over if another
     /// one has it too.
-    pub(super) fn recover(
+    pub(in crate::place::eager) fn recover(
         geometry: &Geometry,
         region: Region,
         survivors: &dyn Survivors,
-    ) -> Result<(Vec<Slot>, LogKeeper), ConfigError> {
+    ) -> Result<(Vec<Slot>, LogStore), ConfigError> {
         let mut failure = None;
         for drive in log_drives(geometry) {
             match read_log(geometry, region, drive, survivors) {
                 Ok(Recovered { map, log, .. }) => {
                     let slots = map.copies.concat().into_iter().map(Slot).collect();
-                    return Ok((slots, LogKeeper::of(log, geometry, region)));
+                    return Ok((slots, LogStore::of(log, geometry, region)));
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -174,7 +122,7 @@ impl LogKeeper {
     }
 }
 
-impl Keeper for LogKeeper {
+impl MapStore for LogStore {
     fn nvram(&self) -> &[u8] {
         self.log.nvram().bytes()
     }

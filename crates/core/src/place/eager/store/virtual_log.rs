@@ -16,8 +16,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::eager_keeper::{Keeper, MapWrite, damaged, refused};
-use super::eager_map::Map;
+use super::{MapStore, MapWrite, damaged, refused};
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -25,6 +24,7 @@ use crate::maplog::{
     Damage, Dirty, Entry, Geometry, MapView, NOWHERE, Spot, Tail, VirtualLog, VirtualRecovered,
     VirtualRecovery,
 };
+use crate::place::eager::map::Map;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Survivors};
 use crate::units::{BLOCK_BYTES, Blocks, Pba};
@@ -35,7 +35,7 @@ const DRIVE: DriveId = DriveId(0);
 const SCAN: u64 = 2_048;
 
 /// The virtual log of a placement's map.
-pub(super) struct VirtualKeeper {
+pub(in crate::place::eager) struct VirtualLogStore {
     log: VirtualLog,
     geometry: Geometry,
     slot_blocks: Blocks,
@@ -76,19 +76,19 @@ impl MapView for Ahead<'_> {
 }
 
 /// Slots that a log of this geometry keeps from the volume.
-pub(super) fn slots(geometry: &Geometry, slot_blocks: Blocks) -> Result<u64, ConfigError> {
+pub(in crate::place::eager) fn slots(geometry: &Geometry, slot_blocks: Blocks) -> Result<u64, ConfigError> {
     let log = VirtualLog::new(geometry, slot_blocks).map_err(refused)?;
     Ok(u64::from(log.sectors()) + 1)
 }
 
-impl VirtualKeeper {
+impl VirtualLogStore {
     /// The log of a volume that begins full.
-    pub(super) fn new(geometry: &Geometry, map: &mut Map) -> Result<VirtualKeeper, ConfigError> {
+    pub(in crate::place::eager) fn new(geometry: &Geometry, map: &mut Map) -> Result<VirtualLogStore, ConfigError> {
         let free = &mut map.free[DRIVE.index()];
         let slot_blocks = free.tracks().slot_blocks();
         let mut log = VirtualLog::new(geometry, slot_blocks).map_err(refused)?;
         log.dirty_all();
-        VirtualKeeper::of(log, geometry, free)
+        VirtualLogStore::of(log, geometry, free)
     }
 
     /// Of a log whose slots were taken already.
@@ -96,9 +96,9 @@ impl VirtualKeeper {
         log: VirtualLog,
         geometry: &Geometry,
         free: &mut FreeMap,
-    ) -> Result<VirtualKeeper, ConfigError> {
+    ) -> Result<VirtualLogStore, ConfigError> {
         let spares = log.sectors() as usize + 1 - log.spots().count();
-        let mut keeper = VirtualKeeper {
+        let mut store = VirtualLogStore {
             log,
             geometry: *geometry,
             slot_blocks: free.tracks().slot_blocks(),
@@ -106,8 +106,8 @@ impl VirtualKeeper {
             spares: spread(free, spares)?,
             tail: Vec::new(),
         };
-        keeper.save_tail();
-        Ok(keeper)
+        store.save_tail();
+        Ok(store)
     }
 
     fn save_tail(&mut self) {
@@ -117,18 +117,18 @@ impl VirtualKeeper {
 }
 
 /// What recovery found.
-pub(super) struct VirtualFound {
+pub(in crate::place::eager) struct FoundLog {
     slots: Vec<Slot>,
     log: VirtualLog,
 }
 
-impl VirtualFound {
+impl FoundLog {
     /// Reads back what survived: from the tail if that was saved, else by a scan.
-    pub(super) fn read(
+    pub(in crate::place::eager) fn read(
         geometry: &Geometry,
         tracks: &Tracks,
         survivors: &dyn Survivors,
-    ) -> Result<VirtualFound, ConfigError> {
+    ) -> Result<FoundLog, ConfigError> {
         let damaged = |why| damaged("virtual log", &why);
         let slot_blocks = tracks.slot_blocks();
         let way = match survivors.nvram() {
@@ -149,18 +149,18 @@ impl VirtualFound {
             let what = format!("map sectors of this volume on drive {}", DRIVE.0);
             return Err(ConfigError::value(&what, "none", "at least one"));
         }
-        Ok(VirtualFound {
+        Ok(FoundLog {
             slots: map.copies.concat().into_iter().map(Slot).collect(),
             log,
         })
     }
 
     /// The map that has these slots, and the log to go on with, its own slots taken.
-    pub(super) fn keep(
+    pub(in crate::place::eager) fn keep(
         self,
         geometry: &Geometry,
         map: impl FnOnce(Vec<Slot>) -> Result<Map, ConfigError>,
-    ) -> Result<(Map, VirtualKeeper), ConfigError> {
+    ) -> Result<(Map, VirtualLogStore), ConfigError> {
         let mut map = map(self.slots)?;
         let free = &mut map.free[DRIVE.index()];
         for Spot { drive, slot } in self.log.spots() {
@@ -171,8 +171,8 @@ impl VirtualFound {
             }
             free.take(Slot(slot));
         }
-        let keeper = VirtualKeeper::of(self.log, geometry, free)?;
-        Ok((map, keeper))
+        let store = VirtualLogStore::of(self.log, geometry, free)?;
+        Ok((map, store))
     }
 }
 
@@ -267,7 +267,7 @@ fn spread(free: &mut FreeMap, count: usize) -> Result<Vec<Slot>, ConfigError> {
     Ok(taken)
 }
 
-impl Keeper for VirtualKeeper {
+impl MapStore for VirtualLogStore {
     fn nvram(&self) -> &[u8] {
         &self.tail
     }
@@ -466,7 +466,7 @@ mod tests {
             let mut free = FreeMap::empty(Arc::new(tracks(&[(0, 4_096)])));
             let taken: Vec<Slot> = free.iter().skip(count as usize).collect();
             taken.iter().for_each(|slot| free.take(*slot));
-            VirtualKeeper::of(log(), &geometry, &mut free).map(|_| free.free())
+            VirtualLogStore::of(log(), &geometry, &mut free).map(|_| free.free())
         };
         assert_eq!(left(kept).unwrap(), 0);
         assert_eq!(left(kept + 3).unwrap(), 3);

@@ -144,7 +144,7 @@ fn nearest(
 
 impl EagerCopies {
     /// Tracks are emptied from now on.
-    pub(in crate::place) fn compact(&mut self) {
+    pub(super) fn compact(&mut self) {
         let free = self.map.free.iter();
         self.compacted = free.map(|free| Compacted::new(free.tracks())).collect();
         for chunk in 0..self.geometry.chunks {

@@ -1,12 +1,12 @@
-//! Changes of the map, made when it is safe that they are: what a keeper lets wait, and what it has to write.
+//! Changes of the map, made when it is safe that they are: what a store lets wait, and what it has to write.
 
+use super::store::MapWrite;
 use super::{EagerCopies, NOWHERE, Part, Underway};
 use crate::freemap::Slot;
 use crate::io::{DriveDone, Tag};
 use crate::maplog::Entry;
 use crate::op::Op;
 use crate::place::delayed::CopyOf;
-use crate::place::eager_keeper::MapWrite;
 use crate::plan::{Plan, PlannedIo, Target};
 
 impl EagerCopies {
@@ -69,16 +69,16 @@ impl EagerCopies {
     pub(super) fn is_overtaken(&self, of: CopyOf) -> bool {
         let CopyOf { chunk, copy } = of;
         let ends = |entry: &Entry| entry.chunk == chunk && (entry.alone || entry.copy == copy);
-        let keeper = self.keeper.as_ref();
-        keeper.is_some_and(|keeper| keeper.any_waiting(&ends))
+        let store = self.store.as_ref();
+        store.is_some_and(|store| store.any_waiting(&ends))
     }
 
     /// Lets a change wait, if it must.
     fn waits(&mut self, tag: Tag, entry: Entry) -> bool {
-        let Some(keeper) = self.keeper.as_mut().filter(|keeper| keeper.must_wait()) else {
+        let Some(store) = self.store.as_mut().filter(|store| store.must_wait()) else {
             return false;
         };
-        keeper.wait(tag, entry);
+        store.wait(tag, entry);
         true
     }
 
@@ -124,8 +124,8 @@ impl EagerCopies {
             failed: 0,
         };
         let changes = |entry: &Entry| entry.chunk == chunk;
-        let keeper = self.keeper.as_ref();
-        let waits = keeper.is_some_and(|keeper| keeper.any_waiting(&changes));
+        let store = self.store.as_ref();
+        let waits = store.is_some_and(|store| store.any_waiting(&changes));
         if !waits && self.current(chunk).next().is_none() {
             return;
         }
@@ -153,11 +153,11 @@ impl EagerCopies {
             };
             return self.plan_map_write(again, write.slot, out);
         }
-        let keeper = self.keeper.as_mut().expect("it keeps the map");
-        if let Some(left) = keeper.written(drive, write.slot) {
+        let store = self.store.as_mut().expect("it keeps the map");
+        if let Some(left) = store.written(drive, write.slot) {
             self.map.free[drive.index()].release(left);
         }
-        while let Some(tag) = self.keeper.as_mut().and_then(|keeper| keeper.next()) {
+        while let Some(tag) = self.store.as_mut().and_then(|store| store.next()) {
             let Underway { of, part, .. } = self.underway[tag.0 as usize];
             assert_ne!(
                 part,
@@ -172,20 +172,20 @@ impl EagerCopies {
         }
     }
 
-    /// What the keeper has to write now.
+    /// What the store has to write now.
     pub(super) fn write_map(&mut self, out: &mut Plan) {
-        let Some(keeper) = &mut self.keeper else {
+        let Some(store) = &mut self.store else {
             return;
         };
         let mut writes = std::mem::take(&mut self.map_writes);
-        keeper.next_writes(&self.map, &mut writes);
+        store.next_writes(&self.map, &mut writes);
         for write in writes.drain(..) {
             self.plan_map_write(write, NOWHERE, out);
         }
         self.map_writes = writes;
     }
 
-    /// The keeper's open write gets its spare slot when none is free: all may be held by what waits for it.
+    /// The store's open write gets its spare slot when none is free: all may be held by what waits for it.
     pub(super) fn pin_map_write(&mut self, out: &mut Plan) {
         let Some(tag) = self.open_map_write else {
             return;
@@ -194,8 +194,8 @@ impl EagerCopies {
         if self.map.free[drive.index()].free() > 0 {
             return;
         }
-        let keeper = self.keeper.as_ref().expect("it has a write");
-        out.pinned = Some((tag, keeper.spare(&self.map)));
+        let store = self.store.as_ref().expect("it has a write");
+        out.pinned = Some((tag, store.spare(&self.map)));
         self.open_map_write = None;
     }
 

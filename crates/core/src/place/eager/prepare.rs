@@ -7,19 +7,20 @@
 
 use std::sync::Arc;
 
-use super::eager_log::{Region, reserve};
+use super::region::{Region, reserve};
 use crate::contract::Oracle;
-use crate::freemap::{FreeMap, Left, Room, Slot, Tracks, Uncountable};
+use crate::freemap::{FreeMap, Left, Slot, Tracks};
 use crate::io::{Command, DriveDone};
 use crate::op::{Cost, Op, Status};
 use crate::position::Search;
+use crate::place::slot_tracks::{Footprint, tracks, used_cylinders};
 use crate::registry::{ConfigError, Knob, VolumeEnv};
 use crate::rng::Rng;
 use crate::search::Sweep;
-use crate::units::{BLOCK_BYTES, Blocks, Instant, Pba};
+use crate::units::{Blocks, Instant, Pba};
 
 /// Times that blocks were overwritten before.
-pub(super) const AGING: Knob = Knob::number(
+pub(in crate::place) const AGING: Knob = Knob::number(
     "aging",
     0.0,
     0.0..=1_000.0,
@@ -27,14 +28,14 @@ pub(super) const AGING: Knob = Knob::number(
 );
 
 /// Whether spare time makes empty tracks.
-pub(super) const COMPACT: Knob = Knob::flag(
+pub(in crate::place) const COMPACT: Knob = Knob::flag(
     "compact",
     false,
     "in a drive's spare time, move blocks into holes of fuller tracks until tracks are empty",
 );
 
 /// What is written as a whole.
-pub(super) const CHUNK: Knob =
+pub(in crate::place) const CHUNK: Knob =
     Knob::integer("chunk_kib", 4, 1..=1_024, "KiB that are written as a whole");
 
 /// One drive: where its blocks lie, and what is free.
@@ -49,22 +50,22 @@ pub(super) struct Disk {
 
 /// What a volume asks of each of its drives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Setup {
-    pub(super) chunk: Blocks,
+pub(in crate::place) struct Setup {
+    pub(in crate::place) chunk: Blocks,
     /// One in so many of the cylinders is used.
-    pub(super) striping: f64,
+    pub(in crate::place) striping: f64,
     /// Slots in use for each chunk.
-    pub(super) dilution: f64,
-    pub(super) aging: f64,
+    pub(in crate::place) dilution: f64,
+    pub(in crate::place) aging: f64,
     /// Chunks of a drive come in multiples of this.
-    pub(super) unit: u64,
+    pub(in crate::place) unit: u64,
     /// Of each unit, chunks that have a fixed place of their own.
-    pub(super) homes: u64,
-    pub(super) drives: u16,
+    pub(in crate::place) homes: u64,
+    pub(in crate::place) drives: u16,
     /// Blocks of every drive that are kept for the map's log.
-    pub(super) log: Blocks,
+    pub(in crate::place) log: Blocks,
     /// Slots of every drive that the volume leaves to map sectors.
-    pub(super) spares: u64,
+    pub(in crate::place) spares: u64,
 }
 
 /// All drives as they are when a run begins. The first is made once for all arrays that have such drives, however many.
@@ -81,140 +82,6 @@ pub(super) fn disks(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Vec<Disk>, Con
     let other = |drive| first.shuffled(&mut Rng::stream(env.seed, &format!("place/{drive}")));
     let others: Vec<Disk> = (1..setup.drives).map(other).collect();
     Ok(std::iter::once(Disk::clone(&first)).chain(others).collect())
-}
-
-/// How many drives a product of factors asks for.
-///
-/// # Errors
-/// It is no whole number, or too large.
-pub(super) fn drives_of(factors: &[(&str, f64)]) -> Result<u16, ConfigError> {
-    let product: f64 = factors.iter().map(|(_, factor)| factor).product();
-    let whole = libm::round(product);
-    if (product - whole).abs() < 1e-6 && (1.0..=1_024.0).contains(&whole) {
-        return Ok(whole as u16);
-    }
-    let names: Vec<&str> = factors.iter().map(|(name, _)| *name).collect();
-    Err(ConfigError::value(
-        &names.join(" x "),
-        &product.to_string(),
-        "a whole number of drives from 1 to 1024",
-    ))
-}
-
-/// Cylinders in use if a `striping`-th of the tracks is.
-pub(super) fn used_cylinders(tracks: &Tracks, striping: f64) -> u32 {
-    (libm::ceil(f64::from(tracks.cylinders()) / striping) as u32).max(1)
-}
-
-/// Bytes that a placement takes for its maps at most: 16 GiB.
-const MEMORY_MAX: u64 = 16 << 30;
-/// Bytes that a chunk that is proposed instead takes at most: what most machines have.
-const MEMORY_PROPOSED: u64 = 4 << 30;
-/// Chunks that can be proposed at most, in KiB.
-const PROPOSED_KIB_MAX: u64 = 1_024;
-
-/// What a placement takes memory for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Footprint {
-    /// Drives with a map of their own.
-    pub(super) drives: u16,
-    /// Slots in use for each that is remembered.
-    pub(super) dilution: f64,
-}
-
-impl Footprint {
-    /// About how many bytes it takes on drives with so much room.
-    fn bytes(&self, room: &Room) -> u64 {
-        // All slots are listed once, those in use for each drive, in its map, and in the map that runs share.
-        let listed = room.slots as f64 * (1.0 + 3.0 * f64::from(self.drives) / self.dilution);
-        let lists = (listed * size_of::<Slot>() as f64) as u64;
-        let maps = room.map_bytes().saturating_mul(1 + u64::from(self.drives));
-        room.tracks_bytes()
-            .saturating_add(maps)
-            .saturating_add(lists)
-    }
-}
-
-/// Where slots lie on a drive, found once for all who ask. What cannot be is refused before memory is taken for it.
-///
-/// # Errors
-/// There are none, too many, or more than memory has room for. `key` is the knob that says how large a slot is, if there is
-/// one.
-pub(super) fn tracks(
-    slot: Blocks,
-    footprint: Footprint,
-    key: Option<&str>,
-    env: &VolumeEnv<'_>,
-) -> Result<Arc<Tracks>, ConfigError> {
-    let room = env.blueprint.room(slot);
-    let bytes = footprint.bytes(&room);
-    let why = if bytes > MEMORY_MAX {
-        Some(TooLarge::Memory(bytes))
-    } else if room.slots > u64::from(u32::MAX) {
-        Some(TooLarge::Slots(room.slots))
-    } else {
-        None
-    };
-    if let Some(why) = why {
-        return Err(why.refusal(slot, footprint, key, env));
-    }
-    let make = || {
-        let tracks = env.blueprint.tracks(slot);
-        tracks.map_err(|why| uncountable(slot, key, why))
-    };
-    env.prepared(&format!("tracks in slots of {slot:?}"), Tracks::bytes, make)
-}
-
-/// What there is too much of.
-#[derive(Clone, Copy, Debug)]
-enum TooLarge {
-    Slots(u64),
-    Memory(u64),
-}
-
-impl TooLarge {
-    fn refusal(
-        self,
-        slot: Blocks,
-        footprint: Footprint,
-        key: Option<&str>,
-        env: &VolumeEnv<'_>,
-    ) -> ConfigError {
-        let why = match self {
-            TooLarge::Slots(slots) => {
-                format!("32 bits number a drive's slots, and there would be {slots}")
-            }
-            TooLarge::Memory(bytes) => format!(
-                "it would take {} of memory, and at most {} are taken",
-                gib(bytes),
-                gib(MEMORY_MAX)
-            ),
-        };
-        let kib = (slot.bytes() / 1024).max(1);
-        let Some(key) = key else {
-            let value = format!("{kib} KiB on {} tracks", env.blueprint.room(slot).tracks);
-            return ConfigError::value("slots of the drive", &value, &format!("less: {why}"));
-        };
-        let works = |kib: &u64| {
-            let room = env.blueprint.room(Blocks(kib * 1024 / BLOCK_BYTES));
-            let counted = (1..=u64::from(u32::MAX)).contains(&room.slots);
-            counted && footprint.bytes(&room) <= MEMORY_PROPOSED
-        };
-        let mut doubled = std::iter::successors(Some(kib * 2), |kib| Some(kib * 2));
-        let proposed = doubled
-            .find(|kib| *kib > PROPOSED_KIB_MAX || works(kib))
-            .filter(|kib| *kib <= PROPOSED_KIB_MAX);
-        let allowed = match proposed {
-            Some(kib) => format!("more, such as {kib}: {why}"),
-            None => format!("no chunk of this drive: {why}"),
-        };
-        ConfigError::value(key, &kib.to_string(), &allowed)
-    }
-}
-
-/// Bytes for people.
-fn gib(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
 /// The free map of a drive of which only the first cylinders are used.
@@ -397,18 +264,4 @@ fn write(oracle: &mut dyn Oracle, now: Instant, at: Pba, len: Blocks) -> Instant
     };
     oracle.observed(end, &done);
     end
-}
-
-/// Why a drive has no slots of this size, as a mistake of the configuration.
-fn uncountable(slot: Blocks, key: Option<&str>, why: Uncountable) -> ConfigError {
-    let kib = (slot.bytes() / 1024).to_string();
-    let allowed = match why {
-        Uncountable::None => "no more than a track of the drive holds",
-        Uncountable::TooMany => "so many that 32 bits number the drive's slots",
-    };
-    ConfigError::value(
-        key.unwrap_or("KiB that are written as a whole"),
-        &kib,
-        allowed,
-    )
 }

@@ -6,10 +6,9 @@
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
 //! processing workload", FAST 2002, section 2.
 
-use super::eager_keeper::MAP;
-use super::eager_log::{NVRAM, PORTIONS, REGION};
-use super::eager_state::{AGING, CHUNK, COMPACT, Setup};
-use super::eager_volume::Volume;
+use super::prepare::{AGING, CHUNK, COMPACT, Setup};
+use super::store::{MAP, NVRAM, PORTIONS, REGION};
+use super::volume::Volume;
 use crate::contract::Placement;
 use crate::maplog::Spread;
 use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
@@ -41,7 +40,7 @@ fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, Confi
     volume.placement()
 }
 
-pub(super) static SPEC: Spec<dyn Placement> = Spec {
+pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
     name: "eager",
     aliases: &["eager_writing"],
     summary: "one drive, writes go to the free slot nearest to the heads",

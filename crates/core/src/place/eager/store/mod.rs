@@ -1,11 +1,16 @@
-//! Who keeps the map of eager copies safe while it is used: what the engine asks, whatever the way.
+//! What keeps the map of eager copies safe while it is used: what the engine asks of it, whatever the way.
 //!
-//! A change of the map waits until its keeper lets it be made; then it is made in memory, the write that brought it is answered,
-//! and what it leaves becomes free. [`eager_log`](super::eager_log) lets a change be made when NVRAM has room to record it,
-//! [`eager_virtual_log`](super::eager_virtual_log) when the map sector that has it is on the platter. Both write what they have to
+//! A change of the map waits until its store lets it be made; then it is made in memory, the write that brought it is answered,
+//! and what it leaves becomes free. [`log`] lets a change be made when NVRAM has room to record it,
+//! [`virtual_log`] when the map sector that has it is on the platter. Both write what they have to
 //! write as ordinary I/Os, so that their cost shows.
 
-use super::eager_map::Map;
+pub(super) mod log;
+pub(super) mod virtual_log;
+
+pub(in crate::place) use log::{NVRAM, PORTIONS, REGION};
+
+use super::map::Map;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -15,7 +20,7 @@ use crate::registry::{ConfigError, Knob};
 use crate::units::{Blocks, Pba};
 
 /// Where the map lives.
-pub(super) const MAP: Knob = Knob::choice(
+pub(in crate::place) const MAP: Knob = Knob::choice(
     "map",
     "memory",
     &["memory", "log", "virtual_log"],
@@ -31,8 +36,8 @@ pub(super) struct MapWrite {
     pub(super) len: Blocks,
 }
 
-/// Keeps the map of a placement.
-pub(super) trait Keeper: Send {
+/// Keeps the map of a placement safe.
+pub(super) trait MapStore: Send {
     /// What survives a power cut beside the drives.
     fn nvram(&self) -> &[u8];
 
@@ -66,7 +71,7 @@ pub(super) trait Keeper: Send {
     /// A drive has done its write: in this slot, if its address was open. A slot of the drive that is free now.
     fn written(&mut self, drive: DriveId, slot: Slot) -> Option<Slot>;
 
-    /// Slots of a drive that are the keeper's own.
+    /// Slots of a drive that are the store's own.
     fn slots(&self, drive: DriveId) -> Vec<Slot>;
 
     /// Recounts and panics on a contradiction.
@@ -79,7 +84,7 @@ pub(super) fn refused(why: Refused) -> ConfigError {
 }
 
 /// What survived is not what was written.
-pub(super) fn damaged(what: &str, why: &Damage) -> ConfigError {
+pub(in crate::place) fn damaged(what: &str, why: &Damage) -> ConfigError {
     let allowed = "what this volume wrote and nobody changed";
     ConfigError::value(what, &why.to_string(), allowed)
 }

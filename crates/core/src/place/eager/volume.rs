@@ -3,37 +3,37 @@
 //! What keeps the map takes room from the volume. How much depends on the size of the map, so that is first taken to be as large as
 //! without; then the volume gets what is left.
 
-use super::eager_copies::EagerCopies;
-use super::eager_keeper::Keeper;
-use super::eager_log::{self, LogKeeper};
-use super::eager_map::Map;
-use super::eager_state::{Empty, Setup};
-use super::eager_virtual_log::{self, VirtualFound, VirtualKeeper};
-use super::striping::numbered;
+use super::EagerCopies;
+use super::map::Map;
+use super::prepare::{Empty, Setup};
+use super::store::MapStore;
+use super::store::log::{self, LogStore};
+use super::store::virtual_log::{self, FoundLog, VirtualLogStore};
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
+use crate::place::striping::numbered;
 use crate::registry::{ConfigError, Knobs, Survivors, VolumeEnv};
 use crate::rng::Rng;
 use crate::units::Blocks;
 
 /// What a placement is made of: the map, what it is of, and who keeps it, if anybody does.
-type Parts = (Geometry, Map, Option<Box<dyn Keeper>>);
+type Parts = (Geometry, Map, Option<Box<dyn MapStore>>);
 
 /// A volume of eager copies, as knobs and drives have it.
-pub(super) struct Volume<'a> {
-    pub(super) setup: Setup,
-    pub(super) copies: u8,
-    pub(super) spread: Spread,
+pub(in crate::place) struct Volume<'a> {
+    pub(in crate::place) setup: Setup,
+    pub(in crate::place) copies: u8,
+    pub(in crate::place) spread: Spread,
     /// Drives, or pairs of them, that a copy is striped over.
-    pub(super) columns: u16,
+    pub(in crate::place) columns: u16,
     /// Chunks side by side on one of them.
-    pub(super) unit: u64,
+    pub(in crate::place) unit: u64,
     /// Copies that a write waits for, and chunks that may wait for the others.
-    pub(super) limits: (u64, u64),
+    pub(in crate::place) limits: (u64, u64),
     /// Whether spare time empties tracks.
-    pub(super) compact: bool,
-    pub(super) knobs: &'a Knobs,
-    pub(super) env: &'a VolumeEnv<'a>,
+    pub(in crate::place) compact: bool,
+    pub(in crate::place) knobs: &'a Knobs,
+    pub(in crate::place) env: &'a VolumeEnv<'a>,
 }
 
 impl Volume<'_> {
@@ -41,13 +41,13 @@ impl Volume<'_> {
     ///
     /// # Errors
     /// What keeps the map has no room, or what survived of it is damaged.
-    pub(super) fn placement(mut self) -> Result<Box<dyn Placement>, ConfigError> {
-        let (geometry, map, keeper) = match self.knobs.choice("map") {
+    pub(in crate::place) fn placement(mut self) -> Result<Box<dyn Placement>, ConfigError> {
+        let (geometry, map, store) = match self.knobs.choice("map") {
             "memory" => self.in_memory()?,
             _ => self.kept()?,
         };
         let chunk = self.setup.chunk;
-        let mut copies = EagerCopies::new(geometry, chunk, map, self.limits, keeper)?;
+        let mut copies = EagerCopies::new(geometry, chunk, map, self.limits, store)?;
         if self.env.survivors.is_some() {
             copies.delay_missing();
         }
@@ -69,18 +69,18 @@ impl Volume<'_> {
 
     fn kept(&mut self) -> Result<Parts, ConfigError> {
         let largest = self.geometry(&*Empty::prepared(&self.setup, self.env)?)?;
-        let kept = Kept::new(self.knobs, &largest, self.setup.chunk)?;
+        let kept = StoreChoice::new(self.knobs, &largest, self.setup.chunk)?;
         (self.setup.log, self.setup.spares) = (kept.region(), kept.spares());
         let empty = Empty::prepared(&self.setup, self.env)?;
         let geometry = self.geometry(&empty)?;
-        let (map, keeper) = match self.env.survivors {
+        let (map, store) = match self.env.survivors {
             None => {
                 let map = Map::prepared(&geometry, &self.setup, self.env)?;
                 kept.begin(&geometry, &empty, map)?
             }
             Some(survivors) => kept.recover(&geometry, &self.setup, &empty, survivors)?,
         };
-        Ok((geometry, map, Some(keeper)))
+        Ok((geometry, map, Some(store)))
     }
 
     /// What the map is of, on drives with so much room.
@@ -99,28 +99,28 @@ impl Volume<'_> {
 }
 
 /// How the map is kept.
-enum Kept {
+enum StoreChoice {
     ByLog(Settings),
     /// With so many slots for its sectors.
     ByVirtualLog(u64),
 }
 
 /// A map, and what keeps it safe.
-type KeptMap = (Map, Box<dyn Keeper>);
+type StoredMap = (Map, Box<dyn MapStore>);
 
-impl Kept {
+impl StoreChoice {
     /// By the knobs, for a map that is no larger than this.
-    fn new(knobs: &Knobs, largest: &Geometry, chunk: Blocks) -> Result<Kept, ConfigError> {
+    fn new(knobs: &Knobs, largest: &Geometry, chunk: Blocks) -> Result<StoreChoice, ConfigError> {
         Ok(match knobs.choice("map") {
-            "log" => Kept::ByLog(eager_log::settings(largest, knobs)?),
-            _ => Kept::ByVirtualLog(eager_virtual_log::slots(largest, chunk)?),
+            "log" => StoreChoice::ByLog(log::settings(largest, knobs)?),
+            _ => StoreChoice::ByVirtualLog(virtual_log::slots(largest, chunk)?),
         })
     }
 
     /// Blocks of a drive in one piece that it takes.
     fn region(&self) -> Blocks {
         match self {
-            Kept::ByLog(settings) => settings.region,
+            StoreChoice::ByLog(settings) => settings.region,
             _ => Blocks(0),
         }
     }
@@ -128,7 +128,7 @@ impl Kept {
     /// Slots of a drive that it takes.
     fn spares(&self) -> u64 {
         match self {
-            Kept::ByVirtualLog(slots) => *slots,
+            StoreChoice::ByVirtualLog(slots) => *slots,
             _ => 0,
         }
     }
@@ -139,15 +139,15 @@ impl Kept {
         geometry: &Geometry,
         empty: &Empty,
         mut map: Map,
-    ) -> Result<KeptMap, ConfigError> {
-        let keeper: Box<dyn Keeper> = match self {
-            Kept::ByLog(settings) => {
+    ) -> Result<StoredMap, ConfigError> {
+        let store: Box<dyn MapStore> = match self {
+            StoreChoice::ByLog(settings) => {
                 let region = empty.region.expect("it was asked for");
-                Box::new(LogKeeper::new(geometry, settings, region)?)
+                Box::new(LogStore::new(geometry, settings, region)?)
             }
-            Kept::ByVirtualLog(_) => Box::new(VirtualKeeper::new(geometry, &mut map)?),
+            StoreChoice::ByVirtualLog(_) => Box::new(VirtualLogStore::new(geometry, &mut map)?),
         };
-        Ok((map, keeper))
+        Ok((map, store))
     }
 
     /// A volume as an earlier life left it.
@@ -157,18 +157,18 @@ impl Kept {
         setup: &Setup,
         empty: &Empty,
         survivors: &dyn Survivors,
-    ) -> Result<KeptMap, ConfigError> {
+    ) -> Result<StoredMap, ConfigError> {
         let map = |slots| Map::found(geometry, setup, empty, slots);
         match self {
-            Kept::ByLog(_) => {
+            StoreChoice::ByLog(_) => {
                 let region = empty.region.expect("it was asked for");
-                let (slots, keeper) = LogKeeper::recover(geometry, region, survivors)?;
-                Ok((map(slots)?, Box::new(keeper)))
+                let (slots, store) = LogStore::recover(geometry, region, survivors)?;
+                Ok((map(slots)?, Box::new(store)))
             }
-            Kept::ByVirtualLog(_) => {
-                let found = VirtualFound::read(geometry, empty.free.tracks(), survivors)?;
-                let (map, keeper) = found.keep(geometry, map)?;
-                Ok((map, Box::new(keeper)))
+            StoreChoice::ByVirtualLog(_) => {
+                let found = FoundLog::read(geometry, empty.free.tracks(), survivors)?;
+                let (map, store) = found.keep(geometry, map)?;
+                Ok((map, Box::new(store)))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::eager_state::{Disk, Empty, Setup, disks};
+use super::prepare::{Disk, Empty, Setup, disks};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::{self, Geometry, MapView};

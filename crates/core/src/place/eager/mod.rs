@@ -25,8 +25,6 @@ use slab::Slab;
 
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
-use super::eager_keeper::{Keeper, MapWrite};
-use super::eager_map::{Map, NOWHERE};
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
@@ -39,9 +37,18 @@ use crate::units::{Blocks, Instant, Lba, Pba};
 mod audit;
 mod compact;
 mod failures;
-mod safe;
+mod map;
+mod map_changes;
+pub(super) mod prepare;
+mod region;
+mod single;
+pub(super) mod store;
+pub(super) mod volume;
 
 use compact::Compacted;
+use map::{Map, NOWHERE};
+pub(super) use single::SPEC;
+use store::{MapStore, MapWrite};
 
 /// A foreground write of a chunk.
 struct Writing {
@@ -119,7 +126,7 @@ impl Keyed for Readers {
 }
 
 /// A placement that writes eagerly.
-pub(super) struct EagerCopies {
+struct EagerCopies {
     geometry: Geometry,
     chunk: Blocks,
     foreground: u32,
@@ -137,12 +144,12 @@ pub(super) struct EagerCopies {
     /// Slots that could not be read or written: they are never free again in this life.
     retired: Vec<(DriveId, Slot)>,
     /// Keeps the map safe; none if it is lost with the power.
-    keeper: Option<Box<dyn Keeper>>,
+    store: Option<Box<dyn MapStore>>,
     /// What compaction knows of each drive; nothing if nobody asked for it.
     compacted: Vec<Compacted>,
-    /// The keeper's write whose address is open yet.
+    /// The store's write whose address is open yet.
     open_map_write: Option<Tag>,
-    /// Kept for its memory.
+    /// StoreChoice for its memory.
     map_writes: Vec<MapWrite>,
 }
 
@@ -152,12 +159,12 @@ impl EagerCopies {
     ///
     /// # Errors
     /// There are not so many copies.
-    pub(super) fn new(
+    fn new(
         geometry: Geometry,
         chunk: Blocks,
         map: Map,
         (foreground, buffer): (u64, u64),
-        keeper: Option<Box<dyn Keeper>>,
+        store: Option<Box<dyn MapStore>>,
     ) -> Result<EagerCopies, ConfigError> {
         Ok(EagerCopies {
             chunk,
@@ -171,7 +178,7 @@ impl EagerCopies {
             unbuffered: Sorted::default(),
             homeward: Sorted::default(),
             retired: Vec::new(),
-            keeper,
+            store,
             compacted: Vec::new(),
             open_map_write: None,
             map_writes: Vec::new(),
@@ -180,7 +187,7 @@ impl EagerCopies {
     }
 
     /// Copies that were not where they belong when the power went are to be written now.
-    pub(super) fn delay_missing(&mut self) {
+    fn delay_missing(&mut self) {
         for chunk in 0..self.geometry.chunks {
             for of in self.copies(chunk) {
                 if self.is_due(of) {
@@ -390,8 +397,8 @@ impl EagerCopies {
     /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are stale: they leave the map,
     /// and what of them is in flight is dropped. Their slots become free when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
-        if let Some(keeper) = &mut self.keeper {
-            keeper.record(of.entry(slot, alone));
+        if let Some(store) = &mut self.store {
+            store.record(of.entry(slot, alone));
         }
         for other in self.copies(of.chunk) {
             if alone || other == of {
@@ -684,20 +691,20 @@ impl Placement for EagerCopies {
     }
 
     fn content(&self, _tag: Tag) -> &[u8] {
-        let keeper = self
-            .keeper
+        let store = self
+            .store
             .as_ref()
             .expect("only the map is written besides data");
-        keeper.content()
+        store.content()
     }
 
     fn nvram(&self) -> Option<&[u8]> {
-        self.keeper.as_ref().map(|keeper| keeper.nvram())
+        self.store.as_ref().map(|store| store.nvram())
     }
 
     fn recovery(&self, out: &mut Vec<RecoveryRead>) {
-        let keeper = self.keeper.iter();
-        keeper.for_each(|keeper| keeper.recovery(&self.map, out));
+        let store = self.store.iter();
+        store.for_each(|store| store.recovery(&self.map, out));
     }
 
     fn capacity(&self) -> Blocks {
@@ -715,7 +722,7 @@ impl Placement for EagerCopies {
     fn audit(&self) {
         self.delayed.audit();
         self.audit_compactor();
-        self.keeper.iter().for_each(|keeper| keeper.audit());
+        self.store.iter().for_each(|store| store.audit());
         self.audit_slots();
     }
 }
