@@ -57,7 +57,10 @@ pub(in crate::place::eager) struct LogStore {
 }
 
 /// Settings of a log by its knobs, with the region that is asked for or the smallest that will do.
-pub(in crate::place::eager) fn settings(geometry: &Geometry, knobs: &Knobs) -> Result<Settings, ConfigError> {
+pub(in crate::place::eager) fn settings(
+    geometry: &Geometry,
+    knobs: &Knobs,
+) -> Result<Settings, ConfigError> {
     let portions = (knobs.integer("portions") as u8).min(geometry.entries().min(16) as u8);
     let mut settings = Settings {
         nvram_entries: knobs.integer("nvram_entries") as u32,

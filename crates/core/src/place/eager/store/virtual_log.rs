@@ -76,14 +76,20 @@ impl MapView for Ahead<'_> {
 }
 
 /// Slots that a log of this geometry keeps from the volume.
-pub(in crate::place::eager) fn slots(geometry: &Geometry, slot_blocks: Blocks) -> Result<u64, ConfigError> {
+pub(in crate::place::eager) fn slots(
+    geometry: &Geometry,
+    slot_blocks: Blocks,
+) -> Result<u64, ConfigError> {
     let log = VirtualLog::new(geometry, slot_blocks).map_err(refused)?;
     Ok(u64::from(log.sectors()) + 1)
 }
 
 impl VirtualLogStore {
     /// The log of a volume that begins full.
-    pub(in crate::place::eager) fn new(geometry: &Geometry, map: &mut Map) -> Result<VirtualLogStore, ConfigError> {
+    pub(in crate::place::eager) fn new(
+        geometry: &Geometry,
+        map: &mut Map,
+    ) -> Result<VirtualLogStore, ConfigError> {
         let free = &mut map.free[DRIVE.index()];
         let slot_blocks = free.tracks().slot_blocks();
         let mut log = VirtualLog::new(geometry, slot_blocks).map_err(refused)?;
