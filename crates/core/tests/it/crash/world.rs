@@ -1,12 +1,14 @@
 //! A stack over drives whose sectors are known, and what is left of it when the power goes.
 
 mod damage;
+mod image;
 
 use nearslot_core::io::{Command, Data, Origin, RecoveryRead};
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::{Drive, Placement};
@@ -16,24 +18,11 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::{Blocks, Instant, Pba};
 
+use image::{Image, Sector};
+
 const DEPTH: usize = 6;
 /// The version of what was discarded.
 const NOTHING: u64 = 0;
-
-/// What a sector holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "sectors are as large as sectors are"
-)]
-enum Sector {
-    /// Of a client: which block, and which version of it.
-    Client(u64, u64),
-    /// Of the map's log.
-    Own([u8; 512]),
-}
-
-type Image = BTreeMap<u64, Sector>;
 
 /// What is known of copies at fixed places.
 #[derive(Default)]
@@ -59,8 +48,8 @@ impl Fixed {
             ..Fixed::default()
         };
         for (drive, image) in images.iter().enumerate() {
-            for (at, sector) in image {
-                fixed.arrived(drive, *at, sector);
+            for (at, sector) in image.iter() {
+                fixed.arrived(drive, at, sector);
             }
         }
         Some(fixed)
@@ -133,7 +122,7 @@ impl World {
     pub(crate) fn new(config: StackConfig) -> World {
         let built = config.build().unwrap();
         let drives = built.drives.len();
-        let mut world = World::of(config, built, vec![Image::new(); drives]);
+        let mut world = World::of(config, built, vec![Image::default(); drives]);
         world.submit(Op::Flush, 0..0);
         while world
             .drives
@@ -308,7 +297,7 @@ impl World {
         } = self.running[index].take().unwrap();
         if command.op == Op::Write {
             for (at, sector) in (command.at.0..).zip(&sectors) {
-                self.images[index].insert(at, *sector);
+                self.images[index].write(at, sector.clone());
                 if let Some(fixed) = &mut self.fixed {
                     fixed.arrived(index, at, sector);
                 }
@@ -335,7 +324,7 @@ impl World {
             fixed.read_again += 1;
         }
         for index in 0..command.len.0 {
-            let found = self.images[drive].get(&(command.at.0 + index));
+            let found = self.images[drive].get(command.at.0 + index);
             if let Some(Sector::Client(block, version)) = found {
                 assert_eq!(*block, data.block(index).0, "another block was read");
                 match origin.request {
@@ -410,7 +399,7 @@ impl World {
             self.log_writes += 1;
             let bytes = self.stack.content(command).chunks_exact(512);
             return bytes
-                .map(|bytes| Sector::Own(bytes.try_into().unwrap()))
+                .map(|bytes| Sector::Own(Rc::new(bytes.try_into().unwrap())))
                 .collect();
         };
         // What is moved home, unlike what compaction moves, is still in a buffer, or was read anew to be in one.
@@ -467,7 +456,7 @@ impl World {
                 } else {
                     rng.chance(0.5)
                 } {
-                    image.insert(command.at.0 + index, *sector);
+                    image.write(command.at.0 + index, sector.clone());
                 }
             }
         }
@@ -513,8 +502,8 @@ impl Survivors for Cut {
             .borrow_mut()
             .push(RecoveryRead { drive, at, len });
         for (at, out) in (at.0..).zip(out.chunks_exact_mut(512)) {
-            match self.images[drive.index()].get(&at) {
-                Some(Sector::Own(bytes)) => out.copy_from_slice(bytes),
+            match self.images[drive.index()].get(at) {
+                Some(Sector::Own(bytes)) => out.copy_from_slice(&bytes[..]),
                 _ => out.fill(0),
             }
         }

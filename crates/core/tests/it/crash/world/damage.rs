@@ -2,7 +2,8 @@
 
 use nearslot_core::rng::Rng;
 
-use super::{Cut, Sector};
+use super::Cut;
+use super::image::Sector;
 
 impl Cut {
     /// NVRAM has what it had at an earlier cut.
@@ -24,10 +25,10 @@ impl Cut {
 
     fn with_sectors_of(mut self, before: &Cut, lost: fn(&Sector) -> bool) -> Cut {
         for (image, before) in self.images.iter_mut().zip(&before.images) {
-            image.retain(|_, sector| !lost(sector));
+            image.forget(lost);
             let older = before.iter().filter(|(_, sector)| lost(sector));
             for (at, sector) in older {
-                image.entry(*at).or_insert(*sector);
+                image.place(at).get_or_insert_with(|| sector.clone());
             }
         }
         self.foretold = None;
@@ -46,7 +47,7 @@ impl Cut {
 
     /// The log of a drive cannot be read.
     pub(crate) fn without_log_of(mut self, drive: usize) -> Cut {
-        self.images[drive].retain(|_, sector| matches!(sector, Sector::Client(..)));
+        self.images[drive].forget(|sector| matches!(sector, Sector::Own(_)));
         self.foretold = None;
         self
     }
@@ -69,30 +70,24 @@ impl Cut {
     /// What lies in a slot of the first drive is damaged if it is the map's own; whether it is.
     pub(crate) fn damage(&mut self, block: u64) -> bool {
         self.foretold = None;
-        match self.images[0].get_mut(&block) {
-            Some(Sector::Own(bytes)) => {
-                bytes[300] ^= 4;
-                true
-            }
-            _ => false,
-        }
+        let sector = self.images[0].place(block).as_mut();
+        sector.is_some_and(|sector| sector.flip(300, 4))
     }
 
     /// A bit of the log or of NVRAM is wrong.
     pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
         let mut rng = Rng::stream(seed, "flip");
         self.foretold = None;
-        let own = |sector: &&mut Sector| matches!(sector, Sector::Own(_));
-        let mut logged: Vec<&mut Sector> = self.images[0].values_mut().filter(own).collect();
+        let own = |(at, sector): (u64, &Sector)| matches!(sector, Sector::Own(_)).then_some(at);
+        let logged: Vec<u64> = self.images[0].iter().filter_map(own).collect();
         let bit = 1 << rng.below(8);
         if rng.chance(0.3) && !self.nvram.is_empty() {
             let at = rng.below(self.nvram.len() as u64) as usize;
             self.nvram[at] ^= bit;
         } else {
             let which = rng.below(logged.len() as u64) as usize;
-            if let Sector::Own(bytes) = &mut *logged[which] {
-                bytes[rng.below(512) as usize] ^= bit;
-            }
+            let sector = self.images[0].place(logged[which]).as_mut();
+            sector.unwrap().flip(rng.below(512) as usize, bit);
         }
         self
     }
