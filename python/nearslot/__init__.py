@@ -12,7 +12,7 @@
 Times are virtual: a run repeats bit for bit. Names of arguments and results carry their units.
 """
 
-from ._native import __version__
+from ._native import __build__, __version__
 from .capacity import Capacity, Objective, Reached, Tried, capacity
 from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError, WorkerError
 from .inspection import Inspection, SpanRead
@@ -85,6 +85,7 @@ __all__ = [
     "VolumePlace",
     "VolumeResponse",
     "WorkerError",
+    "__build__",
     "__version__",
     "capacity",
     "compare",

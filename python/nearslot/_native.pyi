@@ -2,6 +2,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 __version__: str
+__build__: str
+is_committed: bool
 
 class _Reading(Protocol):
     @property

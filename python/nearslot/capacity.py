@@ -162,6 +162,7 @@ class Reached:
 class _Decoded:
     schema: int
     version: str
+    build: str
     seed: int
     trace: TraceInfo | None
     objectives: list[Objective]
@@ -198,6 +199,7 @@ class Capacity:
         found = msgspec.json.decode(native.json(), type=_Decoded)
         self.schema = found.schema
         self.version = found.version
+        self.build = found.build
         self.seed = found.seed
         self.trace = found.trace
         self.objectives = found.objectives

@@ -346,6 +346,7 @@ class Inspection:
     Attributes:
         schema: Version of the layout.
         version: Version of nearslot.
+        build: Build of nearslot, as `nearslot.__build__` says it.
         format: Format as detected or named, with its version in `format_version`.
         files: Files, per-CPU files one by one.
         notes: How the trace was understood, in words.
@@ -364,6 +365,7 @@ class Inspection:
 
     schema: int
     version: str
+    build: str
     format: str
     format_version: str | None
     files: list[str]

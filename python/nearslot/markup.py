@@ -44,7 +44,9 @@ def _facts(results: Results) -> str:
     chosen = results.drive_chosen
     drives = sorted({str(run.config["drive"]["name"]) for run in results.runs})
     drive = chosen.why if chosen else f"drive {', '.join(drives)}"
-    return f"{done}; {drive}; seed {results.seed}; nearslot {results.version}"
+    return (
+        f"{done}; {drive}; seed {results.seed}; nearslot {results.version}, build {results.build}"
+    )
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -474,6 +474,7 @@ class _Found:
 
     schema: int
     version: str
+    build: str
     seed: int
     trace: TraceInfo | None
     drive_chosen: ChosenDrive | None
@@ -540,6 +541,7 @@ class Results:
     Attributes:
         schema: Version of the layout.
         version: Version of nearslot.
+        build: Build of nearslot, as `nearslot.__build__` says it.
         seed: Seed of everything random.
         trace: The trace that was replayed; None for a synthetic workload.
         drive_chosen: The drive that was chosen and why; None if every run has one that was named.
@@ -555,6 +557,7 @@ class Results:
         found = msgspec.json.decode(native.json(True), type=_Found)
         self.schema = found.schema
         self.version = found.version
+        self.build = found.build
         self.seed = found.seed
         self.trace = found.trace
         self.drive_chosen = found.drive_chosen

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+# What the file says of the program.
+_PROGRAM = {"nearslot.version": _native.__version__, "nearslot.build": _native.__build__}
 
 # Of the rows put aside: another number when their columns change.
 _LAYOUT = 3
@@ -195,7 +199,7 @@ def sweep(
         ConfigError: The scenario, a key, a value or the executor is wrong; `out` exists with other
             contents, or is read.
         InputError: The trace cannot be read or does not fit the drive; the file cannot be written.
-        CheckError: Requests were lost, or a worker has another version: a fault.
+        CheckError: Requests were lost, or a worker has another build of nearslot: a fault.
         WorkerError: Workers were lost. Finished runs are kept; call again to go on.
         Interrupted: Ctrl-C. Finished runs are kept, and are the exception's ``swept``. Runs that
             threads have under way end by themselves, and the program cannot end before.
@@ -226,6 +230,7 @@ class _Task:
     vary: list[tuple[str, list[str]]]
     reading: Reading
     points: list[int]
+    code: str
 
 
 @dataclass(frozen=True)
@@ -297,7 +302,13 @@ class _Grid:
         shape = [len(several) for _, several in self.words]
         whole = [range(length) for length in shape]
         return [
-            _Task(self.toml, self._words_in(piece), self.reading, list(_points(piece, shape)))
+            _Task(
+                toml=self.toml,
+                vary=self._words_in(piece),
+                reading=self.reading,
+                points=list(_points(piece, shape)),
+                code=_code(),
+            )
             for piece in _pieces(whole, shape, common, set(missing), most)
         ]
 
@@ -345,7 +356,7 @@ def _hashes(scenario: Scenario, words: list[tuple[str, list[str]]], reading: Rea
     drives = _drives(base, words)
     shared = {
         "layout": _LAYOUT,
-        "version": _native.__version__,
+        "code": _code(),
         "scenario": base,
         "reading": asdict(reading),
         "trace": [_digest(file) for file in scenario.files],
@@ -358,6 +369,23 @@ def _hashes(scenario: Scenario, words: list[tuple[str, list[str]]], reading: Rea
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         hashes.append(hashlib.sha256(text.encode()).hexdigest())
     return hashes
+
+
+def _code() -> str:
+    """What tells the engine's code from any other: its commit, or else the compiled module itself.
+
+    A version stays the same for many commits, and a commit for many changes that are not committed.
+    """
+    if _native.is_committed:
+        return _native.__build__
+    return f"{_native.__build__} {_module_digest()}"
+
+
+@functools.cache
+def _module_digest() -> str:
+    file = _native.__file__
+    assert file is not None, "an extension module is a file"
+    return _digest(file)
 
 
 def _digest(file: str) -> str:
@@ -393,7 +421,7 @@ def _is_file(name: str) -> bool:
 
 
 def _drive_digest(drive: str) -> str | None:
-    """Of a drive's file; None for a name of the catalog, which is of this version."""
+    """Of a drive's file; None for a name of the catalog, which is part of the code."""
     name = drive.split(":")[0]
     return _digest(name) if _is_file(name) else None
 
@@ -408,6 +436,7 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
     What is wrong with a run is handed back, not raised: executors wrap what is raised.
     """
     try:
+        _check_code(task)
         outcome, raised = _native.simulate(
             task.toml,
             directory="",
@@ -432,6 +461,13 @@ def _run_task(task: _Task) -> list[bytes] | NearslotError:
         return _rows_of(Results(outcome))
     except NearslotError as error:
         return error
+
+
+def _check_code(task: _Task) -> None:
+    """Refuses to run with other code than the sweep keeps rows of."""
+    if _code() != task.code:
+        there = f"a worker has nearslot of build {_code()}, the sweep is of build {task.code}"
+        raise CheckError(f"{there}: a sweep is of one build")
 
 
 def _rows_of(results: Results) -> list[bytes]:
@@ -588,10 +624,6 @@ def _keep(future: Future[Any], task: _Task, rows: _Rows) -> None:
     if isinstance(found, NearslotError):
         raise found
     for point, row in zip(task.points, found, strict=True):
-        version = _unpacked(row)["version"][0].as_py()
-        if version != _native.__version__:
-            there = f"a worker has nearslot {version}, here is {_native.__version__}"
-            raise CheckError(f"{there}: a sweep is of one version")
         rows.keep(point, row)
 
 
@@ -622,12 +654,12 @@ def _table(grid: _Grid, rows: _Rows) -> pyarrow.Table:
             found = arrow.concat_tables([_unpacked(row) for _, row in finished]).combine_chunks()
         except arrow.ArrowInvalid as error:
             raise InputError(
-                f"{rows.folder} has runs of another build: delete the folder"
+                f"{rows.folder} has runs with other columns: delete the folder"
             ) from error
         columns.update(zip(found.column_names, found.columns, strict=True))
     columns["scenario_hash"] = arrow.array([grid.keys[point] for point in points], arrow.string())
     table = arrow.table(columns)
-    return table.replace_schema_metadata({"nearslot.version": _native.__version__})
+    return table.replace_schema_metadata(_PROGRAM)
 
 
 def _typed(key: str, several: list[Any], taken: list[Any]) -> tuple[list[Any], pyarrow.DataType]:

@@ -167,5 +167,7 @@ def test_the_page_describes_the_trace(scenario: Scenario, tmp_path: Path) -> Non
 def test_results_print_as_the_table(results: nearslot.Results) -> None:
     assert "sched=satf" in str(results)
     assert nearslot.__version__ in str(results)
+    assert results.build == nearslot.__build__
+    assert nearslot.__build__ in str(results)
     assert repr(results) == f"<nearslot.Results: 2 of 2 runs. {results.verdict.headline}>"
     assert results.verdict.headline.startswith("satf wins: ")

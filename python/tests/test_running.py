@@ -315,7 +315,8 @@ def test_what_a_handler_raises_ends_a_run() -> None:
 
 def test_the_command_is_installed() -> None:
     version = command("--version")
-    assert version.stdout.split() == ["nearslot", nearslot.__version__]
+    program = f"nearslot {nearslot.__version__}, build {nearslot.__build__}"
+    assert version.stdout == f"{program}\n"
     assert command("run", "--sched", "satf").returncode == 2
     assert command("inspect", "none.csv").returncode == 3
     script = Path(sys.executable).with_name("nearslot")

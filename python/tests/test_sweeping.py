@@ -415,12 +415,53 @@ def test_a_mistake_in_one_run_keeps_the_others(small: Scenario, tmp_path: Path) 
     assert sweep(small, vary={"sched": ["satf", "fcfs", "sstf"]}, out=out).reused == 2
 
 
-def test_workers_of_another_version_are_refused(
+def test_workers_of_another_build_are_refused(
     small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeping._native, "__version__", "9.9.9")
-    with pytest.raises(CheckError, match=r"here is 9\.9\.9"):
+    submit = sweeping._submit
+
+    def on_another_machine(pool: Executor, tasks: list[Any], futures: dict[Any, Any]) -> None:
+        built_from(monkeypatch, "b" * 40)
+        submit(pool, tasks, futures)
+
+    built_from(monkeypatch, "a" * 40)
+    monkeypatch.setattr(sweeping, "_submit", on_another_machine)
+    with pytest.raises(CheckError, match=r"build b{40}, the sweep is of build a{40}"):
         sweep(small, out=tmp_path / "runs.parquet")
+
+
+def built_from(monkeypatch: pytest.MonkeyPatch, build: str, module: str = "") -> None:
+    """Pretends that the engine was compiled from this source into a module with this digest."""
+    monkeypatch.setattr(sweeping._native, "__build__", build)
+    monkeypatch.setattr(sweeping._native, "is_committed", build.isalnum())
+    monkeypatch.setattr(sweeping, "_module_digest", lambda: module)
+
+
+def test_rows_of_other_code_are_not_taken_up(
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "runs.parquet"
+
+    def reused(build: str, module: str) -> int:
+        built_from(monkeypatch, build, module)
+        return sweep(small, out=out, force=True).reused
+
+    commit, changed = "a" * 40, "a" * 40 + "-changed"
+    assert reused(commit, "compiled once") == 0
+    assert reused(commit, "compiled again") == 1, "the commit says all of the code"
+    assert reused("b" * 40, "compiled again") == 0
+    for build in (changed, "unknown-source"):
+        assert reused(build, "compiled once") == 0
+        assert reused(build, "compiled once") == 1
+        assert reused(build, "compiled again") == 0, "two changes have one name"
+
+
+def test_rows_and_file_name_the_build(small: Scenario, tmp_path: Path) -> None:
+    out = tmp_path / "runs.parquet"
+    table = sweep(small, out=out).table
+    assert table["build"].to_pylist() == [nearslot.__build__]
+    stored = pyarrow.parquet.read_schema(out).metadata
+    assert stored[b"nearslot.build"].decode() == nearslot.__build__
 
 
 def test_what_an_executor_raises_is_told(small: Scenario, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ const pictures = object({ findings: list(text), load, heat: nullable(heat), reus
 export const inspection = object({
   schema: count,
   version: text,
+  build: text,
   format: text,
   format_version: nullable(text),
   files: list(text),

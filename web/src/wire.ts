@@ -262,6 +262,7 @@ const driveChosen = object({
 const results = object({
   schema: count,
   version: text,
+  build: text,
   seed: digits,
   trace: nullable(trace),
   drive_chosen: nullable(driveChosen),
@@ -346,6 +347,7 @@ const answer = object({ title: text, headline: text, details: list(text), warnin
 const figures = object({
   schema: count,
   version: text,
+  build: text,
   answer: nullable(answer),
   figures: list(
     object({

@@ -12,7 +12,7 @@ use crate::part_args::PartArgs;
 #[derive(Debug, Parser)]
 #[command(
     name = "nearslot",
-    version,
+    version = crate::VERSION,
     about = "Rehearse block storage: replay your trace against modelled drives and rank policies by latency",
     after_help = "Examples:
   nearslot inspect mytrace.blktrace.0

@@ -15,8 +15,19 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::{CommandFactory, Parser};
+use nearslot_lab::program;
 
 pub use commands::{list_json, list_json_of, list_text, show_json, show_json_of, show_text};
+
+/// The commit that this was compiled from, `-changed` behind it if the source differed from it, or `unknown`.
+pub const BUILD: &str = env!("NEARSLOT_BUILD");
+
+/// What `--version` says.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    ", build ",
+    env!("NEARSLOT_BUILD")
+);
 
 /// What can be said on the command line: for whatever describes or checks it.
 pub fn command() -> clap::Command {
@@ -25,6 +36,7 @@ pub fn command() -> clap::Command {
 
 /// Runs the command with these arguments (the first is the program's name) and gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    program::is_built_from(BUILD);
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(told) => {

@@ -32,6 +32,7 @@ mod number;
 pub mod objective;
 pub mod outcome;
 pub mod overload;
+pub mod program;
 mod recovery;
 pub mod report;
 pub mod run;

@@ -21,6 +21,8 @@ pub struct Results {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    pub build: String,
     /// Seed of everything random.
     pub seed: u64,
     /// The trace that was replayed; `None` for a synthetic workload.

@@ -24,6 +24,9 @@ use failure::{Failure, encode};
 /// Native part of nearslot; private to the package.
 #[pymodule]
 mod _native {
+    use nearslot_lab::program;
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::capacity::{NativeCapacity, capacity};
     #[pymodule_export]
@@ -40,7 +43,20 @@ mod _native {
         non_upper_case_globals,
         reason = "it is an attribute of a Python module"
     )]
-    const __version__: &str = env!("CARGO_PKG_VERSION");
+    const __version__: &str = program::VERSION;
+    #[pymodule_export]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it is an attribute of a Python module"
+    )]
+    const __build__: &str = nearslot_cli::BUILD;
+
+    /// Says which program this is before anything runs.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        program::is_built_from(nearslot_cli::BUILD);
+        module.add("is_committed", program::is_committed(nearslot_cli::BUILD))
+    }
 }
 
 /// A scenario file's text, checked, with all defaults, as JSON. Relative paths are relative to `directory`.

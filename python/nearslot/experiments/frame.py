@@ -135,6 +135,7 @@ class Outcome:
         runs: The numbers, a mapping for every run or point.
         seeds: Seeds of the runs; where a claim was undecided, some have more.
         version: Of nearslot.
+        build: Of nearslot, as `nearslot.__build__` says it.
         options: What was asked.
     """
 
@@ -143,6 +144,7 @@ class Outcome:
     runs: list[dict[str, Any]]
     seeds: list[int]
     version: str
+    build: str
     options: Options
 
     def to_dict(self) -> dict[str, Any]:
@@ -186,6 +188,7 @@ class Experiment:
             runs=rows,
             seeds=options.all_seeds,
             version=_native.__version__,
+            build=_native.__build__,
             options=options,
         )
 

@@ -125,6 +125,7 @@ def save(
         if experiment.chart is not None
     ]
     if figures:
-        page = {"schema": _SCHEMA, "version": _native.__version__, "figures": figures}
+        program = {"version": _native.__version__, "build": _native.__build__}
+        page = {"schema": _SCHEMA, **program, "figures": figures}
         _native.figures_html(json.dumps(page, allow_nan=False), os.fspath(path), force)
     return bool(figures)

@@ -28,7 +28,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     let trials = [
         Trial {
             what: "version",
-            outcome: Ok(env!("CARGO_PKG_VERSION").to_owned()),
+            outcome: Ok(crate::VERSION.to_owned()),
             needed: true,
         },
         Trial {

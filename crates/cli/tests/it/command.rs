@@ -1,6 +1,7 @@
 //! The command as its user meets it: help, lists, and results that say the same in every form.
 
 use crate::common::{Desk, given, nearslot, told, word};
+use nearslot_cli::BUILD;
 use serde_json::Value;
 
 fn json(words: &[&str]) -> Value {
@@ -89,6 +90,7 @@ fn compare_ranks_and_carries_its_provenance() {
     assert_eq!(results["schema"], 2);
     assert_eq!(results["seed"], 7);
     assert_eq!(results["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(results["build"], BUILD);
     assert_eq!(results["trace"]["hash"].as_str().expect("a hash").len(), 32);
     let runs = results["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 3);

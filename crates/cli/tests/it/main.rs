@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod build;
 mod calibrate;
 mod capacity;
 mod command;

@@ -13,6 +13,7 @@ pub fn figures(capacity: &Capacity) -> Figures {
     Figures {
         schema: FIGURES_SCHEMA,
         version: capacity.version.clone(),
+        build: capacity.build.clone(),
         answer: Some(Answer {
             title: "Capacity".to_owned(),
             headline: capacity.headline.clone(),

@@ -46,6 +46,7 @@ use crate::load::LoadedTrace;
 use crate::objective::{Class, Objective};
 use crate::outcome::{TraceInfo, Varied};
 use crate::overload;
+use crate::program;
 use crate::run::{self, RunError};
 use crate::scenario::Load;
 use crate::sim::Control;
@@ -83,6 +84,8 @@ pub struct Capacity {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    pub build: String,
     /// Seed of everything random.
     pub seed: u64,
     /// The trace that was replayed; `None` for a synthetic workload.
@@ -538,7 +541,8 @@ fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
     let found = choices.into_iter().zip(others);
     Capacity {
         schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: program::VERSION.to_owned(),
+        build: program::build().to_owned(),
         seed: 0,
         trace: None,
         objectives: how.objectives.clone(),

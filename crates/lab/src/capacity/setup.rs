@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Capacity, Find, words};
+use crate::program;
 use crate::report::facts::{configs, distinct, plain, trace_facts};
 
 /// Named facts; one without a name goes on with the one before.
@@ -28,7 +29,10 @@ pub(super) fn facts(capacity: &Capacity) -> Vec<(&'static str, String)> {
         ("drive", of(&["/drive/name", "/drive"])),
         ("placement", of(&["/place/name", "/place"])),
         ("seed", capacity.seed.to_string()),
-        ("version", format!("nearslot {}", capacity.version)),
+        (
+            "version",
+            program::named(&capacity.version, &capacity.build),
+        ),
     ];
     facts.extend(trace_facts(capacity.trace.as_ref(), false));
     facts.push(("warm-up", of(&["/warmup"])));

@@ -21,6 +21,8 @@ pub struct Inspection {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    pub build: String,
     /// Format as detected or named.
     pub format: String,
     /// Version of the format, when it has one.

@@ -27,6 +27,7 @@ use nearslot_trace::{Anomaly, Header, Record, Spread, TimeKind, TraceError, Trac
 pub use inspection::*;
 pub use pictures::*;
 
+use crate::program;
 use crate::survey::{DeviceSummary, Summary, Survey, Volume};
 
 /// Pages of the footprint and of working sets: 4 KiB.
@@ -141,10 +142,10 @@ impl Inspector {
         let summary = self.survey.finish();
         let arrivals = self.arrivals.arrivals();
         let span_s = self.arrivals.span_s();
-        let spread_out = matches!(header.spread, Some(how) if how != Spread::None);
         let mut inspection = Inspection {
             schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: program::VERSION.to_owned(),
+            build: program::build().to_owned(),
             format: header.format.clone(),
             format_version: header.version.clone(),
             files: header.files.clone(),
@@ -154,16 +155,7 @@ impl Inspector {
             limited: header.limited,
             span: header.span,
             span_s,
-            time: Times {
-                kind: header.time_kind,
-                resolution_ns: header.resolution_ns,
-                step_ns: match spread_out {
-                    true => header.stamp_step_ns,
-                    false => self.arrivals.step_ns(),
-                },
-                epoch_unix_ns: header.epoch_unix_ns,
-                spread: header.spread,
-            },
+            time: times(header, &self.arrivals),
             operations: operations(&summary),
             read_share: share_of_reads(|op| u128::from(summary.of(op).requests)),
             read_bytes_share: share_of_reads(|op| summary.of(op).bytes),
@@ -196,6 +188,21 @@ impl Inspector {
         inspection.warnings = warnings::warnings(&inspection, &more);
         findings::tell(&mut inspection);
         inspection
+    }
+}
+
+/// What times a trace has.
+fn times(header: &Header, arrivals: &arrivals::ArrivalCounter) -> Times {
+    let spread_out = matches!(header.spread, Some(how) if how != Spread::None);
+    Times {
+        kind: header.time_kind,
+        resolution_ns: header.resolution_ns,
+        step_ns: match spread_out {
+            true => header.stamp_step_ns,
+            false => arrivals.step_ns(),
+        },
+        epoch_unix_ns: header.epoch_unix_ns,
+        spread: header.spread,
     }
 }
 

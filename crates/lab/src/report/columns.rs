@@ -182,10 +182,11 @@ pub(super) fn seed(results: &Results, run: &Run) -> u64 {
 }
 
 /// Where runs come from: mostly the same in every row, so that a row can leave its file.
-fn provenance() -> [Column; 13] {
+fn provenance() -> [Column; 14] {
     [
         count("schema", |results, _| Some(results.schema.into())),
         text("version", |results, _| Some(results.version.clone())),
+        text("build", |results, _| Some(results.build.clone())),
         count("seed", |results, run| Some(seed(results, run))),
         text("trace_hash", |results, _| {
             Some(results.trace.as_ref()?.hash.clone())
@@ -404,6 +405,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (167, 167));
+        assert_eq!((names.len(), distinct.len()), (168, 168));
     }
 }

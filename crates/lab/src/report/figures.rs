@@ -21,6 +21,8 @@ pub struct Figures {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    pub build: String,
     /// What the page says above the figures; claims are counted there if it says nothing.
     #[serde(default)]
     pub answer: Option<Answer>,

@@ -75,6 +75,7 @@ pub(super) fn provenance(results: &Results) -> Result<Vec<KeyValue>, ReportError
     let pairs = [
         ("nearslot.schema", results.schema.to_string()),
         ("nearslot.version", results.version.clone()),
+        ("nearslot.build", results.build.clone()),
         ("nearslot.seed", results.seed.to_string()),
         ("nearslot.trace_hash", hash.unwrap_or_default()),
         ("nearslot.trace", serde_json::to_string(&results.trace)?),

@@ -16,6 +16,7 @@ use super::facts::{configs, dash, distinct, fact, plain, trace_facts};
 use super::{traced, volumes};
 use crate::number::number;
 use crate::outcome::{Difference, Rank, Results, Run, Times, Verdict, Word};
+use crate::program;
 use crate::workload::layout::VolumePlace;
 
 /// Narrowest table that is tried; below it lines wrap.
@@ -324,7 +325,7 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
             "seed",
             distinct(runs.iter().map(|run| seed(results, run).to_string())),
         ),
-        ("version", format!("nearslot {}", results.version)),
+        ("version", program::named(&results.version, &results.build)),
     ]);
     let several = runs.iter().any(|run| !run.volumes.is_empty());
     facts.extend(trace_facts(results.trace.as_ref(), several));

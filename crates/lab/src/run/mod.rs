@@ -32,6 +32,7 @@ use crate::memo::SHARED;
 use crate::objective::Objective;
 use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
+use crate::program;
 use crate::recovery;
 use crate::report::Target;
 use crate::scenario::{Load, Scenario, Warmup};
@@ -110,29 +111,36 @@ pub fn compare(
     }
     add_said(&mut warnings, &finished);
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
+    let parts = finished.iter_mut();
+    let parts = parts.map(|finished| std::mem::take(&mut finished.parts));
+    let parts = parts.collect();
+    let mut results = summed_up(points, finished, baseline);
+    results.trace = trace.map(|trace| trace_info(trace, points));
+    (results.drive_chosen, results.warnings) = (drive_chosen, warnings);
+    files.finish(&results, parts)?;
+    Ok(results)
+}
+
+/// What finished runs come to; what else results have is the caller's.
+fn summed_up(points: &[Point], finished: Vec<Finished>, baseline: Option<String>) -> Results {
     let batches = finished.iter().map(|finished| finished.batches_ms);
     let batches: Vec<_> = batches.collect();
     let runs = finished.iter().map(|finished| &finished.run);
     let varied = grid::varied(points);
     let verdict = verdict::of(&runs.zip(&batches).collect::<Vec<_>>(), &varied, baseline);
-    let seed = points.first().map_or(1, |point| point.scenario.seed);
-    let parts = finished.iter_mut();
-    let parts = parts.map(|finished| std::mem::take(&mut finished.parts));
-    let parts = parts.collect();
-    let results = Results {
+    Results {
         schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed,
-        trace: trace.map(|trace| trace_info(trace, points)),
-        drive_chosen,
+        version: program::VERSION.to_owned(),
+        build: program::build().to_owned(),
+        seed: points.first().map_or(1, |point| point.scenario.seed),
+        trace: None,
+        drive_chosen: None,
         runs: finished.into_iter().map(|finished| finished.run).collect(),
         varied,
         verdict,
         runs_planned: points.len(),
-        warnings,
-    };
-    files.finish(&results, parts)?;
-    Ok(results)
+        warnings: Vec::new(),
+    }
 }
 
 /// Runs points that are held against objectives; nothing of those that were interrupted.

@@ -52,7 +52,9 @@ pub(crate) fn of(scene: &Scene, inputs: &Inputs) -> String {
         }
     };
     let mut found = found.unwrap_or_else(|error| panic!("{scene}: {error}"));
-    found.as_object_mut().unwrap().remove("version").unwrap();
+    for program in ["version", "build"] {
+        found.as_object_mut().unwrap().remove(program).unwrap();
+    }
     let mut text = String::new();
     write_json(&mut text, &found, 0);
     text.push('\n');

@@ -13,6 +13,7 @@ pub(crate) fn figures() -> Figures {
     Figures {
         schema: FIGURES_SCHEMA,
         version: "0.1.0".to_owned(),
+        build: "unknown".to_owned(),
         answer: None,
         figures: vec![
             figure("ew-fig4", "queue length", &depths, true),

@@ -143,6 +143,7 @@ fn the_file_says_where_it_comes_from() {
     };
     assert_eq!(value("nearslot.seed"), "42");
     assert_eq!(value("nearslot.version"), "0.1.0");
+    assert_eq!(value("nearslot.build"), "unknown");
     assert_eq!(
         value("nearslot.trace_hash"),
         "9f1c0d5be2a84c7795bb0b6f1e0c6a3d"

@@ -81,6 +81,7 @@ pub(crate) fn results(size: Size) -> Results {
     Results {
         schema: SCHEMA,
         version: "0.1.0".to_owned(),
+        build: "unknown".to_owned(),
         seed: 42,
         trace: Some(TraceInfo {
             files: vec!["sample/postgres-build.blktrace.0".into(), "sample/postgres-build.blktrace.1".into()],

@@ -39,7 +39,7 @@ fn the_table_has_the_ranking_and_what_it_rests_on() {
         "mode      open",
         "drive     seagate-cheetah-9lp",
         "seed      42",
-        "version   nearslot 0.1.0",
+        "version   nearslot 0.1.0, build unknown",
         "hash      9f1c0d5be2a84c7795bb0b6f1e0c6a3d",
         "warm-up   the first 600 of 12000 requests, not measured",
         "warnings  12 events were lost",
