@@ -22,6 +22,7 @@ use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::registry::{DriveEnv, KnobValue};
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
+use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 const DRIVE: &str = "seagate-cheetah-9lp";
@@ -34,7 +35,7 @@ struct TryAll {
 }
 
 impl Scheduler for TryAll {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.waiting.push(*io);
     }
 
@@ -86,7 +87,7 @@ impl Load {
         for id in 0..depth {
             let io = load.fresh(IoId(id));
             load.ios.push(io);
-            load.scheduler.insert(load.now, &io);
+            load.scheduler.insert(load.now, &io, &Streams::default());
         }
         // The queue of a closed load is not random: it holds what was passed over.
         for _ in 0..4 * depth {
@@ -142,7 +143,7 @@ impl Load {
         self.run(&io);
         let io = self.fresh(id);
         self.ios[id.index()] = io;
-        self.scheduler.insert(self.now, &io);
+        self.scheduler.insert(self.now, &io, &Streams::default());
     }
 
     /// What a drive would do, as far as the oracle hears of it.

@@ -15,12 +15,13 @@ use crate::position::{
 };
 use crate::request::Request;
 use crate::sorted::Sorted;
+use crate::stream::Streams;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Which I/O goes next on one drive.
 pub trait Scheduler: Send {
-    /// An I/O joins the queue. Reads and writes only: flushes pass by.
-    fn insert(&mut self, now: Instant, io: &Io);
+    /// An I/O joins the queue. Reads and writes only: flushes pass by. `streams` says what is known of who asks.
+    fn insert(&mut self, now: Instant, io: &Io, streams: &Streams);
 
     /// Takes back an I/O that waits here: another drive has begun it, or it is open and now gets an address.
     fn withdraw(&mut self, io: &Io);
@@ -28,8 +29,8 @@ pub trait Scheduler: Send {
     /// The drive is ready: what next? An I/O that the answer starts has left the queue.
     fn next(&mut self, view: &View<'_>) -> Next;
 
-    /// A command of this drive ended.
-    fn done(&mut self, _now: Instant, _done: &DriveDone) {}
+    /// An I/O that it started has ended; `io` is what it got with `insert`.
+    fn done(&mut self, _now: Instant, _io: &Io, _done: &DriveDone, _streams: &Streams) {}
 
     /// Number of I/Os that wait.
     fn len(&self) -> usize;

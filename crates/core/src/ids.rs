@@ -37,3 +37,7 @@ id! {
     /// Who asks: a process, a virtual machine, a connection. 0 when nobody says.
     StreamId(u32)
 }
+id! {
+    /// Streams that share one share; 0 is the root, to which all belong of whom nothing else is said.
+    GroupId(u16)
+}

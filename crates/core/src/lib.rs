@@ -7,7 +7,7 @@
 //! |---|---|
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
 //! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
-//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`] |
+//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
@@ -34,4 +34,5 @@ pub mod sched;
 pub mod search;
 pub mod sorted;
 pub mod stack;
+pub mod stream;
 pub mod units;

@@ -17,6 +17,7 @@ use crate::io::Io;
 use crate::position::Candidate;
 use crate::registry::{Knob, Knobs, Spec};
 use crate::sorted::{Cursor, Keyed, Sorted};
+use crate::stream::Streams;
 use crate::units::{Duration, Instant};
 
 /// An I/O, and what its late arrival adds to its price.
@@ -154,7 +155,7 @@ impl<'a> Best<'a> {
 }
 
 impl Scheduler for AgedSatf {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         let aged = Aged {
             candidate: Candidate::from(io),
             handicap: self.handicap(io.arrived),

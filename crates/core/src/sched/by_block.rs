@@ -5,6 +5,7 @@
 use super::line::{Found, Line};
 use crate::contract::{Next, Scheduler, View};
 use crate::io::Io;
+use crate::stream::Streams;
 use crate::units::{Instant, Pba};
 
 /// What a rule wants next.
@@ -36,7 +37,7 @@ impl<R: Rule + 'static> ByBlock<R> {
 }
 
 impl<R: Rule> Scheduler for ByBlock<R> {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.line.insert(io);
     }
 

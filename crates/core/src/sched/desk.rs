@@ -16,6 +16,7 @@ use crate::ids::{IoId, StreamId};
 use crate::io::{Command, Io};
 use crate::op::Op;
 use crate::registry::DriveEnv;
+use crate::stream::Streams;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 pub(crate) const DISK: &str = "
@@ -100,7 +101,7 @@ impl Desk {
             place: self.oracle.locate(Pba(at)),
         };
         self.ios.push(io);
-        self.scheduler.insert(self.now, &io);
+        self.scheduler.insert(self.now, &io, &Streams::default());
         self.scheduler.audit();
     }
 

@@ -8,6 +8,7 @@ use crate::contract::{Next, Scheduler, View};
 use crate::ids::IoId;
 use crate::io::Io;
 use crate::registry::Spec;
+use crate::stream::Streams;
 use crate::units::Instant;
 
 #[derive(Default)]
@@ -16,7 +17,7 @@ struct Fcfs {
 }
 
 impl Scheduler for Fcfs {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.queue.push_back(io.id);
     }
 

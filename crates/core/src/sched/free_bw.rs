@@ -22,6 +22,7 @@ use crate::io::Io;
 use crate::position::Candidate;
 use crate::registry::Spec;
 use crate::sorted::Cursor;
+use crate::stream::Streams;
 use crate::units::Instant;
 
 /// In which order reads go.
@@ -98,7 +99,7 @@ impl FreeBw {
 }
 
 impl Scheduler for FreeBw {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.waiting.insert(io);
     }
 

@@ -50,6 +50,7 @@ use crate::position::{Candidate, Choice, FreePlace};
 use crate::registry::{Knob, Knobs, Spec};
 use crate::search;
 use crate::sorted::{Keyed, Sorted};
+use crate::stream::Streams;
 use crate::units::{Duration, Instant};
 
 /// A new value moves a mean by one part in this many of the difference.
@@ -276,7 +277,7 @@ impl GapSatf {
 }
 
 impl Scheduler for GapSatf {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.waiting.insert(io);
         self.next = self.next.max(io.sequence + 1);
         if !io.open {

@@ -24,6 +24,7 @@ use crate::list::{Handle, List, Pool};
 use crate::op::Op;
 use crate::registry::{Knob, Knobs, Spec};
 use crate::sorted::{Cursor, Keyed, Sorted};
+use crate::stream::{Class, Streams};
 use crate::units::{Duration, Instant, Pba};
 
 /// A request in block order.
@@ -88,8 +89,8 @@ impl Queue {
     }
 }
 
-/// Real-time, best effort, idle.
-const LEVELS: usize = 3;
+/// Every class is a level.
+const LEVELS: usize = Class::ALL.len();
 
 struct MqDeadline {
     expire: [Duration; 2],
@@ -194,17 +195,13 @@ impl MqDeadline {
     }
 }
 
-/// Level of a Linux I/O priority, `class << 13 | level`: 1 is real-time, 3 is idle, all else best effort.
+/// Where the requests of a priority stand.
 fn level_of(priority: u16) -> usize {
-    match priority >> 13 {
-        1 => 0,
-        3 => 2,
-        _ => 1,
-    }
+    Class::of(priority) as usize
 }
 
 impl Scheduler for MqDeadline {
-    fn insert(&mut self, now: Instant, io: &Io) {
+    fn insert(&mut self, now: Instant, io: &Io, _streams: &Streams) {
         let queue = &mut self.queues[level_of(io.priority)][Direction::of(io.op) as usize];
         let arrival = Arrival {
             inserted: now,

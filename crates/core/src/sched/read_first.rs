@@ -7,6 +7,7 @@ use super::sweep::Waiting;
 use crate::contract::{Next, Scheduler, View};
 use crate::io::Io;
 use crate::registry::Spec;
+use crate::stream::Streams;
 use crate::units::Instant;
 
 #[derive(Default)]
@@ -15,7 +16,7 @@ struct ReadFirst {
 }
 
 impl Scheduler for ReadFirst {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.waiting.insert(io);
     }
 

@@ -20,6 +20,7 @@ use crate::io::Io;
 use crate::position::{Candidate, Search};
 use crate::registry::Spec;
 use crate::sorted::{Keyed, Sorted};
+use crate::stream::Streams;
 use crate::units::Instant;
 
 #[derive(Default)]
@@ -30,7 +31,7 @@ struct Satf {
 }
 
 impl Scheduler for Satf {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         if io.open {
             self.open.push_back(io.id);
         } else {

@@ -14,6 +14,7 @@ use super::sweep::Waiting;
 use crate::contract::{Next, Scheduler, View};
 use crate::io::Io;
 use crate::registry::Spec;
+use crate::stream::Streams;
 use crate::units::Instant;
 
 #[derive(Default)]
@@ -22,7 +23,7 @@ struct SatfEw {
 }
 
 impl Scheduler for SatfEw {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.waiting.insert(io);
     }
 

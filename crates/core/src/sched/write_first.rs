@@ -12,6 +12,7 @@ use crate::io::Io;
 use crate::position::Candidate;
 use crate::registry::{Knob, Knobs, Spec};
 use crate::sorted::{Keyed, Sorted};
+use crate::stream::Streams;
 use crate::units::{Duration, Instant};
 
 /// An I/O with an address, in order of arrival.
@@ -63,7 +64,7 @@ impl WriteFirst {
 }
 
 impl Scheduler for WriteFirst {
-    fn insert(&mut self, _now: Instant, io: &Io) {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
         self.waiting.insert(io);
         if !io.open {
             let (candidate, arrived) = (Candidate::from(io), io.arrived);

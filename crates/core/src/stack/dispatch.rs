@@ -28,8 +28,10 @@ impl Drives for Below<'_> {
 
 impl Stack {
     pub(super) fn drive_done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
-        self.queues[drive.index()].done(now, done);
-        if done.io != Command::ARM {
+        let moved_arm = done.io == Command::ARM;
+        let io = (!moved_arm).then(|| &self.graph.io(done.io).io);
+        self.queues[drive.index()].done(now, io, done, &self.streams);
+        if !moved_arm {
             self.complete(now, drive, done);
         }
         self.pump(now, drive);

@@ -32,10 +32,11 @@ use slab::Slab;
 
 use crate::contract::{Oracle, Placement, Scheduler};
 use crate::freemap::FreeMap;
-use crate::ids::{DriveId, IoId};
+use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
 use crate::plan::Plan;
 use crate::request::{Reply, Request};
+use crate::stream::{Stream, Streams};
 use crate::units::{Blocks, Instant};
 
 mod audit;
@@ -63,6 +64,8 @@ pub enum Input {
     Done(DriveId, DriveDone),
     /// Time has passed; schedulers that waited are asked again. It may come late, or for nothing.
     Timer,
+    /// A stream is described: its weight, its class, its group. Schedulers see it with the next I/O.
+    Describe(StreamId, Stream),
     /// Everything else of this instant is in: drives that waited for that start something. See [`Stack::choose_last`].
     Choose,
 }
@@ -112,6 +115,8 @@ pub struct Stack {
     placement: Box<dyn Placement>,
     queues: Vec<Queue>,
     hazards: Hazards,
+    /// What is known of who asks.
+    streams: Streams,
     requests: Slab<Pending>,
     graph: Graph,
     actions: VecDeque<Action>,
@@ -157,6 +162,7 @@ impl Stack {
             uses_spare_time: placement.uses_spare_time(),
             placement,
             queues: lanes.into_iter().map(queue).collect(),
+            streams: Streams::default(),
             requests: Slab::new(),
             graph: Graph::default(),
             actions: VecDeque::new(),
@@ -193,6 +199,7 @@ impl Stack {
             Input::Submit(request) => self.submit(now, request),
             Input::Done(drive, done) => self.drive_done(now, drive, &done),
             Input::Timer => self.timer(now),
+            Input::Describe(id, stream) => self.streams.describe(id, stream),
             Input::Choose => self.choose(now),
         }
         self.spend_spare_time(now);

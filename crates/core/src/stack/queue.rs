@@ -8,6 +8,7 @@ use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
 use crate::op::Op;
 use crate::position::Search;
+use crate::stream::Streams;
 use crate::units::{Blocks, Instant};
 
 /// The part of the stack above one drive.
@@ -49,10 +50,10 @@ impl Queue {
         }
     }
 
-    pub(super) fn insert(&mut self, now: Instant, io: &Io) {
+    pub(super) fn insert(&mut self, now: Instant, io: &Io, streams: &Streams) {
         match io.op {
             Op::Flush => self.flushes.push_back(io.id),
-            _ => self.scheduler.insert(now, io),
+            _ => self.scheduler.insert(now, io, streams),
         }
     }
 
@@ -146,11 +147,21 @@ impl Queue {
         self.oracle.started(now, command);
     }
 
-    pub(super) fn done(&mut self, now: Instant, done: &DriveDone) {
+    /// A command has ended; `io` is what it carried out, none if it only moved the arm.
+    pub(super) fn done(
+        &mut self,
+        now: Instant,
+        io: Option<&Io>,
+        done: &DriveDone,
+        streams: &Streams,
+    ) {
         assert!(self.busy, "an idle drive completed {:?}", done.io);
         self.busy = false;
         self.oracle.observed(now, done);
-        self.scheduler.done(now, done);
+        // Flushes have passed the scheduler by.
+        if let Some(io) = io.filter(|io| io.op != Op::Flush) {
+            self.scheduler.done(now, io, done, streams);
+        }
     }
 
     pub(super) fn audit(&self) {

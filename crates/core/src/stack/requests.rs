@@ -38,6 +38,7 @@ impl Stack {
             self.capacity()
         );
         self.submitted += 1;
+        self.streams.asked(&request);
         let Admission::Begins(hazard) = self.hazards.admit(&request) else {
             return;
         };

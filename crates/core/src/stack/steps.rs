@@ -130,7 +130,7 @@ impl Stack {
     fn begin(&mut self, now: Instant, id: IoId) -> Option<DriveId> {
         match &self.graph.step(id).work {
             Work::Io(OpenIo { drive, io, .. }) => {
-                self.queues[drive.index()].insert(now, io);
+                self.queues[drive.index()].insert(now, io, &self.streams);
                 Some(*drive)
             }
             Work::Gate(_) => None,
@@ -326,7 +326,7 @@ impl Stack {
         let queue = &mut self.queues[drive.index()];
         queue.withdraw(io);
         (io.open, io.at, io.place) = (false, at, queue.oracle.locate(at));
-        queue.insert(now, io);
+        queue.insert(now, io, &self.streams);
         *drive
     }
 

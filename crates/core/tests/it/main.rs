@@ -12,6 +12,7 @@ mod conformance;
 mod contents;
 mod crash;
 mod graphs;
+mod queues;
 mod reference;
 mod support;
 mod tidy;

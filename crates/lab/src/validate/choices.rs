@@ -21,6 +21,7 @@ use nearslot_core::position::{
 use nearslot_core::registry::{ConfigError, DriveEnv};
 use nearslot_core::search;
 use nearslot_core::sorted::Sorted;
+use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 use serde::Serialize;
 
@@ -153,13 +154,15 @@ impl<'a> Desk<'a> {
     fn join(&mut self, number: u64, order: &[Ask]) {
         let io = self.io(number, order);
         self.waiting.push(io);
-        self.scheduler.insert(Instant::ZERO, &io);
+        self.scheduler
+            .insert(Instant::ZERO, &io, &Streams::default());
     }
 
     /// Lets an empty scheduler start this request.
     fn lead_to(&mut self, number: u64, order: &[Ask]) {
         let io = self.io(number, order);
-        self.scheduler.insert(Instant::ZERO, &io);
+        self.scheduler
+            .insert(Instant::ZERO, &io, &Streams::default());
         let view = View {
             now: Instant::ZERO,
             oracle: &self.oracle,

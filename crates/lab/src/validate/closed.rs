@@ -7,6 +7,7 @@ use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::HddBlueprint;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
+use nearslot_core::stream::Streams;
 use nearslot_core::units::Instant;
 
 use super::choices::scheduler;
@@ -43,7 +44,8 @@ pub(super) fn run_closed(
         let (ended, done) = desk.run(now, running, &ask);
         now = ended;
         desk.oracle.observed(now, &done);
-        desk.scheduler.done(now, &done);
+        let io = desk.io(running);
+        desk.scheduler.done(now, &io, &done, &Streams::default());
         responses.push(now.0 - desk.arrived[running].0);
         if completed < count {
             // With a depth of 1 nothing waits, and the next is what comes now.
@@ -73,12 +75,18 @@ impl Closed {
     /// The next request of the trace, if there is one, joins those that wait.
     fn join(&mut self, now: Instant) {
         let index = self.joined;
-        let Some(ask) = self.order.get(index) else {
+        if index == self.order.len() {
             return;
-        };
+        }
         self.joined += 1;
         self.arrived[index] = now;
-        let io = Io {
+        let io = self.io(index);
+        self.scheduler.insert(now, &io, &Streams::default());
+    }
+
+    fn io(&self, index: usize) -> Io {
+        let ask = self.order[index];
+        Io {
             id: IoId(index as u32),
             sequence: index as u64,
             stream: StreamId(0),
@@ -86,11 +94,10 @@ impl Closed {
             at: ask.at,
             open: false,
             len: ask.len,
-            arrived: now,
+            arrived: self.arrived[index],
             priority: 0,
             place: self.oracle.locate(ask.at),
-        };
-        self.scheduler.insert(now, &io);
+        }
     }
 
     fn choose(&mut self, now: Instant, drive: &HddBlueprint) -> usize {

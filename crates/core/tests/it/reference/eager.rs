@@ -11,6 +11,7 @@ use nearslot_core::io::Io;
 use nearslot_core::op::Op;
 use nearslot_core::position::{ArmPosition, FreePlace, Search, Then};
 use nearslot_core::rng::Rng;
+use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant};
 use proptest::prelude::*;
 
@@ -408,8 +409,8 @@ struct Punctual {
 }
 
 impl Scheduler for Punctual {
-    fn insert(&mut self, now: Instant, io: &Io) {
-        self.inner.insert(now, io);
+    fn insert(&mut self, now: Instant, io: &Io, streams: &Streams) {
+        self.inner.insert(now, io, streams);
         if !io.open {
             self.reads.push(*io);
         }

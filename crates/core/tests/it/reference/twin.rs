@@ -3,6 +3,7 @@
 use nearslot_core::contract::{Next, Scheduler, View};
 use nearslot_core::io::{DriveDone, Io};
 use nearslot_core::op::Op;
+use nearslot_core::stream::Streams;
 use nearslot_core::units::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -30,8 +31,8 @@ struct Pair<D> {
 }
 
 impl<D: Definition> Scheduler for Pair<D> {
-    fn insert(&mut self, now: Instant, io: &Io) {
-        self.clever.insert(now, io);
+    fn insert(&mut self, now: Instant, io: &Io, streams: &Streams) {
+        self.clever.insert(now, io, streams);
         self.literal.inserted(now, io);
         self.queue.push(*io);
     }
@@ -59,8 +60,8 @@ impl<D: Definition> Scheduler for Pair<D> {
         clever
     }
 
-    fn done(&mut self, now: Instant, done: &DriveDone) {
-        self.clever.done(now, done);
+    fn done(&mut self, now: Instant, io: &Io, done: &DriveDone, streams: &Streams) {
+        self.clever.done(now, io, done, streams);
     }
 
     fn len(&self) -> usize {

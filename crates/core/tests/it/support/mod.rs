@@ -10,11 +10,12 @@ use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::{IoId, StreamId};
-use nearslot_core::io::{Command, Io};
+use nearslot_core::io::{Command, DriveDone, Io};
 use nearslot_core::op::Op;
 use nearslot_core::position::Search;
 use nearslot_core::registry::DriveEnv;
 use nearslot_core::rng::Rng;
+use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 /// 6,000 turns a minute, so a turn is 10 ms; 12,800 blocks in 160 cylinders of 4 tracks. Small, so that random
@@ -181,7 +182,7 @@ impl Rig {
         self.sequence += 1;
         self.now += late;
         assert!(self.waiting.insert(id, io).is_none(), "a name given twice");
-        self.scheduler.insert(self.now, &io);
+        self.scheduler.insert(self.now, &io, &Streams::default());
         self.check();
         io.sequence
     }
@@ -258,21 +259,23 @@ impl Rig {
             .remove(&id)
             .expect("it starts what does not wait");
         self.check();
-        self.run(id, io.op, io.at, io.len);
+        let done = self.run(id, io.op, io.at, io.len);
+        self.scheduler
+            .done(self.now, &io, &done, &Streams::default());
         self.free.push(id);
         self.served.push(io.sequence);
         self.check();
         io.sequence
     }
 
-    fn run(&mut self, io: IoId, op: Op, at: Pba, len: Blocks) {
+    fn run(&mut self, io: IoId, op: Op, at: Pba, len: Blocks) -> DriveDone {
         let command = Command { io, op, at, len };
         self.oracle.started(self.now, &command);
         self.drive.submit(self.now, &command);
         self.now = self.drive.next_event().expect("the drive works");
         let done = self.drive.advance(self.now).expect("the drive is done");
         self.oracle.observed(self.now, &done);
-        self.scheduler.done(self.now, &done);
+        done
     }
 
     fn check(&self) {

@@ -7,7 +7,7 @@ use super::Source;
 /// Nothing of the domain.
 const GROUND: &[&str] = &["units", "ids", "rng", "sorted", "list", "freemap", "maplog"];
 /// What flows.
-const FLOW: &[&str] = &["op", "position", "request", "io", "plan"];
+const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan"];
 /// Contracts, and how parts present themselves.
 const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics"];
 /// Kinds of parts: a folder each, mutually unknown.
