@@ -8,7 +8,7 @@
 //! prelude     0 magic 8 | 8 version 4 | 12 checksum 4 | 16 volume 8 | 24 sequence 8
 //! log record  prelude | 32 kind 4 | 36 blocks 4 | 40 number 8 | 48 count 4 | 52 portion 4 | 56 payload's checksum 4 | 60 zero
 //!             then the payload from byte 64 on, filled up with zeros to whole blocks
-//!   batch       number = the how manieth, count entries of 9 bytes: chunk 4, slot 4, copy 1
+//!   batch       number = ordinal of the batch, count entries of 9 bytes: chunk 4, slot 4, copy 1
 //!   piece       number = first entry of the map, count entries of 4 bytes: slot; of a checkpoint of this portion
 //! ```
 //!

@@ -5,7 +5,7 @@
 //! 656          control block, odd     }
 //! 1312         half 0: a word, then entries of 9 bytes      even batches
 //! ...          half 1: the same                             odd batches
-//! control      prelude (sequence = how manieth control block) | geometry | settings | cursor, see `Control::write`
+//! control      prelude (sequence = ordinal of the control block) | geometry | settings | cursor, see `Control::write`
 //! word         entries 24 bits | batch, its low 8 bits | checksum 32 bits of volume, batch and the entries
 //! ```
 //!

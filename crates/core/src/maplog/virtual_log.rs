@@ -11,9 +11,9 @@
 //! parents and children of sectors:   c -> b -> a        b is written again:   b' -> c      and  b' -> a
 //! ```
 //!
-//! Links into slots that hold something else by now stay behind in old sectors (here that of c to b). A walk in falling
-//! order of numbers knows them: whoever replaced a sector has a higher number, and so has every sector on the way to it, so
-//! the walk has met the new one before it comes to the link to the old one.
+//! Old sectors keep links to slots that were used again since (here that of c to b). Recovery visits sectors in falling order of
+//! their numbers. A sector has a lower number than the one that replaced it, and than every sector on the way to that one. So
+//! recovery meets the replacement before it meets a link to what was replaced, and skips that link.
 //!
 //! ```text
 //! sector   prelude | 32 sector 4 | 36 live sectors 4 | 40 links 4 | 44 spread 1, zero 3 | 48 eight links of 20 bytes | 208 entries, copy by copy
