@@ -3,7 +3,10 @@
 import { mount } from "svelte";
 
 import "uplot/dist/uPlot.min.css";
-import "./style.css";
+import "./styles/tokens.css";
+import "./styles/page.css";
+import "./styles/controls.css";
+import "./styles/table.css";
 import App from "./App.svelte";
 import FiguresApp from "./FiguresApp.svelte";
 import InspectionApp from "./InspectionApp.svelte";

@@ -4,6 +4,7 @@
 import uPlot from "uplot";
 
 import { axisUnit, tick } from "../format";
+import "./chart.css";
 
 /** Smallest and largest value. */
 export type Extent = [number, number];
