@@ -72,6 +72,8 @@ pub enum Failure {
     TimedOut,
     /// It is gone, with everything on it.
     Gone,
+    /// Not the drive: the placement cannot keep its map safe any more, so nothing can be written. What was answered is still read.
+    MapLost,
 }
 
 /// What a drive's time went into. Positioning and transfer follow the reference tables: waits inside a

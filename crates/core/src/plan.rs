@@ -12,7 +12,7 @@
 
 use crate::ids::DriveId;
 use crate::io::{Data, Tag};
-use crate::op::Op;
+use crate::op::{Failure, Op};
 use crate::units::{Blocks, Pba};
 
 /// A step's number within its plan.
@@ -111,6 +111,8 @@ pub enum Instead {
     Step(StepIndex),
     /// Nothing has to: what waits for the I/O goes on as if it were done. So with a write of one of several copies.
     Tolerated,
+    /// The buffer of delayed copies: it has all blocks that could not be read.
+    Buffered,
 }
 
 /// Steps that belong together: of one request, of the completion of an I/O, of spare time. The stack owns some and clears them
@@ -125,6 +127,10 @@ pub struct Plan {
     pub wake: Vec<DriveId>,
     /// Gates of earlier plans that are open from now on. Their tags are free for other gates at once.
     pub open: Vec<Tag>,
+    /// Gates of earlier plans that never open: what waits for them fails. Their tags are free at once, too.
+    pub refused: Vec<(Tag, Failure)>,
+    /// Why the request fails, whatever becomes of its steps.
+    pub failure: Option<Failure>,
     /// A waiting open I/O without the volume's data that is to go to this block of its drive, which is not free.
     pub pinned: Option<(Tag, Pba)>,
     /// What the failure of an I/O that has just ended leads to.
@@ -157,6 +163,11 @@ impl Plan {
         self.open.push(tag);
     }
 
+    /// What waits for a gate fails.
+    pub fn refuse(&mut self, tag: Tag, failure: Failure) {
+        self.refused.push((tag, failure));
+    }
+
     /// The I/Os among the steps.
     pub fn ios(&self) -> impl Iterator<Item = &PlannedIo> {
         self.steps.iter().filter_map(|step| match step {
@@ -172,11 +183,14 @@ impl Plan {
             edges: _,
             wake,
             open,
+            refused,
+            failure,
             pinned,
             instead,
         } = self;
-        let nothing = steps.is_empty() && wake.is_empty() && open.is_empty();
-        nothing && pinned.is_none() && *instead == Instead::Nothing
+        let nothing = steps.is_empty() && wake.is_empty() && pinned.is_none();
+        let no_gate = open.is_empty() && refused.is_empty();
+        nothing && no_gate && failure.is_none() && *instead == Instead::Nothing
     }
 
     /// Forgets everything, but keeps the memory.
@@ -185,6 +199,8 @@ impl Plan {
         self.edges.clear();
         self.wake.clear();
         self.open.clear();
+        self.refused.clear();
+        self.failure = None;
         self.pinned = None;
         self.instead = Instead::Nothing;
     }

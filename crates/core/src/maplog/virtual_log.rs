@@ -319,6 +319,8 @@ pub struct VirtualLog {
 #[derive(Clone, Copy, Debug)]
 struct Writing {
     sector: u32,
+    /// Whether it was its turn; if not, it helps another one.
+    in_turn: bool,
     count: u8,
     children: [u32; LINKS_MAX],
 }
@@ -456,6 +458,7 @@ impl VirtualLog {
         let (children, count) = self.children_of_new(sector, first);
         self.writing = Some(Writing {
             sector,
+            in_turn: sector == first,
             count,
             children,
         });
@@ -524,7 +527,7 @@ impl VirtualLog {
         format::seal(bytes, SECTOR, volume, self.number);
     }
 
-    /// The write under way, for a second attempt if it failed.
+    /// The write under way.
     pub fn under_way(&self) -> Option<SectorWrite<'_>> {
         let Writing { sector, .. } = self.writing?;
         Some(SectorWrite {
@@ -544,6 +547,7 @@ impl VirtualLog {
             sector,
             count,
             children,
+            ..
         } = writing;
         let old = self.nodes[sector as usize];
         let freed = (old.number != 0).then_some(old.spot);
@@ -563,6 +567,22 @@ impl VirtualLog {
             sector,
             number: self.number,
             freed,
+        }
+    }
+
+    /// The write under way has failed. Its sector comes next again, under a higher number: what the drive may have written all the
+    /// same is older then than everything that follows, and no link leads there.
+    ///
+    /// # Panics
+    /// None is under way.
+    pub fn failed(&mut self) {
+        let Writing {
+            sector, in_turn, ..
+        } = self.writing.take().expect("a write is under way");
+        let (word, bit) = (sector as usize / 64, 1 << (sector % 64));
+        if in_turn && self.dirty[word] & bit == 0 {
+            self.dirty[word] |= bit;
+            self.queue.push_front(sector);
         }
     }
 

@@ -43,11 +43,17 @@ impl Keyed for CopyOf {
     }
 }
 
-/// Copies to write in spare time.
-pub(super) struct Delayed {
+/// Copies to write in spare time, in one queue per drive. Whoever fills them knows which copies wait.
+pub(super) struct Queues {
     queues: Vec<VecDeque<CopyOf>>,
-    waiting: Sorted<CopyOf>,
+    len: usize,
     limit: usize,
+}
+
+/// Copies to write in spare time, each once.
+pub(super) struct Delayed {
+    queues: Queues,
+    waiting: Sorted<CopyOf>,
 }
 
 /// What became of a copy that is to be written later.
@@ -87,42 +93,29 @@ pub(super) fn check_foreground(foreground: u64, copies: u8) -> Result<u32, Confi
     Err(ConfigError::value("foreground", &value, &allowed))
 }
 
-impl Delayed {
-    pub(super) fn new(drives: u16, limit: u64) -> Delayed {
-        Delayed {
+impl Queues {
+    pub(super) fn new(drives: u16, limit: u64) -> Queues {
+        Queues {
             queues: vec![VecDeque::new(); drives.into()],
-            waiting: Sorted::default(),
+            len: 0,
             limit: limit as usize,
         }
     }
 
     /// Copies that wait.
     pub(super) fn len(&self) -> usize {
-        self.waiting.len()
+        self.len
     }
 
-    /// A copy is to be written to a drive when that has time.
-    pub(super) fn push(&mut self, drive: DriveId, copy: CopyOf) -> Pushed {
-        if self.waits(copy) {
-            return Pushed::Already;
-        }
-        if self.len() >= self.limit {
-            return Pushed::Full;
-        }
-        self.waiting.insert(copy);
+    /// Whether the buffer has room for the data of another copy.
+    pub(super) fn has_room(&self) -> bool {
+        self.len < self.limit
+    }
+
+    /// A copy waits until its drive has time.
+    pub(super) fn push(&mut self, drive: DriveId, copy: CopyOf) {
+        self.len += 1;
         self.queues[drive.index()].push_back(copy);
-        Pushed::Queued
-    }
-
-    /// A copy that waited when the power went waits again. It is in no buffer, so there is always room.
-    pub(super) fn resume(&mut self, drive: DriveId, copy: CopyOf) {
-        self.waiting.insert(copy);
-        self.queues[drive.index()].push_back(copy);
-    }
-
-    fn waits(&self, copy: CopyOf) -> bool {
-        let found = self.waiting.at(self.waiting.seek(&copy));
-        found == Some(&copy)
     }
 
     /// The copy that a drive may write next.
@@ -133,7 +126,7 @@ impl Delayed {
     /// Takes it from the queue.
     pub(super) fn pop(&mut self, drive: DriveId) -> Option<CopyOf> {
         let copy = self.queues[drive.index()].pop_front()?;
-        self.waiting.take(&copy).expect("what is queued waits");
+        self.len -= 1;
         Some(copy)
     }
 
@@ -144,14 +137,67 @@ impl Delayed {
 
     /// Takes one that waits out of turn. O(copies that wait for the drive).
     pub(super) fn take(&mut self, drive: DriveId, copy: CopyOf) {
-        self.waiting.take(&copy).expect("what is taken waits");
-        self.queues[drive.index()].retain(|other| *other != copy);
+        let queue = &mut self.queues[drive.index()];
+        let place = queue.iter().position(|other| *other == copy);
+        queue.remove(place.expect("what is taken waits"));
+        self.len -= 1;
     }
 
     /// Recounts everything and panics on a contradiction.
     pub(super) fn audit(&self) {
         let queued: usize = self.queues.iter().map(VecDeque::len).sum();
-        assert_eq!(queued, self.waiting.len(), "a delayed copy got lost");
+        assert_eq!(queued, self.len, "a delayed copy got lost");
+    }
+}
+
+impl Delayed {
+    pub(super) fn new(drives: u16, limit: u64) -> Delayed {
+        Delayed {
+            queues: Queues::new(drives, limit),
+            waiting: Sorted::default(),
+        }
+    }
+
+    /// A copy is to be written to a drive when that has time.
+    pub(super) fn push(&mut self, drive: DriveId, copy: CopyOf) -> Pushed {
+        if self.waits(copy) {
+            return Pushed::Already;
+        }
+        if !self.queues.has_room() {
+            return Pushed::Full;
+        }
+        self.resume(drive, copy);
+        Pushed::Queued
+    }
+
+    /// A copy that waited when the power went waits again. It is in no buffer, so there is always room.
+    pub(super) fn resume(&mut self, drive: DriveId, copy: CopyOf) {
+        self.waiting.insert(copy);
+        self.queues.push(drive, copy);
+    }
+
+    /// Whether a copy waits.
+    pub(super) fn waits(&self, copy: CopyOf) -> bool {
+        let found = self.waiting.at(self.waiting.seek(&copy));
+        found == Some(&copy)
+    }
+
+    /// The copy that a drive may write next.
+    pub(super) fn first(&self, drive: DriveId) -> Option<CopyOf> {
+        self.queues.first(drive)
+    }
+
+    /// Takes it from the queue.
+    pub(super) fn pop(&mut self, drive: DriveId) -> Option<CopyOf> {
+        let copy = self.queues.pop(drive)?;
+        self.waiting.take(&copy).expect("what is queued waits");
+        Some(copy)
+    }
+
+    /// Recounts everything and panics on a contradiction.
+    pub(super) fn audit(&self) {
+        self.queues.audit();
+        assert_eq!(self.queues.len(), self.waiting.len(), "copies that wait");
     }
 }
 

@@ -34,6 +34,7 @@ use crate::contract::{Oracle, Placement, Scheduler};
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
+use crate::op::Failure;
 use crate::plan::Plan;
 use crate::request::{Reply, Request};
 use crate::stream::{Stream, Streams};
@@ -96,6 +97,13 @@ pub enum Action {
         /// Fold in these blocks too, so many, as the request writes them.
         written: Option<(Data, Blocks)>,
     },
+    /// Take from the buffer of delayed copies what a read should have brought that has failed.
+    Recall {
+        /// The read.
+        origin: Origin,
+        /// How many blocks.
+        len: Blocks,
+    },
     /// Answer this request.
     Reply(Reply),
 }
@@ -140,8 +148,8 @@ pub struct Stack {
     woken: Vec<DriveId>,
     /// I/Os that were skipped, of which the placement has not been told. Empty between inputs.
     skipped: Vec<(Tag, DriveId)>,
-    /// Gates that were opened, of which nobody was told. Empty between inputs.
-    opened: Vec<IoId>,
+    /// Gates that were opened or refused, of which nobody was told. Empty between inputs.
+    opened: Vec<(IoId, Option<Failure>)>,
     /// Requests, once for each awaited step that ended without a drive. Empty between inputs.
     fulfilled: Vec<usize>,
     /// Plans of requests that were answered while others waited for them. Empty between inputs.

@@ -20,6 +20,9 @@ pub(super) struct Ended {
 impl Stack {
     /// Gives the steps of a plan their names, and queues the I/Os that wait for no other step.
     pub(super) fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
+        if let (Some(key), Some(failure)) = (request, plan.failure) {
+            self.requests[key].fail(failure);
+        }
         let mut names = std::mem::take(&mut self.names);
         names.clear();
         for step in &plan.steps {
@@ -166,12 +169,16 @@ impl Stack {
         );
         let status = match plan.instead {
             Instead::Nothing => done.status,
-            Instead::Step(_) | Instead::Tolerated => Status::Done,
+            Instead::Step(_) | Instead::Tolerated | Instead::Buffered => Status::Done,
         };
         match plan.instead {
             Instead::Step(index) => self.graph.hand_over(edges, self.names[index.0 as usize]),
-            Instead::Nothing | Instead::Tolerated => {
-                let reads = io.io.op == Op::Read && done.status.is_done();
+            Instead::Nothing | Instead::Tolerated | Instead::Buffered => {
+                if plan.instead == Instead::Buffered {
+                    self.recall(request, &io, done);
+                }
+                let found = done.status.is_done() || plan.instead == Instead::Buffered;
+                let reads = io.io.op == Op::Read && found;
                 self.ended.push(Ended {
                     edges,
                     failure: status.failure(),
@@ -192,6 +199,19 @@ impl Stack {
             plan.wake.push(self.pin(now, tag, at));
         }
         self.pump_all(now, plan);
+    }
+
+    /// What could not be read is in the buffer of delayed copies.
+    fn recall(&mut self, request: Option<usize>, io: &OpenIo, done: &DriveDone) {
+        assert_eq!(done.op, Op::Read, "the buffer stands in for reads alone");
+        let origin = Origin {
+            request: request.map(|key| self.requests[key].request.id),
+            step: StepNumber(io.io.sequence),
+            open: false,
+            moves: Moves::Volume(io.data.expect("the buffer holds the volume's data")),
+        };
+        let len = done.len;
+        self.actions.push_back(Action::Recall { origin, len });
     }
 
     /// Tells the steps that waited for those which have ended.
@@ -293,19 +313,24 @@ impl Stack {
     #[inline]
     fn note_opened(&mut self, plan: &Plan) {
         for tag in &plan.open {
-            self.opened.push(self.graph.open_gate(*tag));
+            self.opened.push((self.graph.open_gate(*tag), None));
+        }
+        for (tag, failure) in &plan.refused {
+            self.opened
+                .push((self.graph.open_gate(*tag), Some(*failure)));
         }
     }
 
     /// Tells who waited for the gates that were opened. `busy` is asked last what it starts.
     fn open_gates(&mut self, now: Instant, busy: DriveId, plan: &mut Plan) {
         let mut opened = std::mem::take(&mut self.opened);
-        for gate in opened.drain(..) {
+        for (gate, failure) in opened.drain(..) {
             let (step, edges) = self.graph.remove(gate);
             if !edges.is_empty() {
+                assert_eq!(failure, None, "no step waits for a gate that is refused");
                 self.ended.push(Ended {
                     edges,
-                    failure: None,
+                    failure,
                     brought: None,
                 });
                 self.follow(now);
@@ -313,6 +338,9 @@ impl Stack {
                     .extend(self.woken.drain(..).filter(|other| *other != busy));
             }
             if let Some(key) = step.request {
+                if let Some(failure) = failure {
+                    self.requests[key].fail(failure);
+                }
                 self.fulfil(now, key);
             }
         }

@@ -1,9 +1,12 @@
 //! Where every slot of eagerly written drives is, recounted.
 
+use super::map::NOWHERE;
 use super::map::Uses;
-use super::{EagerCopies, NOWHERE, Part, Readers, Underway};
+use super::slots::Readers;
+use super::{Change, EagerCopies, Landed, Purpose, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
+use crate::place::delayed::CopyOf;
 
 impl EagerCopies {
     /// Every slot is free, or holds a copy or a part of the map, or is being written, or is still read from, or is a home.
@@ -16,23 +19,29 @@ impl EagerCopies {
             }
         };
         for chunk in 0..self.geometry.chunks {
-            for of in self.copies(chunk) {
+            for of in self.copies_of(chunk) {
                 take(self.drive(of), self.slot(of));
             }
         }
-        let underway = self.underway.iter().map(|(_, underway)| underway);
-        let writes = underway.filter(|one| !matches!(one.part, Part::Read | Part::MoveRead));
-        writes.for_each(|write| take(write.drive, write.slot));
+        for (_, one) in &self.underway {
+            match one.purpose {
+                Purpose::Read | Purpose::MoveRead => {}
+                Purpose::Write(_) | Purpose::Dropped | Purpose::Map => take(one.drive, one.slot),
+            }
+        }
+        for (_, change) in &self.changes {
+            match change {
+                Change::Moves(landed) => take(landed.drive, landed.slot),
+                Change::Discards(_) => {}
+            }
+        }
         self.audit_homes();
         let retired = self.retired.iter();
         retired.for_each(|(drive, slot)| take(*drive, *slot));
         let left = self.readers.iter().filter(|readers| readers.left);
         left.for_each(|Readers { place, .. }| take(DriveId(place.0), place.1));
         if let Some(store) = &self.store {
-            for drive in (0..self.geometry.drives()).map(DriveId) {
-                let own = store.slots(drive).into_iter();
-                own.for_each(|slot| take(drive, slot));
-            }
+            store.audit(&mut take);
         }
         for (uses, all) in uses.into_iter().zip(&self.map.slots_of) {
             uses.finish(*all);
@@ -41,13 +50,31 @@ impl EagerCopies {
 
     /// No home is written to while the map says that its copy lies there: a power cut would leave a torn one.
     fn audit_homes(&self) {
-        for (_, Underway { of, slot, part, .. }) in &self.underway {
-            let moves =
-                matches!(part, Part::Delayed | Part::Dropped) && self.home(*of) == Some(*slot);
+        let used = |of: CopyOf, slot| {
+            let moves = self.home(of) == Some(slot);
             assert!(
-                !moves || self.slot(*of) != *slot,
+                !moves || self.slot(of) != slot,
                 "the home of {of:?} is in use, and written to"
             );
+        };
+        for (
+            _,
+            Underway {
+                of, slot, purpose, ..
+            },
+        ) in &self.underway
+        {
+            match purpose {
+                Purpose::Write(Reason::Delayed) | Purpose::Dropped => used(*of, *slot),
+                Purpose::Write(Reason::Foreground(_) | Reason::Move) => {}
+                Purpose::Read | Purpose::MoveRead | Purpose::Map => {}
+            }
+        }
+        for (_, change) in &self.changes {
+            match change {
+                Change::Moves(Landed { of, slot, .. }) => used(*of, *slot),
+                Change::Discards(_) => {}
+            }
         }
     }
 }

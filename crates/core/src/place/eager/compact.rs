@@ -14,7 +14,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{EagerCopies, NOWHERE, Part, Underway};
+use super::map::NOWHERE;
+use super::{EagerCopies, Purpose, Reason, Underway};
 use crate::contract::{Arm, Oracle};
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
@@ -148,7 +149,7 @@ impl EagerCopies {
         let free = self.map.free.iter();
         self.compacted = free.map(|free| Compacted::new(free.tracks())).collect();
         for chunk in 0..self.geometry.chunks {
-            for of in self.copies(chunk) {
+            for of in self.copies_of(chunk) {
                 self.compact_moved(of, NOWHERE, self.slot(of));
             }
         }
@@ -195,7 +196,7 @@ impl EagerCopies {
             return;
         };
         let mut read = self.read_copy(of, drive, from, Blocks(0), self.chunk);
-        self.underway[read.tag.0 as usize].part = Part::MoveRead;
+        self.underway[read.tag.0 as usize].purpose = Purpose::MoveRead;
         read.awaited = false;
         out.io(read);
         let stage = Stage::UnderWay;
@@ -225,7 +226,7 @@ impl EagerCopies {
         let from = nearest(now, Op::Read, oracle, free.tracks(), taken)?;
         let chunk = compacted.chunks[from.0 as usize];
         let here = |of: &CopyOf| self.drive(*of) == drive && self.slot(*of) == from;
-        let of = self.copies(chunk).find(here);
+        let of = self.copies_of(chunk).find(here);
         Some((of.expect("all that lies there is the volume's"), from))
     }
 
@@ -256,7 +257,7 @@ impl EagerCopies {
             of,
             drive,
             slot,
-            part: Part::Move,
+            purpose: Purpose::Write(Reason::Move),
             failed: 0,
         };
         let whole = (Blocks(0), self.chunk);

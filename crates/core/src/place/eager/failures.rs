@@ -4,10 +4,12 @@
 //! are. When the volume is opened again it is tried again, since the map does not say what was retired. A copy that could not be read is given up if another
 //! one is current, and is written anew from that in spare time.
 
-use super::{EagerCopies, Flying, NOWHERE, Part, Underway};
+use super::copies::Source;
+use super::map::NOWHERE;
+use super::{EagerCopies, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::io::{DriveDone, Tag};
+use crate::io::DriveDone;
 use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan};
 use crate::units::Blocks;
@@ -19,22 +21,30 @@ const SLOTS_MAX: u8 = 3;
 const RETIRED_SHARE: u64 = 4;
 
 impl EagerCopies {
-    /// A copy could not be read: another one is, each once.
+    /// A copy could not be read: another one is, each once. If no other is current, the buffer may have the chunk, since other copies
+    /// are still to be written from there.
     pub(super) fn read_failed(&mut self, read: &Underway, done: &DriveDone, out: &mut Plan) {
         let Underway {
             of, slot, drive, ..
         } = *read;
         let copies = self.geometry.copies;
         let from = Blocks(done.at.0 - self.at(drive, slot).0);
-        let others = (1..copies).map(|step| CopyOf {
+        // Of this copy too, if it has been written elsewhere meanwhile.
+        let others = (1..=copies).map(|step| CopyOf {
             copy: (of.copy + step) % copies,
             ..of
         });
-        let current = |other: &CopyOf| self.slot(*other) != NOWHERE;
+        let current = |other: &CopyOf| {
+            let at = self.slot(*other);
+            at != NOWHERE && (*other != of || at != slot)
+        };
         let Some(other) = others.into_iter().find(current) else {
+            if self.is_buffered(of.chunk) {
+                out.instead = Instead::Buffered;
+            }
             return;
         };
-        if read.failed + 1 < copies {
+        if read.failed + 1 < copies || other == of {
             let (drive, slot) = (self.drive(other), self.slot(other));
             let again = self.read_copy(other, drive, slot, from, done.len);
             self.underway[again.tag.0 as usize].failed = read.failed + 1;
@@ -43,6 +53,12 @@ impl EagerCopies {
         if self.slot(of) == slot {
             self.give_up(of, out);
         }
+    }
+
+    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written.
+    fn is_buffered(&self, chunk: u32) -> bool {
+        let mut copies = self.copies_of(chunk);
+        copies.any(|of| self.is_missing(of) && self.copies.is_buffered(of))
     }
 
     /// A copy cannot be read, and another one is current: it is written anew, elsewhere or to its home.
@@ -57,49 +73,44 @@ impl EagerCopies {
         if !self.retire(of, drive, slot) {
             self.vacate(of, slot);
         }
-        self.unbuffered.insert(of);
-        self.delay(of, out);
+        self.delay(of, Source::AnotherCopy, out);
     }
 
     /// A write failed: the same is written to another slot.
-    pub(super) fn write_failed(&mut self, tag: Tag, out: &mut Plan) {
-        let key = tag.0 as usize;
-        let write = self.underway[key];
+    pub(super) fn write_failed(&mut self, write: &Underway, reason: Reason, out: &mut Plan) {
         self.retire(write.of, write.drive, write.slot);
-        let wanted = match write.part {
-            Part::Foreground(_) => true,
-            Part::Delayed => self.home(write.of).is_none(),
-            _ => false,
+        let goes_elsewhere = match reason {
+            Reason::Foreground(_) => true,
+            Reason::Delayed => self.home(write.of).is_none(),
+            Reason::Move => false,
         };
-        if wanted && write.failed + 1 < SLOTS_MAX {
-            self.underway.remove(key);
+        if goes_elsewhere && write.failed + 1 < SLOTS_MAX {
             self.release(write.of, write.drive, write.slot);
-            let again = self.write_copy(write.of, write.part);
+            let again = self.write_copy(write.of, reason);
             let key = again.tag.0 as usize;
             self.underway[key].failed = write.failed + 1;
-            if write.part == Part::Delayed {
-                self.flying.take(&write.of).expect("it flew");
-                self.flying.insert(Flying { of: write.of, key });
+            if reason == Reason::Delayed {
+                self.copies.fly_on(write.of, key);
             }
             out.instead = Instead::Step(out.io(again));
             return;
         }
-        if let Part::Foreground(writing) = write.part {
+        if let Reason::Foreground(writing) = reason {
             let writing = &self.writes[writing];
             if writing.left > 1 || writing.done != 0 {
                 out.instead = Instead::Tolerated;
             }
         }
-        self.landed(tag, false, out);
+        self.landed(&write.landed(reason), false, out);
     }
 
     /// A slot is not used any more, unless too few would be left: then it is tried again when its turn comes. A home stays one:
-    /// its drive may replace the bad block when it is written again.
-    /// Whether it is retired.
-    fn retire(&mut self, of: CopyOf, drive: DriveId, slot: Slot) -> bool {
-        if self.home(of) == Some(slot) {
-            return false;
-        }
+    /// its drive may replace the bad block when it is written again. True if it is retired.
+    pub(super) fn retire(&mut self, of: CopyOf, drive: DriveId, slot: Slot) -> bool {
+        self.home(of) != Some(slot) && self.retire_slot(drive, slot)
+    }
+
+    pub(super) fn retire_slot(&mut self, drive: DriveId, slot: Slot) -> bool {
         let copies = u64::from(self.geometry.chunks) * u64::from(self.geometry.copies);
         let here = copies.div_ceil(u64::from(self.geometry.drives()));
         let spare = self.map.slots_of[drive.index()].saturating_sub(here);

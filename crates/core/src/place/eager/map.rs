@@ -94,6 +94,13 @@ impl Map {
         Ok(map)
     }
 
+    /// Whether a chunk lies somewhere.
+    pub(super) fn holds(&self, chunk: u32) -> bool {
+        let copies = self.slots.iter().skip(chunk as usize);
+        let mut copies = copies.step_by(self.chunks as usize);
+        copies.any(|slot| *slot != NOWHERE)
+    }
+
     /// Takes the slot in which a copy was found, which may be its home or else has to be free.
     fn settle(&mut self, geometry: &Geometry, index: usize) -> Result<(), ConfigError> {
         let slot = self.slots[index];

@@ -1,139 +1,139 @@
-//! Changes of the map, made when it is safe that they are: what a store lets wait, and what it has to write.
+//! Changes of the map, made when it is safe that they are: what its store lets wait, and what it has to write.
 
-use super::store::MapWrite;
-use super::{EagerCopies, NOWHERE, Part, Underway};
-use crate::freemap::Slot;
+use super::map::NOWHERE;
+use super::store::{MapWrite, Retry, When};
+use super::{Change, EagerCopies, Landed, Purpose, Reason, Underway};
 use crate::io::{DriveDone, Tag};
 use crate::maplog::Entry;
-use crate::op::Op;
+use crate::op::{Failure, Op};
 use crate::place::delayed::CopyOf;
 use crate::plan::{Plan, PlannedIo, Target};
 
 impl EagerCopies {
     /// A read or write ended. What it changes in the map may have to wait.
     pub(super) fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
-        let key = tag.0 as usize;
-        match self.underway[key].part {
-            Part::Read => {
-                let read = self.underway.remove(key);
-                self.read_ended(&read);
-                if !done.status.is_done() {
-                    self.read_failed(&read, done, out);
+        let ended = self.underway.remove(tag.0 as usize);
+        let is_done = done.status.is_done();
+        match ended.purpose {
+            Purpose::Read => {
+                self.read_ended(&ended);
+                if !is_done {
+                    self.read_failed(&ended, done, out);
                 }
             }
-            Part::MoveRead => {
-                let read = self.underway.remove(key);
-                self.read_ended(&read);
-                self.move_read_ended(&read, done.status);
+            Purpose::MoveRead => {
+                self.read_ended(&ended);
+                self.move_read_ended(&ended, done.status);
             }
-            Part::Map => {
-                let write = self.underway.remove(key);
-                self.map_write_ended(&write, done, out);
+            Purpose::Map => self.map_write_ended(&ended, done, out),
+            Purpose::Write(reason) if is_done => self.write_landed(&ended, reason, out),
+            Purpose::Write(reason) => self.write_failed(&ended, reason, out),
+            Purpose::Dropped => {
+                if !is_done {
+                    self.retire(ended.of, ended.drive, ended.slot);
+                }
+                self.dropped_ended(&ended, out);
             }
-            _ if !done.status.is_done() => self.write_failed(tag, out),
-            _ => match self.entry(key) {
-                Some(entry) if self.waits(tag, entry) => _ = out.gate(tag),
-                _ => self.landed(tag, true, out),
-            },
         }
     }
 
-    /// What a write that is done enters in the map, if anything.
-    fn entry(&mut self, key: usize) -> Option<Entry> {
-        let write = self.underway[key];
-        let Underway { of, slot, part, .. } = write;
-        let alone = match part {
-            Part::Foreground(write) => {
-                let writing = &mut self.writes[write];
-                let first = writing.landed == 0;
+    /// A copy is on the platter. It is entered in the map, unless it is no longer needed.
+    fn write_landed(&mut self, write: &Underway, reason: Reason, out: &mut Plan) {
+        if self.map_lost {
+            out.failure = Some(Failure::MapLost);
+            return self.landed(&write.landed(reason), false, out);
+        }
+        let of = write.of;
+        let mut alone = false;
+        match reason {
+            Reason::Foreground(key) => {
+                let writing = &mut self.writes[key];
+                alone = writing.landed == 0;
                 writing.landed |= 1 << of.copy;
-                first
             }
-            Part::Delayed if self.is_overtaken(of) => {
-                self.drop_flying(of);
-                return None;
+            Reason::Delayed if self.is_overtaken(of) => {
+                self.copies.overtaken(of, self.home(of).is_some());
+                return self.dropped_ended(write, out);
             }
-            Part::Move if !self.move_holds(&write) => {
+            Reason::Delayed => self.copies.landed(of),
+            Reason::Move if !self.move_holds(write) => {
                 self.move_ended(write.drive);
-                self.underway[key].part = Part::Dropped;
-                return None;
+                return self.dropped_ended(write, out);
             }
-            Part::Delayed | Part::Move => false,
-            _ => return None,
-        };
-        Some(of.entry(slot, alone))
+            Reason::Move => {}
+        }
+        let entry = of.entry(write.slot, alone);
+        self.change(Change::Moves(write.landed(reason)), entry, out);
     }
 
-    /// Whether a change waits that makes what is written of a copy now stale, or no longer needed. Behind such a change it may
-    /// not wait: it would be kept by a map that has the other one.
+    /// True if a change that waits will make this copy stale, or put it elsewhere. What lands of the copy must be dropped then, not
+    /// wait behind that change: recovery would find the older version under the newer map.
     pub(super) fn is_overtaken(&self, of: CopyOf) -> bool {
-        let CopyOf { chunk, copy } = of;
-        let ends = |entry: &Entry| entry.chunk == chunk && (entry.alone || entry.copy == copy);
         let store = self.store.as_ref();
-        store.is_some_and(|store| store.any_waiting(&ends))
+        store.is_some_and(|store| store.waiting(of.chunk).overtakes(of.copy))
     }
 
-    /// Lets a change wait, if it must.
-    fn waits(&mut self, tag: Tag, entry: Entry) -> bool {
-        let Some(store) = self.store.as_mut().filter(|store| store.must_wait()) else {
-            return false;
+    /// Makes a change, or lets it wait if it must. Whoever asked for it waits with it.
+    fn change(&mut self, change: Change, entry: Entry, out: &mut Plan) {
+        let Some(store) = &mut self.store else {
+            return self.make(change, out);
         };
-        store.wait(tag, entry);
-        true
+        let key = self.changes.insert(change);
+        let tag = Tag(key as u64);
+        match store.change(tag, entry) {
+            When::Now => {
+                self.changes.remove(key);
+                self.make(change, out);
+            }
+            When::Later => _ = out.gate(tag),
+        }
     }
 
-    /// A write ended, and the map may change.
-    pub(super) fn landed(&mut self, tag: Tag, done: bool, out: &mut Plan) {
-        let write = self.underway.remove(tag.0 as usize);
-        match write.part {
-            Part::Foreground(key) => self.foreground_done(key, &write, done, out),
-            Part::Delayed => {
-                self.delayed_done(&write, done);
-                if done {
-                    self.delay_others(write.of.chunk, out);
-                }
-            }
-            Part::Move => {
-                self.move_ended(write.drive);
+    fn make(&mut self, change: Change, out: &mut Plan) {
+        match change {
+            Change::Moves(landed) => self.landed(&landed, true, out),
+            Change::Discards(chunk) => self.discard(chunk),
+        }
+    }
+
+    /// A copy is on the platter, and the map may say so; or it could not be written.
+    pub(super) fn landed(&mut self, landed: &Landed, done: bool, out: &mut Plan) {
+        match landed.reason {
+            Reason::Foreground(key) => self.foreground_done(key, landed, done, out),
+            Reason::Delayed => self.delayed_ended(landed, done, out),
+            Reason::Move => {
+                self.move_ended(landed.drive);
                 match done {
-                    true => self.move_to(write.of, write.slot, false),
-                    false => self.release(write.of, write.drive, write.slot),
+                    true => self.move_to(landed.of, landed.slot, false),
+                    false => self.release(landed.of, landed.drive, landed.slot),
                 }
             }
-            Part::Discarded => self.discard(write.of.chunk),
-            Part::Dropped => self.dropped_ended(&write, out),
-            _ => self.release(write.of, write.drive, write.slot),
         }
     }
 
     /// A write never started, since the read before it failed.
     pub(super) fn never_started(&mut self, tag: Tag, out: &mut Plan) {
-        self.landed(tag, false, out);
+        let never = self.underway.remove(tag.0 as usize);
+        match never.purpose {
+            Purpose::Write(reason) => self.landed(&never.landed(reason), false, out),
+            Purpose::Dropped => self.dropped_ended(&never, out),
+            Purpose::Read | Purpose::MoveRead | Purpose::Map => {
+                panic!("{never:?} waits for nothing")
+            }
+        }
         self.write_map(out);
         self.pin_map_write(out);
     }
 
     /// A chunk is no longer needed.
     pub(super) fn forget(&mut self, chunk: u32, out: &mut Plan) {
-        let of = CopyOf { chunk, copy: 0 };
-        let underway = Underway {
-            of,
-            drive: self.drive(of),
-            slot: NOWHERE,
-            part: Part::Discarded,
-            failed: 0,
-        };
-        let changes = |entry: &Entry| entry.chunk == chunk;
         let store = self.store.as_ref();
-        let waits = store.is_some_and(|store| store.any_waiting(&changes));
+        let waits = store.is_some_and(|store| store.waiting(chunk).any());
         if !waits && self.current(chunk).next().is_none() {
             return;
         }
-        let tag = Tag(self.underway.insert(underway) as u64);
-        match self.waits(tag, of.entry(NOWHERE, true)) {
-            true => _ = out.gate(tag),
-            false => self.landed(tag, true, out),
-        }
+        let entry = CopyOf { chunk, copy: 0 }.entry(NOWHERE, true);
+        self.change(Change::Discards(chunk), entry, out);
     }
 
     fn discard(&mut self, chunk: u32) {
@@ -142,78 +142,121 @@ impl EagerCopies {
         }
     }
 
-    /// A drive has done its part of a write of the map, or tries again at the same place; then what waited for it goes on.
+    /// A drive has done its part of a write of the map, or could not; then what waited for it goes on.
     fn map_write_ended(&mut self, write: &Underway, done: &DriveDone, out: &mut Plan) {
-        let drive = write.drive;
-        if !done.status.is_done() {
-            let again = MapWrite {
-                drive,
-                target: Target::At(done.at),
-                len: done.len,
-            };
-            return self.plan_map_write(again, write.slot, out);
-        }
+        let Underway { drive, slot, .. } = *write;
         let store = self.store.as_mut().expect("it keeps the map");
-        if let Some(left) = store.written(drive, write.slot) {
-            self.map.free[drive.index()].release(left);
+        let Some(failure) = done.status.failure() else {
+            if let Some(left) = store.written(drive, slot) {
+                self.map.free[drive.index()].release(left);
+            }
+            return self.make_settled(out);
+        };
+        let retry = store.failed(drive, failure);
+        if slot != NOWHERE && !self.retire_slot(drive, slot) {
+            self.map.free[drive.index()].release(slot);
         }
-        while let Some(tag) = self.store.as_mut().and_then(|store| store.next()) {
-            let Underway { of, part, .. } = self.underway[tag.0 as usize];
-            assert_ne!(
-                part,
-                Part::Dropped,
-                "{of:?}: a change that was kept is not made"
-            );
-            let chunk = of.chunk;
-            self.landed(tag, true, out);
+        match retry {
+            Retry::Again => {
+                let (target, len) = (Target::At(done.at), done.len);
+                self.plan_map_write(MapWrite { drive, target, len }, out);
+            }
+            Retry::Next => self.make_settled(out),
+            Retry::Lost => self.lose_map(out),
+        }
+    }
+
+    /// Makes the changes that waited and need not wait any more.
+    fn make_settled(&mut self, out: &mut Plan) {
+        while let Some(tag) = self.next_change() {
+            let change = self.changes.remove(tag.0 as usize);
+            self.make(change, out);
             out.open(tag);
-            // Writes may wait for the slots that it left.
-            out.wake.extend(self.copies(chunk).map(|of| self.drive(of)));
+            self.wake_owners(change, out);
         }
+    }
+
+    /// Writes may wait for the slots that a change left.
+    fn wake_owners(&self, change: Change, out: &mut Plan) {
+        let chunk = match change {
+            Change::Moves(landed) => landed.of.chunk,
+            Change::Discards(chunk) => chunk,
+        };
+        let drives = self.copies_of(chunk).map(|of| self.drive(of));
+        out.wake.extend(drives);
+    }
+
+    /// No change of the map can be kept any more: those that wait fail, and so does everything that would bring one. The map in
+    /// memory has what was kept, so that can be read.
+    fn lose_map(&mut self, out: &mut Plan) {
+        self.map_lost = true;
+        for (key, change) in std::mem::take(&mut self.changes) {
+            match change {
+                Change::Moves(landed) => self.landed(&landed, false, out),
+                Change::Discards(_) => {}
+            }
+            out.refuse(Tag(key as u64), Failure::MapLost);
+            self.wake_owners(change, out);
+        }
+    }
+
+    /// The next change that may be made now.
+    fn next_change(&mut self) -> Option<Tag> {
+        self.store.as_mut()?.settled(&self.map)
     }
 
     /// What the store has to write now.
     pub(super) fn write_map(&mut self, out: &mut Plan) {
-        let Some(store) = &mut self.store else {
+        let Some(store) = self.store.as_mut().filter(|_| !self.map_lost) else {
             return;
         };
         let mut writes = std::mem::take(&mut self.map_writes);
         store.next_writes(&self.map, &mut writes);
         for write in writes.drain(..) {
-            self.plan_map_write(write, NOWHERE, out);
+            self.plan_map_write(write, out);
         }
         self.map_writes = writes;
     }
 
     /// The store's open write gets its spare slot when none is free: all may be held by what waits for it.
     pub(super) fn pin_map_write(&mut self, out: &mut Plan) {
-        let Some(tag) = self.open_map_write else {
+        let Some((tag, spare)) = self.open_map_write else {
             return;
         };
         let drive = self.underway[tag.0 as usize].drive;
-        if self.map.free[drive.index()].free() > 0 {
-            return;
+        if self.map.free[drive.index()].free() == 0 {
+            out.pinned = Some((tag, spare));
+            self.open_map_write = None;
         }
-        let store = self.store.as_ref().expect("it has a write");
-        out.pinned = Some((tag, store.spare(&self.map)));
-        self.open_map_write = None;
     }
 
-    fn plan_map_write(&mut self, write: MapWrite, slot: Slot, out: &mut Plan) {
+    fn plan_map_write(&mut self, write: MapWrite, out: &mut Plan) {
         let MapWrite { drive, target, len } = write;
         let key = self.underway.insert(Underway {
             of: CopyOf { chunk: 0, copy: 0 },
             drive,
-            slot,
-            part: Part::Map,
+            slot: NOWHERE,
+            purpose: Purpose::Map,
             failed: 0,
         });
         let mut planned = PlannedIo::new(drive, Op::Write, target, len);
         planned.tag = Tag(key as u64);
         planned.awaited = false;
-        if matches!(target, Target::Open(_)) {
-            self.open_map_write = Some(planned.tag);
+        if let Target::Open(spare) = target {
+            self.open_map_write = Some((planned.tag, spare));
         }
         out.io(planned);
+    }
+}
+
+impl Underway {
+    /// What it has put on the platter.
+    pub(super) fn landed(&self, reason: Reason) -> Landed {
+        Landed {
+            of: self.of,
+            drive: self.drive,
+            slot: self.slot,
+            reason,
+        }
     }
 }

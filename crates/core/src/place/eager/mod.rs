@@ -18,40 +18,46 @@
 //! and a bit and 26 bytes a track for what is free.
 
 use crate::io::{Data, DriveDone, RecoveryRead, Tag};
-use crate::op::Op;
-use crate::plan::{Plan, PlannedIo, StepIndex, Target};
+use crate::op::{Failure, Op};
+use crate::plan::{Plan, PlannedIo, Target};
 use crate::request::Request;
 use slab::Slab;
 
-use super::choice;
-use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
+use super::delayed::{CopyOf, check_foreground};
 use super::stripe::flush;
 use crate::contract::{Drives, Placement};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::Geometry;
 use crate::registry::ConfigError;
-use crate::sorted::{Keyed, Sorted};
+use crate::sorted::Sorted;
 use crate::units::{Blocks, Instant, Lba, Pba};
 
 mod audit;
 mod compact;
+mod copies;
 mod failures;
+mod foreground;
 mod map;
 mod map_changes;
 pub(super) mod prepare;
+mod reading;
 mod region;
 mod single;
+mod slots;
+mod spare_time;
 pub(super) mod store;
 pub(super) mod volume;
 
 use compact::Compacted;
+use copies::Copies;
 use map::{Map, NOWHERE};
 pub(super) use single::SPEC;
+use slots::Readers;
 use store::{MapStore, MapWrite};
 
 /// A foreground write of a chunk.
-struct Writing {
+struct ChunkWrite {
     chunk: u32,
     /// Copies that are not done.
     left: u32,
@@ -68,61 +74,53 @@ struct Underway {
     drive: DriveId,
     /// What is read, or where the write goes once that is known.
     slot: Slot,
-    part: Part,
+    purpose: Purpose,
     /// How often the same has failed before: with other copies, or in other slots.
     failed: u8,
 }
 
+/// What an I/O is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum Purpose {
+    /// To read a chunk, for a request or for a delayed write.
     Read,
-    /// Of a block that compaction is to move.
+    /// To read a chunk that compaction is to move.
     MoveRead,
-    /// Of the foreground write with this key.
-    Foreground(usize),
-    Delayed,
-    /// Of a block that compaction has read.
-    Move,
-    /// A delayed write or a move of what was overwritten or discarded meanwhile.
+    /// To write a copy of a chunk, which will lie there from then on.
+    Write(Reason),
+    /// None any more: a delayed write or a move of what was overwritten or discarded meanwhile.
     Dropped,
-    /// A write that keeps the map safe.
+    /// To keep the map safe.
     Map,
-    /// No I/O: a chunk that is no longer needed.
-    Discarded,
 }
 
-/// A delayed write in flight.
+/// Why a copy of a chunk is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// For the foreground write with this key.
+    Foreground(usize),
+    /// It is not where it belongs.
+    Delayed,
+    /// Compaction has read it.
+    Move,
+}
+
+/// A copy that is on the platter, and not in the map yet.
 #[derive(Clone, Copy, Debug)]
-struct Flying {
+struct Landed {
     of: CopyOf,
-    key: usize,
+    drive: DriveId,
+    slot: Slot,
+    reason: Reason,
 }
 
-impl Keyed for Flying {
-    type Key = CopyOf;
-
-    #[inline]
-    fn key(&self) -> CopyOf {
-        self.of
-    }
-}
-
-/// Reads under way from a slot.
+/// A change of the map that waits until its store lets it be made.
 #[derive(Clone, Copy, Debug)]
-struct Readers {
-    place: (u16, Slot),
-    count: u32,
-    /// The block has moved: the slot becomes free with the last of them.
-    left: bool,
-}
-
-impl Keyed for Readers {
-    type Key = (u16, Slot);
-
-    #[inline]
-    fn key(&self) -> (u16, Slot) {
-        self.place
-    }
+enum Change {
+    /// A copy lies in another slot from then on.
+    Moves(Landed),
+    /// A chunk lies nowhere.
+    Discards(u32),
 }
 
 /// A placement that writes eagerly.
@@ -132,24 +130,23 @@ struct EagerCopies {
     foreground: u32,
     map: Map,
     underway: Slab<Underway>,
-    writes: Slab<Writing>,
-    flying: Sorted<Flying>,
+    writes: Slab<ChunkWrite>,
+    /// Copies that something is to be done for.
+    copies: Copies,
     readers: Sorted<Readers>,
-    delayed: Delayed,
-    /// Copies that are delayed but in no buffer, since a power cut: another copy is read first.
-    unbuffered: Sorted<CopyOf>,
-    /// Copies of which a write to the home slot is under way, also where the data were overwritten since. A second write to the same slot
-    /// waits for the first: drives may swap them, and the older data would stay.
-    homeward: Sorted<CopyOf>,
     /// Slots that could not be read or written: they are never free again in this life.
     retired: Vec<(DriveId, Slot)>,
     /// Keeps the map safe; none if it is lost with the power.
     store: Option<Box<dyn MapStore>>,
+    /// Whether no change of the map can be kept safe any more.
+    map_lost: bool,
+    /// Changes that it lets wait, by tag.
+    changes: Slab<Change>,
     /// What compaction knows of each drive; nothing if nobody asked for it.
     compacted: Vec<Compacted>,
-    /// The store's write whose address is open yet.
-    open_map_write: Option<Tag>,
-    /// StoreChoice for its memory.
+    /// The store's write whose address is open yet, and where it goes if no slot is free.
+    open_map_write: Option<(Tag, Pba)>,
+    /// Kept for its memory.
     map_writes: Vec<MapWrite>,
 }
 
@@ -172,30 +169,17 @@ impl EagerCopies {
             map,
             underway: Slab::new(),
             writes: Slab::new(),
-            flying: Sorted::default(),
+            copies: Copies::new(geometry.drives(), buffer),
             readers: Sorted::default(),
-            delayed: Delayed::new(geometry.drives(), buffer),
-            unbuffered: Sorted::default(),
-            homeward: Sorted::default(),
             retired: Vec::new(),
             store,
+            map_lost: false,
+            changes: Slab::new(),
             compacted: Vec::new(),
             open_map_write: None,
             map_writes: Vec::new(),
             geometry,
         })
-    }
-
-    /// Copies that were not where they belong when the power went are to be written now.
-    fn delay_missing(&mut self) {
-        for chunk in 0..self.geometry.chunks {
-            for of in self.copies(chunk) {
-                if self.is_due(of) {
-                    self.delayed.resume(self.drive(of), of);
-                    self.unbuffered.insert(of);
-                }
-            }
-        }
     }
 
     fn index(&self, of: CopyOf) -> usize {
@@ -220,7 +204,7 @@ impl EagerCopies {
         self.map.homes[drive.index()].get(local as usize).copied()
     }
 
-    fn copies(&self, chunk: u32) -> impl Iterator<Item = CopyOf> + use<> {
+    fn copies_of(&self, chunk: u32) -> impl Iterator<Item = CopyOf> + use<> {
         (0..self.geometry.copies).map(move |copy| CopyOf { chunk, copy })
     }
 
@@ -228,7 +212,7 @@ impl EagerCopies {
     fn current(&self, chunk: u32) -> impl Iterator<Item = (CopyOf, DriveId, Slot)> {
         let placed = move |of| (of, self.drive(of), self.slot(of));
         let somewhere = |(_, _, slot): &(CopyOf, DriveId, Slot)| *slot != NOWHERE;
-        self.copies(chunk).map(placed).filter(somewhere)
+        self.copies_of(chunk).map(placed).filter(somewhere)
     }
 
     /// The part of a request in one of its chunks: chunk, first block within it, blocks.
@@ -257,153 +241,14 @@ impl EagerCopies {
         planned
     }
 
-    /// Reads a part of a chunk, unless it lies nowhere: the nearest copy on an idle drive, else whichever can begin first.
-    /// The first of these reads.
-    fn read(
-        &mut self,
-        now: Instant,
-        (chunk, from, len): (u32, Blocks, Blocks),
-        drives: &dyn Drives,
-        out: &mut Plan,
-    ) -> Option<StepIndex> {
-        let nearest = self.nearest_copy(now, chunk, from, drives);
-        let mut planned = None;
-        let mut index = 0;
-        for of in self.copies(chunk) {
-            let (drive, slot) = (self.drive(of), self.slot(of));
-            if slot == NOWHERE {
-                continue;
-            }
-            if nearest.is_none_or(|nearest| nearest == index) {
-                let mut read = self.read_copy(of, drive, slot, from, len);
-                read.alternative = planned.is_some();
-                let step = out.io(read);
-                planned = planned.or(Some(step));
-            }
-            index += 1;
-        }
-        planned
-    }
-
-    /// Of the copies that can be read, the nearest on an idle drive, by number.
-    fn nearest_copy(
-        &self,
-        now: Instant,
-        chunk: u32,
-        from: Blocks,
-        drives: &dyn Drives,
-    ) -> Option<usize> {
-        if self.geometry.copies == 1 {
-            return None;
-        }
-        let places = self.current(chunk);
-        let places = places.map(|(_, drive, slot)| (drive, self.at(drive, slot) + from));
-        choice::nearest_idle(now, Op::Read, drives, places)
-    }
-
-    fn read_copy(
-        &mut self,
-        of: CopyOf,
-        drive: DriveId,
-        slot: Slot,
-        from: Blocks,
-        len: Blocks,
-    ) -> PlannedIo {
-        let place = (drive.0, slot);
-        let mut readers = self.readers.take(&place).unwrap_or(Readers {
-            place,
-            count: 0,
-            left: false,
-        });
-        readers.count += 1;
-        self.readers.insert(readers);
-        let part = Part::Read;
-        let underway = Underway {
-            of,
-            drive,
-            slot,
-            part,
-            failed: 0,
-        };
-        let target = Target::At(self.at(drive, slot) + from);
-        self.planned(underway, Op::Read, target, (from, len))
-    }
-
-    /// The foreground writes of a chunk.
-    fn write(
-        &mut self,
-        now: Instant,
-        chunk: u32,
-        after: Option<StepIndex>,
-        drives: &dyn Drives,
-        out: &mut Plan,
-    ) {
-        let part = Part::Foreground(self.writes.insert(Writing {
-            chunk,
-            left: self.foreground,
-            done: 0,
-            landed: 0,
-        }));
-        let mut used = 0_u32;
-        for _ in 0..self.foreground {
-            let of = self.owner(now, chunk, used, drives);
-            used |= 1 << of.copy;
-            let write = self.write_copy(of, part);
-            let step = out.io(write);
-            if let Some(read) = after {
-                out.after(read, step);
-            }
-        }
-    }
-
-    /// The owner that a foreground write goes to: the idle one nearest to a free slot, else the one with the shortest queue.
-    fn owner(&self, now: Instant, chunk: u32, used: u32, drives: &dyn Drives) -> CopyOf {
-        let unused = || {
-            let unused = self.copies(chunk).filter(|of| used >> of.copy & 1 == 0);
-            unused.map(|of| (of, self.drive(of)))
-        };
-        if self.geometry.copies == 1 {
-            return CopyOf { chunk, copy: 0 };
-        }
-        let free = unused().map(|(_, drive)| (drive, &self.map.free[drive.index()]));
-        let nearest = choice::nearest_free(now, drives, free);
-        let shortest = || choice::shortest(drives, unused().map(|(_, drive)| drive));
-        let drive = nearest.or_else(shortest);
-        let mut found = unused().filter(|(_, owner)| Some(*owner) == drive);
-        found
-            .next()
-            .expect("there are more copies than foreground writes")
-            .0
-    }
-
-    /// An open write of a copy. Schedulers that go by address take it for a write in place.
-    fn write_copy(&mut self, of: CopyOf, part: Part) -> PlannedIo {
-        let drive = self.drive(of);
-        let near = match self.slot(of) {
-            NOWHERE => Pba(0),
-            slot => self.at(drive, slot),
-        };
-        let underway = Underway {
-            of,
-            drive,
-            slot: NOWHERE,
-            part,
-            failed: 0,
-        };
-        let whole = (Blocks(0), self.chunk);
-        self.planned(underway, Op::Write, Target::Open(near), whole)
-    }
-
     /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are stale: they leave the map,
     /// and what of them is in flight is dropped. Their slots become free when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
-        if let Some(store) = &mut self.store {
-            store.record(of.entry(slot, alone));
-        }
-        for other in self.copies(of.chunk) {
+        for other in self.copies_of(of.chunk) {
             if alone || other == of {
-                self.drop_flying(other);
-                self.unbuffered.take(&other);
+                if let Some(write) = self.copies.renewed(other, self.home(other).is_some()) {
+                    self.underway[write].purpose = Purpose::Dropped;
+                }
                 let to = if other == of { slot } else { NOWHERE };
                 let index = self.index(other);
                 let old = std::mem::replace(&mut self.map.slots[index], to);
@@ -412,202 +257,6 @@ impl EagerCopies {
             }
         }
     }
-
-    /// A slot that no copy is in any more becomes free with the last read from it.
-    fn vacate(&mut self, of: CopyOf, slot: Slot) {
-        if slot == NOWHERE {
-            return;
-        }
-        let drive = self.drive(of);
-        match self.readers.take(&(drive.0, slot)) {
-            Some(readers) => self.readers.insert(Readers {
-                left: true,
-                ..readers
-            }),
-            None => self.release(of, drive, slot),
-        }
-    }
-
-    /// A slot becomes free, unless it is some copy's home: that waits for its own.
-    fn release(&mut self, of: CopyOf, drive: DriveId, slot: Slot) {
-        // A write that never started has no slot.
-        let usable = slot != NOWHERE && !self.retired.contains(&(drive, slot));
-        if usable && self.home(of) != Some(slot) {
-            self.map.free[drive.index()].release(slot);
-        }
-    }
-
-    /// A delayed write in flight carries what is no longer wanted.
-    fn drop_flying(&mut self, of: CopyOf) {
-        if let Some(flying) = self.flying.take(&of) {
-            self.underway[flying.key].part = Part::Dropped;
-        }
-    }
-
-    fn read_ended(&mut self, read: &Underway) {
-        let place = (read.drive.0, read.slot);
-        let mut readers = self
-            .readers
-            .take(&place)
-            .expect("a read is under way there");
-        readers.count -= 1;
-        if readers.count > 0 {
-            self.readers.insert(readers);
-        } else if readers.left {
-            self.release(read.of, read.drive, read.slot);
-        }
-    }
-
-    fn foreground_done(&mut self, key: usize, write: &Underway, done: bool, out: &mut Plan) {
-        let writing = &mut self.writes[key];
-        writing.left -= 1;
-        if done {
-            // With the first, what the other copies hold is stale.
-            let first = writing.done == 0;
-            writing.done |= 1 << write.of.copy;
-            self.move_to(write.of, write.slot, first);
-        } else {
-            self.release(write.of, write.drive, write.slot);
-        }
-        if self.writes[key].left == 0 {
-            let Writing { chunk, done, .. } = self.writes.remove(key);
-            if done != 0 {
-                self.delay_others(chunk, out);
-            }
-        } else if self.home(write.of).is_some() {
-            // The other copy may wait for a slot that only a move home makes free.
-            self.delay(write.of, out);
-        }
-    }
-
-    /// Copies that are not where they belong are to be written in spare time.
-    fn delay_others(&mut self, chunk: u32, out: &mut Plan) {
-        for of in self.copies(chunk) {
-            self.delay(of, out);
-        }
-    }
-
-    /// A copy is to be written in spare time if it is not where it belongs.
-    fn delay(&mut self, of: CopyOf, out: &mut Plan) {
-        if !self.is_due(of) {
-            return;
-        }
-        let drive = self.drive(of);
-        match self.delayed.push(drive, of) {
-            Pushed::Queued => out.wake.push(drive),
-            Pushed::Already => {}
-            // When that write ends, it is looked at again.
-            Pushed::Full if contains(&self.homeward, of) => {}
-            Pushed::Full => self.propagate(of, out),
-        }
-    }
-
-    /// Moves a copy home that holds one of the slots of a drive that has no other: writes that wait there wait for that.
-    fn make_room(&mut self, drive: DriveId, out: &mut Plan) {
-        let holds_one = |of: &CopyOf| {
-            let somewhere = self.home(*of).is_some() && self.slot(*of) != NOWHERE;
-            somewhere && !contains(&self.homeward, *of)
-        };
-        let due = |of: &CopyOf| holds_one(of) && self.is_due(*of);
-        let found = self.delayed.iter(drive).find(due);
-        if let Some(of) = found {
-            self.delayed.take(drive, of);
-            self.propagate(of, out);
-        }
-    }
-
-    /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.
-    fn is_due(&self, of: CopyOf) -> bool {
-        let missing = match self.home(of) {
-            Some(home) => self.slot(of) != home,
-            None => self.slot(of) == NOWHERE,
-        };
-        let flies = self
-            .flying
-            .at(self.flying.seek(&of))
-            .is_some_and(|flying| flying.of == of);
-        missing && !flies && self.current(of.chunk).next().is_some()
-    }
-
-    /// A delayed write, to the copy's home or to any free slot.
-    fn propagate(&mut self, of: CopyOf, out: &mut Plan) {
-        let mut write = match self.home(of) {
-            None => self.write_copy(of, Part::Delayed),
-            Some(slot) => {
-                let drive = self.drive(of);
-                let part = Part::Delayed;
-                let underway = Underway {
-                    of,
-                    drive,
-                    slot,
-                    part,
-                    failed: 0,
-                };
-                let target = Target::At(self.at(drive, slot));
-                let whole = (Blocks(0), self.chunk);
-                self.planned(underway, Op::Write, target, whole)
-            }
-        };
-        write.awaited = false;
-        let unbuffered = self.unbuffered.take(&of).is_some();
-        let read = unbuffered.then(|| self.read_again(of.chunk, out));
-        if self.home(of).is_some() {
-            self.homeward.insert(of);
-        }
-        let key = write.tag.0 as usize;
-        self.flying.insert(Flying { of, key });
-        let step = out.io(write);
-        if let Some(read) = read {
-            out.after(read, step);
-        }
-    }
-
-    /// Reads a chunk that is in no buffer, for another copy of it.
-    fn read_again(&mut self, chunk: u32, out: &mut Plan) -> StepIndex {
-        let (of, drive, slot) = self.current(chunk).next().expect("some copy is");
-        let mut read = self.read_copy(of, drive, slot, Blocks(0), self.chunk);
-        read.awaited = false;
-        out.io(read)
-    }
-
-    fn delayed_done(&mut self, write: &Underway, done: bool) {
-        let Underway {
-            of, drive, slot, ..
-        } = *write;
-        self.flying.take(&of).expect("it flew");
-        self.homeward.take(&of);
-        if done {
-            self.move_to(of, slot, false);
-        } else {
-            self.release(of, drive, slot);
-        }
-    }
-
-    /// A write that is no longer wanted has ended.
-    fn dropped_ended(&mut self, write: &Underway, out: &mut Plan) {
-        self.release(write.of, write.drive, write.slot);
-        // A change that waits for the map looks at it when it is made; before, every write home would be dropped again.
-        if self.homeward.take(&write.of).is_some() && !self.is_overtaken(write.of) {
-            self.delay(write.of, out);
-        }
-    }
-
-    /// Whether somebody reads what was at a copy's home before, or an older write to it is still under way.
-    fn home_is_used(&self, of: CopyOf) -> bool {
-        contains(&self.homeward, of) || self.home_is_read(of)
-    }
-
-    fn home_is_read(&self, of: CopyOf) -> bool {
-        self.home(of).is_some_and(|home| {
-            let place = (self.drive(of).0, home);
-            let found = self.readers.at(self.readers.seek(&place));
-            found.is_some_and(|readers| readers.place == place)
-        })
-    }
-}
-
-fn contains(copies: &Sorted<CopyOf>, of: CopyOf) -> bool {
-    copies.at(copies.seek(&of)) == Some(&of)
 }
 
 impl Placement for EagerCopies {
@@ -619,6 +268,7 @@ impl Placement for EagerCopies {
                     self.read(now, part, drives, out);
                 }
             }
+            Op::Write | Op::Discard if self.map_lost => out.failure = Some(Failure::MapLost),
             Op::Write => {
                 for (chunk, _, len) in self.parts(request) {
                     // What the request does not cover is read first.
@@ -649,7 +299,7 @@ impl Placement for EagerCopies {
     fn bind(&mut self, _now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
         self.map.free[drive.index()].take(slot);
         self.underway[tag.0 as usize].slot = slot;
-        self.open_map_write.take_if(|open| *open == tag);
+        self.open_map_write.take_if(|(open, _)| *open == tag);
     }
 
     fn withdrawn(&mut self, tag: Tag, _drive: DriveId) {
@@ -675,16 +325,19 @@ impl Placement for EagerCopies {
     }
 
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
+        if self.map_lost {
+            return;
+        }
         if self.map.free[drive.index()].free() == 0 {
             return self.make_room(drive, out);
         }
         // A home that is still in use is left for the next idle moment, which comes when the read or write is done.
-        while let Some(of) = self.delayed.first(drive)
+        while let Some(of) = self.copies.first(drive)
             && !self.home_is_used(of)
         {
-            self.delayed.pop(drive);
+            let source = self.copies.pop(drive);
             if self.is_due(of) {
-                return self.propagate(of, out);
+                return self.propagate(of, source, out);
             }
         }
         self.spend_on_compaction(now, drive, drives.oracle(drive), out);
@@ -720,9 +373,8 @@ impl Placement for EagerCopies {
     }
 
     fn audit(&self) {
-        self.delayed.audit();
+        self.copies.audit();
         self.audit_compactor();
-        self.store.iter().for_each(|store| store.audit());
         self.audit_slots();
     }
 }

@@ -1,8 +1,10 @@
 //! Reads and writes that fail: another copy is read, other copies are written.
 
-use super::{Copies, FixedCopies, Layout, Piece, Underway, Writing};
+use super::{Copies, FixedCopies, Layout, Piece, Underway, Writing, members};
+use crate::ids::DriveId;
 use crate::io::DriveDone;
 use crate::op::Op;
+use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan};
 use crate::units::Blocks;
 
@@ -20,11 +22,13 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A copy could not be read. If others are current, it is stale from now on: it will be written again from one of them. If
-    /// one of them is current for all chunks, that is read instead.
+    /// one of them is current for all chunks, that is read instead. If all of them are still to be written from the buffer, that
+    /// has the blocks.
     pub(super) fn read_failed(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
         let bit = 1 << ended.first.copy;
         let mut others = self.all & !bit;
-        for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
+        let chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
+        for chunk in chunks.clone() {
             let before = self.state(chunk);
             let current = before.current & !bit;
             others &= current;
@@ -44,7 +48,28 @@ impl<L: Layout> FixedCopies<L> {
             let piece = self.piece(ended, done, others);
             let step = self.alternatives(&piece, Op::Read, ended.part, out);
             out.instead = Instead::Step(step);
+        } else if chunks.clone().all(|chunk| self.is_buffered(chunk)) {
+            out.instead = Instead::Buffered;
         }
+    }
+
+    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written.
+    fn is_buffered(&self, chunk: u32) -> bool {
+        let state = self.state(chunk);
+        let flying = state.flying & !state.spoiled;
+        let waits = |copy| self.delayed.waits(CopyOf { chunk, copy });
+        let mut stale = members(self.all & !state.current);
+        !state.unbuffered && stale.any(|copy| flying >> copy & 1 == 1 || waits(copy))
+    }
+
+    /// Whether everything on a drive is on another one too: then nobody has to miss what is safe there, if it is gone.
+    pub(super) fn is_spared(&self, drive: DriveId) -> bool {
+        let elsewhere = |chunk: u32, copies: Copies| {
+            let mut places = members(copies).map(|copy| self.layout.place(CopyOf { chunk, copy }));
+            places.any(|(other, _)| other != drive)
+        };
+        let mut unsettled = self.unsettled.iter();
+        elsewhere(0, self.all) && unsettled.all(|state| elsewhere(state.chunk, state.current))
     }
 
     /// A copy was written, or could not be. If in the end too few are on the platter, those that were not tried are written. If

@@ -19,8 +19,8 @@
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 
 use crate::io::{Data, DriveDone, Tag};
-use crate::op::Op;
-use crate::plan::{Plan, PlannedIo, StepIndex, Target};
+use crate::op::{Failure, Op, Status};
+use crate::plan::{Instead, Plan, PlannedIo, StepIndex, Target};
 use crate::registry::{ConfigError, Knobs, VolumeEnv};
 use crate::request::Request;
 use std::ops::Range;
@@ -668,9 +668,12 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.underway.remove(tag.0 as usize);
     }
 
-    fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
+    fn done(&mut self, _now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
         if done.op != Op::Flush {
-            self.ended(tag, done, out);
+            return self.ended(tag, done, out);
+        }
+        if done.status == Status::Failed(Failure::Gone) && self.is_spared(drive) {
+            out.instead = Instead::Tolerated;
         }
     }
 

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::DriveDone;
+use nearslot_core::io::{Command, DriveDone, Moves};
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::rng::Rng;
-use nearslot_core::units::Duration;
+use nearslot_core::stack::Action;
+use nearslot_core::units::{Duration, Instant};
 
 use crate::contents::load;
 use crate::contents::rig::Rig;
@@ -20,6 +21,10 @@ pub(crate) struct Failing {
     rng: Rng,
     /// How often commands fail, by drive.
     chance: Vec<f64>,
+    /// Whether writes fail too.
+    writes: bool,
+    /// A drive that carries out nothing any more.
+    gone: Option<DriveId>,
     /// Blocks that cannot be read.
     unreadable: BTreeSet<(DriveId, u64)>,
     /// Reads and writes that failed.
@@ -31,6 +36,8 @@ impl Failing {
         Failing {
             rng: Rng::stream(seed, "failing"),
             chance,
+            writes: true,
+            gone: None,
             unreadable: BTreeSet::new(),
             failures: [0; 2],
         }
@@ -38,6 +45,11 @@ impl Failing {
 
     /// A command has ended; perhaps it has failed.
     pub(crate) fn ended(&mut self, drive: DriveId, done: &mut DriveDone) {
+        if self.gone == Some(drive) {
+            done.status = Status::Failed(Failure::Gone);
+            done.cost.transfer = Duration(0);
+            return;
+        }
         let blocks = done.at.0..done.at.0 + done.len.0;
         let places = || blocks.clone().map(|block| (drive, block));
         let fails = self.rng.chance(self.chance[drive.index()]);
@@ -52,7 +64,7 @@ impl Failing {
                     done.status = Status::Failed(Failure::Medium);
                 }
             }
-            Op::Write if fails => {
+            Op::Write if fails && self.writes => {
                 self.unreadable.extend(places());
                 self.failures[1] += 1;
                 done.status = Status::Failed(Failure::Medium);
@@ -65,16 +77,26 @@ impl Failing {
     }
 }
 
-/// A life in which so many of each drive's commands fail, and what is left when they do not any more.
-fn life(setup: &Setup, seed: u64, chance: impl Fn(usize) -> f64) -> Rig {
+/// A volume that was written as a whole, and whose commands fail from now on, by drive so often.
+fn written(setup: &Setup, seed: u64, chance: impl Fn(usize) -> f64) -> Rig {
     let mut rig = Rig::new(setup, "disk", "satf", seed);
-    let mut rng = Rng::stream(seed, "load");
     rig.rules.off = true;
     rig.contents.may_fail = true;
     rig.fill();
     rig.settle();
     let drives = rig.drives() as usize;
     rig.failing = Some(Failing::new(seed, (0..drives).map(chance).collect()));
+    rig
+}
+
+/// A life in which so many of each drive's commands fail, and what is left when they do not any more.
+fn life(setup: &Setup, seed: u64, chance: impl Fn(usize) -> f64) -> Rig {
+    use_up(written(setup, seed, chance), setup, seed)
+}
+
+/// Lets requests come and looks at all blocks.
+fn use_up(mut rig: Rig, setup: &Setup, seed: u64) -> Rig {
+    let mut rng = Rng::stream(seed, "load");
     load::churn(&mut rig, setup, 40, &mut rng);
     rig.settle();
     load::scan(&mut rig, setup, &mut rng);
@@ -115,4 +137,116 @@ fn what_is_answered_is_right_whatever_fails() {
     }
     assert!(failed > 100, "only {failed} requests failed");
     assert!(compared > 100_000, "only {compared} blocks were compared");
+}
+
+/// Of the drives that do not read what they are asked for, one alone is bad: there is always another copy, or the buffer from which it is
+/// still to be written.
+#[test]
+fn what_waits_in_the_buffer_is_read_from_there() {
+    let several = |setup: &&Setup| setup.copies > 1 && setup.spread();
+    let (mut recalled, mut fixed) = (0, 0);
+    for (seed, setup) in SETUPS.iter().filter(several).enumerate() {
+        let seed = seed as u64;
+        let bad = |drive| if drive == 0 { 0.3 } else { 0.0 };
+        let mut rig = written(setup, seed, bad);
+        rig.failing.as_mut().expect("some fail").writes = false;
+        let rig = use_up(rig, setup, seed);
+        assert_eq!(rig.contents.failed, 0, "{setup:?}");
+        recalled += rig.contents.recalled;
+        fixed += if setup.maps() {
+            0
+        } else {
+            rig.contents.recalled
+        };
+    }
+    assert!(
+        fixed > 100 && recalled - fixed > 100,
+        "{fixed} of {recalled}"
+    );
+}
+
+/// Where the writes of a map went on a drive, in their order.
+fn map_writes(rig: &Rig) -> Vec<Command> {
+    let of_map = |(_, action): &(Instant, Action)| match action {
+        Action::Start {
+            command, origin, ..
+        } if origin.moves == Moves::Own && command.op == Op::Write => Some(*command),
+        _ => None,
+    };
+    rig.trace.iter().filter_map(of_map).collect()
+}
+
+/// Writes of map sectors that fail.
+#[test]
+fn a_map_sector_that_cannot_be_written_goes_to_another_slot() {
+    let setup = Setup::of("eager:map=virtual_log");
+    let mut rig = written(setup, 1, |_| 0.0);
+    let before = map_writes(&rig).len();
+    rig.failing = Some(Failing::new(1, vec![0.5]));
+    (0..10).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
+    rig.settle();
+    let places = map_writes(&rig).split_off(before);
+    let again = places.windows(2).filter(|two| two[0].at == two[1].at);
+    assert_eq!(again.count(), 0, "{places:?}");
+    assert!(places.len() > 10, "none failed");
+}
+
+/// What was answered before is read all the same, from the drive that is left; nothing is written any more, and nothing hangs.
+#[test]
+fn a_volume_that_cannot_keep_its_map_says_so() {
+    let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=virtual_log");
+    let mut rig = written(setup, 2, |_| 0.0);
+    rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));
+    (0..10).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
+    rig.settle();
+    rig.submit(Op::Write, 0, 8, 0);
+    rig.submit(Op::Discard, 8, 8, 0);
+    rig.settle();
+    let lost = Status::Failed(Failure::MapLost);
+    let last: Vec<Status> = replies(&rig).rev().take(2).collect();
+    assert_eq!(last, [lost, lost]);
+    let named = replies(&rig).filter(|status| *status == lost).count();
+    assert!(named > 2, "nothing that waited for the map failed");
+    let failed = rig.failed;
+    rig.submit(Op::Read, 0, rig.blocks(), 0);
+    rig.settle();
+    assert_eq!(rig.failed, failed, "one drive is left");
+}
+
+/// A log is on two drives, and goes on with one.
+#[test]
+fn a_log_goes_on_without_one_of_its_drives() {
+    let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=4");
+    let mut rig = written(setup, 3, |_| 0.0);
+    rig.failing.as_mut().expect("some fail").gone = Some(DriveId(1));
+    let rig = use_up(rig, setup, 3);
+    let lost = Status::Failed(Failure::MapLost);
+    assert!(replies(&rig).all(|status| status != lost));
+    let done = replies(&rig).filter(|status| status.is_done()).count();
+    assert!(done > 100, "only {done} requests were carried out");
+}
+
+/// How requests were answered.
+fn replies(rig: &Rig) -> impl DoubleEndedIterator<Item = Status> {
+    rig.trace.iter().filter_map(|(_, action)| match action {
+        Action::Reply(reply) => Some(reply.status),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_flush_does_without_a_drive_whose_blocks_are_elsewhere_too() {
+    for (place, spared) in [
+        ("mirror:disks=2", true),
+        ("mirror:disks=3:copies=3", true),
+        ("sr_array:ds=1.5:dr=2:stripe_kib=4", false),
+        ("mirror:disks=2:copies=1:stripe_kib=8", false),
+    ] {
+        let mut rig = written(Setup::of(place), 4, |_| 0.0);
+        rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));
+        rig.submit(Op::Flush, 0, 0, 0);
+        rig.settle();
+        let status = replies(&rig).next_back().expect("it is answered");
+        assert_eq!(status.is_done(), spared, "{place}");
+    }
 }

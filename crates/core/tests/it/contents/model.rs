@@ -14,6 +14,7 @@ use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
+use nearslot_core::units::Blocks;
 
 use crate::contents::setups::Setup;
 
@@ -76,6 +77,8 @@ pub(crate) struct Contents {
     pub(crate) failed: u64,
     asked: BTreeMap<RequestId, Asked>,
     clock: u64,
+    /// Blocks that the buffer stood in for.
+    pub(crate) recalled: u64,
     /// Blocks read and compared.
     pub(crate) compared: u64,
 }
@@ -95,6 +98,7 @@ impl Contents {
             failed: 0,
             asked: BTreeMap::new(),
             clock: 0,
+            recalled: 0,
             compared: 0,
         }
     }
@@ -236,6 +240,25 @@ impl Contents {
                 }
                 (op, _) => panic!("a placement does {op:?} by itself"),
             }
+        }
+    }
+
+    /// The buffer of delayed copies stands in for a read that has failed.
+    pub(crate) fn recalled(&mut self, origin: &Origin, len: Blocks) {
+        assert!(self.may_fail, "nothing fails");
+        let data = origin.data().expect("the volume's data were read");
+        for index in 0..len.0 {
+            let block = data.block(index).0;
+            let held = self.buffer[block as usize];
+            let Some(request) = origin.request else {
+                let write = StepNumber(origin.step.0 + 1);
+                self.again.insert((write, block), held);
+                continue;
+            };
+            let asked = self.asked.get_mut(&request).expect("it is not answered");
+            let before = asked.read.insert(block, held);
+            assert!(before.is_none(), "{:?} read {block} twice", asked.request);
+            self.recalled += 1;
         }
     }
 

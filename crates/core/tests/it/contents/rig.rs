@@ -175,6 +175,7 @@ impl Rig {
                 Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("no placement has parity yet")
                 }
+                Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {
                     self.failed += u64::from(!reply.status.is_done());
                     self.contents.answered(reply.request.id, reply.status);

@@ -60,6 +60,12 @@ impl Setup {
         Setup { buffer, ..self }
     }
 
+    /// The first of the table with this placement.
+    pub(crate) fn of(place: &str) -> &'static Setup {
+        let found = SETUPS.iter().find(|setup| setup.place == place);
+        found.unwrap_or_else(|| panic!("{place} is in no setup"))
+    }
+
     /// The placement's name.
     pub(crate) fn name(&self) -> &'static str {
         self.place.split(':').next().unwrap_or_default()

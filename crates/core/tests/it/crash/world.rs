@@ -361,6 +361,7 @@ impl World {
                         sectors,
                     });
                 }
+                Action::Recall { .. } => panic!("no command fails here"),
                 Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("no placement has parity yet")
                 }

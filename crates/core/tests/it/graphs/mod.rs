@@ -186,6 +186,7 @@ impl Rig {
                     let before = self.running[drive.index()].replace((command, origin));
                     assert!(before.is_none(), "{drive:?} works already");
                 }
+                Action::Recall { .. } => panic!("RAID-5 has no buffer"),
                 Action::Fold { into, of } => {
                     let from = self.brought[&of].clone();
                     fold(self.brought.entry(into).or_insert_with(zeros), &from);

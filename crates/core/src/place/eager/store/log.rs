@@ -9,16 +9,17 @@
 
 use std::collections::VecDeque;
 
-use super::{MapStore, MapWrite, damaged, refused};
+use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, damaged, refused};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{Entry, Geometry, MapLog, Nvram, Recovered, Recovery, Settings};
-use crate::place::eager::map::Map;
+use crate::op::Failure;
+use crate::place::eager::map::{Map, NOWHERE};
 use crate::place::eager::region::Region;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob, Knobs, Survivors};
-use crate::units::{BLOCK_BYTES, Blocks, Pba};
+use crate::units::{BLOCK_BYTES, Blocks};
 
 /// Room of NVRAM.
 pub(in crate::place) const NVRAM: Knob = Knob::integer(
@@ -52,6 +53,8 @@ pub(in crate::place::eager) struct LogStore {
     drives: Vec<DriveId>,
     /// Of the write under way, drives that have not done it.
     left: usize,
+    /// Failures one after the other, by drive that has the log.
+    failures: Vec<(DriveId, u8)>,
     /// Changes that wait for room.
     waiting: VecDeque<(Tag, Entry)>,
 }
@@ -100,7 +103,16 @@ impl LogStore {
             region,
             drives: log_drives(geometry).collect(),
             left: 0,
+            failures: log_drives(geometry).map(|drive| (drive, 0)).collect(),
             waiting: VecDeque::new(),
+        }
+    }
+
+    /// A drive has done its part of the write under way, or is given up.
+    fn one_is_done(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.log.written();
         }
     }
 
@@ -140,28 +152,30 @@ impl MapStore for LogStore {
         }));
     }
 
-    /// Nothing can be recorded now, or others wait that came before.
-    fn must_wait(&self) -> bool {
-        !self.waiting.is_empty() || self.log.is_full()
+    /// It waits if nothing can be recorded now, or others wait that came before.
+    fn change(&mut self, tag: Tag, entry: Entry) -> When {
+        if !self.waiting.is_empty() || self.log.is_full() {
+            self.waiting.push_back((tag, entry));
+            return When::Later;
+        }
+        self.log.record(entry);
+        When::Now
     }
 
-    fn wait(&mut self, tag: Tag, entry: Entry) {
-        self.waiting.push_back((tag, entry));
+    fn waiting(&self, chunk: u32) -> Waiting {
+        Waiting::among(chunk, self.waiting.iter().map(|(_, entry)| entry))
     }
 
-    fn any_waiting(&self, like: &dyn Fn(&Entry) -> bool) -> bool {
-        self.waiting.iter().any(|(_, entry)| like(entry))
-    }
-
-    fn next(&mut self) -> Option<Tag> {
+    fn settled(&mut self, map: &Map) -> Option<Tag> {
         if self.log.is_full() {
             return None;
         }
-        self.waiting.pop_front().map(|(tag, _)| tag)
-    }
-
-    fn record(&mut self, entry: Entry) {
-        self.log.record(entry);
+        let (tag, entry) = self.waiting.pop_front()?;
+        // What was discarded while it waited need not be discarded again.
+        if Slot(entry.slot) != NOWHERE || map.holds(entry.chunk) {
+            self.log.record(entry);
+        }
+        Some(tag)
     }
 
     /// The same to each drive that has the log.
@@ -184,24 +198,33 @@ impl MapStore for LogStore {
         write.expect("a log write is under way").bytes
     }
 
-    fn spare(&self, _map: &Map) -> Pba {
-        panic!("writes of a log region are never open")
-    }
-
-    fn written(&mut self, _drive: DriveId, _slot: Slot) -> Option<Slot> {
-        self.left -= 1;
-        if self.left == 0 {
-            self.log.written();
-        }
+    fn written(&mut self, drive: DriveId, _slot: Slot) -> Option<Slot> {
+        let known = self.failures.iter_mut().filter(|(of, _)| *of == drive);
+        known.for_each(|(_, failures)| *failures = 0);
+        self.one_is_done();
         None
     }
 
-    /// None: slots in the region were never free.
-    fn slots(&self, _drive: DriveId) -> Vec<Slot> {
-        Vec::new()
+    /// The region has one place for it. A drive that fails again and again, or is gone, has no log from now on: what lies there is
+    /// older than NVRAM says, so recovery passes it over.
+    fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry {
+        let known = self.failures.iter_mut().find(|(of, _)| *of == drive);
+        let (_, failures) = known.expect("it has the log");
+        *failures += 1;
+        if failure != Failure::Gone && *failures < TRIES {
+            return Retry::Again;
+        }
+        self.drives.retain(|other| *other != drive);
+        if self.drives.is_empty() {
+            self.waiting.clear();
+            return Retry::Lost;
+        }
+        self.one_is_done();
+        Retry::Next
     }
 
-    fn audit(&self) {
+    /// No slot is its own: those in the region were never free.
+    fn audit(&self, _own: &mut dyn FnMut(DriveId, Slot)) {
         self.log.audit();
     }
 }

@@ -15,9 +15,10 @@ use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{Damage, Entry, Refused};
+use crate::op::Failure;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob};
-use crate::units::{Blocks, Pba};
+use crate::units::Blocks;
 
 /// Where the map lives.
 pub(in crate::place) const MAP: Knob = Knob::choice(
@@ -32,32 +33,75 @@ pub(in crate::place) const MAP: Knob = Knob::choice(
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MapWrite {
     pub(super) drive: DriveId,
+    /// If it is open, the block where it goes when no slot is free.
     pub(super) target: Target,
     pub(super) len: Blocks,
 }
 
+/// When a change may be made in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// At once: it is recorded.
+    Now,
+    /// When the store says so.
+    Later,
+}
+
+/// How often a write of the map may fail, one time after the other, until its drive is given up.
+pub(super) const TRIES: u8 = 8;
+
+/// What follows a write of the map that has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// The same write, at the same place.
+    Again,
+    /// What the store has to write next, elsewhere or on another drive.
+    Next,
+    /// Nothing: the store is at its end, and has forgotten all changes that waited.
+    Lost,
+}
+
+/// Changes of a chunk that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waiting {
+    /// One of them makes a copy the only one, or all stale.
+    alone: bool,
+    /// Copies that lie elsewhere after one of them, as bits.
+    copies: u32,
+}
+
+impl Waiting {
+    /// Those of a chunk among all that wait.
+    fn among<'a>(chunk: u32, entries: impl Iterator<Item = &'a Entry>) -> Waiting {
+        let mut waiting = Waiting::default();
+        for entry in entries.filter(|entry| entry.chunk == chunk) {
+            waiting.alone |= entry.alone;
+            waiting.copies |= 1 << entry.copy;
+        }
+        waiting
+    }
+
+    /// Whether there are any.
+    pub(super) fn any(self) -> bool {
+        self.copies != 0
+    }
+
+    /// Whether a copy as it is now is stale after one of them, or lies elsewhere.
+    pub(super) fn overtakes(self, copy: u8) -> bool {
+        self.alone || self.copies >> copy & 1 == 1
+    }
+}
+
 /// Keeps the map of a placement safe.
 pub(super) trait MapStore: Send {
-    /// What survives a power cut beside the drives.
-    fn nvram(&self) -> &[u8];
+    /// A change is to be made. If it has to wait, it does so by this name.
+    fn change(&mut self, tag: Tag, entry: Entry) -> When;
 
-    /// The reads, one after another, that would find the map again if the power went now.
-    fn recovery(&self, map: &Map, out: &mut Vec<RecoveryRead>);
+    /// The changes of a chunk that wait.
+    fn waiting(&self, chunk: u32) -> Waiting;
 
-    /// Whether a change that comes now has to wait.
-    fn must_wait(&self) -> bool;
-
-    /// A change waits its turn: by which name, and what it will enter.
-    fn wait(&mut self, tag: Tag, entry: Entry);
-
-    /// Whether some change that waits is like this.
-    fn any_waiting(&self, like: &dyn Fn(&Entry) -> bool) -> bool;
-
-    /// The next change that may be made now.
-    fn next(&mut self) -> Option<Tag>;
-
-    /// A change is made.
-    fn record(&mut self, entry: Entry);
+    /// The next change that waited and has to be made now, in the map as it is.
+    fn settled(&mut self, map: &Map) -> Option<Tag>;
 
     /// What has to be written now, if nothing is under way.
     fn next_writes(&mut self, map: &Map, out: &mut Vec<MapWrite>);
@@ -65,17 +109,20 @@ pub(super) trait MapStore: Send {
     /// The bytes of the write under way.
     fn content(&self) -> &[u8];
 
-    /// Where the open write under way may go if nothing is free: a block of no slot that is free.
-    fn spare(&self, map: &Map) -> Pba;
-
     /// A drive has done its write: in this slot, if its address was open. A slot of the drive that is free now.
     fn written(&mut self, drive: DriveId, slot: Slot) -> Option<Slot>;
 
-    /// Slots of a drive that are the store's own.
-    fn slots(&self, drive: DriveId) -> Vec<Slot>;
+    /// A drive could not do its write.
+    fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry;
 
-    /// Recounts and panics on a contradiction.
-    fn audit(&self);
+    /// What survives a power cut beside the drives.
+    fn nvram(&self) -> &[u8];
+
+    /// The reads, one after another, that would find the map again if the power went now.
+    fn recovery(&self, map: &Map, out: &mut Vec<RecoveryRead>);
+
+    /// Recounts and panics on a contradiction. Names the slots that are the store's own.
+    fn audit(&self, own: &mut dyn FnMut(DriveId, Slot));
 }
 
 /// A setting that the map's log does not allow, as a mistake of the configuration.

@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{MapStore, MapWrite, damaged, refused};
+use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, damaged, refused};
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -24,6 +24,7 @@ use crate::maplog::{
     Damage, Dirty, Entry, Geometry, MapView, NOWHERE, Spot, Tail, VirtualLog, VirtualRecovered,
     VirtualRecovery,
 };
+use crate::op::Failure;
 use crate::place::eager::map::Map;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Survivors};
@@ -39,16 +40,18 @@ pub(in crate::place::eager) struct VirtualLogStore {
     log: VirtualLog,
     geometry: Geometry,
     slot_blocks: Blocks,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Held>,
     /// Slots for sectors: one, and one for each sector that was never written.
     spares: Vec<Slot>,
+    /// Writes that failed one after the other.
+    failures: u8,
     /// The youngest sector, as saved at power-down; empty while it is about to change.
     tail: Vec<u8>,
 }
 
 /// A change that waits for its sector.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct Held {
     tag: Tag,
     entry: Entry,
     dirty: Dirty,
@@ -58,13 +61,13 @@ struct Waiting {
 /// The map as it will be when all that waits has been made.
 struct Ahead<'a> {
     map: &'a Map,
-    waiting: &'a VecDeque<Waiting>,
+    waiting: &'a VecDeque<Held>,
 }
 
 impl MapView for Ahead<'_> {
     fn read(&self, copy: u8, first: u32, out: &mut [u32]) {
         self.map.read(copy, first, out);
-        for Waiting { entry, .. } in self.waiting {
+        for Held { entry, .. } in self.waiting {
             let index = entry.chunk.wrapping_sub(first) as usize;
             match out.get_mut(index) {
                 Some(slot) if entry.copy == copy => *slot = entry.slot,
@@ -110,6 +113,7 @@ impl VirtualLogStore {
             slot_blocks: free.tracks().slot_blocks(),
             waiting: VecDeque::new(),
             spares: spread(free, spares)?,
+            failures: 0,
             tail: Vec::new(),
         };
         store.save_tail();
@@ -297,32 +301,26 @@ impl MapStore for VirtualLogStore {
         }
     }
 
-    /// It is never on the platter yet.
-    fn must_wait(&self) -> bool {
-        true
-    }
-
-    fn wait(&mut self, tag: Tag, entry: Entry) {
+    /// It waits: it is never on the platter yet.
+    fn change(&mut self, tag: Tag, entry: Entry) -> When {
         let dirty = self.log.dirty(entry.chunk);
-        self.waiting.push_back(Waiting {
+        self.waiting.push_back(Held {
             tag,
             entry,
             dirty,
             safe: false,
         });
+        When::Later
     }
 
-    fn any_waiting(&self, like: &dyn Fn(&Entry) -> bool) -> bool {
-        self.waiting.iter().any(|waiting| like(&waiting.entry))
+    fn waiting(&self, chunk: u32) -> Waiting {
+        Waiting::among(chunk, self.waiting.iter().map(|held| &held.entry))
     }
 
-    fn next(&mut self) -> Option<Tag> {
-        let index = self.waiting.iter().position(|waiting| waiting.safe)?;
-        self.waiting.remove(index).map(|waiting| waiting.tag)
+    fn settled(&mut self, _map: &Map) -> Option<Tag> {
+        let index = self.waiting.iter().position(|held| held.safe)?;
+        self.waiting.remove(index).map(|held| held.tag)
     }
-
-    /// It is on the platter already.
-    fn record(&mut self, _entry: Entry) {}
 
     fn next_writes(&mut self, map: &Map, out: &mut Vec<MapWrite>) {
         let waiting = &self.waiting;
@@ -330,8 +328,10 @@ impl MapStore for VirtualLogStore {
             return;
         }
         self.tail.clear();
-        let at = self.spare(map);
-        let target = match map.free[DRIVE.index()].free() {
+        let free = &map.free[DRIVE.index()];
+        let spare = *self.spares.last().expect("a slot is kept for it");
+        let at = free.tracks().at(spare);
+        let target = match free.free() {
             0 => Target::At(at),
             _ => Target::Open(at),
         };
@@ -347,12 +347,8 @@ impl MapStore for VirtualLogStore {
         write.expect("a map sector is under way").bytes
     }
 
-    fn spare(&self, map: &Map) -> Pba {
-        let spare = *self.spares.last().expect("a slot is kept for it");
-        map.free[DRIVE.index()].tracks().at(spare)
-    }
-
     fn written(&mut self, drive: DriveId, slot: Slot) -> Option<Slot> {
+        self.failures = 0;
         let open = slot.0 != NOWHERE;
         let slot = match open {
             true => slot,
@@ -382,20 +378,25 @@ impl MapStore for VirtualLogStore {
         }
     }
 
-    fn slots(&self, drive: DriveId) -> Vec<Slot> {
-        if drive != DRIVE {
-            return Vec::new();
+    /// It goes to another slot, unless none is free.
+    fn failed(&mut self, _drive: DriveId, failure: Failure) -> Retry {
+        self.log.failed();
+        self.failures += 1;
+        if failure != Failure::Gone && self.failures < TRIES {
+            return Retry::Next;
         }
-        let written = self.log.spots().map(|spot| Slot(spot.slot));
-        written.chain(self.spares.iter().copied()).collect()
+        self.waiting.clear();
+        Retry::Lost
     }
 
-    fn audit(&self) {
+    fn audit(&self, own: &mut dyn FnMut(DriveId, Slot)) {
         self.log.audit();
-        let written = self.log.spots().count();
+        let written = self.log.spots().map(|spot| Slot(spot.slot));
+        let slots = written.chain(self.spares.iter().copied());
+        let count = slots.inspect(|slot| own(DRIVE, *slot)).count();
         let all = self.log.sectors() as usize + 1;
-        assert_eq!(written + self.spares.len(), all, "slots for map sectors");
-        let safe = self.waiting.iter().filter(|waiting| waiting.safe).count();
+        assert_eq!(count, all, "slots for map sectors");
+        let safe = self.waiting.iter().filter(|held| held.safe).count();
         assert_eq!(safe, 0, "safe changes that were not made");
     }
 }

@@ -1,0 +1,504 @@
+//! The life of a copy: from the write that makes it stale to the one that makes it current again.
+//!
+//! A copy is *settled* while nothing is to be done for it: it lies where it belongs, or its chunk lies nowhere. Only copies that
+//! are not settled have a record, so memory is bounded by what waits and what is under way.
+//!
+//! ```text
+//!                 a newer version landed elsewhere, or the copy cannot be read
+//!   +---------+ ------------------------------------------------> +---------+
+//!   | settled |         not due any more when its turn comes      | Waiting |<------+
+//!   +---------+ <------------------------------------------------ +---------+       |
+//!    ^  ^  ^  \                                  its drive has     /                |
+//!    |  |  |   \ no room to wait                 spare time       /                 |
+//!    |  |  |    \                                                /                  |
+//!    |  |  |     +--------------> +--------+ <------------------+                   |
+//!    |  |  |     +--------------> | Flying | -----------------------+               |
+//!    |  |  |     |                +--------+    a newer version, or |               |
+//!    |  |  |     |                 |   |  |     discarded, and it   |               |
+//!    |  |  |     |        it fails |   |  | was on its way home      |               |
+//!    |  |  |  +--------+ <---------+   |  |                          v               |
+//!    |  |  +--| Failed |               |  |    +----------+  that write has ended    |
+//!    |  |     +--------+        landed |  |    | Outdated |--------------------------+
+//!    |  |    a newer version           |  |    +----------+  or settled, if it is not due
+//!    |  |                              v  |
+//!    |  |   the map says so      +--------+
+//!    |  +------------------------| Landed |   (at once, if no change of the map has to wait)
+//!    |                           +--------+
+//!    +---- a newer version, or discarded, and it was on its way to any slot
+//! ```
+//!
+//! A copy that waits is not taken from its queue when a newer version comes: it takes the newer data when its turn
+//! comes, or is dropped if it is not due then. Where a copy lies, and whether it is stale, is in the map alone.
+
+use crate::ids::DriveId;
+use crate::place::delayed::{CopyOf, Queues};
+use crate::sorted::{Keyed, Sorted};
+
+/// Where the data of the next delayed write of a copy are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// In the buffer of delayed copies.
+    Buffer,
+    /// On a drive alone: another copy is read first.
+    AnotherCopy,
+}
+
+/// What is under way for a copy that is not settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copy {
+    /// In the queue of its drive.
+    Waiting(Source),
+    /// The delayed write with this key is under way, or the read before it.
+    Flying { write: usize, source: Source },
+    /// Its delayed write is on the platter, and the map may not say so yet.
+    Landed(Source),
+    /// A write of an older version to its home is under way. Another write may not go there before that has ended, since drives may
+    /// swap the two. Meanwhile the copy may be in the queue.
+    Outdated { waits: bool, source: Source },
+    /// It could not be written. It is tried again when another copy of its chunk has been.
+    Failed,
+}
+
+/// A copy that is not settled.
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    of: CopyOf,
+    copy: Copy,
+}
+
+impl Keyed for Unsettled {
+    type Key = CopyOf;
+
+    #[inline]
+    fn key(&self) -> CopyOf {
+        self.of
+    }
+}
+
+/// What became of a copy that is to be written later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Delayed {
+    /// It waits now.
+    Queued,
+    /// It waited already, or will be looked at when the older write to its home has ended.
+    Already,
+    /// There is no room: it must be written now, with data from there.
+    NoRoom(Source),
+}
+
+/// All copies that are not settled.
+pub(super) struct Copies {
+    unsettled: Sorted<Unsettled>,
+    queues: Queues,
+}
+
+impl Copies {
+    /// So many chunks may wait for delayed copies.
+    pub(super) fn new(drives: u16, limit: u64) -> Copies {
+        Copies {
+            unsettled: Sorted::default(),
+            queues: Queues::new(drives, limit),
+        }
+    }
+
+    /// What is under way for a copy; none if it is settled.
+    pub(super) fn get(&self, of: CopyOf) -> Option<Copy> {
+        let found = self.unsettled.at(self.unsettled.seek(&of));
+        found.filter(|found| found.of == of).map(|found| found.copy)
+    }
+
+    fn take(&mut self, of: CopyOf) -> Option<Copy> {
+        self.unsettled.take(&of).map(|found| found.copy)
+    }
+
+    fn set(&mut self, of: CopyOf, copy: Copy) {
+        self.unsettled.insert(Unsettled { of, copy });
+    }
+
+    /// Whether a delayed write of the newest version is under way.
+    pub(super) fn flies(&self, of: CopyOf) -> bool {
+        match self.get(of) {
+            Some(Copy::Flying { .. } | Copy::Landed(_)) => true,
+            Some(Copy::Waiting(_) | Copy::Outdated { .. } | Copy::Failed) | None => false,
+        }
+    }
+
+    /// Whether a delayed write is under way, of whichever version.
+    pub(super) fn is_written(&self, of: CopyOf) -> bool {
+        match self.get(of) {
+            Some(Copy::Flying { .. } | Copy::Landed(_) | Copy::Outdated { .. }) => true,
+            Some(Copy::Waiting(_) | Copy::Failed) | None => false,
+        }
+    }
+
+    /// A copy that is due is to be written in spare time. What is in no buffer is read before, whoever says otherwise.
+    pub(super) fn delay(&mut self, drive: DriveId, of: CopyOf, source: Source) -> Delayed {
+        let room = self.queues.has_room();
+        let (next, answer) = match self.take(of) {
+            None if room => (Some(Copy::Waiting(source)), Delayed::Queued),
+            None => (None, Delayed::NoRoom(source)),
+            Some(Copy::Failed) if room => {
+                (Some(Copy::Waiting(Source::AnotherCopy)), Delayed::Queued)
+            }
+            Some(Copy::Failed) => (None, Delayed::NoRoom(Source::AnotherCopy)),
+            Some(Copy::Waiting(before)) => {
+                let source = before.or(source);
+                (Some(Copy::Waiting(source)), Delayed::Already)
+            }
+            Some(Copy::Outdated {
+                waits,
+                source: before,
+            }) => {
+                let source = before.or(source);
+                let answer = match room && !waits {
+                    true => Delayed::Queued,
+                    false => Delayed::Already,
+                };
+                let waits = waits || room;
+                (Some(Copy::Outdated { waits, source }), answer)
+            }
+            Some(Copy::Flying { .. } | Copy::Landed(_)) => panic!("{of:?} is written already"),
+        };
+        if let Some(copy) = next {
+            self.set(of, copy);
+        }
+        if answer == Delayed::Queued {
+            self.queues.push(drive, of);
+        }
+        answer
+    }
+
+    /// A copy that was missing when the power went waits. It is in no buffer, so there is always room.
+    pub(super) fn resume(&mut self, drive: DriveId, of: CopyOf) {
+        self.set(of, Copy::Waiting(Source::AnotherCopy));
+        self.queues.push(drive, of);
+    }
+
+    /// The copy that a drive may write next.
+    pub(super) fn first(&self, drive: DriveId) -> Option<CopyOf> {
+        self.queues.first(drive)
+    }
+
+    /// The copies that wait for a drive, the oldest first.
+    pub(super) fn waiting(&self, drive: DriveId) -> impl Iterator<Item = CopyOf> {
+        self.queues.iter(drive)
+    }
+
+    /// Takes the first copy that waits for a drive out of its queue. Where its data are.
+    pub(super) fn pop(&mut self, drive: DriveId) -> Source {
+        let of = self.queues.pop(drive).expect("a copy waits");
+        self.left_queue(of)
+    }
+
+    /// Takes a copy out of its queue before its turn. Where its data are. O(copies that wait for the drive).
+    pub(super) fn withdraw(&mut self, drive: DriveId, of: CopyOf) -> Source {
+        self.queues.take(drive, of);
+        self.left_queue(of)
+    }
+
+    fn left_queue(&mut self, of: CopyOf) -> Source {
+        match self.take(of) {
+            Some(Copy::Waiting(source)) => source,
+            other => panic!("{of:?} was in a queue, and is {other:?}"),
+        }
+    }
+
+    /// A delayed write of a copy begins, with data from there.
+    pub(super) fn fly(&mut self, of: CopyOf, write: usize, source: Source) {
+        self.set(of, Copy::Flying { write, source });
+    }
+
+    fn flew(&mut self, of: CopyOf) -> Source {
+        match self.take(of) {
+            Some(Copy::Flying { source, .. }) => source,
+            other => panic!("{of:?} should fly, and is {other:?}"),
+        }
+    }
+
+    /// Whether the buffer holds the newest version of a chunk for this copy of it.
+    pub(super) fn is_buffered(&self, of: CopyOf) -> bool {
+        match self.get(of) {
+            Some(Copy::Waiting(source) | Copy::Flying { source, .. } | Copy::Landed(source)) => {
+                source == Source::Buffer
+            }
+            Some(Copy::Outdated { waits, source }) => waits && source == Source::Buffer,
+            Some(Copy::Failed) | None => false,
+        }
+    }
+
+    /// Its delayed write goes on as another one: to another slot.
+    pub(super) fn fly_on(&mut self, of: CopyOf, write: usize) {
+        let source = self.flew(of);
+        self.fly(of, write, source);
+    }
+
+    /// Its delayed write is on the platter.
+    pub(super) fn landed(&mut self, of: CopyOf) {
+        let source = self.flew(of);
+        self.set(of, Copy::Landed(source));
+    }
+
+    /// The map says where its delayed write has landed.
+    pub(super) fn settled(&mut self, of: CopyOf) {
+        let before = self.take(of);
+        assert!(matches!(before, Some(Copy::Landed(_))), "{of:?} landed");
+    }
+
+    /// Its delayed write has failed, or never began.
+    pub(super) fn failed(&mut self, of: CopyOf) {
+        let before = self.take(of);
+        assert!(
+            matches!(before, Some(Copy::Flying { .. } | Copy::Landed(_))),
+            "{of:?} flew"
+        );
+        self.set(of, Copy::Failed);
+    }
+
+    /// The buffer has a newer version, or the copy is no longer needed, or it lies somewhere else now. The delayed write that is
+    /// under way for nothing, if one is.
+    pub(super) fn renewed(&mut self, of: CopyOf, has_home: bool) -> Option<usize> {
+        let source = Source::Buffer;
+        match self.take(of)? {
+            Copy::Waiting(_) => self.set(of, Copy::Waiting(source)),
+            Copy::Outdated { waits, .. } => self.set(of, Copy::Outdated { waits, source }),
+            Copy::Failed => {}
+            Copy::Flying { write, .. } => {
+                self.outdate(of, has_home);
+                return Some(write);
+            }
+            Copy::Landed(_) => panic!("{of:?}: a change that was kept is not made"),
+        }
+        None
+    }
+
+    /// What its delayed write has put on the platter is overtaken by a change that waits for the map.
+    pub(super) fn overtaken(&mut self, of: CopyOf, has_home: bool) {
+        self.flew(of);
+        self.outdate(of, has_home);
+    }
+
+    fn outdate(&mut self, of: CopyOf, has_home: bool) {
+        if has_home {
+            let source = Source::Buffer;
+            let waits = false;
+            self.set(of, Copy::Outdated { waits, source });
+        }
+    }
+
+    /// A delayed write of an older version has ended. If that went to the copy's home and the copy does not wait, where the data of
+    /// its next write are.
+    pub(super) fn outdated_ended(&mut self, of: CopyOf) -> Option<Source> {
+        let Some(Copy::Outdated { waits, source }) = self.get(of) else {
+            return None;
+        };
+        self.take(of);
+        if waits {
+            self.set(of, Copy::Waiting(source));
+            return None;
+        }
+        Some(source)
+    }
+
+    /// Recounts everything and panics on a contradiction.
+    pub(super) fn audit(&self) {
+        self.queues.audit();
+        let waits = |one: &&Unsettled| match one.copy {
+            Copy::Waiting(_) => true,
+            Copy::Outdated { waits, .. } => waits,
+            Copy::Flying { .. } | Copy::Landed(_) | Copy::Failed => false,
+        };
+        let waiting = self.unsettled.iter().filter(waits).count();
+        assert_eq!(waiting, self.queues.len(), "copies in queues");
+    }
+}
+
+impl Source {
+    /// What is in no buffer stays in none until a newer version comes.
+    fn or(self, other: Source) -> Source {
+        match (self, other) {
+            (Source::Buffer, Source::Buffer) => Source::Buffer,
+            (Source::AnotherCopy, _) | (_, Source::AnotherCopy) => Source::AnotherCopy,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: DriveId = DriveId(1);
+    const ONE: CopyOf = CopyOf { chunk: 7, copy: 1 };
+    const OTHER: CopyOf = CopyOf { chunk: 8, copy: 1 };
+    use Source::{AnotherCopy, Buffer};
+
+    /// With room for so many that wait.
+    fn copies(limit: u64) -> Copies {
+        Copies::new(2, limit)
+    }
+
+    /// With one copy that flies.
+    fn flying() -> Copies {
+        let mut copies = copies(10);
+        copies.fly(ONE, 5, Buffer);
+        copies
+    }
+
+    /// With one copy whose write of an older version to its home is under way.
+    fn outdated(limit: u64) -> Copies {
+        let mut copies = copies(limit);
+        copies.fly(ONE, 5, Buffer);
+        assert_eq!(copies.renewed(ONE, true), Some(5));
+        copies
+    }
+
+    #[test]
+    fn a_stale_copy_waits_flies_and_settles() {
+        let mut copies = copies(10);
+        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
+        assert_eq!(copies.get(ONE), Some(Copy::Waiting(Buffer)));
+        assert_eq!(copies.first(DRIVE), Some(ONE));
+        assert_eq!(copies.pop(DRIVE), Buffer);
+        assert_eq!((copies.get(ONE), copies.first(DRIVE)), (None, None));
+        copies.fly(ONE, 5, Buffer);
+        assert!(copies.flies(ONE) && copies.is_written(ONE));
+        copies.landed(ONE);
+        assert!(copies.flies(ONE) && copies.is_written(ONE));
+        copies.audit();
+        copies.settled(ONE);
+        assert_eq!(copies.get(ONE), None);
+        copies.audit();
+    }
+
+    #[test]
+    fn a_copy_waits_once_and_in_its_old_place() {
+        let mut copies = copies(10);
+        copies.delay(DRIVE, ONE, Buffer);
+        copies.delay(DRIVE, OTHER, Buffer);
+        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Already);
+        assert!(copies.waiting(DRIVE).eq([ONE, OTHER]));
+        assert_eq!(copies.withdraw(DRIVE, OTHER), Buffer);
+        assert!(copies.waiting(DRIVE).eq([ONE]));
+        copies.audit();
+    }
+
+    #[test]
+    fn the_buffer_is_limited_but_for_what_no_buffer_has() {
+        let mut copies = copies(1);
+        copies.delay(DRIVE, ONE, Buffer);
+        assert_eq!(copies.delay(DRIVE, OTHER, Buffer), Delayed::NoRoom(Buffer));
+        assert_eq!(copies.get(OTHER), None);
+        copies.resume(DRIVE, OTHER);
+        assert_eq!(copies.get(OTHER), Some(Copy::Waiting(AnotherCopy)));
+        copies.audit();
+    }
+
+    #[test]
+    fn what_is_in_no_buffer_is_read_until_a_newer_version_comes() {
+        let mut copies = copies(10);
+        copies.delay(DRIVE, ONE, Buffer);
+        copies.delay(DRIVE, ONE, AnotherCopy);
+        copies.delay(DRIVE, ONE, Buffer);
+        assert_eq!(copies.get(ONE), Some(Copy::Waiting(AnotherCopy)));
+        assert_eq!(copies.renewed(ONE, false), None);
+        assert_eq!(copies.pop(DRIVE), Buffer);
+    }
+
+    #[test]
+    fn a_newer_version_drops_a_write_to_any_slot() {
+        let mut copies = flying();
+        assert_eq!(copies.renewed(ONE, false), Some(5));
+        assert_eq!(copies.get(ONE), None);
+        assert_eq!(copies.outdated_ended(ONE), None);
+    }
+
+    #[test]
+    fn a_home_is_not_written_twice_at_a_time() {
+        let mut copies = outdated(10);
+        assert!(copies.is_written(ONE) && !copies.flies(ONE));
+        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
+        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Already);
+        copies.audit();
+        assert_eq!(copies.outdated_ended(ONE), None);
+        assert_eq!(copies.get(ONE), Some(Copy::Waiting(Buffer)));
+        copies.audit();
+    }
+
+    #[test]
+    fn a_copy_without_room_to_wait_is_looked_at_when_the_older_write_has_ended() {
+        let mut copies = outdated(0);
+        assert_eq!(copies.delay(DRIVE, ONE, AnotherCopy), Delayed::Already);
+        assert_eq!(copies.first(DRIVE), None);
+        copies.audit();
+        assert_eq!(copies.outdated_ended(ONE), Some(AnotherCopy));
+        assert_eq!(copies.get(ONE), None);
+    }
+
+    #[test]
+    fn a_write_that_is_overtaken_in_the_map_leaves_its_home_in_use() {
+        let mut copies = flying();
+        copies.overtaken(ONE, true);
+        assert!(copies.is_written(ONE));
+        assert_eq!(copies.outdated_ended(ONE), Some(Buffer));
+        let mut copies = flying();
+        copies.overtaken(ONE, false);
+        assert_eq!(copies.get(ONE), None);
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_in_no_buffer_any_more() {
+        let mut copies = flying();
+        copies.failed(ONE);
+        assert!(!copies.flies(ONE) && !copies.is_written(ONE));
+        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
+        assert_eq!(copies.pop(DRIVE), AnotherCopy);
+        copies.fly(ONE, 6, AnotherCopy);
+        copies.failed(ONE);
+        assert_eq!(copies.renewed(ONE, true), None);
+        assert_eq!(copies.get(ONE), None);
+    }
+
+    #[test]
+    fn a_version_is_in_the_buffer_until_its_last_copy_is_settled() {
+        let mut copies = copies(10);
+        assert!(!copies.is_buffered(ONE));
+        copies.delay(DRIVE, ONE, Buffer);
+        assert!(copies.is_buffered(ONE));
+        copies.pop(DRIVE);
+        copies.fly(ONE, 5, Buffer);
+        assert!(copies.is_buffered(ONE));
+        copies.landed(ONE);
+        assert!(copies.is_buffered(ONE));
+        copies.settled(ONE);
+        assert!(!copies.is_buffered(ONE));
+        copies.resume(DRIVE, OTHER);
+        assert!(!copies.is_buffered(OTHER));
+        copies.pop(DRIVE);
+        copies.fly(OTHER, 5, AnotherCopy);
+        assert!(!copies.is_buffered(OTHER));
+        copies.failed(OTHER);
+        assert!(!copies.is_buffered(OTHER));
+    }
+
+    #[test]
+    fn an_older_version_on_its_way_home_is_in_no_buffer() {
+        let mut copies = outdated(10);
+        assert!(!copies.is_buffered(ONE));
+        copies.delay(DRIVE, ONE, Buffer);
+        assert!(copies.is_buffered(ONE));
+    }
+
+    #[test]
+    fn a_write_goes_on_in_another_slot() {
+        let mut copies = flying();
+        copies.fly_on(ONE, 9);
+        assert_eq!(copies.renewed(ONE, false), Some(9));
+    }
+
+    #[test]
+    #[should_panic(expected = "a change that was kept is not made")]
+    fn what_waits_for_the_map_is_not_dropped() {
+        let mut copies = flying();
+        copies.landed(ONE);
+        copies.renewed(ONE, false);
+    }
+}

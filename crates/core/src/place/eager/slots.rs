@@ -1,0 +1,66 @@
+//! Slots: when one that no copy is in any more becomes free.
+
+use super::map::NOWHERE;
+use super::{EagerCopies, Underway};
+use crate::freemap::Slot;
+use crate::ids::DriveId;
+use crate::place::delayed::CopyOf;
+use crate::sorted::Keyed;
+
+/// Reads under way from a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Readers {
+    pub(super) place: (u16, Slot),
+    pub(super) count: u32,
+    /// The block has moved: the slot becomes free with the last of them.
+    pub(super) left: bool,
+}
+
+impl Keyed for Readers {
+    type Key = (u16, Slot);
+
+    #[inline]
+    fn key(&self) -> (u16, Slot) {
+        self.place
+    }
+}
+
+impl EagerCopies {
+    /// A slot that no copy is in any more becomes free with the last read from it.
+    pub(super) fn vacate(&mut self, of: CopyOf, slot: Slot) {
+        if slot == NOWHERE {
+            return;
+        }
+        let drive = self.drive(of);
+        match self.readers.take(&(drive.0, slot)) {
+            Some(readers) => self.readers.insert(Readers {
+                left: true,
+                ..readers
+            }),
+            None => self.release(of, drive, slot),
+        }
+    }
+
+    /// A slot becomes free, unless it is some copy's home: that waits for its own.
+    pub(super) fn release(&mut self, of: CopyOf, drive: DriveId, slot: Slot) {
+        // A write that never started has no slot.
+        let usable = slot != NOWHERE && !self.retired.contains(&(drive, slot));
+        if usable && self.home(of) != Some(slot) {
+            self.map.free[drive.index()].release(slot);
+        }
+    }
+
+    pub(super) fn read_ended(&mut self, read: &Underway) {
+        let place = (read.drive.0, read.slot);
+        let mut readers = self
+            .readers
+            .take(&place)
+            .expect("a read is under way there");
+        readers.count -= 1;
+        if readers.count > 0 {
+            self.readers.insert(readers);
+        } else if readers.left {
+            self.release(read.of, read.drive, read.slot);
+        }
+    }
+}

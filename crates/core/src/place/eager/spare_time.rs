@@ -1,0 +1,150 @@
+//! What drives do in their spare time for copies that are not where they belong.
+
+use super::copies::{Delayed, Source};
+use super::map::NOWHERE;
+use super::{EagerCopies, Landed, Purpose, Reason, Underway};
+use crate::freemap::Slot;
+use crate::ids::DriveId;
+use crate::op::Op;
+use crate::place::delayed::CopyOf;
+use crate::plan::{Plan, PlannedIo, StepIndex, Target};
+use crate::units::Blocks;
+
+impl EagerCopies {
+    /// Copies that were not where they belong when the power went are to be written now.
+    pub(super) fn delay_missing(&mut self) {
+        for chunk in 0..self.geometry.chunks {
+            for of in self.copies_of(chunk) {
+                if self.is_due(of) {
+                    self.copies.resume(self.drive(of), of);
+                }
+            }
+        }
+    }
+
+    /// Copies that are not where they belong are to be written in spare time.
+    pub(super) fn delay_others(&mut self, chunk: u32, out: &mut Plan) {
+        for of in self.copies_of(chunk) {
+            self.delay(of, Source::Buffer, out);
+        }
+    }
+
+    /// A copy is to be written in spare time if it is not where it belongs.
+    pub(super) fn delay(&mut self, of: CopyOf, source: Source, out: &mut Plan) {
+        if !self.is_due(of) {
+            return;
+        }
+        let drive = self.drive(of);
+        match self.copies.delay(drive, of, source) {
+            Delayed::Queued => out.wake.push(drive),
+            Delayed::Already => {}
+            Delayed::NoRoom(source) => self.propagate(of, source, out),
+        }
+    }
+
+    /// Moves a copy home that holds one of the slots of a drive that has no other: writes that wait there wait for that.
+    pub(super) fn make_room(&mut self, drive: DriveId, out: &mut Plan) {
+        let holds_one = |of: &CopyOf| {
+            let somewhere = self.home(*of).is_some() && self.slot(*of) != NOWHERE;
+            somewhere && !self.copies.is_written(*of)
+        };
+        let due = |of: &CopyOf| holds_one(of) && self.is_due(*of);
+        let found = self.copies.waiting(drive).find(due);
+        if let Some(of) = found {
+            let source = self.copies.withdraw(drive, of);
+            self.propagate(of, source, out);
+        }
+    }
+
+    /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.
+    pub(super) fn is_due(&self, of: CopyOf) -> bool {
+        let flies = self.copies.flies(of);
+        self.is_missing(of) && !flies && self.current(of.chunk).next().is_some()
+    }
+
+    /// Whether a copy lies nowhere, or away from its home.
+    pub(super) fn is_missing(&self, of: CopyOf) -> bool {
+        match self.home(of) {
+            Some(home) => self.slot(of) != home,
+            None => self.slot(of) == NOWHERE,
+        }
+    }
+
+    /// A delayed write, to the copy's home or to any free slot.
+    pub(super) fn propagate(&mut self, of: CopyOf, source: Source, out: &mut Plan) {
+        let mut write = match self.home(of) {
+            None => self.write_copy(of, Reason::Delayed),
+            Some(slot) => self.write_home(of, slot),
+        };
+        write.awaited = false;
+        self.copies.fly(of, write.tag.0 as usize, source);
+        match source {
+            Source::Buffer => _ = out.io(write),
+            Source::AnotherCopy => {
+                let read = self.read_again(of.chunk, out);
+                let write = out.io(write);
+                out.after(read, write);
+            }
+        }
+    }
+
+    fn write_home(&mut self, of: CopyOf, slot: Slot) -> PlannedIo {
+        let drive = self.drive(of);
+        let underway = Underway {
+            of,
+            drive,
+            slot,
+            purpose: Purpose::Write(Reason::Delayed),
+            failed: 0,
+        };
+        let target = Target::At(self.at(drive, slot));
+        self.planned(underway, Op::Write, target, (Blocks(0), self.chunk))
+    }
+
+    /// Reads a chunk that is in no buffer, for another copy of it.
+    fn read_again(&mut self, chunk: u32, out: &mut Plan) -> StepIndex {
+        let (of, drive, slot) = self.current(chunk).next().expect("some copy is");
+        let mut read = self.read_copy(of, drive, slot, Blocks(0), self.chunk);
+        read.awaited = false;
+        out.io(read)
+    }
+
+    /// A delayed write is in the map now, or it could not be done.
+    pub(super) fn delayed_ended(&mut self, landed: &Landed, done: bool, out: &mut Plan) {
+        let Landed {
+            of, drive, slot, ..
+        } = *landed;
+        if done {
+            self.copies.settled(of);
+            self.move_to(of, slot, false);
+            self.delay_others(of.chunk, out);
+        } else {
+            self.copies.failed(of);
+            self.release(of, drive, slot);
+        }
+    }
+
+    /// A write that is no longer wanted has ended.
+    pub(super) fn dropped_ended(&mut self, write: &Underway, out: &mut Plan) {
+        self.release(write.of, write.drive, write.slot);
+        // A change that waits for the map looks at the copy when it is made; before, every write home would be dropped again.
+        if let Some(source) = self.copies.outdated_ended(write.of)
+            && !self.is_overtaken(write.of)
+        {
+            self.delay(write.of, source, out);
+        }
+    }
+
+    /// Whether somebody reads what was at a copy's home before, or an older write to it is still under way.
+    pub(super) fn home_is_used(&self, of: CopyOf) -> bool {
+        self.copies.is_written(of) || self.home_is_read(of)
+    }
+
+    fn home_is_read(&self, of: CopyOf) -> bool {
+        self.home(of).is_some_and(|home| {
+            let place = (self.drive(of).0, home);
+            let found = self.readers.at(self.readers.seek(&place));
+            found.is_some_and(|readers| readers.place == place)
+        })
+    }
+}
