@@ -2,7 +2,7 @@
 //!
 //! A slot that could not be read or written is retired: it is not free again while the volume is up, as long as enough others
 //! are. When the volume is opened again it is tried again, since the map does not say what was retired. A copy that could not be read is given up if another
-//! one is current, and is written anew from that in spare time.
+//! one is current, and is written anew from that in spare time. If none is, the buffer may have what it held.
 
 use super::copies::Source;
 use super::map::NOWHERE;

@@ -10,6 +10,9 @@
 //! slots, so that no read can find them, and are written again, eagerly too, in the spare time of their drives. What was
 //! overwritten while it flew is dropped. A chunk may have a home: a fixed slot of its own to which a copy is moved later.
 //!
+//! [`copies`] draws the life of a copy, [`store`] says what keeps the map safe. A copy that cannot be read is read from another drive, or
+//! from the buffer of delayed copies; a write that fails goes to another slot (`failures`).
+//!
 //! A slot that is read from when its block moves becomes free only when that read is done, or the read could find another
 //! block there.
 //!

@@ -4,19 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use nearslot_core::config::Assembly;
-use nearslot_core::contract::{Drives, Placement, Scheduler};
-use nearslot_core::drive;
+use nearslot_core::contract::{Drives, Placement};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Tag};
 use nearslot_core::op::Op;
 use nearslot_core::plan::{Plan, PlannedIo, Target};
 use nearslot_core::position::Search;
-use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
-use nearslot_core::stack::{Lane, Stack};
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::contents::faults::{Fault, Faulty};
@@ -248,55 +244,19 @@ impl Placement for Watched {
 
 /// A stack over a watched placement with a fault, with its volume written.
 fn watched(setup: &Setup, sched: &str, fault: Fault) -> (Rig, Arc<Seen>) {
-    let config = fault.told(setup).config("disk", sched, 5);
-    let (blueprint, _) = drive::read("of the test", &config.drive.text, &[]).expect("it is valid");
-    let built = config.parts.of::<dyn Placement>().build(&VolumeEnv {
-        seed: config.seed,
-        label: "place",
-        blueprint: &*blueprint,
-        identity: "",
-        memo: &Forgetful,
-        survivors: None,
-    });
-    let inner = Faulty::over(built.expect("the setup names one"), fault);
     let seen = Arc::<Seen>::default();
-    let env = DriveEnv {
-        seed: config.seed,
-        label: "sched/0",
-        blueprint: &*blueprint,
-    };
-    let lane = |_| Lane {
-        scheduler: config
-            .parts
-            .of::<dyn Scheduler>()
-            .build(&env)
-            .expect("it is one"),
-        oracle: blueprint.exact(),
-        capacity: blueprint.capacity(),
-    };
-    let lanes: Vec<Lane> = (0..inner.drives()).map(lane).collect();
-    let drives = lanes.iter().map(|_| blueprint.drive()).collect();
-    let watch = Watched {
-        inner,
-        setup: *setup,
-        owners: BTreeMap::new(),
-        places: BTreeMap::new(),
-        open: BTreeMap::new(),
-        homes: BTreeMap::new(),
-        seen: Arc::clone(&seen),
-    };
-    let stack = Stack::new(Box::new(watch), lanes);
-    let mut rig = Rig::over(
-        setup,
-        Assembly {
-            stack,
-            drives,
-            effective: config.clone(),
-            blueprint: drive::read("of the test", &config.drive.text, &[])
-                .expect("it is valid")
-                .0,
-        },
-    );
+    let built = fault.told(setup).build_over(sched, 5, |placement| {
+        Box::new(Watched {
+            inner: Faulty::over(placement, fault),
+            setup: *setup,
+            owners: BTreeMap::new(),
+            places: BTreeMap::new(),
+            open: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            seen: Arc::clone(&seen),
+        })
+    });
+    let mut rig = Rig::over(setup, built);
     rig.fill();
     rig.settle();
     (rig, seen)

@@ -12,6 +12,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::Action;
 use nearslot_core::units::{Duration, Instant};
 
+use crate::contents::failing_faults::{Careless, Slip};
 use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
@@ -78,8 +79,12 @@ impl Failing {
 }
 
 /// A volume that was written as a whole, and whose commands fail from now on, by drive so often.
-fn written(setup: &Setup, seed: u64, chance: impl Fn(usize) -> f64) -> Rig {
-    let mut rig = Rig::new(setup, "disk", "satf", seed);
+fn written(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> Rig {
+    let built = match slip {
+        Slip::None => setup.build("disk", "satf", seed),
+        _ => setup.build_over("satf", seed, |inner| Careless::over(inner, slip)),
+    };
+    let mut rig = Rig::over(setup, built);
     rig.rules.off = true;
     rig.contents.may_fail = true;
     rig.fill();
@@ -90,8 +95,8 @@ fn written(setup: &Setup, seed: u64, chance: impl Fn(usize) -> f64) -> Rig {
 }
 
 /// A life in which so many of each drive's commands fail, and what is left when they do not any more.
-fn life(setup: &Setup, seed: u64, chance: impl Fn(usize) -> f64) -> Rig {
-    use_up(written(setup, seed, chance), setup, seed)
+fn life(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> Rig {
+    use_up(written(setup, seed, slip, chance), setup, seed)
 }
 
 /// Lets requests come and looks at all blocks.
@@ -113,11 +118,16 @@ fn spread(setup: &Setup) -> bool {
 /// drive, and the older ones are given up with it.
 #[test]
 fn one_bad_drive_among_copies_costs_no_request() {
+    check_bad_drive(Slip::None);
+}
+
+pub(crate) fn check_bad_drive(slip: Slip) {
     let mut failures = [0; 2];
     for (seed, setup) in SETUPS.iter().filter(|setup| spread(setup)).enumerate() {
         let rig = life(
             setup,
             seed as u64,
+            slip,
             |drive| if drive == 0 { 0.1 } else { 0.0 },
         );
         assert_eq!(rig.contents.failed, 0, "{setup:?}");
@@ -129,9 +139,13 @@ fn one_bad_drive_among_copies_costs_no_request() {
 
 #[test]
 fn what_is_answered_is_right_whatever_fails() {
+    check_answers(Slip::None);
+}
+
+pub(crate) fn check_answers(slip: Slip) {
     let (mut failed, mut compared) = (0, 0);
     for (seed, setup) in SETUPS.iter().enumerate() {
-        let rig = life(setup, seed as u64, |_| 0.03);
+        let rig = life(setup, seed as u64, slip, |_| 0.03);
         failed += rig.failed;
         compared += rig.contents.compared;
     }
@@ -143,12 +157,16 @@ fn what_is_answered_is_right_whatever_fails() {
 /// still to be written.
 #[test]
 fn what_waits_in_the_buffer_is_read_from_there() {
+    check_buffer(Slip::None);
+}
+
+pub(crate) fn check_buffer(slip: Slip) {
     let several = |setup: &&Setup| setup.copies > 1 && setup.spread();
     let (mut recalled, mut fixed) = (0, 0);
     for (seed, setup) in SETUPS.iter().filter(several).enumerate() {
         let seed = seed as u64;
         let bad = |drive| if drive == 0 { 0.3 } else { 0.0 };
-        let mut rig = written(setup, seed, bad);
+        let mut rig = written(setup, seed, slip, bad);
         rig.failing.as_mut().expect("some fail").writes = false;
         let rig = use_up(rig, setup, seed);
         assert_eq!(rig.contents.failed, 0, "{setup:?}");
@@ -180,7 +198,7 @@ fn map_writes(rig: &Rig) -> Vec<Command> {
 #[test]
 fn a_map_sector_that_cannot_be_written_goes_to_another_slot() {
     let setup = Setup::of("eager:map=virtual_log");
-    let mut rig = written(setup, 1, |_| 0.0);
+    let mut rig = written(setup, 1, Slip::None, |_| 0.0);
     let before = map_writes(&rig).len();
     rig.failing = Some(Failing::new(1, vec![0.5]));
     (0..10).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
@@ -195,7 +213,7 @@ fn a_map_sector_that_cannot_be_written_goes_to_another_slot() {
 #[test]
 fn a_volume_that_cannot_keep_its_map_says_so() {
     let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=virtual_log");
-    let mut rig = written(setup, 2, |_| 0.0);
+    let mut rig = written(setup, 2, Slip::None, |_| 0.0);
     rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));
     (0..10).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
     rig.settle();
@@ -217,7 +235,7 @@ fn a_volume_that_cannot_keep_its_map_says_so() {
 #[test]
 fn a_log_goes_on_without_one_of_its_drives() {
     let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=4");
-    let mut rig = written(setup, 3, |_| 0.0);
+    let mut rig = written(setup, 3, Slip::None, |_| 0.0);
     rig.failing.as_mut().expect("some fail").gone = Some(DriveId(1));
     let rig = use_up(rig, setup, 3);
     let lost = Status::Failed(Failure::MapLost);
@@ -236,13 +254,17 @@ fn replies(rig: &Rig) -> impl DoubleEndedIterator<Item = Status> {
 
 #[test]
 fn a_flush_does_without_a_drive_whose_blocks_are_elsewhere_too() {
+    check_flush(Slip::None);
+}
+
+pub(crate) fn check_flush(slip: Slip) {
     for (place, spared) in [
         ("mirror:disks=2", true),
         ("mirror:disks=3:copies=3", true),
         ("sr_array:ds=1.5:dr=2:stripe_kib=4", false),
         ("mirror:disks=2:copies=1:stripe_kib=8", false),
     ] {
-        let mut rig = written(Setup::of(place), 4, |_| 0.0);
+        let mut rig = written(Setup::of(place), 4, slip, |_| 0.0);
         rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));
         rig.submit(Op::Flush, 0, 0, 0);
         rig.settle();

@@ -185,7 +185,7 @@ impl Placement for Faulty {
 }
 
 /// What a check says of a placement with this fault.
-fn complaint(check: fn(Fault), fault: Fault) -> String {
+fn complaint<F>(check: fn(F), fault: F) -> String {
     let outcome = catch_unwind(AssertUnwindSafe(|| check(fault)));
     let Err(panic) = outcome else {
         return "nothing".to_owned();
@@ -200,7 +200,7 @@ fn complaint(check: fn(Fault), fault: Fault) -> String {
 }
 
 /// The check fails, and for the reason that it exists for.
-fn is_seen(check: fn(Fault), fault: Fault, words: &str) {
+pub(crate) fn is_seen<F: Copy + std::fmt::Debug>(check: fn(F), fault: F, words: &str) {
     let said = complaint(check, fault);
     assert!(said.contains(words), "{fault:?}: said {said}");
 }

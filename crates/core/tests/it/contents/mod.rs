@@ -4,6 +4,7 @@
 mod choices;
 mod compaction;
 mod failing;
+mod failing_faults;
 mod faults;
 mod load;
 mod model;

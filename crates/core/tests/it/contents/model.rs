@@ -250,6 +250,9 @@ impl Contents {
         for index in 0..len.0 {
             let block = data.block(index).0;
             let held = self.buffer[block as usize];
+            let drives = self.drives.iter().flatten();
+            let settled = drives.filter(|stamp| **stamp == held).count();
+            assert!(settled < self.setup.copies, "{block} is in no buffer");
             let Some(request) = origin.request else {
                 let write = StepNumber(origin.step.0 + 1);
                 self.again.insert((write, block), held);

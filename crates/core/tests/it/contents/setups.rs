@@ -2,6 +2,9 @@
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};
+use nearslot_core::drive;
+use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
+use nearslot_core::stack::{Lane, Stack};
 
 use crate::support::with_buffer;
 
@@ -108,6 +111,49 @@ impl Setup {
         let config = self.config(kind, sched, seed);
         let built = config.build();
         built.unwrap_or_else(|error| panic!("{} over {kind}: {error}", self.place))
+    }
+
+    /// The same over drives of the first kind that stand as their file says, with a placement that is wrapped into another one.
+    pub(crate) fn build_over(
+        &self,
+        sched: &str,
+        seed: u64,
+        wrap: impl FnOnce(Box<dyn Placement>) -> Box<dyn Placement>,
+    ) -> Assembly {
+        let config = self.config("disk", sched, seed);
+        let read = || drive::read("of the test", &config.drive.text, &[]).expect("it is valid");
+        let (blueprint, _) = read();
+        let built = config.parts.of::<dyn Placement>().build(&VolumeEnv {
+            seed: config.seed,
+            label: "place",
+            blueprint: &*blueprint,
+            identity: "",
+            memo: &Forgetful,
+            survivors: None,
+        });
+        let placement = wrap(built.expect("the setup names one"));
+        let env = DriveEnv {
+            seed: config.seed,
+            label: "sched/0",
+            blueprint: &*blueprint,
+        };
+        let lane = |_| Lane {
+            scheduler: config
+                .parts
+                .of::<dyn Scheduler>()
+                .build(&env)
+                .expect("it is one"),
+            oracle: blueprint.exact(),
+            capacity: blueprint.capacity(),
+        };
+        let lanes: Vec<Lane> = (0..placement.drives()).map(lane).collect();
+        let drives = lanes.iter().map(|_| blueprint.drive()).collect();
+        Assembly {
+            stack: Stack::new(placement, lanes),
+            drives,
+            blueprint: read().0,
+            effective: config,
+        }
     }
 
     pub(crate) fn config(&self, kind: &str, sched: &str, seed: u64) -> StackConfig {

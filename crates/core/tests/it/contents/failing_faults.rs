@@ -1,0 +1,161 @@
+//! A deliberate fault for each thing that is to happen when a command fails: a placement that does not do it is given to the check that
+//! exists for it, which has to fail.
+
+use nearslot_core::contract::{Drives, Placement};
+use nearslot_core::freemap::{FreeMap, Slot};
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{DriveDone, RecoveryRead, Tag};
+use nearslot_core::op::{Op, Status};
+use nearslot_core::plan::{Instead, Plan};
+use nearslot_core::request::Request;
+use nearslot_core::units::{Blocks, Instant};
+
+use crate::contents::failing::{check_answers, check_bad_drive, check_buffer, check_flush};
+use crate::contents::faults::is_seen;
+
+/// What is forgotten when a command fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slip {
+    /// Nothing.
+    None,
+    /// That it failed: it is taken for done.
+    Failure(Op),
+    /// That a request needs it: it goes on without.
+    Need(Op),
+    /// That something may stand in for it.
+    StandIn(Op),
+    /// That the buffer may have what could not be read.
+    Buffer,
+    /// That the buffer does not have everything.
+    NoBuffer,
+    /// To tell that a step which follows it never starts.
+    Skipped,
+}
+
+/// A placement that forgets something.
+pub(crate) struct Careless {
+    inner: Box<dyn Placement>,
+    slip: Slip,
+}
+
+impl Careless {
+    pub(crate) fn over(inner: Box<dyn Placement>, slip: Slip) -> Box<dyn Placement> {
+        Box::new(Careless { inner, slip })
+    }
+
+    /// What happens instead of a command that failed, after the slip.
+    fn instead(&self, op: Op, instead: Instead) -> Instead {
+        match (self.slip, instead) {
+            (Slip::Need(of), Instead::Nothing) if of == op => Instead::Tolerated,
+            (Slip::StandIn(of), _) if of == op => Instead::Nothing,
+            (Slip::Buffer, Instead::Buffered) => Instead::Nothing,
+            (Slip::NoBuffer, Instead::Nothing) if op == Op::Read => Instead::Buffered,
+            _ => instead,
+        }
+    }
+}
+
+impl Placement for Careless {
+    fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
+        self.inner.plan(now, request, drives, out);
+    }
+
+    fn free(&self, drive: DriveId) -> Option<&FreeMap> {
+        self.inner.free(drive)
+    }
+
+    fn bind(&mut self, now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
+        self.inner.bind(now, tag, drive, slot);
+    }
+
+    fn done(&mut self, now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
+        let mut told = *done;
+        if self.slip == Slip::Failure(done.op) {
+            told.status = Status::Done;
+        }
+        self.inner.done(now, tag, drive, &told, out);
+        if !done.status.is_done() {
+            out.instead = match told.status.is_done() {
+                true => Instead::Tolerated,
+                false => self.instead(done.op, out.instead),
+            };
+        }
+    }
+
+    fn skipped(&mut self, now: Instant, tag: Tag, drive: DriveId, out: &mut Plan) {
+        if self.slip != Slip::Skipped {
+            self.inner.skipped(now, tag, drive, out);
+        }
+    }
+
+    fn withdrawn(&mut self, tag: Tag, drive: DriveId) {
+        self.inner.withdrawn(tag, drive);
+    }
+
+    fn uses_spare_time(&self) -> bool {
+        self.inner.uses_spare_time()
+    }
+
+    fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
+        self.inner.idle(now, drive, drives, out);
+    }
+
+    fn capacity(&self) -> Blocks {
+        self.inner.capacity()
+    }
+
+    fn drives(&self) -> u16 {
+        self.inner.drives()
+    }
+
+    fn chunk(&self) -> Blocks {
+        self.inner.chunk()
+    }
+
+    fn content(&self, tag: Tag) -> &[u8] {
+        self.inner.content(tag)
+    }
+
+    fn nvram(&self) -> Option<&[u8]> {
+        self.inner.nvram()
+    }
+
+    fn recovery(&self, out: &mut Vec<RecoveryRead>) {
+        self.inner.recovery(out);
+    }
+
+    fn audit(&self) {
+        self.inner.audit();
+    }
+}
+
+#[test]
+fn a_failure_that_is_taken_for_done_is_seen() {
+    is_seen(check_answers, Slip::Failure(Op::Read), "found Nothing");
+    is_seen(check_answers, Slip::Failure(Op::Write), "wrote nothing");
+    is_seen(check_flush, Slip::Failure(Op::Flush), "sr_array");
+}
+
+#[test]
+fn what_goes_on_without_what_it_needs_is_seen() {
+    is_seen(check_answers, Slip::Need(Op::Read), "found Nothing");
+    is_seen(check_answers, Slip::Need(Op::Write), "wrote nothing");
+}
+
+#[test]
+fn a_failure_for_which_nothing_stands_in_is_seen() {
+    is_seen(check_bad_drive, Slip::StandIn(Op::Read), "right: 0");
+    is_seen(check_bad_drive, Slip::StandIn(Op::Write), "right: 0");
+    is_seen(check_flush, Slip::StandIn(Op::Flush), "mirror:disks=2");
+    is_seen(check_buffer, Slip::Buffer, "right: 0");
+}
+
+#[test]
+fn a_buffer_that_does_not_have_what_is_read_is_seen() {
+    is_seen(check_answers, Slip::NoBuffer, "is in no buffer");
+}
+
+#[test]
+fn a_step_that_is_not_told_to_be_skipped_is_seen() {
+    is_seen(check_answers, Slip::Skipped, "");
+}
