@@ -8,7 +8,9 @@ mod parts;
 use crate::contract::{Blueprint, Drive, Oracle, Placement, Scheduler};
 use crate::drive;
 use crate::ids::DriveId;
-use crate::registry::{ConfigError, DriveEnv, Forgetful, Kind, Memo, Survivors, VolumeEnv};
+use crate::registry::{
+    ConfigError, DriveEnv, Forgetful, Kind, Memo, Survivors, VolumeEnv, VolumeError,
+};
 use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
 use crate::units::Angle;
@@ -89,14 +91,14 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found.
     pub fn build_with(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
-        self.assemble(memo, None)
+        self.assemble(memo, None).map_err(VolumeError::of_new)
     }
 
     /// A stack that goes on where an earlier one of the same configuration ended.
     ///
     /// # Errors
     /// The first mistake found; what survived is damaged, newer, or another volume's.
-    pub fn recover(&self, survivors: &dyn Survivors) -> Result<Assembly, ConfigError> {
+    pub fn recover(&self, survivors: &dyn Survivors) -> Result<Assembly, VolumeError> {
         self.assemble(&Forgetful, Some(survivors))
     }
 
@@ -104,7 +106,7 @@ impl StackConfig {
         &self,
         memo: &dyn Memo,
         survivors: Option<&dyn Survivors>,
-    ) -> Result<Assembly, ConfigError> {
+    ) -> Result<Assembly, VolumeError> {
         let DriveConfig { part: named, text } = &self.drive;
         let (blueprint, drive_knobs) = drive::read(&named.name, text, &named.knobs)?;
         let effective = StackConfig {
@@ -153,7 +155,7 @@ impl StackConfig {
     }
 
     /// The part of a kind of which every drive has its own.
-    fn on_drive<K: for<'a> Kind<Env<'a> = DriveEnv<'a>> + ?Sized>(
+    fn on_drive<K: for<'a> Kind<Env<'a> = DriveEnv<'a>, Error = ConfigError> + ?Sized>(
         &self,
         blueprint: &dyn Blueprint,
         drive: u16,

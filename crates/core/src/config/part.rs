@@ -134,7 +134,7 @@ impl PartConfig {
     ///
     /// # Errors
     /// As [`PartConfig::spelled_out`]; knobs that contradict each other or the drive.
-    pub fn build<K: Kind + ?Sized>(&self, env: &K::Env<'_>) -> Result<Box<K>, ConfigError> {
+    pub fn build<K: Kind + ?Sized>(&self, env: &K::Env<'_>) -> Result<Box<K>, K::Error> {
         let spec = registry::find::<K>(&self.name)?;
         (spec.build)(&spec.card().check(&self.knobs)?, env)
     }

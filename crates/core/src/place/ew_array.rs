@@ -15,10 +15,10 @@ use super::eager::volume::Volume;
 use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::Placement;
 use crate::maplog::Spread;
-use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
+use crate::registry::{Knob, Knobs, Spec, VolumeEnv, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks};
 
-fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
     let (copies, ds, dd) = (knobs.integer("dm"), knobs.number("ds"), knobs.number("dd"));
     let columns = drives_of(&[("ds", ds), ("dd", dd)])?;
     let drives = drives_of(&[("dm", copies as f64), ("ds", ds), ("dd", dd)])?;

@@ -11,7 +11,7 @@ use super::fixed_copies::{FixedCopies, Layout};
 use super::striping::{Striping, UNIT, numbered, unit_in_chunks};
 use crate::contract::Placement;
 use crate::ids::DriveId;
-use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
+use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv, VolumeError};
 use crate::units::{Blocks, Pba};
 
 /// What is written as a whole: 4 KiB.
@@ -70,7 +70,7 @@ impl Layout for Mirror {
     }
 }
 
-fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
     let mirror = Mirror::new(knobs, env)?;
     Ok(Box::new(FixedCopies::new(mirror, knobs, env)?))
 }

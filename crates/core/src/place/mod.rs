@@ -1,7 +1,7 @@
 //! Placements: where data may live. One file each, one line here.
 
 use crate::contract::Placement;
-use crate::registry::{Kind, KindCard, Spec, VolumeEnv};
+use crate::registry::{Kind, KindCard, Spec, VolumeEnv, VolumeError};
 
 mod choice;
 mod delayed;
@@ -29,6 +29,8 @@ impl Kind for dyn Placement {
     };
 
     type Env<'a> = VolumeEnv<'a>;
+
+    type Error = VolumeError;
 
     fn table() -> &'static [&'static Spec<dyn Placement>] {
         TABLE

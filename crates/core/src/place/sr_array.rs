@@ -18,7 +18,7 @@ use super::striping::{Striping, UNIT, drives_of, numbered, unit_in_chunks};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
-use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
+use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv, VolumeError};
 use crate::units::{Blocks, Pba};
 
 struct SrArray {
@@ -114,7 +114,7 @@ impl Layout for SrArray {
     }
 }
 
-fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
     let array = SrArray::new(knobs, env)?;
     Ok(Box::new(FixedCopies::new(array, knobs, env)?))
 }

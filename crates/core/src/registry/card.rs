@@ -20,7 +20,7 @@ pub struct Spec<T: Kind + ?Sized> {
 
 /// Makes a part from checked knobs and from what it may know of its surroundings.
 pub type Build<T> =
-    for<'a, 'b, 'c> fn(&'a Knobs, &'b <T as Kind>::Env<'c>) -> Result<Box<T>, ConfigError>;
+    for<'a, 'b, 'c> fn(&'a Knobs, &'b <T as Kind>::Env<'c>) -> Result<Box<T>, <T as Kind>::Error>;
 
 /// What a card says of its part, whatever the kind.
 #[derive(Clone, Copy, Debug)]

@@ -28,6 +28,9 @@ pub trait Kind: 'static {
     /// What its parts may know of their surroundings.
     type Env<'a>;
 
+    /// Why one cannot be built: knobs that contradict each other or the drive, or what an earlier life left of it.
+    type Error: From<ConfigError>;
+
     /// Its parts, in the order of presentation.
     fn table() -> &'static [&'static Spec<Self>];
 }

@@ -10,6 +10,7 @@ mod error;
 mod kind;
 mod knobs;
 mod memo;
+mod volume_error;
 
 pub use card::{Build, PartCard, Spec};
 pub use env::{DriveEnv, Survivors, VolumeEnv};
@@ -17,6 +18,7 @@ pub use error::{ConfigError, nearest};
 pub use kind::{AnyKind, Kind, KindCard, Of, find};
 pub use knobs::{Knob, KnobKind, KnobValue, Knobs, written};
 pub use memo::{Forgetful, Memo, Prepared};
+pub use volume_error::VolumeError;
 
 /// A name with its spelling variants folded.
 pub fn canonical(name: &str) -> String {

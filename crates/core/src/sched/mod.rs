@@ -1,7 +1,7 @@
 //! Schedulers: which I/O goes next on one drive. One file each, one line here.
 
 use crate::contract::Scheduler;
-use crate::registry::{DriveEnv, Kind, KindCard, Spec};
+use crate::registry::{ConfigError, DriveEnv, Kind, KindCard, Spec};
 
 mod by_block;
 pub(crate) mod desk;
@@ -35,6 +35,8 @@ impl Kind for dyn Scheduler {
     };
 
     type Env<'a> = DriveEnv<'a>;
+
+    type Error = ConfigError;
 
     fn table() -> &'static [&'static Spec<dyn Scheduler>] {
         TABLE

@@ -49,6 +49,8 @@ impl Kind for Synthetic {
 
     type Env<'a> = LoadEnv<'a>;
 
+    type Error = ConfigError;
+
     fn table() -> &'static [&'static Spec<Synthetic>] {
         TABLE
     }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use nearslot_cli::{list_json, list_json_of, list_text, show_json_of, show_text};
 use nearslot_core::config::{KINDS, Kinds, StackKind};
-use nearslot_core::registry::{Kind, KindCard, Knob, Of, Spec};
+use nearslot_core::registry::{ConfigError, Kind, KindCard, Knob, Of, Spec};
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::keys::Role;
 use nearslot_lab::run::{self, Wanted};
@@ -36,6 +36,8 @@ impl Kind for dyn Cache {
     };
 
     type Env<'a> = ();
+
+    type Error = ConfigError;
 
     fn table() -> &'static [&'static Spec<dyn Cache>] {
         CACHES

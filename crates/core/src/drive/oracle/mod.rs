@@ -1,7 +1,7 @@
 //! Oracles: how much a scheduler may know of the drive below it. One file each, one line here.
 
 use crate::contract::Oracle;
-use crate::registry::{DriveEnv, Kind, KindCard, Spec};
+use crate::registry::{ConfigError, DriveEnv, Kind, KindCard, Spec};
 
 registry! { dyn Oracle;
     exact,
@@ -18,6 +18,8 @@ impl Kind for dyn Oracle {
     };
 
     type Env<'a> = DriveEnv<'a>;
+
+    type Error = ConfigError;
 
     fn table() -> &'static [&'static Spec<dyn Oracle>] {
         TABLE

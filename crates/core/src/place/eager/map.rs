@@ -6,7 +6,7 @@ use super::prepare::{Disk, Empty, Setup, disks};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::{self, Geometry, MapView};
-use crate::registry::{ConfigError, VolumeEnv};
+use crate::registry::{ConfigError, VolumeEnv, VolumeError};
 
 /// No slot: the copy was never written, is stale, or is no longer needed.
 pub(super) const NOWHERE: Slot = Slot(maplog::NOWHERE);
@@ -76,7 +76,7 @@ impl Map {
         setup: &Setup,
         empty: &Empty,
         slots: Vec<Slot>,
-    ) -> Result<Map, ConfigError> {
+    ) -> Result<Map, VolumeError> {
         let drives = usize::from(geometry.drives());
         let homes = empty.homes(setup);
         let mut free = empty.free.clone();
@@ -102,7 +102,7 @@ impl Map {
     }
 
     /// Takes the slot in which a copy was found, which may be its home or else has to be free.
-    fn settle(&mut self, geometry: &Geometry, index: usize) -> Result<(), ConfigError> {
+    fn settle(&mut self, geometry: &Geometry, index: usize) -> Result<(), VolumeError> {
         let slot = self.slots[index];
         let chunks = self.chunks as usize;
         let (copy, chunk) = (index / chunks, index % chunks);
@@ -116,18 +116,18 @@ impl Map {
             free.take(slot);
             return Ok(());
         }
-        let key = format!("map of the volume: copy {copy} of chunk {chunk}");
+        let what = format!("map of the volume, copy {copy} of chunk {chunk}");
         let home = homes.iter().position(|home| *home == slot);
         let of = home.and_then(|local| {
             let mut all = 0..self.chunks;
             all.find(|of| geometry.place(0, *of) == (drive, local as u32))
         });
-        let value = match of {
+        let found = match of {
             Some(of) => format!("slot {}, the home of chunk {of}", slot.0),
             None => format!("slot {}", slot.0),
         };
-        let allowed = "slots that the volume uses, one chunk in each";
-        Err(ConfigError::value(&key, &value, allowed))
+        let expected = "a slot that the volume uses, with one chunk in it";
+        Err(VolumeError::unfit(&what, &found, expected))
     }
 }
 
@@ -301,16 +301,22 @@ mod tests {
         let n = NOWHERE.0;
         assert_eq!(
             text([9, n, n, n, n, n, n, n]),
-            "map of the volume: copy 0 of chunk 0 = slot 9, the home of chunk 1 \
-             (allowed: slots that the volume uses, one chunk in each)"
+            "map of the volume, copy 0 of chunk 0: found slot 9, the home of chunk 1, and it has to be \
+             a slot that the volume uses, with one chunk in it"
         );
         // The second copy of chunk 2 is on drive 0 too.
         let second = text([n, n, n, n, n, n, 0, n]);
-        let says = "map of the volume: copy 1 of chunk 2 = slot 0, the home of chunk 0 (";
+        let says = "map of the volume, copy 1 of chunk 2: found slot 0, the home of chunk 0, ";
         assert!(second.starts_with(says), "{second}");
         let twice = text([5, n, n, n, n, n, 5, n]);
-        assert!(twice.contains("copy 1 of chunk 2 = slot 5 ("), "{twice}");
+        assert!(
+            twice.contains("copy 1 of chunk 2: found slot 5, "),
+            "{twice}"
+        );
         let of_log = text([10, n, n, n, n, n, n, n]);
-        assert!(of_log.contains("copy 0 of chunk 0 = slot 10 ("), "{of_log}");
+        assert!(
+            of_log.contains("copy 0 of chunk 0: found slot 10, "),
+            "{of_log}"
+        );
     }
 }

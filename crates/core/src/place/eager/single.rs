@@ -11,10 +11,10 @@ use super::store::{MAP, NVRAM, PORTIONS, REGION};
 use super::volume::Volume;
 use crate::contract::Placement;
 use crate::maplog::Spread;
-use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
+use crate::registry::{Knob, Knobs, Spec, VolumeEnv, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks};
 
-fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, ConfigError> {
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
     let setup = Setup {
         chunk: Blocks(knobs.integer("chunk_kib") * 1024 / BLOCK_BYTES),
         striping: 1.0,

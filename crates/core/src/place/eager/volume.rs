@@ -12,7 +12,7 @@ use super::store::virtual_log::{self, FoundLog, VirtualLogStore};
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
 use crate::place::striping::numbered;
-use crate::registry::{ConfigError, Knobs, Survivors, VolumeEnv};
+use crate::registry::{ConfigError, Knobs, Survivors, VolumeEnv, VolumeError};
 use crate::rng::Rng;
 use crate::units::Blocks;
 
@@ -41,7 +41,7 @@ impl Volume<'_> {
     ///
     /// # Errors
     /// What keeps the map has no room, or what survived of it is damaged.
-    pub(in crate::place) fn placement(mut self) -> Result<Box<dyn Placement>, ConfigError> {
+    pub(in crate::place) fn placement(mut self) -> Result<Box<dyn Placement>, VolumeError> {
         let (geometry, map, store) = match self.knobs.choice("map") {
             "memory" => self.in_memory()?,
             _ => self.kept()?,
@@ -67,7 +67,7 @@ impl Volume<'_> {
         Ok((geometry, map, None))
     }
 
-    fn kept(&mut self) -> Result<Parts, ConfigError> {
+    fn kept(&mut self) -> Result<Parts, VolumeError> {
         let largest = self.geometry(&*Empty::prepared(&self.setup, self.env)?)?;
         let kept = StoreChoice::new(self.knobs, &largest, self.setup.chunk)?;
         (self.setup.log, self.setup.spares) = (kept.region(), kept.spares());
@@ -157,7 +157,7 @@ impl StoreChoice {
         setup: &Setup,
         empty: &Empty,
         survivors: &dyn Survivors,
-    ) -> Result<StoredMap, ConfigError> {
+    ) -> Result<StoredMap, VolumeError> {
         let map = |slots| Map::found(geometry, setup, empty, slots);
         match self {
             StoreChoice::ByLog(_) => {

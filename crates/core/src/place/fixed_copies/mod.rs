@@ -21,7 +21,7 @@
 use crate::io::{Data, DriveDone, Tag};
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Plan, PlannedIo, StepIndex, Target};
-use crate::registry::{ConfigError, Knobs, VolumeEnv};
+use crate::registry::{Knobs, VolumeEnv, VolumeError};
 use crate::request::Request;
 use std::ops::Range;
 
@@ -29,7 +29,6 @@ use slab::Slab;
 
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
-use super::eager::store::damaged;
 use super::stripe::flush;
 use super::striping::Striping;
 use crate::contract::{Drives, Placement};
@@ -205,12 +204,12 @@ impl<L: Layout> FixedCopies<L> {
         layout: L,
         knobs: &Knobs,
         env: &VolumeEnv<'_>,
-    ) -> Result<FixedCopies<L>, ConfigError> {
+    ) -> Result<FixedCopies<L>, VolumeError> {
         let geometry = geometry(&layout, Rng::stream(env.seed, "volume").bits());
         let (table, found) = match env.survivors {
             None => (CopiesTable::new(&geometry), Vec::new()),
             Some(survivors) => CopiesTable::recover(&geometry, survivors.nvram().to_vec())
-                .map_err(|why| damaged("NVRAM", &why))?,
+                .map_err(|why| VolumeError::damaged("NVRAM", why))?,
         };
         let mut copies = FixedCopies {
             foreground: check_foreground(knobs.integer("foreground"), layout.copies())?,

@@ -11,6 +11,7 @@ mod world;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};
+use nearslot_core::registry::VolumeError;
 
 use world::World;
 
@@ -296,8 +297,10 @@ fn one_of_two_logs_may_be_lost() {
                 .unwrap()
                 .check(true);
             let both = world.cut(event).without_log_of(0).without_log_of(2);
-            let error = both.recover().err().expect("no log is left").to_string();
-            assert!(error.contains("map log of drive 0"), "{error}");
+            let error = both.recover().err().expect("no log is left");
+            assert!(matches!(error, VolumeError::Damaged { .. }), "{error:?}");
+            let says = "map log of drive 0 is damaged: ";
+            assert!(error.to_string().starts_with(says), "{error}");
         }
     }
 }
@@ -359,11 +362,10 @@ fn a_damaged_map_sector_is_told_with_its_place() {
 #[test]
 fn blank_drives_are_not_an_empty_volume() {
     let config = config("eager:map=virtual_log", "satf_ew");
-    let error = config.recover(&world::Nothing).err().unwrap().to_string();
-    assert!(
-        error.starts_with("map sectors of this volume on drive 0 = none"),
-        "{error}"
-    );
+    let error = config.recover(&world::Nothing).err().unwrap();
+    assert!(matches!(error, VolumeError::Unfit { .. }), "{error:?}");
+    let says = "map sectors of this volume on drive 0: found none";
+    assert!(error.to_string().starts_with(says), "{error}");
 }
 
 #[test]
@@ -371,8 +373,9 @@ fn a_map_in_memory_is_not_recovered() {
     let config = config("eager:dilution=2", "satf_ew");
     let built = config.build().unwrap();
     assert!(built.stack.nvram().is_none());
-    let error = config.recover(&world::Nothing).err().unwrap().to_string();
-    assert!(error.starts_with("map = memory"), "{error}");
+    let error = config.recover(&world::Nothing).err().unwrap();
+    assert!(matches!(error, VolumeError::Config(_)), "{error:?}");
+    assert!(error.to_string().starts_with("map = memory"), "{error}");
 }
 
 #[test]

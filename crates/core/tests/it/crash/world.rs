@@ -13,7 +13,7 @@ use std::rc::Rc;
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::{Drive, Placement};
 use nearslot_core::ids::{DriveId, RequestId};
-use nearslot_core::registry::{ConfigError, KnobValue, Survivors};
+use nearslot_core::registry::{KnobValue, Survivors, VolumeError};
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::{Blocks, Instant, Pba};
@@ -527,7 +527,7 @@ impl Cut {
         self.foretold.is_some()
     }
 
-    pub(crate) fn recover(self) -> Result<Recovered, ConfigError> {
+    pub(crate) fn recover(self) -> Result<Recovered, VolumeError> {
         let built = self.config.recover(&self)?;
         if let Some(foretold) = &self.foretold {
             assert_eq!(&*self.reads.borrow(), foretold, "reads of recovery");

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, damaged, refused};
+use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, refused};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -18,7 +18,7 @@ use crate::op::Failure;
 use crate::place::eager::map::{Map, NOWHERE};
 use crate::place::eager::region::Region;
 use crate::plan::Target;
-use crate::registry::{ConfigError, Knob, Knobs, Survivors};
+use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks};
 
 /// Room of NVRAM.
@@ -122,7 +122,7 @@ impl LogStore {
         geometry: &Geometry,
         region: Region,
         survivors: &dyn Survivors,
-    ) -> Result<(Vec<Slot>, LogStore), ConfigError> {
+    ) -> Result<(Vec<Slot>, LogStore), VolumeError> {
         let mut failure = None;
         for drive in log_drives(geometry) {
             match read_log(geometry, region, drive, survivors) {
@@ -235,24 +235,25 @@ fn read_log(
     region: Region,
     drive: DriveId,
     survivors: &dyn Survivors,
-) -> Result<Recovered, ConfigError> {
+) -> Result<Recovered, VolumeError> {
     let place = format!("map log of drive {}", drive.0);
     let nvram = Nvram::from_bytes(survivors.nvram().to_vec());
-    let mut recovery = Recovery::new(geometry, nvram).map_err(|why| damaged("NVRAM", &why))?;
+    let mut recovery =
+        Recovery::new(geometry, nvram).map_err(|why| VolumeError::damaged("NVRAM", why))?;
     if recovery.region().0 > region.len.0 {
-        let kib = (recovery.region().bytes() / 1024).to_string();
-        let allowed = format!("at most the {} KiB of its place", region.len.bytes() / 1024);
-        return Err(ConfigError::value(
-            "KiB of the map's log, by NVRAM",
-            &kib,
-            &allowed,
-        ));
+        let found = format!("{} KiB", recovery.region().bytes() / 1024);
+        let expected = format!("at most the {} KiB of its place", region.len.bytes() / 1024);
+        return Err(VolumeError::unfit("map log by NVRAM", &found, &expected));
     }
     let mut bytes = Vec::new();
     while let Some((offset, len)) = recovery.next_read() {
         bytes.resize(len.bytes() as usize, 0);
         survivors.read(drive, region.first + offset, &mut bytes);
-        recovery.feed(&bytes).map_err(|why| damaged(&place, &why))?;
+        recovery
+            .feed(&bytes)
+            .map_err(|why| VolumeError::damaged(&place, why))?;
     }
-    recovery.finish().map_err(|why| damaged(&place, &why))
+    recovery
+        .finish()
+        .map_err(|why| VolumeError::damaged(&place, why))
 }

@@ -14,7 +14,7 @@ use super::map::Map;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
-use crate::maplog::{Damage, Entry, Refused};
+use crate::maplog::{Entry, Refused};
 use crate::op::Failure;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob};
@@ -128,10 +128,4 @@ pub(super) trait MapStore: Send {
 /// A setting that the map's log does not allow, as a mistake of the configuration.
 pub(super) fn refused(why: Refused) -> ConfigError {
     ConfigError::value(why.what, &why.found.to_string(), &why.allowed)
-}
-
-/// What survived is not what was written.
-pub(in crate::place) fn damaged(what: &str, why: &Damage) -> ConfigError {
-    let allowed = "what this volume wrote and nobody changed";
-    ConfigError::value(what, &why.to_string(), allowed)
 }

@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, damaged, refused};
+use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, refused};
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -27,7 +27,7 @@ use crate::maplog::{
 use crate::op::Failure;
 use crate::place::eager::map::Map;
 use crate::plan::Target;
-use crate::registry::{ConfigError, Survivors};
+use crate::registry::{ConfigError, Survivors, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks, Pba};
 
 /// The drive that has the log.
@@ -138,8 +138,8 @@ impl FoundLog {
         geometry: &Geometry,
         tracks: &Tracks,
         survivors: &dyn Survivors,
-    ) -> Result<FoundLog, ConfigError> {
-        let damaged = |why| damaged("virtual log", &why);
+    ) -> Result<FoundLog, VolumeError> {
+        let damaged = |why| VolumeError::damaged("virtual log", why);
         let slot_blocks = tracks.slot_blocks();
         let way = match survivors.nvram() {
             [] => VirtualRecovery::by_scan(geometry, slot_blocks, DRIVE.0 + 1),
@@ -157,7 +157,7 @@ impl FoundLog {
         let VirtualRecovered { map, log } = way.finish().map_err(damaged)?;
         if log.spots().next().is_none() {
             let what = format!("map sectors of this volume on drive {}", DRIVE.0);
-            return Err(ConfigError::value(&what, "none", "at least one"));
+            return Err(VolumeError::unfit(&what, "none", "at least one"));
         }
         Ok(FoundLog {
             slots: map.copies.concat().into_iter().map(Slot).collect(),
@@ -169,15 +169,15 @@ impl FoundLog {
     pub(in crate::place::eager) fn keep(
         self,
         geometry: &Geometry,
-        map: impl FnOnce(Vec<Slot>) -> Result<Map, ConfigError>,
-    ) -> Result<(Map, VirtualLogStore), ConfigError> {
+        map: impl FnOnce(Vec<Slot>) -> Result<Map, VolumeError>,
+    ) -> Result<(Map, VirtualLogStore), VolumeError> {
         let mut map = map(self.slots)?;
         let free = &mut map.free[DRIVE.index()];
         for Spot { drive, slot } in self.log.spots() {
             if drive != DRIVE || !free.has(Slot(slot)) {
                 let value = format!("slot {slot} of drive {}", drive.0);
-                let allowed = format!("slots of drive {} that the volume uses", DRIVE.0);
-                return Err(ConfigError::value("map sector", &value, &allowed));
+                let allowed = format!("in a slot of drive {} that the volume uses", DRIVE.0);
+                return Err(VolumeError::unfit("map sector", &value, &allowed));
             }
             free.take(Slot(slot));
         }
