@@ -39,9 +39,12 @@ impl EagerCopies {
             at != NOWHERE && (*other != of || at != slot)
         };
         let Some(other) = others.into_iter().find(current) else {
-            if self.is_buffered(of.chunk) {
-                out.instead = Instead::Buffered;
-            }
+            out.instead = match self.slot(of) == slot {
+                true if self.is_buffered(of.chunk) => Instead::Buffered,
+                true => Instead::Nothing,
+                // It was discarded meanwhile: there is nothing to read.
+                false => Instead::Tolerated,
+            };
             return;
         };
         if read.failed + 1 < copies || other == of {

@@ -1,7 +1,8 @@
 //! Drives whose commands fail now and then: what no other copy has fails its request, and nothing that is answered is wrong.
 //!
 //! A block that could not be read or written cannot be read until it is written again, as with a bad sector that the drive
-//! replaces at the next write.
+//! replaces at the next write. A drive that does not answer in time is worse: what it was to write may be there as a whole, in
+//! part or not at all, and whatever is there can be read.
 
 use std::collections::BTreeSet;
 
@@ -24,6 +25,8 @@ pub(crate) struct Failing {
     chance: Vec<f64>,
     /// Whether writes fail too.
     writes: bool,
+    /// Whether half of what fails is not answered in time.
+    timeouts: bool,
     /// A drive that carries out nothing any more.
     gone: Option<DriveId>,
     /// Blocks that cannot be read.
@@ -38,6 +41,7 @@ impl Failing {
             rng: Rng::stream(seed, "failing"),
             chance,
             writes: true,
+            timeouts: false,
             gone: None,
             unreadable: BTreeSet::new(),
             failures: [0; 2],
@@ -54,6 +58,13 @@ impl Failing {
         let blocks = done.at.0..done.at.0 + done.len.0;
         let places = || blocks.clone().map(|block| (drive, block));
         let fails = self.rng.chance(self.chance[drive.index()]);
+        let is_read = done.op == Op::Read;
+        if fails && self.timeouts && (is_read || self.writes) && self.rng.chance(0.5) {
+            self.failures[usize::from(!is_read)] += 1;
+            done.status = Status::Failed(Failure::TimedOut);
+            done.cost.transfer = Duration(self.rng.below(1 << 20));
+            return;
+        }
         match done.op {
             Op::Read => {
                 if fails {
@@ -153,6 +164,19 @@ pub(crate) fn check_answers(slip: Slip) {
     assert!(compared > 100_000, "only {compared} blocks were compared");
 }
 
+/// What a write has left that nobody answered can be read. It must not be taken for what was there, nor for what was to be written.
+#[test]
+fn what_may_have_been_written_is_no_wrong_data() {
+    let mut failed = 0;
+    for (seed, setup) in SETUPS.iter().enumerate() {
+        let seed = seed as u64 + 100;
+        let mut rig = written(setup, seed, Slip::None, |_| 0.06);
+        rig.failing.as_mut().expect("some fail").timeouts = true;
+        failed += use_up(rig, setup, seed).failed;
+    }
+    assert!(failed > 100, "only {failed} requests failed");
+}
+
 /// Of the drives that do not read what they are asked for, one alone is bad: there is always another copy, or the buffer from which it is
 /// still to be written.
 #[test]
@@ -201,8 +225,10 @@ fn a_map_sector_that_cannot_be_written_goes_to_another_slot() {
     let mut rig = written(setup, 1, Slip::None, |_| 0.0);
     let before = map_writes(&rig).len();
     rig.failing = Some(Failing::new(1, vec![0.5]));
-    (0..10).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
-    rig.settle();
+    for chunk in 0..10 {
+        rig.submit(Op::Write, chunk * 8, 8, 0);
+        rig.settle();
+    }
     let places = map_writes(&rig).split_off(before);
     let again = places.windows(2).filter(|two| two[0].at == two[1].at);
     assert_eq!(again.count(), 0, "{places:?}");

@@ -77,6 +77,8 @@ pub(crate) struct Contents {
     pub(crate) failed: u64,
     asked: BTreeMap<RequestId, Asked>,
     clock: u64,
+    /// Whether a write has failed: nobody knows then what a place holds.
+    torn: bool,
     /// Blocks that the buffer stood in for.
     pub(crate) recalled: u64,
     /// Blocks read and compared.
@@ -98,6 +100,7 @@ impl Contents {
             failed: 0,
             asked: BTreeMap::new(),
             clock: 0,
+            torn: false,
             recalled: 0,
             compared: 0,
         }
@@ -203,6 +206,7 @@ impl Contents {
         let data = ended.origin.data();
         if !done.status.is_done() {
             // Of a write that failed, a part was written, down to nothing and up to all.
+            self.torn |= ended.command.op == Op::Write;
             let written = match ended.command.op {
                 Op::Write => done.cost.transfer.0 as usize % (ended.data.len() + 1),
                 _ => 0,
@@ -250,9 +254,7 @@ impl Contents {
         for index in 0..len.0 {
             let block = data.block(index).0;
             let held = self.buffer[block as usize];
-            let drives = self.drives.iter().flatten();
-            let settled = drives.filter(|stamp| **stamp == held).count();
-            assert!(settled < self.setup.copies, "{block} is in no buffer");
+            assert!(self.may_be_buffered(block), "{block} is in no buffer");
             let Some(request) = origin.request else {
                 let write = StepNumber(origin.step.0 + 1);
                 self.again.insert((write, block), held);
@@ -263,6 +265,28 @@ impl Contents {
             assert!(before.is_none(), "{:?} read {block} twice", asked.request);
             self.recalled += 1;
         }
+    }
+
+    /// Whether a copy of a block's chunk may be missing still, or the map may not say yet where it is, so that it is in the buffer.
+    fn may_be_buffered(&self, block: u64) -> bool {
+        if self.setup.copies > 1 && (self.setup.logs() || self.torn) {
+            return true;
+        }
+        let size = self.setup.chunk;
+        let first = block / size * size;
+        (first..first + size).any(|block| self.misses_a_copy(self.buffer[block as usize]))
+    }
+
+    /// Whether so few places hold this that a copy of it is missing.
+    fn misses_a_copy(&self, stamp: Stamp) -> bool {
+        let count = |drive: &Vec<Stamp>| drive.iter().filter(|held| **held == stamp).count();
+        let counts = self.drives.iter().map(count);
+        // Where a chunk moves, it stays where it was until that is written over.
+        let written: usize = match self.setup.spread() {
+            true => counts.map(|count| count.min(1)).sum(),
+            false => counts.sum(),
+        };
+        written < self.setup.copies
     }
 
     /// A request was answered: was it carried out?
