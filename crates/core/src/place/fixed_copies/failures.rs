@@ -56,10 +56,9 @@ impl<L: Layout> FixedCopies<L> {
     /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written.
     fn is_buffered(&self, chunk: u32) -> bool {
         let state = self.state(chunk);
-        let flying = state.flying & !state.spoiled;
         let waits = |copy| self.delayed.waits(CopyOf { chunk, copy });
         let mut stale = members(self.all & !state.current);
-        !state.unbuffered && stale.any(|copy| flying >> copy & 1 == 1 || waits(copy))
+        !state.unbuffered && stale.any(|copy| state.flying >> copy & 1 == 1 || waits(copy))
     }
 
     /// Whether everything on a drive is on another one too: then nobody has to miss what is safe there, if it is gone.

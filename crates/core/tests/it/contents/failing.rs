@@ -241,7 +241,7 @@ fn a_volume_that_cannot_keep_its_map_says_so() {
     let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=virtual_log");
     let mut rig = written(setup, 2, Slip::None, |_| 0.0);
     rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));
-    (0..10).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
+    (0..60).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
     rig.settle();
     rig.submit(Op::Write, 0, 8, 0);
     rig.submit(Op::Discard, 8, 8, 0);
@@ -251,18 +251,27 @@ fn a_volume_that_cannot_keep_its_map_says_so() {
     assert_eq!(last, [lost, lost]);
     let named = replies(&rig).filter(|status| *status == lost).count();
     assert!(named > 2, "nothing that waited for the map failed");
-    let failed = rig.failed;
+    let (failed, before) = (rig.failed, rig.trace.len());
     rig.submit(Op::Read, 0, rig.blocks(), 0);
     rig.settle();
     assert_eq!(rig.failed, failed, "one drive is left");
+    let writes = rig
+        .trace
+        .iter()
+        .skip(before)
+        .filter(|(_, action)| match action {
+            Action::Start { command, .. } => command.op == Op::Write,
+            _ => false,
+        });
+    assert_eq!(writes.count(), 0, "it still writes");
 }
 
-/// A log is on two drives, and goes on with one.
+/// A log is on the drives of the first chunk's copies, here 0 and 2, and goes on with one.
 #[test]
 fn a_log_goes_on_without_one_of_its_drives() {
     let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=4");
     let mut rig = written(setup, 3, Slip::None, |_| 0.0);
-    rig.failing.as_mut().expect("some fail").gone = Some(DriveId(1));
+    rig.failing.as_mut().expect("some fail").gone = Some(DriveId(2));
     let rig = use_up(rig, setup, 3);
     let lost = Status::Failed(Failure::MapLost);
     assert!(replies(&rig).all(|status| status != lost));
@@ -297,4 +306,24 @@ pub(crate) fn check_flush(slip: Slip) {
         let status = replies(&rig).next_back().expect("it is answered");
         assert_eq!(status.is_done(), spared, "{place}");
     }
+}
+
+/// What was answered is on one drive alone until its delayed copy is written, whatever the buffer has.
+#[test]
+fn a_flush_fails_without_a_drive_that_has_the_only_copy() {
+    let mut rig = written(Setup::of("mirror:disks=2"), 5, Slip::None, |_| 0.0);
+    let answered = replies(&rig).count();
+    rig.submit(Op::Write, 0, 8, 0);
+    while replies(&rig).count() == answered {
+        rig.run_until(rig.now + Duration::from_us(50));
+    }
+    let drive = rig.trace.iter().rev().find_map(|(_, action)| match action {
+        Action::Start { drive, origin, .. } if origin.request.is_some() => Some(*drive),
+        _ => None,
+    });
+    rig.failing.as_mut().expect("some fail").gone = drive;
+    rig.submit(Op::Flush, 0, 0, 0);
+    rig.settle();
+    let status = replies(&rig).next_back().expect("it is answered");
+    assert_eq!(status, Status::Failed(Failure::Gone));
 }
