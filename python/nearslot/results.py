@@ -315,6 +315,8 @@ class Run:
             fitted addresses do not tell them apart.
         requests: Requests answered; `warmup_requests` of them were cut off the front.
         operations: Requests by operation.
+        failed: Requests answered with a failure, by what failed: medium, timed_out, gone. Times,
+            throughput and costs are without them.
         pending: Requests never answered; 0 unless the run was cut short.
         duration_s: Virtual time measured.
         throughput_mb_s: Megabytes (10^6) read and written per second.
@@ -346,6 +348,7 @@ class Run:
     requests: int
     warmup_requests: int
     operations: dict[str, int]
+    failed: dict[str, int]
     pending: int
     duration_s: float
     throughput_rps: float

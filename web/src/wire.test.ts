@@ -45,6 +45,7 @@ describe("the sample that Rust wrote", () => {
     const plain = runs.map((run) => ({
       ...run,
       operations: Object.fromEntries(run.operations),
+      failed: Object.fromEntries(run.failed),
       settings: Object.fromEntries(run.settings),
     }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);

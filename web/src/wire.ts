@@ -165,6 +165,7 @@ const runShape = object({
   requests: count,
   warmup_requests: count,
   operations: dictionary(count),
+  failed: dictionary(count),
   pending: count,
   duration_s: number,
   throughput_rps: number,

@@ -76,6 +76,20 @@ pub enum Failure {
     MapLost,
 }
 
+impl Failure {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Failure; 3] = [Failure::Medium, Failure::TimedOut, Failure::Gone];
+
+    /// The failure as results spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Failure::Medium => "medium",
+            Failure::TimedOut => "timed_out",
+            Failure::Gone => "gone",
+        }
+    }
+}
+
 /// What a drive's time went into. Positioning and transfer follow the reference tables: waits inside a
 /// transfer that crosses tracks belong to the transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -71,7 +71,8 @@ impl ByVolume {
     #[inline]
     pub(crate) fn replied(&mut self, reply: &Reply) {
         let request = &reply.request;
-        if request.id.0 < self.warmup || !matches!(request.op, Op::Read | Op::Write) {
+        let measured = request.id.0 >= self.warmup && reply.status.is_done();
+        if !measured || !matches!(request.op, Op::Read | Op::Write) {
             return;
         }
         let start = request.extent.start.0;
@@ -109,7 +110,7 @@ impl Volume {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::op::{Cost, Status};
+    use nearslot_core::op::{Cost, Failure, Status};
     use nearslot_core::request::{Request, Timeline};
     use nearslot_core::units::{Blocks, Instant};
 
@@ -137,9 +138,13 @@ mod tests {
     }
 
     fn answer(volumes: &mut ByVolume, number: u64, op: Op, block: u64, us: u64) {
+        reply(volumes, (number, op, block), us, Status::Done);
+    }
+
+    fn reply(volumes: &mut ByVolume, (number, op, block): (u64, Op, u64), us: u64, status: Status) {
         volumes.replied(&Reply {
             request: Request::new(number, op, block, 8, Instant::ZERO),
-            status: Status::Done,
+            status,
             timeline: Timeline {
                 arrived: Instant::ZERO,
                 started: Instant::ZERO,
@@ -153,7 +158,9 @@ mod tests {
     fn an_answer_counts_for_the_volume_in_whose_place_it_lies() {
         for how in [Volumes::Concat, Volumes::OwnDrives] {
             let mut volumes = measured(3, how, Mode::None, 3 * 2_048).unwrap();
-            // Warm-up and flushes are not measured.
+            // Warm-up, flushes and failures are not measured.
+            let failed = Status::Failed(Failure::Medium);
+            reply(&mut volumes, (10, Op::Read, 0), 1_000, failed);
             answer(&mut volumes, 9, Op::Read, 0, 1_000);
             answer(&mut volumes, 10, Op::Flush, 0, 1_000);
             for (block, us) in [(0, 2_000), (2_040, 4_000), (2_048, 7_000), (6_143, 9_000)] {

@@ -165,6 +165,11 @@ impl Gate {
         for counts in &mut self.counts {
             if counts.objective.class.has(reply.request.op) {
                 let batch = &mut counts.batches[index];
+                // An objective is about answers. A failure is none, and is told beside.
+                if !reply.status.is_done() {
+                    batch.arrived -= 1;
+                    continue;
+                }
                 batch.answered += 1;
                 batch.late += u64::from(response >= counts.limit_ns);
                 batch.response_ns += u128::from(response);
@@ -203,7 +208,7 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::op::{Cost, Op, Status};
+    use nearslot_core::op::{Cost, Failure, Op, Status};
     use nearslot_core::request::Timeline;
     use nearslot_core::units::Duration;
 
@@ -316,6 +321,33 @@ mod tests {
             let now = feed(&mut gate, 0..200, None);
             let by_batch = gate.by_batch(Instant(now.0 + ns), false);
             assert_eq!(by_batch[0].values[0], share, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_no_answer_that_an_objective_is_about() {
+        for objective in ["p99 < 10 ms", "mean < 10 ms"] {
+            let mut gate = gate(objective);
+            let mut now = feed(&mut gate, 0..1_000, Some(1_000));
+            for number in 1_000..2_000 {
+                now = Instant(number * 1_000_000);
+                let request = Request::new(number, Op::Read, 0, 8, now);
+                gate.arrived(&request);
+                gate.replied(&Reply {
+                    request,
+                    status: Status::Failed(Failure::TimedOut),
+                    timeline: Timeline {
+                        arrived: now,
+                        started: now,
+                        replied: now + Duration::from_us(30_000_000),
+                        cost: Cost::default(),
+                    },
+                });
+            }
+            let late = Instant(now.0 + 60_000_000_000);
+            assert!(!gate.over(late), "{objective}");
+            let ByBatch { weights, .. } = gate.by_batch(late, true)[0];
+            assert_eq!(weights.iter().sum::<u64>(), 900, "{objective}");
         }
     }
 

@@ -3,7 +3,8 @@
 //! Requests are told apart by their number (order of arrival), which is the same under every policy. The first few are
 //! cut off as warm-up, and the rest falls into [`BATCHES`] batches by number: so two runs of one trace cut the same
 //! requests, and their batch means can be compared pair by pair; how sure means and percentiles are follows from how the
-//! batches differ (`measure/interval.rs`). O(1) per request, nothing allocated.
+//! batches differ (`measure/interval.rs`). Requests that fail are counted by what failed, and are in no time and no
+//! throughput. O(1) per request, nothing allocated.
 //!
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
 //! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up.
@@ -19,7 +20,7 @@ use std::ops::Range;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::metrics::Histogram;
-use nearslot_core::op::{Cost, Op};
+use nearslot_core::op::{Cost, Failure, Op};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
@@ -119,6 +120,8 @@ pub struct Recorder {
     writes: Recorded,
     /// Requests answered, by `Op` code.
     operations: [u64; Op::ALL.len()],
+    /// Of these, requests that failed, by `Failure` code.
+    failed: [u64; Failure::ALL.len()],
     cost: CostSum,
     /// When the measured part began; the arrival of its first request.
     since: Option<Instant>,
@@ -182,6 +185,7 @@ impl Recorder {
             reads: Recorded::default(),
             writes: Recorded::default(),
             operations: [0; Op::ALL.len()],
+            failed: [0; Failure::ALL.len()],
             cost: CostSum::default(),
             since: None,
             replied: 0,
@@ -215,6 +219,11 @@ impl Recorder {
         self.reads.wait.count() + self.writes.wait.count() > 0
     }
 
+    /// How many requests failed.
+    pub(crate) fn failed(&self) -> u64 {
+        self.failed.iter().sum()
+    }
+
     /// Sums up what was measured up to the end of the run.
     pub(crate) fn end(mut self, end: Instant) -> Measured {
         self.integrate(end);
@@ -245,13 +254,11 @@ impl Recorder {
     }
 
     fn operations_by_name(&self) -> BTreeMap<String, u64> {
-        let counted = Op::ALL
-            .iter()
-            .zip(self.operations)
-            .filter(|(_, count)| *count > 0);
-        counted
-            .map(|(op, count)| (op.name().to_owned(), count))
-            .collect()
+        by_name(Op::ALL.map(Op::name), self.operations)
+    }
+
+    fn failed_by_name(&self) -> BTreeMap<String, u64> {
+        by_name(Failure::ALL.map(Failure::name), self.failed)
     }
 
     /// Brings the integrals up to `now`. Several things happen at most instants; the first brings them there.
@@ -293,6 +300,15 @@ impl Recorder {
         self.batch = self.window.batch(number);
         self.batch_numbers = self.window.numbers(self.batch);
     }
+}
+
+/// Counts by name, where there are any.
+fn by_name<const N: usize>(names: [&str; N], counts: [u64; N]) -> BTreeMap<String, u64> {
+    let counted = names.into_iter().zip(counts);
+    let counted = counted.filter(|(_, count)| *count > 0);
+    counted
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
 }
 
 impl Observer for Recorder {
@@ -346,12 +362,19 @@ impl Observer for Recorder {
         self.present[request.op as usize] -= 1;
         self.replied += 1;
         self.operations[request.op as usize] += 1;
-        if self.since.is_some() && matches!(request.op, Op::Read | Op::Write) {
+        let failure = reply.status.failure();
+        if let Some(failure) = failure {
+            self.failed[failure as usize] += 1;
+        } else if self.since.is_some() && matches!(request.op, Op::Read | Op::Write) {
             self.answered += 1;
             self.bytes += request.extent.len.bytes();
         }
         if request.id.0 < self.window.warmup {
             self.warmup_replied += 1;
+            return;
+        }
+        // How long a failure takes says nothing of how long an answer takes.
+        if failure.is_some() {
             return;
         }
         let batch = self.batch(request.id.0);

@@ -86,12 +86,15 @@ pub struct Run {
     /// Response times of each of these volumes, in their order; empty, too, where `--fit` puts addresses of volumes that lie one behind
     /// the other elsewhere, so that they cannot be told apart.
     pub volume_responses: Vec<VolumeResponse>,
-    /// Requests answered.
+    /// Requests answered, those that failed among them.
     pub requests: u64,
     /// Of these, how many were cut off the front as warm-up; all times below are without them.
     pub warmup_requests: u64,
     /// Requests by operation: `read`, `write`, `flush`, `discard`.
     pub operations: BTreeMap<String, u64>,
+    /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`; only those that occurred. They
+    /// are in no time, no throughput and no cost below.
+    pub failed: BTreeMap<String, u64>,
     /// Requests that arrived and were not answered when the run ended; 0 unless it was cut short.
     pub pending: u64,
     /// Virtual time the measured part took, in seconds.

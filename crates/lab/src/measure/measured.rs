@@ -101,6 +101,7 @@ impl Measured {
             requests: recorder.replied,
             warmup_requests: recorder.warmup_replied,
             operations: recorder.operations_by_name(),
+            failed: recorder.failed_by_name(),
             pending: recorder.in_system,
             duration_s: duration,
             throughput_rps: per_second(recorder.answered as f64),

@@ -226,6 +226,60 @@ fn throughput_counts_what_was_answered_while_it_was_measured() {
     }
 }
 
+/// Each request takes a millisecond longer than the one before; every fourth fails.
+#[test]
+fn requests_that_fail_are_counted_and_are_in_no_time_and_no_throughput() {
+    let window = Window {
+        requests: 40,
+        warmup: 20,
+    };
+    let mut recorder = Recorder::new(window, 1, None);
+    let failures = Failure::ALL.into_iter().cycle();
+    for (number, failure) in (0..40).zip(failures) {
+        let [came, now] = [2 * number, 2 * number + 1].map(|ms| Instant(ms * 1_000_000_000));
+        let request = Request::new(number, Op::Read, 0, 8, came);
+        recorder.arrived(came, &request);
+        let fails = number % 4 == 3;
+        let status = if fails {
+            Status::Failed(failure)
+        } else {
+            Status::Done
+        };
+        let cost = Cost {
+            seek: Duration::from_us(if fails { 900_000 } else { 1_000 }),
+            ..Cost::default()
+        };
+        let timeline = Timeline {
+            arrived: came,
+            started: came,
+            replied: now + Duration::from_us(if fails { 900_000 } else { 0 }),
+            cost,
+        };
+        let reply = Reply {
+            request,
+            status,
+            timeline,
+        };
+        recorder.replied(timeline.replied, &reply);
+    }
+    assert_eq!(recorder.failed(), 10);
+    let end = Instant(79 * 1_000_000_000 + 900_000_000);
+    let run = recorder.finish(end, String::new(), serde_json::Value::Null);
+    let told = ["gone", "medium", "timed_out"].map(|cause| run.failed[cause]);
+    assert_eq!(told.iter().sum::<u64>(), 10, "of the warm-up, too");
+    assert!(told.iter().all(|count| *count > 0), "{told:?}");
+    assert_eq!((run.requests, run.operations["read"]), (40, 40));
+    assert_eq!(
+        (run.response_ms.mean, run.response_ms.max),
+        (1_000.0, 1_000.0)
+    );
+    assert_eq!((run.service_ms.max, run.wait_ms.max), (1_000.0, 0.0));
+    assert_eq!(run.seek_ms, 1.0);
+    // 15 of the 20 measured requests were answered as asked, in the 39.9 s from the first one's arrival.
+    assert_eq!(run.throughput_rps, 15.0 / 39.9);
+    assert_eq!(run.throughput_mb_s, 15.0 * 4_096.0 / 1e6 / 39.9);
+}
+
 /// A run with so many reads in each batch; `of` is the response time in microseconds of one, by its batch.
 fn reads(counts: &[u64; BATCHES], mut of: impl FnMut(usize) -> u64) -> Measured {
     let window = Window {

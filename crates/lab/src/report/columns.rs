@@ -4,6 +4,7 @@
 //! them in this order; the table picks some.
 
 use nearslot_core::config::{KINDS, Kinds};
+use nearslot_core::op::Failure;
 
 use crate::outcome::{Demand, Difference, Rank, RecoveryCost, Results, Run, Times};
 
@@ -141,6 +142,12 @@ fn of(kinds: Kinds) -> Vec<Column> {
         count("writes", |_, run| Some(operations(run, "write"))),
         count("flushes", |_, run| Some(operations(run, "flush"))),
         count("discards", |_, run| Some(operations(run, "discard"))),
+        count("failed", |_, run| Some(run.failed.values().sum())),
+        count("failed_medium", |_, run| Some(failed(run, Failure::Medium))),
+        count("failed_timed_out", |_, run| {
+            Some(failed(run, Failure::TimedOut))
+        }),
+        count("failed_gone", |_, run| Some(failed(run, Failure::Gone))),
         measure("duration_s", |run| run.duration_s),
         measure("throughput_rps", |run| run.throughput_rps),
         measure("throughput_mb_s", |run| run.throughput_mb_s),
@@ -360,6 +367,10 @@ fn operations(run: &Run, name: &str) -> u64 {
     run.operations.get(name).copied().unwrap_or(0)
 }
 
+fn failed(run: &Run, failure: Failure) -> u64 {
+    run.failed.get(failure.name()).copied().unwrap_or(0)
+}
+
 /// Several words in one cell, as JSON: no separator is safe from file names.
 fn list(words: &[String]) -> String {
     serde_json::Value::from(words).to_string()
@@ -405,6 +416,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (168, 168));
+        assert_eq!((names.len(), distinct.len()), (172, 172));
     }
 }

@@ -1,4 +1,4 @@
-//! One row a request: what it was, when it came, began and was answered, and where its time went. Within a run, rows are in
+//! One row a request: what it was, when it came, began began and was answered, how it ended, and where its time went. Within a run, rows are in
 //! the order of the answers.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow_schema::{DataType, Field};
 use nearslot_core::request::Reply;
 
-use super::rows::{BATCH_ROWS, Rows, op_code, op_column, words_field};
+use super::rows::{BATCH_ROWS, Rows, op_code, op_column, status_code, status_column, words_field};
 
 /// Quantities of a row, in the order of the columns.
 const QUANTITIES: [&str; 11] = [
@@ -28,6 +28,7 @@ const QUANTITIES: [&str; 11] = [
 #[derive(Default)]
 pub struct RequestRows {
     op: Vec<i32>,
+    status: Vec<i32>,
     warmup: Vec<bool>,
     quantities: [Vec<u64>; QUANTITIES.len()],
 }
@@ -40,6 +41,7 @@ impl RequestRows {
             self.reserve();
         }
         self.op.push(op_code(request.op));
+        self.status.push(status_code(reply.status));
         self.warmup.push(warmup);
         let row = [
             request.id.0,
@@ -61,6 +63,7 @@ impl RequestRows {
 
     fn reserve(&mut self) {
         self.op.reserve_exact(BATCH_ROWS);
+        self.status.reserve_exact(BATCH_ROWS);
         self.warmup.reserve_exact(BATCH_ROWS);
         self.quantities
             .iter_mut()
@@ -72,6 +75,7 @@ impl Rows for RequestRows {
     fn fields() -> Vec<Field> {
         let mut fields = vec![
             words_field("op"),
+            words_field("status"),
             Field::new("warmup", DataType::Boolean, false),
         ];
         fields.extend(QUANTITIES.map(|name| Field::new(name, DataType::UInt64, false)));
@@ -85,6 +89,7 @@ impl Rows for RequestRows {
     fn columns(self) -> Vec<ArrayRef> {
         let mut columns: Vec<ArrayRef> = vec![
             op_column(self.op),
+            status_column(self.status),
             Arc::new(BooleanArray::from(self.warmup)),
         ];
         for quantity in self.quantities {

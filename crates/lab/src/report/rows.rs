@@ -22,7 +22,7 @@ use ::parquet::file::writer::SerializedFileWriter;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use nearslot_core::op::Op;
+use nearslot_core::op::{Failure, Op, Status};
 use tempfile::NamedTempFile;
 
 use super::file::{OutputFile, beside};
@@ -89,6 +89,17 @@ fn words(codes: Vec<i32>, names: ArrayRef) -> ArrayRef {
 pub(super) fn op_code(op: Op) -> i32 {
     let code = OPS.iter().position(|other| *other == op);
     code.expect("OPS lists every operation") as i32
+}
+
+/// The code of a status in a column of [`status_column`].
+pub(super) fn status_code(status: Status) -> i32 {
+    status.failure().map_or(0, |failure| 1 + failure as i32)
+}
+
+/// A column of statuses by their codes: `done`, or what failed.
+pub(super) fn status_column(codes: Vec<i32>) -> ArrayRef {
+    let names = ["done"].into_iter().chain(Failure::ALL.map(Failure::name));
+    words(codes, Arc::new(StringArray::from_iter_values(names)))
 }
 
 /// A column of operations by their codes.

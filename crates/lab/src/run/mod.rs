@@ -48,7 +48,7 @@ pub use error::RunError;
 pub(crate) use prepare::{LONGEST, Prepared, count, prepare, slowest};
 pub(crate) use said::{SATURATED, add_new, warned};
 
-use said::{add_said, lost, warnings};
+use said::{add_said, failed, lost, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -272,7 +272,8 @@ fn run(
     let ended_early = stack.pending() > 0 && missed.contains(&true);
     conserve(&point.label, &stack, interrupted || ended_early)?;
     let any = ended_early || watch.recorder.measured_any();
-    check_measured(&point.label, window, any)?;
+    let failed = watch.recorder.failed();
+    check_measured(&point.label, (window, failed), any)?;
     let by_batch = watch.by_batch(end, !ended_early);
     let (recorder, parts, by_volume) = watch.finish()?;
     let measured = recorder.end(end);
@@ -290,7 +291,10 @@ fn run(
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     Ok(Some(Finished {
         warnings,
-        lost: lost(workload.tally()),
+        lost: failed(&run)
+            .into_iter()
+            .chain(lost(workload.tally()))
+            .collect(),
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,
@@ -302,13 +306,17 @@ fn run(
 }
 
 /// A run of which no read or write was measured has no result.
-fn check_measured(label: &str, window: Window, any: bool) -> Result<(), RunError> {
+fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Result<(), RunError> {
     if any {
         return Ok(());
     }
     let Window { requests, warmup } = window;
+    let failed = match failed {
+        0 => String::new(),
+        failed => format!(", where {failed} requests failed"),
+    };
     let allowed = format!(
-        "at least 1 behind the warm-up of {warmup} of {requests} requests; nothing was measured in {label}"
+        "at least 1 behind the warm-up of {warmup} of {requests} requests; nothing was measured in {label}{failed}"
     );
     let error = ConfigError::value("measured reads and writes", "0", &allowed);
     Err(RunError::Unfit(error))

@@ -81,9 +81,28 @@ pub(super) fn warnings(
             run.utilisation * 100.0
         ));
     }
+    warnings.extend(failed(run));
     warnings.extend(never_full(label, depth, count));
     warnings.extend(lost(tally));
     warnings
+}
+
+/// How many requests of a run failed, and of what.
+pub(super) fn failed(run: &Run) -> Option<String> {
+    let all: u64 = run.failed.values().sum();
+    let causes: Vec<String> = run
+        .failed
+        .iter()
+        .map(|(cause, count)| format!("{cause} {count}"))
+        .collect();
+    (all > 0).then(|| {
+        format!(
+            "{}: {all} of {} requests failed ({}); times, throughput and costs are of the others alone",
+            run.label,
+            run.requests,
+            causes.join(", ")
+        )
+    })
 }
 
 /// What to know of a closed loop that asks for more requests in flight than there are.

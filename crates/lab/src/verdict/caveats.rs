@@ -4,6 +4,7 @@
 //! Each of these can make a true sentence mislead: a mean near the limit of the drives tells how long the load is, a lower mean
 //! may stand beside a longer p99, and means far apart may be undecided because a few batches make the whole difference.
 
+use super::Judged;
 use crate::measure::BATCHES;
 use crate::number::number;
 use crate::outcome::Run;
@@ -24,6 +25,29 @@ pub(super) fn may_grow(run: &Run) -> bool {
 pub(super) fn offered(run: &Run) -> String {
     let factor = run.demand.map_or(0.0, |demand| demand.load_factor);
     format!("the load is about {factor:.2} of what the drives can do")
+}
+
+/// That requests failed, so that what is said is of the others alone; of several runs the one with most failures.
+pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
+    let failed = |run: &Run| run.failed.values().sum::<u64>();
+    let runs = judged.iter().map(|(run, _)| *run);
+    let failing: Vec<&Run> = runs.filter(|run| failed(run) > 0).collect();
+    let worst = failing
+        .iter()
+        .rev()
+        .max_by_key(|run| failed(run))
+        .copied()?;
+    let (count, all) = (failed(worst), worst.requests);
+    Some(if judged.len() == 1 {
+        format!("{count} of {all} requests failed; what is said is of the others.")
+    } else {
+        format!(
+            "Requests failed in {} of {} runs, most in {} ({count} of {all}); what is said is of the others.",
+            failing.len(),
+            judged.len(),
+            worst.label
+        )
+    })
 }
 
 /// Whether the 99th percentile of a run is longer than that of another, beyond the intervals of both.

@@ -33,7 +33,8 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         .into_iter()
         .filter_map(|load| ranking(runs, load, baseline.as_deref()))
         .collect();
-    let (headline, details) = words::sentences(runs, &rankings, varied, baseline.as_deref());
+    let (mut headline, details) = words::sentences(runs, &rankings, varied, baseline.as_deref());
+    headline.extend(caveats::failures(runs).map(|told| format!(" {told}")));
     Verdict {
         headline,
         details,

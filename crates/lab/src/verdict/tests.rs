@@ -55,6 +55,28 @@ fn schedulers(means: &[(&str, f64, f64)]) -> (Vec<(Run, Batches)>, Vec<Varied>) 
 }
 
 #[test]
+fn a_headline_says_that_requests_failed() {
+    let (mut runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
+    let headline = |runs: &[(Run, Batches)]| judged(runs, &varied, None).headline;
+    assert!(!headline(&runs).contains("failed"));
+    for (run, _) in &mut runs {
+        run.requests = 1_000;
+    }
+    runs[1].0.failed = [("gone".to_owned(), 2), ("medium".to_owned(), 5)].into();
+    let told = headline(&runs);
+    let most = "most in sched=satf  (7 of 1000)";
+    let expected =
+        format!(" Requests failed in 1 of 2 runs, {most}; what is said is of the others.");
+    assert!(
+        told.starts_with("satf wins") && told.ends_with(&expected),
+        "{told}"
+    );
+    let told = headline(&runs[1..]);
+    let expected = " 7 of 1000 requests failed; what is said is of the others.";
+    assert!(told.ends_with(expected), "{told}");
+}
+
+#[test]
 fn a_difference_beyond_noise_is_told_from_noise() {
     // Both share noise of several milliseconds; pairing removes it.
     let (runs, varied) = schedulers(&[

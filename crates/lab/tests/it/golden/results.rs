@@ -123,10 +123,22 @@ fn of_batch(batch: &RecordBatch) -> String {
     let mut bytes = Vec::new();
     let schema = batch.schema();
     for (field, column) in schema.fields().iter().zip(batch.columns()).skip(1) {
+        if field.name() == "status" && all_done(column) {
+            continue;
+        }
         bytes.extend(field.name().as_bytes());
         add_column(&mut bytes, column);
     }
     format!("{:016x}", xxh3_64(&bytes))
+}
+
+/// Whether a column of statuses says nothing. It came later than the others, and digests of runs without failures stay what they were.
+fn all_done(column: &ArrayRef) -> bool {
+    let words = cast(column, &DataType::Utf8).unwrap();
+    words
+        .as_string::<i32>()
+        .iter()
+        .all(|word| word == Some("done"))
 }
 
 fn add_column(bytes: &mut Vec<u8>, column: &ArrayRef) {

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
 use nearslot_core::ids::StreamId;
-use nearslot_core::op::{Cost, Op, Status};
+use nearslot_core::op::{Cost, Failure, Op, Status};
 use nearslot_core::request::{Reply, Request, Timeline};
 use nearslot_core::units::{Duration, Instant};
 use nearslot_lab::report::{Outputs, ReportError, RequestRows, RowsWriter};
@@ -35,7 +35,12 @@ fn reply(id: u64) -> Reply {
     };
     Reply {
         request,
-        status: Status::Done,
+        status: match id % 4 {
+            1 => Status::Failed(Failure::Medium),
+            2 => Status::Failed(Failure::TimedOut),
+            3 => Status::Failed(Failure::Gone),
+            _ => Status::Done,
+        },
         timeline,
     }
 }
@@ -103,6 +108,10 @@ fn rows_come_back_run_by_run() {
     assert_eq!(
         words(&batches, "op")[..4],
         ["read", "write", "read", "discard"]
+    );
+    assert_eq!(
+        words(&batches, "status")[..4],
+        ["done", "medium", "timed_out", "gone"]
     );
     let runs = words(&batches, "run");
     assert_eq!(

@@ -88,6 +88,7 @@ fn edge_cases_are_valid() {
     run.write_wait_ms = None;
     run.response_ms.ci95 = None;
     run.operations.clear();
+    run.failed = [("gone".to_owned(), 7)].into();
     (run.demand, run.queue_growth_rps) = (None, Some(12.5));
     (
         run.response_ms.p95,
@@ -115,10 +116,9 @@ pub(crate) fn objects(path: &str, value: &Value, visit: &mut dyn FnMut(&str, &Ma
         Value::Object(map) => {
             visit(path, map);
             // What configurations and counters hold has no fixed keys.
-            for (key, value) in map
-                .iter()
-                .filter(|(key, _)| !["config", "operations", "settings"].contains(&key.as_str()))
-            {
+            for (key, value) in map.iter().filter(|(key, _)| {
+                !["config", "operations", "failed", "settings"].contains(&key.as_str())
+            }) {
                 objects(&format!("{path}/{key}"), value, visit);
             }
         }
@@ -133,11 +133,11 @@ fn no_key_may_be_missing_but_the_series() {
     let (instance, validator) = (with_series(), validator());
     let mut removed = 0;
     objects("", &instance, &mut |path, map| {
-        for key in map
-            .keys()
-            .filter(|key| *key != "series")
-            .filter(|_| !path.ends_with("/operations") && !path.ends_with("/settings"))
-        {
+        for key in map.keys().filter(|key| *key != "series").filter(|_| {
+            !["/operations", "/failed", "/settings"]
+                .iter()
+                .any(|key| path.ends_with(key))
+        }) {
             let mut less = instance.clone();
             less.pointer_mut(path)
                 .unwrap()
@@ -179,6 +179,7 @@ fn wrong_values_are_refused() {
         ("/runs/0/response_ms/mean", Value::Null),
         ("/runs/0/response_ms/ci95", json!([1.0])),
         ("/runs/0/operations", json!({"erase": 1})),
+        ("/runs/0/failed", json!({"bored": 1})),
         ("/runs/0/response_ms/p99_ci95", json!([1.0])),
         ("/runs/0/demand", json!({})),
         ("/runs/0/demand/load_factor", Value::Null),
