@@ -28,6 +28,20 @@ class Knob:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Count:
+    """What a part counts of a run.
+
+    Attributes:
+        unit: What it counts, or its unit.
+        help: What it says, in a line.
+    """
+
+    name: str
+    unit: str
+    help: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """A scheduler, drive, oracle, placement, workload or trace format.
 
@@ -35,6 +49,7 @@ class Part:
         aliases: Other names it answers to.
         summary: What it does, in a line.
         source: Where it comes from.
+        measures: What it counts, in `Run.measures`.
         text: What else there is, such as a drive's parameter file.
     """
 
@@ -43,6 +58,7 @@ class Part:
     summary: str
     source: str
     knobs: list[Knob]
+    measures: list[Count]
     text: str | None
     kind: str = ""
 

@@ -164,17 +164,20 @@ class Demand:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recovery:
-    """What it costs to find a volume's map again after a power cut, in time of the drive.
+class Measure:
+    """What a number in `Run.measures` is.
 
     Attributes:
-        s: Time of the reads, one after another, in seconds.
-        reads: How many reads; `mib` is what they read in MiB (2^20 bytes).
+        of: Who counts: the key of a kind of parts, or of a measurement.
+        name: Its name there. As a column of frames it is called ``{of}_{name}``.
+        unit: What it counts, or its unit.
+        help: What it says, in a line.
     """
 
-    s: float
-    reads: int
-    mib: float
+    of: str
+    name: str
+    unit: str
+    help: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,9 +328,8 @@ class Run:
         seek_ms: Mean per request; so are `rotation_ms`, `transfer_ms`, `overhead_ms`.
         utilisation: Share of the time that the drive was busy.
         queue_mean: Requests in the system, averaged over time.
-        recovery: What coming back would cost if the power went at the end of the run; None if
-            nothing is to be read, or the volume would not come back, as its map is in memory alone
-            or not yet safe as a whole.
+        measures: What parts and measurements have counted, by who counts and by name;
+            `Results.measures` says what that is.
         demand: What the load asks for and what can be done; None where requests wait for answers.
         queue_growth_rps: By how many requests a second the queue grew; None if it did not grow all
             the time. Where it grew, response times tell how long the load is.
@@ -369,7 +371,7 @@ class Run:
     utilisation: float
     queue_mean: float
     queue_max: int
-    recovery: Recovery | None
+    measures: dict[str, dict[str, int | float]]
     demand: Demand | None
     queue_growth_rps: float | None
     traced: Traced | None
@@ -482,6 +484,7 @@ class _Found:
     trace: TraceInfo | None
     drive_chosen: ChosenDrive | None
     runs: list[Run]
+    measures: list[Measure]
     varied: list[Varied]
     verdict: Verdict
     runs_planned: int
@@ -549,6 +552,7 @@ class Results:
         trace: The trace that was replayed; None for a synthetic workload.
         drive_chosen: The drive that was chosen and why; None if every run has one that was named.
         runs: Fewer than `runs_planned` after an interruption.
+        measures: What the numbers in the `measures` of runs are; only those that a run has.
         varied: The keys that the grid varies, in its order.
         verdict: What the runs say of the choices; one ranking for each load.
         warnings: What to know before believing the numbers.

@@ -34,16 +34,30 @@ def test_runs_are_rows_in_polars_pandas_and_pyarrow(results: nearslot.Results) -
 
 def test_recovery_is_told_where_a_map_survives(synthetic: Scenario) -> None:
     results = nearslot.compare(synthetic, vary={"place": ["eager", "eager:map=log"]})
-    memory, log = (run.recovery for run in results.runs)
+    memory, log = (run.measures.get("recovery") for run in results.runs)
     assert memory is None
     assert log is not None
     # Four bytes for each of a million chunks, in reads of a MiB.
-    assert 4 < log.mib < log.reads < 8
-    assert 0.2 < log.s < 4
+    assert 4 < log["mib"] < log["reads"] < 8
+    assert 0.2 < log["s"] < 4
     frame = polars.DataFrame(results)
-    assert frame["recovery_s"].to_list() == [None, log.s]
-    assert frame["recovery_reads"].to_list() == [None, log.reads]
-    assert frame["recovery_mib"].to_list() == [None, log.mib]
+    for name, number in log.items():
+        assert frame[f"recovery_{name}"].to_list() == [None, number]
+
+
+def test_what_a_part_counts_is_told_by_its_card_alone() -> None:
+    load = Scenario(workload=part("poisson", rate_rps=400, requests=2_000), drive="null")
+    deadline = part("mq-deadline", read_expire_ms=1, write_expire_ms=1)
+    results = nearslot.compare(load, vary={"sched": ["fcfs", deadline]})
+    counts = [run.measures.get("sched") for run in results.runs]
+    assert counts[0] is None
+    assert counts[1] is not None
+    assert counts[1]["expired"] > 100
+    frame = polars.DataFrame(results)
+    for count in nearslot.show("mq-deadline").measures:
+        told = [one for one in results.measures if (one.of, one.name) == ("sched", count.name)]
+        assert [(one.unit, one.help) for one in told] == [(count.unit, count.help)]
+        assert frame[f"sched_{count.name}"].to_list() == [None, counts[1][count.name]]
 
 
 def test_requests_are_rows_and_add_up(results: nearslot.Results) -> None:

@@ -38,7 +38,7 @@ describe("the sample that Rust wrote", () => {
     expect(profile?.read_share).toBeGreaterThan(0.5);
   });
 
-  test("loses nothing but the form of seed, operations and settings", () => {
+  test("loses nothing but the form of seed, counts and settings", () => {
     const { results } = parse(source);
     const { seed, runs, ...rest } = results;
     const raw = sample().results;
@@ -46,6 +46,7 @@ describe("the sample that Rust wrote", () => {
       ...run,
       operations: Object.fromEntries(run.operations),
       failed: Object.fromEntries(run.failed),
+      measures: Object.fromEntries([...run.measures].map(([of, numbers]) => [of, Object.fromEntries(numbers)])),
       settings: Object.fromEntries(run.settings),
     }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
@@ -76,7 +77,7 @@ describe("what is not there", () => {
 
 describe("what the page does not know is refused by name", () => {
   const wrong: [string, (value: any) => void, string][] = [
-    ["a newer layout", (v) => (v.results.schema = 3), "layout 3"],
+    ["a newer layout", (v) => (v.results.schema = 4), "layout 4"],
     ["an unknown key", (v) => (v.results.runs[2].response_ms.p42 = 1), "results.runs[2].response_ms: unknown key p42"],
     ["a missing key", (v) => delete v.results.runs[1].queue_max, "results.runs[1].queue_max is missing"],
     ["null for a number", (v) => (v.results.runs[0].seek_ms = null), "results.runs[0].seek_ms: expected a number"],

@@ -29,7 +29,7 @@ import {
 export { type Json, WireError } from "./parsers";
 
 /** Version of the layout that this page reads. */
-export const SCHEMA = 2;
+export const SCHEMA = 3;
 /** The same of published figures. */
 export const FIGURES_SCHEMA = 2;
 
@@ -55,10 +55,12 @@ const demand = object({
   load_factor: number,
 });
 
-const recovery = object({
-  s: number,
-  reads: count,
-  mib: number,
+/** What a number in the measures of runs is. */
+const declared = object({
+  of: text,
+  name: text,
+  unit: text,
+  help: text,
 });
 
 const traced = object({
@@ -186,7 +188,7 @@ const runShape = object({
   utilisation: number,
   queue_mean: number,
   queue_max: count,
-  recovery: nullable(recovery),
+  measures: dictionary(dictionary(number)),
   demand: nullable(demand),
   queue_growth_rps: nullable(number),
   traced: nullable(traced),
@@ -268,6 +270,7 @@ const results = object({
   trace: nullable(trace),
   drive_chosen: nullable(driveChosen),
   runs: list(run),
+  measures: list(declared),
   varied: list(varied),
   verdict,
   runs_planned: count,
@@ -372,6 +375,7 @@ const figuresPayload = object({ figures });
 export type Times = Parsed<typeof times>;
 export type Series = Parsed<typeof anySeries>;
 export type Run = Parsed<typeof run>;
+export type Declared = Parsed<typeof declared>;
 export type Difference = Parsed<typeof difference>;
 export type Rank = Parsed<typeof rank>;
 export type Ranking = Parsed<typeof ranking>;

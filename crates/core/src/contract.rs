@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
 };
+use crate::registry::Tell;
 use crate::request::Request;
 use crate::sorted::Sorted;
 use crate::stream::Streams;
@@ -39,6 +40,9 @@ pub trait Scheduler: Send {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Tells what it has counted so far, of the measures on its card.
+    fn tell(&self, _tell: Tell<'_>) {}
 
     /// Recounts everything from scratch and panics on a contradiction.
     fn audit(&self) {}
@@ -157,6 +161,9 @@ pub trait Placement: Send {
         Blocks(1)
     }
 
+    /// Tells what it has counted so far, of the measures on its card.
+    fn tell(&self, _tell: Tell<'_>) {}
+
     /// Recounts everything from scratch and panics on a contradiction.
     fn audit(&self) {}
 }
@@ -207,6 +214,9 @@ pub trait Oracle: Send {
 
     /// The stack saw this completion.
     fn observed(&mut self, _now: Instant, _done: &DriveDone) {}
+
+    /// Tells what it has counted so far, of the measures on its card.
+    fn tell(&self, _tell: Tell<'_>) {}
 }
 
 /// An oracle of a drive whose price of a place depends on how far an arm has to move. Schedulers and placements that reason

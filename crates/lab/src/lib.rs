@@ -16,6 +16,7 @@ mod by_volume;
 pub mod calibrate;
 pub mod capacity;
 mod correlation;
+mod declared;
 pub mod default_drive;
 mod demerit;
 mod doubt;

@@ -12,10 +12,10 @@ use crate::keys::Role;
 use crate::workload::layout::VolumePlace;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// All results of one command.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -31,6 +31,8 @@ pub struct Results {
     pub drive_chosen: Option<ChosenDrive>,
     /// One per point of the grid, in the order of the grid. Fewer than asked for after an interruption.
     pub runs: Vec<Run>,
+    /// What the numbers in the runs' `measures` are; only those that a run has.
+    pub measures: Vec<Declared>,
     /// The keys that the grid varies, in its order; none for a single run.
     pub varied: Vec<Varied>,
     /// What the runs say of the choices, load by load.
@@ -135,9 +137,8 @@ pub struct Run {
     pub queue_mean: f64,
     /// Most requests in the system at once.
     pub queue_max: u64,
-    /// What coming back would cost if the power went at the end of the run; `None` if nothing is to be read,
-    /// or the volume would not come back, as its map is in memory alone or not yet safe as a whole.
-    pub recovery: Option<RecoveryCost>,
+    /// What its parts, and measurements of the lab, have counted; [`Results::measures`] says what that is.
+    pub measures: Measures,
     /// What the load asks for and what can be done; `None` where requests wait for answers, are too few to tell, or are answered the
     /// faster the more there are.
     pub demand: Option<Demand>,
@@ -171,16 +172,52 @@ pub struct VolumeResponse {
     pub max_ms: Option<f64>,
 }
 
-/// What it costs to find a volume's map again after a power cut, in time of the drive.
+/// By the key of who counts (the kind of a part, or a measurement), its numbers by their names.
+pub type Measures = BTreeMap<String, BTreeMap<String, Number>>;
+
+/// A number that was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RecoveryCost {
-    /// Time of the reads, one after another, in seconds.
-    #[serde(rename = "s")]
-    pub seconds: f64,
-    /// How many reads.
-    pub reads: u64,
-    /// What they read, in MiB (2^20 bytes).
-    pub mib: f64,
+#[serde(untagged)]
+pub enum Number {
+    /// Of things.
+    Count(u64),
+    /// A quantity.
+    Quantity(f64),
+}
+
+impl Number {
+    /// It, whatever it is of.
+    pub fn value(self) -> f64 {
+        match self {
+            Number::Count(count) => count as f64,
+            Number::Quantity(quantity) => quantity,
+        }
+    }
+}
+
+/// What a number in [`Run::measures`] is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declared {
+    /// Who counts: the key of a kind of parts, or of a measurement.
+    pub of: String,
+    /// Its name there.
+    pub name: String,
+    /// What it counts, or its unit.
+    pub unit: String,
+    /// What it says, in a line.
+    pub help: String,
+}
+
+impl Run {
+    /// A number that is declared, if the run has it.
+    pub fn measure(&self, of: &str, name: &str) -> Option<Number> {
+        self.measures.get(of)?.get(name).copied()
+    }
+
+    /// Whether the run has a number that is declared.
+    pub fn has(&self, of: &str, name: &str) -> bool {
+        self.measure(of, name).is_some()
+    }
 }
 
 /// A distribution of times in milliseconds.

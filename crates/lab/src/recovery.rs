@@ -3,18 +3,34 @@
 //! The reads of a recovery follow one another, and nothing else runs. So each drive that has some carries them out by itself, from
 //! rest and first come first served, and the times add up. What the processor does with what was read is not counted.
 
+use std::collections::BTreeMap;
+
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::io::RecoveryRead;
 use nearslot_core::op::Op;
-use nearslot_core::registry::ConfigError;
+use nearslot_core::registry::{ConfigError, Measure};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
 
 use crate::memo::SHARED;
-use crate::outcome::RecoveryCost;
+use crate::outcome::Number;
 use crate::sim::{self, Control};
 use crate::workload::Workload;
+
+/// Who counts.
+pub(crate) const KEY: &str = "recovery";
+
+/// What.
+pub(crate) const MEASURES: &[Measure] = &[
+    Measure::quantity(
+        "s",
+        "s",
+        "drive time to find the map again if the power went at the end of the run",
+    ),
+    Measure::count("reads", "reads", "the reads of that, one after another"),
+    Measure::quantity("mib", "MiB", "what they read"),
+];
 
 /// What it would cost if the power went now; none if the volume would not come back. `config` is the run's.
 ///
@@ -23,7 +39,7 @@ use crate::workload::Workload;
 pub(crate) fn cost(
     stack: &Stack,
     config: &StackConfig,
-) -> Result<Option<RecoveryCost>, ConfigError> {
+) -> Result<Option<BTreeMap<String, Number>>, ConfigError> {
     let mut reads = Vec::new();
     stack.recovery(&mut reads);
     if reads.is_empty() {
@@ -37,11 +53,13 @@ pub(crate) fn cost(
         seconds += carry_out(of_drive, config)?;
         reads = others;
     }
-    Ok(Some(RecoveryCost {
-        seconds,
-        reads: count,
-        mib: bytes as f64 / f64::from(1 << 20),
-    }))
+    let numbers = [
+        Number::Quantity(seconds),
+        Number::Count(count),
+        Number::Quantity(bytes as f64 / f64::from(1 << 20)),
+    ];
+    let names = MEASURES.iter().map(|measure| measure.name.to_owned());
+    Ok(Some(names.zip(numbers).collect()))
 }
 
 /// Carries out the reads of one drive; the seconds that it takes.

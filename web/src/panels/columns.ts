@@ -2,7 +2,7 @@
 
 import { count, quantity } from "../format";
 import { keptUp } from "../growth";
-import type { Run, Times } from "../wire";
+import type { Declared, Run, Times } from "../wire";
 
 export interface Column {
   key: string;
@@ -36,7 +36,19 @@ function whole(group: string, name: string, unit: string, help: string, good: Co
   return { ...column(group, name, unit, help, good, value), format: (value) => count(value ?? 0) };
 }
 
-export const COLUMNS: readonly Column[] = [
+/** Columns of what parts and measurements have counted, as they declare it. */
+function declared(measures: readonly Declared[]): Column[] {
+  const sentence = (help: string) => help.charAt(0).toUpperCase() + help.slice(1);
+  return measures.map(({ of, name, unit, help }) =>
+    column("Counted by parts", `${of} ${name}`, unit, sentence(help), "none", (run) => run.measures.get(of)?.get(name) ?? null),
+  );
+}
+
+export function columns(measures: readonly Declared[]): readonly Column[] {
+  return [...COLUMNS, ...declared(measures)];
+}
+
+const COLUMNS: readonly Column[] = [
   column("Throughput", "rate", "req/s", "Requests answered per second", "high", (run) => run.throughput_rps),
   column("Throughput", "data", "MB/s", "Megabytes read and written per second", "high", (run) => run.throughput_mb_s),
   ...STATISTICS.map(([key, name, help]) =>
@@ -52,7 +64,6 @@ export const COLUMNS: readonly Column[] = [
   column("Drive", "queue", "mean", "Mean number of requests in the system", "low", (run) => run.queue_mean),
   whole("Drive", "queue", "max", "Most requests in the system at once", "low", (run) => run.queue_max),
   column("Drive", "queue grows", "req/s", "By how many requests a second the queue grew, if it did", "low", (run) => run.queue_growth_rps),
-  column("Drive", "recovery", "s", "Drive time to find the map again if the power went at the end", "low", (run) => run.recovery?.s ?? null),
   whole("Counted", "requests", "", "Requests answered, warm-up included", "none", (run) => run.requests),
 ];
 

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use nearslot_core::config::{KINDS, Kinds};
 use nearslot_core::drive::{self, CATALOG};
-use nearslot_core::registry::{AnyKind, ConfigError, Knob, KnobKind, Of, PartCard, canonical};
+use nearslot_core::registry::{
+    AnyKind, ConfigError, Knob, KnobKind, Measure, Of, PartCard, canonical,
+};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::workload::Synthetic;
 use nearslot_trace::{Choice, FORMATS, names_listed};
@@ -21,6 +23,7 @@ struct Card {
     summary: String,
     source: String,
     knobs: &'static [Knob],
+    measures: &'static [Measure],
     /// What else there is to show.
     text: Option<String>,
 }
@@ -62,6 +65,7 @@ fn parts(kind: &dyn AnyKind) -> Kind {
         summary: part.summary.to_owned(),
         source: part.source.to_owned(),
         knobs: part.knobs,
+        measures: part.measures,
         text: None,
     };
     let called = kind.card();
@@ -93,6 +97,7 @@ fn drive_card(name: &str, text: &str) -> Result<Card, ConfigError> {
         summary: word("description"),
         source: word("source"),
         knobs: drive::kind_of(name, &table)?.knobs,
+        measures: &[],
         text: Some(text.to_owned()),
     })
 }
@@ -104,6 +109,7 @@ fn drive_kinds() -> Vec<Card> {
         summary: kind.summary.to_owned(),
         source: kind.source.to_owned(),
         knobs: kind.knobs,
+        measures: &[],
         text: None,
     };
     drive::KINDS.iter().map(card).collect()
@@ -116,6 +122,7 @@ fn formats() -> Vec<Card> {
         summary: format.summary.to_owned(),
         source: format.source.to_owned(),
         knobs: &[],
+        measures: &[],
         text: format.options.contains(&Choice::Columns).then(names_listed),
     };
     FORMATS.iter().map(card).collect()
@@ -272,6 +279,12 @@ fn card_text(kind: &Kind, card: &Card) -> String {
             knob.allowed()
         );
     }
+    if !card.measures.is_empty() {
+        text += "\nCounts, in the results:\n";
+    }
+    for Measure { name, help, .. } in card.measures {
+        text += &format!("  {name}\n      {help}\n");
+    }
     if let Some(more) = &card.text {
         text += &format!("\n{more}");
     }
@@ -295,12 +308,14 @@ fn card_json(card: &Card) -> Value {
         }
         value
     };
+    let measure = |measure: &Measure| json!({ "name": measure.name, "unit": measure.unit, "help": measure.help });
     json!({
         "name": card.name,
         "aliases": card.aliases,
         "summary": card.summary,
         "source": card.source,
         "knobs": card.knobs.iter().map(knob).collect::<Vec<_>>(),
+        "measures": card.measures.iter().map(measure).collect::<Vec<_>>(),
         "text": card.text,
     })
 }

@@ -50,5 +50,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     summary: "several drives, one behind the other",
     source: "md(4) of Linux, its linear mode",
     knobs: &[Knob::integer("disks", 2, 1..=1_024, "drives")],
+    measures: &[],
     build: |knobs, env| Ok(Box::new(Concat::new(knobs, env))),
 };

@@ -81,5 +81,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         PORTIONS,
         REGION,
     ],
+    measures: &[],
     build,
 };

@@ -85,5 +85,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         REGION,
         COMPACT,
     ],
+    measures: &[],
     build,
 };

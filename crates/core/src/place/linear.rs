@@ -37,6 +37,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     summary: "one drive, block n on block n",
     source: "what a plain disk does",
     knobs: &[],
+    measures: &[],
     build: |_, env| {
         Ok(Box::new(Linear {
             capacity: env.blueprint.capacity(),

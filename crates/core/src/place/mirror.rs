@@ -87,5 +87,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         BUFFER,
         UNIT,
     ],
+    measures: &[],
     build,
 };

@@ -136,5 +136,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         BUFFER,
         UNIT,
     ],
+    measures: &[],
     build,
 };

@@ -82,5 +82,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     summary: "several drives, consecutive units on consecutive ones",
     source: "Patterson, Gibson and Katz, A case for redundant arrays of inexpensive disks, SIGMOD 1988",
     knobs: &[Knob::integer("disks", 2, 1..=1_024, "drives"), UNIT],
+    measures: &[],
     build: |knobs, env| Ok(Box::new(Stripe::new(knobs, env)?)),
 };

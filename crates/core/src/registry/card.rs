@@ -1,6 +1,6 @@
 //! The card of a part: its name, its source, its knobs, and how it is built.
 
-use super::{ConfigError, Kind, Knob, KnobValue, Knobs};
+use super::{ConfigError, Kind, Knob, KnobValue, Knobs, Measure};
 
 /// The card of a part of kind `T`.
 pub struct Spec<T: Kind + ?Sized> {
@@ -14,6 +14,8 @@ pub struct Spec<T: Kind + ?Sized> {
     pub source: &'static str,
     /// What can be set.
     pub knobs: &'static [Knob],
+    /// What it counts of a run.
+    pub measures: &'static [Measure],
     /// Makes one, from checked knobs. Those that are allowed one by one may still contradict each other or the drive.
     pub build: Build<T>,
 }
@@ -35,6 +37,8 @@ pub struct PartCard {
     pub source: &'static str,
     /// As in [`Spec`].
     pub knobs: &'static [Knob],
+    /// As in [`Spec`].
+    pub measures: &'static [Measure],
 }
 
 impl PartCard {
@@ -56,6 +60,7 @@ impl<T: Kind + ?Sized> Spec<T> {
             summary: self.summary,
             source: self.source,
             knobs: self.knobs,
+            measures: self.measures,
         }
     }
 }

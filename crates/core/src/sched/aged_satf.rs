@@ -202,6 +202,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         0.0..=1_000.0,
         "milliseconds of positioning time that a second of waiting makes up for; 0 is satf",
     )],
+    measures: &[],
     build: |knobs, _| Ok(Box::new(AgedSatf::new(knobs))),
 };
 

@@ -31,6 +31,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "rising block order, then again from the lowest that waits",
     source: "Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(ByBlock::boxed(Clook::default())),
 };
 

@@ -40,6 +40,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "rising block order to the last block, then again from the first",
     source: "Seaman, Lind and Wilson, On teleprocessing system design, IBM Systems Journal 5(3), 1966",
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(ByBlock::boxed(Cscan::default())),
 };
 

@@ -42,6 +42,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "first come, first served",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS 1967",
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(Box::<Fcfs>::default()),
 };
 

@@ -142,6 +142,7 @@ pub(super) static FREEBW_SATF: Spec<dyn Scheduler> = Spec {
     summary: "reads by SATF, eager writes in the rotational gaps before them",
     source: SOURCE,
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Satf))),
 };
 
@@ -151,6 +152,7 @@ pub(super) static FREEBW_SCAN: Spec<dyn Scheduler> = Spec {
     summary: "reads by SCAN, eager writes in the rotational gaps before them",
     source: SOURCE,
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Scan))),
 };
 
@@ -160,6 +162,7 @@ pub(super) static FREEBW_HYBRID: Spec<dyn Scheduler> = Spec {
     summary: "reads by SCAN while a write waits and by SATF otherwise, eager writes in the gaps before them",
     source: SOURCE,
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Hybrid))),
 };
 

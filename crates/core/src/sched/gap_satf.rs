@@ -342,6 +342,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
              the few reads among many writes wait less",
         ),
     ],
+    measures: &[],
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };
 

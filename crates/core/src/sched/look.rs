@@ -34,6 +34,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "block order to and fro, turning where nothing more lies ahead",
     source: "Merten, Some quantitative techniques for file organization, 1970",
     knobs: &[],
+    measures: &[],
     build: |_, _| {
         Ok(ByBlock::boxed(Look {
             from: Pba(0),

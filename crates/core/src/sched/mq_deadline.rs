@@ -22,7 +22,7 @@ use crate::ids::IoId;
 use crate::io::Io;
 use crate::list::{Handle, List, Pool};
 use crate::op::Op;
-use crate::registry::{Knob, Knobs, Spec};
+use crate::registry::{Knob, Knobs, Measure, Spec, Tell};
 use crate::sorted::{Cursor, Keyed, Sorted};
 use crate::stream::{Class, Streams};
 use crate::units::{Duration, Instant, Pba};
@@ -105,6 +105,8 @@ struct MqDeadline {
     batching: u64,
     /// Times that reads were preferred to waiting writes.
     starved: u64,
+    /// Batches that began with a request whose time was up.
+    expired: u64,
 }
 
 impl MqDeadline {
@@ -122,6 +124,7 @@ impl MqDeadline {
             direction: Write,
             batching: 0,
             starved: 0,
+            expired: 0,
         }
     }
 
@@ -183,14 +186,17 @@ impl MqDeadline {
     }
 
     /// Where a batch begins: on in block order, unless the oldest has expired or nothing lies ahead.
-    fn first_of_batch(&self, now: Instant, level: usize, direction: Direction) -> Cursor {
+    fn first_of_batch(&mut self, now: Instant, level: usize, direction: Direction) -> Cursor {
         let queue = &self.queues[level][direction as usize];
         let front = queue.arrivals.front().expect("the direction has work");
         let oldest = self.pool.item(front);
         let expired = now >= oldest.inserted + self.expire[direction as usize];
         match queue.ahead() {
             Some(next) if !expired => next,
-            _ => queue.stops.seek(&oldest.stop),
+            _ => {
+                self.expired += u64::from(expired);
+                queue.stops.seek(&oldest.stop)
+            }
         }
     }
 }
@@ -235,6 +241,10 @@ impl Scheduler for MqDeadline {
         self.pool.len()
     }
 
+    fn tell(&self, tell: Tell<'_>) {
+        tell(&MEASURES[0], self.expired);
+    }
+
     fn audit(&self) {
         let queues = || self.queues.iter().flatten();
         let waiting: usize = queues().map(|queue| queue.stops.len()).sum();
@@ -252,6 +262,12 @@ impl Scheduler for MqDeadline {
         }
     }
 }
+
+const MEASURES: &[Measure] = &[Measure::count(
+    "expired",
+    "batches",
+    "batches that began with the oldest request, as its time was up",
+)];
 
 pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     name: "mq-deadline",
@@ -290,5 +306,6 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
             "milliseconds after which a lower priority is served before higher ones",
         ),
     ],
+    measures: MEASURES,
     build: |knobs, _| Ok(Box::new(MqDeadline::new(knobs))),
 };

@@ -47,6 +47,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "reads by SATF, eager writes only when no read waits",
     source: "Zhang, Yu, Krishnamurthy and Wang, Configuring and scheduling an eager-writing disk array, FAST 2002",
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(Box::<ReadFirst>::default()),
 };
 

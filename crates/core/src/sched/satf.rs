@@ -84,6 +84,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "shortest positioning time, seek and rotation together",
     source: "Jacobson and Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7, 1991; Seltzer, Chen and Ousterhout, Disk scheduling revisited, USENIX Winter 1990",
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(Box::<Satf>::default()),
 };
 

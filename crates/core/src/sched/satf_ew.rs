@@ -58,6 +58,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "the nearer of the nearest read and the nearest free slot for a write",
     source: "Zhang, Yu, Krishnamurthy and Wang, Configuring and scheduling an eager-writing disk array, FAST 2002",
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(Box::<SatfEw>::default()),
 };
 

@@ -46,6 +46,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "block order to and fro, from edge to edge of the drive",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS SJCC 1967",
     knobs: &[],
+    measures: &[],
     build: |_, _| {
         Ok(ByBlock::boxed(Scan {
             from: Pba(0),

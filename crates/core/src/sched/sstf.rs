@@ -37,6 +37,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     summary: "smallest block distance from the end of the I/O before",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS SJCC 1967",
     knobs: &[],
+    measures: &[],
     build: |_, _| Ok(ByBlock::boxed(Sstf::default())),
 };
 

@@ -70,6 +70,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         0.0..=1.0,
         "price of turning round as a fraction of the drive's blocks: 0 is sstf, 1 is look",
     )],
+    measures: &[],
     build: |knobs, env| Ok(ByBlock::boxed(Vscan::new(knobs, env))),
 };
 

@@ -114,6 +114,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         0..=3_600_000,
         "milliseconds after which a read goes before all writes; 0 is never",
     )],
+    measures: &[],
     build: |knobs, _| Ok(Box::new(WriteFirst::new(knobs))),
 };
 

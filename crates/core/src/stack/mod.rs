@@ -36,6 +36,7 @@ use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
 use crate::op::Failure;
 use crate::plan::Plan;
+use crate::registry::{Kind, Measure};
 use crate::request::{Reply, Request};
 use crate::stream::{Stream, Streams};
 use crate::units::{Blocks, Instant};
@@ -284,6 +285,17 @@ impl Stack {
     /// The reads, one after another, by which the volume would come back if the power went at this instant.
     pub fn recovery(&self, out: &mut Vec<RecoveryRead>) {
         self.placement.recovery(out);
+    }
+
+    /// What its parts have counted so far: the key of a kind, one of its measures, and a number. Each drive has a scheduler and
+    /// an oracle of its own; what they tell adds up.
+    pub fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {
+        let key = <dyn Placement as Kind>::CARD.key;
+        self.placement
+            .tell(&mut |measure, number| told(key, measure, number));
+        for queue in &self.queues {
+            queue.tell(told);
+        }
     }
 
     fn tag(&self, io: IoId) -> Tag {

@@ -8,6 +8,7 @@ use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
 use crate::op::Op;
 use crate::position::Search;
+use crate::registry::{Kind, Measure};
 use crate::stream::Streams;
 use crate::units::{Blocks, Instant};
 
@@ -63,6 +64,16 @@ impl Queue {
             Some(index) => drop(self.stalled.remove(index)),
             None => self.scheduler.withdraw(io),
         }
+    }
+
+    /// What its scheduler and its oracle have counted so far.
+    pub(super) fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {
+        let key = <dyn Scheduler as Kind>::CARD.key;
+        self.scheduler
+            .tell(&mut |measure, number| told(key, measure, number));
+        let key = <dyn Oracle as Kind>::CARD.key;
+        self.oracle
+            .tell(&mut |measure, number| told(key, measure, number));
     }
 
     /// I/Os that wait here.

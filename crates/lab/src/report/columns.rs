@@ -6,7 +6,8 @@
 use nearslot_core::config::{KINDS, Kinds};
 use nearslot_core::op::Failure;
 
-use crate::outcome::{Demand, Difference, Rank, RecoveryCost, Results, Run, Times};
+use crate::declared::{Table, tables};
+use crate::outcome::{Demand, Difference, Number, Rank, Results, Run, Times};
 
 /// A value of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +57,8 @@ enum Source {
     Measure(fn(&Run) -> f64),
     Maybe(fn(&Run) -> Option<f64>),
     Demand(fn(&Demand) -> f64),
-    Recovery(fn(&RecoveryCost) -> f64),
+    /// Who counts it, and its name there.
+    Declared((&'static str, &'static str)),
     Times((TimesOf, StatisticOf)),
     RankCount(fn(&Rank) -> usize),
     RankMeasure(fn(&Rank) -> Option<f64>),
@@ -97,7 +99,10 @@ impl Column {
             Source::Measure(of) => Some(Value::Measure(of(run))),
             Source::Maybe(of) => of(run).map(Value::Measure),
             Source::Demand(of) => run.demand.as_ref().map(of).map(Value::Measure),
-            Source::Recovery(of) => run.recovery.as_ref().map(of).map(Value::Measure),
+            Source::Declared((of, name)) => run.measure(of, name).map(|number| match number {
+                Number::Count(count) => Value::Count(count),
+                Number::Quantity(quantity) => Value::Measure(quantity),
+            }),
             Source::Times((times, of)) => times(run).and_then(of).map(Value::Measure),
             Source::RankCount(of) => rank().map(|rank| Value::Count(of(rank) as u64)),
             Source::RankMeasure(of) => rank().and_then(of).map(Value::Measure),
@@ -164,20 +169,8 @@ fn of(kinds: Kinds) -> Vec<Column> {
         count("queue_max", |_, run| Some(run.queue_max)),
     ]);
     columns.extend(demands());
-    columns.extend([
-        column(
-            "recovery_s",
-            Kind::Measure,
-            Source::Recovery(|cost| cost.seconds),
-        ),
-        count("recovery_reads", |_, run| Some(run.recovery?.reads)),
-        column(
-            "recovery_mib",
-            Kind::Measure,
-            Source::Recovery(|cost| cost.mib),
-        ),
-        measure("simulated_in_s", |run| run.simulated_in_s),
-    ]);
+    columns.extend(declared(kinds));
+    columns.push(measure("simulated_in_s", |run| run.simulated_in_s));
     columns.extend(provenance());
     columns
 }
@@ -356,6 +349,22 @@ fn demand(name: &str, of: fn(&Demand) -> f64) -> Column {
     column(&format!("demand_{name}"), Kind::Measure, Source::Demand(of))
 }
 
+/// What parts and measurements declare that they count.
+fn declared(kinds: Kinds) -> impl Iterator<Item = Column> {
+    let tables = tables(kinds).into_iter();
+    tables.flat_map(|Table { key, measures }| {
+        measures.into_iter().map(move |measure| {
+            let kind = if measure.whole {
+                Kind::Count
+            } else {
+                Kind::Measure
+            };
+            let name = format!("{key}_{}", measure.name);
+            column(&name, kind, Source::Declared((key, measure.name)))
+        })
+    })
+}
+
 /// The drive, and the part of every kind.
 fn named_parts(kinds: Kinds) -> impl Iterator<Item = Column> {
     let kinds = kinds.iter().map(|kind| kind.key());
@@ -413,9 +422,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_part_counts_has_a_column() {
+        let columns = of(crate::declared::tests::kinds());
+        let name = |column: &&Column| column.name == "sched_looks";
+        let column = columns.iter().find(name).unwrap();
+        assert_eq!(column.kind, Kind::Count);
+        let results = Results {
+            runs: vec![crate::declared::tests::run()],
+            ..Results::default()
+        };
+        let value = column.value(&Ranked::of(&results), 0);
+        assert_eq!(value, Value::Count(14));
+    }
+
+    #[test]
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (172, 172));
+        assert_eq!((names.len(), distinct.len()), (173, 173));
     }
 }

@@ -15,7 +15,7 @@ use super::columns::{Ranked, part, seed};
 use super::facts::{configs, dash, distinct, fact, plain, trace_facts};
 use super::{traced, volumes};
 use crate::number::number;
-use crate::outcome::{Difference, Rank, Results, Run, Times, Verdict, Word};
+use crate::outcome::{Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
 use crate::workload::layout::VolumePlace;
 
@@ -98,8 +98,8 @@ const COLUMNS: [Shown; 26] = [
     shown("busy\n%", 7, |row| number(row.run.utilisation * 100.0)),
     shown("queue\nmean", 8, |row| number(row.run.queue_mean)),
     shown(RECOVERY, 4, |row| {
-        let cost = row.run.recovery.as_ref();
-        cost.map_or(dash(), |cost| number(cost.seconds))
+        let cost = row.run.measure("recovery", "s");
+        cost.map_or(dash(), |cost| number(cost.value()))
     }),
     shown("seek\nms", 12, |row| number(row.run.seek_ms)),
     shown("rotation\nms", 12, |row| number(row.run.rotation_ms)),
@@ -254,7 +254,7 @@ fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
     let mut ranks = rows.iter().filter_map(|row| row.rank);
     match shown.heading {
         GROWTH => rows.iter().any(|row| row.run.queue_growth_rps.is_some()),
-        RECOVERY => rows.iter().any(|row| row.run.recovery.is_some()),
+        RECOVERY => rows.iter().any(|row| row.run.has("recovery", "s")),
         AGAINST_BEST => {
             ranks.any(|rank| rank.against_best.is_none() && rank.against_baseline.is_some())
         }
@@ -407,10 +407,10 @@ fn recovery_fact(runs: &[Run]) -> Option<(&'static str, String)> {
     let [run] = runs else {
         return None;
     };
-    let cost = run.recovery.as_ref()?;
-    let (seconds, mib) = (number(cost.seconds), number(cost.mib));
-    let reads = match cost.reads {
-        1 => "one read".to_owned(),
+    let told = |name| run.measure("recovery", name).map(Number::value);
+    let (seconds, mib) = (number(told("s")?), number(told("mib")?));
+    let reads = match told("reads")? {
+        1.0 => "one read".to_owned(),
         reads => format!("{reads} reads"),
     };
     let text = format!(

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
-use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::config::{Assembly, KINDS, StackConfig};
 use nearslot_core::contract::{Blueprint, Placement};
 use nearslot_core::registry::ConfigError;
 use nearslot_core::stack::Stack;
@@ -21,6 +21,7 @@ use nearslot_trace::Spread;
 use rayon::prelude::*;
 use serde_json::json;
 
+use crate::declared;
 use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::{ByBatch, Gate};
@@ -48,7 +49,7 @@ pub use error::RunError;
 pub(crate) use prepare::{LONGEST, Prepared, count, prepare, slowest};
 pub(crate) use said::{SATURATED, add_new, warned};
 
-use said::{add_said, failed, lost, warnings};
+use said::{add_said, failures, lost, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -128,14 +129,18 @@ fn summed_up(points: &[Point], finished: Vec<Finished>, baseline: Option<String>
     let runs = finished.iter().map(|finished| &finished.run);
     let varied = grid::varied(points);
     let verdict = verdict::of(&runs.zip(&batches).collect::<Vec<_>>(), &varied, baseline);
+    let runs: Vec<Run> = finished.into_iter().map(|finished| finished.run).collect();
+    let first = points.first().map(|point| &point.scenario);
+    let kinds = first.map_or(KINDS, |scenario| scenario.parts.kinds());
     Results {
         schema: SCHEMA,
         version: program::VERSION.to_owned(),
         build: program::build().to_owned(),
-        seed: points.first().map_or(1, |point| point.scenario.seed),
+        seed: first.map_or(1, |scenario| scenario.seed),
         trace: None,
         drive_chosen: None,
-        runs: finished.into_iter().map(|finished| finished.run).collect(),
+        measures: declared::declared(kinds, &runs),
+        runs,
         varied,
         verdict,
         runs_planned: points.len(),
@@ -285,13 +290,16 @@ fn run(
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen);
     (run.replay, run.volumes, run.volume_responses) = (load.replay, load.volumes, by_volume);
-    run.recovery = recovery::cost(&stack, &effective)?;
+    run.measures = declared::counted(&stack);
+    let recovery = recovery::cost(&stack, &effective)?;
+    let recovery = recovery.map(|numbers| (recovery::KEY.to_owned(), numbers));
+    run.measures.extend(recovery);
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     Ok(Some(Finished {
         warnings,
-        lost: failed(&run)
+        lost: failures(&run)
             .into_iter()
             .chain(lost(workload.tally()))
             .collect(),

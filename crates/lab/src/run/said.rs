@@ -81,14 +81,14 @@ pub(super) fn warnings(
             run.utilisation * 100.0
         ));
     }
-    warnings.extend(failed(run));
+    warnings.extend(failures(run));
     warnings.extend(never_full(label, depth, count));
     warnings.extend(lost(tally));
     warnings
 }
 
 /// How many requests of a run failed, and of what.
-pub(super) fn failed(run: &Run) -> Option<String> {
+pub(super) fn failures(run: &Run) -> Option<String> {
     let all: u64 = run.failed.values().sum();
     let causes: Vec<String> = run
         .failed

@@ -63,6 +63,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         access::ZIPF_EXPONENT,
         access::REQUESTS,
     ],
+    measures: &[],
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let depth = knobs.integer("depth");

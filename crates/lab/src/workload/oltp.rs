@@ -108,6 +108,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         access::ZIPF_EXPONENT,
         access::REQUESTS,
     ],
+    measures: &[],
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let (rate, share) = (knobs.number("rate_rps"), knobs.number("read_share"));

@@ -60,6 +60,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         access::ZIPF_EXPONENT,
         access::REQUESTS,
     ],
+    measures: &[],
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         check_rate("poisson", access.left(), knobs.number("rate_rps"), 1.0)?;

@@ -4,7 +4,7 @@ use nearslot_core::config::{DriveConfig, PartConfig};
 use nearslot_core::drive;
 use nearslot_core::units::Blocks;
 use nearslot_lab::grid::{self, Vary};
-use nearslot_lab::outcome::{RecoveryCost, Run};
+use nearslot_lab::outcome::{Number, Run};
 use nearslot_lab::report::{Format, table, write};
 use nearslot_lab::run::{Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario, drive_text};
@@ -20,6 +20,29 @@ fn scenario(place: &str, requests: u64) -> Scenario {
         scenario.set(key, value).unwrap();
     }
     scenario
+}
+
+/// What coming back costs.
+#[derive(Debug, PartialEq)]
+struct RecoveryCost {
+    seconds: f64,
+    reads: u64,
+    mib: f64,
+}
+
+impl RecoveryCost {
+    fn of(run: &Run) -> Option<RecoveryCost> {
+        let told = |name| run.measure("recovery", name).map(Number::value);
+        Some(RecoveryCost {
+            seconds: told("s")?,
+            reads: told("reads")? as u64,
+            mib: told("mib")?,
+        })
+    }
+}
+
+fn recovery(place: &str, requests: u64) -> Option<RecoveryCost> {
+    RecoveryCost::of(&run(place, requests))
 }
 
 fn run(place: &str, requests: u64) -> Run {
@@ -68,7 +91,7 @@ fn assert_possible(cost: &RecoveryCost) {
 
 #[test]
 fn a_log_is_read_as_fast_as_the_platter_turns() {
-    let cost = run("eager:map=log", 4_000).recovery.unwrap();
+    let cost = recovery("eager:map=log", 4_000).unwrap();
     assert_possible(&cost);
     // The map: four bytes for each of the 1.1 million chunks, and what was written since.
     assert!((4.2..5.2).contains(&cost.mib), "{cost:?}");
@@ -80,7 +103,7 @@ fn a_log_is_read_as_fast_as_the_platter_turns() {
 
 #[test]
 fn a_walk_reads_sector_by_sector() {
-    let cost = run("eager:map=virtual_log", 8_000).recovery.unwrap();
+    let cost = recovery("eager:map=virtual_log", 8_000).unwrap();
     assert_possible(&cost);
     assert_eq!(cost.mib * 256.0, cost.reads as f64, "4 KiB each");
     // Here and there on the drive: a seek and half a turn for each.
@@ -92,7 +115,7 @@ fn a_walk_reads_sector_by_sector() {
 fn a_scan_reads_whole_tracks() {
     // When the last request is answered, copies are still delayed, and a map sector that tells of one is under way.
     let place = "ew_array:dm=2:dd=2:map=virtual_log";
-    let cost = run(place, 1_000).recovery.unwrap();
+    let cost = recovery(place, 1_000).unwrap();
     assert_possible(&cost);
     assert!(cost.mib > 8_000.0, "all of the drive: {cost:?}");
     let (least, _) = limits(&cost);
@@ -102,17 +125,17 @@ fn a_scan_reads_whole_tracks() {
 #[test]
 fn nothing_comes_back_of_a_map_in_memory() {
     for place in ["eager", "linear", "ew_array:dm=2", "sr_array"] {
-        assert_eq!(run(place, 400).recovery, None, "{place}");
+        assert_eq!(recovery(place, 400), None, "{place}");
     }
     // The first round of checkpoints is not complete.
-    assert_eq!(run("eager:map=log", 20).recovery, None);
+    assert_eq!(recovery("eager:map=log", 20), None);
 }
 
 #[test]
 fn copies_are_read_from_one_drive() {
-    let one = run("eager:map=log", 4_000).recovery.unwrap();
+    let one = recovery("eager:map=log", 4_000).unwrap();
     // Two copies on two drives each, whose map is in one log.
-    let four = run("ew_array:dm=2:dd=2:map=log", 8_000).recovery.unwrap();
+    let four = recovery("ew_array:dm=2:dd=2:map=log", 8_000).unwrap();
     assert_possible(&four);
     let times = four.mib / one.mib;
     assert!((3.7..4.3).contains(&times), "{one:?}, {four:?}");
@@ -151,7 +174,7 @@ fn reports_tell_it_where_there_is_something_to_tell() {
             .unwrap()
             .to_owned()
     };
-    let cost = both.runs[1].recovery.unwrap();
+    let cost = RecoveryCost::of(&both.runs[1]).unwrap();
     for (name, value) in [
         ("recovery_s", cost.seconds),
         ("recovery_reads", cost.reads as f64),
@@ -169,7 +192,7 @@ fn a_single_run_is_told_in_words() {
     let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
     let text = table(&results, None);
     let line = text.lines().find(|line| line.starts_with("recovery  "));
-    let reads = results.runs[0].recovery.unwrap().reads;
+    let reads = RecoveryCost::of(&results.runs[0]).unwrap().reads;
     let line = line.unwrap_or_else(|| panic!("{text}"));
     assert!(
         line.contains(&format!("s of drive time, {reads} reads of ")),

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use nearslot_cli::{list_json, list_json_of, list_text, show_json_of, show_text};
 use nearslot_core::config::{KINDS, Kinds, StackKind};
-use nearslot_core::registry::{ConfigError, Kind, KindCard, Knob, Of, Spec};
+use nearslot_core::registry::{ConfigError, Kind, KindCard, Knob, Measure, Of, Spec};
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::keys::Role;
 use nearslot_lab::run::{self, Wanted};
@@ -52,8 +52,11 @@ static NONE: Spec<dyn Cache> = Spec {
     summary: "nothing does",
     source: "",
     knobs: &[],
+    measures: &[],
     build: |_, ()| Ok(Box::new(Nothing)),
 };
+
+const HITS: &[Measure] = &[Measure::count("hits", "requests", "what was found there")];
 
 static LRU: Spec<dyn Cache> = Spec {
     name: "lru",
@@ -61,6 +64,7 @@ static LRU: Spec<dyn Cache> = Spec {
     summary: "what was asked for last",
     source: "",
     knobs: &[Knob::integer("mib", 64, 1..=1_024, "how much")],
+    measures: HITS,
     build: |_, ()| Ok(Box::new(Nothing)),
 };
 
@@ -89,6 +93,7 @@ fn a_new_kind_is_listed_and_shown() {
     let lists = list_json_of(with_caches(), None).expect("all kinds exist");
     assert_eq!(lists["caches"][1]["name"], "lru");
     assert_eq!(lists["caches"][1]["knobs"][0]["name"], "mib");
+    assert_eq!(lists["caches"][1]["measures"][0]["name"], "hits");
     let before = list_json(None).expect("all kinds exist");
     let names = |lists: &serde_json::Value| lists.as_object().map(serde_json::Map::len);
     assert_eq!(names(&lists), names(&before).map(|count| count + 1));
@@ -107,6 +112,7 @@ fn a_new_kind_is_listed_and_shown() {
     let text = show_text(with_caches(), "lru").expect("it is a part");
     assert!(text.contains("lru (cache)"), "{text}");
     assert!(text.contains("mib = 64"), "{text}");
+    assert!(text.contains("hits\n      what was found there"), "{text}");
 }
 
 #[test]

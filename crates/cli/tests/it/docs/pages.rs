@@ -142,6 +142,7 @@ fn page(kind: &Kind, card: &Value) -> String {
         let _ = write!(text, "\nSource: {source}\n");
     }
     text += &knobs(kind, card);
+    text += &measures(card);
     if let (Some(more), "formats") = (card["text"].as_str(), kind.name) {
         let _ = write!(text, "\n## Columns\n\n```text\n{more}```\n");
     }
@@ -191,6 +192,21 @@ fn knobs(kind: &Kind, card: &Value) -> String {
             cell(word(knob, "allowed")),
             cell(word(knob, "help"))
         );
+    }
+    text
+}
+
+/// The table of what a part counts, if it counts anything.
+fn measures(card: &Value) -> String {
+    let measures = card["measures"].as_array().expect("a list of measures");
+    if measures.is_empty() {
+        return String::new();
+    }
+    let head = "\n## Counts\n\nIn the results of a run that has the part.\n\n| Measure | Unit | Meaning |\n|---|---|---|\n";
+    let mut text = head.to_owned();
+    for measure in measures {
+        let told = ["name", "unit", "help"].map(|key| cell(word(measure, key)));
+        let _ = writeln!(text, "| `{}` | {} | {} |", told[0], told[1], told[2]);
     }
     text
 }

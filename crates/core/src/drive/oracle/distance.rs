@@ -132,6 +132,7 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     summary: "block distance from the end of the last command, nothing of the drive",
     source: "what an operating system's elevator assumes",
     knobs: &[],
+    measures: &[],
     build: |_, env| Ok(Box::new(Distance::build(env))),
 };
 

@@ -9,5 +9,6 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     summary: "true parameters and position, as firmware has them",
     source: "the drive model itself",
     knobs: &[],
+    measures: &[],
     build: |_, env| Ok(env.blueprint.exact()),
 };

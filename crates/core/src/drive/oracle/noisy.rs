@@ -154,5 +154,6 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
         0.0..=1e6,
         "standard deviation of the error of a rotational wait, in microseconds; 0 is exact",
     )],
+    measures: &[],
     build: |knobs, env| Ok(Noisy::build(knobs, env)),
 };

@@ -60,5 +60,6 @@ pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
         REGION,
         COMPACT,
     ],
+    measures: &[],
     build,
 };

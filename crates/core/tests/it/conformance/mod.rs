@@ -5,6 +5,7 @@
 mod discards;
 mod drives;
 mod expiry;
+mod measures;
 mod oracles;
 mod placements;
 mod schedulers;

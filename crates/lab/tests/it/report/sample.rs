@@ -11,8 +11,8 @@ use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::keys::role;
 use nearslot_lab::measure::BATCHES;
 use nearslot_lab::outcome::{
-    Demand, FreeSpace, Gaps, RecoveryCost, Results, Run, SCHEMA, Series, Stretch, Times, TraceInfo,
-    Traced, Varied, Verdict,
+    Declared, Demand, FreeSpace, Gaps, Measures, Number, Results, Run, SCHEMA, Series, Stretch,
+    Times, TraceInfo, Traced, Varied, Verdict,
 };
 use nearslot_lab::verdict;
 use nearslot_trace::{Header, Record, TraceOp};
@@ -95,6 +95,7 @@ pub(crate) fn results(size: Size) -> Results {
             spread: "none".to_owned(),
         }),
         drive_chosen: None,
+        measures: declared(),
         varied,
         verdict,
         runs_planned: runs.len(),
@@ -346,11 +347,10 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
         queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
         // As if its map survived.
-        recovery: (policy == "satf").then_some(RecoveryCost {
-            seconds: 0.412,
-            reads: 9,
-            mib: 8.75,
-        }),
+        measures: match policy {
+            "satf" => Measures::from([("recovery".to_owned(), recovery())]),
+            _ => Measures::new(),
+        },
         simulated_in_s: 0.018,
         series: Some(series(kept, begin, size, policy)),
         demand: Some(demand(kept, begin)),
@@ -397,6 +397,34 @@ fn demand(kept: &[Done], begin: u64) -> Demand {
         ability_mb_s: offered * 0.018,
         load_factor: 1.0 / 1.2,
     }
+}
+
+/// What coming back would cost, as if a map survived.
+fn recovery() -> BTreeMap<String, Number> {
+    [
+        ("s", Number::Quantity(0.412)),
+        ("reads", Number::Count(9)),
+        ("mib", Number::Quantity(8.75)),
+    ]
+    .map(|(name, number)| (name.to_owned(), number))
+    .into()
+}
+
+/// What is said of these numbers.
+fn declared() -> Vec<Declared> {
+    let help = "drive time to find the map again if the power went at the end of the run";
+    let told = [
+        ("s", "s", help),
+        ("reads", "reads", "the reads of that, one after another"),
+        ("mib", "MiB", "what they read"),
+    ];
+    let told = told.map(|(name, unit, help)| Declared {
+        of: "recovery".to_owned(),
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        help: help.to_owned(),
+    });
+    told.into()
 }
 
 fn operations(done: &[Done]) -> BTreeMap<String, u64> {

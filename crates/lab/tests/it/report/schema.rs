@@ -117,7 +117,7 @@ pub(crate) fn objects(path: &str, value: &Value, visit: &mut dyn FnMut(&str, &Ma
             visit(path, map);
             // What configurations and counters hold has no fixed keys.
             for (key, value) in map.iter().filter(|(key, _)| {
-                !["config", "operations", "failed", "settings"].contains(&key.as_str())
+                !["config", "operations", "failed", "measures", "settings"].contains(&key.as_str())
             }) {
                 objects(&format!("{path}/{key}"), value, visit);
             }
@@ -134,7 +134,7 @@ fn no_key_may_be_missing_but_the_series() {
     let mut removed = 0;
     objects("", &instance, &mut |path, map| {
         for key in map.keys().filter(|key| *key != "series").filter(|_| {
-            !["/operations", "/failed", "/settings"]
+            !["/operations", "/failed", "/measures", "/settings"]
                 .iter()
                 .any(|key| path.ends_with(key))
         }) {
@@ -183,9 +183,10 @@ fn wrong_values_are_refused() {
         ("/runs/0/response_ms/p99_ci95", json!([1.0])),
         ("/runs/0/demand", json!({})),
         ("/runs/0/demand/load_factor", Value::Null),
-        ("/runs/4/recovery", json!({})),
-        ("/runs/4/recovery/s", Value::Null),
-        ("/runs/4/recovery/reads", json!(0)),
+        ("/runs/4/measures/recovery", json!({})),
+        ("/runs/4/measures/recovery/s", Value::Null),
+        ("/runs/4/measures/recovery/reads", json!(-1)),
+        ("/measures/0/help", Value::Null),
         ("/runs/0/config/sched", json!({"weight": 1})),
         ("/runs/0/config/warmup", json!(5)),
         ("/runs/0/config", json!({})),

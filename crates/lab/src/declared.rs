@@ -1,0 +1,188 @@
+//! Measures that are declared: by a part on its card, by a measurement of the lab beside its code.
+//!
+//! A run has numbers under two names, that of who counts and that of what is counted. Columns, the page and the Python package
+//! find them by these tables, so one more measure is one more line where it is counted.
+
+use std::collections::BTreeMap;
+
+use nearslot_core::config::Kinds;
+use nearslot_core::registry::Measure;
+use nearslot_core::stack::Stack;
+
+use crate::outcome::{Declared, Measures, Number, Run};
+use crate::recovery;
+
+/// Who counts, and what.
+pub(crate) struct Table {
+    /// The key of a kind of parts, or of a measurement.
+    pub(crate) key: &'static str,
+    pub(crate) measures: Vec<&'static Measure>,
+}
+
+/// All measures that a run may have: those of the parts of these kinds, and those of the lab. Of a kind, parts may share one.
+pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
+    let of_kind = kinds.iter().map(|kind| {
+        let mut measures: Vec<&'static Measure> = Vec::new();
+        for measure in kind.kind.parts().iter().flat_map(|part| part.measures) {
+            match measures.iter().find(|other| other.name == measure.name) {
+                Some(other) => assert_eq!(*other, measure, "parts of a kind mean the same"),
+                None => measures.push(measure),
+            }
+        }
+        let key = kind.key();
+        Table { key, measures }
+    });
+    let of_lab = [Table {
+        key: recovery::KEY,
+        measures: recovery::MEASURES.iter().collect(),
+    }];
+    of_kind.chain(of_lab).collect()
+}
+
+/// What these runs have of all that may be, in the order of the tables.
+pub(crate) fn declared(kinds: Kinds, runs: &[Run]) -> Vec<Declared> {
+    let mut found = Vec::new();
+    for Table { key, measures } in tables(kinds) {
+        let there = |measure: &&&Measure| runs.iter().any(|run| run.has(key, measure.name));
+        found.extend(measures.iter().filter(there).map(|measure| Declared {
+            of: key.to_owned(),
+            name: measure.name.to_owned(),
+            unit: measure.unit.to_owned(),
+            help: measure.help.to_owned(),
+        }));
+    }
+    found
+}
+
+/// What the parts of a stack have counted. What several parts of a kind count adds up.
+pub(crate) fn counted(stack: &Stack) -> Measures {
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    stack.tell(&mut |key, measure, number| {
+        *counts.entry((key, measure.name)).or_default() += number;
+    });
+    let mut found = Measures::new();
+    for ((key, name), count) in counts {
+        let of_kind = found.entry(key.to_owned()).or_default();
+        of_kind.insert(name.to_owned(), Number::Count(count));
+    }
+    found
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use nearslot_core::config::{KINDS, StackKind};
+    use nearslot_core::contract::{Drives, Next, Placement, Scheduler, View};
+    use nearslot_core::drive;
+    use nearslot_core::io::Io;
+    use nearslot_core::plan::Plan;
+    use nearslot_core::registry::{Kind, KindCard, Of, Spec, Tell};
+    use nearslot_core::request::Request;
+    use nearslot_core::stack::Lane;
+    use nearslot_core::units::{Blocks, Instant};
+
+    use super::*;
+
+    const LOOKS: &[Measure] = &[Measure::count("looks", "looks", "how often it was asked")];
+
+    /// A scheduler that counts, though no table has it.
+    struct Counting;
+
+    impl Scheduler for Counting {
+        fn insert(&mut self, _now: Instant, _io: &Io) {}
+
+        fn withdraw(&mut self, _io: &Io) {}
+
+        fn next(&mut self, _view: &View<'_>) -> Next {
+            Next::Empty
+        }
+
+        fn len(&self) -> usize {
+            0
+        }
+
+        fn tell(&self, tell: Tell<'_>) {
+            tell(&LOOKS[0], 7);
+        }
+    }
+
+    /// A placement that nobody asks.
+    struct Nowhere;
+
+    impl Placement for Nowhere {
+        fn plan(&mut self, _: Instant, _: &Request, _: &dyn Drives, _: &mut Plan) {}
+
+        fn capacity(&self) -> Blocks {
+            Blocks(8)
+        }
+    }
+
+    /// A kind of such parts.
+    enum Watcher {}
+
+    impl Kind for Watcher {
+        const CARD: KindCard = KindCard {
+            key: "sched",
+            word: "watcher",
+            plural: "watchers",
+            summary: "who looks",
+        };
+
+        type Env<'a> = ();
+
+        fn table() -> &'static [&'static Spec<Watcher>] {
+            static PART: Spec<Watcher> = Spec {
+                name: "counting",
+                aliases: &[],
+                summary: "it looks and counts",
+                source: "",
+                knobs: &[],
+                measures: LOOKS,
+                build: |_, ()| panic!("it is built by the test"),
+            };
+            // Two parts that share a measure have one column.
+            static TABLE: &[&Spec<Watcher>] = &[&PART, &PART];
+            TABLE
+        }
+    }
+
+    pub(crate) fn kinds() -> Kinds {
+        let watcher = StackKind {
+            kind: Of::<Watcher>::KIND,
+            default: "counting",
+        };
+        vec![watcher].leak()
+    }
+
+    /// A stack over two drives that counts on both.
+    pub(crate) fn run() -> Run {
+        let text = "kind = 'null'\ncapacity_blocks = 1000\nservice_us = 1.0\n";
+        let (blueprint, _) = drive::read("of the test", text, &[]).unwrap();
+        let lane = || Lane {
+            scheduler: Box::new(Counting),
+            oracle: blueprint.exact(),
+            capacity: blueprint.capacity(),
+        };
+        let stack = Stack::new(Box::new(Nowhere), vec![lane(), lane()]);
+        Run {
+            measures: counted(&stack),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn what_a_part_counts_is_in_the_results_by_its_declaration_alone() {
+        let run = run();
+        let json = serde_json::to_value(&run).unwrap();
+        assert_eq!(json["measures"]["sched"]["looks"], 14, "of both drives");
+        let tables = tables(kinds());
+        assert_eq!((tables[0].key, tables[0].measures.len()), ("sched", 1));
+        let told = declared(kinds(), &[Run::default(), run]);
+        assert_eq!(told.len(), 1);
+        assert_eq!(
+            (told[0].of.as_str(), told[0].name.as_str()),
+            ("sched", "looks")
+        );
+        assert_eq!(told[0].help, "how often it was asked");
+        assert!(declared(KINDS, &[Run::default()]).is_empty());
+    }
+}
