@@ -158,7 +158,7 @@ fn the_file_says_where_it_comes_from() {
         "9f1c0d5be2a84c7795bb0b6f1e0c6a3d"
     );
     assert!(value("nearslot.runs").contains("seagate-cheetah-9lp"));
-    assert_eq!(builder.schema().fields().len(), 14);
+    assert_eq!(builder.schema().fields().len(), 15);
 }
 
 #[test]
