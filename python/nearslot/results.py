@@ -119,6 +119,31 @@ class VolumeResponse:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StreamResponse:
+    """Response times of the reads or of the writes of a stream, of those that were measured.
+
+    Attributes:
+        stream: Who asks, as ``stream`` in `Results.requests`.
+        name: What the trace calls it; empty if it has no name.
+        op: read or write.
+        requests: How many there were.
+        mean_ms: Their mean.
+        p50_ms: Median; of many streams, as `p99_ms`, told of the 128 that came first.
+        p99_ms: None, too, where fewer than five requests are expected beyond it.
+        max_ms: Longest.
+    """
+
+    stream: int
+    name: str
+    op: Literal["read", "write"]
+    requests: int
+    mean_ms: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Times:
     """A distribution of times in milliseconds.
 
@@ -316,6 +341,8 @@ class Run:
         volumes: Where each volume of a trace with several was placed; empty otherwise.
         volume_responses: Response times of each of these volumes, in their order; empty, too, where
             fitted addresses do not tell them apart.
+        stream_responses: Response times of each stream, reads and writes apart, where a trace says
+            who asks, and several do; empty otherwise.
         requests: Requests answered; `warmup_requests` of them were cut off the front.
         operations: Requests by operation.
         failed: Requests answered with a failure, by what failed: medium, timed_out, gone. Times,
@@ -347,6 +374,7 @@ class Run:
     replay: str
     volumes: list[VolumePlace]
     volume_responses: list[VolumeResponse]
+    stream_responses: list[StreamResponse]
     requests: int
     warmup_requests: int
     operations: dict[str, int]

@@ -155,6 +155,17 @@ const volumeResponse = object({
   max_ms: nullable(number),
 });
 
+const streamResponse = object({
+  stream: count,
+  name: text,
+  op: oneOf("read", "write"),
+  requests: count,
+  mean_ms: nullable(number),
+  p50_ms: nullable(number),
+  p99_ms: nullable(number),
+  max_ms: nullable(number),
+});
+
 const runShape = object({
   label: text,
   load: text,
@@ -164,6 +175,7 @@ const runShape = object({
   replay: text,
   volumes: list(volume),
   volume_responses: list(volumeResponse),
+  stream_responses: list(streamResponse),
   requests: count,
   warmup_requests: count,
   operations: dictionary(count),

@@ -3,29 +3,19 @@
 //! Volumes lie apart from each other, each in its own place, so a request's address says of which it is. Only where volumes lie one behind
 //! the other and `--fit` puts addresses elsewhere, may a request come to lie in the place of another volume: then nothing is told.
 //!
-//! Cost per request: a binary search over the volumes and an increment; nothing is allocated. Memory is bounded: the
-//! [`DISTRIBUTIONS_MAX`] volumes with most requests have a distribution, of up to 114 KiB each; of the others only number, mean and
-//! longest are kept, some tens of bytes.
+//! Cost per request: a binary search over the volumes and an increment; nothing is allocated. The [`DISTRIBUTIONS_MAX`] volumes with
+//! most requests have a distribution.
 
-use nearslot_core::metrics::Histogram;
-use nearslot_core::op::Op;
 use nearslot_core::request::Reply;
-use nearslot_core::units::Duration;
 
-use crate::measure::times;
+use crate::measure::group::{DISTRIBUTIONS_MAX, Group, is_grouped};
 use crate::outcome::VolumeResponse;
 use crate::workload::layout::Layout;
-
-/// Volumes that have a distribution.
-const DISTRIBUTIONS_MAX: usize = 256;
 
 /// What is measured of a volume.
 struct Volume {
     device: String,
-    count: u64,
-    sum_ns: u128,
-    max: Duration,
-    distribution: Option<Histogram>,
+    group: Group,
 }
 
 /// Measures response times by volume.
@@ -54,10 +44,7 @@ impl ByVolume {
             room -= usize::from(kept);
             Volume {
                 device: volume.device.clone(),
-                count: 0,
-                sum_ns: 0,
-                max: Duration::ZERO,
-                distribution: kept.then(Histogram::default),
+                group: Group::new(kept),
             }
         });
         Some(ByVolume {
@@ -70,21 +57,13 @@ impl ByVolume {
     /// A request was answered.
     #[inline]
     pub(crate) fn replied(&mut self, reply: &Reply) {
-        let request = &reply.request;
-        let measured = request.id.0 >= self.warmup && reply.status.is_done();
-        if !measured || !matches!(request.op, Op::Read | Op::Write) {
+        if !is_grouped(reply, self.warmup) {
             return;
         }
-        let start = request.extent.start.0;
+        let start = reply.request.extent.start.0;
         let behind = self.begins.partition_point(|begin| *begin <= start);
         let volume = &mut self.volumes[behind - 1];
-        let response = reply.timeline.response();
-        volume.count += 1;
-        volume.sum_ns += u128::from(response.0);
-        volume.max = volume.max.max(response);
-        if let Some(distribution) = &mut volume.distribution {
-            distribution.record(response);
-        }
+        volume.group.record(reply.timeline.response());
     }
 
     /// What was measured, in the order of the volumes.
@@ -95,24 +74,23 @@ impl ByVolume {
 
 impl Volume {
     fn found(&self) -> VolumeResponse {
-        let any = self.count > 0;
-        let times = self.distribution.as_ref().filter(|_| any).map(times);
+        let times = self.group.found();
         VolumeResponse {
             device: self.device.clone(),
-            requests: self.count,
-            mean_ms: any.then(|| self.sum_ns as f64 / 1e6 / self.count as f64),
-            p50_ms: times.map(|times| times.p50),
-            p99_ms: times.and_then(|times| times.p99),
-            max_ms: any.then(|| self.max.as_ms()),
+            requests: times.requests,
+            mean_ms: times.mean_ms,
+            p50_ms: times.p50_ms,
+            p99_ms: times.p99_ms,
+            max_ms: times.max_ms,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::op::{Cost, Failure, Status};
+    use nearslot_core::op::{Cost, Failure, Op, Status};
     use nearslot_core::request::{Request, Timeline};
-    use nearslot_core::units::{Blocks, Instant};
+    use nearslot_core::units::{Blocks, Duration, Instant};
 
     use nearslot_trace::{Header, Record, TraceOp};
 

@@ -12,6 +12,7 @@ mod words;
 
 pub mod ability;
 mod alone;
+mod by_stream;
 mod by_volume;
 pub mod calibrate;
 pub mod capacity;

@@ -9,6 +9,7 @@
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
 //! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up.
 
+pub(crate) mod group;
 mod interval;
 mod measured;
 #[cfg(test)]

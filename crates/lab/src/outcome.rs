@@ -88,6 +88,8 @@ pub struct Run {
     /// Response times of each of these volumes, in their order; empty, too, where `--fit` puts addresses of volumes that lie one behind
     /// the other elsewhere, so that they cannot be told apart.
     pub volume_responses: Vec<VolumeResponse>,
+    /// Response times of each stream, where a trace says who asks, and several do; empty otherwise.
+    pub stream_responses: Vec<StreamResponse>,
     /// Requests answered, those that failed among them.
     pub requests: u64,
     /// Of these, how many were cut off the front as warm-up; all times below are without them.
@@ -165,6 +167,27 @@ pub struct VolumeResponse {
     /// Their mean in milliseconds; `None`, as the others, if there was none.
     pub mean_ms: Option<f64>,
     /// Median; of many volumes, as `p99_ms`, told of the 256 with most requests.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile; `None`, too, where fewer than five requests are expected beyond it.
+    pub p99_ms: Option<f64>,
+    /// Longest.
+    pub max_ms: Option<f64>,
+}
+
+/// Response times of the reads or of the writes of a stream, of those that were measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamResponse {
+    /// Who asks, as `stream` in rows of requests.
+    pub stream: u32,
+    /// What the trace calls it; empty if it has no name.
+    pub name: String,
+    /// `read` or `write`.
+    pub op: String,
+    /// How many there were; at least one.
+    pub requests: u64,
+    /// Their mean in milliseconds.
+    pub mean_ms: Option<f64>,
+    /// Median; of many streams, as `p99_ms`, told of the 128 that came first.
     pub p50_ms: Option<f64>,
     /// 99th percentile; `None`, too, where fewer than five requests are expected beyond it.
     pub p99_ms: Option<f64>,

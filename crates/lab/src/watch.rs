@@ -16,16 +16,20 @@ use nearslot_core::units::Instant;
 use nearslot_trace::write::{self, Writer};
 use nearslot_trace::{Header, Record, TraceError, TraceOp};
 
+use crate::by_stream::ByStream;
 use crate::by_volume::ByVolume;
 use crate::gate::{ByBatch, Gate};
 use crate::measure::Recorder;
-use crate::outcome::{Results, VolumeResponse};
+use crate::outcome::{Results, StreamResponse, VolumeResponse};
 use crate::report::{
     CommandLane, CommandRows, Lane, LaneFile, ReportError, RequestRows, RowsWriter, SharedOutput,
     Target,
 };
 use crate::run::{RunError, Wanted};
 use crate::sim::Observer;
+
+/// Response times of volumes, and of streams.
+pub(crate) type Groups = (Vec<VolumeResponse>, Vec<StreamResponse>);
 
 /// Files that have a part from each run of a grid.
 #[derive(Default)]
@@ -76,6 +80,7 @@ pub(crate) struct Watch {
     schedule: Option<Schedule>,
     gate: Option<Gate>,
     volumes: Option<ByVolume>,
+    streams: ByStream,
     warmup: u64,
     failure: Option<RunError>,
 }
@@ -89,6 +94,7 @@ impl Watch {
             schedule: None,
             gate: None,
             volumes: None,
+            streams: ByStream::new(warmup),
             warmup,
             failure: None,
         }
@@ -140,8 +146,8 @@ impl Watch {
         gate.map_or_else(Vec::new, |gate| gate.by_batch(end, whole))
     }
 
-    /// Ends the files; also gives response times of each volume, none if there is one.
-    pub(crate) fn finish(self) -> Result<(Recorder, Parts, Vec<VolumeResponse>), RunError> {
+    /// Ends the files; also gives response times of each volume and of each stream, none if there is one. `names` are those of streams.
+    pub(crate) fn finish(self, names: &[String]) -> Result<(Recorder, Parts, Groups), RunError> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -153,9 +159,9 @@ impl Watch {
             requests: self.requests.map(Lane::finish).transpose()?,
             commands: commands.map(Lane::finish).transpose()?,
         };
-        let by_volume = self.volumes.as_ref();
-        let by_volume = by_volume.map_or_else(Vec::new, ByVolume::found);
-        Ok((self.recorder, parts, by_volume))
+        let volumes = self.volumes.as_ref();
+        let volumes = volumes.map_or_else(Vec::new, ByVolume::found);
+        Ok((self.recorder, parts, (volumes, self.streams.found(names))))
     }
 
     #[cold]
@@ -169,6 +175,7 @@ impl Observer for Watch {
     #[inline]
     fn arrived(&mut self, now: Instant, request: &Request) {
         self.recorder.arrived(now, request);
+        self.streams.arrived(request);
         if let Some(gate) = &mut self.gate {
             gate.arrived(request);
         }
@@ -208,6 +215,7 @@ impl Observer for Watch {
         if let Some(volumes) = &mut self.volumes {
             volumes.replied(reply);
         }
+        self.streams.replied(reply);
         let warmup = reply.request.id.0 < self.warmup;
         if let Some(requests) = &mut self.requests
             && let Err(error) = requests.push(|rows| rows.push(reply, warmup))

@@ -18,6 +18,7 @@ mod interrupted;
 mod outputs;
 mod reading;
 mod span;
+mod streams;
 mod tables;
 mod traced;
 mod volumes;

@@ -19,6 +19,7 @@ mod csv;
 pub(crate) mod facts;
 pub mod figures;
 mod file;
+mod groups;
 mod html;
 #[cfg(not(feature = "parquet"))]
 mod no_rows;
@@ -32,7 +33,6 @@ mod requests;
 mod rows;
 mod table;
 mod traced;
-mod volumes;
 
 #[cfg(feature = "parquet")]
 pub use commands::{CommandLane, CommandRows};

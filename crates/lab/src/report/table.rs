@@ -13,7 +13,8 @@ use comfy_table::{
 
 use super::columns::{Ranked, part, seed};
 use super::facts::{configs, dash, distinct, fact, plain, trace_facts};
-use super::{traced, volumes};
+use super::groups::{Groups, groups};
+use super::traced;
 use crate::number::number;
 use crate::outcome::{Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
@@ -144,10 +145,11 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
     if let Some(beside) = traced::beside(&results.runs) {
         let _ = writeln!(text, "\n{}", beside.trim_fmt());
     }
-    if let Some((by_volume, more)) = volumes::volumes(&results.runs) {
-        let _ = writeln!(text, "\n{}", by_volume.trim_fmt());
+    for Groups { table, of, more } in groups(&results.runs) {
+        let _ = writeln!(text, "\n{}", table.trim_fmt());
         if more > 0 {
-            let more = format!("and {more} volumes with fewer requests; --format json has all");
+            let more =
+                format!("and {more} more of the {of}s, with fewer requests; --format json has all");
             fact(&mut text, width, "", &more);
         }
     }

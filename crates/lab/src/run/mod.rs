@@ -280,7 +280,8 @@ fn run(
     let failed = watch.recorder.failed();
     check_measured(&point.label, (window, failed), any)?;
     let by_batch = watch.by_batch(end, !ended_early);
-    let (recorder, parts, by_volume) = watch.finish()?;
+    let names = grid.trace.map(|trace| &*trace.header().clients);
+    let (recorder, parts, groups) = watch.finish(names.unwrap_or_default())?;
     let measured = recorder.end(end);
     let estimates = estimates(&measured, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
@@ -289,7 +290,8 @@ fn run(
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen);
-    (run.replay, run.volumes, run.volume_responses) = (load.replay, load.volumes, by_volume);
+    (run.replay, run.volumes) = (load.replay, load.volumes);
+    (run.volume_responses, run.stream_responses) = groups;
     run.measures = declared::counted(&stack);
     let recovery = recovery::cost(&stack, &effective)?;
     let recovery = recovery.map(|numbers| (recovery::KEY.to_owned(), numbers));

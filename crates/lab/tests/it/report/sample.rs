@@ -11,8 +11,8 @@ use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::keys::role;
 use nearslot_lab::measure::BATCHES;
 use nearslot_lab::outcome::{
-    Declared, Demand, FreeSpace, Gaps, Measures, Number, Results, Run, SCHEMA, Series, Stretch,
-    Times, TraceInfo, Traced, Varied, Verdict,
+    Declared, Demand, FreeSpace, Gaps, Measures, Number, Results, Run, SCHEMA, Series,
+    StreamResponse, Stretch, Times, TraceInfo, Traced, Varied, Verdict,
 };
 use nearslot_lab::verdict;
 use nearslot_trace::{Header, Record, TraceOp};
@@ -326,6 +326,7 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         replay: "open".to_owned(),
         requests: done.len() as u64,
         warmup_requests: warmup as u64,
+        stream_responses: streams(),
         operations: operations(done),
         duration_s: seconds(span_ns),
         throughput_rps: kept.len() as f64 / seconds(span_ns),
@@ -397,6 +398,25 @@ fn demand(kept: &[Done], begin: u64) -> Demand {
         ability_mb_s: offered * 0.018,
         load_factor: 1.0 / 1.2,
     }
+}
+
+/// Two streams, as if the trace told who asked.
+fn streams() -> Vec<StreamResponse> {
+    let one = |stream: u32, name: &str, op: &str| StreamResponse {
+        stream,
+        name: name.to_owned(),
+        op: op.to_owned(),
+        requests: 100 + u64::from(stream),
+        mean_ms: Some(4.5),
+        p50_ms: Some(3.25),
+        p99_ms: None,
+        max_ms: Some(21.0),
+    };
+    vec![
+        one(1, "postgres", "read"),
+        one(1, "postgres", "write"),
+        one(2, "", "read"),
+    ]
 }
 
 /// What coming back would cost, as if a map survived.

@@ -1,0 +1,74 @@
+//! A trace that says who asks: response times of each stream, in results and in words.
+
+use crate::common::{Desk, given, nearslot, told, word};
+use serde_json::Value;
+
+/// 600 requests of a slow writer and of a reader in turn.
+fn trace(desk: &Desk, clients: [&str; 2]) -> std::path::PathBuf {
+    let mut text = String::from("time_us,op,offset,len,client\n");
+    for number in 0..600_u64 {
+        let (op, len, client) = match number % 2 {
+            0 => ("W", 1 << 20, clients[0]),
+            _ => ("R", 4_096, clients[1]),
+        };
+        let offset = number * 7_919 % 1_000 * 4_096;
+        text += &format!("{},{op},{offset},{len},{client}\n", number * 40_000);
+    }
+    desk.file("clients.csv", text)
+}
+
+fn run(trace: &std::path::Path, format: &str) -> String {
+    let words = [
+        "run",
+        word(trace),
+        "--drive",
+        "hp-c2247a",
+        "--warmup",
+        "100",
+        "--format",
+        format,
+    ];
+    let output = nearslot(&words);
+    assert!(output.status.success(), "{}", told(&output));
+    given(&output)
+}
+
+#[test]
+fn each_stream_has_its_response_times() {
+    let desk = Desk::new();
+    let trace_of = trace(&desk, ["backup", "shop"]);
+    let results: Value = serde_json::from_str(&run(&trace_of, "json")).expect("it is JSON");
+    let run_of = &results["runs"][0];
+    let streams = run_of["stream_responses"].as_array().expect("a list");
+    let found: Vec<_> = streams
+        .iter()
+        .map(|one| (one["name"].as_str().unwrap(), one["op"].as_str().unwrap()))
+        .collect();
+    assert_eq!(found, [("backup", "write"), ("shop", "read")]);
+    // Each is all of its class, so it is what the class has.
+    for (stream, class) in streams.iter().zip(["write", "read"]) {
+        assert_eq!(stream["requests"], 250);
+        let of_class = &run_of[format!("{class}_response_ms")];
+        for statistic in ["mean", "p50", "max"] {
+            assert_eq!(
+                stream[format!("{statistic}_ms")],
+                of_class[statistic],
+                "{class}"
+            );
+        }
+    }
+    let text = run(&trace_of, "table");
+    assert!(text.contains("backup, writes"), "{text}");
+    assert!(text.contains("shop, reads"), "{text}");
+}
+
+#[test]
+fn a_trace_with_one_stream_tells_none() {
+    let desk = Desk::new();
+    let results: Value =
+        serde_json::from_str(&run(&trace(&desk, ["shop", "shop"]), "json")).unwrap();
+    assert_eq!(
+        results["runs"][0]["stream_responses"],
+        Value::Array(Vec::new())
+    );
+}

@@ -1,0 +1,72 @@
+//! For a single run, response times of each volume and of each stream of its trace, as little tables.
+
+use std::cmp::Reverse;
+
+use comfy_table::{Cell, CellAlignment, Table};
+
+use super::facts::{dash, plain};
+use super::table::RULE;
+use crate::number::number;
+use crate::outcome::Run;
+
+/// Rows that are listed: those with most requests. Results as JSON have all.
+const LISTED_MAX: usize = 32;
+
+/// Who asked or was asked, how many requests, and mean, p50, p99 and longest in milliseconds.
+type Row = (String, u64, [Option<f64>; 4]);
+
+/// A table, what its rows are, and how many more there are.
+pub(super) struct Groups {
+    pub(super) table: Table,
+    pub(super) of: &'static str,
+    pub(super) more: usize,
+}
+
+/// The tables; none unless there is one run.
+pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
+    let [run] = runs else {
+        return Vec::new();
+    };
+    let volumes = run.volume_responses.iter().map(|one| {
+        let times = [one.mean_ms, one.p50_ms, one.p99_ms, one.max_ms];
+        (plain(&one.device), one.requests, times)
+    });
+    let streams = run.stream_responses.iter().map(|one| {
+        let times = [one.mean_ms, one.p50_ms, one.p99_ms, one.max_ms];
+        let name = match one.name.as_str() {
+            "" => one.stream.to_string(),
+            name => plain(name),
+        };
+        (format!("{name}, {}s", one.op), one.requests, times)
+    });
+    let tables = [
+        group("volume", volumes.collect(), run),
+        group("stream", streams.collect(), run),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+/// A table of these rows, if there are any.
+fn group(of: &'static str, mut rows: Vec<Row>, run: &Run) -> Option<Groups> {
+    if rows.is_empty() {
+        return None;
+    }
+    // Among equals their order is kept.
+    rows.sort_by_key(|(_, requests, _)| Reverse(*requests));
+    let more = rows.len().saturating_sub(LISTED_MAX);
+    rows.truncate(LISTED_MAX);
+    let mut table = Table::new();
+    table.load_style(RULE).force_no_tty();
+    table.set_header([of, "requests", "mean\nms", "p50\nms", "p99\nms", "max\nms"]);
+    // Where the queue grew, times tell how long the load is.
+    let known = run.queue_growth_rps.is_none();
+    for (name, requests, times) in rows {
+        let times = times.map(|ms| ms.filter(|_| known).map_or(dash(), number));
+        let front = [name, requests.to_string()];
+        table.add_row(front.into_iter().chain(times).map(Cell::new));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    Some(Groups { table, of, more })
+}
