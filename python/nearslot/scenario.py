@@ -162,7 +162,8 @@ class Scenario(Parts):
         to: Only what came before this time.
         busiest: Only the window of this length with most requests.
         limit: Only the first so many requests (of the span).
-        warmup: Cut off the front: "auto", requests, or a share such as "5%".
+        warmup: Cut off the front: "auto", requests, a share such as "5%", or what comes in a time
+            such as "30s".
         seed: Seeds everything random.
 
     Raises:

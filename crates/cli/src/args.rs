@@ -313,7 +313,8 @@ pub(crate) struct ScenarioArgs {
     /// own-drives (each on a drive of its own)
     #[arg(long, value_name = "HOW")]
     pub(crate) volumes: Option<String>,
-    /// Requests cut off the front: auto, a number, or a share such as 5% [default: auto]
+    /// Requests cut off the front: auto, a number, a share such as 5%, or those that come in a time such as 30s
+    /// [default: auto]
     #[arg(long, value_name = "CUT", allow_hyphen_values = true)]
     pub(crate) warmup: Option<String>,
     /// Seed of everything random [default: 1]

@@ -62,6 +62,64 @@ fn each_stream_has_its_response_times() {
     assert!(text.contains("shop, reads"), "{text}");
 }
 
+/// A request every 40 ms: the same ones are cut off by number and by time.
+#[test]
+fn a_warm_up_by_time_is_one_by_number() {
+    let desk = Desk::new();
+    let path = trace(&desk, ["backup", "shop"]);
+    let run = |words: &[&str]| -> Value {
+        let all = [
+            &[
+                "run",
+                word(&path),
+                "--drive",
+                "hp-c2247a",
+                "--format",
+                "json",
+            ],
+            words,
+        ]
+        .concat();
+        let output = nearslot(&all);
+        assert!(output.status.success(), "{}", told(&output));
+        let results: Value = serde_json::from_str(&given(&output)).expect("it is JSON");
+        results["runs"][0].clone()
+    };
+    for (time, speed, number) in [
+        ("4s", "1", 100),
+        ("2s", "2", 100),
+        ("3961ms", "1", 100),
+        ("3960ms", "1", 99),
+    ] {
+        let by_time = run(&["--warmup", time, "--speed", speed]);
+        let by_number = run(&["--warmup", &number.to_string(), "--speed", speed]);
+        assert_eq!(by_time["warmup_requests"], number, "{time}");
+        assert_eq!(by_time["response_ms"], by_number["response_ms"], "{time}");
+        assert_eq!(
+            by_time["config"]["warmup"],
+            time.replace("3961ms", "3s961ms")
+                .replace("3960ms", "3s960ms")
+        );
+    }
+    let poisson = [
+        "--workload",
+        "poisson:rate_rps=100:requests=1000",
+        "--drive",
+        "null",
+    ];
+    let words = [
+        &["run"],
+        &poisson[..],
+        &["--warmup", "2s", "--format", "json"],
+    ]
+    .concat();
+    let results: Value = serde_json::from_str(&given(&nearslot(&words))).expect("it is JSON");
+    let cut = results["runs"][0]["warmup_requests"]
+        .as_u64()
+        .expect("a count");
+    assert!((150..250).contains(&cut), "{cut}");
+}
+
 #[test]
 fn a_trace_with_one_stream_tells_none() {
     let desk = Desk::new();

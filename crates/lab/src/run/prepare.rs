@@ -3,7 +3,7 @@
 use nearslot_core::config::{Assembly, PartConfig};
 use nearslot_core::registry::{ConfigError, written};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::Duration;
+use nearslot_core::units::{Duration, Instant};
 use nearslot_trace::TimeKind;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::grid::Point;
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::Window;
 use crate::memo::SHARED;
-use crate::scenario::{Load, Replay, Scenario, TraceLoad};
+use crate::scenario::{ComeBefore, Load, Replay, Scenario, TraceLoad};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
 use crate::workload::intake::Intake;
@@ -81,7 +81,16 @@ fn prepare_trace(
     let count = trace.count(&layout)?;
     let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
     let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
-    let window = window(scenario, count, depth)?;
+    let come_before = |time: Instant| {
+        let again = trace.intake(layout.clone()).map_err(|error| {
+            let allowed = format!("a trace that can be read again: {error}");
+            ConfigError::value("warmup", &String::from(scenario.warmup), &allowed)
+        })?;
+        Ok(come_before(&mut Open::new(again, load.speed()), time))
+    };
+    let is_open = matches!(load.replay, Replay::Open);
+    let come_before: Option<ComeBefore<'_>> = is_open.then_some(&come_before);
+    let window = window(scenario, count, (depth, come_before))?;
     let by_volume = ByVolume::of(&layout, window.warmup);
     let intake = trace.intake(layout)?;
     // At the trace's own times only: another speed is another load.
@@ -146,17 +155,26 @@ fn check_length(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError
     ))
 }
 
-/// Which requests are measured.
+/// Which requests are measured, given what [`Warmup::requests`](crate::scenario::Warmup::requests) has to know.
 fn window(
     scenario: &Scenario,
     count: RequestCount,
-    depth: Option<u64>,
+    (depth, come_before): (Option<u64>, Option<ComeBefore<'_>>),
 ) -> Result<Window, ConfigError> {
     let requests = count.get();
     Ok(Window {
         requests,
-        warmup: scenario.warmup.requests(requests, depth)?,
+        warmup: scenario.warmup.requests(requests, depth, come_before)?,
     })
+}
+
+/// How many requests of a load come before an instant, if none of them waits for an answer.
+fn come_before(load: &mut dyn Workload, time: Instant) -> u64 {
+    let mut count = 0;
+    while let Some(next) = load.next_arrival().filter(|next| *next < time) {
+        count += u64::from(load.poll(next).is_some());
+    }
+    count
 }
 
 /// How a trace is replayed, every default spelled out; `fit` is what was done to addresses.
@@ -204,8 +222,13 @@ fn prepare_synthetic(
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
     let count = RequestCount::new(synthetic.requests);
+    let come_before = |time: Instant| {
+        let (mut again, _) = workload::synthetic(part, &env)?;
+        Ok(come_before(&mut *again.workload, time))
+    };
+    let come_before: Option<ComeBefore<'_>> = scenario.is_open().then_some(&come_before);
     Ok(Prepared {
-        window: window(scenario, count, synthetic.depth)?,
+        window: window(scenario, count, (synthetic.depth, come_before))?,
         workload: synthetic.workload,
         count,
         volumes: Vec::new(),

@@ -40,7 +40,7 @@ use crate::workload;
 use crate::workload::layout::Volumes;
 
 pub use load::{Load, Replay, TraceLoad};
-pub use warmup::Warmup;
+pub use warmup::{ComeBefore, Warmup};
 
 /// Everything a run needs to be told.
 #[derive(Clone, Debug, PartialEq, Serialize)]
