@@ -8,12 +8,12 @@
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag};
+use crate::measure::Tell;
 use crate::op::Op;
 use crate::plan::Plan;
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
 };
-use crate::registry::Tell;
 use crate::request::Request;
 use crate::sorted::Sorted;
 use crate::stream::Streams;

@@ -23,6 +23,7 @@ pub mod ids;
 pub mod io;
 pub mod list;
 pub mod maplog;
+pub mod measure;
 pub mod metrics;
 pub mod op;
 pub mod place;

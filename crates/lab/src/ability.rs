@@ -20,8 +20,8 @@ use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
+use crate::error::RunError;
 use crate::memo::SHARED;
-use crate::run::RunError;
 use crate::sim::{self, Control, Observer};
 use crate::workload::sampled::Sampled;
 

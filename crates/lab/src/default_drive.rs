@@ -13,84 +13,23 @@ use std::collections::BTreeSet;
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::Placement;
-use nearslot_core::drive::{self, CATALOG, Entry};
 use nearslot_core::registry::ConfigError;
 use nearslot_core::units::Blocks;
-use serde::{Deserialize, Serialize};
 
+use crate::catalog::{Disk, TODAY_SINCE, names, of_today};
+use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
 use crate::memo::SHARED;
 use crate::number::number;
-use crate::run::{self, RunError};
-use crate::scenario::{Load, Scenario};
+use crate::outcome::ChosenDrive;
+use crate::prepare;
+use crate::scenario::{AUTO, Load, Scenario};
 use crate::workload::fit::Mode;
 use crate::workload::layout::Layout;
 
-/// The name that stands for the drive that is chosen.
-pub const AUTO: &str = "auto";
-
-/// The year from which disks of the catalog are of today.
-pub const TODAY_SINCE: u32 = 2005;
-
 /// Placements that are built at once on a drive of any size.
 const PLAIN_PLACES: [&str; 4] = ["linear", "stripe", "mirror", "concat"];
-
-/// The drive that was chosen as none was named.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChosenDrive {
-    /// Its name in the catalog.
-    pub name: String,
-    /// What it holds.
-    pub capacity_bytes: u64,
-    /// Why it is this one, in a sentence.
-    pub why: String,
-}
-
-/// A disk of the catalog.
-struct Disk {
-    name: &'static str,
-    capacity: Blocks,
-    year: Option<u32>,
-}
-
-/// The disks of the catalog, smallest first.
-fn disks() -> Vec<Disk> {
-    let disk = |entry: &Entry| {
-        let (blueprint, _) = drive::read(entry.name, entry.text, &[]).ok()?;
-        entry.is_disk().then(|| Disk {
-            name: entry.name,
-            capacity: blueprint.capacity(),
-            year: entry.year(),
-        })
-    };
-    let mut disks: Vec<Disk> = CATALOG.iter().filter_map(disk).collect();
-    disks.sort_by_key(|disk| disk.capacity);
-    disks
-}
-
-/// The disks of today, smallest first. The catalog has some; a test holds it to that.
-fn of_today() -> Vec<Disk> {
-    let mut disks = disks();
-    disks.retain(|disk| disk.year.is_some_and(|year| year >= TODAY_SINCE));
-    disks
-}
-
-/// The disks of the catalog that have so many blocks, smallest first.
-fn names(blocks: Blocks) -> Vec<&'static str> {
-    let large = disks().into_iter().filter(|disk| disk.capacity >= blocks);
-    large.map(|disk| disk.name).collect()
-}
-
-/// The same, in words for a message.
-pub(crate) fn large_enough(blocks: Blocks) -> String {
-    let names = names(blocks);
-    if names.is_empty() {
-        "no drive of the catalog is large enough".to_owned()
-    } else {
-        format!("large enough are, of the catalog, {}", names.join(", "))
-    }
-}
 
 /// Whether a scenario leaves its drive open.
 fn is_open(scenario: &Scenario) -> bool {
@@ -256,7 +195,7 @@ fn hold(
 ) -> Result<(), RunError> {
     for scenario in scenarios {
         let scenario = on(scenario, disk);
-        let Assembly { stack, .. } = run::stack_of(&scenario, trace)?.build_with(&SHARED)?;
+        let Assembly { stack, .. } = prepare::stack_of(&scenario, trace)?.build_with(&SHARED)?;
         match (&scenario.load, trace) {
             (Load::Trace(load), Some(trace)) => {
                 let mode = if whole { Mode::None } else { load.fit };
@@ -264,7 +203,7 @@ fn hold(
                 Layout::new(load.volumes, mode, what, (stack.capacity(), disk.name))
                     .map_err(RunError::Unfit)?;
             }
-            _ => drop(run::prepare(&scenario, trace, &stack)?),
+            _ => drop(prepare::prepare(&scenario, trace, &stack)?),
         }
     }
     Ok(())

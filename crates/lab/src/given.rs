@@ -8,8 +8,8 @@ use nearslot_core::config::{Kinds, PartConfig};
 use nearslot_core::registry::ConfigError;
 
 use crate::grid::{self, Point, Vary};
-use crate::keys::{says, spelled};
 use crate::scenario::Scenario;
+use crate::scenario::keys::{says, spelled};
 
 /// Settings that were given one by one, and keys that are varied.
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,9 @@ use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Oracle, Scheduler};
 use nearslot_core::registry::{self, ConfigError};
 
-use crate::keys::{KEYS, Role, role, says, spelled};
-use crate::outcome::Varied;
+use crate::outcome::{Role, Varied};
 use crate::scenario::Scenario;
+use crate::scenario::keys::{KEYS, role, says, spelled};
 
 /// Runs of a grid at most; more is a mistake on the command line.
 pub const RUNS_MAX: usize = 10_000;

@@ -93,6 +93,15 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,10 +7,6 @@ use std::collections::BTreeMap;
 use nearslot_trace::SpanRead;
 use serde::{Deserialize, Serialize};
 
-use crate::default_drive::ChosenDrive;
-use crate::keys::Role;
-use crate::workload::layout::VolumePlace;
-
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
 pub const SCHEMA: u32 = 3;
 
@@ -65,6 +61,33 @@ pub struct TraceInfo {
     pub fit: String,
     /// How time stamps coarser than 1 ms were spread: `none`, `even`, `poisson`.
     pub spread: String,
+}
+
+/// The drive that was chosen as none was named.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChosenDrive {
+    /// Its name in the catalog.
+    pub name: String,
+    /// What it holds.
+    pub capacity_bytes: u64,
+    /// Why it is this one, in a sentence.
+    pub why: String,
+}
+
+/// A volume of the trace, and where it was placed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolumePlace {
+    /// The device, by its name in the trace.
+    pub device: String,
+    /// Its requests.
+    pub requests: u64,
+    /// First byte behind the highest that they touch.
+    pub end_bytes: u64,
+    /// The drive that it has for itself; `None` if volumes lie one behind the other.
+    pub drive: Option<u16>,
+    /// Where it begins: in 512-byte blocks of that drive, or of what the placement makes of its drives, before addresses are
+    /// fitted.
+    pub first_block: u64,
 }
 
 /// One simulated run.
@@ -304,6 +327,16 @@ pub struct Demand {
     pub ability_mb_s: f64,
     /// What is offered over what can be done; above 1 the queue grows.
     pub load_factor: f64,
+}
+
+/// What varying a key changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// What asks.
+    Load,
+    /// What answers.
+    Choice,
 }
 
 /// A key that a grid varies.

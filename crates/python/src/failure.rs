@@ -69,7 +69,7 @@ impl From<RunError> for Failure {
             | RunError::Workload(_)
             | RunError::Overload(_)
             | RunError::Objective(_)
-            | RunError::Beside(_) => Failure::Input(error.to_string()),
+            | RunError::Output(_) => Failure::Input(error.to_string()),
         }
     }
 }

@@ -235,6 +235,10 @@ pub enum TimeKind {
     None,
 }
 
+/// Requests held back at most (117 MB), so that memory stays bounded whatever the window. Of more, as in a trace that has no
+/// times at all, the earliest are given out early.
+pub(crate) const HELD_MAX: usize = 1 << 21;
+
 /// Where a decoder puts what it finds. The files of one trace share one, and so their devices and clients.
 pub struct Sink {
     /// Records found, in the order of the file.

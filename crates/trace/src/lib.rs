@@ -16,6 +16,7 @@ pub mod header;
 pub mod open;
 pub mod record;
 pub mod write;
+mod writer;
 
 mod alibaba;
 mod biosnoop;
@@ -66,7 +67,8 @@ pub use open::{OpenOptions, TraceReader, files, open};
 pub use record::{Flags, Record, TraceOp};
 pub use span::{Span, SpanRead, TraceTime};
 pub use spread::{Spread, common_step};
-pub use write::{Output, WRITERS, WriteFormat, Writer, writer};
+pub use write::{WRITERS, writer};
+pub use writer::{Output, WriteFormat, Writer};
 
 /// Every trace format, in the order of detection.
 pub static FORMATS: &[&Format] = &[

@@ -8,16 +8,12 @@
 //! comes too late for that is an error that offers sorting the whole trace. Sorted input, the usual case, is only looked at.
 
 use super::TraceError;
-use super::decode::{Anomaly, Sink};
+use super::decode::{Anomaly, HELD_MAX, Sink};
 use super::header::Census;
 use super::record::{Flags, Record, TraceOp};
 
 /// Requests that are read before the first is given out.
 const FIRST_HELD: usize = 1 << 17;
-
-/// Requests held back at most (117 MB), so that memory stays bounded whatever the window. Of more, as in a trace that has no
-/// times at all, the earliest are given out early.
-pub(crate) const HELD_MAX: usize = 1 << 21;
 
 /// Larger requests are counted: no block layer makes them, so the unit is probably wrong.
 const OVERSIZED_BYTES: u64 = 64 << 20;

@@ -8,7 +8,7 @@
 use nearslot_core::rng::Rng;
 
 use super::TraceError;
-use super::order::HELD_MAX;
+use super::decode::HELD_MAX;
 use super::record::{Flags, Record};
 
 /// Coarser stamps than this (1 ms) are spread.

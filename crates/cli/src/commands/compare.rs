@@ -157,7 +157,7 @@ pub(super) fn blame_run(described: &Described, error: RunError) -> Failure {
         | RunError::Workload(_)
         | RunError::Overload(_)
         | RunError::Objective(_)
-        | RunError::Beside(_) => Failure::Input(error.to_string()),
+        | RunError::Output(_) => Failure::Input(error.to_string()),
     }
 }
 

@@ -7,8 +7,8 @@ use nearslot_core::registry::ConfigError;
 use nearslot_lab::inspect;
 use nearslot_lab::report::{Outputs, SharedOutput};
 use nearslot_lab::sim::Control;
-use nearslot_trace::write::{self, WriteFormat};
 use nearslot_trace::{Header, Record, TimeKind, TraceTime};
+use nearslot_trace::{WriteFormat, write};
 
 use super::scenario::read_options;
 use crate::args::{ConvertArgs, ConvertSpanArgs, SpanArgs};

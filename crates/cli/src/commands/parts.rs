@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use nearslot_core::config::{KINDS, Kinds};
 use nearslot_core::drive::{self, CATALOG};
-use nearslot_core::registry::{
-    AnyKind, ConfigError, Knob, KnobKind, Measure, Of, PartCard, canonical,
-};
+use nearslot_core::measure::Measure;
+use nearslot_core::registry::{AnyKind, ConfigError, Knob, KnobKind, Of, PartCard, canonical};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::workload::Synthetic;
 use nearslot_trace::{Choice, FORMATS, names_listed};

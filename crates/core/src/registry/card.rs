@@ -1,6 +1,7 @@
 //! The card of a part: its name, its source, its knobs, and how it is built.
 
-use super::{ConfigError, Kind, Knob, KnobValue, Knobs, Measure};
+use super::{ConfigError, Kind, Knob, KnobValue, Knobs};
+use crate::measure::Measure;
 
 /// The card of a part of kind `T`.
 pub struct Spec<T: Kind + ?Sized> {

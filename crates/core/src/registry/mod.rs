@@ -2,14 +2,13 @@
 //!
 //! A part ends with its card (`SPEC`), its folder's table has its line (`registry!`). The card is the single
 //! source for command line help, documentation and validation: [`Knobs`] are parsed and range-checked before
-//! `build`, which fails only where they contradict each other or the drive. [`Measure`]s are what the part counts of a run. A folder's table is that of a [`Kind`].
+//! `build`, which fails only where they contradict each other or the drive. [`Measure`](crate::measure::Measure)s are what the part counts of a run. A folder's table is that of a [`Kind`].
 
 mod card;
 mod env;
 mod error;
 mod kind;
 mod knobs;
-mod measure;
 mod memo;
 mod volume_error;
 
@@ -18,7 +17,6 @@ pub use env::{DriveEnv, Survivors, VolumeEnv};
 pub use error::{ConfigError, nearest};
 pub use kind::{AnyKind, Kind, KindCard, Of, find};
 pub use knobs::{Knob, KnobKind, KnobValue, Knobs, written};
-pub use measure::{Measure, Tell};
 pub use memo::{Forgetful, Memo, Prepared};
 pub use volume_error::VolumeError;
 

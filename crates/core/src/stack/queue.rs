@@ -6,9 +6,10 @@ use crate::contract::{Next, Oracle, Scheduler, View};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
+use crate::measure::Measure;
 use crate::op::Op;
 use crate::position::Search;
-use crate::registry::{Kind, Measure};
+use crate::registry::Kind;
 use crate::stream::Streams;
 use crate::units::{Blocks, Instant};
 

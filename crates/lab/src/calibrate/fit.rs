@@ -16,7 +16,7 @@ use super::numbers::{mean, quantile, sorted};
 use super::order::{self, Followed};
 use super::replay::latencies_ms;
 use super::samples::{Sample, Split};
-use crate::demerit::demerit;
+use crate::measure::demerit::demerit;
 
 pub use super::order::Order;
 

@@ -12,7 +12,7 @@ use nearslot_core::units::Pba;
 use serde::Serialize;
 
 use super::samples::{Access, Sample, alone, fitted};
-use crate::correlation::correlation;
+use crate::measure::correlation::correlation;
 use crate::number::counted;
 
 /// How closely measured latencies follow the moves of the arm.

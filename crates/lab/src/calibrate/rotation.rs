@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 
 use super::numbers::{least_squares, quantile, sorted};
 use super::samples::Access;
-use crate::correlation::correlation;
+use crate::measure::correlation::correlation;
 use crate::number::counted;
 
 /// One revolution, and how well it is known.

@@ -11,7 +11,7 @@ use nearslot_core::registry::{ConfigError, Kind, KnobValue, Spec, canonical};
 
 use crate::grid::Point;
 use crate::load::LoadedTrace;
-use crate::run::{self, RunError};
+use crate::run::RunError;
 use crate::scenario::{DEPTH_MAX, Load, Replay, Scenario};
 use crate::workload;
 use crate::workload::layout::{Layout, Volumes};
@@ -170,7 +170,7 @@ impl Axis {
         };
         Ok(match find {
             Find::Speed => {
-                let slowest = trace.map_or(0.0, run::slowest);
+                let slowest = trace.map_or(0.0, crate::prepare::slowest);
                 axis(powers((SPEEDS.0.max(slowest), SPEEDS.1), resolution))
             }
             Find::Rate => {
@@ -321,7 +321,7 @@ fn fits(axis: &Axis, point: &Point, trace: &LoadedTrace, index: usize) -> Result
     let Load::Trace(load) = &scenario.load else {
         return Ok(());
     };
-    let Assembly { stack, .. } = run::stack_of(&scenario, Some(trace))?.build()?;
+    let Assembly { stack, .. } = crate::prepare::stack_of(&scenario, Some(trace))?.build()?;
     let room = (stack.capacity(), scenario.drive.name.as_str());
     Layout::new(
         load.volumes,

@@ -1,6 +1,7 @@
 //! The table of a capacity, a row for each choice, as text and page both show it.
 
-use super::words::{self, from, to};
+use super::names;
+use super::words::{from, to};
 use super::{Capacity, Reached, Reading, Tried, Word};
 use crate::number::number;
 use crate::report::facts::dash;
@@ -69,7 +70,7 @@ fn row(capacity: &Capacity, found: &Reached) -> Vec<String> {
     let setting = |value: Option<f64>| value.map_or_else(dash, |value| value.to_string());
     let at = at(found);
     let mut cells = vec![
-        words::name(capacity, found),
+        names::name(capacity, found),
         setting(found.surely_holds),
         setting(found.holds),
         setting(found.surely_fails),

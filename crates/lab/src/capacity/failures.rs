@@ -1,6 +1,6 @@
 //! Why a choice fails where it first does: which objective and by how much, or that the queue grows; and what limits it.
 
-use super::words::{name, position};
+use super::names::{name, position};
 use super::{Capacity, Reached, Reading, Tried, limit};
 use crate::number::{counted, number, times};
 use crate::objective::{self, Objective};

@@ -1,6 +1,6 @@
 //! A capacity as a page: a figure for each objective, its statistic over the settings with the interval, and the limit as a line.
 
-use super::{Capacity, Find, Reached, Tried, columns, setup, text, words};
+use super::{Capacity, Find, Reached, Tried, columns, names, setup, text, words};
 use crate::number::counted;
 use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel, Table};
 
@@ -99,7 +99,7 @@ fn line(capacity: &Capacity, found: &Reached, index: usize) -> Line {
     let mut values: Vec<_> = found.tried.iter().filter_map(value).collect();
     values.sort_by(|one, other| one.0.total_cmp(&other.0));
     Line {
-        label: words::name(capacity, found),
+        label: names::name(capacity, found),
         x: values.iter().map(|value| value.0).collect(),
         y: values.iter().map(|value| value.1).collect(),
         low: values.iter().map(|value| value.2).collect(),

@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::words::{name, position};
+use super::names::{name, position};
 use super::{Capacity, Find, Reached, Reading};
 use crate::number::number;
 use crate::objective::{Class, Objective, Statistic};

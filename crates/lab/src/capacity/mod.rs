@@ -20,6 +20,7 @@ mod columns;
 mod failures;
 mod figure;
 mod limit;
+mod names;
 mod search;
 mod setup;
 mod text;
@@ -37,18 +38,18 @@ pub use axis::Find;
 pub use figure::figures;
 pub use limit::{Limit, LimitedBy, Shares};
 
-use crate::default_drive::{self, ChosenDrive};
+use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::ByBatch;
 use crate::grid::{self, Point};
-use crate::keys::{Role, role};
 use crate::load::LoadedTrace;
 use crate::objective::{Class, Objective};
-use crate::outcome::{TraceInfo, Varied};
+use crate::outcome::{ChosenDrive, Role, TraceInfo, Varied};
 use crate::overload;
 use crate::program;
 use crate::run::{self, RunError};
 use crate::scenario::Load;
+use crate::scenario::keys::role;
 use crate::sim::Control;
 use crate::workload;
 use axis::Axis;
@@ -301,7 +302,7 @@ pub fn capacity(
     check_classes(&points, trace, &how.objectives)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
-        Some(choice) => run::count(&choice.axis.point(&choice.point, 0)?, trace)?,
+        Some(choice) => crate::prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?,
         None => 0,
     };
     let mut longer = Longer::default();
@@ -417,7 +418,7 @@ fn choices(
     control: &Control,
 ) -> Result<Vec<Choice>, RunError> {
     let requests = match (how.find, points.first()) {
-        (Find::Depth | Find::Rate, Some(point)) => run::count(point, trace)?,
+        (Find::Depth | Find::Rate, Some(point)) => crate::prepare::count(point, trace)?,
         _ => 0,
     };
     let mut axes = Vec::new();

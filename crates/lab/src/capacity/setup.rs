@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Capacity, Find, words};
+use super::{Capacity, Find, names};
 use crate::program;
 use crate::report::facts::{configs, distinct, plain, trace_facts};
 
@@ -43,7 +43,7 @@ pub(super) fn facts(capacity: &Capacity) -> Vec<(&'static str, String)> {
     facts.push(("config", shared));
     for (found, config) in ran().zip(own) {
         if !config.is_empty() {
-            facts.push(("", format!("{}: {config}", words::name(capacity, found))));
+            facts.push(("", format!("{}: {config}", names::name(capacity, found))));
         }
     }
     facts

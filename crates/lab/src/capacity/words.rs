@@ -3,23 +3,15 @@
 use nearslot_core::contract::Placement;
 
 use super::failures::{failures, reached};
+use super::names::{name, position};
 use super::{Capacity, Find, Reached, Word};
 use crate::grid::Point;
-use crate::number::times;
+use crate::number::{list, times};
 use crate::objective;
-use crate::verdict::list;
 
 /// What has to hold, in words.
 pub(super) fn objectives(capacity: &Capacity) -> String {
     objective::text(&capacity.objectives.iter().collect::<Vec<_>>())
-}
-
-/// The choice's settings, without their key if it is the only one.
-pub(super) fn name(capacity: &Capacity, found: &Reached) -> String {
-    match (capacity.varied.as_slice(), found.choice.split_once('=')) {
-        ([] | [_], Some((_, value))) => value.to_owned(),
-        _ => found.choice.clone(),
-    }
 }
 
 /// The headline, and what else there is to say.
@@ -256,14 +248,6 @@ fn takes(find: Find, how_many: usize) -> &'static str {
         (Find::Drives, _) => "need more drives than",
         (_, 1) => "takes less than",
         (_, _) => "take less than",
-    }
-}
-
-/// Where a setting is: `at depth 4`.
-pub(super) fn position(find: Find, at: f64) -> String {
-    match find {
-        Find::Drives => format!("with {}", find.words(at)),
-        Find::Speed | Find::Rate | Find::Depth => format!("at {}", find.words(at)),
     }
 }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::{Vary, check_effects};
 use crate::default_drive;
 use crate::given::Given;
-use crate::keys::says;
 use crate::outcome::{Results, Run};
 use crate::run::{Wanted, compare};
+use crate::scenario::keys::says;
 use crate::scenario::{Load, Scenario};
 use crate::sim::Control;
 

@@ -9,6 +9,7 @@ mod findings;
 mod heat;
 mod inspection;
 mod observed;
+mod painter;
 mod pictures;
 mod reuse;
 mod sequence;
@@ -25,6 +26,7 @@ use nearslot_core::units::{BLOCK_BYTES, Blocks};
 use nearslot_trace::{Anomaly, Header, Record, Spread, TimeKind, TraceError, TraceOp, TraceReader};
 
 pub use inspection::*;
+use painter::Painter;
 pub use pictures::*;
 
 use crate::program;

@@ -3,12 +3,7 @@
 //! They cost more than the rest of an inspection together, so they are counted for the page, for JSON and for Python, and
 //! not for the text nor for reports of runs, which do not show them.
 
-use nearslot_trace::{Header, Record};
 use serde::Serialize;
-
-use super::device_name;
-use super::heat::HeatCounter;
-use super::reuse::ReuseCounter;
 
 /// What is drawn.
 #[derive(Clone, Debug, Serialize)]
@@ -118,35 +113,4 @@ pub struct Held {
     pub held_share: Vec<f64>,
     /// Standard error of that share, since only some blocks were followed; 0 if all were.
     pub standard_error: Vec<f64>,
-}
-
-/// Counts for the pictures.
-pub(super) struct Painter {
-    heat: HeatCounter,
-    reuse: ReuseCounter,
-}
-
-impl Painter {
-    pub(super) fn new() -> Painter {
-        Painter {
-            heat: HeatCounter::new(),
-            reuse: ReuseCounter::new(),
-        }
-    }
-
-    pub(super) fn record(&mut self, batch: &[Record]) {
-        self.heat.record(batch);
-        self.reuse.record(batch);
-    }
-
-    /// Everything but the findings, which need the rest of the inspection.
-    pub(super) fn pictures(&self, header: &Header) -> Pictures {
-        let placed = !header.object_ids;
-        Pictures {
-            findings: Vec::new(),
-            load: self.heat.load(),
-            heat: placed.then(|| self.heat.heat(&|dev| device_name(header, dev as usize))),
-            reuse: placed.then(|| self.reuse.reuse()).flatten(),
-        }
-    }
 }

@@ -21,12 +21,12 @@ use std::ops::Range;
 use super::arrivals::{Arrivals, Swell};
 use super::{Foreseen, SURELY_TOO_MUCH, samples};
 use crate::ability::{Ability, ability};
+use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
-use crate::number::{duration, number, times};
-use crate::run::{self, RunError};
+use crate::number::{duration, list, number, times};
+use crate::prepare;
 use crate::sim::Control;
-use crate::verdict::list;
 
 /// Waits of so many seconds are a queue in anyone's words: it is how long the deadline scheduler of Linux lets a write wait before
 /// it goes first, and ten times as long as a read. Shorter ones are usual, as when an operating system writes back what it has
@@ -74,7 +74,7 @@ pub(super) fn warning(
         .iter()
         .map(|swell| arrivals.numbers(growth(swell)));
     let growing: Vec<Range<u64>> = growing.collect();
-    let stack = run::stack_of(&point.scenario, trace)?;
+    let stack = prepare::stack_of(&point.scenario, trace)?;
     let mut bursts = Vec::new();
     for (swell, sample) in suspected.iter().zip(samples(point, trace, &growing)?) {
         let own = ability(&stack, &sample, control)?;

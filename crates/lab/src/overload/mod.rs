@@ -24,12 +24,13 @@ use rayon::prelude::*;
 
 use self::arrivals::Arrivals;
 use crate::ability::{self, Ability, ability, is_sampled};
+use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
 use crate::memo::SHARED;
 use crate::number::{number, times};
 use crate::outcome::Demand;
-use crate::run::{self, RunError, Wanted};
+use crate::prepare::{self, Prepared};
 use crate::scenario::Load;
 use crate::sim::Control;
 use crate::workload::Workload;
@@ -116,7 +117,7 @@ pub(crate) fn demands(
         if control.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let stack = run::stack_of(&point.scenario, trace)?;
+        let stack = prepare::stack_of(&point.scenario, trace)?;
         let ability = ability(&stack, &offered.sample, control)?;
         Ok(ability.map(|ability| offered.against(ability)))
     };
@@ -137,7 +138,7 @@ fn identity(point: &Point) -> String {
 
 /// Looks over all arrivals of an open load; `None` if they are too few to tell.
 fn offered(point: &Point, trace: Option<&LoadedTrace>) -> Result<Option<Offered>, RunError> {
-    let looked = |prepared: &mut run::Prepared, count| {
+    let looked = |prepared: &mut Prepared, count| {
         let (requests, warmup) = (prepared.count.get(), prepared.window.warmup);
         let offered = look_over(&mut *prepared.workload, count)?;
         Some(Offered {
@@ -177,11 +178,11 @@ fn samples(
 fn pass<T>(
     point: &Point,
     trace: Option<&LoadedTrace>,
-    look: impl FnOnce(&mut run::Prepared, u64) -> T,
+    look: impl FnOnce(&mut Prepared, u64) -> T,
 ) -> Result<T, RunError> {
     let scenario = &point.scenario;
-    let Assembly { stack, .. } = run::stack_of(scenario, trace)?.build_with(&SHARED)?;
-    let mut prepared = run::prepare(scenario, trace, &stack)?;
+    let Assembly { stack, .. } = prepare::stack_of(scenario, trace)?.build_with(&SHARED)?;
+    let mut prepared = prepare::prepare(scenario, trace, &stack)?;
     let count = match scenario.load {
         Load::Trace(_) => prepared.count.get(),
         Load::Workload(_) => prepared.count.get().min(SYNTHETIC_MAX),
@@ -231,10 +232,10 @@ fn look_over(workload: &mut dyn Workload, count: u64) -> Option<Offered> {
 pub(crate) fn say(
     (points, trace): (&[Point], Option<&LoadedTrace>),
     foreseen: &[Option<Foreseen>],
-    wanted: &Wanted,
+    (overload, tell): (Overload, Option<fn(&str)>),
     control: &Control,
 ) -> Result<Vec<String>, RunError> {
-    if wanted.overload == Overload::Stop {
+    if overload == Overload::Stop {
         refuse(points, foreseen)?;
     }
     let of = |(point, foreseen): (&Point, &Option<Foreseen>)| match foreseen {
@@ -244,7 +245,7 @@ pub(crate) fn say(
     let runs = points.par_iter().zip(foreseen);
     let warnings: Vec<Vec<String>> = runs.map(of).collect::<Result<_, RunError>>()?;
     let warnings = warnings.concat();
-    if let Some(tell) = wanted.tell {
+    if let Some(tell) = tell {
         warnings.iter().for_each(|warning| tell(warning));
     }
     Ok(warnings)
@@ -266,6 +267,9 @@ fn warnings(
     let part = burst.or_else(|| in_the_busiest_tenth(point, demand).filter(|_| whole.is_none()));
     Ok(whole.into_iter().chain(part).collect())
 }
+
+/// A drive busier than this under given arrivals cannot keep up.
+pub(crate) const SATURATED: f64 = 0.98;
 
 /// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may grow, beyond it does.
 pub(crate) const SURELY_TOO_MUCH: f64 = 1.1;

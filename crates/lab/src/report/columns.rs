@@ -6,7 +6,7 @@
 use nearslot_core::config::{KINDS, Kinds};
 use nearslot_core::op::Failure;
 
-use crate::declared::{Table, tables};
+use crate::measure::declared::{Table, tables};
 use crate::outcome::{Demand, Difference, Number, Rank, Results, Run, Times};
 
 /// A value of a run.
@@ -423,12 +423,12 @@ mod tests {
 
     #[test]
     fn what_a_part_counts_has_a_column() {
-        let columns = of(crate::declared::tests::kinds());
+        let columns = of(crate::measure::declared::tests::kinds());
         let name = |column: &&Column| column.name == "sched_looks";
         let column = columns.iter().find(name).unwrap();
         assert_eq!(column.kind, Kind::Count);
         let results = Results {
-            runs: vec![crate::declared::tests::run()],
+            runs: vec![crate::measure::declared::tests::run()],
             ..Results::default()
         };
         let value = column.value(&Ranked::of(&results), 0);

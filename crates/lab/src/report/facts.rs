@@ -4,10 +4,15 @@
 
 use std::fmt::Write;
 
+use comfy_table::{LineStyle, TableStyle};
 use serde_json::Value;
 
 use crate::number::number;
 use crate::outcome::TraceInfo;
+
+/// One line below the heading, and that is enough.
+pub(super) const RULE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// Widest that prose gets.
 const PROSE_MAX: usize = 110;

@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use comfy_table::{Cell, CellAlignment, Table};
 
-use super::facts::{dash, plain};
-use super::table::RULE;
+use super::facts::{RULE, dash, plain};
 use crate::number::number;
 use crate::outcome::Run;
 

@@ -7,18 +7,16 @@
 
 use std::fmt::Write;
 
-use comfy_table::{
-    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
-};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 
 use super::columns::{Ranked, part, seed};
-use super::facts::{configs, dash, distinct, fact, plain, trace_facts};
-use super::groups::{Groups, groups};
+use super::facts::{RULE, configs, dash, distinct, fact, plain, trace_facts};
+use super::groups::{self, Groups};
 use super::traced;
 use crate::number::number;
+use crate::outcome::VolumePlace;
 use crate::outcome::{Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
-use crate::workload::layout::VolumePlace;
 
 /// Narrowest table that is tried; below it lines wrap.
 const WIDTH_MIN: usize = 60;
@@ -34,10 +32,6 @@ const AGAINST_BEST: &str = "against best\nms";
 const GROWTH: &str = "queue grows\nreq/s";
 /// Heading of what only some volumes have.
 const RECOVERY: &str = "recovery\ns";
-/// One line below the heading, and that is enough.
-pub(super) const RULE: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
 struct Shown {
     heading: &'static str,
@@ -145,7 +139,7 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
     if let Some(beside) = traced::beside(&results.runs) {
         let _ = writeln!(text, "\n{}", beside.trim_fmt());
     }
-    for Groups { table, of, more } in groups(&results.runs) {
+    for Groups { table, of, more } in groups::groups(&results.runs) {
         let _ = writeln!(text, "\n{}", table.trim_fmt());
         if more > 0 {
             let more =

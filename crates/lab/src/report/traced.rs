@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, Table};
 
-use super::table::RULE;
+use super::facts::RULE;
 use crate::number::number;
 use crate::outcome::{Run, Times, Traced};
 

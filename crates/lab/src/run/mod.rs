@@ -4,8 +4,6 @@
 //! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
 //! measured.
 
-mod error;
-mod prepare;
 mod said;
 
 use std::ops::RangeInclusive;
@@ -13,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
 use nearslot_core::config::{Assembly, KINDS, StackConfig};
-use nearslot_core::contract::{Blueprint, Placement};
+use nearslot_core::contract::Blueprint;
 use nearslot_core::registry::ConfigError;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
@@ -21,35 +19,35 @@ use nearslot_trace::Spread;
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::declared;
 use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
 use crate::inspect::{Against, Inspection};
 use crate::load::LoadedTrace;
+use crate::measure::declared;
+use crate::measure::recovery;
+use crate::measure::series::{self, Timeseries};
+use crate::measure::traced;
 use crate::measure::{BATCHES, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::SHARED;
 use crate::objective::Objective;
-use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
+use crate::outcome::{Measures, Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
+use crate::prepare::{prepare, stack_of};
 use crate::program;
-use crate::recovery;
+use crate::recorders::{Recorders, RowFiles, RunRows};
 use crate::report::Target;
-use crate::scenario::{Load, Scenario, Warmup};
-use crate::series::{self, Timeseries};
+use crate::scenario::{Load, Warmup};
 use crate::sim::{self, Control};
-use crate::told::Told;
 use crate::verdict;
-use crate::watch::{Files, Parts, Watch};
 use crate::workload::Workload;
-use crate::workload::layout::{self, Volumes};
+use crate::workload::told::Told;
 
-pub use error::RunError;
-pub(crate) use prepare::{LONGEST, Prepared, count, prepare, slowest};
-pub(crate) use said::{SATURATED, add_new, warned};
+pub use crate::error::RunError;
+pub(crate) use said::{add_new, warned};
 
-use said::{add_said, failures, lost, warnings};
+use said::{add_said, left_out, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +86,7 @@ pub fn compare(
     }
     let (settled, drive_chosen) = default_drive::settle(points, trace, wanted.tell)?;
     let points = settled.as_slice();
-    let files = Files::create(wanted)?;
+    let files = RowFiles::create(wanted.requests.as_ref(), wanted.commands.as_ref())?;
     let pool = threads(wanted.jobs)?;
     let grid = Grid {
         trace,
@@ -100,7 +98,14 @@ pub fn compare(
     };
     let demands = pool.install(|| overload::demands(points, trace, control))?;
     let mut warnings = warned(points, trace)?;
-    let said = pool.install(|| overload::say((points, trace), &demands, wanted, control))?;
+    let said = pool.install(|| {
+        overload::say(
+            (points, trace),
+            &demands,
+            (wanted.overload, wanted.tell),
+            control,
+        )
+    })?;
     warnings.extend(said);
     let one = |(point, demand): (&Point, &Option<Foreseen>)| run(point, demand.as_ref(), &grid);
     let runs = points.par_iter().zip(&demands).with_max_len(1);
@@ -162,7 +167,7 @@ pub(crate) fn probe(
         trace,
         wanted: &Wanted::default(),
         objectives,
-        files: &Files::default(),
+        files: &RowFiles::default(),
         control,
         single: false,
     };
@@ -192,8 +197,8 @@ pub fn check_jobs(jobs: Option<usize>) -> Result<(), ConfigError> {
 pub(crate) fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
     check_jobs(jobs)?;
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0));
-    let beside = |error| RunError::Beside(format!("threads: {error}"));
-    threads.build().map_err(beside)
+    let failed = |error| RunError::Output(format!("threads: {error}"));
+    threads.build().map_err(failed)
 }
 
 /// Describes the trace of a grid for the report, held against the drive if all points have the same.
@@ -215,7 +220,7 @@ pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunE
 
 /// A run that came to an end.
 pub(crate) struct Finished {
-    parts: Parts,
+    parts: RunRows,
     pub(crate) run: Run,
     batches_ms: Option<[f64; BATCHES]>,
     /// What it says of each objective.
@@ -237,7 +242,7 @@ struct Grid<'a> {
     wanted: &'a Wanted,
     /// What the runs are held against; one that surely misses them ends early.
     objectives: &'a [Objective],
-    files: &'a Files,
+    files: &'a RowFiles,
     control: &'a Control,
     /// Whether it has one point only. What an interrupted run has measured is then kept; among others it would be
     /// compared with runs of other lengths.
@@ -262,26 +267,22 @@ fn run(
     } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
     let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
-    let watch = watch(point, grid, (window, drives.len()), &*blueprint)?;
-    let mut watch = watch.with_volumes(load.by_volume);
+    let recorders = recorders(point, grid, (window, drives.len()), &*blueprint)?;
+    let mut recorders = recorders.with_volumes(load.by_volume);
     let clock = Clock::now();
-    let load_of = &mut *workload;
-    let end = sim::run(&mut stack, &mut drives, load_of, &mut watch, grid.control);
+    let (load_of, seen_by) = (&mut *workload, &mut recorders);
+    let end = sim::run(&mut stack, &mut drives, load_of, seen_by, grid.control);
     let simulated_in_s = clock.elapsed().as_secs_f64();
     check_end(&mut *workload, end, &point.label)?;
     let interrupted = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
-    if interrupted && !(grid.single && watch.recorder.measured_any()) {
+    if interrupted && !(grid.single && recorders.recorder.measured_any()) {
         return Ok(None);
     }
-    let missed = watch.missed();
-    let ended_early = stack.pending() > 0 && missed.contains(&true);
-    conserve(&point.label, &stack, interrupted || ended_early)?;
-    let any = ended_early || watch.recorder.measured_any();
-    let failed = watch.recorder.failed();
-    check_measured(&point.label, (window, failed), any)?;
-    let by_batch = watch.by_batch(end, !ended_early);
+    let ended_early = checked(&point.label, &stack, &recorders, (window, interrupted))?;
+    let missed = recorders.missed();
+    let by_batch = recorders.by_batch(end, !ended_early);
     let names = grid.trace.map(|trace| &*trace.header().clients);
-    let (recorder, parts, groups) = watch.finish(names.unwrap_or_default())?;
+    let (recorder, parts, groups) = recorders.finish(names.unwrap_or_default())?;
     let measured = recorder.end(end);
     let estimates = estimates(&measured, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
@@ -292,19 +293,13 @@ fn run(
     identify(&mut run, point, foreseen);
     (run.replay, run.volumes) = (load.replay, load.volumes);
     (run.volume_responses, run.stream_responses) = groups;
-    run.measures = declared::counted(&stack);
-    let recovery = recovery::cost(&stack, &effective)?;
-    let recovery = recovery.map(|numbers| (recovery::KEY.to_owned(), numbers));
-    run.measures.extend(recovery);
+    run.measures = counted(&stack, &effective)?;
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     Ok(Some(Finished {
         warnings,
-        lost: failures(&run)
-            .into_iter()
-            .chain(lost(workload.tally()))
-            .collect(),
+        lost: left_out(&run, workload.tally()),
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,
@@ -313,6 +308,29 @@ fn run(
         missed,
         by_batch,
     }))
+}
+
+/// Checks that nothing was lost and something was measured; whether the run ended before its load.
+fn checked(
+    label: &str,
+    stack: &Stack,
+    recorders: &Recorders,
+    (window, interrupted): (Window, bool),
+) -> Result<bool, RunError> {
+    let recorder = &recorders.recorder;
+    let ended_early = stack.pending() > 0 && recorders.missed().contains(&true);
+    conserve(label, stack, interrupted || ended_early)?;
+    let any = ended_early || recorder.measured_any();
+    check_measured(label, (window, recorder.failed()), any)?;
+    Ok(ended_early)
+}
+
+/// What parts and measurements have counted.
+fn counted(stack: &Stack, config: &StackConfig) -> Result<Measures, RunError> {
+    let mut found = declared::counted(stack);
+    let recovery = recovery::cost(stack, config)?;
+    found.extend(recovery.map(|numbers| (recovery::KEY.to_owned(), numbers)));
+    Ok(found)
 }
 
 /// A run of which no read or write was measured has no result.
@@ -340,7 +358,7 @@ fn estimates(measured: &Measured, objectives: &[Objective]) -> Vec<Result<Estima
 
 /// Fills in what the trace tells of response times; gives why not, if that is to be known.
 fn hold_beside(run: &mut Run, told: &Told) -> Option<String> {
-    match told.beside(run.queue_growth_rps.is_none()) {
+    match traced::beside(told, run.queue_growth_rps.is_none()) {
         Ok(traced) => run.traced = traced,
         Err(why) => return Some(why),
     }
@@ -358,34 +376,18 @@ fn identify(run: &mut Run, point: &Point, foreseen: Option<&Foreseen>) {
     run.settings = point.settings.iter().cloned().collect();
 }
 
-/// The stack of a run, with a drive for each volume if they are to have their own.
-pub(crate) fn stack_of(
-    scenario: &Scenario,
-    trace: Option<&LoadedTrace>,
-) -> Result<StackConfig, RunError> {
-    let mut stack = scenario.stack()?;
-    let Some(trace) = trace else {
-        return Ok(stack);
-    };
-    trace.check_volumes(scenario.volumes())?;
-    if scenario.volumes() == Some(Volumes::OwnDrives) {
-        *stack.parts.of_mut::<dyn Placement>() = layout::own_drives(trace.volumes());
-    }
-    Ok(stack)
-}
-
 /// What a run is observed by.
-fn watch(
+fn recorders(
     point: &Point,
     grid: &Grid<'_>,
     (window, drives): (Window, usize),
     blueprint: &dyn Blueprint,
-) -> Result<Watch, RunError> {
+) -> Result<Recorders, RunError> {
     let series = grid
         .wanted
         .series
         .then(|| Timeseries::new(window, blueprint.exact(), blueprint.capacity()));
-    Watch::new(Recorder::new(window, drives as u16, series), window.warmup)
+    Recorders::new(Recorder::new(window, drives as u16, series), window.warmup)
         .with_gate(Gate::new(window, grid.objectives))
         .with_files(grid.files, &point.label, (blueprint, drives))?
         .with_schedule(grid.wanted.schedule.as_ref())

@@ -8,6 +8,7 @@ use crate::grid::Point;
 use crate::load::{LoadedTrace, RequestCount};
 use crate::number::number;
 use crate::outcome::Run;
+use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay};
 use crate::workload::Tally;
 
@@ -56,9 +57,6 @@ fn interrupted(run: &Run, count: RequestCount) -> String {
     )
 }
 
-/// A drive busier than this under given arrivals cannot keep up.
-pub(crate) const SATURATED: f64 = 0.98;
-
 pub(super) fn warnings(
     run: &Run,
     tally: Tally,
@@ -81,14 +79,20 @@ pub(super) fn warnings(
             run.utilisation * 100.0
         ));
     }
-    warnings.extend(failures(run));
     warnings.extend(never_full(label, depth, count));
-    warnings.extend(lost(tally));
+    warnings.extend(left_out(run, tally));
     warnings
 }
 
+/// What is not in the numbers of a run: requests that failed, and what of its load was left out or changed.
+pub(super) fn left_out(run: &Run, tally: Tally) -> Vec<String> {
+    let mut told = Vec::from_iter(failures(run));
+    told.extend(lost(tally));
+    told
+}
+
 /// How many requests of a run failed, and of what.
-pub(super) fn failures(run: &Run) -> Option<String> {
+fn failures(run: &Run) -> Option<String> {
     let all: u64 = run.failed.values().sum();
     let causes: Vec<String> = run
         .failed
@@ -117,7 +121,7 @@ fn never_full(label: &str, depth: Option<u64>, count: RequestCount) -> Option<St
 }
 
 /// What of a load was left out or changed.
-pub(super) fn lost(tally: Tally) -> Vec<String> {
+fn lost(tally: Tally) -> Vec<String> {
     let counts = [
         (
             tally.other,

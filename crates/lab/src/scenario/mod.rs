@@ -20,6 +20,7 @@
 //!
 //! Every key can also be set by name ([`Scenario::set`]), which is how grids vary it.
 
+pub mod keys;
 mod load;
 mod read;
 mod set;
@@ -34,13 +35,15 @@ use nearslot_core::registry::{self, ConfigError, Spec, written};
 use nearslot_trace::TraceError;
 use serde::Serialize;
 
-use crate::default_drive::AUTO;
-use crate::keys::Key;
 use crate::workload;
 use crate::workload::layout::Volumes;
 
+use keys::Key;
 pub use load::{Load, Replay, TraceLoad};
 pub use warmup::{ComeBefore, Warmup};
+
+/// The name that stands for the drive that is chosen.
+pub const AUTO: &str = "auto";
 
 /// Everything a run needs to be told.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use nearslot_core::config::{KINDS, Kinds, Parts};
 use nearslot_core::registry::ConfigError;
 
+use super::keys::{self, Place};
 use super::{Load, PART_ALLOWED, Scenario, TraceLoad};
-use crate::keys::{self, Place};
 
 impl Scenario {
     /// Reads a scenario file's text. Relative paths of traces and drives are relative to `directory`.
@@ -116,8 +116,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::default_drive::AUTO;
-    use crate::scenario::Replay;
+    use crate::scenario::{AUTO, Replay};
 
     fn read(text: &str) -> Result<Scenario, ConfigError> {
         Scenario::from_toml(text, Path::new("/data"))

@@ -3,8 +3,8 @@
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::{ConfigError, KnobValue};
 
+use super::keys::{self, Place};
 use super::{DEPTH_MAX, Load, PART_ALLOWED, Scenario, drive_is_file};
-use crate::keys::{self, Place};
 
 /// Keys of `[trace]` that all runs of a grid have in common.
 const FIXED: [&str; 7] = [

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nearslot_core::drive::hdd::Mechanics;
 
 use super::electronics::Electronics;
-use super::measured::{Rows, distance_ms};
+use super::measured_rows::{Rows, distance_ms};
 
 /// What a bus is fitted to.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,6 @@ use nearslot_core::registry::{ConfigError, nearest};
 
 use super::ValidateError;
 use super::electronics::{self, Electronics};
-use super::rows;
 use super::table::{Column, Row, Table, kind};
 
 /// What a folder says of its drive.
@@ -70,7 +69,7 @@ impl Folder {
     ///
     /// # Errors
     /// The folder cannot be listed.
-    pub(super) fn unknown_tables(&self) -> Result<Vec<String>, ValidateError> {
+    pub(super) fn unknown_tables(&self, results: &[&str]) -> Result<Vec<String>, ValidateError> {
         let folder = self.path.display().to_string();
         let unreadable = |error: std::io::Error| ValidateError::unreadable(&folder, &error);
         let mut unknown = Vec::new();
@@ -80,7 +79,7 @@ impl Folder {
             let table = Path::new(&*name)
                 .extension()
                 .is_some_and(|ext| ext == "csv");
-            if table && !KNOWN.contains(&&*name) && rows::file_names().all(|known| known != name) {
+            if table && !KNOWN.contains(&&*name) && !results.contains(&&*name) {
                 unknown.push(name.into_owned());
             }
         }

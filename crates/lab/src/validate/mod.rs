@@ -28,6 +28,7 @@ mod folder;
 mod free;
 mod layout;
 mod measured;
+mod measured_rows;
 mod mechanics;
 mod rows;
 mod statistics;
@@ -41,8 +42,9 @@ pub use free::FreeRunning;
 pub use layout::Layouts;
 pub use measured::{
     AS_REFERENCE_MIN, CORRELATION_MIN, MEASURED_MEAN_MAX, MEASURED_ROWS_MIN, Measured,
-    OUTCOMES_MIN, RMS_MEAN_MAX, RMS_RATIO_MAX, Replay, replay_measured,
+    OUTCOMES_MIN, RMS_MEAN_MAX, RMS_RATIO_MAX,
 };
+pub use measured_rows::{Replay, replay_measured};
 pub use mechanics::{Differences, Rows};
 pub use statistics::Statistics;
 pub use summary::{Loads, Summary};
@@ -283,7 +285,7 @@ pub fn disksim(dir: &Path) -> Result<Validation, ValidateError> {
     let Checks { checks, absent } = checks;
     Ok(Validation {
         pass: !checks.is_empty() && checks.iter().all(|check| check.pass),
-        unknown: folder.unknown_tables()?,
+        unknown: folder.unknown_tables(&rows::file_names().collect::<Vec<_>>())?,
         drive: folder.model,
         folder: folder.path.display().to_string(),
         checks,

@@ -8,8 +8,7 @@ use super::Judged;
 use crate::measure::BATCHES;
 use crate::number::number;
 use crate::outcome::Run;
-use crate::overload::SURELY_TOO_MUCH;
-use crate::run::SATURATED;
+use crate::overload::{SATURATED, SURELY_TOO_MUCH};
 
 /// Means that are so many times apart want a reason if they are undecided.
 const FAR_APART: f64 = 1.5;

@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::words::list;
-use crate::keys::Role;
-use crate::number::counted;
-use crate::outcome::{Run, Varied};
+use crate::number::{counted, list};
+use crate::outcome::{Role, Run, Varied};
 
 /// Choices that are named with the same number, and numbers that are told; of more only the range.
 const LISTED_MAX: usize = 6;

@@ -13,8 +13,6 @@ mod drives;
 mod tests;
 mod words;
 
-pub(crate) use words::list;
-
 use crate::measure::{BATCHES, half_width};
 use crate::outcome::{Difference, Rank, Ranking, Run, Varied, Verdict, Word};
 

@@ -3,8 +3,8 @@
 use super::*;
 use nearslot_core::config::KINDS;
 
-use crate::keys::role;
 use crate::measure::{Recorder, Window};
+use crate::scenario::keys::role;
 use nearslot_core::units::Instant;
 
 type Batches = Option<[f64; BATCHES]>;

@@ -4,9 +4,8 @@
 //! where one key is varied, its values alone.
 
 use super::{Judged, caveats, drives, ratio};
-use crate::keys::Role;
-use crate::number::{number, rate, times};
-use crate::outcome::{Rank, Ranking, Run, Traced, Varied, Word};
+use crate::number::{list, number, rate, times};
+use crate::outcome::{Rank, Ranking, Role, Run, Traced, Varied, Word};
 
 /// Loads that are listed one by one; of more only their number is told, and the range of what they say.
 const LISTED_MAX: usize = 6;
@@ -132,15 +131,6 @@ fn single(run: &Run) -> String {
 
 fn between([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low), number(high))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 fn lead(ranking: &Ranking) -> Lead<'_> {

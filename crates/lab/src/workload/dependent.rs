@@ -40,7 +40,7 @@ use super::intake::{Asked, Intake};
 use super::open::Speed;
 use super::{Tally, Workload, WorkloadError};
 use crate::hash::NumberMap;
-use crate::told::Told;
+use crate::workload::told::Told;
 
 /// Requests held at most, read but not yet answered: about 100 MB.
 pub const AHEAD_MAX: usize = 1 << 20;

@@ -15,7 +15,7 @@
 use nearslot_core::registry::ConfigError;
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
 
-use crate::default_drive::large_enough;
+use crate::catalog::large_enough;
 use crate::survey::Summary;
 
 words! {

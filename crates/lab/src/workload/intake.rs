@@ -14,7 +14,7 @@ use nearslot_trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 
 use super::layout::Layout;
 use super::{Tally, WorkloadError};
-use crate::told::Told;
+use crate::workload::told::Told;
 
 /// Where the records of a replay come from, in rising time order.
 pub trait RecordSource: Send {

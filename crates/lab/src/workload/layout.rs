@@ -12,10 +12,10 @@ use nearslot_core::config::PartConfig;
 use nearslot_core::registry::{ConfigError, KnobValue};
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
 use nearslot_trace::{Header, Record};
-use serde::{Deserialize, Serialize};
 
 use super::fit::{Fit, Mode, Reach};
-use crate::default_drive::large_enough;
+use crate::catalog::large_enough;
+use crate::outcome::VolumePlace;
 use crate::survey::Summary;
 
 words! {
@@ -36,22 +36,6 @@ const ALIGNMENT_BYTES: u64 = 1 << 20;
 
 /// Devices that an error lists.
 const LISTED_MAX: usize = 8;
-
-/// A volume of the trace, and where it was placed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct VolumePlace {
-    /// The device, by its name in the trace.
-    pub device: String,
-    /// Its requests.
-    pub requests: u64,
-    /// First byte behind the highest that they touch.
-    pub end_bytes: u64,
-    /// The drive that it has for itself; `None` if volumes lie one behind the other.
-    pub drive: Option<u16>,
-    /// Where it begins: in 512-byte blocks of that drive, or of what the placement makes of its drives, before addresses are
-    /// fitted.
-    pub first_block: u64,
-}
 
 /// Places the requests of every device of one trace.
 #[derive(Clone, Debug)]

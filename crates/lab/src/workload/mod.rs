@@ -7,11 +7,10 @@ use nearslot_core::config::PartConfig;
 use nearslot_core::registry;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
 use nearslot_core::request::{Reply, Request};
-use nearslot_core::units::{Blocks, Instant};
+use nearslot_core::units::{Blocks, Duration, Instant};
 
 use self::closed::Refill;
-use crate::run::LONGEST;
-use crate::told::Told;
+use self::told::Told;
 
 mod access;
 pub mod closed;
@@ -21,6 +20,10 @@ pub mod intake;
 pub mod layout;
 pub mod open;
 pub mod sampled;
+pub(crate) mod told;
+
+/// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.
+pub(crate) const LONGEST: Duration = Duration(1 << 62);
 
 registry! { Synthetic;
     iometer,

@@ -9,7 +9,7 @@ use nearslot_core::units::Instant;
 
 use super::intake::Intake;
 use super::{Tally, Workload, WorkloadError};
-use crate::told::Told;
+use crate::workload::told::Told;
 
 /// Traced times divided by a factor.
 #[derive(Clone, Copy, Debug)]

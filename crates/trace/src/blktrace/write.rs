@@ -15,7 +15,7 @@ use super::event::{MAGIC, V7_BYTES, act, category, notify};
 use crate::TraceError;
 use crate::header::Header;
 use crate::record::{Flags, Record, TraceOp};
-use crate::write::{Loss, Output, PRIORITY, WriteFormat, Writer, how_long};
+use crate::writer::{Loss, Output, PRIORITY, WriteFormat, Writer, how_long};
 
 /// The card.
 pub(crate) static WRITE_FORMAT: WriteFormat = WriteFormat {

@@ -24,7 +24,7 @@ use crate::TraceError;
 use crate::decode::TimeKind;
 use crate::header::Header;
 use crate::record::{Flags, Record, TraceOp};
-use crate::write::{Output, WriteFormat, Writer, own_names};
+use crate::writer::{Output, WriteFormat, Writer, own_names};
 
 /// The card.
 pub(crate) static WRITE_FORMAT: WriteFormat = WriteFormat {

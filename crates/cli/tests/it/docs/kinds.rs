@@ -10,9 +10,10 @@ use std::sync::LazyLock;
 
 use nearslot_cli::{list_json, list_json_of, list_text, show_json_of, show_text};
 use nearslot_core::config::{KINDS, Kinds, StackKind};
-use nearslot_core::registry::{ConfigError, Kind, KindCard, Knob, Measure, Of, Spec};
+use nearslot_core::measure::Measure;
+use nearslot_core::registry::{ConfigError, Kind, KindCard, Knob, Of, Spec};
 use nearslot_lab::grid::{self, Vary};
-use nearslot_lab::keys::Role;
+use nearslot_lab::outcome::Role;
 use nearslot_lab::run::{self, Wanted};
 use nearslot_lab::scenario::Scenario;
 use nearslot_lab::sim::Control;

@@ -5,7 +5,9 @@ use syn::visit::{self, Visit};
 use super::Source;
 
 /// Nothing of the domain.
-const GROUND: &[&str] = &["units", "ids", "rng", "sorted", "list", "freemap", "maplog"];
+const GROUND: &[&str] = &[
+    "units", "ids", "rng", "sorted", "list", "freemap", "maplog", "measure",
+];
 /// What flows.
 const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan"];
 /// Contracts, and how parts present themselves.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nearslot_lab::default_drive::ChosenDrive;
 use nearslot_lab::inspect::{Against, Inspector};
+use nearslot_lab::outcome::ChosenDrive;
 use nearslot_lab::outcome::{Results, Word};
 use nearslot_lab::report::{Figures, figures_html, html, inspection_html};
 use nearslot_trace::{Header, Record, TraceOp};

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use nearslot_core::config::KINDS;
 use nearslot_core::rng::Rng;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
-use nearslot_lab::keys::role;
 use nearslot_lab::measure::BATCHES;
 use nearslot_lab::outcome::{
     Declared, Demand, FreeSpace, Gaps, Measures, Number, Results, Run, SCHEMA, Series,
     StreamResponse, Stretch, Times, TraceInfo, Traced, Varied, Verdict,
 };
+use nearslot_lab::scenario::keys::role;
 use nearslot_lab::verdict;
 use nearslot_trace::{Header, Record, TraceOp};
 

@@ -1,4 +1,4 @@
-//! What else may watch a run: a row per request and per command into Parquet, the schedule as a trace that other tools read.
+//! What else may recorders a run: a row per request and per command into Parquet, the schedule as a trace that other tools read.
 //!
 //! A run that is tried for objectives is held against them here, too.
 //!
@@ -13,50 +13,51 @@ use nearslot_core::op::Op;
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
-use nearslot_trace::write::{self, Writer};
 use nearslot_trace::{Header, Record, TraceError, TraceOp};
+use nearslot_trace::{Writer, write};
 
-use crate::by_stream::ByStream;
-use crate::by_volume::ByVolume;
+use crate::error::RunError;
 use crate::gate::{ByBatch, Gate};
 use crate::measure::Recorder;
+use crate::measure::by_stream::ByStream;
+use crate::measure::by_volume::ByVolume;
 use crate::outcome::{Results, StreamResponse, VolumeResponse};
 use crate::report::{
-    CommandLane, CommandRows, Lane, LaneFile, ReportError, RequestRows, RowsWriter, SharedOutput,
-    Target,
+    CommandLane, CommandRows, Lane, LaneFile, RequestRows, RowsWriter, SharedOutput, Target,
 };
-use crate::run::{RunError, Wanted};
 use crate::sim::Observer;
 
 /// Response times of volumes, and of streams.
 pub(crate) type Groups = (Vec<VolumeResponse>, Vec<StreamResponse>);
 
-/// Files that have a part from each run of a grid.
+/// RowFiles that have a part from each run of a grid.
 #[derive(Default)]
-pub(crate) struct Files {
+pub(crate) struct RowFiles {
     requests: Option<RowsWriter<RequestRows>>,
     commands: Option<RowsWriter<CommandRows>>,
 }
 
 /// What a run has for them.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct RunRows {
     requests: Option<LaneFile>,
     commands: Option<LaneFile>,
 }
 
-impl Files {
+impl RowFiles {
     /// Those that are wanted, opened.
-    pub(crate) fn create(wanted: &Wanted) -> Result<Files, RunError> {
-        let (requests, commands) = (wanted.requests.as_ref(), wanted.commands.as_ref());
-        Ok(Files {
+    pub(crate) fn create(
+        requests: Option<&Target>,
+        commands: Option<&Target>,
+    ) -> Result<RowFiles, RunError> {
+        Ok(RowFiles {
             requests: requests.map(RowsWriter::create).transpose()?,
             commands: commands.map(RowsWriter::create).transpose()?,
         })
     }
 
     /// Joins the parts, in the order given, and gives the files their names.
-    pub(crate) fn finish(self, results: &Results, parts: Vec<Parts>) -> Result<(), RunError> {
+    pub(crate) fn finish(self, results: &Results, parts: Vec<RunRows>) -> Result<(), RunError> {
         let (mut requests, mut commands) = (Vec::new(), Vec::new());
         for part in parts {
             requests.extend(part.requests);
@@ -73,7 +74,7 @@ impl Files {
 }
 
 /// Measures a run, and writes down what is wanted of it.
-pub(crate) struct Watch {
+pub(crate) struct Recorders {
     pub(crate) recorder: Recorder,
     requests: Option<Lane<RequestRows>>,
     commands: Option<CommandLane>,
@@ -85,9 +86,9 @@ pub(crate) struct Watch {
     failure: Option<RunError>,
 }
 
-impl Watch {
-    pub(crate) fn new(recorder: Recorder, warmup: u64) -> Watch {
-        Watch {
+impl Recorders {
+    pub(crate) fn new(recorder: Recorder, warmup: u64) -> Recorders {
+        Recorders {
             recorder,
             requests: None,
             commands: None,
@@ -103,10 +104,10 @@ impl Watch {
     /// Also writes its part of the files, over so many drives.
     pub(crate) fn with_files(
         mut self,
-        files: &Files,
+        files: &RowFiles,
         label: &str,
         (blueprint, drives): (&dyn Blueprint, usize),
-    ) -> Result<Watch, RunError> {
+    ) -> Result<Recorders, RunError> {
         if let Some(writer) = &files.requests {
             self.requests = Some(writer.lane(label)?);
         }
@@ -118,20 +119,20 @@ impl Watch {
     }
 
     /// Also writes the schedule as a blktrace file.
-    pub(crate) fn with_schedule(mut self, target: Option<&Target>) -> Result<Watch, RunError> {
+    pub(crate) fn with_schedule(mut self, target: Option<&Target>) -> Result<Recorders, RunError> {
         self.schedule = target.map(Schedule::create).transpose()?;
         Ok(self)
     }
 
     /// Also holds the run against objectives, and ends it once one is surely missed.
-    pub(crate) fn with_gate(mut self, gate: Gate) -> Watch {
+    pub(crate) fn with_gate(mut self, gate: Gate) -> Recorders {
         self.gate = Some(gate).filter(|gate| !gate.is_empty());
         self
     }
 
     /// Also measures each volume, if there are several.
-    pub(crate) fn with_volumes(self, volumes: Option<ByVolume>) -> Watch {
-        Watch { volumes, ..self }
+    pub(crate) fn with_volumes(self, volumes: Option<ByVolume>) -> Recorders {
+        Recorders { volumes, ..self }
     }
 
     /// Which objectives were surely missed, so that the run need not go on.
@@ -147,7 +148,7 @@ impl Watch {
     }
 
     /// Ends the files; also gives response times of each volume and of each stream, none if there is one. `names` are those of streams.
-    pub(crate) fn finish(self, names: &[String]) -> Result<(Recorder, Parts, Groups), RunError> {
+    pub(crate) fn finish(self, names: &[String]) -> Result<(Recorder, RunRows, Groups), RunError> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -155,7 +156,7 @@ impl Watch {
             schedule.finish()?;
         }
         let commands = self.commands.map(CommandLane::into_lane);
-        let parts = Parts {
+        let parts = RunRows {
             requests: self.requests.map(Lane::finish).transpose()?,
             commands: commands.map(Lane::finish).transpose()?,
         };
@@ -171,7 +172,7 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
+impl Observer for Recorders {
     #[inline]
     fn arrived(&mut self, now: Instant, request: &Request) {
         self.recorder.arrived(now, request);
@@ -300,11 +301,5 @@ fn record(reply: &Reply) -> Record {
         service_ns: reply.timeline.service().0,
         response_ns: reply.timeline.response().0,
         ..Record::new(arrived, op, extent.start.0 * 512, extent.len.bytes(), 0)
-    }
-}
-
-impl From<ReportError> for RunError {
-    fn from(error: ReportError) -> RunError {
-        RunError::Beside(error.to_string())
     }
 }

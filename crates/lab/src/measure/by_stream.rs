@@ -10,7 +10,7 @@ use nearslot_core::ids::StreamId;
 use nearslot_core::op::Op;
 use nearslot_core::request::{Reply, Request};
 
-use crate::measure::group::{DISTRIBUTIONS_MAX, Group, is_grouped};
+use super::group::{DISTRIBUTIONS_MAX, Group, is_grouped};
 use crate::outcome::StreamResponse;
 
 /// Streams that have distributions, one of reads and one of writes.

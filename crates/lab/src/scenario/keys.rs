@@ -5,21 +5,10 @@
 //! Only runs under one load are ranked against each other, for under another load the times differ whoever serves.
 //! A knob (`sched.fifo_batch`, `workload.depth`) is of its part; a bare key beside a synthetic workload is a knob of it.
 
-use serde::{Deserialize, Serialize};
-
 use nearslot_core::config::{Kinds, PartConfig};
 
-use crate::scenario::{Load, Replay, Scenario};
-
-/// What varying a key changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// What asks.
-    Load,
-    /// What answers.
-    Choice,
-}
+use super::{Load, Replay, Scenario};
+use crate::outcome::Role;
 
 /// Where a key stands in a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

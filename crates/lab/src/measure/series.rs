@@ -1,5 +1,5 @@
 //! What plots need of a run, in bounded memory: a time series whose intervals double when it grows too long, a stretch
-//! of consecutive drive commands (`stretch.rs`), and where the drive was free (`space.rs`).
+//! of consecutive drive commands (`command_window.rs`), and where the drive was free (`free_space.rs`).
 
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
@@ -10,10 +10,10 @@ use nearslot_core::request::Request;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Duration, Instant};
 
-use crate::measure::Window;
+use super::command_window::Recording;
+use super::free_space::Space;
+use super::{Window, seconds};
 use crate::outcome::Series;
-use crate::space::Space;
-use crate::stretch::Recording;
 
 /// Intervals of the time series at most; folded to half when reached.
 const INTERVALS_MAX: usize = 512;
@@ -201,10 +201,6 @@ pub(crate) fn distribution(response: &Histogram) -> (Vec<f64>, Vec<f64>) {
         }
     }
     (ms, shares)
-}
-
-pub(crate) fn seconds(span: Duration) -> f64 {
-    span.0 as f64 / 1e9
 }
 
 #[cfg(test)]

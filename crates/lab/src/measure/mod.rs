@@ -9,11 +9,21 @@
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
 //! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up.
 
-pub(crate) mod group;
+pub(crate) mod by_stream;
+pub(crate) mod by_volume;
+mod command_window;
+pub(crate) mod correlation;
+pub(crate) mod declared;
+pub(crate) mod demerit;
+mod free_space;
+mod group;
 mod interval;
 mod measured;
+pub(crate) mod recovery;
+pub mod series;
 #[cfg(test)]
 mod tests;
+pub(crate) mod traced;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,14 +34,14 @@ use nearslot_core::metrics::Histogram;
 use nearslot_core::op::{Cost, Failure, Op};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::Instant;
+use nearslot_core::units::{Duration, Instant};
 
 pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, times, weighted};
 pub(crate) use measured::Measured;
 
+use self::series::Timeseries;
 use crate::outcome::Run;
-use crate::series::Timeseries;
 use crate::sim::Observer;
 
 /// Batches of a run: enough for a stable variance, few enough that neighbours hardly depend on each other.
@@ -62,6 +72,11 @@ impl Window {
         };
         start(batch)..start(batch + 1)
     }
+}
+
+/// A span of time in seconds.
+fn seconds(span: Duration) -> f64 {
+    span.0 as f64 / 1e9
 }
 
 /// A queue that takes less than this share of what comes is not said to grow.

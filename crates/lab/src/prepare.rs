@@ -1,41 +1,59 @@
 //! A load made ready to run over a stack: how many requests it has, which of them are measured, and what makes them.
 
-use nearslot_core::config::{Assembly, PartConfig};
+use nearslot_core::config::{Assembly, PartConfig, StackConfig};
+use nearslot_core::contract::Placement;
 use nearslot_core::registry::{ConfigError, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 use nearslot_trace::TimeKind;
 use serde_json::json;
 
-use super::{RunError, stack_of};
-use crate::by_volume::ByVolume;
+use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::Window;
+use crate::measure::by_volume::ByVolume;
 use crate::memo::SHARED;
+use crate::outcome::VolumePlace;
 use crate::scenario::{ComeBefore, Load, Replay, Scenario, TraceLoad};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
 use crate::workload::intake::Intake;
-use crate::workload::layout::{Layout, VolumePlace};
+use crate::workload::layout::{self, Layout, Volumes};
 use crate::workload::open::Open;
-use crate::workload::{self, LoadEnv, Workload};
+use crate::workload::{self, LONGEST, LoadEnv, Workload};
 
 /// A load ready to run.
 pub(crate) struct Prepared {
     pub(crate) workload: Box<dyn Workload>,
     pub(crate) count: RequestCount,
     /// Where the volumes of a trace with several lie.
-    pub(super) volumes: Vec<VolumePlace>,
-    pub(super) by_volume: Option<ByVolume>,
+    pub(crate) volumes: Vec<VolumePlace>,
+    pub(crate) by_volume: Option<ByVolume>,
     /// Its configuration with every default spelled out.
-    pub(super) effective: serde_json::Value,
+    pub(crate) effective: serde_json::Value,
     /// How requests come, in one word.
-    pub(super) replay: String,
+    pub(crate) replay: String,
     /// What is measured of it.
     pub(crate) window: Window,
     /// How many are in flight in a closed loop.
-    pub(super) depth: Option<u64>,
+    pub(crate) depth: Option<u64>,
+}
+
+/// The stack of a run, with a drive for each volume if they are to have their own.
+pub(crate) fn stack_of(
+    scenario: &Scenario,
+    trace: Option<&LoadedTrace>,
+) -> Result<StackConfig, RunError> {
+    let mut stack = scenario.stack()?;
+    let Some(trace) = trace else {
+        return Ok(stack);
+    };
+    trace.check_volumes(scenario.volumes())?;
+    if scenario.volumes() == Some(Volumes::OwnDrives) {
+        *stack.parts.of_mut::<dyn Placement>() = layout::own_drives(trace.volumes());
+    }
+    Ok(stack)
 }
 
 /// How many requests a point has.
@@ -131,9 +149,6 @@ fn check_times(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError>
                    has them under a name that is not known, --columns names it";
     Err(ConfigError::value("replay", load.replay.word(), allowed))
 }
-
-/// The longest that a run may last by its arrivals: 146 years, so that answers still have a time.
-pub(crate) const LONGEST: Duration = Duration(1 << 62);
 
 /// The slowest speed at which a trace may be replayed.
 pub(crate) fn slowest(trace: &LoadedTrace) -> f64 {

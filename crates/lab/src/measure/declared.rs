@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::config::Kinds;
-use nearslot_core::registry::Measure;
+use nearslot_core::measure::Measure;
 use nearslot_core::stack::Stack;
 
+use super::recovery;
 use crate::outcome::{Declared, Measures, Number, Run};
-use crate::recovery;
 
 /// Who counts, and what.
 pub(crate) struct Table {
@@ -74,8 +74,9 @@ pub(crate) mod tests {
     use nearslot_core::contract::{Drives, Next, Placement, Scheduler, View};
     use nearslot_core::drive;
     use nearslot_core::io::Io;
+    use nearslot_core::measure::Tell;
     use nearslot_core::plan::Plan;
-    use nearslot_core::registry::{Kind, KindCard, Of, Spec, Tell};
+    use nearslot_core::registry::{Kind, KindCard, Of, Spec};
     use nearslot_core::request::Request;
     use nearslot_core::stack::Lane;
     use nearslot_core::units::{Blocks, Instant};

@@ -12,9 +12,9 @@ use nearslot_core::op::{Cost, Op};
 use nearslot_core::request::Request;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
-use crate::measure::Window;
+use super::Window;
+use super::seconds;
 use crate::outcome::{Gaps, Series, Stretch};
-use crate::series::seconds;
 
 /// Commands that are kept, over all drives.
 pub(crate) const COMMANDS_MAX: usize = 2_000;

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::io::RecoveryRead;
+use nearslot_core::measure::Measure;
 use nearslot_core::op::Op;
-use nearslot_core::registry::{ConfigError, Measure};
+use nearslot_core::registry::ConfigError;
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};

@@ -9,8 +9,8 @@ use nearslot_core::ids::DriveId;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 
+use super::seconds;
 use crate::outcome::FreeSpace;
-use crate::series::seconds;
 
 /// Groups of cylinders at most.
 pub(crate) const GROUPS_MAX: u32 = 64;

@@ -8,7 +8,7 @@
 
 use nearslot_core::request::Reply;
 
-use crate::measure::group::{DISTRIBUTIONS_MAX, Group, is_grouped};
+use super::group::{DISTRIBUTIONS_MAX, Group, is_grouped};
 use crate::outcome::VolumeResponse;
 use crate::workload::layout::Layout;
 

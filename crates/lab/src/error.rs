@@ -3,6 +3,7 @@
 use nearslot_core::registry::ConfigError;
 use nearslot_trace::TraceError;
 
+use crate::report::ReportError;
 use crate::workload::WorkloadError;
 
 /// Why a run has no result.
@@ -38,7 +39,13 @@ pub enum RunError {
     /// A load does not tell whether an objective holds.
     #[error("{0}")]
     Objective(String),
-    /// Something beside the simulation failed: a file of requests, a thread pool.
+    /// A file could not be written, or no threads could be started.
     #[error("{0}")]
-    Beside(String),
+    Output(String),
+}
+
+impl From<ReportError> for RunError {
+    fn from(error: ReportError) -> RunError {
+        RunError::Output(error.to_string())
+    }
 }
