@@ -235,6 +235,7 @@ mod tests {
     use nearslot_core::config::PartConfig;
 
     use super::*;
+    use crate::catalog::disks;
     use crate::grid::{self, Vary};
 
     fn points(settings: &[(&str, &str)], vary: &[&str]) -> Vec<Point> {

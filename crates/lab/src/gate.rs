@@ -1,6 +1,6 @@
 //! Ends a run early once it surely misses an objective.
 //!
-//! For each objective and each batch of `measure.rs` the gate counts the requests that were not answered within the limit of a percentile;
+//! For each objective and each batch of `measure/` the gate counts the requests that were not answered within the limit of a percentile;
 //! where the limit is one of the mean, it adds up response times. The loop asks it every few thousand events whether the run is over.
 //! It then takes what it does not know yet to be as favourable as possible:
 //!

@@ -220,16 +220,6 @@ fn knobs_are_checked_before_anything_runs() {
         &["warmup", "20"],
     );
     refused(
-        &nearslot(&["run", trace, "--warmup", "2s", "--replay", "closed"]),
-        2,
-        &["warmup", "2s", "requests wait for answers"],
-    );
-    refused(
-        &nearslot(&["run", trace, "--warmup", "1h"]),
-        2,
-        &["warmup", "1h", "fewer than the"],
-    );
-    refused(
         &nearslot(&["run", trace, "--format", "xml"]),
         2,
         &["xml", "json"],

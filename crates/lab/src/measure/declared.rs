@@ -79,6 +79,7 @@ pub(crate) mod tests {
     use nearslot_core::registry::{Kind, KindCard, Of, Spec};
     use nearslot_core::request::Request;
     use nearslot_core::stack::Lane;
+    use nearslot_core::stream::Streams;
     use nearslot_core::units::{Blocks, Instant};
 
     use super::*;
@@ -89,7 +90,7 @@ pub(crate) mod tests {
     struct Counting;
 
     impl Scheduler for Counting {
-        fn insert(&mut self, _now: Instant, _io: &Io) {}
+        fn insert(&mut self, _: Instant, _: &Io, _: &Streams) {}
 
         fn withdraw(&mut self, _io: &Io) {}
 

@@ -1,8 +1,6 @@
-//! Who may know whom within the core, within the lab and below it. Reads `use` items and paths; tests within files may use what they like.
+//! Who may know whom within the core, within the lab and below it, by `use` items and paths. Tests within files may use what they like.
 
-use syn::visit::{self, Visit};
-
-use super::Source;
+use super::source::{Named, Source};
 
 /// Nothing of the domain.
 const GROUND: &[&str] = &[
@@ -29,19 +27,57 @@ fn allowed(module: &str) -> Option<Option<Vec<&'static str>>> {
     }
 }
 
-/// Commands of the lab that run scenarios and sum them up. What they use lies below them and does not know them.
-const COMMANDS: &[&str] = &["calibrate", "capacity", "validate"];
+/// Floors of the lab, the lowest first. A module may know what is below it and beside it; that nobody knows each other in a circle,
+/// `circles` sees to.
+const LAB: &[&[&str]] = &[
+    // Words, numbers, what is known of drives and traces, and what a result is.
+    &[
+        "alone",
+        "catalog",
+        "hash",
+        "memo",
+        "number",
+        "objective",
+        "outcome",
+        "program",
+        "survey",
+        "words",
+    ],
+    // What asks, and the loop in which it is answered.
+    &["grid", "inspect", "load", "scenario", "sim", "workload"],
+    // What is measured of that, and how it is told.
+    &["doubt", "error", "gate", "given", "measure", "report"],
+    // Runs.
+    &[
+        "ability",
+        "default_drive",
+        "overload",
+        "prepare",
+        "recorders",
+        "run",
+        "verdict",
+    ],
+    // Commands that run scenarios and sum them up.
+    &["calibrate", "capacity", "validate"],
+];
 
-/// Complains of modules of the lab that name a command that is built upon them.
+/// Complains of modules of the lab that name one above them, or have no floor.
 pub(crate) fn lab_rule(source: &Source) -> Vec<String> {
     let Some((module, top)) = place(source, "crates/lab/src/") else {
         return Vec::new();
     };
-    let named = names(source, module).named;
-    let commands = named
+    if module.is_empty() {
+        return Vec::new();
+    }
+    let floor = |name: &str| LAB.iter().position(|floor| floor.contains(&name));
+    let Some(own) = floor(&top) else {
+        return vec![format!("{}: module `{top}` has no floor", source.path)];
+    };
+    let named = names(source, &module).named;
+    let above = named
         .iter()
-        .filter(|name| **name != top && top != "lib" && COMMANDS.contains(&name.as_str()));
-    commands
+        .filter(|name| floor(name).is_some_and(|floor| floor > own));
+    above
         .map(|name| format!("{}: `{top}` may not know `{name}`", source.path))
         .collect()
 }
@@ -54,7 +90,7 @@ pub(crate) fn trace_rule(source: &Source) -> Vec<String> {
     let Some((module, _)) = place(source, "crates/trace/src/") else {
         return Vec::new();
     };
-    let names = names(source, module);
+    let names = names(source, &module);
     let strange = |path: &&Vec<String>| match path[0].as_str() {
         "nearslot_core" => path
             .get(1)
@@ -77,32 +113,56 @@ pub(crate) fn trace_rule(source: &Source) -> Vec<String> {
 fn place(source: &Source, root: &str) -> Option<(Vec<String>, String)> {
     let inside = source.path.strip_prefix(root)?;
     let names = inside.trim_end_matches(".rs").split('/');
-    let module: Vec<String> = names
+    let mut module: Vec<String> = names
         .filter(|name| *name != "mod")
         .map(str::to_owned)
         .collect();
     let top = module[0].clone();
+    if top == "lib" {
+        module.clear();
+    }
     Some((module, top))
 }
 
 /// What a file names.
-fn names(source: &Source, module: Vec<String>) -> Names {
+struct Names {
+    /// Top-level modules of the file's own crate.
+    named: Vec<String>,
+    /// Paths that do not begin in the file's own crate: they lead to other crates, or to things in scope.
+    outside: Vec<Vec<String>>,
+}
+
+fn names(source: &Source, module: &[String]) -> Names {
     let mut names = Names {
-        module,
         named: Vec::new(),
         outside: Vec::new(),
     };
-    let file = source.parsed();
-    if !file.attrs.iter().any(is_for_tests) {
-        names.visit_file(&file);
+    for named in &source.syntax.named {
+        match resolve(module, named) {
+            Some(path) => names.named.extend(path.into_iter().next()),
+            None => names.outside.push(named.path.clone()),
+        }
     }
     names
 }
 
-/// Whether an attribute keeps what it stands at for tests.
-fn is_for_tests(attribute: &syn::Attribute) -> bool {
-    let list = attribute.meta.require_list();
-    list.is_ok_and(|l| l.path.is_ident("cfg") && l.tokens.to_string() == "test")
+/// A path that begins with `crate`, `super` or `self`, from the root of the crate on; `module` is that of the file. `None` for any
+/// other path.
+pub(crate) fn resolve(module: &[String], named: &Named) -> Option<Vec<String>> {
+    let mut from = match named.path.first().map(String::as_str) {
+        Some("crate") => Vec::new(),
+        Some("super" | "self") => [module, &named.within].concat(),
+        _ => return None,
+    };
+    for segment in &named.path {
+        match segment.as_str() {
+            "crate" => from.clear(),
+            "super" => drop(from.pop()),
+            "self" => {}
+            name => from.push(name.to_owned()),
+        }
+    }
+    Some(from)
 }
 
 /// Crates that are pure and portable.
@@ -121,16 +181,13 @@ const PURE: &[&str] = &[
 
 /// Complains of modules of the core that name a module above them or beside them.
 pub(crate) fn rule(source: &Source) -> Vec<String> {
-    let Some((mut module, top)) = place(source, "crates/core/src/") else {
+    let Some((module, top)) = place(source, "crates/core/src/") else {
         return Vec::new();
     };
     let Some(allowed) = allowed(&top) else {
         return vec![format!("{}: module `{top}` has no floor", source.path)];
     };
-    if top == "lib" {
-        module.clear();
-    }
-    let named = names(source, module).named;
+    let named = names(source, &module).named;
     let fits = |name: &String| match &allowed {
         None => true,
         Some(list) => *name == top || list.contains(&name.as_str()),
@@ -139,72 +196,6 @@ pub(crate) fn rule(source: &Source) -> Vec<String> {
     strangers
         .map(|name| format!("{}: `{top}` may not know `{name}`", source.path))
         .collect()
-}
-
-/// Collects what a file names.
-struct Names {
-    /// Where the visitor is.
-    module: Vec<String>,
-    /// Top-level modules of the file's own crate.
-    named: Vec<String>,
-    /// Paths that do not begin in the file's own crate: they lead to other crates, or to things in scope.
-    outside: Vec<Vec<String>>,
-}
-
-impl Names {
-    /// Resolves a path that begins with `crate` or `super`.
-    fn name(&mut self, path: &[String]) {
-        let mut from = match path.first().map(String::as_str) {
-            Some("crate") => Vec::new(),
-            Some("super") => self.module.clone(),
-            Some(_) => return self.outside.push(path.to_vec()),
-            None => return,
-        };
-        for segment in path {
-            match segment.as_str() {
-                "crate" => from.clear(),
-                "super" => drop(from.pop()),
-                name => from.push(name.to_owned()),
-            }
-        }
-        self.named.extend(from.into_iter().next());
-    }
-
-    fn tree(&mut self, tree: &syn::UseTree, before: &[String]) {
-        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
-        match tree {
-            syn::UseTree::Path(path) => self.tree(&path.tree, &with(&path.ident)),
-            syn::UseTree::Name(name) => self.name(&with(&name.ident)),
-            syn::UseTree::Rename(name) => self.name(&with(&name.ident)),
-            syn::UseTree::Glob(_) => self.name(before),
-            syn::UseTree::Group(group) => {
-                group.items.iter().for_each(|item| self.tree(item, before));
-            }
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for Names {
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.tree(&item.tree, &[]);
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
-        self.name(&segments);
-        visit::visit_path(self, path);
-    }
-
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !item.attrs.iter().any(is_for_tests) {
-            self.module.push(item.ident.to_string());
-            visit::visit_item_mod(self, item);
-            self.module.pop();
-        }
-    }
-
-    /// A visibility such as `pub(super)` names nothing.
-    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 }
 
 /// Complains of dependencies of the core that are not known to be pure.
@@ -224,10 +215,7 @@ mod tests {
     use super::*;
 
     fn complaints(path: &str, text: &str) -> usize {
-        let source = Source {
-            path: format!("crates/core/src/{path}"),
-            text: text.to_owned(),
-        };
+        let source = Source::new(&format!("crates/core/src/{path}"), text);
         rule(&source).len()
     }
 
@@ -280,15 +268,22 @@ mod tests {
     }
 
     #[test]
-    fn no_module_of_the_lab_knows_a_command_that_is_built_upon_it() {
+    fn modules_of_the_lab_know_nothing_above_them() {
         let complaints = |inside: &str, text: &str| {
-            let source = Source {
-                path: format!("crates/lab/src/{inside}"),
-                text: text.to_owned(),
-            };
+            let source = Source::new(&format!("crates/lab/src/{inside}"), text);
             lab_rule(&source).len()
         };
         assert_eq!(complaints("run.rs", "use crate::capacity::Gate;"), 1);
+        assert_eq!(
+            complaints("workload/open.rs", "use crate::run::LONGEST;"),
+            1
+        );
+        assert_eq!(complaints("outcome.rs", "use crate::measure::Window;"), 1);
+        assert_eq!(
+            complaints("measure/series.rs", "use crate::sim::Observer;"),
+            0
+        );
+        assert_eq!(complaints("helper.rs", ""), 1, "it has no floor");
         assert_eq!(
             complaints("report/x.rs", "use super::super::validate::X;"),
             1
@@ -301,10 +296,7 @@ mod tests {
     #[test]
     fn readers_of_traces_know_random_numbers_and_errors_of_the_core_and_nothing_else_of_ours() {
         let complaints = |text: &str| {
-            let source = Source {
-                path: "crates/trace/src/csv/x.rs".to_owned(),
-                text: text.to_owned(),
-            };
+            let source = Source::new("crates/trace/src/csv/x.rs", text);
             trace_rule(&source).len()
         };
         let allowed = "use nearslot_core::registry::{ConfigError, nearest}; use nearslot_core::rng::Rng; use slab::Slab;";

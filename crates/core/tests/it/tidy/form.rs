@@ -1,9 +1,6 @@
 //! Headers, lengths and words of a file.
 
-use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
-
-use super::Source;
+use super::source::Source;
 
 /// Lines of a file, tests included.
 const FILE_LINES_MAX: usize = 800;
@@ -29,8 +26,6 @@ pub(crate) fn header(source: &Source) -> Vec<String> {
 
 /// Files and functions that are too long to be held in the head.
 pub(crate) fn length(source: &Source) -> Vec<String> {
-    let mut functions = Functions { long: Vec::new() };
-    functions.visit_file(&source.parsed());
     let lines = source.text.lines().count();
     let file = (lines > FILE_LINES_MAX).then(|| {
         format!(
@@ -38,44 +33,13 @@ pub(crate) fn length(source: &Source) -> Vec<String> {
             source.path
         )
     });
-    let long = functions.long.into_iter().map(|(name, lines)| {
+    let functions = source.syntax.functions.iter();
+    let long = functions.filter(|(_, lines)| *lines > FUNCTION_LINES_MAX);
+    let long = long.map(|(name, lines)| {
         let path = &source.path;
         format!("{path}: fn {name} has {lines} lines, {FUNCTION_LINES_MAX} are allowed")
     });
     file.into_iter().chain(long).collect()
-}
-
-struct Functions {
-    long: Vec<(String, usize)>,
-}
-
-impl Functions {
-    fn check(&mut self, signature: &syn::Signature, block: &syn::Block) {
-        let (first, last) = (signature.span().start().line, block.span().end().line);
-        let lines = last - first + 1;
-        if lines > FUNCTION_LINES_MAX {
-            self.long.push((signature.ident.to_string(), lines));
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for Functions {
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.check(&item.sig, &item.block);
-        visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.check(&item.sig, &item.block);
-        visit::visit_impl_item_fn(self, item);
-    }
-
-    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        if let Some(block) = &item.default {
-            self.check(&item.sig, block);
-        }
-        visit::visit_trait_item_fn(self, item);
-    }
 }
 
 /// Words that promise work instead of doing it.
@@ -100,18 +64,27 @@ fn has_word(line: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::source::Syntax;
+
+    const PATH: &str = "crates/core/src/x.rs";
 
     fn source(text: String) -> Source {
+        Source::new(PATH, &text)
+    }
+
+    /// A file whose syntax does not count.
+    fn words_of(text: &str) -> Source {
         Source {
-            path: "crates/core/src/x.rs".to_owned(),
-            text,
+            path: PATH.to_owned(),
+            text: text.to_owned(),
+            syntax: Syntax::default(),
         }
     }
 
     #[test]
     fn a_missing_header_is_seen() {
-        assert_eq!(header(&source("use a;\n//! late".to_owned())).len(), 1);
-        assert_eq!(header(&source("//! What it decides.".to_owned())).len(), 0);
+        assert_eq!(header(&words_of("use a;\n//! late")).len(), 1);
+        assert_eq!(header(&words_of("//! What it decides.")).len(), 0);
     }
 
     #[test]
@@ -137,11 +110,11 @@ mod tests {
     fn banned_words_are_seen_in_code_and_comments_but_not_within_words() {
         for word in BANNED {
             assert_eq!(
-                words(&source(format!("ok\n  // {word} it"))).len(),
+                words(&words_of(&format!("ok\n  // {word} it"))).len(),
                 1,
                 "{word}"
             );
         }
-        assert_eq!(words(&source("let AUTODOCK = EXXXE;".to_owned())).len(), 0);
+        assert_eq!(words(&words_of("let AUTODOCK = EXXXE;")).len(), 0);
     }
 }

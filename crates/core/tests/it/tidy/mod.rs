@@ -1,26 +1,19 @@
-//! The rules of the house, checked on every Rust file of the workspace: floors, headers, lengths, orphans, words.
+//! The rules of the house, checked on every Rust file of the workspace: floors, circles, headers, lengths, orphans, words.
 //!
 //! A rule is a function from a file to complaints, tested on strings that break it; the last tests apply the rules to
 //! the files. Paths are relative to the root of the repository.
 
+mod circles;
 mod floors;
 mod form;
 mod orphans;
+mod source;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// A file as the rules see it.
-struct Source {
-    path: String,
-    text: String,
-}
-
-impl Source {
-    fn parsed(&self) -> syn::File {
-        syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path))
-    }
-}
+use source::Source;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -46,10 +39,10 @@ fn files(ending: &str) -> Vec<Source> {
                 let relative = path
                     .strip_prefix(&root)
                     .expect("it was found below the root");
-                found.push(Source {
-                    path: relative.to_str().expect("paths are plain").to_owned(),
-                    text: fs::read_to_string(&path).expect("sources are text"),
-                });
+                found.push(Source::new(
+                    relative.to_str().expect("paths are plain"),
+                    &fs::read_to_string(&path).expect("sources are text"),
+                ));
             }
         }
     }
@@ -57,19 +50,33 @@ fn files(ending: &str) -> Vec<Source> {
     found
 }
 
+/// All Rust files, parsed once.
+static RUST: LazyLock<Vec<Source>> = LazyLock::new(|| files(".rs"));
+
 /// Applies a rule to all Rust files and fails with all complaints at once.
 fn all_rust(rule: impl Fn(&Source) -> Vec<String>) {
-    let sources = files(".rs");
-    assert!(sources.len() > 20, "the repository was not found");
-    let complaints: Vec<String> = sources.iter().flat_map(rule).collect();
+    assert!(RUST.len() > 20, "the repository was not found");
+    none(&RUST.iter().flat_map(rule).collect::<Vec<_>>());
+}
+
+/// There are no complaints.
+fn none(complaints: &[String]) {
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 
 #[test]
 fn modules_stay_on_their_floors() {
     all_rust(floors::rule);
-    all_rust(floors::lab_rule);
+    all_rust(|source| match circles::is_test_file(&RUST, source) {
+        true => Vec::new(),
+        false => floors::lab_rule(source),
+    });
     all_rust(floors::trace_rule);
+}
+
+#[test]
+fn no_modules_know_each_other_in_a_circle() {
+    none(&circles::rule(&RUST));
 }
 
 #[test]
@@ -89,8 +96,7 @@ fn nothing_is_left_to_do() {
 
 #[test]
 fn every_file_is_part_of_something() {
-    let sources = files(".rs");
-    all_rust(|source| orphans::rule(source, &sources));
+    all_rust(|source| orphans::rule(source, &RUST));
 }
 
 #[test]
@@ -102,7 +108,7 @@ fn every_drive_of_the_catalog_is_in_its_table() {
         .iter()
         .filter_map(|drive| orphans::catalog_rule(&drive.path, &table[0].text))
         .collect();
-    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+    none(&complaints);
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Files that no module declares: the compiler does not see them, so nothing else would complain.
 
-use syn::visit::{self, Visit};
-
-use super::Source;
+use super::source::Source;
 
 /// Complains of a file below a `src` folder that its parent does not declare, by `mod` or in a `registry!` table.
 pub(crate) fn rule(source: &Source, all: &[Source]) -> Vec<String> {
@@ -10,11 +8,7 @@ pub(crate) fn rule(source: &Source, all: &[Source]) -> Vec<String> {
         return Vec::new();
     };
     let mut candidates = all.iter().filter(|other| parents.contains(&other.path));
-    let declared = candidates.any(|parent| {
-        let mut declared = Declared(Vec::new());
-        declared.visit_file(&parent.parsed());
-        declared.0.contains(&name)
-    });
+    let declared = candidates.any(|parent| parent.syntax.modules.contains(&name));
     let complaint = format!("{}: no {} declares it", source.path, parents.join(" or "));
     (!declared).then_some(complaint).into_iter().collect()
 }
@@ -46,34 +40,6 @@ fn parents(path: &str) -> Option<(Vec<String>, String)> {
     }
 }
 
-/// Names of the modules that a file declares.
-struct Declared(Vec<String>);
-
-impl<'ast> Visit<'ast> for Declared {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        self.0.push(item.ident.to_string());
-        visit::visit_item_mod(self, item);
-    }
-
-    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
-        if item
-            .mac
-            .path
-            .segments
-            .last()
-            .is_some_and(|name| name.ident == "registry")
-        {
-            let tokens = item.mac.tokens.to_string();
-            let lines = tokens.split_once(';').map_or("", |(_, lines)| lines);
-            // A part's several cards stand in braces behind it.
-            let parts = lines
-                .split(',')
-                .filter_map(|line| line.split_whitespace().next());
-            self.0.extend(parts.map(str::to_owned));
-        }
-    }
-}
-
 /// Complains of a drive's file that the catalog's table does not name.
 pub(crate) fn catalog_rule(path: &str, table: &str) -> Option<String> {
     let file = path.strip_prefix("crates/core/src/drive/catalog/")?;
@@ -87,11 +53,7 @@ mod tests {
     use super::*;
 
     fn complaints(path: &str, parent: &str, text: &str) -> usize {
-        let source = |path: &str, text: &str| Source {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
-        rule(&source(path, ""), &[source(parent, text)]).len()
+        rule(&Source::new(path, ""), &[Source::new(parent, text)]).len()
     }
 
     #[test]
