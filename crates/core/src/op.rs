@@ -78,7 +78,12 @@ pub enum Failure {
 
 impl Failure {
     /// All of them, in the order of their codes.
-    pub const ALL: [Failure; 3] = [Failure::Medium, Failure::TimedOut, Failure::Gone];
+    pub const ALL: [Failure; 4] = [
+        Failure::Medium,
+        Failure::TimedOut,
+        Failure::Gone,
+        Failure::MapLost,
+    ];
 
     /// The failure as results spell it.
     pub const fn name(self) -> &'static str {
@@ -86,6 +91,7 @@ impl Failure {
             Failure::Medium => "medium",
             Failure::TimedOut => "timed_out",
             Failure::Gone => "gone",
+            Failure::MapLost => "map_lost",
         }
     }
 }

@@ -119,7 +119,7 @@ pub struct Run {
     pub warmup_requests: u64,
     /// Requests by operation: `read`, `write`, `flush`, `discard`.
     pub operations: BTreeMap<String, u64>,
-    /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`; only those that occurred. They
+    /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`, `map_lost`; only those that occurred. They
     /// are in no time, no throughput and no cost below.
     pub failed: BTreeMap<String, u64>,
     /// Requests that arrived and were not answered when the run ended; 0 unless it was cut short.

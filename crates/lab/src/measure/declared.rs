@@ -76,7 +76,7 @@ pub(crate) mod tests {
     use nearslot_core::io::Io;
     use nearslot_core::measure::Tell;
     use nearslot_core::plan::Plan;
-    use nearslot_core::registry::{Kind, KindCard, Of, Spec};
+    use nearslot_core::registry::{ConfigError, Kind, KindCard, Of, Spec};
     use nearslot_core::request::Request;
     use nearslot_core::stack::Lane;
     use nearslot_core::stream::Streams;
@@ -130,6 +130,8 @@ pub(crate) mod tests {
         };
 
         type Env<'a> = ();
+
+        type Error = ConfigError;
 
         fn table() -> &'static [&'static Spec<Watcher>] {
             static PART: Spec<Watcher> = Spec {

@@ -53,6 +53,7 @@ enum Source {
     /// The name of the part of this kind.
     Part(&'static str),
     Count(fn(&Results, &Run) -> Option<u64>),
+    Failed(Failure),
     Index,
     Measure(fn(&Run) -> f64),
     Maybe(fn(&Run) -> Option<f64>),
@@ -95,6 +96,7 @@ impl Column {
             Source::Text(of) => of(results, run).map(Value::Text),
             Source::Part(kind) => part(run, kind).map(Value::Text),
             Source::Count(of) => of(results, run).map(Value::Count),
+            Source::Failed(failure) => Some(Value::Count(failed(run, *failure))),
             Source::Index => Some(Value::Count(index as u64)),
             Source::Measure(of) => Some(Value::Measure(of(run))),
             Source::Maybe(of) => of(run).map(Value::Measure),
@@ -148,11 +150,12 @@ fn of(kinds: Kinds) -> Vec<Column> {
         count("flushes", |_, run| Some(operations(run, "flush"))),
         count("discards", |_, run| Some(operations(run, "discard"))),
         count("failed", |_, run| Some(run.failed.values().sum())),
-        count("failed_medium", |_, run| Some(failed(run, Failure::Medium))),
-        count("failed_timed_out", |_, run| {
-            Some(failed(run, Failure::TimedOut))
-        }),
-        count("failed_gone", |_, run| Some(failed(run, Failure::Gone))),
+    ]);
+    columns.extend(Failure::ALL.map(|failure| {
+        let name = format!("failed_{}", failure.name());
+        column(&name, Kind::Count, Source::Failed(failure))
+    }));
+    columns.extend([
         measure("duration_s", |run| run.duration_s),
         measure("throughput_rps", |run| run.throughput_rps),
         measure("throughput_mb_s", |run| run.throughput_mb_s),
@@ -439,6 +442,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (173, 173));
+        assert_eq!((names.len(), distinct.len()), (174, 174));
     }
 }

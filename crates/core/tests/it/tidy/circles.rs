@@ -103,7 +103,7 @@ fn way_round(graph: &Graph, start: &str) -> Option<Vec<String>> {
         next += 1;
         let last = way.last().expect("a way begins somewhere");
         for to in graph.get(last).into_iter().flatten() {
-            let further = [&way[..], &[to.clone()]].concat();
+            let further = [&way[..], std::slice::from_ref(to)].concat();
             if to == start {
                 return Some(further);
             }
