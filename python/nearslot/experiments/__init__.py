@@ -1,82 +1,63 @@
 """Published studies, repeated: each figure a module, each statement a claim that is decided.
 
 From the shell: ``python -m nearslot.experiments list``, ``run ew-fig4 --out figures``, ``run all``.
+A study is a folder; its modules stand on what all studies share, which is beside this file.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
+from typing import Any
 
 from ..errors import config_error
-from . import (
-    ew_fig1a,
-    ew_fig1b,
-    ew_fig2,
-    ew_fig4,
-    ew_fig5,
-    ew_fig8,
-    ew_fig11,
-    ew_mechanisms,
-    ew_models,
-    ew_own,
-)
-from .frame import Claim, Experiment, Options, Outcome, summary
+from . import eager_writing
+from .frame import Claim, Experiment, Options, Outcome, Study, summary
 from .verdict import ClaimVerdict, Kind
 
 __all__ = [
     "EXPERIMENTS",
-    "GROUPS",
+    "STUDIES",
     "Claim",
     "ClaimVerdict",
     "Experiment",
     "Kind",
     "Options",
     "Outcome",
+    "Study",
     "find",
     "summary",
 ]
 
-EXPERIMENTS: dict[str, Experiment] = {
-    one.name: one
-    for one in (
-        ew_mechanisms.EXPERIMENT,
-        ew_models.EXPERIMENT,
-        ew_fig1a.EXPERIMENT,
-        ew_fig1b.MIRRORS,
-        ew_fig1b.STRIPED,
-        ew_fig2.EXPERIMENT,
-        ew_fig4.EXPERIMENT,
-        ew_fig5.EXPERIMENT,
-        ew_fig8.MIX,
-        ew_fig8.QUEUE,
-        ew_fig11.SMALL_BUFFER,
-        ew_fig11.SYNCHRONOUS,
-        ew_fig11.BIG_BUFFER,
-        ew_own.EXPERIMENT,
-    )
+STUDIES: tuple[Study[Any], ...] = (eager_writing.STUDY,)
+"""Every study."""
+
+EXPERIMENTS: dict[str, Experiment[Any]] = {
+    one.name: one for study in STUDIES for one in study.experiments
 }
 """Every experiment by name."""
 
-GROUPS: dict[str, list[str]] = {
-    "eager-writing": [name for name in EXPERIMENTS if name.startswith("ew-")],
-    "all": list(EXPERIMENTS),
-}
-"""Names that stand for several."""
 
+def find(
+    names: Sequence[str], studies: Sequence[Study[Any]] = STUDIES
+) -> list[tuple[Study[Any], Experiment[Any]]]:
+    """The experiments of these names with their studies, each once.
 
-def find(names: list[str]) -> list[Experiment]:
-    """The experiments and groups of these names, each once.
+    The name of a study stands for its experiments, and `all` for all there are.
 
     Raises:
         ConfigError: There is no such experiment; it names the nearest.
     """
-    chosen: dict[str, Experiment] = {}
+    every = {one.name: (study, one) for study in studies for one in study.experiments}
+    groups = {study.name: [one.name for one in study.experiments] for study in studies}
+    groups["all"] = list(every)
+    chosen: dict[str, tuple[Study[Any], Experiment[Any]]] = {}
     for name in names:
-        if name not in EXPERIMENTS and name not in GROUPS:
-            known = [*EXPERIMENTS, *GROUPS]
+        if name not in every and name not in groups:
+            known = [*every, *groups]
             near = difflib.get_close_matches(name, known, 1)
             hint = f"; {near[0]} is the nearest" if near else ""
             raise config_error("experiment", name, f"one of {', '.join(known)}{hint}")
-        for one in GROUPS.get(name, [name]):
-            chosen[one] = EXPERIMENTS[one]
+        for one in groups.get(name, [name]):
+            chosen[one] = every[one]
     return list(chosen.values())

@@ -11,26 +11,27 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from .. import _native
-from ..errors import ConfigError, InputError, Interrupted
-from . import EXPERIMENTS, find, page, summary
-from .frame import Experiment, Options, Outcome
+from ..errors import ConfigError, InputError, Interrupted, config_error
+from . import STUDIES, find, page, summary
+from .frame import Experiment, Options, Outcome, Study
 
 _INDENT = " " * 6
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, studies: Sequence[Study[Any]] = STUDIES) -> int:
     """Runs the command and gives its exit code."""
-    parsed = _parser().parse_args(arguments)
+    parsed = _parser(studies).parse_args(arguments)
     try:
         if parsed.command == "list":
-            for experiment in EXPERIMENTS.values():
+            for _, experiment in find(["all"], studies):
                 print(f"{experiment.name:12} {experiment.question}\n{'':12} {experiment.source}")
             return 0
-        return _run(parsed)
+        return _run(parsed, studies)
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -45,13 +46,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 4
 
 
-def _run(parsed: argparse.Namespace) -> int:
-    options = _options(parsed)
+def _run(parsed: argparse.Namespace, studies: Sequence[Study[Any]]) -> int:
+    chosen = [
+        (experiment, _options(parsed, experiment, study, studies))
+        for study, experiment in find(parsed.names, studies)
+    ]
     outcomes = []
     if parsed.out is not None:
-        _check_files(find(parsed.names), parsed.out, force=parsed.force)
-    _find_modules(find(parsed.names), drawn=parsed.out is not None)
-    for experiment in find(parsed.names):
+        _check_files([one for one, _ in chosen], parsed.out, force=parsed.force)
+    _find_modules([one for one, _ in chosen], drawn=parsed.out is not None)
+    for experiment, options in chosen:
         print(f"{experiment.name}: {experiment.question}", file=sys.stderr, flush=True)
         before = time.monotonic()
         outcome = experiment.run(options)
@@ -62,8 +66,8 @@ def _run(parsed: argparse.Namespace) -> int:
         if parsed.out is not None:
             _save(experiment, outcome, parsed.out)
     if parsed.out is not None:
-        found = zip(find(parsed.names), outcomes, strict=True)
-        _save_page(found, options, parsed.out, force=parsed.force)
+        found = [(one, outcome) for (one, _), outcome in zip(chosen, outcomes, strict=True)]
+        _save_page(found, parsed.out, force=parsed.force)
     told = summary(claim for outcome in outcomes for claim in outcome.claims)
     if parsed.out is not None:
         (parsed.out / "claims.txt").write_text(told + "\n", encoding="utf-8")
@@ -75,20 +79,30 @@ def _run(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _options(parsed: argparse.Namespace) -> Options:
+def _options(
+    parsed: argparse.Namespace,
+    experiment: Experiment[Any],
+    study: Study[Any],
+    studies: Iterable[Study[Any]],
+) -> Options:
     """What was asked; unless it is told, quick runs have few seeds and add none."""
-    keys = ("seed", "seeds", "seeds_max", "drive", "overhead_ms", "dilution", "requests")
+    keys = {key for one in studies for key in one.options.asked()}
     given = {key: getattr(parsed, key) for key in keys if getattr(parsed, key) is not None}
+    for key, value in given.items():
+        if key not in study.options.asked():
+            word = key.replace("_", "-")
+            raise config_error(word, value, f"nothing for {experiment.name}, which has no {word}")
     few = {"requests": 8_000, "seeds": 2} if parsed.quick else {}
     asked = {**few, **given}
     if parsed.quick and "seeds_max" not in asked:
         asked["seeds_max"] = asked["seeds"]
     elif "seeds_max" not in asked:
         asked["seeds_max"] = max(Options.seeds_max, asked.get("seeds", 0))
-    return Options(**asked, quick=parsed.quick)
+    options: Options = study.options(**asked, quick=parsed.quick)
+    return options
 
 
-def _find_modules(experiments: Iterable[Experiment], *, drawn: bool) -> None:
+def _find_modules(experiments: Iterable[Experiment[Any]], *, drawn: bool) -> None:
     """Finds out what is not installed before the first run, not after the last."""
     for experiment in experiments:
         figure = ("matplotlib",) if drawn and experiment.draw is not None else ()
@@ -96,11 +110,10 @@ def _find_modules(experiments: Iterable[Experiment], *, drawn: bool) -> None:
             importlib.import_module(module)
 
 
-def _check_files(experiments: Iterable[Experiment], folder: Path, *, force: bool) -> None:
+def _check_files(chosen: Sequence[Experiment[Any]], folder: Path, *, force: bool) -> None:
     """Refuses before the first run what exists and may not be replaced."""
     if not folder.is_dir():
         return
-    chosen = list(experiments)
     names = [f"{experiment.name}.json" for experiment in chosen]
     names += [f"{experiment.name}.svg" for experiment in chosen if experiment.draw is not None]
     names += ["claims.txt"]
@@ -121,7 +134,7 @@ def _print(outcome: Outcome) -> None:
             print(f"{_INDENT}{claim.note}")
 
 
-def _save(experiment: Experiment, outcome: Outcome, folder: Path) -> None:
+def _save(experiment: Experiment[Any], outcome: Outcome, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}.json"
     path.write_text(json.dumps(outcome.to_dict(), indent=1) + "\n", encoding="utf-8")
@@ -134,14 +147,14 @@ def _save(experiment: Experiment, outcome: Outcome, folder: Path) -> None:
 
 
 def _save_page(
-    found: Iterable[tuple[Experiment, Outcome]], options: Options, folder: Path, *, force: bool
+    found: Iterable[tuple[Experiment[Any], Outcome]], folder: Path, *, force: bool
 ) -> None:
     path = folder / "figures.html"
-    if page.save(found, options, path, force=force):
+    if page.save(found, path, force=force):
         print(f"wrote {path}: all figures as one interactive page", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(studies: Sequence[Study[Any]]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m nearslot.experiments",
         description="Repeats published studies and decides their claims.",
@@ -150,22 +163,15 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="every experiment, its question and its source")
     run = commands.add_parser("run", help="run some and print their claims")
-    run.add_argument("names", nargs="+", metavar="NAME", help="experiments or groups; all for all")
+    run.add_argument("names", nargs="+", metavar="NAME", help="experiments or studies; all for all")
     run.add_argument("--quick", action="store_true", help="coarse grids and short runs")
     run.add_argument("--format", choices=["text", "json"], default="text")
     run.add_argument("--out", type=Path, metavar="DIR", help="write results and figures there")
     run.add_argument("--force", action="store_true", help="replace files that exist in DIR")
-    run.add_argument("--seed", type=int, help="first seed [1]")
-    run.add_argument("--seeds", type=int, help="how many seeds [3]")
-    run.add_argument(
-        "--seeds-max", type=int, help="how many at most, where a claim is undecided [9]"
-    )
-    run.add_argument("--drive", help="drive of the catalog or TOML file [seagate-cheetah-9lp]")
-    run.add_argument(
-        "--overhead-ms", type=float, help="overhead a request, in place of the published sweep"
-    )
-    run.add_argument("--dilution", type=float, help="dilution in place of the published one")
-    run.add_argument("--requests", type=int, help="requests of each run [50000]")
+    asked = {key: one for study in studies for key, one in study.options.asked().items()}
+    for key, one in asked.items():
+        told = one.metadata["told"] + ("" if one.default is None else f" [{one.default}]")
+        run.add_argument(f"--{key.replace('_', '-')}", type=one.metadata["read"], help=told)
     return parser
 
 

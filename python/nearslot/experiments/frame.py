@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from .. import _native
 from ..errors import config_error
@@ -17,32 +17,39 @@ if TYPE_CHECKING:
     from .statement import Statement
     from .table import Cell
 
+_T = TypeVar("_T")
+Asked = TypeVar("Asked", bound="Options")
+"""Options of a study."""
+
 OVERHEADS_MS = (0.0, 0.3, 0.6)
 """Overheads of a request at which claims are reported; they are decided at the last."""
 
 
+def option(default: _T, read: Callable[[str], object], told: str) -> _T:
+    """A field of options that the command line has, too: how its word is read, and its help."""
+    return field(default=default, metadata={"read": read, "told": told})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What may be asked of an experiment besides its published set-up.
+    """What may be asked of every experiment besides its published set-up.
+
+    A study with options of its own has a class of its own, made of this one.
 
     Attributes:
         seed: First of the seeds; the others follow it.
         seeds: How many.
         seeds_max: How many at most, where a claim is undecided with fewer.
         drive: A drive of the catalog or a drive's TOML file.
-        overhead_ms: Overhead of a request before the arm moves; None as the experiment has it.
-        dilution: Slots per block of the volume; None is the published value.
         requests: Requests of each run.
         quick: A coarse grid, to see that everything works; its verdicts are provisional.
     """
 
-    seed: int = 1
-    seeds: int = 3
-    seeds_max: int = 9
-    drive: str = "seagate-cheetah-9lp"
-    overhead_ms: float | None = None
-    dilution: float | None = None
-    requests: int = 50_000
+    seed: int = option(1, int, "first seed")
+    seeds: int = option(3, int, "how many seeds")
+    seeds_max: int = option(9, int, "how many at most, where a claim is undecided")
+    drive: str = option("seagate-cheetah-9lp", str, "drive of the catalog or TOML file")
+    requests: int = option(50_000, int, "requests of each run")
     quick: bool = False
 
     def __post_init__(self) -> None:
@@ -54,15 +61,35 @@ class Options:
         if not self.seeds <= self.seeds_max <= SEEDS_MOST:
             allowed = f"from the {self.seeds} of seeds to {SEEDS_MOST}"
             raise config_error("seeds-max", self.seeds_max, allowed)
-        if self.overhead_ms is not None and not 0 <= self.overhead_ms <= 1_000:
-            raise config_error("overhead-ms", self.overhead_ms, "0 to 1000")
-        if self.dilution is not None and self.dilution < 1.001:
-            raise config_error("dilution", self.dilution, "at least 1.001")
+
+    @classmethod
+    def asked(cls) -> dict[str, Field[Any]]:
+        """The options that the command line has, by name."""
+        return {one.name: one for one in fields(cls) if one.metadata}
 
     @property
     def all_seeds(self) -> list[int]:
         """Every seed of the first round."""
         return list(range(self.seed, self.seed + self.seeds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverheadOptions(Options):
+    """Options of a study whose claims depend on the overhead of a request.
+
+    Attributes:
+        overhead_ms: Overhead of a request before the arm moves; None as the experiment has it.
+    """
+
+    overhead_ms: float | None = option(
+        None, float, "overhead a request, in place of the published sweep"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuses what no run can have."""
+        super().__post_init__()
+        if self.overhead_ms is not None and not 0 <= self.overhead_ms <= 1_000:
+            raise config_error("overhead-ms", self.overhead_ms, "0 to 1000")
 
     @property
     def overheads(self) -> tuple[float, ...]:
@@ -74,7 +101,7 @@ class Options:
         """How closely to look for the overhead at which a claim turns."""
         return 0.1 if self.quick else 0.05
 
-    def probing(self, overhead_ms: float) -> Options:
+    def probing(self, overhead_ms: float) -> Self:
         """The same for a look at one more overhead."""
         requests = max(1_000, self.requests // 2)
         return replace(self, seeds=1, overhead_ms=overhead_ms, requests=requests)
@@ -154,7 +181,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Generic[Asked]):
     """One published figure or table.
 
     Attributes:
@@ -171,13 +198,13 @@ class Experiment:
     name: str
     question: str
     source: str
-    cells: Callable[[Options], Sequence[Cell]]
+    cells: Callable[[Asked], Sequence[Cell]]
     statements: Sequence[Statement]
     draw: Callable[[Outcome, Path], None] | None = None
     chart: Chart | None = None
     needs: tuple[str, ...] = ()
 
-    def run(self, options: Options) -> Outcome:
+    def run(self, options: Asked) -> Outcome:
         """Runs the grid, with more seeds where a claim is undecided, and decides the claims."""
         from .statement import carry_out
 
@@ -191,6 +218,21 @@ class Experiment:
             build=_native.__build__,
             options=options,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Generic[Asked]):
+    """The experiments of one body of published work; a folder of its own.
+
+    Attributes:
+        name: For the command line, where it stands for all its experiments.
+        options: What may be asked of them.
+        experiments: They, in the order of the publication.
+    """
+
+    name: str
+    options: type[Asked]
+    experiments: Sequence[Experiment[Asked]]
 
 
 def summary(claims: Iterable[Claim]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _native
-from .frame import Experiment, Options, Outcome
+from .frame import Experiment, Outcome
 from .table import Table
 from .verdict import Mean, Where
 
@@ -23,8 +23,7 @@ class Chart:
     Attributes:
         axis: Key of the rows along which lines run.
         label: What that is, in words.
-        setup: What all runs have in common besides dilution, length and drive, in words.
-        dilution: The published one.
+        setup: What all runs have in common besides length and drive, in words; it gets the options.
         names: Schedulers of the rows by the names that the lines have.
         where: The rows that are drawn.
         logarithmic: Whether values double from one to the next.
@@ -32,19 +31,15 @@ class Chart:
 
     axis: str
     label: str
-    setup: str
+    setup: Callable[[Any], str]
     names: Mapping[str, str]
     where: Where = field(default_factory=dict)
-    dilution: float = 2.0
     logarithmic: bool = False
 
-    def figure(self, experiment: Experiment, outcome: Outcome, options: Options) -> dict[str, Any]:
+    def figure(self, experiment: Experiment[Any], outcome: Outcome) -> dict[str, Any]:
         """The figure as the page reads it."""
-        dilution = self.dilution if options.dilution is None else options.dilution
-        setup = (
-            f"{self.setup}, dilution {dilution:g}, {options.requests} requests a run, "
-            f"{options.drive}"
-        )
+        options = outcome.options
+        setup = f"{self.setup(options)}, {options.requests} requests a run, {options.drive}"
         drawn = Table(outcome.runs).only(**self.where)
         values = drawn.values(self.axis)
         return {
@@ -107,8 +102,7 @@ def _axis(label: str, unit: str, doubling: list[float] | None) -> dict[str, Any]
 
 
 def save(
-    found: Iterable[tuple[Experiment, Outcome]],
-    options: Options,
+    found: Iterable[tuple[Experiment[Any], Outcome]],
     path: str | os.PathLike[str],
     *,
     force: bool = False,
@@ -120,7 +114,7 @@ def save(
         InputError: It cannot be written.
     """
     figures = [
-        experiment.chart.figure(experiment, outcome, options)
+        experiment.chart.figure(experiment, outcome)
         for experiment, outcome in found
         if experiment.chart is not None
     ]

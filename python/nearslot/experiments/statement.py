@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .crossover import Turn, crossovers
-from .frame import Claim, Options
+from .crossover import crossovers
+from .frame import Asked, Claim, Options, OverheadOptions
 from .table import Cell, Row, Table
 from .verdict import Check, ClaimVerdict, Kind, Where, together
 
@@ -77,7 +77,7 @@ class Statement:
     turns: bool = True
 
 
-def carry_out(experiment: Experiment, options: Options) -> tuple[list[Claim], list[Row]]:
+def carry_out(experiment: Experiment[Asked], options: Asked) -> tuple[list[Claim], list[Row]]:
     """Runs the grid of an experiment and decides its claims."""
     cells = experiment.cells(options)
     table = Table(row for cell in cells for row in cell.measure(options.all_seeds))
@@ -95,7 +95,7 @@ def _by_overhead(table: Table) -> dict[float | None, Table]:
 
 
 def _extend(
-    experiment: Experiment, options: Options, cells: Sequence[Cell], table: Table
+    experiment: Experiment[Asked], options: Asked, cells: Sequence[Cell], table: Table
 ) -> dict[str, int]:
     """Adds seeds where a claim is undecided; how many seeds such claims got."""
     seeds, got = options.seeds, {}
@@ -138,25 +138,27 @@ def _extend(
     return got
 
 
-def _claims(experiment: Experiment, options: Options, table: Table) -> list[Claim]:
+def _claims(experiment: Experiment[Asked], options: Asked, table: Table) -> list[Claim]:
     by_overhead = _by_overhead(table)
     found = {
         statement.id: {at: statement.judge(rows) for at, rows in by_overhead.items()}
         for statement in experiment.statements
     }
-    turns = _turns(experiment, options, found)
+    turns: Mapping[str, str] = {}
+    if isinstance(options, OverheadOptions):
+        turns = _turns(experiment, options, found)
     return [
-        _claim(statement, found[statement.id], turns.get(statement.id), options)
+        _claim(statement, found[statement.id], turns.get(statement.id, ""), options)
         for statement in experiment.statements
     ]
 
 
 def _turns(
-    experiment: Experiment,
-    options: Options,
+    experiment: Experiment[Any],
+    options: OverheadOptions,
     found: Mapping[str, Mapping[float | None, Found]],
-) -> dict[str, Turn]:
-    """Between which overheads claims turn."""
+) -> dict[str, str]:
+    """Between which overheads claims turn, in words."""
     statements = {one.id: one for one in experiment.statements if one.turns}
     leans = {
         name: {at: one.leans for at, one in of.items() if at is not None}
@@ -178,13 +180,15 @@ def _turns(
             answers[overhead] = {name: statements[name].judge(rows).leans for name in names}
         return answers
 
-    return crossovers(leans, probe, options.crossover_step_ms)
+    turns = crossovers(leans, probe, options.crossover_step_ms)
+    requests = options.probing(0.0).requests
+    return {name: turn.told(requests) for name, turn in turns.items()}
 
 
 def _claim(
     statement: Statement,
     by_overhead: Mapping[float | None, Found],
-    turn: Turn | None,
+    turn: str,
     options: Options,
 ) -> Claim:
     main = max(by_overhead, key=lambda overhead: overhead or 0.0)
@@ -197,8 +201,8 @@ def _claim(
     for at, one in others.items():
         says = "" if informs else f" it {_says(one)}"
         notes.append(f"at {at:g} ms{says} ({_told(one)})")
-    if turn is not None and not informs:
-        notes.append(turn.told(options.probing(0.0).requests))
+    if turn and not informs:
+        notes.append(turn)
     return Claim(
         id=statement.id,
         kind=statement.kind,

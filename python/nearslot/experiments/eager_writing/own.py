@@ -6,11 +6,12 @@ import math
 from functools import partial
 from pathlib import Path
 
-from .eager import NAMES, PUBLISHED, RPS, sweeps
-from .frame import Experiment, Options, Outcome
-from .statement import Found, Statement
-from .table import Cell, Table
-from .verdict import Check, Kind, Mean, Where, above, at_least, at_most, missing, percent
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Table
+from ..verdict import Check, Kind, Mean, Where, above, at_least, at_most, missing, percent
+from .disk import NAMES, PUBLISHED, RPS, sweeps
+from .options import Options
 
 # Writes by themselves may go on for as long as they serve most: what throughput is compared with.
 OWN = "gap_satf:write_run_ms=3600000"

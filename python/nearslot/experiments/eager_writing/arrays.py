@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..results import Run
-from ..scenario import Scenario, part
-from . import eager
-from .eager import SOURCE
-from .frame import Options
-from .table import Cell, simulated
+from ...results import Run
+from ...scenario import Scenario, part
+from ..table import Cell, simulated
+from . import disk
+from .disk import SOURCE
+from .options import Options
 
 __all__ = ["SOURCE", "Array", "cells", "distorted", "ew", "mirror", "scenario", "sr", "stripe"]
 
 MS = "response_ms"
-RPS = eager.RPS
+RPS = disk.RPS
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def cells(
     """Every array under every load at every overhead; `marks` tell them from others."""
     many, found = list(loads), []
     for overhead_ms in options.overheads:
-        drive = eager.drive(options, overhead_ms)
+        drive = disk.drive(options, overhead_ms)
         for array in arrays:
             for load in many:
                 base = scenario(options, array, workload, load, drive=drive, warmup=warmup)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from ..results import Run
-from ..running import run
-from ..scenario import Scenario, part
-from .frame import Options
-from .table import Cell, Table, simulated
-from .verdict import Mean
+from ...results import Run
+from ...running import run
+from ...scenario import Scenario, part
+from ..table import Cell, Table, simulated
+from ..verdict import Mean
+from .options import Options
 
 SOURCE = (
     "Zhang, Yu, Krishnamurthy and Wang, Configuring and Scheduling an Eager-Writing Disk Array "
@@ -70,6 +70,15 @@ def scenario(
         sched=sched,
         seed=options.seed,
     )
+
+
+def setup(told: str) -> Callable[[Options], str]:
+    """What all runs of a figure have in common, in words; the published dilution is 2."""
+
+    def of(options: Options) -> str:
+        return f"{told}, dilution {2.0 if options.dilution is None else options.dilution:g}"
+
+    return of
 
 
 def numbers(run: Run) -> dict[str, Any]:

@@ -18,15 +18,16 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from ..running import run as run_scenario
-from . import arrays, eager
+from ...running import run as run_scenario
+from ..figures import curves
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Row, Table
+from ..verdict import Check, Kind, above, at_least, below, missing
+from . import arrays, disk
 from .arrays import MS, RPS, Array, distorted, ew, mirror, sr, stripe
-from .ew_fig4 import crossing
-from .figures import curves
-from .frame import Experiment, Options, Outcome
-from .statement import Found, Statement
-from .table import Cell, Row, Table
-from .verdict import Check, Kind, above, at_least, below, missing
+from .fig4 import crossing
+from .options import Options
 
 DRIVES = 36
 RATES = (500, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000, 12_000, 14_000, 16_000, 20_000, 24_000)
@@ -93,7 +94,7 @@ def _searched(options: Options, systems: Sequence[Array], buffer: int) -> list[C
 
 def _search(options: Options, array: Array, buffer: int, overhead_ms: float) -> Cell:
     asked = requests(options, buffer)
-    drive = eager.drive(options, overhead_ms)
+    drive = disk.drive(options, overhead_ms)
 
     def collapses(rate: float, seed: int, count: int) -> bool:
         load = {"rate_rps": round(rate, 3)}

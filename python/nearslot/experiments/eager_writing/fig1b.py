@@ -8,14 +8,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..parts import list_parts
+from ...parts import list_parts
+from ..figures import stacked
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Table
+from ..verdict import Check, Kind, above, at_least, below, within
 from . import arrays
 from .arrays import mirror, stripe
-from .figures import stacked
-from .frame import Experiment, Options, Outcome
-from .statement import Found, Statement
-from .table import Cell, Table
-from .verdict import Check, Kind, above, at_least, below, within
+from .options import Options
 
 COPIES = (1, 2, 3, 4, 5, 6)
 STRIPES = (1, 2, 3, 4, 6, 9, 12, 18)

@@ -16,10 +16,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .frame import Experiment, Options, Outcome
-from .statement import Found, Statement
-from .table import Cell, Row, Table
-from .verdict import Check, Kind, Mean, Where, above, below, percent, within
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Row, Table
+from ..verdict import Check, Kind, Mean, Where, above, below, percent, within
+from .options import Options
 
 if TYPE_CHECKING:
     import numpy

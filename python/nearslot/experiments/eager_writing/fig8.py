@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from ..figures import curves
+from ..frame import Experiment
+from ..statement import Found, Statement
+from ..table import Cell, Table
+from ..verdict import Check, Kind, above, below, missing, percent, within
 from . import arrays
 from .arrays import MS, RPS, ew
-from .figures import curves
-from .frame import Experiment, Options
-from .statement import Found, Statement
-from .table import Cell, Table
-from .verdict import Check, Kind, above, below, missing, percent, within
+from .options import Options
 
 READ_SHARES = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
 QUEUES = (1, 2, 4, 8, 16, 32)

@@ -10,14 +10,15 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from ..scenario import Scenario, part
-from . import eager
-from .eager import numbers, scenario
-from .figures import stacked
-from .frame import Experiment, Options, Outcome
-from .statement import Found, Statement
-from .table import Cell, Table, simulated
-from .verdict import Check, Gate, Kind, Mean, Where, at_least, at_most, below
+from ...scenario import Scenario, part
+from ..figures import stacked
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Table, simulated
+from ..verdict import Check, Gate, Kind, Mean, Where, at_least, at_most, below
+from . import disk
+from .disk import numbers, scenario
+from .options import Options
 
 DILUTIONS = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0)
 IN_PLACE = 0.0
@@ -34,7 +35,7 @@ def cells(options: Options) -> list[Cell]:
     found = []
     for overhead_ms in options.overheads:
         for dilution in dilutions:
-            writes = eager.whole_sweep(options, dilution)
+            writes = disk.whole_sweep(options, dilution)
             one = scenario(
                 options,
                 overhead_ms=overhead_ms,
@@ -47,7 +48,7 @@ def cells(options: Options) -> list[Cell]:
             marks = {"overhead_ms": overhead_ms, "dilution": dilution}
             found.append(simulated(marks, one.replace(warmup=0), numbers))
         load = part("iometer", requests=options.requests, depth=1, read_share=0)
-        drive = eager.drive(options, overhead_ms)
+        drive = disk.drive(options, overhead_ms)
         there = Scenario(workload=load, drive=drive, sched="fcfs", seed=options.seed)
         marks = {"overhead_ms": overhead_ms, "dilution": IN_PLACE}
         found.append(simulated(marks, there, numbers))
@@ -205,7 +206,7 @@ def draw(outcome: Outcome, path: Path) -> None:
 EXPERIMENT = Experiment(
     name="ew-fig1a",
     question="What does a random 4-KB write cost as dilution grows?",
-    source=f"{eager.SOURCE}, figure 1a",
+    source=f"{disk.SOURCE}, figure 1a",
     cells=cells,
     statements=STATEMENTS,
     draw=draw,

@@ -19,13 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import ConfigError
-from ..running import run
-from ..scenario import Scenario, part
-from .frame import Options
-from .statement import Found, Statement
-from .table import Cell, Row, Table
-from .verdict import Kind, exactly, missing, within
+from ...errors import ConfigError
+from ...running import run
+from ...scenario import Scenario, part
+from ..statement import Found, Statement
+from ..table import Cell, Row, Table
+from ..verdict import Kind, exactly, missing, within
+from .options import Options
 
 OVERHEAD_MS = 0.3
 DILUTION = 2.0

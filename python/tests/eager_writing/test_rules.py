@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from nearslot.experiments import ClaimVerdict, Options, rules
-from nearslot.experiments.rules import RULES, Run
+from nearslot.experiments import ClaimVerdict
+from nearslot.experiments.eager_writing import Options, rules
+from nearslot.experiments.eager_writing.rules import RULES, Run
 from nearslot.experiments.table import Table
 
 OPTIONS = Options(seed=11, drive="hp-c2247a", overhead_ms=0.2)

@@ -11,23 +11,21 @@ from typing import Any
 
 import pytest
 
-from nearslot.experiments import (
-    EXPERIMENTS,
-    ClaimVerdict,
-    Kind,
-    ew_fig1a,
-    ew_fig1b,
-    ew_fig2,
-    ew_fig4,
-    ew_fig5,
-    ew_fig8,
-    ew_fig11,
-    ew_mechanisms,
-    ew_own,
+from nearslot.experiments import EXPERIMENTS, ClaimVerdict, Kind
+from nearslot.experiments.eager_writing import (
+    fig1a,
+    fig1b,
+    fig2,
+    fig4,
+    fig5,
+    fig8,
+    fig11,
+    mechanisms,
+    own,
     rules,
 )
-from nearslot.experiments.arrays import Array
-from nearslot.experiments.eager import PUBLISHED
+from nearslot.experiments.eager_writing.arrays import Array
+from nearslot.experiments.eager_writing.disk import PUBLISHED
 from nearslot.experiments.statement import Found, Statement
 from nearslot.experiments.table import Row, Table
 
@@ -54,8 +52,8 @@ def seeded(rows: Iterable[Row]) -> Table:
 def model_of_queue() -> list[Row]:
     """Figure 4 as in the independent model."""
     rows: list[Row] = []
-    for sched, curve in ew_fig4.MODEL.items():
-        for depth, rate in zip(ew_fig4.DEPTHS, curve, strict=True):
+    for sched, curve in fig4.MODEL.items():
+        for depth, rate in zip(fig4.DEPTHS, curve, strict=True):
             rows.append(
                 {
                     "sched": sched,
@@ -94,10 +92,10 @@ def model_of_queue() -> list[Row]:
 def model_of_shares() -> list[Row]:
     """Figure 5 as in the independent model."""
     satf = (722, 631, 550, 435, 369, 332, 317, 311, 305, 285, 259, 250, 242)
-    curves = {**ew_fig5.MODEL, "freebw_satf": satf}
+    curves = {**fig5.MODEL, "freebw_satf": satf}
     rows: list[Row] = []
     for sched, curve in curves.items():
-        for share, rate in zip(ew_fig5.SHARES, curve, strict=True):
+        for share, rate in zip(fig5.SHARES, curve, strict=True):
             rows.append(
                 {
                     "of": "figure",
@@ -126,7 +124,7 @@ def model_of_shares() -> list[Row]:
                     "=write_wait_ms_mean": write,
                 }
             )
-    for count in ew_fig5.FLOOD:
+    for count in fig5.FLOOD:
         longest = count * 1.1
         row = {"of": "starvation", "sched": "write_first", "asked": count, "early_reads": 0}
         rows.append({**row, "=longest_ms": longest})
@@ -143,7 +141,7 @@ def model_of_dilution() -> list[Row]:
             "=service_overhead_ms": 0.6,
             "=transfer_ms": 0.23,
         }
-        for dilution, ms in ew_fig1a.MODEL.items()
+        for dilution, ms in fig1a.MODEL.items()
     ]
     return [*rows, {**rows[0], "dilution": 0.0, "=seek_ms": 6.0, "=rotation_ms": 3.0}]
 
@@ -175,7 +173,7 @@ def striped() -> list[Row]:
 
 def of_six_drives() -> list[Row]:
     """Figures 8 and 9."""
-    one, two, more = (array.label for array in (ew_fig8.ONE, ew_fig8.TWO, ew_fig8.MORE))
+    one, two, more = (array.label for array in (fig8.ONE, fig8.TWO, fig8.MORE))
     rows: list[Row] = [
         {"array": array, "read_share": share, "=response_ms": (0.8 + 5 * share) * part}
         for share in (0.0, 0.5, 1.0)
@@ -193,8 +191,8 @@ def of_four_drives() -> list[Row]:
     rows: list[Row] = [
         {"budget": 1, "case": "as it is", "array": "1-way stripe", "=response_ms": 8.4}
     ]
-    for case in ("as it is", "long queue", *ew_fig2.FAVOURED):
-        for label, (dm, ds, dd) in ew_fig2._factors(4).items():
+    for case in ("as it is", "long queue", *fig2.FAVOURED):
+        for label, (dm, ds, dd) in fig2._factors(4).items():
             writes = 3.0 if case == "writes" else 1.0
             seeks = 2.0 if case == "slow seeks" else 1.0
             turns = 2.0 if case == "slow rotation" else 1.0
@@ -213,30 +211,30 @@ def of_rates() -> list[Row]:
         return one.label
 
     base: dict[str, float] = {}
-    base[array(ew_fig11.stripe(36), 9_000)] = 6.0
-    base[array(ew_fig11.mirror(36), 7_000)] = 5.0
-    base[array(ew_fig11.mirror(36, foreground=2), 6_000)] = 6.5
-    base[array(ew_fig11.distorted(9, 2), 8_000)] = 5.0
-    base[array(ew_fig11.ew(2, 9, 2, foreground=2), 12_000)] = 4.0
-    for dm, one in ew_fig11.eager_arrays().items():
+    base[array(fig11.stripe(36), 9_000)] = 6.0
+    base[array(fig11.mirror(36), 7_000)] = 5.0
+    base[array(fig11.mirror(36, foreground=2), 6_000)] = 6.5
+    base[array(fig11.distorted(9, 2), 8_000)] = 5.0
+    base[array(fig11.ew(2, 9, 2, foreground=2), 12_000)] = 4.0
+    for dm, one in fig11.eager_arrays().items():
         base[array(one, 26_000 / dm**0.5)] = 4.0 - 0.4 * dm
-    for dr, one in ew_fig11.replicas().items():
+    for dr, one in fig11.replicas().items():
         if dr > 1:
             base[array(one, 8_000 / dr**0.5)] = 6.0 - 0.5 * dr
     rows: list[Row] = []
     for label, end in ends.items():
-        for rate in ew_fig11.RATES:
+        for rate in fig11.RATES:
             ms = base[label] / max(1 - rate / end, 0.01)
             rows.append({"of": "rates", "array": label, "rate_rps": rate, "=response_ms": ms})
-        for buffer, gain in ((ew_fig11.SMALL, 1.0), (ew_fig11.LARGE, 1.1)):
+        for buffer, gain in ((fig11.SMALL, 1.0), (fig11.LARGE, 1.1)):
             row = {"of": "search", "array": label, "buffer": buffer, "writes": 4 * buffer}
             rows.append({**row, "=sustained_rps": end * gain})
     for share in (0.4, 0.2):
-        for one, rate in zip(ew_fig11.WRITTEN, (4_000.0, 3_000.0, 3_300.0), strict=True):
+        for one, rate in zip(fig11.WRITTEN, (4_000.0, 3_000.0, 3_300.0), strict=True):
             row = {"of": "foreground", "array": one.label, "read_share": share}
             rows.append({**row, "=throughput_rps": rate})
     for depth, rates in ((4 * 36, (5_000.0, 5_200.0, 6_000.0)), (64 * 36, (9e3, 9e3, 9.5e3))):
-        for one, rate in zip(ew_fig11.READ, rates, strict=True):
+        for one, rate in zip(fig11.READ, rates, strict=True):
             row = {"of": "reads", "array": one.label, "depth": depth}
             rows.append({**row, "=throughput_rps": rate})
     return rows
@@ -249,7 +247,7 @@ def of_mechanisms() -> list[Row]:
         for name, rule in rules.RULES.items()
         for number in range(len(rule.checks))
     ]
-    for host_ms in ew_mechanisms.HOST_MS:
+    for host_ms in mechanisms.HOST_MS:
         for way, ms in (("in place", 9.0), ("eager", 0.9)):
             rows.append({"host_ms": host_ms, "way": way, "=response_ms": ms + host_ms})
     for pause, gain in ((3, 0.98), (30, 0.7), (100, 0.6), (1000, 0.58)):
@@ -267,11 +265,11 @@ def of_own() -> list[Row]:
             "dilution": dilution,
             "depth": depth,
             "read_share": share,
-            "=throughput_rps": {ew_own.OWN: 420.0, ew_own.DEFAULT: 390.0}.get(sched, 400.0),
+            "=throughput_rps": {own.OWN: 420.0, own.DEFAULT: 390.0}.get(sched, 400.0),
             "=wait_ms_max": 900.0,
-            "=read_response_ms_p99": 80.0 if sched == ew_own.DEFAULT else 2_000.0,
+            "=read_response_ms_p99": 80.0 if sched == own.DEFAULT else 2_000.0,
         }
-        for sched in (*ew_own.RIVALS, ew_own.OWN, ew_own.DEFAULT)
+        for sched in (*own.RIVALS, own.OWN, own.DEFAULT)
         for dilution in (1.25, 2.0)
         for depth in (2, 64)
         for share in (0.05, 0.5)
@@ -378,7 +376,7 @@ def leveled(key: str, value: float, **where: Any) -> Fault:  # noqa: ANN401 (mar
 
 def slower_where_striped(row: Row) -> None:
     """Seeks that cost more, the more they are spread over drives."""
-    striped = ew_fig2._factors(4).get(row["array"], (1, 1.0, 1.0))[1] >= 2
+    striped = fig2._factors(4).get(row["array"], (1, 1.0, 1.0))[1] >= 2
     if row["case"] == "slow seeks" and striped:
         row["=response_ms"] *= 2.0
 
@@ -389,7 +387,7 @@ def short_runs(row: Row) -> None:
 
 
 RPS, MS = "throughput_rps", "response_ms"
-EW2 = ew_fig11.ew(2, 9, 2, foreground=2).label
+EW2 = fig11.ew(2, 9, 2, foreground=2).label
 FAULTS: list[tuple[str, Fault]] = [
     *((name, breach(name)) for name in rules.RULES if rules.RULES[name].checks),
     *((name, breach(name, 1)) for name in ("A5", "A6", "A12", "A13")),
@@ -441,11 +439,11 @@ FAULTS: list[tuple[str, Fault]] = [
     ("E3", scaled(MS, 0.5, budget=1)),
     ("E3", scaled(MS, 2.0, budget=1)),
     ("E4", slower_where_striped),
-    ("E5", scaled(MS, 1.3, array=ew_fig8.TWO.label, read_share=0.5)),
-    ("E5", scaled(MS, 0.7, array=ew_fig8.TWO.label, read_share=0.0)),
+    ("E5", scaled(MS, 1.3, array=fig8.TWO.label, read_share=0.5)),
+    ("E5", scaled(MS, 0.7, array=fig8.TWO.label, read_share=0.0)),
     ("E6", scaled(MS, 9.0, read_share=0.0)),
-    ("E7", scaled(RPS, 0.7, array=ew_fig8.ONE.label, queue=32)),
-    ("E7", scaled(RPS, 3.0, array=ew_fig8.ONE.label, queue=1)),
+    ("E7", scaled(RPS, 0.7, array=fig8.ONE.label, queue=32)),
+    ("E7", scaled(RPS, 3.0, array=fig8.ONE.label, queue=1)),
     ("F1", scaled(MS, 0.2, array="RAID-10 36", rate_rps=2_000)),
     ("F2", scaled("sustained_rps", 4.0, array="RAID-10 36")),
     ("F3", scaled(MS, 0.1, array="EW 1x18x2")),
@@ -453,20 +451,20 @@ FAULTS: list[tuple[str, Fault]] = [
     ("F5", scaled(MS, 3.0, array=EW2)),
     ("F6", scaled(MS, 3.0, array="DDM, 2 synchronous")),
     ("F6", scaled(MS, 0.3, array="DDM, 2 synchronous")),
-    ("F7", scaled("sustained_rps", 0.9, array="SR 12x3", buffer=ew_fig11.LARGE)),
-    ("F8", scaled("sustained_rps", 4.0, array="RAID-10 36", buffer=ew_fig11.LARGE)),
-    ("F10", scaled(RPS, 2.0, array=ew_fig11.WRITTEN[1].label)),
-    ("F11", scaled(RPS, 0.8, array=ew_fig11.READ[1].label, depth=64 * 36)),
+    ("F7", scaled("sustained_rps", 0.9, array="SR 12x3", buffer=fig11.LARGE)),
+    ("F8", scaled("sustained_rps", 4.0, array="RAID-10 36", buffer=fig11.LARGE)),
+    ("F10", scaled(RPS, 2.0, array=fig11.WRITTEN[1].label)),
+    ("F11", scaled(RPS, 0.8, array=fig11.READ[1].label, depth=64 * 36)),
     ("F12", scaled(MS, 3.0, way="eager")),
     ("F13", scaled(MS, 5.0, way="in place", host_ms=1.0)),
     ("F14", scaled(MS, 1.9, compact=True, pause_ms=100)),
     ("F14", scaled(MS, 1.4, compact=True, pause_ms=100)),
-    ("OWN1", scaled(RPS, 0.8, sched=ew_own.OWN)),
-    ("OWN2", scaled(RPS, 0.9, sched=ew_own.OWN, depth=64, read_share=0.5, dilution=2.0)),
-    ("OWN3", scaled("wait_ms_max", 20.0, sched=ew_own.OWN, depth=2)),
-    ("OWN3", scaled("wait_ms_max", 20.0, sched=ew_own.DEFAULT, depth=64)),
-    ("OWN4", scaled(ew_own.READ_P99, 4.0, sched=ew_own.DEFAULT, depth=64, dilution=2.0)),
-    ("OWN4", scaled(RPS, 0.8, sched=ew_own.DEFAULT, depth=64, dilution=1.25)),
+    ("OWN1", scaled(RPS, 0.8, sched=own.OWN)),
+    ("OWN2", scaled(RPS, 0.9, sched=own.OWN, depth=64, read_share=0.5, dilution=2.0)),
+    ("OWN3", scaled("wait_ms_max", 20.0, sched=own.OWN, depth=2)),
+    ("OWN3", scaled("wait_ms_max", 20.0, sched=own.DEFAULT, depth=64)),
+    ("OWN4", scaled(own.READ_P99, 4.0, sched=own.DEFAULT, depth=64, dilution=2.0)),
+    ("OWN4", scaled(RPS, 0.8, sched=own.DEFAULT, depth=64, dilution=1.25)),
 ]
 
 
@@ -511,5 +509,5 @@ def test_noise_makes_no_verdict() -> None:
 
 
 def test_published_schedulers_are_those_of_the_models() -> None:
-    assert set(PUBLISHED.values()) == set(ew_fig4.MODEL)
-    assert {one.id for one in ew_fig1b.MIRRORING} == {"C3", "C4"}
+    assert set(PUBLISHED.values()) == set(fig4.MODEL)
+    assert {one.id for one in fig1b.MIRRORING} == {"C3", "C4"}

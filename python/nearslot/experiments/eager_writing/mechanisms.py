@@ -9,14 +9,15 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..running import run as run_scenario
-from ..scenario import Scenario, part
-from . import eager, rules
-from .eager import numbers
-from .frame import Experiment, Options, Outcome
-from .statement import Found, Statement
-from .table import Cell, Row, Table, simulated
-from .verdict import Check, Kind, Mean, at_least, below, missing, percent
+from ...running import run as run_scenario
+from ...scenario import Scenario, part
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Row, Table, simulated
+from ..verdict import Check, Kind, Mean, at_least, below, missing, percent
+from . import disk, rules
+from .disk import numbers
+from .options import Options
 
 HOST_MS = (0.0, 0.1, 0.3, 0.6, 1.0, 2.0)
 """Overheads of a request that hosts had."""
@@ -47,16 +48,16 @@ def _hosts(options: Options) -> list[Cell]:
     dilution = _dilution(options)
     found = []
     for host_ms in hosts[::2] if options.quick else hosts:
-        drive = eager.drive(options, host_ms)
+        drive = disk.drive(options, host_ms)
         load = part("iometer", requests=options.requests, depth=1, read_share=0)
         there = Scenario(workload=load, drive=drive, sched="fcfs", seed=options.seed)
         found.append(simulated({"host_ms": host_ms, **IN_PLACE}, there, numbers))
-        anywhere = eager.scenario(
+        anywhere = disk.scenario(
             options,
             overhead_ms=host_ms,
             dilution=dilution,
             sched="satf_ew",
-            requests=eager.whole_sweep(options, dilution),
+            requests=disk.whole_sweep(options, dilution),
             depth=1,
             read_share=0,
         )
@@ -88,7 +89,7 @@ def _pauses(options: Options) -> list[Cell]:
 def _pause(options: Options, pause: int, compact: bool) -> Cell:
     overhead = FAST_HOST_MS if options.overhead_ms is None else options.overhead_ms
     dilution = _dilution(options)
-    aging = eager.aging(options, dilution)
+    aging = disk.aging(options, dilution)
     place = part("eager", dilution=dilution, aging=aging, compact=compact)
     period_us = int((BURST * (overhead + WRITE_MS) + pause) * 1_000)
 
@@ -103,7 +104,7 @@ def _pause(options: Options, pause: int, compact: bool) -> Cell:
                     trace=str(path),
                     replay="open",
                     fit="wrap",
-                    drive=eager.drive(options, overhead),
+                    drive=disk.drive(options, overhead),
                     place=place,
                     sched="satf_ew",
                     seed=seed,
@@ -249,7 +250,7 @@ def draw(outcome: Outcome, path: Path) -> None:
 EXPERIMENT = Experiment(
     name="ew-mechanisms",
     question="Which rules are kept to the letter, and what does eager writing gain on one drive?",
-    source=f"{eager.SOURCE}; Wang, Anderson and Patterson, Virtual Log Based File Systems, OSDI "
+    source=f"{disk.SOURCE}; Wang, Anderson and Patterson, Virtual Log Based File Systems, OSDI "
     "1999",
     cells=cells,
     statements=STATEMENTS,

@@ -12,15 +12,16 @@ from typing import Any
 
 import tomli_w
 
-from ..errors import ConfigError
-from ..parts import list_parts
-from ..running import run
-from . import arrays, eager
+from ...errors import ConfigError
+from ...parts import list_parts
+from ...running import run
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Table, simulated
+from ..verdict import Check, Kind, below, exactly, within
+from . import arrays, disk
 from .arrays import MS, RPS, Array, ew, numbers, stripe
-from .frame import Experiment, Options, Outcome
-from .statement import Found, Statement
-from .table import Cell, Table, simulated
-from .verdict import Check, Kind, below, exactly, within
+from .options import Options
 
 BUDGETS = (2, 3, 4, 6)
 DILUTIONS = tuple(Fraction(value) for value in ("5/4", "3/2", "2", "3", "4", "6"))
@@ -88,7 +89,7 @@ def cells(options: Options) -> list[Cell]:
 
 def _cells(options: Options, budgets: tuple[int, ...], overhead_ms: float) -> list[Cell]:
     aging = 0.0 if options.quick else 1.0
-    drive = eager.drive(options, overhead_ms)
+    drive = disk.drive(options, overhead_ms)
     half = {"depth": 1, "read_share": 0.5}
     last = budgets[-1]
     found = []
@@ -185,7 +186,7 @@ def budgets(table: Table) -> Found:
 def _refuses(array: Array) -> bool:
     options = Options(requests=1_000, seeds=1)
     load = {"depth": 1, "read_share": 1.0}
-    drive = eager.drive(options, 0.0)
+    drive = disk.drive(options, 0.0)
     try:
         run(arrays.scenario(options, array, "iometer", load, drive=drive), series=False)
     except ConfigError:

@@ -9,16 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from . import eager
-from .eager import NAMES, PUBLISHED, RPS, sweeps
-from .ew_fig4 import crossing
-from .figures import lines
-from .frame import Experiment, Options, Outcome
-from .page import Chart
-from .rules import Run
-from .statement import Found, Statement
-from .table import Cell, Row, Table
-from .verdict import (
+from ..figures import lines
+from ..frame import Experiment, Outcome
+from ..page import Chart
+from ..statement import Found, Statement
+from ..table import Cell, Row, Table
+from ..verdict import (
     Check,
     Gate,
     Kind,
@@ -30,6 +26,11 @@ from .verdict import (
     percent,
     within,
 )
+from . import disk
+from .disk import NAMES, PUBLISHED, RPS, sweeps
+from .fig4 import crossing
+from .options import Options
+from .rules import Run
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 QUICK = (0.0, 0.1, 0.4, 0.5, 0.9, 0.95, 1.0)
@@ -70,7 +71,7 @@ def _gated(checks: dict[tuple[str, float], Check], gate: Gate) -> list[Check]:
 
 def _leaders(table: Table, inside: Sequence[float] = ()) -> str:
     shares = [share for share in _shares(table) if share not in inside]
-    return eager.leaders(table, "read_share", shares, **FIGURE)
+    return disk.leaders(table, "read_share", shares, **FIGURE)
 
 
 def satf_ew_everywhere(table: Table) -> Found:
@@ -352,7 +353,7 @@ STATEMENTS = [
 def _flood(options: Options, sched: str, overhead_ms: float, count: int) -> Cell:
     """More writes than a drive can take, with some reads."""
     flood = {"rate_rps": FLOOD_RPS, "read_share": 0.1, "requests": count}
-    base = eager.scenario(
+    base = disk.scenario(
         options, overhead_ms=overhead_ms, dilution=2.0, sched=sched, load="poisson", **flood
     )
 
@@ -411,14 +412,14 @@ def draw(outcome: Outcome, path: Path) -> None:
 EXPERIMENT = Experiment(
     name="ew-fig5",
     question="Which eager-writing scheduler gives the highest throughput at each share of reads?",
-    source=f"{eager.SOURCE}, figure 5",
+    source=f"{disk.SOURCE}, figure 5",
     cells=cells,
     statements=STATEMENTS,
     draw=draw,
     chart=Chart(
         axis="read_share",
         label="share of reads",
-        setup="a queue of 64",
+        setup=disk.setup("a queue of 64"),
         names={**PUBLISHED, "SATF": "satf"},
         where=FIGURE,
     ),

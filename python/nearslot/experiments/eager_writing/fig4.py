@@ -7,14 +7,15 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from . import eager
-from .eager import NAMES, PUBLISHED, RPS, sweeps
-from .figures import lines
-from .frame import Experiment, Options, Outcome
-from .page import Chart
-from .statement import Found, Statement
-from .table import Cell, Table
-from .verdict import Check, Kind, Mean, at_least, at_most, below, percent, within
+from ..figures import lines
+from ..frame import Experiment, Outcome
+from ..page import Chart
+from ..statement import Found, Statement
+from ..table import Cell, Table
+from ..verdict import Check, Kind, Mean, at_least, at_most, below, percent, within
+from . import disk
+from .disk import NAMES, PUBLISHED, RPS, sweeps
+from .options import Options
 
 DEPTHS = (2, 4, 8, 16, 32, 64, 128)
 QUICK_DEPTHS = (2, 8, 32, 64)
@@ -43,7 +44,7 @@ def leads(
 
 
 def _outside(table: Table, inside: Sequence[int]) -> str:
-    return eager.leaders(table, "depth", [at for at in depths(table) if at not in inside], **HALF)
+    return disk.leaders(table, "depth", [at for at in depths(table) if at not in inside], **HALF)
 
 
 def satf_ew_everywhere(table: Table) -> Found:
@@ -53,7 +54,7 @@ def satf_ew_everywhere(table: Table) -> Found:
         Check(f"SATF-EW against {NAMES[other]} at depth {depth}", lead, at_least(-0.06))
         for (other, depth), lead in found.items()
     ]
-    return Found(checks, eager.leaders(table, "depth", depths(table), **HALF))
+    return Found(checks, disk.leaders(table, "depth", depths(table), **HALF))
 
 
 def satf_below_scan(table: Table) -> Found:
@@ -375,14 +376,14 @@ def draw(outcome: Outcome, path: Path) -> None:
 EXPERIMENT = Experiment(
     name="ew-fig4",
     question="Which eager-writing scheduler gives the highest throughput as the queue grows?",
-    source=f"{eager.SOURCE}, figure 4",
+    source=f"{disk.SOURCE}, figure 4",
     cells=cells,
     statements=STATEMENTS,
     draw=draw,
     chart=Chart(
         axis="depth",
         label="queue length",
-        setup="reads and writes half and half",
+        setup=disk.setup("reads and writes half and half"),
         names=PUBLISHED,
         where=HALF,
         logarithmic=True,
