@@ -22,7 +22,7 @@ DEMO := target/demo/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
 
-.PHONY: help demo build check test soak bench fmt lint unit web browser python fuzz docs clean
+.PHONY: help demo build check test soak bench fmt lint unit web browser python clusters fuzz docs clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,10 @@ python: $(VENV)/installed ## The Python package: build, install, lint, tests
 	$(VENV)/bin/ruff check python crates/python
 	$(VENV)/bin/mypy --strict python/nearslot
 	$(VENV)/bin/pytest -q -n auto python/tests
+
+clusters: $(VENV)/installed ## Sweeps on clusters of Ray and Dask, whose workers are killed; installs both
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'nearslot[dask,ray]'
+	$(VENV)/bin/pytest -q -m clusters python/tests
 
 $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock)
 	$(PYTHON) -m venv $(VENV) || { apt-get update && $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }

@@ -30,6 +30,12 @@ assert 'cache = "lru:mib=8"' in scenario.to_toml()
 assert scenario.replace(cache="none").cache == nearslot.Scenario(workload="iometer").cache == "none"
 _, _, grid = gridded(None, None, {"workload": "iometer", "cache": ["none", "lru"]})
 assert grid == {"cache": ["none", "lru"]}, grid
+from nearslot.sweeping import grid as of_sweeps
+
+assert "cache" in of_sweeps._COMMON, "its cards say that equal ones share what is prepared"
+assert of_sweeps._prepares(scenario, {})
+assert of_sweeps._prepares(scenario.replace(cache="none"), {"cache": ["none", "lru"]})
+assert not of_sweeps._prepares(scenario.replace(cache="none"), {"sched": ["look", "satf"]})
 try:
     scenario.to_dict()
 except nearslot.ConfigError as error:

@@ -7,6 +7,8 @@ import itertools
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -27,8 +29,9 @@ from nearslot import (
     WorkerError,
     part,
     sweep,
-    sweeping,
 )
+from nearslot.sweeping import keys, work
+from nearslot.sweeping import tasks as tasks_of
 
 VARY = {"sched": ["fcfs", "satf"], "workload.depth": [1, 8], "seed": [1, 2]}
 # A run of some tenths of a second, so that something can happen in the middle of it.
@@ -54,13 +57,13 @@ def expected(small: Scenario, tmp_path_factory: pytest.TempPathFactory) -> bytes
 def tasks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The tasks that threads run from here on."""
     done: list[Any] = []
-    real = sweeping._run_task
+    real = tasks_of.run_task
 
     def counted(task: Any) -> Any:  # noqa: ANN401
         done.append(task)
         return real(task)
 
-    monkeypatch.setattr(sweeping, "_run_task", counted)
+    monkeypatch.setattr(tasks_of, "run_task", counted)
     return done
 
 
@@ -96,7 +99,7 @@ def test_a_sweep_finds_what_compare_finds(small: Scenario, tmp_path: Path) -> No
     compared = nearslot.compare(small, vary=VARY)
     rows = polars.read_parquet(out)
     frame = polars.DataFrame(compared)
-    left_out = {*sweeping._NOT_OF_THE_RUN, "seed", "warnings"} - {"run"}
+    left_out = {*work.NOT_OF_THE_RUN, "seed", "warnings"} - {"run"}
     for name in set(frame.columns) - left_out:
         assert rows[name].to_list() == frame[name].to_list(), name
     assert rows.columns == swept.table.column_names
@@ -104,7 +107,7 @@ def test_a_sweep_finds_what_compare_finds(small: Scenario, tmp_path: Path) -> No
     assert rows["vary.workload.depth"].to_list() == [1, 1, 8, 8] * 2
     assert rows["seed"].to_list() == rows["vary.seed"].to_list() == [1, 2] * 4
     assert rows["scenario_hash"].n_unique() == len(swept) == swept.runs_planned == 8
-    assert not set(rows.columns) & (set(sweeping._NOT_OF_THE_RUN) - {"run"})
+    assert not set(rows.columns) & (set(work.NOT_OF_THE_RUN) - {"run"})
     assert polars.DataFrame(swept).equals(rows)
 
 
@@ -180,7 +183,7 @@ def test_what_decides_a_run_is_in_its_hash(
     assert [reused(), reused()] == [0, 1]
     drive.write_text(drive.read_text() + "\n# Another one.\n")
     assert [reused(), reused()] == [0, 1]
-    monkeypatch.setattr(sweeping, "_LAYOUT", 0)
+    monkeypatch.setattr(keys, "LAYOUT", 0)
     assert reused() == 0
     assert runs_of(tasks) == 6
 
@@ -270,7 +273,7 @@ def test_ctrl_c_keeps_what_was_finished(
 ) -> None:
     out = tmp_path / "runs.parquet"
     begun, told = itertools.count(1), threading.Event()
-    real = sweeping._run_task
+    real = tasks_of.run_task
 
     def fourth_waits(task: Any) -> Any:  # noqa: ANN401
         if next(begun) == 4:
@@ -283,7 +286,7 @@ def test_ctrl_c_keeps_what_was_finished(
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patched:
-        patched.setattr(sweeping, "_run_task", fourth_waits)
+        patched.setattr(tasks_of, "run_task", fourth_waits)
         with pytest.raises(Interrupted, match="3 of 8 runs are finished and kept") as caught:
             sweep(small, vary=VARY, out=out, workers=1, progress=stop)
         told.set()
@@ -328,6 +331,41 @@ def test_a_lost_process_is_told_and_made_good(tmp_path: Path) -> None:
     assert out.read_bytes() == whole.read_bytes()
 
 
+def test_a_client_is_asked_for_its_executor(
+    small: Scenario, expected: bytes, tmp_path: Path
+) -> None:
+    class Client:
+        def __init__(self) -> None:
+            self.given: list[Executor] = []
+
+        def get_executor(self) -> Executor:
+            self.given.append(concurrent.futures.ThreadPoolExecutor(1))
+            return self.given[-1]
+
+    out, client = tmp_path / "runs.parquet", Client()
+    sweep(small, vary=VARY, out=out, executor=client)
+    assert out.read_bytes() == expected
+    (executor,) = client.given
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(int)
+
+
+def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ConfigError, match=r"pip install nearslot\[ray\]"):
+        nearslot.RayExecutor()
+
+
+def test_what_only_some_need_is_imported_by_them() -> None:
+    heavy = ["dask", "distributed", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "ray"]
+    program = f"import sys, nearslot.experiments; print(sorted(sys.modules.keys() & {heavy}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.clusters
 @pytest.mark.filterwarnings("ignore")  # Those of distributed's own parts are not ours.
 def test_a_dask_worker_is_killed_in_mid_sweep(tmp_path: Path) -> None:
     import distributed
@@ -371,6 +409,7 @@ def local_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ray.shutdown()
 
 
+@pytest.mark.clusters
 @pytest.mark.filterwarnings("ignore")  # Those of Ray's own parts are not ours.
 @pytest.mark.usefixtures("local_ray")
 def test_ray_changes_nothing(small: Scenario, expected: bytes, tmp_path: Path) -> None:
@@ -418,23 +457,23 @@ def test_a_mistake_in_one_run_keeps_the_others(small: Scenario, tmp_path: Path) 
 def test_workers_of_another_build_are_refused(
     small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submit = sweeping._submit
+    submit = tasks_of._submit
 
     def on_another_machine(pool: Executor, tasks: list[Any], futures: dict[Any, Any]) -> None:
         built_from(monkeypatch, "b" * 40)
         submit(pool, tasks, futures)
 
     built_from(monkeypatch, "a" * 40)
-    monkeypatch.setattr(sweeping, "_submit", on_another_machine)
+    monkeypatch.setattr(tasks_of, "_submit", on_another_machine)
     with pytest.raises(CheckError, match=r"build b{40}, the sweep is of build a{40}"):
         sweep(small, out=tmp_path / "runs.parquet")
 
 
 def built_from(monkeypatch: pytest.MonkeyPatch, build: str, module: str = "") -> None:
     """Pretends that the engine was compiled from this source into a module with this digest."""
-    monkeypatch.setattr(sweeping._native, "__build__", build)
-    monkeypatch.setattr(sweeping._native, "is_committed", build.isalnum())
-    monkeypatch.setattr(sweeping, "_module_digest", lambda: module)
+    monkeypatch.setattr(keys._native, "__build__", build)
+    monkeypatch.setattr(keys._native, "is_committed", build.isalnum())
+    monkeypatch.setattr(keys, "_module_digest", lambda: module)
 
 
 def test_rows_of_other_code_are_not_taken_up(

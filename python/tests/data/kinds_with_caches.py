@@ -16,6 +16,9 @@ Words: TypeAlias = str | Iterable[object]
 KINDS = ("sched", "oracle", "place", "cache")
 """Keys of the kinds."""
 
+PREPARED = ("place", "cache")
+"""Kinds of which equal parts of several runs share what is costly to prepare."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:

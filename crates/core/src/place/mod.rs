@@ -26,6 +26,7 @@ impl Kind for dyn Placement {
         word: "placement",
         plural: "placements",
         summary: "where data lives",
+        prepared: true,
     };
 
     type Env<'a> = VolumeEnv<'a>;

@@ -48,6 +48,7 @@ impl Kind for Synthetic {
         word: "workload",
         plural: "workloads",
         summary: "a synthetic load, in place of a trace",
+        prepared: false,
     };
 
     type Env<'a> = LoadEnv<'a>;

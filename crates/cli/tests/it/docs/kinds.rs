@@ -34,6 +34,7 @@ impl Kind for dyn Cache {
         word: "cache",
         plural: "caches",
         summary: "what stays in memory",
+        prepared: true,
     };
 
     type Env<'a> = ();
@@ -178,7 +179,8 @@ pub(crate) fn python() -> BTreeMap<String, String> {
 /// Every kind as a field and as a keyword.
 fn python_module(kinds: Kinds) -> String {
     let lines = |line: fn(&StackKind) -> String| kinds.iter().map(line).collect::<String>();
-    let keys = lines(|kind| format!("\"{}\", ", kind.key()));
+    let keys = python_tuple(kinds.iter());
+    let prepared = python_tuple(kinds.iter().filter(|kind| kind.card().prepared));
     let told = lines(|kind| {
         format!(
             "        {}: {}.\n",
@@ -192,15 +194,22 @@ fn python_module(kinds: Kinds) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "KINDS = ({})\n\"\"\"Keys of the kinds.\"\"\"\n\n\n\
+        "KINDS = {keys}\n\"\"\"Keys of the kinds.\"\"\"\n\n\
+         PREPARED = {prepared}\n\"\"\"Kinds of which equal parts of several runs share what is costly to prepare.\"\"\"\n\n\n\
          @dataclass(frozen=True, kw_only=True)\nclass Parts:\n    \"\"\"A part of every kind.\n\n    Attributes:\n{told}    \
          \"\"\"\n\n{fields}\n    @property\n    def parts(self) -> dict[str, str]:\n        \
          \"\"\"The part of every kind, by the kind's key.\"\"\"\n        \
          return {{key: getattr(self, key) for key in KINDS}}\n\n\n\
-         class PartSettings(TypedDict, total=False):\n    \"\"\"Parts as keywords.\"\"\"\n\n{words}",
-        keys.trim_end_matches(", ")
+         class PartSettings(TypedDict, total=False):\n    \"\"\"Parts as keywords.\"\"\"\n\n{words}"
     );
     text
+}
+
+/// The keys of some kinds as a tuple of Python, which writes a single one with a comma after it.
+fn python_tuple<'a>(kinds: impl Iterator<Item = &'a StackKind>) -> String {
+    let keys: Vec<String> = kinds.map(|kind| format!("\"{}\"", kind.key())).collect();
+    let comma = if keys.len() == 1 { "," } else { "" };
+    format!("({}{comma})", keys.join(", "))
 }
 
 /// How a module of kinds begins.

@@ -1,0 +1,59 @@
+"""What runs the tasks of a sweep, as its caller named it."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Protocol
+
+from ..errors import config_error
+
+_ALLOWED = (
+    '"threads", "processes", a concurrent.futures executor, a distributed.Client, '
+    "or a nearslot.RayExecutor"
+)
+
+
+class Client(Protocol):
+    """What gives an executor when asked: a ``distributed.Client``."""
+
+    def get_executor(self) -> Executor:
+        """An executor that runs on the client's cluster."""
+
+
+@contextlib.contextmanager
+def opened(executor: str | Executor | Client, workers: int | None) -> Iterator[Executor]:
+    """The executor; one that is made here ends here, without waiting if something went wrong."""
+    if workers is not None and not isinstance(executor, str):
+        raise config_error("workers", workers, "nothing beside an executor of your own")
+    if workers is not None and workers < 1:
+        raise config_error("workers", workers, "a whole number from 1")
+    if isinstance(executor, Executor):
+        yield executor
+        return
+    if executor == "threads":
+        own: Executor = ThreadPoolExecutor(workers or os.cpu_count())
+    elif executor == "processes":
+        # A copy of a process that has threads may never wake up: each begins anew.
+        own = ProcessPoolExecutor(
+            workers, multiprocessing.get_context("spawn"), initializer=_end_at_ctrl_c
+        )
+    elif not isinstance(executor, str) and hasattr(executor, "get_executor"):
+        own = executor.get_executor()
+    else:
+        raise config_error("executor", repr(executor), _ALLOWED)
+    try:
+        yield own
+    except BaseException:
+        own.shutdown(wait=False)
+        raise
+    own.shutdown()
+
+
+def _end_at_ctrl_c() -> None:
+    """Ctrl-C reaches every process of a terminal; the first one says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

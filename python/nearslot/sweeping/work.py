@@ -1,0 +1,95 @@
+"""What a worker does: the runs of a task, each to a row that depends on nothing but the run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .. import _native
+from ..errors import CheckError, NearslotError
+from ..results import Results
+from .arrow import arrow_module
+from .grid import Task
+from .keys import code
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# What a row says about its place in a comparison, and the time it took: not of the run itself.
+NOT_OF_THE_RUN = (
+    "run",
+    "rank",
+    "ratio_to_best",
+    *(
+        f"against_{other}_{what}"
+        for other in ("baseline", "best")
+        for what in ("ms", "ci95_low_ms", "ci95_high_ms", "word")
+    ),
+    "runs_planned",
+    "simulated_in_s",
+)
+
+
+def run_task(task: Task) -> list[bytes] | NearslotError:
+    """Does the runs of a task; a row each, as an Arrow stream.
+
+    What is wrong with a run is handed back, not raised: executors wrap what is raised.
+    """
+    try:
+        _check_code(task)
+        outcome, raised = _native.simulate(
+            task.toml,
+            directory="",
+            inputs=[],
+            frames=[],
+            # The grid as a whole has been checked against them.
+            given=[],
+            vary=task.vary,
+            baseline=None,
+            # A sweep is done to its end, whatever some of its runs are like.
+            overload="run",
+            piece=True,
+            reading=task.reading,
+            jobs=1,
+            series=False,
+            requests=False,
+            commands=False,
+        )
+        if raised is not None:
+            raise raised
+        assert outcome is not None, "a call that no signal ended has an outcome"
+        return _rows_of(Results(outcome))
+    except NearslotError as error:
+        return error
+
+
+def _check_code(task: Task) -> None:
+    """Refuses to run with other code than the sweep keeps rows of."""
+    if code() != task.code:
+        there = f"a worker has nearslot of build {code()}, the sweep is of build {task.code}"
+        raise CheckError(f"{there}: a sweep is of one build")
+
+
+def _rows_of(results: Results) -> list[bytes]:
+    arrow = arrow_module()
+    table = arrow.table(results).drop_columns(list(NOT_OF_THE_RUN))
+    labels = [run.label for run in results.runs]
+    own = [json.dumps(_warnings_of(label, labels, results.warnings)) for label in labels]
+    at = table.schema.get_field_index("warnings")
+    table = table.set_column(at, table.schema.field(at), arrow.array(own, arrow.string()))
+    return [_packed(table.slice(index, 1)) for index in range(table.num_rows)]
+
+
+def _warnings_of(label: str, labels: list[str], told: list[str]) -> list[str]:
+    """Those about all runs and those about this one."""
+    others = tuple(f"{other}: " for other in labels if other != label)
+    return [text for text in told if not text.startswith(others)]
+
+
+def _packed(table: pyarrow.Table) -> bytes:
+    arrow = arrow_module()
+    sink = arrow.BufferOutputStream()
+    with arrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
