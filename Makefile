@@ -69,7 +69,8 @@ examples: demo
 # How many scenarios, and the seed of the first; another one every second when not given.
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
-soak: rust ## A power cut at every event; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
+soak: rust clusters ## A power cut at every event; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
+	$(VENV)/bin/pytest -q -n auto -m slow python/tests
 	NEARSLOT_EVENTS_PER_CUT=1 $(CARGO) test --workspace --locked --profile soak --test it crash::
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture

@@ -36,7 +36,7 @@ from nearslot.sweeping import tasks as tasks_of
 VARY = {"sched": ["fcfs", "satf"], "workload.depth": [1, 8], "seed": [1, 2]}
 # A run of some tenths of a second, so that something can happen in the middle of it.
 SLOW = Scenario(
-    workload=part("iometer", depth=64, requests=200_000), drive="seagate-cheetah-9lp", sched="satf"
+    workload=part("iometer", depth=64, requests=100_000), drive="seagate-cheetah-9lp", sched="satf"
 )
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from nearslot.experiments import ClaimVerdict
 from nearslot.experiments.__main__ import main
-from nearslot.experiments.eager_writing import Options
 from nearslot.experiments.eager_writing import models as of_models
 from nearslot.experiments.table import Row, Table
 
@@ -18,25 +17,31 @@ SMALL = ["--quick", "--requests", "1500", "--seeds", "2", "--overhead-ms", "0.6"
 
 
 @pytest.fixture(scope="module")
-def models() -> list[Row]:
-    options = Options(seeds=3, seeds_max=3, quick=True, requests=1_000)
-    return of_models.EXPERIMENT.run(options).runs
-
-
-def test_the_models_are_decided_and_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command writes of the models."""
+    out = tmp_path_factory.mktemp("models")
     # Of two seeds every part but those far from their gates is undecided.
-    seeds = [*SMALL, "--seeds", "3"]
-    assert main(["run", "ew-models", *seeds, "--format", "json", "--out", str(tmp_path)]) == 0
-    claims = {claim["id"]: claim for claim in json.loads(capsys.readouterr().out)["claims"]}
+    assert main(["run", "ew-models", *SMALL, "--seeds", "3", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def models(folder: Path) -> list[Row]:
+    """Its rows."""
+    rows: list[Row] = json.loads((folder / "ew-models.json").read_text())["runs"]
+    return rows
+
+
+def test_the_models_are_decided_and_drawn(folder: Path) -> None:
+    found = json.loads((folder / "ew-models.json").read_text())
+    claims = {claim["id"]: claim for claim in found["claims"]}
     assert set(claims) == {f"B{number}" for number in range(1, 8)}
     assert {claim["kind"] for claim in claims.values()} == {"formula only"}
     # Of its formulas that of the mirror is off: its arms share the target.
     assert claims["B6"]["verdict"] == "does not hold"
     failed = [part for part in claims["B6"]["checks"] if part["verdict"] == "does not hold"]
     assert all(part["what"].startswith("seek, mirror at") for part in failed)
-    assert "Monte Carlo" in (tmp_path / "ew-models.svg").read_text()
+    assert "Monte Carlo" in (folder / "ew-models.svg").read_text()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ OPTIONS = Options(seed=11, drive="hp-c2247a", overhead_ms=0.2)
 @pytest.fixture(autouse=True)
 def fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of the cases; the experiment has them all."""
-    fewer = {"WRITES": 15_000, "EVENTS": 1_200, "STATES": 12, "READS": 60}
+    fewer = {"WRITES": 15_000, "EVENTS": 1_200, "STATES": 6, "READS": 60}
     for name, value in fewer.items():
         monkeypatch.setattr(rules, name, value)
 
