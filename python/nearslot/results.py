@@ -598,6 +598,7 @@ class Results:
         self.trace = found.trace
         self.drive_chosen = found.drive_chosen
         self.runs = found.runs
+        self.measures = found.measures
         self.varied = found.varied
         self.verdict = found.verdict
         self.runs_planned = found.runs_planned

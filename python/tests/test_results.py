@@ -46,7 +46,10 @@ def test_recovery_is_told_where_a_map_survives(synthetic: Scenario) -> None:
 
 
 def test_what_a_part_counts_is_told_by_its_card_alone() -> None:
-    load = Scenario(workload=part("poisson", rate_rps=400, requests=2_000), drive="null")
+    # A drive on which requests wait, and expire.
+    load = Scenario(
+        workload=part("poisson", rate_rps=100, requests=2_000), drive="seagate-cheetah-9lp"
+    )
     deadline = part("mq-deadline", read_expire_ms=1, write_expire_ms=1)
     results = nearslot.compare(load, vary={"sched": ["fcfs", deadline]})
     counts = [run.measures.get("sched") for run in results.runs]
