@@ -127,6 +127,7 @@ pub(crate) mod tests {
             word: "watcher",
             plural: "watchers",
             summary: "who looks",
+            prepared: false,
         };
 
         type Env<'a> = ();
