@@ -179,6 +179,10 @@ class _Decoded:
     warnings: list[str]
 
 
+# Made at import, for the reason given in results.py.
+_CAPACITY = msgspec.json.Decoder(_Decoded)
+
+
 class Capacity:
     """How much each choice takes before an objective fails.
 
@@ -196,7 +200,7 @@ class Capacity:
     def __init__(self, native: _native.NativeCapacity) -> None:
         """Made by `nearslot.capacity`."""
         self._native = native
-        found = msgspec.json.decode(native.json(), type=_Decoded)
+        found = _CAPACITY.decode(native.json())
         self.schema = found.schema
         self.version = found.version
         self.build = found.build

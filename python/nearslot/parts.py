@@ -63,6 +63,11 @@ class Part:
     kind: str = ""
 
 
+# Made at import, for the reason given in results.py.
+_PART = msgspec.json.Decoder(Part)
+_PARTS = msgspec.json.Decoder(dict[str, list[Part]])
+
+
 def list_parts(kind: str | None = None) -> list[Part]:
     """All parts of a kind, or of all kinds (`Part.kind` says which).
 
@@ -73,7 +78,7 @@ def list_parts(kind: str | None = None) -> list[Part]:
     Raises:
         ConfigError: There is no such kind; it names the nearest.
     """
-    kinds = msgspec.json.decode(_native.list_json(kind), type=dict[str, list[Part]])
+    kinds = _PARTS.decode(_native.list_json(kind))
     return [replace(part, kind=kind) for kind, parts in kinds.items() for part in parts]
 
 
@@ -83,4 +88,4 @@ def show(name: str) -> Part:
     Raises:
         ConfigError: There is no such part; it names the nearest.
     """
-    return msgspec.json.decode(_native.show_json(name), type=Part)
+    return _PART.decode(_native.show_json(name))

@@ -520,6 +520,10 @@ class _Found:
     warnings: list[str]
 
 
+# Made at import, by one thread: msgspec crashes if several threads learn a type at the same time.
+_FOUND = msgspec.json.Decoder(_Found)
+
+
 class Rows:
     """Rows of every run, run by run.
 
@@ -590,7 +594,7 @@ class Results:
     def __init__(self, native: _native.Outcome) -> None:
         """Made by `nearslot.run` and `nearslot.compare`."""
         self._native = native
-        found = msgspec.json.decode(native.json(True), type=_Found)
+        found = _FOUND.decode(native.json(True))
         self.schema = found.schema
         self.version = found.version
         self.build = found.build

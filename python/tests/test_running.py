@@ -388,3 +388,38 @@ def test_the_demo_trace_runs() -> None:
     scenario = Scenario(trace=demo, drive="desktop-7200-90mb", replay="closed", limit=5_000)
     best = nearslot.compare(scenario, vary={"sched": ["fcfs", "satf"]}).best
     assert best.config["sched"]["name"] == "satf"
+
+
+AT_ONCE = """
+import sys
+import threading
+
+import nearslot
+
+sys.setswitchinterval(1e-6)
+began = threading.Barrier(8)
+ended = []
+
+
+def call():
+    began.wait()
+    nearslot.run(nearslot.Scenario(workload="iometer:requests=1000", drive="null"), series=False)
+    ended.append(nearslot.show("satf").name)
+
+
+threads = [threading.Thread(target=call) for _ in range(8)]
+for one in threads:
+    one.start()
+for one in threads:
+    one.join()
+assert ended == ["satf"] * 8, ended
+"""
+
+
+def test_first_calls_may_come_from_several_threads_at_once() -> None:
+    # Only the first calls of a program can meet. Without decoders made at import, three of four crash.
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", AT_ONCE], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
