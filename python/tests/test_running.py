@@ -417,7 +417,7 @@ assert ended == ["satf"] * 8, ended
 
 
 def test_first_calls_may_come_from_several_threads_at_once() -> None:
-    # Only the first calls of a program can meet. Without decoders made at import, three of four crash.
+    # Only the first calls of a program can meet; of eight, some did in three of four programs.
     for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-c", AT_ONCE], capture_output=True, text=True, check=False
