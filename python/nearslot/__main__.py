@@ -10,7 +10,7 @@ from . import _native
 
 def main() -> int:
     """Runs the command with the process's arguments and gives its exit code."""
-    # Python would only note Ctrl-C, and look at the note after the command has ended.
+    # Python's own handler would act on Ctrl-C only after the command has ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.main(["nearslot", *sys.argv[1:]])
 

@@ -101,7 +101,7 @@ class Shares:
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What keeps a choice from taking more, and what that is known by.
+    """What limits a choice, and the numbers that show it.
 
     Attributes:
         by: ``drives`` if they are busy all the time or the queue grows; ``waits`` if they have time
@@ -136,7 +136,7 @@ class Reached:
         fails: The easiest at which they fail by their estimates.
         surely_fails: The easiest at which they fail even by the favourable ends.
         easiest: The easiest setting that could have been tried; `hardest` is the hardest.
-        contradicted: Whether they held at a setting that is harder than one at which they failed.
+        contradicted: Whether the objectives held at a setting harder than one at which they failed.
         against_best: None for the best.
         limit: What keeps it from taking more; None if it holds to the end, or was not tried.
         config: Everything in effect in the first run; None if no run was finished.

@@ -228,7 +228,7 @@ class Traced:
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """What lies between two reads that follow each other on a drive, over a stretch of commands.
+    """The gaps between consecutive reads of a drive, over a stretch of commands.
 
     Attributes:
         by_writes: How many gaps there are with 0, 1, 2 ... writes; the last has those with more.
@@ -246,7 +246,7 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Stretch:
-    """What a stretch of consecutive commands comes to, over all its drives.
+    """Figures of a stretch of consecutive commands, over all its drives.
 
     Attributes:
         open_writes: Writes whose address was open until they started.
@@ -282,7 +282,7 @@ class FreeSpace:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Series:
-    """What plots need.
+    """The data of the plots.
 
     Attributes:
         cdf_ms: Response times, rising; `cdf_share` of requests (0..=1) took no longer.
@@ -413,7 +413,7 @@ class Run:
         tail = "" if times.p99 is None else f", p99 {times.p99:.4g} ms"
         said = f"{self.requests} requests, mean {times.mean:.4g} ms{tail}"
         if self.queue_growth_rps is not None:
-            # Response times would tell how long the load is.
+            # While the queue grows, response times depend on the length of the load.
             growth = f"the queue grows by {self.queue_growth_rps:.4g} requests/s"
             said = f"{self.requests} requests, {growth}"
         return f"<nearslot.Run {self.label}: {said}, {self.throughput_rps:.4g} requests/s>"
@@ -491,8 +491,7 @@ class Verdict:
 
     Attributes:
         headline: The answer in a sentence; `details` are what else there is to say.
-        baseline: The choice that the others are held against; None where there is nothing to choose
-            from.
+        baseline: The choice that the others are compared with; None if there is nothing to choose.
         rankings: One for each load under which several runs were finished.
     """
 

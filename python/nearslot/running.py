@@ -215,7 +215,7 @@ def gridded(
         if key in several:
             raise config_error(f"vary {key}", list(value), "a keyword or vary, not both")
         several[key] = value
-    # `from` is a word of Python itself; what is None is not given.
+    # `from` is a keyword of Python; None means not given.
     given = [
         (key.removesuffix("_"), word(key, value)) for key, value in one.items() if value is not None
     ]
@@ -247,7 +247,7 @@ def _unknown(key: str) -> ConfigError:
 
 
 def check_reading(scenario: Scenario, reading: Reading | None) -> None:
-    """Refuses to be told how a trace is read where there is none."""
+    """Refuses settings of how a trace is read if there is no trace."""
     if scenario.trace is None and reading not in (None, Reading()):
         raise config_error("reading", repr(reading), "nothing for a load without a trace")
 

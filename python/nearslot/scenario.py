@@ -191,7 +191,7 @@ class Scenario(Parts):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuses what cannot be meant."""
+        """Refuses combinations that mean nothing."""
         if (self.trace is None) == (self.workload is None):
             both = "missing" if self.trace is None else "both"
             raise config_error("load", both, "a trace or a workload")

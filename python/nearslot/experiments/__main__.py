@@ -85,7 +85,7 @@ def _options(
     study: Study[Any],
     studies: Iterable[Study[Any]],
 ) -> Options:
-    """What was asked; unless it is told, quick runs have few seeds and add none."""
+    """Options of one experiment; quick runs have two seeds and add none unless told otherwise."""
     keys = {key for one in studies for key in one.options.asked()}
     given = {key: getattr(parsed, key) for key in keys if getattr(parsed, key) is not None}
     for key, value in given.items():
@@ -103,7 +103,7 @@ def _options(
 
 
 def _find_modules(experiments: Iterable[Experiment[Any]], *, drawn: bool) -> None:
-    """Finds out what is not installed before the first run, not after the last."""
+    """Imports what the experiments need, so that a missing module is named before the first run."""
     for experiment in experiments:
         figure = ("matplotlib",) if drawn and experiment.draw is not None else ()
         for module in (*experiment.needs, *figure):
@@ -111,7 +111,7 @@ def _find_modules(experiments: Iterable[Experiment[Any]], *, drawn: bool) -> Non
 
 
 def _check_files(chosen: Sequence[Experiment[Any]], folder: Path, *, force: bool) -> None:
-    """Refuses before the first run what exists and may not be replaced."""
+    """Refuses files that exist and may not be replaced, before the first run."""
     if not folder.is_dir():
         return
     names = [f"{experiment.name}.json" for experiment in chosen]

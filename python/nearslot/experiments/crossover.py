@@ -1,4 +1,4 @@
-"""At which overhead of a request a claim turns: it leans one way below, and the other way above.
+"""Finds the overhead of a request at which a claim turns: it leans one way below, another above.
 
 What decides a claim does not change evenly with the overhead of a request: it goes in steps of the
 time in which a slot passes the heads, and it stops where a scheduler has become the best. A line
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Turn:
-    """Between which overheads a claim turns, and whether it holds above them."""
+    """The two overheads between which a claim turns, and whether it holds above them."""
 
     below: float
     above: float
@@ -87,11 +87,11 @@ def _measured(leans: Leans) -> Turn | None:
 
 
 def _steps(below: float, above: float, step: float) -> int:
-    """Parts of at most a step; a step that fits but for rounding fits."""
+    """Number of parts of at most one step each; a rounding error does not make one more."""
     return math.ceil((above - below) / step - 1e-6)
 
 
 def _middle(below: float, above: float, step: float) -> float:
-    """The border of parts that is nearest to the middle: a number that can be read."""
+    """The boundary of parts that is nearest to the middle: it is a round number."""
     steps = _steps(below, above, step)
     return round(below + (above - below) * (steps // 2) / steps, 6)

@@ -66,7 +66,7 @@ def stacked(
     keys: Mapping[str, str],
     where: Where,
 ) -> None:
-    """What a request's time goes into, one bar a value, at the highest overhead."""
+    """The parts of a request's time as stacked bars along an axis, at the highest overhead."""
     from matplotlib.figure import Figure
 
     rows = Table(outcome.runs).only(**where)
@@ -100,7 +100,7 @@ def curves(
     logarithmic: bool = False,
     ceiling: float | None = None,
 ) -> None:
-    """One number of every array along an axis, means over seeds, at the highest overhead."""
+    """Means over seeds of one number of every array along an axis, at the highest overhead."""
     from matplotlib.figure import Figure
 
     rows = Table(outcome.runs).only(**where)

@@ -1,4 +1,4 @@
-"""What every experiment is made of: a question, a grid of runs, claims decided on it, a figure."""
+"""What every experiment consists of: a question, a grid of runs, claims, a figure."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ OVERHEADS_MS = (0.0, 0.3, 0.6)
 
 
 def option(default: _T, read: Callable[[str], object], told: str) -> _T:
-    """A field of options that the command line has, too: how its word is read, and its help."""
+    """A field that is also an option of the command: how its word is read, and its help."""
     return field(default=default, metadata={"read": read, "told": told})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What may be asked of every experiment besides its published set-up.
+    """Settings of every experiment that differ from its published set-up only if the user says so.
 
-    A study with options of its own has a class of its own, made of this one.
+    A study with options of its own derives a class from this one.
 
     Attributes:
         seed: First of the seeds; the others follow it.
@@ -53,7 +53,7 @@ class Options:
     quick: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses what no run can have."""
+        """Refuses values that no run can have."""
         if self.requests < 1_000:
             raise config_error("requests", self.requests, "at least 1000")
         if not 1 <= self.seeds <= SEEDS_MOST:
@@ -86,7 +86,7 @@ class OverheadOptions(Options):
     )
 
     def __post_init__(self) -> None:
-        """Refuses what no run can have."""
+        """Refuses values that no run can have."""
         super().__post_init__()
         if self.overhead_ms is not None and not 0 <= self.overhead_ms <= 1_000:
             raise config_error("overhead-ms", self.overhead_ms, "0 to 1000")
@@ -102,7 +102,7 @@ class OverheadOptions(Options):
         return 0.1 if self.quick else 0.05
 
     def probing(self, overhead_ms: float) -> Self:
-        """The same for a look at one more overhead."""
+        """The options of a short run at one more overhead."""
         requests = max(1_000, self.requests // 2)
         return replace(self, seeds=1, overhead_ms=overhead_ms, requests=requests)
 
@@ -154,7 +154,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What an experiment came to.
+    """The result of an experiment.
 
     Attributes:
         experiment: Its name.
@@ -236,7 +236,7 @@ class Study(Generic[Asked]):
 
 
 def summary(claims: Iterable[Claim]) -> str:
-    """How many claims of each kind came to what, as a table."""
+    """A table that counts the claims of each kind by their verdict."""
     counts: dict[Kind, Counter[ClaimVerdict]] = {kind: Counter() for kind in Kind}
     told = 0
     provisional = False

@@ -37,7 +37,7 @@ class Chart:
     logarithmic: bool = False
 
     def figure(self, experiment: Experiment[Any], outcome: Outcome) -> dict[str, Any]:
-        """The figure as the page reads it."""
+        """The figure in the form that the page reads."""
         options = outcome.options
         setup = f"{self.setup(options)}, {options.requests} requests a run, {options.drive}"
         drawn = Table(outcome.runs).only(**self.where)
@@ -107,7 +107,7 @@ def save(
     *,
     force: bool = False,
 ) -> bool:
-    """Writes one self-contained page of all that have a chart; whether any has.
+    """Writes one self-contained page of all experiments that have a chart; False if none has.
 
     Raises:
         ConfigError: The file exists, and `force` does not say that it may be replaced.

@@ -26,7 +26,7 @@ SEEDS_MORE = 3
 
 @dataclass(frozen=True)
 class Found:
-    """What a statement came to.
+    """The result of a statement.
 
     Attributes:
         checks: Its parts.
@@ -40,19 +40,19 @@ class Found:
 
     @property
     def verdict(self) -> ClaimVerdict:
-        """Of all parts."""
+        """The verdict on all parts together."""
         return together(check.verdict for check in self.checks)
 
     @property
     def leans(self) -> bool | None:
-        """To which side, whatever the intervals; None if nothing was measured."""
+        """On which side the values lie, whatever their intervals; None if nothing was measured."""
         sides = [check.leans for check in self.checks if check.leans is not None]
         return all(sides) if sides else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What is claimed, and how it is decided.
+    """A claim, and how it is decided.
 
     Attributes:
         id: Its name in the list of claims.
@@ -97,9 +97,9 @@ def _by_overhead(table: Table) -> dict[float | None, Table]:
 def _extend(
     experiment: Experiment[Asked], options: Asked, cells: Sequence[Cell], table: Table
 ) -> dict[str, int]:
-    """Adds seeds where a claim is undecided; how many seeds such claims got."""
+    """Adds seeds where a claim is undecided. Returns how many seeds each of these claims got."""
     seeds, got = options.seeds, {}
-    # A claim may become undecided late: its points then get all seeds that they lack.
+    # A claim that becomes undecided in a later round gets all seeds that its points lack.
     had = dict.fromkeys(range(len(cells)), seeds)
     while seeds < options.seeds_max:
         by_overhead = _by_overhead(table)
@@ -224,7 +224,7 @@ def _says(found: Found) -> str:
 
 
 def _told(found: Found) -> str:
-    """What decides it: the parts that speak against it, or the one that is nearest to its limit."""
+    """The parts that decide: those against the claim, or else the one nearest to its limit."""
     pieces = [found.told] if found.told else []
     by_verdict = {
         verdict: [check for check in found.checks if check.verdict is verdict]

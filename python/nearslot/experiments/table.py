@@ -1,4 +1,4 @@
-"""Rows of runs, one a point of a grid and a seed, and what is computed of them seed by seed."""
+"""Rows of runs, one for each point of a grid and seed, and what is computed of them by seed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Cell:
     run: Callable[[Sequence[int]], list[Row]]
 
     def fits(self, where: Where) -> bool:
-        """Whether it is one of these points."""
+        """Whether this point has these marks."""
         return all(key in self.marks and self.marks[key] == value for key, value in where.items())
 
     def measure(self, seeds: Sequence[int]) -> list[Row]:
-        """Its rows with what they are of."""
+        """Its rows, each with the marks of the point."""
         return [{**self.marks, **row} for row in self.run(seeds)]
 
 
@@ -42,10 +42,10 @@ def simulated(
     *,
     series: bool = False,
 ) -> Cell:
-    """A point that is a scenario; a row a seed."""
+    """A point that is a scenario; it has one row for each seed."""
 
     def run(seeds: Sequence[int]) -> list[Row]:
-        # Where a queue begins to grow is a finding like any other.
+        # That a queue grows is a result of the experiment, so it must not end the run.
         compared = compare(scenario, vary={"seed": list(seeds)}, series=series, overload="run")
         found = compared.runs
         return [{"seed": seed, **numbers(one)} for seed, one in zip(seeds, found, strict=True)]
@@ -57,12 +57,12 @@ class Table:
     """All rows of an experiment, or of one of its overheads."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        """These rows, which later ones may join."""
+        """Starts with these rows; `add` appends more."""
         self.rows = list(rows)
         self._columns: dict[tuple[object, ...], dict[int, Any]] = {}
 
     def add(self, rows: Iterable[Row]) -> None:
-        """More rows."""
+        """Appends rows."""
         self.rows += rows
         self._columns.clear()
 
@@ -71,7 +71,7 @@ class Table:
         return Table(self._rows(where))
 
     def values(self, key: str, **where: object) -> list[Any]:
-        """The values of a mark, rising."""
+        """The values of a mark in ascending order."""
         return sorted({row[key] for row in self._rows(where) if key in row})
 
     def _rows(self, where: Where) -> Iterator[Row]:
@@ -98,11 +98,11 @@ class Table:
         return self._columns[memo]
 
     def mean(self, key: str, **where: object) -> Mean:
-        """The same over seeds."""
+        """The mean of one number of a point over seeds."""
         return Mean.of(list(self.by_seed(key, **where).values()), [where])
 
     def each(self, of: Callable[..., float], *columns: tuple[str, Where]) -> Mean:
-        """What is computed of numbers of some points, seed by seed: common noise is out."""
+        """A function of numbers of some points, seed by seed: noise that they share cancels out."""
         found = [self.by_seed(key, **where) for key, where in columns]
         seeds = [seed for seed in found[0] if all(seed in column for column in found)]
         return Mean.of(
@@ -111,6 +111,6 @@ class Table:
         )
 
     def lead(self, key: str, one: Where, other: Where, **at: object) -> Mean:
-        """How much larger a number of one is than of another, relatively."""
+        """By which share a number of one point exceeds that of another."""
         columns = (key, {**one, **at}), (key, {**other, **at})
         return self.each(lambda above, under: above / under - 1, *columns)

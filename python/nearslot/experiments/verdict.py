@@ -30,7 +30,7 @@ Where = Mapping[str, object]
 
 
 class ClaimVerdict(StrEnum):
-    """What became of a claim."""
+    """What the runs say of a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -78,13 +78,13 @@ class Mean:
 
     @classmethod
     def exact(cls, value: float) -> Mean:
-        """A value that no chance enters."""
+        """A value without randomness; its interval is the value itself."""
         return cls(value, 0.0)
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The values with which something holds; its limits belong to it unless it is strict."""
+    """A range of values in which a claim holds; it includes its limits unless it is strict."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -133,7 +133,7 @@ def within(low: float, high: float) -> Gate:
 
 
 def decide(found: Mean, gate: Gate) -> ClaimVerdict:
-    """What an interval says against a gate: the only place where that is decided."""
+    """The verdict on an interval and a gate; nothing else decides one."""
     if not math.isfinite(found.value):
         raise ValueError(f"{found.value} was found, which no gate can decide")
     if found.ci is None:
@@ -147,7 +147,7 @@ def decide(found: Mean, gate: Gate) -> ClaimVerdict:
 def together(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
     """The verdict on a claim that has several parts, all of which have to hold.
 
-    Of a claim a part of which cannot be tested, the rest decides nothing but that it does not hold.
+    If one part cannot be tested, the other parts can only show that the claim does not hold.
     """
     found = set(verdicts)
     if not found or found == {ClaimVerdict.UNTESTABLE}:
@@ -161,7 +161,7 @@ def together(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
 
 @dataclass(frozen=True)
 class Check:
-    """A part of a claim: what was found, and with which values the claim holds.
+    """A part of a claim: the measured value, and the values with which the claim holds.
 
     Attributes:
         what: What was measured, where.
@@ -211,12 +211,12 @@ class Check:
 
 
 def missing(what: str) -> Check:
-    """A part that these runs cannot test, and why."""
+    """A part of a claim that these runs cannot test, and the reason."""
     return Check(what, None, None)
 
 
 def exactly(what: str, value: float, gate: Gate, unit: str = "") -> Check:
-    """A part that no chance enters."""
+    """A part of a claim whose value has no randomness."""
     return Check(what, Mean.exact(value), gate, unit)
 
 

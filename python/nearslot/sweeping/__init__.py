@@ -1,8 +1,8 @@
 """Grids too long for one sitting or one machine: `nearslot.sweep`.
 
-A sweep is a `compare` in pieces. The grid is cut into tasks, an executor runs them wherever it
-likes, each run comes back as one row, and the row is put aside in a file of its own before anything
-else happens. When all rows are there they become one Parquet file, in the order of the grid.
+A sweep is a `compare` in pieces. The grid is cut into tasks, an executor runs them on whatever it
+has, and each run comes back as one row, which is at once kept in a file of its own. When all rows
+are there, they become one Parquet file, in the order of the grid.
 
 The idea is that a row depends on nothing but its run. So what a row says about the rest of a
 comparison (rank, differences to others) and how long it took is left out; the rest is the same

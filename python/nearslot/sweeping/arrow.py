@@ -1,4 +1,4 @@
-"""Pyarrow, which sweeps alone need."""
+"""Pyarrow, which only sweeps need; it is imported when one begins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..errors import ConfigError
 
 
 def arrow_module() -> ModuleType:
-    """It, or an error that says how to install it."""
+    """The module, or an error that says how to install it."""
     try:
         import pyarrow
         import pyarrow.ipc

@@ -1,4 +1,4 @@
-"""What runs the tasks of a sweep, as its caller named it."""
+"""Executors of a sweep, as its caller names them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Client(Protocol):
 
 @contextlib.contextmanager
 def opened(executor: str | Executor | Client, workers: int | None) -> Iterator[Executor]:
-    """The executor; one that is made here ends here, without waiting if something went wrong."""
+    """The executor that was named; one made here is shut down here, after an error at once."""
     if workers is not None and not isinstance(executor, str):
         raise config_error("workers", workers, "nothing beside an executor of your own")
     if workers is not None and workers < 1:
@@ -38,7 +38,7 @@ def opened(executor: str | Executor | Client, workers: int | None) -> Iterator[E
     if executor == "threads":
         own: Executor = ThreadPoolExecutor(workers or os.cpu_count())
     elif executor == "processes":
-        # A copy of a process that has threads may never wake up: each begins anew.
+        # A forked copy of a process with threads can deadlock, so each worker is started anew.
         own = ProcessPoolExecutor(
             workers, multiprocessing.get_context("spawn"), initializer=_end_at_ctrl_c
         )
@@ -55,5 +55,5 @@ def opened(executor: str | Executor | Client, workers: int | None) -> Iterator[E
 
 
 def _end_at_ctrl_c() -> None:
-    """Ctrl-C reaches every process of a terminal; the first one says what there is to say."""
+    """Lets Ctrl-C end a worker silently: the main process gets it, too, and reports it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

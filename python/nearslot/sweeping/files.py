@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are complete as soon as they have their name."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 
 def take_name(beside: Path, path: Path) -> None:
-    """Takes a name for a file, or fails if there is one of that name."""
+    """Gives a file a second name; fails if a file has that name."""
     try:
         os.link(beside, path)
     except FileExistsError:
         raise
     except OSError:
-        # A file system without links.
+        # This file system has no hard links.
         path.touch(exist_ok=False)
 
 
 def replace_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Writes a file under another name and renames it, so that it is never there in part."""
+    """Writes a file under another name and renames it, so that nobody sees a part of it."""
     beside = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.new")
     try:
         write(beside)

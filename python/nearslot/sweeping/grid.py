@@ -76,7 +76,7 @@ class Grid:
             if isinstance(file, FrameFile):
                 allowed = "files, which every worker can read: write the frame to one"
                 raise config_error("trace", file.frame, allowed)
-        # What can be gone through only once is needed twice; a word is no list of letters.
+        # An iterator can be read only once but is needed twice; a string is one word.
         values = {
             key: several if isinstance(several, str) else list(several)
             for key, several in varied.items()
@@ -99,7 +99,7 @@ class Grid:
         )
 
     def tasks(self, rows: Rows, runs_per_task: int | None) -> list[Task]:
-        """Pieces of the grid that hold all runs which are not there yet, and no others."""
+        """Cuts the runs that have no kept row into tasks."""
         missing = rows.missing()
         together = min(_TOGETHER_MAX, -(-len(missing) // 16)) if self.shares else 1
         most = max(1, together) if runs_per_task is None else runs_per_task
@@ -128,7 +128,7 @@ class Grid:
 def _pieces(
     box: list[range], shape: list[int], common: list[int], wanted: set[int], most: int
 ) -> Iterator[list[range]]:
-    """Halves a box until each piece is wanted as a whole, small enough, and single in `common`."""
+    """Halves a box until each piece has only wanted runs, at most `most`, all alike in `common`."""
     points = list(_points(box, shape))
     hits = sum(point in wanted for point in points)
     if hits == 0:
@@ -148,7 +148,7 @@ def _pieces(
 
 
 def _points(box: Sequence[range], shape: Sequence[int]) -> Iterator[int]:
-    """Runs of a box by their number in the grid, the last axis counting fastest."""
+    """The numbers that a box's runs have in the grid; the last axis varies fastest."""
     for place in itertools.product(*box):
         number = 0
         for index, length in zip(place, shape, strict=True):
@@ -157,13 +157,13 @@ def _points(box: Sequence[range], shape: Sequence[int]) -> Iterator[int]:
 
 
 def _prepares(scenario: Scenario, words: Mapping[str, list[str]]) -> bool:
-    """Whether parts may have something to prepare; those taken when none is named have nothing."""
+    """Whether a part is named that may need preparing; the default of a kind never does."""
     usual = Parts().parts
     return any({scenario.parts[kind], *words.get(kind, [])} != {usual[kind]} for kind in PREPARED)
 
 
 def _check_drive(scenario: Scenario, words: list[tuple[str, list[str]]]) -> None:
-    """Refuses a drive that is to be chosen: pieces of a grid would not choose the same."""
+    """Refuses a drive that nearslot would choose: pieces of a grid could choose differently."""
     named = dict(words).get("drive", [scenario.drive or "auto"])
     if any(drive.split(":")[0] == "auto" for drive in named):
         allowed = "a drive that is named, as every piece of a sweep would choose one for itself"

@@ -14,7 +14,7 @@ from .. import _native
 from ..errors import InputError
 from ..scenario import Reading, Scenario
 
-# Of the rows put aside: another number when their columns change.
+# Layout of kept rows: raise the number when their columns change.
 LAYOUT = 3
 
 
@@ -40,9 +40,9 @@ def hashes(scenario: Scenario, words: list[tuple[str, list[str]]], reading: Read
 
 
 def code() -> str:
-    """What tells the engine's code from any other: its commit, or else the compiled module itself.
+    """Identifies the engine's code: by its commit if that says all, else by the compiled module.
 
-    A version stays the same for many commits, and a commit for many changes that are not committed.
+    The version is the same for many commits, and the commit for many changes not yet committed.
     """
     if _native.is_committed:
         return _native.__build__
@@ -82,6 +82,6 @@ def _is_file(name: str) -> bool:
 
 
 def _drive_digest(drive: str) -> str | None:
-    """Of a drive's file; None for a name of the catalog, which is part of the code."""
+    """The digest of a drive's file; None for a drive of the catalog, which is part of the code."""
     name = drive.split(":")[0]
     return _digest(name) if _is_file(name) else None

@@ -1,4 +1,4 @@
-"""How far a sweep is: a function that is told, or a bar on a terminal."""
+"""Reports how far a sweep is, to a function or as a bar on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 def reporting(
     progress: bool | Callable[[int, int], object],
 ) -> Iterator[Callable[[int, int], object]]:
-    """What is called with the numbers of runs finished and planned."""
+    """A function that is called with the numbers of finished and of planned runs."""
     if not isinstance(progress, bool):
         yield progress
     elif not progress or not sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""Ray as an executor; it is imported when one is made."""
+"""An executor on Ray, which is imported when the executor is made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RayExecutor(Executor):
         self._remote: Any = ray.remote(max_retries=retries)(_call)
 
     def submit(self, task: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Starts a call; once begun it goes on to its end."""
+        """Starts a call; a call that has begun cannot be cancelled."""
         future: Future[_T] = self._remote.remote(task, *args, **kwargs).future()
         return future
 

@@ -1,4 +1,4 @@
-"""Rows of finished runs, put aside in a file each."""
+"""Rows of finished runs, each kept in a file of its own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .files import replace_whole
 
 
 class Rows:
-    """The rows put aside, a file for each: its checksum in hexadecimal, a line's end, the row."""
+    """Kept rows. A file has a checksum in hexadecimal, a line feed, and the row."""
 
     def __init__(self, folder: Path, keys: list[str]) -> None:
-        """Reads those of these runs that are there."""
+        """Reads the rows of these runs that are already kept."""
         self.folder = folder
         self._keys = keys
         self._rows: dict[int, bytes] = {}
@@ -33,7 +33,7 @@ class Rows:
         return sorted(self._rows.items())
 
     def have_all_of(self, path: Path) -> bool:
-        """Whether a file is of a sweep, and each of its runs is of this one or put aside."""
+        """Whether a sweep wrote the file, and each of its runs is in this grid or kept."""
         from pyarrow import lib, parquet
 
         if not path.is_file():
@@ -48,7 +48,7 @@ class Rows:
         return all(key in known or self._path(key).is_file() for key in table[0].to_pylist())
 
     def keep(self, point: int, row: bytes) -> None:
-        """Puts a row aside; whoever looks sees all of the file or none."""
+        """Keeps a row; a reader sees the whole file or none."""
         key = self._keys[point]
         whole = self._checksum(key, row).encode() + b"\n" + row
         try:
@@ -76,5 +76,5 @@ class Rows:
 
     @staticmethod
     def _checksum(key: str, row: bytes) -> str:
-        # With the key: a row under another's name is not that run's.
+        # With the key, so that a row under the name of another run is refused.
         return hashlib.sha256(key.encode() + row).hexdigest()

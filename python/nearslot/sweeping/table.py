@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-# What the file says of the program.
+# Names of the program in the file's metadata.
 _PROGRAM = {"nearslot.version": _native.__version__, "nearslot.build": _native.__build__}
 
 

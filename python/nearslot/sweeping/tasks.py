@@ -1,4 +1,4 @@
-"""Tasks under way: begun on the executor, their rows kept as they come, whatever happens."""
+"""Runs tasks on the executor and keeps each row as soon as it arrives, whatever happens next."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _submit(pool: Executor, tasks: list[Task], futures: dict[Future[Any], Task])
 
 
 def _keep(future: Future[Any], task: Task, rows: Rows) -> None:
-    """Puts aside what a task brought."""
+    """Keeps the rows of a task that has ended, or raises its error."""
     try:
         found = future.result()
     except Exception as error:
@@ -76,11 +76,11 @@ def _keep(future: Future[Any], task: Task, rows: Rows) -> None:
 
 
 def _keep_finished(futures: dict[Future[Any], Task], rows: Rows) -> None:
-    """Begins no more, and keeps what was finished but not yet looked at."""
+    """Cancels tasks that have not begun, and keeps the rows of those that have ended."""
     for future, task in futures.items():
         if not future.done():
             future.cancel()
         elif not future.cancelled():
-            # What else is wrong is told when it is met again.
+            # Another error appears again when the sweep is repeated.
             with contextlib.suppress(_WorkerFailedError, NearslotError, KeyboardInterrupt):
                 _keep(future, task, rows)

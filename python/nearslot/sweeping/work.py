@@ -1,4 +1,4 @@
-"""What a worker does: the runs of a task, each to a row that depends on nothing but the run."""
+"""The work of a worker: it does the runs of a task. A row depends on its run alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .keys import code
 if TYPE_CHECKING:
     import pyarrow
 
-# What a row says about its place in a comparison, and the time it took: not of the run itself.
+# Columns about a run's place in a comparison, and the time it took: not about the run itself.
 NOT_OF_THE_RUN = (
     "run",
     "rank",
@@ -31,9 +31,9 @@ NOT_OF_THE_RUN = (
 
 
 def run_task(task: Task) -> list[bytes] | NearslotError:
-    """Does the runs of a task; a row each, as an Arrow stream.
+    """Does the runs of a task. Returns a row for each, as an Arrow stream.
 
-    What is wrong with a run is handed back, not raised: executors wrap what is raised.
+    The error of a run is returned, not raised, as executors wrap what is raised.
     """
     try:
         _check_code(task)
@@ -42,11 +42,11 @@ def run_task(task: Task) -> list[bytes] | NearslotError:
             directory="",
             inputs=[],
             frames=[],
-            # The grid as a whole has been checked against them.
+            # The whole grid was checked against the settings that were given.
             given=[],
             vary=task.vary,
             baseline=None,
-            # A sweep is done to its end, whatever some of its runs are like.
+            # An overloaded run must not end the sweep.
             overload="run",
             piece=True,
             reading=task.reading,
@@ -81,7 +81,7 @@ def _rows_of(results: Results) -> list[bytes]:
 
 
 def _warnings_of(label: str, labels: list[str], told: list[str]) -> list[str]:
-    """Those about all runs and those about this one."""
+    """The warnings about all runs and about this one."""
     others = tuple(f"{other}: " for other in labels if other != label)
     return [text for text in told if not text.startswith(others)]
 

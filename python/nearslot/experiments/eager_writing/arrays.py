@@ -106,10 +106,10 @@ def scenario(
     warmup: str = "auto",
     requests: int | None = None,
 ) -> Scenario:
-    """An array under a load. Its data fill `span` of its volume, so that all hold the same."""
+    """An array under a load; its data fill the share `span` of its volume, so all hold the same."""
     knobs: dict[str, Any] = {"requests": requests or options.requests, "span": array.span, **load}
     if workload == "iometer":
-        # The papers' queue of n waits, so the next request comes before the drive chooses.
+        # In the papers n requests wait, so the next one arrives before the drive chooses.
         knobs["refill"] = "before"
     return Scenario(
         workload=part(workload, **knobs),
@@ -143,7 +143,7 @@ def cells(
 
 
 def numbers(run: Run) -> dict[str, Any]:
-    """What claims of arrays look at."""
+    """The numbers of a run that claims about arrays use."""
     reads, writes = run.read_response_ms, run.write_response_ms
     return {
         RPS: run.throughput_rps,

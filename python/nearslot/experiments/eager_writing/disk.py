@@ -37,9 +37,9 @@ RPS = "throughput_rps"
 
 
 def aging(options: Options, dilution: float) -> float:
-    """Times that the volume is overwritten before a run: twice, and not less than a whole sweep.
+    """How often the volume is overwritten before a run: twice, or as often as a whole sweep does.
 
-    Up and down again a sweep writes about all free slots twice, of which there are `dilution - 1`
+    A sweep up and down writes each free slot about twice, and there are `dilution - 1` free slots
     for each block of the volume.
     """
     return 1.0 if options.quick else max(2.0, 2 * (dilution - 1))
@@ -61,7 +61,7 @@ def scenario(
 ) -> Scenario:
     """One eagerly written disk, its free slots as a long run leaves them."""
     chosen = options.dilution if options.dilution is not None else dilution
-    # The papers' queue of n waits, so the next request comes before the drive chooses.
+    # In the papers n requests wait, so the next one arrives before the drive chooses.
     closed = {"refill": "before"} if load == "iometer" else {}
     return Scenario(
         workload=part(load, **{"requests": options.requests, **closed, **knobs}),
@@ -82,7 +82,7 @@ def setup(told: str) -> Callable[[Options], str]:
 
 
 def numbers(run: Run) -> dict[str, Any]:
-    """What claims of one disk look at."""
+    """The numbers of a run that claims about one disk use."""
     found: dict[str, Any] = {
         RPS: run.throughput_rps,
         "service_overhead_ms": run.overhead_ms,
@@ -136,7 +136,10 @@ def sweeps(
 
 
 def leader(table: Table, **at: object) -> tuple[list[str], Mean]:
-    """Who has the highest throughput at a point, with those not told from it, and its value."""
+    """The schedulers with the highest throughput at a point, and that throughput.
+
+    Schedulers whose lead over the others lies within its interval count as equal.
+    """
     means = {name: table.mean(RPS, sched=name, **at) for name in PUBLISHED.values()}
     best = max(means, key=lambda name: means[name].value)
     level = [best]
@@ -174,10 +177,10 @@ def free_slots(drive: str, place: str) -> int:
 
 
 def whole_sweep(options: Options, dilution: float) -> int:
-    """Writes that take the arm over all cylinders and back: about twice as many as slots are free.
+    """Writes that take the arm over all cylinders and back: about twice the number of free slots.
 
-    Free slots lie less densely behind the arm than before it, so a part of a sweep tells another
-    mean than the whole of it.
+    Free slots are rarer behind the arm than ahead of it, so the mean over a part of a sweep differs
+    from that over the whole.
     """
     if options.quick:
         return options.requests

@@ -64,7 +64,7 @@ def replicas(buffer: int = SMALL) -> dict[int, Array]:
 
 
 def requests(options: Options, buffer: int) -> int:
-    """As many as it takes to fill the buffer, unless it is to be quick."""
+    """Requests of a run: enough to fill the buffer, but in quick runs as many as were asked for."""
     if options.quick:
         return options.requests
     return max(options.requests, math.ceil(FILLS * buffer / WRITE_SHARE))
@@ -108,7 +108,7 @@ def _search(options: Options, array: Array, buffer: int, overhead_ms: float) -> 
         low, high = LOWEST_RPS, HIGHEST_RPS
         while high / low > PRECISION:
             middle = math.sqrt(low * high)
-            # What collapses within a tenth of the requests does so with all of them.
+            # A rate that collapses within a tenth of the requests collapses with all, too.
             short = max(1_000, asked // 10)
             over = collapses(middle, seed, short) or collapses(middle, seed, asked)
             low, high = (low, middle) if over else (middle, high)
@@ -130,7 +130,7 @@ def _best(table: Table, among: dict[int, Array], rate: float) -> int:
 
 
 def _standing(table: Table, among: dict[int, Array]) -> list[float]:
-    """Rates at which some of these arrays has not collapsed."""
+    """Rates at which at least one of these arrays has not collapsed."""
     rates = table.values("rate_rps", **RATED)
     return [
         rate for rate in rates if _ms(table, among[_best(table, among, rate)], rate) < COLLAPSED_MS
@@ -154,7 +154,7 @@ def lowest(table: Table) -> Found:
 
 
 def _fills(table: Table, buffer: int) -> list[Check]:
-    """Whether the runs could fill the buffer."""
+    """A part that cannot be tested, if the runs were too short to fill the buffer."""
     writes = min(table.values("writes", buffer=buffer, **SEARCHED))
     if writes < FILLS * buffer:
         return [missing(f"runs of {writes:,} writes cannot fill a buffer of {buffer:,}")]

@@ -1,7 +1,7 @@
 """Figure 1a: what a random write costs as dilution grows, one disk, no queue.
 
-Each run begins where aging ended and writes a whole sweep, up and down: behind the arm free slots
-lie less densely than before it, so a part of a sweep would tell another mean.
+Each run begins where aging ended and writes a whole sweep, up and down: free slots are rarer behind
+the arm than ahead of it, so the mean over a part of a sweep differs from that over the whole.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _at(dilution: float) -> Where:
 
 
 def dilutions(table: Table) -> list[float]:
-    """Those of the grid."""
+    """The dilutions of the grid."""
     return [value for value in table.values("dilution") if value != IN_PLACE]
 
 

@@ -96,7 +96,7 @@ def _cells(options: Options, budgets: tuple[int, ...], overhead_ms: float) -> li
 
     def add(array: Array, budget: int, case: str, load: dict[str, float], of: str) -> None:
         base = arrays.scenario(options, array, "iometer", load, drive=of)
-        # Where the file of a changed drive lies says nothing.
+        # The path of a changed drive's file is random, so it is not among the marks.
         marks = {"overhead_ms": overhead_ms, "array": array.label, "budget": budget, "case": case}
         found.append(simulated(marks, base, numbers))
 

@@ -159,7 +159,7 @@ def order_at_long(table: Table) -> Found:
 
 
 def free_time(table: Table) -> Found:
-    """D2c: what of a read's time the platter only turns in."""
+    """D2c: the share of rotational latency in a request's service time."""
 
     def share(sched: str) -> Mean:
         where = {"sched": sched, "depth": LONG, "read_share": 1.0}
@@ -215,9 +215,9 @@ MODEL = {
 
 
 def crossing(at: Sequence[float], one: Sequence[float], other: Sequence[float]) -> float:
-    """Where a curve comes to lie below another for good, between points in proportion.
+    """Where a curve falls below another and stays there, interpolated between points.
 
-    Before the first point if it always does, behind the last one if it does not.
+    Before the first point if it is below at all of them; after the last if it is not below there.
     """
     ahead = [a / b - 1 for a, b in zip(one, other, strict=True)]
     if ahead[-1] >= 0:
@@ -230,7 +230,7 @@ def crossing(at: Sequence[float], one: Sequence[float], other: Sequence[float]) 
 
 
 def bend(values: Sequence[float]) -> int:
-    """The first point from which on a curve gains less than 2 %."""
+    """The first point after which a curve gains less than 2 %."""
     return next(index for index, value in enumerate(values) if values[-1] < 1.02 * value)
 
 

@@ -363,7 +363,7 @@ def _flood(options: Options, sched: str, overhead_ms: float, count: int) -> Cell
             done = Run.of(base.replace(seed=seed, warmup=0))
             came = done.arrivals()
             reads, writes = done.foreground("read"), done.foreground("write")
-            # Those that come before the first write is done are served at once.
+            # Reads that begin before the first write is done did not wait for writes.
             first, last = writes[0]["end_ns"], writes[-1]["start_ns"]
             waits = [one["start_ns"] - came[one["request"]] for one in reads]
             early = sum(first < one["start_ns"] < last for one in reads)

@@ -1,4 +1,4 @@
-"""The models behind eager writing, each held against a Monte Carlo of what it models.
+"""The models behind eager writing, each compared with a Monte Carlo simulation of what it models.
 
 The models are those of the predecessors of the array: how far the next free block of a track or of
 a cylinder is (Wang et al., OSDI 1999), and what seeks and rotations cost on mirrors, stripes and
@@ -56,7 +56,7 @@ WITHIN = 0.03
 # Numbers along logarithmic axes.
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 2, 4, 8, 16)
 
-# Draws at once, for the sake of memory.
+# Draws that are made at once; more would take too much memory.
 _BATCH = 10_000
 
 
@@ -281,7 +281,7 @@ def _points(table: Table, claim: str) -> list[Where]:
 
 
 def _apart(table: Table, where: Where, limit: float) -> Check:
-    """How far what was drawn is from the model, relatively."""
+    """The relative deviation of the drawn values from the model."""
     off = table.each(lambda found, model: found / model - 1, ("found", where), ("model", where))
     found = replace(off, needs=({"claim": where["claim"]},))
     return Check(f"{where['series']} at {where['at']:.3g}", found, within(-limit, limit))
@@ -354,7 +354,7 @@ def decide_seeks(table: Table) -> Found:
     checks, served = [], []
     for where in _points(table, "B6"):
         check = _apart(table, where, WITHIN)
-        # The model is of arms anywhere; what service makes of them is told beside it.
+        # The model assumes arms at random places; the seeks of arms that serve are told beside it.
         if where["series"] != IN_SERVICE:
             checks.append(check)
         elif check.found is not None:
@@ -377,7 +377,7 @@ def decide_root(table: Table) -> Found:
 
 
 def _slope(points: Sequence[tuple[float, float]]) -> float:
-    """Of the straight line through points on paper that is logarithmic both ways."""
+    """The slope of the straight line through points when both axes are logarithmic."""
     logs = [(math.log(at), math.log(value)) for at, value in points]
     middle = [sum(axis) / len(logs) for axis in zip(*logs, strict=True)]
     above_middle = math.fsum((at - middle[0]) * (value - middle[1]) for at, value in logs)

@@ -13,9 +13,9 @@ from ..verdict import Check, Kind, Mean, Where, above, at_least, at_most, missin
 from .disk import NAMES, PUBLISHED, RPS, sweeps
 from .options import Options
 
-# Writes by themselves may go on for as long as they serve most: what throughput is compared with.
+# No limit on runs of writes: this variant is compared by throughput.
 OWN = "gap_satf:write_run_ms=3600000"
-# As anyone gets it: the few reads among many writes do not wait long.
+# The default: the few reads among many writes do not wait long.
 DEFAULT = "gap_satf"
 EW = "satf_ew"
 # The study's four, and the two bounds that it draws beside them.
@@ -114,7 +114,7 @@ def bounded_waits(table: Table) -> Found:
 
 
 def few_reads(table: Table) -> list[Where]:
-    """Where reads are fewest, and something waits."""
+    """Points with the smallest share of reads and a queue that is long enough."""
     least = min(share for share in table.values("read_share") if share > 0)
     depths = {depth for depth in table.values("depth") if depth >= SMALLEST_DEPTH}
     every = points(table)

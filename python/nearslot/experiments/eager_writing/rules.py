@@ -1,6 +1,6 @@
-"""Rules that must hold decision by decision (A1 to A13), checked on the commands drives were given.
+"""Rules that every single decision must obey (A1 to A13), checked on the commands of the drives.
 
-A rule that speaks of what might have been done instead is tried by doing that: the same drive in
+If a rule compares a decision with an alternative, the alternative is run, too: the same drive in
 the same state is given the read alone, the write alone and both, or the reads with and without
 writes. Where only a power cut or the inside of the program can tell, the core's own test is named.
 """
@@ -59,7 +59,7 @@ Knob = bool | int | float | str
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check came to.
+    """The result of a check.
 
     Attributes:
         cases: Decisions that were looked at.
@@ -74,7 +74,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Run:
-    """What drives were told in a run, and what was asked."""
+    """The commands and the requests of a run."""
 
     commands: list[Row]
     requests: list[Row]
@@ -93,7 +93,7 @@ class Run:
         return cls(sorted(rows[0], key=lambda one: one["start_ns"]), rows[1])
 
     def arrivals(self) -> dict[int, int]:
-        """When each request came."""
+        """The arrival of each request."""
         return {one["id"]: one["arrival_ns"] for one in self.requests}
 
     def delayed(self) -> list[Row]:
@@ -107,10 +107,10 @@ class Run:
 
 
 class Busy:
-    """When each drive did something."""
+    """The commands of each drive."""
 
     def __init__(self, commands: Iterable[Row]) -> None:
-        """Of commands in the order of their starts."""
+        """Takes commands in the order of their starts."""
         self._starts: dict[int, list[int]] = defaultdict(list)
         self._ends: dict[int, list[int]] = defaultdict(list)
         for one in commands:
@@ -157,18 +157,18 @@ def _replayed(options: Options, place: str, sched: str, asks: Iterable[Ask]) -> 
         return Run.of(_scenario(options, place, sched, **load))
 
 
-def _granules(options: Options, count: int) -> list[int]:
+def _random_chunks(options: Options, count: int) -> list[int]:
     """Different chunks, spread over most of the drive."""
     rng = random.Random(options.seed)
     volume = _replayed(options, _eager(options), "satf_ew", [(0, 0, "R")]).commands[0]
-    # What is not free is the volume's.
+    # Slots that are not free belong to the volume.
     chunks = volume["free_slots"] / ((options.dilution or DILUTION) - 1)
     return rng.sample(range(int(chunks * SPREAD)), count)
 
 
 def nearer_first(options: Options) -> Checked:
     """A1: what SATF-EW does with reads and a write at once, and what either would come to alone."""
-    chunks = iter(_granules(options, STATES * (RIVALS + 2)))
+    chunks = iter(_random_chunks(options, STATES * (RIVALS + 2)))
     # Few free slots, or the write is nearer than any read.
     place = _eager(options, dilution=1.003)
     firsts = Counter[str]()
@@ -183,7 +183,7 @@ def nearer_first(options: Options) -> Checked:
         first = "R" if begins["RW"]["op"] == "read" else "W"
         other = "W" if first == "R" else "R"
         firsts[first] += 1
-        # Of equals the read.
+        # Of two that begin at the same instant, the read goes first.
         later = begins[first]["begin_ns"] > begins[other]["begin_ns"]
         equal = first == "W" and begins["R"]["begin_ns"] == begins["W"]["begin_ns"]
         same = begins["RW"]["begin_ns"] == begins[first]["begin_ns"]
@@ -240,7 +240,7 @@ def _reads_of(
 
 def no_delay(options: Options) -> Checked:
     """A3: reads of a burst begin at the same nanosecond with writes among them and without."""
-    chunks = _granules(options, 1 + READS * (1 + WRITES_PER_READ))
+    chunks = _random_chunks(options, 1 + READS * (1 + WRITES_PER_READ))
     cases, broken, told = 0, 0, []
     # While writes wait, Hybrid orders its reads as SCAN does.
     for sched, alone in (
@@ -260,7 +260,7 @@ def no_delay(options: Options) -> Checked:
 
 def two_orders(options: Options) -> Checked:
     """A4: Hybrid against SATF where nothing is written, and against SCAN where writes wait."""
-    chunks = _granules(options, 1 + READS * (1 + WRITES_PER_READ))
+    chunks = _random_chunks(options, 1 + READS * (1 + WRITES_PER_READ))
     reads, _ = _reads_of(options, chunks, "freebw_hybrid", writes=False)
     satf, _ = _reads_of(options, chunks, "satf", writes=False)
     busy, inserted = _reads_of(options, chunks, "freebw_hybrid", writes=True)
@@ -306,7 +306,7 @@ def one_service(options: Options) -> Checked:
 def shortest_queue(options: Options) -> Checked:
     """A6: writes to an array with two copies, in bursts that make queues."""
     rng = random.Random(options.seed)
-    chunks = iter(_granules(options, EVENTS))
+    chunks = iter(_random_chunks(options, EVENTS))
     asks = sorted(
         (rng.randrange(EVENTS // 40) * 40_000_000 + rng.randrange(4_000_000), chunk, "W")
         for chunk in chunks
@@ -351,7 +351,7 @@ def only_when_idle(options: Options) -> Checked:
 
 def copies(options: Options) -> Checked:
     """A8: foreground and delayed copies of each write, of three, until all is done."""
-    chunks = _granules(options, EVENTS // 4)
+    chunks = _random_chunks(options, EVENTS // 4)
     cases, broken = 0, 0
     for foreground in (1, 2):
         place = _pairs(dm=3, foreground=foreground)
@@ -407,7 +407,7 @@ def bounded_log(options: Options) -> Checked:
 
 def dropped(options: Options) -> Checked:
     """A12: chunks that are overwritten before their delayed copies, and a buffer that is full."""
-    chunks = _granules(options, 200)
+    chunks = _random_chunks(options, 200)
     asks = [(0, chunk, "W") for _ in range(REWRITES) for chunk in chunks]
     asks = [*asks, (IDLE_NS, chunks[0], "R")]
     done = _replayed(options, _pairs(), "satf_ew", asks)
@@ -445,7 +445,7 @@ def reclaimed(options: Options) -> Checked:
 def threshold(options: Options) -> Checked:
     """A12: bursts that leave somewhat more and somewhat fewer delayed copies than the threshold."""
     few, many = THRESHOLD - THRESHOLD // 20, THRESHOLD + THRESHOLD // 20
-    chunks = _granules(options, many)
+    chunks = _random_chunks(options, many)
     forced = {}
     for count in (few, many):
         # A nanosecond apart: a trace whose requests all have one time is refused, as one without.
@@ -459,7 +459,7 @@ def threshold(options: Options) -> Checked:
 
 def _nearer_owner(options: Options, op: str) -> Checked:
     """Two requests at once that either of two idle drives can serve: the first has the choice."""
-    chunks = _granules(options, STATES * 16)
+    chunks = _random_chunks(options, STATES * 16)
     asks = [(number * APART_NS, chunk, "R") for number, chunk in enumerate(chunks)]
     # Which drives have a chunk is seen by reading it.
     drives = {
@@ -522,7 +522,7 @@ def safe_first(options: Options) -> Checked:
         before = holds.get(one["pba"])
         if before is not None:
             cases += 1
-            # Its block was written elsewhere, and then a map sector.
+            # The slot is free once its block is elsewhere and a map sector says so.
             index = bisect_left(begins, landed[before])
             broken += index == len(maps) or safe[index] > one["start_ns"]
         holds[one["pba"]] = one["lba"]
@@ -592,7 +592,7 @@ RULES = {
 
 
 def cells(options: Options) -> list[Cell]:
-    """A point for each rule. What is checked of it no chance enters, so one seed does."""
+    """A point for each rule. The checks have no randomness, so one seed is enough."""
 
     def point(name: str, rule: Rule) -> Cell:
         def run(seeds: Sequence[int]) -> list[Row]:
