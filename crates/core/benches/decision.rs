@@ -114,6 +114,7 @@ impl Load {
             arrived: self.now,
             priority: 0,
             place: self.oracle.locate(at),
+            fua: false,
         }
     }
 
@@ -156,6 +157,7 @@ impl Load {
             op,
             at,
             len,
+            fua: false,
         };
         let time = self.oracle.positioning_time(self.now, op, &io.place);
         self.oracle.started(self.now, &command);

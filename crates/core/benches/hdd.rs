@@ -86,6 +86,7 @@ fn prices(criterion: &mut Criterion) {
                         op: *op,
                         at: *at,
                         len: Blocks(8),
+                        fua: false,
                     };
                     drive.submit(now, &command);
                     now = drive.next_event().expect("a command is under way");

@@ -7,7 +7,7 @@
 
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
-use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag};
+use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::Tell;
 use crate::op::Op;
 use crate::plan::Plan;
@@ -278,6 +278,11 @@ pub trait Drive: Send {
     /// Let time pass. Gives the completion of the command if it is due; called again until it gives none.
     fn advance(&mut self, now: Instant) -> Option<DriveDone>;
 
+    /// What a power cut at `now` may lose of the writes that ended: the blocks of which the last such write may not be on the
+    /// medium yet. It may name more than it loses, never less. Nothing by a drive without a cache, or with one that a power
+    /// cut does not empty.
+    fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>);
+
     /// Commands so far that were longer than every command whose time was measured; for models made of measured times.
     fn extrapolated(&self) -> &[Extrapolated] {
         &[]
@@ -289,6 +294,9 @@ pub trait Drive: Send {
 pub trait Blueprint: Send + Sync {
     /// Addressable blocks.
     fn capacity(&self) -> Blocks;
+
+    /// Whether a write ends before its data are on the medium, and whether a power cut loses it then.
+    fn cache(&self) -> WriteCache;
 
     /// A fresh drive, its arm at rest.
     fn drive(&self) -> Box<dyn Drive>;

@@ -26,6 +26,8 @@ pub struct Io {
     pub arrived: Instant,
     /// Scheduling class and level, as in `Request`.
     pub priority: u16,
+    /// Force unit access, of a write: it ends only when its data are on the medium.
+    pub fua: bool,
     /// Where `at` lies, by the drive's oracle.
     pub place: Place,
 }
@@ -153,11 +155,52 @@ pub struct Command {
     pub at: Pba,
     /// Length; 0 for flush and seek.
     pub len: Blocks,
+    /// Force unit access, of a write: it ends only when its data are on the medium, whatever the drive's cache.
+    pub fua: bool,
 }
 
 impl Command {
     /// The name of a movement of the arm, which no request waits for.
     pub const ARM: IoId = IoId(u32::MAX);
+}
+
+/// What a drive does with the data of a write before they are on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WriteCache {
+    /// Nothing: a write ends when its data are on the medium.
+    Off,
+    /// It ends a write when its cache has the data. A power cut loses what is in the cache.
+    Volatile,
+    /// The same, but a battery or a capacitor keeps the cache: a power cut loses nothing.
+    Protected,
+    /// Nobody has said. Who promises anything has to expect a volatile cache.
+    Unknown,
+}
+
+impl WriteCache {
+    /// As configurations and results spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WriteCache::Off => "off",
+            WriteCache::Volatile => "volatile",
+            WriteCache::Protected => "protected",
+            WriteCache::Unknown => "unknown",
+        }
+    }
+
+    /// Whether a power cut may lose writes that were answered.
+    pub const fn may_lose(self) -> bool {
+        matches!(self, WriteCache::Volatile | WriteCache::Unknown)
+    }
+}
+
+/// Blocks of a drive that a power cut may set back to what they held before the last writes to them that were answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unwritten {
+    /// First block.
+    pub at: Pba,
+    /// How many.
+    pub len: Blocks,
 }
 
 /// Commands of one direction whose times were extrapolated by their lengths.

@@ -60,6 +60,8 @@ pub struct PlannedIo {
     pub alternative: bool,
     /// Whether the request is answered only when this is done.
     pub awaited: bool,
+    /// Force unit access, of a write: it is done only when its data are on the medium.
+    pub fua: bool,
 }
 
 impl PlannedIo {
@@ -75,6 +77,7 @@ impl PlannedIo {
             parity: None,
             alternative: false,
             awaited: true,
+            fua: false,
         }
     }
 }

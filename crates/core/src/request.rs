@@ -19,6 +19,8 @@ pub struct Request {
     pub arrived: Instant,
     /// Scheduling class and level as Linux counts them (`class << 13 | level`); 0 when unknown.
     pub priority: u16,
+    /// Force unit access, of a write: it is answered only when its data are on the medium.
+    pub fua: bool,
 }
 
 impl Request {
@@ -34,6 +36,7 @@ impl Request {
             },
             arrived,
             priority: 0,
+            fua: false,
         }
     }
 }

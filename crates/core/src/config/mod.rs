@@ -9,7 +9,7 @@ use crate::contract::{Blueprint, Drive, Oracle, Placement, Scheduler};
 use crate::drive;
 use crate::ids::DriveId;
 use crate::registry::{
-    ConfigError, DriveEnv, Forgetful, Kind, Memo, Survivors, VolumeEnv, VolumeError,
+    ConfigError, DriveEnv, Forgetful, Kind, KnobValue, Memo, Survivors, VolumeEnv, VolumeError,
 };
 use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
@@ -109,9 +109,14 @@ impl StackConfig {
     ) -> Result<Assembly, VolumeError> {
         let DriveConfig { part: named, text } = &self.drive;
         let (blueprint, drive_knobs) = drive::read(&named.name, text, &named.knobs)?;
+        let mut part = PartConfig::effective(&named.name, &drive_knobs);
+        // Whatever was asked for, a result says what there was.
+        for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == "cache") {
+            *value = KnobValue::Text(blueprint.cache().name().to_owned());
+        }
         let effective = StackConfig {
             drive: DriveConfig {
-                part: PartConfig::effective(&named.name, &drive_knobs),
+                part,
                 text: text.clone(),
             },
             parts: self.parts.spelled_out()?,

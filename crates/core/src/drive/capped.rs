@@ -15,15 +15,19 @@
 //! works on one at a time. So a command takes `latency_ms` divided by the number outstanding, or what the buckets
 //! make it wait, whichever is more: a closed load of n has the throughput min(n / latency, limit), as it should. Responses
 //! that single commands of a burst see are averages. The number outstanding is found as in [`super::empirical`].
+//!
+//! **Cache.** A file may say in `cache` whether a write that was answered is safe. The latency is that of answered writes, so
+//! nothing more is charged for a write with force unit access; a flush takes the latency.
 //! O(1) a command, in whole numbers.
 
 use serde::{Deserialize, Serialize};
 
+use super::cache::{self, CACHE, CacheParameter, SinceFlush};
 use super::flat::{self, FlatOracle};
 use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
-use crate::io::{Command, DriveDone};
+use crate::io::{Command, DriveDone, Unwritten, WriteCache};
 use crate::op::Op;
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -41,6 +45,9 @@ pub struct CappedParameters {
     pub capacity_blocks: u64,
     /// Time from issue to completion where no limit is reached, in milliseconds.
     pub latency_ms: f64,
+    /// Whether the volume answers writes before they are safe; not known if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheParameter>,
     /// Longer commands count as several, in KiB.
     pub io_kib_max: u64,
     /// The limit of commands a second.
@@ -165,6 +172,7 @@ impl Bucket {
 struct CappedBlueprint {
     capacity: Blocks,
     latency: Duration,
+    cache: WriteCache,
     io_bytes_max: u64,
     /// Of I/Os and of bytes.
     limits: [Limit; 2],
@@ -193,6 +201,7 @@ impl CappedBlueprint {
                 CAPACITY_MAX,
             )?),
             latency: Duration::from_ms_f64(ms),
+            cache: cache::measured(knobs, parameters.cache)?,
             io_bytes_max: whole("io_kib_max", parameters.io_kib_max, 1 << 30)? << 10,
             limits: [
                 parameters.iops.limit("iops", IO_TOKENS as f64)?,
@@ -208,8 +217,13 @@ impl Blueprint for CappedBlueprint {
         self.capacity
     }
 
+    fn cache(&self) -> WriteCache {
+        self.cache
+    }
+
     fn drive(&self) -> Box<dyn Drive> {
         Box::new(CappedDrive {
+            since_flush: SinceFlush::new(self.cache, self.capacity),
             volume: *self,
             buckets: self.limits.map(|limit| Bucket::new(limit, self.full)),
             outstanding: 1,
@@ -251,7 +265,9 @@ struct CappedDrive {
     outstanding: u64,
     /// When that was.
     ended: Option<Instant>,
-    running: Option<(Instant, DriveDone)>,
+    /// The command under way: when it ends, how, and whether it is a write that goes to the medium.
+    running: Option<(Instant, DriveDone, bool)>,
+    since_flush: SinceFlush,
 }
 
 impl CappedDrive {
@@ -290,7 +306,7 @@ impl Drive for CappedDrive {
         for (bucket, tokens) in self.buckets.iter_mut().zip(tokens) {
             bucket.take(now, until, tokens);
         }
-        self.running = Some((until, flat::done(command, service)));
+        self.running = Some((until, flat::done(command, service), command.fua));
     }
 
     fn outstanding(&mut self, commands: u64) {
@@ -298,13 +314,18 @@ impl Drive for CappedDrive {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        self.running.map(|(due, _)| due)
+        self.running.map(|(due, ..)| due)
     }
 
     fn advance(&mut self, now: Instant) -> Option<DriveDone> {
-        let (_, done) = self.running.take_if(|(due, _)| *due <= now)?;
+        let (_, done, fua) = self.running.take_if(|(due, ..)| *due <= now)?;
         self.ended = Some(now);
+        self.since_flush.ended(done.op, fua);
         Some(done)
+    }
+
+    fn volatile(&self, _now: Instant, out: &mut Vec<Unwritten>) {
+        self.since_flush.volatile(out);
     }
 }
 
@@ -312,12 +333,15 @@ pub(super) static KIND: Kind = Kind {
     name: "capped",
     summary: "a volume with limits of IOPS and bytes a second, with credits for bursts, as cloud volumes have",
     source: "Amazon EBS User Guide, General Purpose SSD volumes; Microsoft Azure documentation, Managed disk bursting",
-    knobs: &[Knob::number(
-        "credits_full",
-        1.0,
-        0.0..=1.0,
-        "which share of the credits is there at the start",
-    )],
+    knobs: &[
+        Knob::number(
+            "credits_full",
+            1.0,
+            0.0..=1.0,
+            "which share of the credits is there at the start",
+        ),
+        CACHE,
+    ],
     read: |table, knobs| Ok(Box::new(CappedBlueprint::read(table, knobs)?)),
 };
 
@@ -354,6 +378,7 @@ mod tests {
                 op: Op::Read,
                 at: Pba(0),
                 len: Blocks(*len),
+                fua: false,
             };
             drive.submit(now, &command);
             let due = drive.next_event().unwrap();

@@ -16,17 +16,21 @@
 //! The number outstanding is the one just before the previous completion, if the drive has been busy since, and else 1. By level
 //! crossing (the same number of steps from n to n + 1 as back) it has the distribution of the number at issue, the command counted.
 //!
+//! **Cache.** A file may say in `cache` which cache the times were measured with. A flush takes `flush_ms`. A write with force
+//! unit access takes the time of a write, and if the cache is volatile or not known, that of a flush.
+//!
 //! Draws come from a stream of the run's seed, one for each drive of an array. O(log of the tables) a command.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::cache::{self, CACHE, CacheParameter, SinceFlush};
 use super::flat::{self, FlatOracle};
 use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
-use crate::io::{Command, DriveDone, Extrapolated};
+use crate::io::{Command, DriveDone, Extrapolated, Unwritten, WriteCache};
 use crate::op::Op;
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::rng::Rng;
@@ -49,6 +53,9 @@ pub struct EmpiricalParameters {
     /// What a discard takes, in milliseconds.
     #[serde(default)]
     pub discard_ms: f64,
+    /// The cache that the times were measured with; not known if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheParameter>,
     /// One table of service times for each direction, size and number outstanding.
     pub bins: Vec<Bin>,
     /// Where the numbers come from: for people, and printed by `show`.
@@ -296,6 +303,7 @@ fn quantile(points: &[(f64, f64)], share: f64) -> f64 {
 struct EmpiricalBlueprint {
     capacity: Blocks,
     tables: Arc<Tables>,
+    cache: WriteCache,
 }
 
 impl EmpiricalBlueprint {
@@ -313,6 +321,7 @@ impl EmpiricalBlueprint {
         Ok(EmpiricalBlueprint {
             capacity: Blocks(parameters.capacity_blocks),
             tables: Arc::new(tables),
+            cache: cache::measured(knobs, parameters.cache)?,
         })
     }
 }
@@ -320,6 +329,10 @@ impl EmpiricalBlueprint {
 impl Blueprint for EmpiricalBlueprint {
     fn capacity(&self) -> Blocks {
         self.capacity
+    }
+
+    fn cache(&self) -> WriteCache {
+        self.cache
     }
 
     fn drive(&self) -> Box<dyn Drive> {
@@ -333,6 +346,8 @@ impl Blueprint for EmpiricalBlueprint {
             outstanding: 1,
             ended: None,
             running: None,
+            cache: self.cache,
+            since_flush: SinceFlush::new(self.cache, self.capacity),
             // One for each direction: nothing is allocated while the drive works.
             extrapolated: Vec::with_capacity(2),
         })
@@ -372,7 +387,10 @@ struct EmpiricalDrive {
     outstanding: u64,
     /// When that was.
     ended: Option<Instant>,
-    running: Option<(Instant, DriveDone)>,
+    /// The command under way: when it ends, how, and whether it is a write that goes to the medium.
+    running: Option<(Instant, DriveDone, bool)>,
+    cache: WriteCache,
+    since_flush: SinceFlush,
     extrapolated: Vec<Extrapolated>,
 }
 
@@ -401,11 +419,14 @@ impl Drive for EmpiricalDrive {
         let busy = self.ended == Some(now);
         let outstanding = if busy { self.outstanding } else { 1 };
         let share = self.rng.unit();
-        let service = self.tables.service(command, outstanding, share);
+        let mut service = self.tables.service(command, outstanding, share);
+        if command.fua && self.cache.may_lose() {
+            service += self.tables.flush;
+        }
         if let Some(told) = self.tables.exceeded(command) {
             self.extrapolate(command, told);
         }
-        self.running = Some((now + service, flat::done(command, service)));
+        self.running = Some((now + service, flat::done(command, service), command.fua));
     }
 
     fn outstanding(&mut self, commands: u64) {
@@ -413,13 +434,18 @@ impl Drive for EmpiricalDrive {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        self.running.map(|(due, _)| due)
+        self.running.map(|(due, ..)| due)
     }
 
     fn advance(&mut self, now: Instant) -> Option<DriveDone> {
-        let (_, done) = self.running.take_if(|(due, _)| *due <= now)?;
+        let (_, done, fua) = self.running.take_if(|(due, ..)| *due <= now)?;
         self.ended = Some(now);
+        self.since_flush.ended(done.op, fua);
         Some(done)
+    }
+
+    fn volatile(&self, _now: Instant, out: &mut Vec<Unwritten>) {
+        self.since_flush.volatile(out);
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {
@@ -431,12 +457,15 @@ pub(super) static KIND: Kind = Kind {
     name: "empirical",
     summary: "service times drawn from what a trace measured, by direction, size and commands outstanding",
     source: "tables of quantiles, as `nearslot calibrate --as empirical` writes them",
-    knobs: &[Knob::number(
-        "scale",
-        1.0,
-        0.001..=1_000.0,
-        "all service times are multiplied by this",
-    )],
+    knobs: &[
+        Knob::number(
+            "scale",
+            1.0,
+            0.001..=1_000.0,
+            "all service times are multiplied by this",
+        ),
+        CACHE,
+    ],
     read: |table, knobs| Ok(Box::new(EmpiricalBlueprint::read(table, knobs)?)),
 };
 
@@ -483,6 +512,7 @@ mod tests {
             op,
             at: Pba(0),
             len: Blocks(len),
+            fua: false,
         }
     }
 

@@ -46,7 +46,9 @@ pub(super) fn tracks(capacity: Blocks, slot: Blocks) -> Result<Tracks, Uncountab
 
 /// A command that succeeds `service` after it began.
 pub(super) fn done(command: &Command, service: Duration) -> DriveDone {
-    let Command { io, op, at, len } = *command;
+    let Command {
+        io, op, at, len, ..
+    } = *command;
     DriveDone {
         io,
         op,

@@ -6,6 +6,7 @@
 use crate::contract::Blueprint;
 use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical};
 
+mod cache;
 pub mod capped;
 pub mod empirical;
 mod file;

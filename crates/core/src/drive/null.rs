@@ -4,12 +4,13 @@
 
 use serde::Deserialize;
 
+use super::cache::{self, CACHE};
 use super::flat::{self, FlatOracle};
 use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
-use crate::io::{Command, DriveDone};
-use crate::registry::ConfigError;
+use crate::io::{Command, DriveDone, Unwritten, WriteCache};
+use crate::registry::{ConfigError, Knobs};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 #[derive(Deserialize)]
@@ -30,7 +31,8 @@ struct NullBlueprint {
 }
 
 impl NullBlueprint {
-    fn read(table: &toml::Table) -> Result<NullBlueprint, ConfigError> {
+    fn read(table: &toml::Table, knobs: &Knobs) -> Result<NullBlueprint, ConfigError> {
+        cache::chosen(knobs, &[WriteCache::Off], "as the drive has no cache")?;
         let parameters: Parameters = file::read(table)?;
         let capacity = parameters.capacity_blocks;
         if !(1..=CAPACITY_MAX).contains(&capacity) {
@@ -60,6 +62,10 @@ impl NullBlueprint {
 impl Blueprint for NullBlueprint {
     fn capacity(&self) -> Blocks {
         self.capacity
+    }
+
+    fn cache(&self) -> WriteCache {
+        WriteCache::Off
     }
 
     fn drive(&self) -> Box<dyn Drive> {
@@ -113,12 +119,15 @@ impl Drive for NullDrive {
         let (_, command) = self.running.take_if(|(due, _)| *due <= now)?;
         Some(flat::done(&command, self.service))
     }
+
+    /// Nothing: a write ends on the medium.
+    fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
 }
 
 pub(super) static KIND: Kind = Kind {
     name: "null",
     summary: "no mechanics: every command takes the same time",
     source: "queueing theory's deterministic server",
-    knobs: &[],
-    read: |table, _| Ok(Box::new(NullBlueprint::read(table)?)),
+    knobs: &[CACHE],
+    read: |table, knobs| Ok(Box::new(NullBlueprint::read(table, knobs)?)),
 };

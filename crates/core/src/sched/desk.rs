@@ -99,6 +99,7 @@ impl Desk {
             arrived: self.now,
             priority: 0,
             place: self.oracle.locate(Pba(at)),
+            fua: false,
         };
         self.ios.push(io);
         self.scheduler.insert(self.now, &io, &Streams::default());
@@ -196,7 +197,16 @@ impl Desk {
             (Op::Seek, Some(arm)) => arm.seek_time(now, op, arm.locate(at).arm_position()),
             _ => self.oracle.service_time(now, op, at, len),
         };
-        self.oracle.started(now, &Command { io, op, at, len });
+        self.oracle.started(
+            now,
+            &Command {
+                io,
+                op,
+                at,
+                len,
+                fua: false,
+            },
+        );
         self.now = now + time;
         // The oracle knows where a command without a word of the drive leaves the arm.
         let done = crate::io::DriveDone {

@@ -175,13 +175,16 @@ impl Stack {
         if let Some(request) = request {
             self.requests[request].started.get_or_insert(now);
         }
-        let Io { op, len, at, .. } = started.io;
+        let Io {
+            op, len, at, fua, ..
+        } = started.io;
         let at = slot.map_or(at, |slot| self.bind(now, id, slot));
         let command = Command {
             io: id,
             op,
             at,
             len,
+            fua,
         };
         (command, origin)
     }

@@ -132,6 +132,7 @@ impl Queue {
                         op: Op::Seek,
                         at,
                         len: Blocks(0),
+                        fua: false,
                     }));
                 }
                 Next::WaitUntil(instant) => {

@@ -74,6 +74,9 @@ impl Stack {
             len: planned.len,
             arrived: asked.map_or(now, |request| request.arrived),
             priority: asked.map_or(0, |request| request.priority),
+            // What a forced request waits for is forced, whatever the placement.
+            fua: planned.op == Op::Write
+                && (planned.fua || planned.awaited && asked.is_some_and(|request| request.fua)),
             place: self.queues[planned.drive.index()].oracle.locate(at),
         };
         let work = Work::Io(OpenIo {

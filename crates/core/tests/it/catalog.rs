@@ -61,6 +61,7 @@ fn sequential_rate_of(blueprint: &dyn Blueprint, op: Op, first: u64) -> f64 {
         op,
         at: Pba(at),
         len: Blocks(2_048),
+        fua: false,
     };
     for _ in 0..400 {
         drive.submit(now, &command(at));

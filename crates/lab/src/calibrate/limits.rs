@@ -55,6 +55,8 @@ pub(super) fn fit(
         description: None,
         capacity_blocks: capacity,
         latency_ms,
+        // A trace of times does not tell it.
+        cache: None,
         io_kib_max: IO_KIB_MAX,
         iops,
         mib,

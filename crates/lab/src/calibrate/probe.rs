@@ -236,6 +236,7 @@ impl Reads for Modelled {
             op: Op::Read,
             at: Pba(at),
             len: Blocks(len),
+            fua: false,
         };
         let drive = &mut *self.drive;
         let (ended, _) = alone::serve(drive, units::Instant(issued), &command, |_| 1);

@@ -103,6 +103,7 @@ fn command(sample: &Sample) -> Command {
         op: sample.op,
         at: Pba(sample.at),
         len: Blocks(sample.len),
+        fua: false,
     }
 }
 

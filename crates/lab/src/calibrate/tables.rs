@@ -46,6 +46,8 @@ pub(super) fn fit(
         capacity_blocks: capacity,
         flush_ms: 0.0,
         discard_ms: 0.0,
+        // A trace of times does not tell it.
+        cache: None,
         bins,
         calibration: None,
     };

@@ -437,13 +437,4 @@ fn operations(found: &Inspection, more: &More<'_>, list: &mut List) {
     if found.read_share.is_none() {
         list.add("no-media", "there are neither reads nor writes".to_owned());
     }
-    if more.summary.fua > 0 {
-        list.add(
-            "fua",
-            format!(
-                "{} requests ask to be safe before their answer; replays do not tell them apart",
-                more.summary.fua
-            ),
-        );
-    }
 }

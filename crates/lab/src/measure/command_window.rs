@@ -216,7 +216,18 @@ mod tests {
     fn serve(recording: &mut Recording, now_ms: u64, drive: u16, op: Op, cost: [u64; 4]) -> u64 {
         let (io, at, len) = (IoId(0), Pba(500), Blocks(8));
         let (now, drive) = (Instant(now_ms * 1_000_000), DriveId(drive));
-        recording.started(now, drive, &Command { io, op, at, len }, true);
+        recording.started(
+            now,
+            drive,
+            &Command {
+                io,
+                op,
+                at,
+                len,
+                fua: false,
+            },
+            true,
+        );
         let [overhead, seek, rotation, transfer] = cost.map(Duration::from_ms);
         let cost = Cost {
             overhead,

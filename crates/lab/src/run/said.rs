@@ -136,8 +136,8 @@ fn lost(tally: Tally) -> Vec<String> {
             "requests were put elsewhere, since the trace has addresses beyond the drive (--fit wrap, scale)",
         ),
         (
-            tally.fua,
-            "writes asked for force unit access and were replayed as plain writes",
+            tally.preflush,
+            "writes asked for a flush before them and were replayed without it",
         ),
         (
             tally.late,

@@ -148,6 +148,7 @@ impl<'a> Desk<'a> {
             arrived: Instant::ZERO,
             priority: 0,
             place: self.oracle.locate(ask.at),
+            fua: false,
         }
     }
 

@@ -97,6 +97,7 @@ impl Closed {
             arrived: self.arrived[index],
             priority: 0,
             place: self.oracle.locate(ask.at),
+            fua: false,
         }
     }
 
@@ -119,6 +120,7 @@ impl Closed {
             op: ask.op,
             at: ask.at,
             len: ask.len,
+            fua: false,
         };
         self.oracle.started(now, &command);
         carry_out(&mut *self.model, now, index, ask)

@@ -122,6 +122,7 @@ pub(super) fn carry_out(
         op: ask.op,
         at: ask.at,
         len: ask.len,
+        fua: false,
     };
     alone::serve(drive, now, &command, |_| 1)
 }

@@ -40,6 +40,7 @@ pub fn replay_measured(drive: &mut dyn Drive, requests: &[Replay]) -> Vec<Durati
             op: request.op,
             at: request.at,
             len: request.len,
+            fua: false,
         };
         let (ended, _) = alone::serve(drive, now, &command, |_| 1);
         service.push(ended.since(now));

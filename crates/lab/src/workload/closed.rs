@@ -251,7 +251,13 @@ mod tests {
             let best = (0..queue.len()).min_by_key(|index| price(&queue[*index]));
             let (op, at) = place(queue.swap_remove(best.unwrap()).1);
             let (io, len) = (IoId(0), Blocks(8));
-            let command = Command { io, op, at, len };
+            let command = Command {
+                io,
+                op,
+                at,
+                len,
+                fua: false,
+            };
             begun.push((now, at));
             drive.submit(now, &command);
             oracle.started(now, &command);

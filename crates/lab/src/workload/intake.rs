@@ -167,7 +167,8 @@ impl Intake {
             self.tally.beyond += 1;
             return Ok(None);
         };
-        self.tally.fua += u64::from(record.flags.has(Flags::FUA));
+        let flushes_first = op == Op::Write && record.flags.has(Flags::PREFLUSH);
+        self.tally.preflush += u64::from(flushes_first);
         let placed = op != Op::Flush;
         self.tally.moved += u64::from(placed && self.layout.is_moved(record, &extent));
         let known = record.flags.has(Flags::PRIORITY);
@@ -175,6 +176,7 @@ impl Intake {
             stream: StreamId(record.client),
             extent,
             priority: if known { record.priority } else { 0 },
+            fua: op == Op::Write && record.flags.has(Flags::FUA),
             ..Request::new(self.number, op, 0, 0, Instant::ZERO)
         };
         // Some tracers (biosnoop) measure from the issue on: what came before is then not known, and taken as nothing.
@@ -253,7 +255,7 @@ pub(super) mod tests {
     #[test]
     fn operations_become_what_the_engine_knows_and_the_rest_is_counted() {
         let mut urgent = Record::new(5, TraceOp::Write, 1000, 512, 0);
-        urgent.flags = Flags::FUA.with(Flags::PRIORITY);
+        urgent.flags = Flags::FUA.with(Flags::PRIORITY).with(Flags::PREFLUSH);
         urgent.priority = 0x2004;
         urgent.client = 3;
         let records = [
@@ -274,7 +276,9 @@ pub(super) mod tests {
             (first.request.stream, first.request.priority),
             (StreamId(3), 0x2004)
         );
-        assert_eq!(intake.next().unwrap().request.op, Op::Write);
+        assert!(first.request.fua, "it asks to be on the medium");
+        let plain = intake.next().unwrap().request;
+        assert_eq!((plain.op, plain.fua), (Op::Write, false));
         let flush = intake.next().unwrap().request;
         assert_eq!((flush.op, flush.extent), (Op::Flush, NOWHERE));
         assert!(intake.next().is_none() && intake.next().is_none());
@@ -283,7 +287,7 @@ pub(super) mod tests {
             Tally {
                 other: 1,
                 beyond: 1,
-                fua: 1,
+                preflush: 1,
                 ..Tally::default()
             }
         );

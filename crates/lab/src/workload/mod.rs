@@ -176,8 +176,8 @@ pub struct Tally {
     pub beyond: u64,
     /// Requests that `--fit wrap` or `--fit scale` put elsewhere.
     pub moved: u64,
-    /// Writes that were to be safe before their answer; replayed as plain writes.
-    pub fua: u64,
+    /// Writes that asked for a flush before them; replayed without it.
+    pub preflush: u64,
     /// Dependent replay: requests that came later than inferred, because the trace was not read far enough ahead.
     pub late: u64,
     /// Dependent replay: requests whose response time the trace does not tell and the guess stood for.

@@ -8,7 +8,7 @@ use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Blueprint, Drive, Placement, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone, Origin};
+use nearslot_core::io::{Command, DriveDone, Origin, Unwritten};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::Stack;
@@ -105,6 +105,10 @@ impl Drive for General {
             .expect("it is quicker than any draw");
         done.cost.transfer = service;
         Some(done)
+    }
+
+    fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
+        self.inner.volatile(now, out);
     }
 }
 

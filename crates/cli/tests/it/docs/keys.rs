@@ -42,7 +42,10 @@ const KINDS: [Kind; 3] = [
     Kind {
         name: "empirical",
         intro: "",
-        sources: &["crates/core/src/drive/empirical.rs"],
+        sources: &[
+            "crates/core/src/drive/empirical.rs",
+            "crates/core/src/drive/cache.rs",
+        ],
         tables: &[
             ("EmpiricalParameters", "Top level"),
             ("Bin", "`[[bins]]`, in any order"),
@@ -51,7 +54,10 @@ const KINDS: [Kind; 3] = [
     Kind {
         name: "capped",
         intro: "",
-        sources: &["crates/core/src/drive/capped.rs"],
+        sources: &[
+            "crates/core/src/drive/capped.rs",
+            "crates/core/src/drive/cache.rs",
+        ],
         tables: &[
             ("CappedParameters", "Top level"),
             ("LimitParameters", "`[iops]` and `[mib]`"),

@@ -20,7 +20,9 @@
 //! can be. Costs a walk over all segments for every command.
 
 use super::firmware::Firmware;
+use crate::io::Unwritten;
 use crate::op::Op;
+use crate::units::{Blocks, Pba};
 
 /// What a segment is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,6 +309,16 @@ impl Buffer {
     /// Whether any segment holds data that the medium does not.
     pub(super) fn has_unwritten(&self) -> bool {
         self.unwritten > 0
+    }
+
+    /// Runs of blocks that the medium does not have.
+    pub(super) fn runs_unwritten(&self) -> impl Iterator<Item = Unwritten> {
+        let unwritten = self.segments.iter().filter(|segment| segment.unwritten());
+        let runs = unwritten.map(|segment| Unwritten {
+            at: Pba(segment.written),
+            len: Blocks(segment.end - segment.written),
+        });
+        runs.filter(|run| run.len.0 > 0)
     }
 
     /// Recounts what is counted.

@@ -11,7 +11,7 @@ use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Arm, Drive, Oracle};
 use crate::freemap::FreeMap;
-use crate::io::{Command, DriveDone};
+use crate::io::{Command, DriveDone, Unwritten};
 use crate::op::{Op, Status};
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
@@ -24,11 +24,15 @@ use crate::units::{Blocks, Duration, Instant, Pba};
 pub(super) struct CompleteDrive {
     controller: Controller,
     running: Option<(Instant, DriveDone)>,
+    /// What the medium did not have when the command under way came. The controller has run that to its end already.
+    unwritten: Vec<Unwritten>,
 }
 
 impl CompleteDrive {
     pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> CompleteDrive {
         CompleteDrive {
+            // One for each segment at most: nothing is allocated while the drive works.
+            unwritten: Vec::with_capacity(firmware.buffer.segments as usize),
             controller: Controller::new(mechanics, firmware),
             running: None,
         }
@@ -38,8 +42,13 @@ impl CompleteDrive {
 impl Drive for CompleteDrive {
     fn submit(&mut self, now: Instant, command: &Command) {
         assert!(self.running.is_none(), "the drive is busy");
+        self.controller.rest_until(now);
+        self.unwritten.clear();
+        self.unwritten.extend(self.controller.unwritten());
         let (due, cost) = self.controller.carry_out(now, command);
-        let Command { io, op, at, len } = *command;
+        let Command {
+            io, op, at, len, ..
+        } = *command;
         let done = DriveDone {
             io,
             op,
@@ -59,6 +68,16 @@ impl Drive for CompleteDrive {
     fn advance(&mut self, now: Instant) -> Option<DriveDone> {
         let (_, done) = self.running.take_if(|(due, _)| *due <= now)?;
         Some(done)
+    }
+
+    /// While a command runs, what the medium did not have when it came: by now it may have some of that.
+    fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
+        if self.running.is_some() {
+            return out.extend(&self.unwritten);
+        }
+        let mut resting = self.controller.clone();
+        resting.rest_until(now.max(resting.now));
+        out.extend(resting.unwritten());
     }
 }
 
@@ -169,6 +188,7 @@ impl Arm for CompleteOracle {
             op,
             at,
             len,
+            fua: false,
         };
         let (end, _) = ahead.carry_out(now.max(ahead.now), &command);
         ahead.rest_until(end);
@@ -261,6 +281,7 @@ mod tests {
                     op,
                     at: Pba(rng.below(600)),
                     len: Blocks(1),
+                    fua: false,
                 };
                 oracle.advance(now);
                 let place = oracle.locate(command.at);

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::io::WriteCache;
 use crate::op::Op;
 use crate::registry::ConfigError;
 use crate::units::Duration;
@@ -220,6 +221,8 @@ pub struct ExtraDisconnectParameters {
 #[derive(Clone, Debug)]
 pub struct Firmware {
     pub(super) buffer: BufferParameters,
+    /// A power cut does not empty the buffer: nothing has to go to the medium to be safe.
+    protected: bool,
     /// Where read-ahead ends, `read_ahead_max_blocks` after the rules that bind it to other keys.
     pub(super) ahead_max: u64,
     pub(super) hold_reads: bool,
@@ -294,6 +297,7 @@ impl Firmware {
         let o = overheads;
         Ok(Firmware {
             buffer: buffer.clone(),
+            protected: false,
             ahead_max: match buffer.read_ahead {
                 ReadAhead::None => 0,
                 _ => buffer
@@ -327,6 +331,24 @@ impl Firmware {
                 seek: ms(extra.seek_ms),
             }),
         })
+    }
+
+    /// The same with a buffer that keeps its data without power.
+    #[must_use]
+    pub fn protected(self) -> Firmware {
+        Firmware {
+            protected: true,
+            ..self
+        }
+    }
+
+    /// When a write ends, and what a power cut leaves of it.
+    pub fn cache(&self) -> WriteCache {
+        match self.buffer.write_behind {
+            WriteBehind::None => WriteCache::Off,
+            WriteBehind::Sequential | WriteBehind::Any if self.protected => WriteCache::Protected,
+            WriteBehind::Sequential | WriteBehind::Any => WriteCache::Volatile,
+        }
     }
 
     /// Blocks that must be there before a read asks for the bus, or may be left when a write does so again.

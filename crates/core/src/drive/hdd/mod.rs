@@ -19,11 +19,12 @@
 use std::sync::Arc;
 
 use self::complete::{CompleteDrive, CompleteOracle};
-use self::firmware::Firmware;
+use self::firmware::{Firmware, WriteBehind};
 use super::Kind;
+use super::cache::{self, CACHE};
 use crate::contract::{Arm, Blueprint, Drive, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
-use crate::io::{Command, DriveDone};
+use crate::io::{Command, DriveDone, Unwritten, WriteCache};
 use crate::op::{Cost, Op, Status};
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
@@ -99,6 +100,7 @@ impl HddBlueprint {
         if knobs.choice("layout") == "ideal" {
             parameters = parameters.ideal();
         }
+        let cache = HddBlueprint::choose_cache(&mut parameters, knobs)?;
         let mut blueprint = match knobs.choice("model") {
             "mechanical" => HddBlueprint::mechanical(&parameters),
             "complete" if parameters.buffer.is_none() => {
@@ -117,7 +119,29 @@ impl HddBlueprint {
             ));
         }
         blueprint.overhead = Duration::from_ms_f64(overhead_ms);
+        if let (WriteCache::Protected, Some(firmware)) = (cache, &mut blueprint.firmware) {
+            *firmware = Arc::new(Firmware::clone(firmware).protected());
+        }
         Ok(blueprint)
+    }
+
+    /// The cache in effect: a drive that can acknowledge writes from its buffer need not.
+    fn choose_cache(parameters: &mut Parameters, knobs: &Knobs) -> Result<WriteCache, ConfigError> {
+        let mechanical = knobs.choice("model") == "mechanical";
+        let Some(buffer) = parameters.buffer.as_mut().filter(|_| !mechanical) else {
+            let why = "as only arm and platters are modelled";
+            return cache::chosen(knobs, &[WriteCache::Off], why);
+        };
+        if buffer.write_behind == WriteBehind::None {
+            let why = "as the drive's file says write_behind = none";
+            return cache::chosen(knobs, &[WriteCache::Off], why);
+        }
+        let all = [WriteCache::Volatile, WriteCache::Off, WriteCache::Protected];
+        let cache = cache::chosen(knobs, &all, "which a drive that writes behind may have")?;
+        if cache == WriteCache::Off {
+            buffer.write_behind = WriteBehind::None;
+        }
+        Ok(cache)
     }
 
     /// An oracle with the drive's true parameters.
@@ -143,6 +167,11 @@ impl HddBlueprint {
 impl Blueprint for HddBlueprint {
     fn capacity(&self) -> Blocks {
         self.mechanics.layout().capacity()
+    }
+
+    fn cache(&self) -> WriteCache {
+        let firmware = self.firmware.as_ref();
+        firmware.map_or(WriteCache::Off, |firmware| firmware.cache())
     }
 
     fn drive(&self) -> Box<dyn Drive> {
@@ -222,8 +251,16 @@ impl HddDrive {
                 };
                 (cost, to)
             }
-            // Nothing is buffered, and no map is kept.
-            Op::Flush | Op::Discard => (Cost::default(), self.arm),
+            // Nothing is buffered: all that a flush takes is that the command is processed.
+            Op::Flush => {
+                let cost = Cost {
+                    overhead,
+                    ..Cost::default()
+                };
+                (cost, self.arm)
+            }
+            // No map is kept.
+            Op::Discard => (Cost::default(), self.arm),
         }
     }
 }
@@ -233,7 +270,9 @@ impl Drive for HddDrive {
         assert!(self.running.is_none(), "the drive is busy");
         let (cost, arm) = self.carry_out(now, command);
         self.arm = arm;
-        let Command { io, op, at, len } = *command;
+        let Command {
+            io, op, at, len, ..
+        } = *command;
         let done = DriveDone {
             io,
             op,
@@ -254,6 +293,9 @@ impl Drive for HddDrive {
         let (_, done) = self.running.take_if(|(due, _)| *due <= now)?;
         Some(done)
     }
+
+    /// Nothing: a write ends on the medium.
+    fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
 }
 
 /// Knows the drive's parameters and computes what the drive will do.
@@ -372,6 +414,7 @@ pub(super) static KIND: Kind = Kind {
             &["real", "ideal"],
             "ideal leaves out spare and defective sectors",
         ),
+        CACHE,
     ],
     read: |table, knobs| Ok(Box::new(HddBlueprint::read(table, knobs)?)),
 };
@@ -494,6 +537,7 @@ mod tests {
                 op,
                 at: Pba(at),
                 len: Blocks(1),
+                fua: false,
             };
             drive.submit(now, &command);
             oracle.started(now, &command);
@@ -516,6 +560,7 @@ mod tests {
                 op,
                 at: Pba(at),
                 len: Blocks(0),
+                fua: false,
             };
             drive.submit(Instant::ZERO, &command);
             drive.advance(Instant(10_000_000)).unwrap()

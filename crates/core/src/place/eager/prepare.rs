@@ -252,7 +252,16 @@ fn write(oracle: &mut dyn Oracle, now: Instant, at: Pba, len: Blocks) -> Instant
         Some(predicted) => predicted.end,
         None => now + oracle.service_time(now, op, at, len),
     };
-    oracle.started(now, &Command { io, op, at, len });
+    oracle.started(
+        now,
+        &Command {
+            io,
+            op,
+            at,
+            len,
+            fua: false,
+        },
+    );
     let done = DriveDone {
         io,
         op,

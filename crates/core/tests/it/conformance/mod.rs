@@ -2,6 +2,7 @@
 //!
 //! A part may be excused from a case by name and reason; an excuse that is not needed any more fails.
 
+mod caches;
 mod discards;
 mod drives;
 mod expiry;

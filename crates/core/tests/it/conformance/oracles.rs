@@ -38,6 +38,7 @@ fn for_all(case: Case<'_>) {
                     op: if rng.chance(0.5) { Op::Read } else { Op::Write },
                     at: Pba(rng.below(blueprint.capacity().0 - 64)),
                     len: Blocks(1 + rng.below(64)),
+                    fua: false,
                 };
                 oracle.started(now, &command);
                 drive.submit(now, &command);
@@ -267,6 +268,7 @@ fn drives_and_oracles_begin_where_the_arm_rests() {
             op: Op::Read,
             at,
             len: Blocks(1),
+            fua: false,
         };
         drive.submit(Instant::ZERO, &command);
         let due = drive.next_event().expect("the drive works");
@@ -289,6 +291,7 @@ fn what_is_predicted_happens() {
             op,
             at,
             len: Blocks(1 + rng.below(40)),
+            fua: false,
         };
         let predicted = exact.predict(now, op, at, command.len);
         let place = exact.locate(next);
@@ -347,6 +350,7 @@ fn noise_has_its_deviation_between_places_and_between_decisions() {
         op: Op::Flush,
         at: Pba(0),
         len: Blocks(0),
+        fua: false,
     };
     let check = |errors: Vec<f64>| {
         let count = errors.len() as f64;

@@ -37,6 +37,7 @@ fn random_command(rng: &mut Rng) -> Command {
         op,
         at: Pba(rng.below(12_700)),
         len: Blocks(if op == Op::Seek { 0 } else { 1 + rng.below(60) }),
+        fua: false,
     }
 }
 

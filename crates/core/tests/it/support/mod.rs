@@ -178,6 +178,7 @@ impl Rig {
             arrived: self.now,
             priority: ask.priority,
             place: self.oracle.locate(Pba(ask.at)),
+            fua: false,
         };
         self.sequence += 1;
         self.now += late;
@@ -269,7 +270,13 @@ impl Rig {
     }
 
     fn run(&mut self, io: IoId, op: Op, at: Pba, len: Blocks) -> DriveDone {
-        let command = Command { io, op, at, len };
+        let command = Command {
+            io,
+            op,
+            at,
+            len,
+            fua: false,
+        };
         self.oracle.started(self.now, &command);
         self.drive.submit(self.now, &command);
         self.now = self.drive.next_event().expect("the drive works");

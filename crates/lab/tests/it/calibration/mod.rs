@@ -83,6 +83,7 @@ impl Timed<'_> {
             op,
             at: Pba(at),
             len: Blocks(len),
+            fua: false,
         };
         drive.submit(Instant(self.now), &command);
         let end = loop {
@@ -443,6 +444,7 @@ fn mean_ms(drive: &mut dyn Drive, outstanding: u64) -> f64 {
         op: Op::Read,
         at: Pba(0),
         len: Blocks(8),
+        fua: false,
     };
     let (mut now, count) = (Instant::ZERO, 4_000);
     for _ in 0..count {

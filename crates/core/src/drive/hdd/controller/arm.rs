@@ -243,6 +243,13 @@ impl Controller {
         job.op == Op::Read && job.segment.is_some_and(unwritten)
     }
 
+    /// Whether the command is a write that is on the medium already, with what it continued.
+    fn is_written(&self) -> bool {
+        let job = self.job();
+        let written = |index| self.buffer.at(index).written >= job.end;
+        job.op == Op::Write && job.sent == job.end && job.segment.is_some_and(written)
+    }
+
     /// Gives the free arm to the command, with a segment that it finds now if it had none.
     fn give_arm_to_host(&mut self) {
         if self.owner != Owner::Nobody {
@@ -256,7 +263,7 @@ impl Controller {
             self.take_segment();
         }
         self.prepare_segment();
-        if self.reads_unwritten() {
+        if self.reads_unwritten() || self.is_written() {
             self.check_bus();
             return;
         }

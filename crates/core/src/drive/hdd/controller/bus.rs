@@ -3,7 +3,7 @@
 //! Data flow in bursts: as much as is in the buffer (a read) or has room in it (a write) when the burst begins.
 
 use super::super::buffer::Match;
-use super::super::firmware::{RequestedBlocks, WriteBehind};
+use super::super::firmware::RequestedBlocks;
 use super::{Burst, Bus, Controller, Marks, Owner};
 use crate::op::Op;
 use crate::units::{Duration, Instant};
@@ -168,9 +168,9 @@ impl Controller {
             segment.end = segment.end.max(job.sent);
             segment.slide(segment.end, size);
             if job.sent >= job.end {
-                match self.firmware.buffer.write_behind {
-                    WriteBehind::None => self.leave_in_write(),
-                    WriteBehind::Sequential | WriteBehind::Any => self.end_write(),
+                match job.to_medium {
+                    true => self.leave_in_write(),
+                    false => self.end_write(),
                 }
                 return;
             }
@@ -229,9 +229,9 @@ impl Controller {
                 _ => self.end_access(),
             }
         }
-        match (job.op, self.firmware.buffer.write_behind) {
+        match (job.op, job.to_medium) {
             // It waited for the buffer only, whatever the arm did meanwhile.
-            (Op::Write, WriteBehind::Sequential | WriteBehind::Any) => Marks::NONE,
+            (Op::Write, false) => Marks::NONE,
             _ => job.marks,
         }
     }

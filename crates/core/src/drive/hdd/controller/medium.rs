@@ -287,6 +287,11 @@ impl Controller {
                     return false;
                 }
                 self.end_access();
+                // A forced write may have joined what the arm wrote by itself.
+                let joined = |job: &Job| job.to_medium && job.segment == Some(index);
+                if self.job.as_ref().is_some_and(joined) {
+                    self.check_bus();
+                }
                 true
             }
             (_, false) => self.progress_of_write(written, end),

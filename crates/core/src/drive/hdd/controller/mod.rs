@@ -28,7 +28,7 @@ use super::access::{Access, Stage};
 use super::buffer::{Buffer, Match};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
-use crate::io::Command;
+use crate::io::{Command, Unwritten, WriteCache};
 use crate::op::{Cost, Op};
 use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
@@ -79,6 +79,8 @@ pub(super) struct Job {
     pub(super) sent: u64,
     pub(super) meets: Match,
     pub(super) segment: Option<usize>,
+    /// It is a write that ends when its data are on the medium.
+    pub(super) to_medium: bool,
     /// The segment has been prepared for it.
     prepared: bool,
     pub(super) has_arm: bool,
@@ -243,7 +245,7 @@ impl Controller {
                     end - 1
                 );
                 self.rest_until(now + self.firmware.command);
-                self.arrive(command.op, first, end);
+                self.arrive(command, first, end);
                 self.run_job(now)
             }
             Op::Flush => self.flush(now),
@@ -282,9 +284,17 @@ impl Controller {
         }
     }
 
-    /// Everything acknowledged goes to the medium.
+    /// Runs of blocks that a power cut would set back.
+    pub(super) fn unwritten(&self) -> impl Iterator<Item = Unwritten> {
+        let loses = self.firmware.cache().may_lose();
+        self.buffer.runs_unwritten().filter(move |_| loses)
+    }
+
+    /// Everything acknowledged goes to the medium, if it is not safe where it is. The command takes the overhead of a write.
     fn flush(&mut self, start: Instant) -> (Instant, Cost) {
-        while self.buffer.has_unwritten() {
+        let overhead = self.firmware.command + self.firmware.write.after(self.last_op);
+        self.rest_until(start + overhead);
+        while self.firmware.cache().may_lose() && self.buffer.has_unwritten() {
             self.arm_event(Instant::NEVER);
         }
         let overhead = self.now.since(start);
@@ -330,9 +340,11 @@ impl Controller {
         self.firmware.command + overhead.after(self.last_op)
     }
 
-    fn arrive(&mut self, op: Op, first: u64, end: u64) {
+    fn arrive(&mut self, command: &Command, first: u64, end: u64) {
+        let op = command.op;
         self.job = Some(Job {
             op,
+            to_medium: self.ends_on_medium(command),
             first,
             end,
             sent: first,
@@ -352,6 +364,15 @@ impl Controller {
         match op {
             Op::Read => self.arrive_read(),
             _ => self.arrive_write(),
+        }
+    }
+
+    /// Whether a write ends when its data are on the medium, and not when the buffer has them.
+    fn ends_on_medium(&self, command: &Command) -> bool {
+        match self.firmware.cache() {
+            WriteCache::Off => true,
+            WriteCache::Protected => false,
+            WriteCache::Volatile | WriteCache::Unknown => command.fua,
         }
     }
 

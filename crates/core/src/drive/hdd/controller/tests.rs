@@ -65,11 +65,25 @@ fn with(changes: &[(&str, &str)]) -> Controller {
 
 /// When a command that comes at `us` is done, and its cost, in microseconds.
 fn run(drive: &mut Controller, us: u64, op: Op, at: u64, len: u64) -> (u64, [u64; 4]) {
+    run_command(drive, us, (op, at, len, false))
+}
+
+/// The same of a write that ends on the medium.
+fn force(drive: &mut Controller, us: u64, at: u64, len: u64) -> (u64, [u64; 4]) {
+    run_command(drive, us, (Op::Write, at, len, true))
+}
+
+fn run_command(
+    drive: &mut Controller,
+    us: u64,
+    (op, at, len, fua): (Op, u64, u64, bool),
+) -> (u64, [u64; 4]) {
     let command = Command {
         io: IoId(0),
         op,
         at: Pba(at),
         len: Blocks(len),
+        fua,
     };
     let start = Instant(us * 1_000);
     let (done, cost) = drive.carry_out(start, &command);
@@ -184,13 +198,50 @@ fn a_write_is_acknowledged_by_the_buffer_and_flushed_by_the_arm() {
     );
     assert_eq!(
         run(&mut drive, 6_000, Op::Flush, 0, 0),
-        (6_000, [0, 0, 0, 0])
+        (6_300, [300, 0, 0, 0])
     );
     // What was written is in the buffer.
     assert_eq!(
-        run(&mut drive, 6_000, Op::Read, 4, 1),
-        (6_150, [150, 0, 0, 0])
+        run(&mut drive, 6_300, Op::Read, 4, 1),
+        (6_450, [150, 0, 0, 0])
     );
+}
+
+#[test]
+fn a_forced_write_ends_on_the_medium() {
+    // As without write-behind.
+    let mut drive = with(&[]);
+    assert_eq!(force(&mut drive, 0, 3, 2), (5_000, [300, 0, 2_700, 2_000]));
+    assert!(!drive.buffer.has_unwritten());
+    // It continues what the arm writes by itself: blocks 3 to 6 pass without a gap.
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    assert_eq!(force(&mut drive, 500, 5, 2).0, 7_000);
+    // It waits for what is older, then for its own: block 12 comes at 14 ms.
+    let several = "write_segments_max = 2\naccept_while_writing = true";
+    let mut drive = with(&[("write_segments_max = 1", several)]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    assert_eq!(force(&mut drive, 500, 12, 1).0, 15_000);
+    // And one that continues what waits in the buffer while the arm writes something else.
+    let mut drive = with(&[("write_segments_max = 1", several)]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    run(&mut drive, 500, Op::Write, 12, 1);
+    assert_eq!(force(&mut drive, 1_000, 13, 1).0, 16_000);
+}
+
+#[test]
+fn what_a_power_cut_takes_shrinks_as_the_arm_writes() {
+    let mut drive = with(&[]);
+    run(&mut drive, 0, Op::Write, 3, 2);
+    let mut at = |us: u64| {
+        drive.rest_until(Instant(us * 1_000));
+        let runs = drive.unwritten();
+        runs.map(|run| (run.at.0, run.len.0)).collect::<Vec<_>>()
+    };
+    // Block 3 passes from 3 ms to 4 ms, block 4 until 5 ms.
+    assert_eq!(at(3_900), [(3, 2)]);
+    assert_eq!(at(4_100), [(4, 1)]);
+    assert_eq!(at(5_100), []);
 }
 
 #[test]
@@ -356,9 +407,10 @@ fn batches_of_sectors_equal_single_ones() {
                 1 + rng.below(20)
             };
             let at = rng.below(60 - len);
-            let expected = run(&mut slow, now, op, at, len);
+            let command = (op, at, len, op == Op::Write && rng.chance(0.2));
+            let expected = run_command(&mut slow, now, command);
             assert_eq!(
-                run(&mut fast, now, op, at, len),
+                run_command(&mut fast, now, command),
                 expected,
                 "case {case}, step {step}: {text}"
             );
