@@ -22,7 +22,7 @@ DEMO := target/demo/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
 
-.PHONY: help demo build check test soak bench fmt lint unit web browser python clusters fuzz docs clean
+.PHONY: help demo build check test soak cuts bench fmt lint unit web browser python clusters fuzz docs clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -69,11 +69,18 @@ examples: demo
 # How many scenarios, and the seed of the first; another one every second when not given.
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
-soak: rust clusters ## A power cut at every event; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
+soak: rust clusters cuts ## A power cut at every event; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
 	$(VENV)/bin/pytest -q -n auto -m slow python/tests
-	NEARSLOT_EVENTS_PER_CUT=1 $(CARGO) test --workspace --locked --profile soak --test it crash::
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
+
+# How often all worlds of power cuts are gone through, each time with another load and other losses.
+ROUNDS ?= 1
+cuts: rust ## A power cut at every event of all worlds of the crash tests, ROUNDS (1) times, from SEED (fresh) on
+	for seed in $$(seq $(SEED) $$(($(SEED) + $(ROUNDS) - 1))); do \
+		NEARSLOT_EVENTS_PER_CUT=1 NEARSLOT_CUT_SEED=$$seed \
+			$(CARGO) test --workspace --locked --profile soak --test it crash:: || exit 1; \
+	done
 
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
 	$(CARGO) test --workspace --test it --locked -q fuzz_readers::

@@ -3,6 +3,9 @@
 //! What lies together stays on one arm. A volume that is made of several, each as large as a drive, has every one of them on a
 //! drive of its own. O(drives touched) per request.
 //!
+//! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
+//! all that was answered.
+//!
 //! It is a stripe whose unit is a whole drive.
 
 use super::stripe;

@@ -80,7 +80,7 @@ pub(super) const FOREGROUND: Knob = Knob::integer(
     "foreground",
     1,
     1..=32,
-    "copies on the platter before a write is answered; the others follow in spare time",
+    "copies that their drives have ended before a write is answered; the others follow in spare time",
 );
 
 /// Refuses a write that waits for more copies than there are.

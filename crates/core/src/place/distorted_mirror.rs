@@ -9,6 +9,9 @@
 //! The map may be kept as that of `ew_array` is. Where homes are is not in it: they follow from the drive, the knobs, and the room
 //! that keeping the map takes. A copy that a power cut left elsewhere is read and moved home in spare time.
 //!
+//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write is forced to the medium if the drives
+//! have a volatile cache. With `map=memory` nothing is.
+//!
 //! Source: Orji and Solworth, "Doubly distorted mirrors", SIGMOD 1993; Zhang and others, FAST 2002, section 6.3.
 
 use super::delayed::{BUFFER, FOREGROUND};

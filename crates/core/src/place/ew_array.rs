@@ -5,6 +5,9 @@
 //! writes cheap. Ds and Dd may be fractional, their product is a whole number. How writes and reads choose among drives,
 //! and what is delayed, is told in `place/eager`.
 //!
+//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write is forced to the medium if the drives
+//! have a volatile cache. With `map=memory` nothing is.
+//!
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
 //! processing workload", FAST 2002, sections 2 and 4.
 

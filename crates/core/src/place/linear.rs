@@ -1,5 +1,8 @@
 //! One drive, as it is: block n of the volume is block n of the drive.
 //!
+//! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
+//! all that was answered.
+//!
 //! A discard needs no I/O, for a plain drive keeps no map of what is in use. O(1) per request.
 
 use crate::contract::{Drives, Placement};

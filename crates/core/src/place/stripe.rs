@@ -3,6 +3,9 @@
 //! Consecutive units go to consecutive drives. Random requests are served by as many arms as there are drives; long ones move
 //! many drives at once. O(drives touched) per request.
 //!
+//! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
+//! all that was answered.
+//!
 //! Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
 
 use super::striping::{Piece, Striping, UNIT};

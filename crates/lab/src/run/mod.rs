@@ -47,7 +47,7 @@ use crate::workload::told::Told;
 pub use crate::error::RunError;
 pub(crate) use said::{add_new, warned};
 
-use said::{add_said, left_out, warnings};
+use said::{add_said, left_out, unknown_cache, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -297,6 +297,7 @@ fn run(
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
+    warnings.extend(unknown_cache(&scenario.drive.name, &*blueprint, &stack));
     Ok(Some(Finished {
         warnings,
         lost: left_out(&run, workload.tally()),

@@ -1,6 +1,9 @@
 //! What is said beside the numbers: before anything runs, of each run, and of all of them.
 
+use nearslot_core::contract::Blueprint;
+use nearslot_core::io::WriteCache;
 use nearslot_core::registry::ConfigError;
+use nearslot_core::stack::Stack;
 
 use super::Finished;
 use crate::doubt::{self, Longer};
@@ -105,6 +108,21 @@ fn failures(run: &Run) -> Option<String> {
             run.label,
             run.requests,
             causes.join(", ")
+        )
+    })
+}
+
+/// What to know of a volume that is to survive power cuts on drives of which nobody knows what those leave.
+pub(super) fn unknown_cache(
+    drive: &str,
+    blueprint: &dyn Blueprint,
+    stack: &Stack,
+) -> Option<String> {
+    let survives = stack.nvram().is_some();
+    (survives && blueprint.cache() == WriteCache::Unknown).then(|| {
+        format!(
+            "the file of drive {drive} does not say whether a power cut empties its cache, so the volume expects that: flushes and \
+             forced writes take what the file says; tell it with {drive}:cache=off, volatile or protected"
         )
     })
 }

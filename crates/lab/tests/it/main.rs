@@ -7,6 +7,7 @@
     reason = "a test may expect a number to the bit, and what fails in a helper of a test fails the test"
 )]
 
+mod caches;
 mod calibration;
 mod capacity;
 mod golden;

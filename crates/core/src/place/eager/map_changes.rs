@@ -242,6 +242,7 @@ impl EagerCopies {
         let mut planned = PlannedIo::new(drive, Op::Write, target, len);
         planned.tag = Tag(key as u64);
         planned.awaited = false;
+        planned.fua = self.forces;
         if let Target::Open(spare) = target {
             self.open_map_write = Some((planned.tag, spare));
         }

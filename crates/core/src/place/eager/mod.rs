@@ -13,6 +13,9 @@
 //! [`copies`] draws the life of a copy, [`store`] says what keeps the map safe. A copy that cannot be read is read from another drive, or
 //! from the buffer of delayed copies; a write that fails goes to another slot (`failures`).
 //!
+//! Where the map survives, every write to drives that may lose what is in their cache is forced to the medium: data, map and answer
+//! follow each other, and only then does a slot become free.
+//!
 //! A slot that is read from when its block moves becomes free only when that read is done, or the read could find another
 //! block there.
 //!
@@ -141,6 +144,9 @@ struct EagerCopies {
     retired: Vec<(DriveId, Slot)>,
     /// Keeps the map safe; none if it is lost with the power.
     store: Option<Box<dyn MapStore>>,
+    /// Whether every write is forced to the medium, as the map must not name a slot whose data a power cut may take, and a slot
+    /// must not become free before the data that follow are safe. Not where no map survives, or no drive loses anything.
+    forces: bool,
     /// Whether no change of the map can be kept safe any more.
     map_lost: bool,
     /// Changes that it lets wait, by tag.
@@ -176,6 +182,7 @@ impl EagerCopies {
             readers: Sorted::default(),
             retired: Vec::new(),
             store,
+            forces: false,
             map_lost: false,
             changes: Slab::new(),
             compacted: Vec::new(),
@@ -238,6 +245,7 @@ impl EagerCopies {
         (from, len): (Blocks, Blocks),
     ) -> PlannedIo {
         let mut planned = PlannedIo::new(underway.drive, op, target, len);
+        planned.fua = op == Op::Write && self.forces;
         let block = u64::from(underway.of.chunk) * self.chunk.0 + from.0;
         planned.data = Some(Data::from(Lba(block)));
         planned.tag = Tag(self.underway.insert(underway) as u64);

@@ -3,6 +3,9 @@
 //! The smallest array of `ew_array`, one copy on one drive. Dilution is space for speed: with a dilution of 2 half of the slots are
 //! free, and a free one is hardly ever far.
 //!
+//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write is forced to the medium if the drives
+//! have a volatile cache. With `map=memory` nothing is.
+//!
 //! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
 //! processing workload", FAST 2002, section 2.
 

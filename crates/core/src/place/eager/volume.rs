@@ -47,7 +47,9 @@ impl Volume<'_> {
             _ => self.kept()?,
         };
         let chunk = self.setup.chunk;
+        let forces = store.is_some() && self.env.blueprint.cache().may_lose();
         let mut copies = EagerCopies::new(geometry, chunk, map, self.limits, store)?;
+        copies.forces = forces;
         if self.env.survivors.is_some() {
             copies.delay_missing();
         }

@@ -39,6 +39,7 @@ impl<L: Layout> FixedCopies<L> {
             let state = self.change(chunk, |state| {
                 state.unbuffered |= state.current == all;
                 state.current = current;
+                state.distrust(bit);
             });
             if !state.writing {
                 self.delay(chunk, bit & !state.flying, out);

@@ -13,14 +13,17 @@
 //! taken, and the others are stale. They are read from a current one and written in spare time. A write that meets so many
 //! of them in flight that fewer than `foreground` are left is answered when enough of them are written again.
 //!
+//! Over drives whose cache a power cut empties, an entry stays until the copies are on the medium, and names the *safe* ones: those that
+//! have there what the last flush covered, or something younger (`caches`). One of them is taken after a power cut.
+//!
 //! A copy that could not be read is stale from then on, if another one is current. A write that fails for a copy goes to
 //! another one; where all were tried, it is answered if one of them is on the platter.
 //!
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 
 use crate::io::{Data, DriveDone, Tag};
-use crate::op::{Failure, Op, Status};
-use crate::plan::{Instead, Plan, PlannedIo, StepIndex, Target};
+use crate::op::Op;
+use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::registry::{Knobs, VolumeEnv, VolumeError};
 use crate::request::Request;
 use std::ops::Range;
@@ -29,17 +32,21 @@ use slab::Slab;
 
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
-use super::stripe::flush;
 use super::striping::Striping;
 use crate::contract::{Drives, Placement};
 use crate::ids::DriveId;
 use crate::maplog::copies::Index;
 use crate::maplog::{CopiesTable, Geometry, Spread, copies};
 use crate::rng::Rng;
-use crate::sorted::{Keyed, Sorted};
+use crate::sorted::Sorted;
 use crate::units::{Blocks, Instant, Lba, Pba};
 
+mod caches;
 mod failures;
+mod unsettled;
+
+use caches::{Caches, FlushOf};
+use unsettled::{Copies, Unsettled, members};
 
 /// Where the copies of a chunk lie.
 pub(super) trait Layout: Send {
@@ -78,58 +85,6 @@ fn geometry(layout: &impl Layout, volume: u64) -> Geometry {
     }
 }
 
-/// The copies in a set, by number.
-fn members(mut copies: Copies) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let lowest = (copies != 0).then_some(copies.trailing_zeros() as u8);
-        copies &= copies.wrapping_sub(1);
-        lowest
-    })
-}
-
-/// A set of copies, by number.
-type Copies = u32;
-
-/// What is known of a chunk that something is under way for.
-#[derive(Clone, Copy, Debug)]
-struct Unsettled {
-    chunk: u32,
-    /// Have the newest data.
-    current: Copies,
-    /// Are being written in the background.
-    flying: Copies,
-    /// Of those, with data that were overwritten since.
-    spoiled: Copies,
-    /// A foreground write is under way.
-    writing: bool,
-    /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read first.
-    unbuffered: bool,
-    /// The foreground write with this key is done, but is answered only when there are enough current copies.
-    held: Option<u32>,
-    /// Where in the table in NVRAM; none if all copies are current.
-    kept: Option<Index>,
-}
-
-impl Unsettled {
-    /// What has to survive of it.
-    fn entry(&self) -> copies::Unsettled {
-        copies::Unsettled {
-            chunk: self.chunk,
-            current: self.current as u16,
-            writing: self.writing,
-        }
-    }
-}
-
-impl Keyed for Unsettled {
-    type Key = u32;
-
-    #[inline]
-    fn key(&self) -> u32 {
-        self.chunk
-    }
-}
-
 /// An I/O under way, of consecutive chunks.
 #[derive(Clone, Copy, Debug)]
 struct Underway {
@@ -157,6 +112,8 @@ struct Writing {
     done: Copies,
     /// Could not be written.
     failed: Copies,
+    /// Whether its copies are on the medium when their drives have ended it.
+    forced: bool,
     /// Whether it went to fewer copies than it has to wait for.
     short: bool,
     /// Chunks that still have too few current copies for the answer.
@@ -184,6 +141,8 @@ pub(super) struct FixedCopies<L> {
     writes: Slab<Writing>,
     delayed: Delayed,
     table: CopiesTable,
+    /// What the caches of the drives have; none if they lose nothing.
+    caches: Option<Caches>,
     /// Memory for the pieces of a request.
     pieces: Vec<Piece>,
 }
@@ -219,6 +178,7 @@ impl<L: Layout> FixedCopies<L> {
             writes: Slab::new(),
             delayed: Delayed::new(layout.drives(), knobs.integer("buffer_chunks")),
             table,
+            caches: (env.blueprint.cache().may_lose()).then(Caches::new),
             pieces: Vec::new(),
             layout,
         };
@@ -252,23 +212,15 @@ impl<L: Layout> FixedCopies<L> {
     fn state(&self, chunk: u32) -> Unsettled {
         let known = self.unsettled.at(self.unsettled.seek(&chunk));
         let known = known.filter(|known| known.chunk == chunk).copied();
-        known.unwrap_or(Unsettled {
-            chunk,
-            current: self.all,
-            flying: 0,
-            spoiled: 0,
-            writing: false,
-            unbuffered: false,
-            held: None,
-            kept: None,
-        })
+        known.unwrap_or(Unsettled::settled(chunk, self.all))
     }
 
     fn change(&mut self, chunk: u32, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
         let mut state = self.state(chunk);
         self.unsettled.take(&chunk);
         change(&mut state);
-        let settled = state.current == self.all && state.flying == 0 && !state.writing;
+        state.renew_safe();
+        let settled = state.is_settled(self.all);
         state.kept = match state.kept {
             None if settled => None,
             None => Some(self.table.add(&state.entry())),
@@ -408,7 +360,7 @@ impl<L: Layout> FixedCopies<L> {
 
     fn plan_write(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         let delays = self.foreground < u32::from(self.layout.copies());
-        let whole = delays || self.ends_are_stale(request);
+        let whole = delays || self.ends_are_unsettled(request);
         let all = self.all;
         let size = self.layout.chunk();
         let cut = self.cut(request, whole, |state| all & !state.flying);
@@ -421,24 +373,28 @@ impl<L: Layout> FixedCopies<L> {
                 let rest = Piece { copies, ..piece };
                 after = Some(self.either(now, &rest, Op::Read, Part::Read, drives, out));
             }
-            self.write(now, &piece, after, drives, out);
+            self.write(now, (&piece, request.fua), after, drives, out);
         }
         self.pieces = cut;
     }
 
-    /// Whether a chunk that a request may cover only a part of has stale copies.
-    fn ends_are_stale(&self, request: &Request) -> bool {
+    /// Whether a chunk that a request may cover only a part of has stale copies. If the request is forced, whether it has cached
+    /// ones: the part would be on the medium of these copies, and the rest perhaps on that of others alone.
+    fn ends_are_unsettled(&self, request: &Request) -> bool {
         let size = self.layout.chunk().0;
         let ends = [request.extent.start.0, request.extent.end().0 - 1];
-        let stale = |block: u64| self.state((block / size) as u32).current != self.all;
-        ends.into_iter().any(stale)
+        let unsettled = |block: u64| {
+            let state = self.state((block / size) as u32);
+            state.current != self.all || request.fua && state.cached != 0
+        };
+        ends.into_iter().any(unsettled)
     }
 
-    /// The foreground writes of a piece.
+    /// The foreground writes of a piece, which are `forced` to the medium if the request asks for that.
     fn write(
         &mut self,
         now: Instant,
-        piece: &Piece,
+        (piece, forced): (&Piece, bool),
         after: Option<StepIndex>,
         drives: &dyn Drives,
         out: &mut Plan,
@@ -451,6 +407,7 @@ impl<L: Layout> FixedCopies<L> {
             left: foreground,
             done: 0,
             failed: 0,
+            forced,
             short,
             held: 0,
         });
@@ -500,6 +457,9 @@ impl<L: Layout> FixedCopies<L> {
         let Underway { first, chunks, .. } = *ended;
         for chunk in first.chunk..first.chunk + chunks {
             self.delayed_done(chunk, first.copy, done, out);
+            if done {
+                self.note_cached(chunk, 1 << first.copy, out);
+            }
         }
     }
 
@@ -515,14 +475,21 @@ impl<L: Layout> FixedCopies<L> {
             chunks,
             done,
             failed,
+            forced,
             short,
             ..
         } = self.writes[key];
+        let cached = if forced { 0 } else { self.cached_of(done) };
         for chunk in first..first + chunks {
+            match forced {
+                true => self.note_forced(chunk, done),
+                false => self.note_cached(chunk, done, out),
+            }
             let state = self.change(chunk, |state| {
                 state.writing = false;
                 if done != 0 {
                     state.current = done;
+                    state.cached = cached;
                     state.spoiled = state.flying;
                     state.unbuffered = false;
                 } else if failed != 0 {
@@ -532,6 +499,7 @@ impl<L: Layout> FixedCopies<L> {
                     state.current = if whole != 0 { whole } else { lowest };
                     state.unbuffered = true;
                 }
+                state.distrust(failed);
             });
             let stale = self.all & !state.current & !state.flying;
             match short && done != 0 {
@@ -568,11 +536,16 @@ impl<L: Layout> FixedCopies<L> {
         let before = self.state(chunk);
         let spoiled = before.spoiled & bit != 0;
         let foreground = self.foreground;
+        let cached = self.cached_of(bit);
         let state = self.change(chunk, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
             if !spoiled && done {
                 state.current |= bit;
+                state.cached |= cached;
+            }
+            if !done {
+                state.distrust(bit);
             }
             // A copy that cannot be written is waited for no longer.
             let given_up = !spoiled && !done;
@@ -654,7 +627,7 @@ impl<L: Layout> FixedCopies<L> {
 impl<L: Layout> Placement for FixedCopies<L> {
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         match request.op {
-            Op::Flush => flush(self.layout.drives(), out),
+            Op::Flush => self.plan_flush(FlushOf::Client, out),
             Op::Read => self.plan_read(now, request, drives, out),
             Op::Write => self.plan_write(now, request, drives, out),
             // No map is kept of what is in use.
@@ -668,11 +641,9 @@ impl<L: Layout> Placement for FixedCopies<L> {
     }
 
     fn done(&mut self, _now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
-        if done.op != Op::Flush {
-            return self.ended(tag, done, out);
-        }
-        if done.status == Status::Failed(Failure::Gone) && self.is_spared(drive) {
-            out.instead = Instead::Tolerated;
+        match done.op {
+            Op::Flush => self.flush_ended(tag, drive, done, out),
+            _ => self.ended(tag, done, out),
         }
     }
 
@@ -731,17 +702,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.delayed.audit();
         assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");
         for state in self.unsettled.iter() {
-            assert_ne!(
-                state.current, 0,
-                "no copy of chunk {} is current",
-                state.chunk
-            );
-            assert_eq!(state.spoiled & !state.flying, 0, "what is spoiled flies");
-            assert_eq!(
-                state.current & state.flying,
-                0,
-                "a current copy is written again"
-            );
+            state.audit();
             let kept = state.kept.map(|index| self.table.entry(index));
             assert_eq!(kept, Some(Ok(state.entry())), "NVRAM says something else");
         }

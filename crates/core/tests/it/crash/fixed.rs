@@ -6,7 +6,7 @@ use nearslot_core::registry::VolumeError;
 use super::world::{Nothing, World};
 
 /// 240 chunks, so that all of them can be looked at after each cut.
-const SMALL: &str = "
+pub(super) const SMALL: &str = "
     kind = 'hdd'
     rpm = 6000
     heads = 4

@@ -5,6 +5,7 @@
 //! images and NVRAM, audited (no slot has two chunks), and read: each block must have the version that was answered last or
 //! one that was on its way, and a chunk must not mix them. Now and then the run goes on from what was recovered.
 
+mod caches;
 mod faults;
 mod fixed;
 mod world;
@@ -27,12 +28,21 @@ fn config(place: &str, sched: &str) -> StackConfig {
 
 /// One event in so many has a power cut; `make soak` sets 1.
 fn events_per_cut() -> u64 {
-    const VARIABLE: &str = "NEARSLOT_EVENTS_PER_CUT";
-    let Ok(text) = std::env::var(VARIABLE) else {
-        return 3;
+    number("NEARSLOT_EVENTS_PER_CUT", 3)
+}
+
+/// What the load and the losses of power cuts follow from; `make soak` sets another one each time.
+fn seed() -> u64 {
+    number("NEARSLOT_CUT_SEED", 0)
+}
+
+/// A number from the environment.
+fn number(variable: &str, default: u64) -> u64 {
+    let Ok(text) = std::env::var(variable) else {
+        return default;
     };
     let value = text.parse().ok().filter(|value| *value > 0);
-    value.unwrap_or_else(|| panic!("{VARIABLE}={text} is no number above 0"))
+    value.unwrap_or_else(|| panic!("{variable}={text} is no number above 0"))
 }
 
 /// Runs so many events, with power cuts among them; every so many, it is not only in a copy.

@@ -1,7 +1,9 @@
 //! A stack over drives whose sectors are known, and what is left of it when the power goes.
 
+mod cache;
 mod damage;
 mod image;
+mod recovered;
 
 use nearslot_core::io::{Command, Data, Origin, RecoveryRead};
 use nearslot_core::op::Op;
@@ -18,7 +20,9 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::{Blocks, Instant, Pba};
 
+use cache::{Below, Covered};
 use image::{Image, Sector};
+use recovered::Recovered;
 
 const DEPTH: usize = 6;
 /// The version of what was discarded.
@@ -91,6 +95,14 @@ pub(crate) struct World {
     stack: Stack,
     drives: Vec<Box<dyn Drive>>,
     images: Vec<Image>,
+    /// By drive: what the medium holds under what the cache has.
+    below: Vec<Below>,
+    /// Whether a power cut may take what a drive has ended.
+    loses: bool,
+    /// What drives do of what they are told; see [`World::lying`].
+    lies: Lies,
+    /// What flushes have covered, of a volume that promises no more.
+    covered: Option<Covered>,
     /// By drive: the command under way with what it writes.
     running: Vec<Option<Running>>,
     now: Instant,
@@ -113,6 +125,12 @@ pub(crate) struct World {
     version: u64,
     log_writes: u64,
     moves: u64,
+    /// Whether a power cut may take all that was written since the last flush, but for forced writes.
+    lazy: bool,
+    /// So many places that requests begin at; see [`World::in_few_places`].
+    places: u64,
+    /// One in so many writes is forced.
+    apart_forced: u64,
     /// Events in which no request comes, so that there is spare time.
     pause: u64,
 }
@@ -121,6 +139,19 @@ impl World {
     /// A volume that was formatted and written once as a whole.
     pub(crate) fn new(config: StackConfig) -> World {
         let built = config.build().unwrap();
+        World::written(config, built)
+    }
+
+    /// The same with a placement that takes the caches for protected ones: it forces nothing, and waits for no flush.
+    pub(crate) fn trusting(config: StackConfig) -> World {
+        let mut protected = config.clone();
+        protected.drive.part = "of the test:cache=protected".parse().unwrap();
+        let stack = protected.build().unwrap().stack;
+        let built = config.build().unwrap();
+        World::written(config, Assembly { stack, ..built })
+    }
+
+    fn written(config: StackConfig, built: Assembly) -> World {
         let drives = built.drives.len();
         let mut world = World::of(config, built, vec![Image::default(); drives]);
         world.submit(Op::Flush, 0..0);
@@ -138,22 +169,37 @@ impl World {
             }
         }
         world.finish();
+        if world.loses {
+            world.submit(Op::Flush, 0..0);
+            world.finish();
+        }
         world
     }
 
     fn of(config: StackConfig, built: Assembly, images: Vec<Image>) -> World {
-        let Assembly { stack, drives, .. } = built;
+        let Assembly {
+            stack,
+            drives,
+            blueprint,
+            ..
+        } = built;
         let blocks = stack.capacity().0 as usize;
+        let loses = blueprint.cache().may_lose();
+        let fixed = Fixed::of(&config, &images);
         World {
             chunk: knob(&config, "chunk_kib", 4) * 2,
-            fixed: Fixed::of(&config, &images),
+            below: vec![Below::default(); drives.len()],
+            loses,
+            lies: Lies::default(),
+            covered: (loses && fixed.is_some()).then(|| Covered::new(blocks)),
+            fixed,
             config,
             running: drives.iter().map(|_| None).collect(),
             stack,
             drives,
             images,
             now: Instant::ZERO,
-            rng: Rng::stream(9, "crash"),
+            rng: Rng::stream(9 ^ super::seed(), "crash"),
             answered: vec![0; blocks],
             moving: BTreeMap::new(),
             landed: vec![0; blocks],
@@ -165,8 +211,25 @@ impl World {
             version: 0,
             log_writes: 0,
             moves: 0,
+            lazy: false,
+            places: 60,
+            apart_forced: 11,
             pause: 0,
         }
+    }
+
+    /// The same over drives that do not do what they are told.
+    pub(crate) fn lying(config: StackConfig, lies: Lies) -> World {
+        let mut world = World::new(config);
+        world.lies = lies;
+        world
+    }
+
+    /// Requests, flushes and forced writes meet each other more often from now on, and drives write nothing before a flush that is
+    /// not forced.
+    pub(crate) fn in_few_places(mut self) -> World {
+        (self.places, self.apart_forced, self.lazy) = (4, 3, true);
+        self
     }
 
     /// Writes of copies in spare time, at fixed places.
@@ -245,7 +308,7 @@ impl World {
 
     /// So many places that requests begin at: few, so that they are overwritten while older copies are still delayed.
     fn hot(&self) -> u64 {
-        self.chunks().min(60)
+        self.chunks().min(self.places)
     }
 
     /// Small chunks are many, of many map sectors; then the places are far apart.
@@ -257,6 +320,8 @@ impl World {
     }
 
     fn submit(&mut self, op: Op, blocks: std::ops::Range<u64>) {
+        // Of the drives with a cache that may lose it, some writes are forced.
+        let fua = self.loses && op == Op::Write && self.number.is_multiple_of(self.apart_forced);
         let number = self.number;
         self.number += 1;
         match op {
@@ -271,6 +336,9 @@ impl World {
                 self.reads.insert(number);
             }
         }
+        if let Some(covered) = self.covered.as_mut().filter(|_| op == Op::Flush) {
+            covered.flush_comes(number);
+        }
         let request = Request::new(
             number,
             op,
@@ -278,6 +346,7 @@ impl World {
             blocks.end - blocks.start,
             self.now,
         );
+        let request = Request { fua, ..request };
         self.stack.input(self.now, Input::Submit(request));
         self.drain();
     }
@@ -287,7 +356,7 @@ impl World {
         let events = (0..self.drives.len()).filter_map(due);
         let (now, index) = events.min().unwrap();
         self.now = now;
-        let Some(done) = self.drives[index].advance(now) else {
+        let Some(mut done) = self.drives[index].advance(now) else {
             return;
         };
         let Running {
@@ -295,9 +364,16 @@ impl World {
             origin,
             sectors,
         } = self.running[index].take().unwrap();
+        done.op = command.op;
+        let forced = !self.loses || command.fua;
+        let flushed = command.op == Op::Flush && self.lies != Lies::Flushes;
+        if !self.lazy || flushed {
+            self.below[index].settle(now, &*self.drives[index]);
+        }
         if command.op == Op::Write {
             for (at, sector) in (command.at.0..).zip(&sectors) {
-                self.images[index].write(at, sector.clone());
+                let (image, below) = (&mut self.images[index], &mut self.below[index]);
+                below.written(image, at, sector.clone(), forced);
                 if let Some(fixed) = &mut self.fixed {
                     fixed.arrived(index, at, sector);
                 }
@@ -354,7 +430,9 @@ impl World {
                         Op::Write => self.sectors(drive.index(), &command, &origin),
                         _ => Vec::new(),
                     };
-                    self.drives[drive.index()].submit(self.now, &command);
+                    let command = self.lies.told(command, origin.data().is_none());
+                    let carried_out = self.lies.carried_out(command);
+                    self.drives[drive.index()].submit(self.now, &carried_out);
                     self.running[drive.index()] = Some(Running {
                         command,
                         origin,
@@ -365,12 +443,13 @@ impl World {
                 Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("no placement has parity yet")
                 }
-                Action::Reply(reply) => self.replied(reply.request.id.0),
+                Action::Reply(reply) => self.replied(&reply.request),
             }
         }
     }
 
-    fn replied(&mut self, request: u64) {
+    fn replied(&mut self, request: &Request) {
+        let (request, fua) = (request.id.0, request.fua);
         // Who keeps no map takes no notice of a discard.
         let ignored = |version| version == NOTHING && self.fixed.is_some();
         let write = self.pending.remove(&request);
@@ -380,10 +459,16 @@ impl World {
             }
             for block in blocks {
                 self.answered[block as usize] = version;
+                if let Some(covered) = &mut self.covered {
+                    covered.answered(block, version, fua);
+                }
                 if version == NOTHING {
                     self.landed[block as usize] = NOTHING;
                 }
             }
+        }
+        if let Some(covered) = &mut self.covered {
+            covered.flush_answered(request);
         }
         if self.reads.remove(&request) {
             let of_read = self.rest.range((request, 0)..=(request, u64::MAX));
@@ -439,9 +524,18 @@ impl World {
     /// The power goes: of each write under way, some sectors have arrived.
     pub(crate) fn cut(&self, seed: u64) -> Cut {
         self.stack.audit();
-        let mut rng = Rng::stream(seed, "cut");
+        let mut rng = Rng::stream(seed ^ super::seed() << 32, "cut");
         let mut images = self.images.clone();
         let mut tears = false;
+        let mut lost = 0;
+        let drives = self.drives.iter().zip(&self.below);
+        for (image, (drive, below)) in images.iter_mut().zip(drives) {
+            let mut below = below.clone();
+            if !self.lazy {
+                below.settle(self.now, &**drive);
+            }
+            lost += below.cut(image, &mut rng);
+        }
         for (image, running) in images.iter_mut().zip(&self.running) {
             let Some(Running {
                 command, sectors, ..
@@ -469,10 +563,52 @@ impl World {
             foretold: Some(foretold),
             reads: RefCell::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
-            answered: self.answered.clone(),
+            answered: match &self.covered {
+                Some(covered) => covered.versions.clone(),
+                None => self.answered.clone(),
+            },
+            since: self.covered.as_ref().map(|covered| covered.since.clone()),
             pending: self.pending.clone(),
             version: self.version,
             tears,
+            lost,
+        }
+    }
+}
+
+/// What drives do not do though they say that they did; or what a placement has not told them to do, which comes to the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Lies {
+    /// They do everything.
+    #[default]
+    Nothing,
+    /// Forced writes of clients' data stay in the cache.
+    ForcedData,
+    /// Forced writes of the map do.
+    ForcedMap,
+    /// A flush leaves the cache as it is.
+    Flushes,
+}
+
+impl Lies {
+    /// The command as the drive takes it. `of_map`: it writes the map.
+    fn told(self, command: Command, of_map: bool) -> Command {
+        let lie = match of_map {
+            true => Lies::ForcedMap,
+            false => Lies::ForcedData,
+        };
+        let fua = command.fua && self != lie;
+        Command { fua, ..command }
+    }
+
+    /// What it does.
+    fn carried_out(self, command: Command) -> Command {
+        match (self, command.op) {
+            (Lies::Flushes, Op::Flush) => Command {
+                op: Op::Discard,
+                ..command
+            },
+            _ => command,
         }
     }
 }
@@ -487,9 +623,13 @@ pub(crate) struct Cut {
     reads: RefCell<Vec<RecoveryRead>>,
     nvram: Vec<u8>,
     answered: Vec<u64>,
+    /// By block: versions that were answered and that no flush has covered; none if an answer promises to keep them.
+    since: Option<BTreeMap<u64, Vec<u64>>>,
     pending: Pending,
     version: u64,
     tears: bool,
+    /// Sectors that were set back, as only the cache of their drive had them.
+    lost: u64,
 }
 
 impl Survivors for Cut {
@@ -517,6 +657,11 @@ impl Cut {
         self.tears
     }
 
+    /// Sectors that caches have lost.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// Whether the drives are all that is left.
     pub(crate) fn has_no_nvram(&self) -> bool {
         self.nvram.is_empty()
@@ -537,6 +682,7 @@ impl Cut {
             config,
             images,
             answered,
+            since,
             pending,
             version,
             ..
@@ -546,197 +692,9 @@ impl Cut {
         Ok(Recovered {
             world,
             answered,
+            since: since.unwrap_or_default(),
             pending,
         })
-    }
-}
-
-/// A volume that was recovered, and what may be found in it.
-pub(crate) struct Recovered {
-    world: World,
-    answered: Vec<u64>,
-    pending: Pending,
-}
-
-impl Recovered {
-    /// The versions of a chunk's blocks that are found now, through the map.
-    fn find(&mut self, chunk: u64) -> Vec<u64> {
-        let world = &mut self.world;
-        world.finish();
-        world.submit(Op::Read, world.blocks(chunk));
-        world.finish();
-        let version = |block| world.found.get(&block).copied().unwrap_or(NOTHING);
-        world.blocks(chunk).map(version).collect()
-    }
-
-    /// A block may have what was answered last or was on its way, or only what was answered since.
-    fn check_block(&self, block: u64, version: u64) {
-        let since = self.world.answered[block as usize];
-        if since != NOTHING {
-            assert_eq!(version, since, "block {block} was written since");
-            return;
-        }
-        let on_its_way =
-            |(of, range): &(u64, std::ops::Range<u64>)| *of == version && range.contains(&block);
-        let answered = self.answered[block as usize];
-        assert!(
-            version == answered || self.pending.values().any(on_its_way),
-            "block {block}: version {version} found, {answered} answered, {:?} on their way",
-            self.pending
-        );
-    }
-
-    fn check_chunk(&mut self, chunk: u64) {
-        let found = self.find(chunk);
-        let blocks = self.world.blocks(chunk);
-        for (block, version) in blocks.clone().zip(&found) {
-            self.check_block(block, *version);
-        }
-        // A sector is all that is whole at a fixed place.
-        if self.world.fixed.is_some() {
-            return;
-        }
-        // Of a chunk that was discarded and written in part, the rest is nothing too.
-        let writes = self.pending.values();
-        for (version, range) in writes.filter(|(version, _)| *version != NOTHING) {
-            let of_write = blocks
-                .clone()
-                .zip(&found)
-                .filter(|(block, _)| range.contains(block));
-            let arrived: Vec<bool> = of_write.map(|(_, found)| found == version).collect();
-            let torn = arrived.windows(2).any(|pair| pair[0] != pair[1]);
-            assert!(!torn, "chunk {chunk} has a part of version {version}");
-        }
-    }
-
-    /// Reads the chunks that matter, or all.
-    pub(crate) fn check(&mut self, all: bool) {
-        let chunks = self.world.chunks();
-        let (hot, apart) = (self.world.hot(), self.world.apart());
-        for chunk in 0..chunks {
-            if all || chunk % apart < 3 && chunk / apart < hot + 2 {
-                self.check_chunk(chunk);
-            }
-        }
-        self.world.stack.audit();
-    }
-
-    /// Nobody asks for anything until the drives have nothing left to do.
-    pub(crate) fn rest(mut self) -> World {
-        self.settle();
-        self.world
-    }
-
-    /// Drives are asked for what they may do when they were given something.
-    fn settle(&mut self) {
-        let world = &mut self.world;
-        world.submit(Op::Flush, 0..0);
-        while world
-            .drives
-            .iter()
-            .any(|drive| drive.next_event().is_some())
-        {
-            world.event();
-        }
-    }
-
-    /// When all is done that is to be done in spare time, the copies of a block are the same.
-    pub(crate) fn check_fixed_copies(&mut self) {
-        self.settle();
-        let copies = match self.world.config.parts.of::<dyn Placement>().name.as_str() {
-            "mirror" => knob(&self.world.config, "copies", 2),
-            _ => knob(&self.world.config, "dr", 2),
-        };
-        let fixed = self.world.fixed.as_ref();
-        let fixed = fixed.expect("copies have fixed places");
-        for (block, versions) in &fixed.versions {
-            let first = *versions.values().next().unwrap();
-            let same = versions.values().all(|version| *version == first);
-            assert!(same, "copies of block {block} differ: {versions:?}");
-            assert_eq!(versions.len() as u64, copies, "copies of block {block}");
-            self.check_block(*block, first);
-        }
-    }
-
-    /// Writes come while copies are read and written again: where writes were under way, and elsewhere. Some are left under
-    /// way. How many came when a copy of theirs was just being written again.
-    pub(crate) fn write_at_once(&mut self, seed: u64) -> u64 {
-        let mut rng = Rng::stream(seed, "at once");
-        let world = &mut self.world;
-        let size = world.chunk;
-        let written = self.pending.values();
-        let mut firsts: BTreeSet<u64> = written.map(|(_, range)| range.start / size).collect();
-        firsts.extend((0..4).map(|_| rng.below(world.hot())));
-        world.submit(Op::Flush, 0..0);
-        for _ in 0..rng.below(10) {
-            world.event_if_any();
-        }
-        let mut met = 0;
-        for first in firsts {
-            let (start, end) = (first * size, (first + 1) * size);
-            let far = end.max((end + 2 * size).min(world.chunks() * size));
-            let blocks = match rng.below(3) {
-                0 => start..far,
-                1 => start + 2..start + 5,
-                _ => start + 3..far - 2,
-            };
-            met += u64::from(world.writes_again(first));
-            world.submit(Op::Write, blocks);
-            world.event_if_any();
-        }
-        for _ in 0..rng.below(10) {
-            world.event_if_any();
-        }
-        met
-    }
-
-    /// The power goes again.
-    pub(crate) fn cut(&self, seed: u64) -> Cut {
-        let mut cut = self.world.cut(seed);
-        let since = |block: u64| self.world.answered[block as usize] != NOTHING;
-        let before = self.answered.iter();
-        for ((block, answered), before) in (0..).zip(&mut cut.answered).zip(before) {
-            if !since(block) {
-                *answered = *before;
-            }
-        }
-        // Where nothing was written since, what was on its way then may still be what is found.
-        for (version, range) in self.pending.values() {
-            for block in range.clone().filter(|block| !since(*block)) {
-                let number = u64::MAX - cut.pending.len() as u64;
-                cut.pending.insert(number, (*version, block..block + 1));
-            }
-        }
-        cut
-    }
-
-    /// Reads for copies of which the power left no buffer.
-    pub(crate) fn read_again(&self) -> u64 {
-        self.world
-            .fixed
-            .as_ref()
-            .map_or(0, |fixed| fixed.read_again)
-    }
-
-    /// So many events before anything was looked at: copies that were delayed are written while newer ones come.
-    pub(crate) fn work(mut self, events: u64) {
-        for _ in 0..events {
-            self.world.step();
-            self.world.stack.audit();
-        }
-    }
-
-    /// The run goes on from here: what was found is what there is.
-    pub(crate) fn go_on(mut self) -> World {
-        for chunk in 0..self.world.chunks() {
-            self.check_chunk(chunk);
-            let found = self.find(chunk);
-            for (block, version) in self.world.blocks(chunk).zip(found) {
-                self.world.answered[block as usize] = version;
-                self.world.landed[block as usize] = version;
-            }
-        }
-        self.world
     }
 }
 

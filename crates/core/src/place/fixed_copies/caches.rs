@@ -1,0 +1,336 @@
+//! Copies that only the cache of their drive may have, and which flush makes them safe.
+//!
+//! A copy that is written ends in the cache of its drive. It is *cached* until a flush of the volume has ended that was planned
+//! later. Copies may be written again while the flush is under way. So a flush keeps which copies of each chunk had the newest
+//! data when it was planned: when it has ended, these have on the medium what they had then, or something younger, whatever
+//! became of them since. Each write has a number; a copy that was written again stays cached. O(log n) for each copy.
+//!
+//! A forced write is on the medium at once, so a flush under way covers the copies that have it, and no others any more. A drive that
+//! is gone ends no flush; if everything on it is elsewhere, the flush covers the copies there.
+
+use slab::Slab;
+
+use super::unsettled::{Copies, members};
+use super::{FixedCopies, Layout};
+use crate::ids::DriveId;
+use crate::io::{DriveDone, Tag};
+use crate::op::{Failure, Op, Status};
+use crate::place::delayed::CopyOf;
+use crate::plan::{Instead, Plan, PlannedIo, Target};
+use crate::sorted::{Keyed, Sorted};
+use crate::units::{Blocks, Pba};
+
+/// Writes since the last flush, beyond which the placement flushes the drives itself: each of their chunks has an entry in NVRAM.
+const CACHED_MAX: usize = 10_000;
+
+/// The last write of a copy that ended in a cache.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    of: CopyOf,
+    number: u64,
+}
+
+impl Keyed for Last {
+    type Key = CopyOf;
+
+    #[inline]
+    fn key(&self) -> CopyOf {
+        self.of
+    }
+}
+
+/// A chunk, and the copies that had its newest data when a flush was planned.
+#[derive(Clone, Copy, Debug)]
+struct Covered {
+    chunk: u32,
+    copies: Copies,
+}
+
+/// A flush of all drives under way.
+#[derive(Debug)]
+struct Flush {
+    /// The last write that it covers.
+    until: u64,
+    covered: Vec<Covered>,
+    /// Drives that have not ended it.
+    left: u16,
+    failed: bool,
+    of: FlushOf,
+}
+
+/// Who asked for a flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlushOf {
+    Client,
+    /// The placement, lest too much is cached.
+    Own,
+}
+
+/// What the caches of the drives may have.
+pub(super) struct Caches {
+    last: Sorted<Last>,
+    number: u64,
+    /// Chunks of writes since the last flush was planned; one that was written again stands there again.
+    written: Vec<u32>,
+    flushes: Slab<Flush>,
+    /// Whether the placement is flushing the drives itself.
+    flushing: bool,
+    /// Memory of flushes that have ended.
+    unused: Vec<Vec<Covered>>,
+}
+
+impl Caches {
+    pub(super) fn new() -> Caches {
+        Caches {
+            last: Sorted::default(),
+            number: 0,
+            written: Vec::new(),
+            flushes: Slab::new(),
+            flushing: false,
+            unused: Vec::new(),
+        }
+    }
+
+    /// Copies of a chunk were written. Whether the drives have to be flushed now, lest too many be cached.
+    fn ended(&mut self, chunk: u32, copies: Copies) -> bool {
+        self.number += 1;
+        let number = self.number;
+        for copy in members(copies) {
+            let of = CopyOf { chunk, copy };
+            self.last.take(&of);
+            self.last.insert(Last { of, number });
+        }
+        self.written.push(chunk);
+        self.written.len() > CACHED_MAX && !self.flushing
+    }
+
+    /// Forgets the last write of a copy if it is one of the first so many; whether it was.
+    fn settle(&mut self, of: CopyOf, until: u64) -> bool {
+        let last = self.last.at(self.last.seek(&of));
+        let covered = last.is_some_and(|last| last.of == of && last.number <= until);
+        if covered {
+            self.last.take(&of);
+        }
+        covered
+    }
+
+    /// Chunks that a flush which is planned now has to cover: those of writes since the last one, and of flushes under way, which
+    /// may fail.
+    fn chunks_to_cover(&mut self) -> Vec<Covered> {
+        let mut covered = self.unused.pop().unwrap_or_default();
+        let written = self.written.drain(..);
+        covered.extend(written.map(|chunk| Covered { chunk, copies: 0 }));
+        for (_, flush) in &self.flushes {
+            covered.extend(&flush.covered);
+        }
+        covered.sort_unstable_by_key(|one| one.chunk);
+        covered.dedup_by_key(|one| one.chunk);
+        covered
+    }
+
+    /// One more drive has ended a flush; the flush if it was the last one.
+    fn drive_ended(&mut self, tag: Tag, failed: bool) -> Option<Flush> {
+        let key = tag.0 as usize;
+        let flush = &mut self.flushes[key];
+        flush.left -= 1;
+        flush.failed |= failed;
+        (flush.left == 0).then(|| self.flushes.remove(key))
+    }
+
+    /// A forced write has put a chunk on the medium of these copies: what was safe before is older.
+    fn forced(&mut self, chunk: u32, copies: Copies) {
+        for (_, flush) in &mut self.flushes {
+            let found = flush.covered.binary_search_by_key(&chunk, |one| one.chunk);
+            if let Ok(index) = found {
+                flush.covered[index].copies = copies;
+            }
+        }
+    }
+}
+
+impl<L: Layout> FixedCopies<L> {
+    /// Of these copies, those that a power cut may take when they have just been written.
+    pub(super) fn cached_of(&self, copies: Copies) -> Copies {
+        if self.caches.is_some() { copies } else { 0 }
+    }
+
+    /// These copies of a chunk have ended in the caches of their drives, if those may lose them.
+    pub(super) fn note_cached(&mut self, chunk: u32, copies: Copies, out: &mut Plan) {
+        let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) else {
+            return;
+        };
+        if caches.ended(chunk, copies) {
+            self.plan_flush(FlushOf::Own, out);
+        }
+    }
+
+    /// A forced write has put a chunk on the medium of these copies.
+    pub(super) fn note_forced(&mut self, chunk: u32, copies: Copies) {
+        if let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) {
+            caches.forced(chunk, copies);
+        }
+    }
+
+    /// A flush of every drive.
+    pub(super) fn plan_flush(&mut self, of: FlushOf, out: &mut Plan) {
+        let tag = self.begin_flush(of);
+        for drive in (0..self.layout.drives()).map(DriveId) {
+            let mut flush = PlannedIo::new(drive, Op::Flush, Target::At(Pba(0)), Blocks(0));
+            (flush.tag, flush.awaited) = (tag, of == FlushOf::Client);
+            out.io(flush);
+        }
+    }
+
+    /// Notes what a flush covers; its tag.
+    fn begin_flush(&mut self, of: FlushOf) -> Tag {
+        let Some(caches) = &mut self.caches else {
+            return Tag(0);
+        };
+        let mut covered = caches.chunks_to_cover();
+        for one in &mut covered {
+            one.copies = self.state(one.chunk).current;
+        }
+        let left = self.layout.drives();
+        let caches = self.caches.as_mut().expect("there are some");
+        caches.flushing |= of == FlushOf::Own;
+        Tag(caches.flushes.insert(Flush {
+            until: caches.number,
+            covered,
+            left,
+            failed: false,
+            of,
+        }) as u64)
+    }
+
+    /// A drive has ended its part of a flush. With the last one, what was covered is safe.
+    pub(super) fn flush_ended(
+        &mut self,
+        tag: Tag,
+        drive: DriveId,
+        done: &DriveDone,
+        out: &mut Plan,
+    ) {
+        let mut failed = !done.status.is_done();
+        if done.status == Status::Failed(Failure::Gone) && self.is_spared(drive) {
+            out.instead = Instead::Tolerated;
+            failed = false;
+            self.cover_elsewhere(tag, drive);
+        }
+        let caches = self.caches.as_mut();
+        let Some(flush) = caches.and_then(|caches| caches.drive_ended(tag, failed)) else {
+            return;
+        };
+        for one in &flush.covered {
+            match flush.failed || one.copies == 0 {
+                true => self.cover_later(one.chunk),
+                false => self.make_safe(*one, flush.until),
+            }
+        }
+        let caches = self.caches.as_mut().expect("there are some");
+        caches.flushing &= flush.of == FlushOf::Client;
+        let mut memory = flush.covered;
+        memory.clear();
+        caches.unused.push(memory);
+    }
+
+    /// A drive is gone: a flush covers no copy there.
+    fn cover_elsewhere(&mut self, tag: Tag, drive: DriveId) {
+        let FixedCopies { layout, caches, .. } = self;
+        let Some(caches) = caches else {
+            return;
+        };
+        for Covered { chunk, copies } in &mut caches.flushes[tag.0 as usize].covered {
+            let there = |copy: &u8| {
+                layout
+                    .place(CopyOf {
+                        chunk: *chunk,
+                        copy: *copy,
+                    })
+                    .0
+                    == drive
+            };
+            let lost = members(*copies).filter(there);
+            *copies &= !lost.fold(0, |lost, copy| lost | 1 << copy);
+        }
+    }
+
+    fn cover_later(&mut self, chunk: u32) {
+        if let Some(caches) = &mut self.caches {
+            caches.written.push(chunk);
+        }
+    }
+
+    /// Copies of a chunk have on the medium what they had at write number `until`.
+    fn make_safe(&mut self, one: Covered, until: u64) {
+        let Covered { chunk, copies } = one;
+        let mut settled = 0;
+        for copy in members(self.all) {
+            let caches = self.caches.as_mut().expect("there are some");
+            if caches.settle(CopyOf { chunk, copy }, until) {
+                settled |= 1 << copy;
+            }
+        }
+        self.change(chunk, |state| {
+            state.cached &= !(settled & copies);
+            // If newer data are on a medium, these count.
+            state.safe = copies;
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(chunk: u32) -> CopyOf {
+        CopyOf { chunk, copy: 0 }
+    }
+
+    fn chunks(covered: &[Covered]) -> Vec<u32> {
+        covered.iter().map(|one| one.chunk).collect()
+    }
+
+    #[test]
+    fn a_copy_that_was_written_again_stays_cached() {
+        let mut caches = Caches::new();
+        caches.ended(5, 1);
+        caches.ended(6, 1);
+        assert_eq!(chunks(&caches.chunks_to_cover()), [5, 6]);
+        let until = caches.number;
+        caches.ended(5, 1);
+        assert!(!caches.settle(copy(5), until), "it was written again");
+        assert!(caches.settle(copy(6), until), "it was not");
+        assert!(!caches.settle(copy(6), until), "it is settled");
+        assert_eq!(chunks(&caches.chunks_to_cover()), [5]);
+        assert!(caches.settle(copy(5), caches.number), "now it was not");
+    }
+
+    #[test]
+    fn a_flush_covers_what_one_under_way_may_fail_chunks_to_cover() {
+        let mut caches = Caches::new();
+        caches.ended(7, 1);
+        let covered = caches.chunks_to_cover();
+        let key = caches.flushes.insert(Flush {
+            until: 1,
+            covered,
+            left: 2,
+            failed: false,
+            of: FlushOf::Client,
+        });
+        caches.ended(3, 1);
+        assert_eq!(chunks(&caches.chunks_to_cover()), [3, 7]);
+        let tag = Tag(key as u64);
+        assert!(caches.drive_ended(tag, true).is_none(), "one is left");
+        assert!(caches.drive_ended(tag, false).unwrap().failed);
+    }
+
+    #[test]
+    fn too_many_cached_copies_ask_for_a_flush() {
+        let mut caches = Caches::new();
+        let asks = (0..CACHED_MAX as u32).any(|chunk| caches.ended(chunk, 1));
+        assert!(!asks, "there is room for them");
+        assert!(caches.ended(0, 1), "there is room for no more");
+        caches.flushing = true;
+        assert!(!caches.ended(1, 1), "a flush is under way");
+    }
+}

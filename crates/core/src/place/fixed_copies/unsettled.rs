@@ -1,0 +1,115 @@
+//! What is known of a chunk that something is under way for.
+//!
+//! Of its copies some have the newest data: they are *current*. The others are stale. Where drives have a cache that a power cut
+//! empties, a current copy may be *cached*: perhaps only there. Those are *safe* that a power cut leaves with what the last flush covered,
+//! or with something younger: the current ones that are on the medium, or if there are none those that were safe before.
+
+use crate::maplog::copies;
+use crate::maplog::copies::Index;
+use crate::sorted::Keyed;
+
+/// A set of copies, by number.
+pub(super) type Copies = u32;
+
+/// The copies in a set, by number.
+pub(super) fn members(mut copies: Copies) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let lowest = (copies != 0).then_some(copies.trailing_zeros() as u8);
+        copies &= copies.wrapping_sub(1);
+        lowest
+    })
+}
+
+/// What is known of a chunk that something is under way for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unsettled {
+    pub(super) chunk: u32,
+    /// Have the newest data.
+    pub(super) current: Copies,
+    /// Of those, perhaps only in the caches of their drives.
+    pub(super) cached: Copies,
+    /// Have of each block, on the medium, what the last flush covered or something younger. Never none.
+    pub(super) safe: Copies,
+    /// Are being written in the background.
+    pub(super) flying: Copies,
+    /// Of those, with data that were overwritten since.
+    pub(super) spoiled: Copies,
+    /// A foreground write is under way.
+    pub(super) writing: bool,
+    /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read first.
+    pub(super) unbuffered: bool,
+    /// The foreground write with this key is done, but is answered only when there are enough current copies.
+    pub(super) held: Option<u32>,
+    /// Where in the table in NVRAM; none if all copies are current.
+    pub(super) kept: Option<Index>,
+}
+
+impl Unsettled {
+    /// Of a chunk that nothing is under way for.
+    pub(super) fn settled(chunk: u32, all: Copies) -> Unsettled {
+        Unsettled {
+            chunk,
+            current: all,
+            cached: 0,
+            safe: all,
+            flying: 0,
+            spoiled: 0,
+            writing: false,
+            unbuffered: false,
+            held: None,
+            kept: None,
+        }
+    }
+
+    /// What has to survive of it. While a current copy is cached, no two of the safe ones need be the same after a power cut, as while
+    /// they are written.
+    pub(super) fn entry(&self) -> copies::Unsettled {
+        copies::Unsettled {
+            chunk: self.chunk,
+            current: self.safe as u16,
+            writing: self.writing || self.cached != 0,
+        }
+    }
+
+    /// Whether nothing is under way for the chunk, of whose copies these are all.
+    pub(super) fn is_settled(&self, all: Copies) -> bool {
+        self.current == all && self.cached == 0 && self.flying == 0 && !self.writing
+    }
+
+    /// These copies may not be readable: they are not the safe ones if there are others.
+    pub(super) fn distrust(&mut self, copies: Copies) {
+        if self.safe & !copies != 0 {
+            self.safe &= !copies;
+        }
+    }
+
+    /// The newest data on a medium make all older ones useless.
+    pub(super) fn renew_safe(&mut self) {
+        self.cached &= self.current;
+        let newest = self.current & !self.cached;
+        if newest != 0 {
+            self.safe = newest;
+        }
+    }
+
+    /// Panics on a contradiction.
+    pub(super) fn audit(&self) {
+        let chunk = self.chunk;
+        assert_ne!(self.current, 0, "no copy of chunk {chunk} is current");
+        assert_ne!(self.safe, 0, "no copy of chunk {chunk} is safe");
+        assert_eq!(self.spoiled & !self.flying, 0, "what is spoiled flies");
+        let stale = self.cached & !self.current;
+        assert_eq!(stale, 0, "a stale copy waits for a flush");
+        let again = self.current & self.flying;
+        assert_eq!(again, 0, "a current copy is written again");
+    }
+}
+
+impl Keyed for Unsettled {
+    type Key = u32;
+
+    #[inline]
+    fn key(&self) -> u32 {
+        self.chunk
+    }
+}

@@ -1,0 +1,110 @@
+//! What the media of drives still hold under what their caches have, and what a power cut makes of that.
+//!
+//! An image holds what reads find: medium and cache together. For each sector of which the drive has not said that it is on
+//! the medium, this keeps what it held before. A cut sets any of them back.
+
+use std::collections::BTreeMap;
+
+use nearslot_core::contract::Drive;
+use nearslot_core::io::Unwritten;
+use nearslot_core::rng::Rng;
+use nearslot_core::units::Instant;
+
+use super::image::{Image, Sector};
+
+/// Of one drive: by address, what the sector held before, the oldest first.
+#[derive(Clone, Default)]
+pub(super) struct Below {
+    older: BTreeMap<u64, Vec<Option<Sector>>>,
+}
+
+impl Below {
+    /// A write to a sector has ended. `forced`: its data are on the medium.
+    pub(super) fn written(&mut self, image: &mut Image, at: u64, sector: Sector, forced: bool) {
+        let before = image.place(at).replace(sector);
+        match forced {
+            true => drop(self.older.remove(&at)),
+            false => self.older.entry(at).or_default().push(before),
+        }
+    }
+
+    /// Forgets what lies under sectors of which the drive says that they are on the medium.
+    pub(super) fn settle(&mut self, now: Instant, drive: &dyn Drive) {
+        if self.older.is_empty() {
+            return;
+        }
+        let mut listed = Vec::new();
+        drive.volatile(now, &mut listed);
+        let has = |run: &Unwritten, at: u64| run.at.0 <= at && at < run.at.0 + run.len.0;
+        self.older
+            .retain(|at, _| listed.iter().any(|run| has(run, *at)));
+    }
+
+    /// The power goes: each of these sectors is set back with chance one half, or all of them together. How many were.
+    pub(super) fn cut(&self, image: &mut Image, rng: &mut Rng) -> u64 {
+        let (together, all) = (rng.chance(0.3), rng.chance(0.5));
+        let mut lost = 0;
+        for (at, older) in &self.older {
+            let keeps = if together { !all } else { rng.chance(0.5) };
+            if keeps {
+                continue;
+            }
+            let which = rng.below(older.len() as u64) as usize;
+            image.place(*at).clone_from(&older[which]);
+            lost += 1;
+        }
+        lost
+    }
+}
+
+/// What a volume promises of writes that were answered, and what of them a flush has covered.
+#[derive(Clone, Default)]
+pub(super) struct Covered {
+    /// By block: the version that an answered flush or forced write covered last.
+    pub(super) versions: Vec<u64>,
+    /// By block: versions that were answered since, the oldest first.
+    pub(super) since: BTreeMap<u64, Vec<u64>>,
+    /// By request of a flush: what it covers when it is answered.
+    flushes: BTreeMap<u64, BTreeMap<u64, u64>>,
+}
+
+impl Covered {
+    pub(super) fn new(blocks: usize) -> Covered {
+        Covered {
+            versions: vec![0; blocks],
+            ..Covered::default()
+        }
+    }
+
+    pub(super) fn flush_comes(&mut self, request: u64) {
+        let last = |(block, versions): (&u64, &Vec<u64>)| Some((*block, *versions.last()?));
+        let covers = self.since.iter().filter_map(last).collect();
+        self.flushes.insert(request, covers);
+    }
+
+    /// Whether the request is a flush, which is answered now.
+    pub(super) fn flush_answered(&mut self, request: u64) -> bool {
+        let Some(covers) = self.flushes.remove(&request) else {
+            return false;
+        };
+        for (block, version) in covers {
+            let since = self.since.entry(block).or_default();
+            if let Some(index) = since.iter().position(|other| *other == version) {
+                since.drain(..=index);
+                self.versions[block as usize] = version;
+            }
+        }
+        self.since.retain(|_, versions| !versions.is_empty());
+        true
+    }
+
+    pub(super) fn answered(&mut self, block: u64, version: u64, forced: bool) {
+        match forced {
+            true => {
+                self.since.remove(&block);
+                self.versions[block as usize] = version;
+            }
+            false => self.since.entry(block).or_default().push(version),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A volume after a power cut: what is found in it, and how it goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nearslot_core::contract::Placement;
+use nearslot_core::op::Op;
+use nearslot_core::rng::Rng;
+
+use super::{Cut, NOTHING, Pending, World, knob};
+
+/// A volume that was recovered, and what may be found in it.
+pub(crate) struct Recovered {
+    pub(super) world: World,
+    pub(super) answered: Vec<u64>,
+    /// By block: versions that were answered and may be lost.
+    pub(super) since: BTreeMap<u64, Vec<u64>>,
+    pub(super) pending: Pending,
+}
+
+impl Recovered {
+    /// The versions of a chunk's blocks that are found now, through the map.
+    fn find(&mut self, chunk: u64) -> Vec<u64> {
+        let world = &mut self.world;
+        world.finish();
+        world.submit(Op::Read, world.blocks(chunk));
+        world.finish();
+        let version = |block| world.found.get(&block).copied().unwrap_or(NOTHING);
+        world.blocks(chunk).map(version).collect()
+    }
+
+    /// A block may have what was answered last or was on its way, or only what was answered since.
+    fn check_block(&self, block: u64, version: u64) {
+        let since = self.world.answered[block as usize];
+        if since != NOTHING {
+            assert_eq!(version, since, "block {block} was written since");
+            return;
+        }
+        let on_its_way =
+            |(of, range): &(u64, std::ops::Range<u64>)| *of == version && range.contains(&block);
+        let answered = self.answered[block as usize];
+        let since = self.since.get(&block);
+        let may_be_lost = since.is_some_and(|since| since.contains(&version));
+        assert!(
+            version == answered || may_be_lost || self.pending.values().any(on_its_way),
+            "block {block}: version {version} found, {answered} answered, {:?} on their way",
+            self.pending
+        );
+    }
+
+    fn check_chunk(&mut self, chunk: u64) {
+        let found = self.find(chunk);
+        let blocks = self.world.blocks(chunk);
+        for (block, version) in blocks.clone().zip(&found) {
+            self.check_block(block, *version);
+        }
+        // A sector is all that is whole at a fixed place.
+        if self.world.fixed.is_some() {
+            return;
+        }
+        // Of a chunk that was discarded and written in part, the rest is nothing too.
+        let writes = self.pending.values();
+        for (version, range) in writes.filter(|(version, _)| *version != NOTHING) {
+            let of_write = blocks
+                .clone()
+                .zip(&found)
+                .filter(|(block, _)| range.contains(block));
+            let arrived: Vec<bool> = of_write.map(|(_, found)| found == version).collect();
+            let torn = arrived.windows(2).any(|pair| pair[0] != pair[1]);
+            assert!(!torn, "chunk {chunk} has a part of version {version}");
+        }
+    }
+
+    /// Reads the chunks that matter, or all.
+    pub(crate) fn check(&mut self, all: bool) {
+        let chunks = self.world.chunks();
+        let (hot, apart) = (self.world.hot(), self.world.apart());
+        for chunk in 0..chunks {
+            if all || chunk % apart < 3 && chunk / apart < hot + 2 {
+                self.check_chunk(chunk);
+            }
+        }
+        self.world.stack.audit();
+    }
+
+    /// Nobody asks for anything until the drives have nothing left to do.
+    pub(crate) fn rest(mut self) -> World {
+        self.settle();
+        self.world
+    }
+
+    /// Drives are asked for what they may do when they were given something.
+    fn settle(&mut self) {
+        let world = &mut self.world;
+        world.submit(Op::Flush, 0..0);
+        while world
+            .drives
+            .iter()
+            .any(|drive| drive.next_event().is_some())
+        {
+            world.event();
+        }
+    }
+
+    /// When all is done that is to be done in spare time, the copies of a block are the same.
+    pub(crate) fn check_fixed_copies(&mut self) {
+        self.settle();
+        let copies = match self.world.config.parts.of::<dyn Placement>().name.as_str() {
+            "mirror" => knob(&self.world.config, "copies", 2),
+            _ => knob(&self.world.config, "dr", 2),
+        };
+        let fixed = self.world.fixed.as_ref();
+        let fixed = fixed.expect("copies have fixed places");
+        for (block, versions) in &fixed.versions {
+            let first = *versions.values().next().unwrap();
+            let same = versions.values().all(|version| *version == first);
+            assert!(same, "copies of block {block} differ: {versions:?}");
+            assert_eq!(versions.len() as u64, copies, "copies of block {block}");
+            self.check_block(*block, first);
+        }
+    }
+
+    /// Writes come while copies are read and written again: where writes were under way, and elsewhere. Some are left under
+    /// way. How many came when a copy of theirs was just being written again.
+    pub(crate) fn write_at_once(&mut self, seed: u64) -> u64 {
+        let mut rng = Rng::stream(seed, "at once");
+        let world = &mut self.world;
+        let size = world.chunk;
+        let written = self.pending.values();
+        let mut firsts: BTreeSet<u64> = written.map(|(_, range)| range.start / size).collect();
+        firsts.extend((0..4).map(|_| rng.below(world.hot())));
+        world.submit(Op::Flush, 0..0);
+        for _ in 0..rng.below(10) {
+            world.event_if_any();
+        }
+        let mut met = 0;
+        for first in firsts {
+            let (start, end) = (first * size, (first + 1) * size);
+            let far = end.max((end + 2 * size).min(world.chunks() * size));
+            let blocks = match rng.below(3) {
+                0 => start..far,
+                1 => start + 2..start + 5,
+                _ => start + 3..far - 2,
+            };
+            met += u64::from(world.writes_again(first));
+            world.submit(Op::Write, blocks);
+            world.event_if_any();
+        }
+        for _ in 0..rng.below(10) {
+            world.event_if_any();
+        }
+        met
+    }
+
+    /// The power goes again.
+    pub(crate) fn cut(&self, seed: u64) -> Cut {
+        let mut cut = self.world.cut(seed);
+        let answered = cut.answered.clone();
+        let since = |block: u64| answered[block as usize] != NOTHING;
+        let before = self.answered.iter();
+        for ((block, answered), before) in (0..).zip(&mut cut.answered).zip(before) {
+            if !since(block) {
+                *answered = *before;
+            }
+        }
+        for (block, versions) in self.since.iter().filter(|(block, _)| !since(**block)) {
+            let again = cut.since.as_mut().expect("the promise is the same");
+            again.entry(*block).or_default().extend(versions);
+        }
+        // Where nothing was written since, what was on its way then may still be what is found.
+        for (version, range) in self.pending.values() {
+            for block in range.clone().filter(|block| !since(*block)) {
+                let number = u64::MAX - cut.pending.len() as u64;
+                cut.pending.insert(number, (*version, block..block + 1));
+            }
+        }
+        cut
+    }
+
+    /// Reads for copies of which the power left no buffer.
+    pub(crate) fn read_again(&self) -> u64 {
+        self.world
+            .fixed
+            .as_ref()
+            .map_or(0, |fixed| fixed.read_again)
+    }
+
+    /// So many events before anything was looked at: copies that were delayed are written while newer ones come.
+    pub(crate) fn work(mut self, events: u64) {
+        for _ in 0..events {
+            self.world.step();
+            self.world.stack.audit();
+        }
+    }
+
+    /// The run goes on from here: what was found is what there is.
+    pub(crate) fn go_on(mut self) -> World {
+        for chunk in 0..self.world.chunks() {
+            self.check_chunk(chunk);
+            let found = self.find(chunk);
+            for (block, version) in self.world.blocks(chunk).zip(found) {
+                self.world.answered[block as usize] = version;
+                self.world.landed[block as usize] = version;
+                if let Some(covered) = &mut self.world.covered {
+                    covered.versions[block as usize] = version;
+                }
+            }
+        }
+        self.world
+    }
+}
