@@ -567,7 +567,8 @@ mod tests {
     fn what_is_broken_is_never_free() {
         let map = FreeMap::empty(tracks(20, 8));
         assert_eq!(map.free(), 9);
-        assert!(!map.has(Slot(3)) && map.has(Slot(2)));
+        assert!(!map.has(Slot(3)));
+        assert!(map.has(Slot(2)));
         map.audit();
     }
 

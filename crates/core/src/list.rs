@@ -158,7 +158,8 @@ mod tests {
         let a = pool.push_back(&mut one, 'a');
         pool.push_back(&mut two, 'b');
         pool.remove(&mut one, a);
-        assert!(one.is_empty() && one.front().is_none());
+        assert!(one.is_empty());
+        assert!(one.front().is_none());
         assert_eq!(pool.iter(&two).collect::<String>(), "b");
         assert!(!pool.is_empty());
     }

@@ -298,10 +298,8 @@ mod tests {
             error.contains("drive = none named (allowed: a drive named with --drive"),
             "{error}"
         );
-        assert!(
-            error.contains("eager") && error.contains("hp-c2247a"),
-            "{error}"
-        );
+        assert!(error.contains("eager"), "{error}");
+        assert!(error.contains("hp-c2247a"), "{error}");
         assert!(settle(&eager, None, None).is_err());
         let named = points(&[("place", "eager"), ("drive", "hp-c2247a")], &[]);
         assert_eq!(check(&named), Ok(()));

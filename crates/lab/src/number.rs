@@ -130,10 +130,8 @@ mod tests {
             (0.0, "s"),
         ];
         for ((many, unit), (expected, of)) in rates.into_iter().zip(expected) {
-            assert!(
-                (many - expected).abs() < 1e-9 && unit == of,
-                "{many}/{unit}"
-            );
+            assert!((many - expected).abs() < 1e-9, "{many}/{unit}");
+            assert!(unit == of, "{many}/{unit}");
         }
         assert_eq!(
             [0, 999, 1_000, 1_234_567].map(grouped),

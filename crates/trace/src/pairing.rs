@@ -688,6 +688,7 @@ mod tests {
         pairing.finish(&mut sink);
         assert_eq!(sink.records.len(), queued);
         assert!(sink.records.is_sorted_by_key(|record| record.ts));
-        assert!(pairing.open.is_empty() && pairing.held.is_empty());
+        assert!(pairing.open.is_empty());
+        assert!(pairing.held.is_empty());
     }
 }

@@ -446,7 +446,8 @@ mod tests {
         assert!(words(901, Some(950)).contains("begins at 901ns, behind"));
         assert!(words(0, Some(901)).contains("ends at 901ns, behind"));
         let empty = words(101, Some(900));
-        assert!(empty.contains("before comes at 100ns") && empty.contains("next at 900ns"));
+        assert!(empty.contains("before comes at 100ns"));
+        assert!(empty.contains("next at 900ns"));
     }
 
     #[test]

@@ -66,6 +66,26 @@ fn the_doctor_finds_this_installation_sound() {
     assert!(given(&output).contains("the same to the bit"));
 }
 
+/// Quantiles rise, and lie within their intervals.
+fn check_times(times: &Value) {
+    let at = |key: &str| times[key].as_f64().expect("a number");
+    assert!(at("p50") <= at("p95"));
+    assert!(at("p95") <= at("p99"));
+    assert!(at("p99") <= at("max"));
+    // Two thousand requests are too few for one in a thousand.
+    assert_eq!(times["p999"], Value::Null);
+    let tail = times["p99_ci95"]
+        .as_array()
+        .expect("an interval of the tail");
+    assert!(tail[0].as_f64() <= Some(at("p99")));
+    assert!(Some(at("p99")) <= tail[1].as_f64());
+    let ci = times["ci95"]
+        .as_array()
+        .expect("enough requests for an interval");
+    assert!(ci[0].as_f64() < Some(at("mean")));
+    assert!(Some(at("mean")) < ci[1].as_f64());
+}
+
 #[test]
 fn compare_ranks_and_carries_its_provenance() {
     let desk = Desk::new();
@@ -99,19 +119,7 @@ fn compare_ranks_and_carries_its_provenance() {
         assert_eq!(run["pending"], 0);
         assert_eq!(run["replay"], "closed");
         assert_eq!(run["config"]["drive"]["name"], "seagate-cheetah-9lp");
-        let times = &run["response_ms"];
-        let at = |key: &str| times[key].as_f64().expect("a number");
-        assert!(at("p50") <= at("p95") && at("p95") <= at("p99") && at("p99") <= at("max"));
-        // Two thousand requests are too few for one in a thousand.
-        assert_eq!(times["p999"], Value::Null);
-        let tail = times["p99_ci95"]
-            .as_array()
-            .expect("an interval of the tail");
-        assert!(tail[0].as_f64() <= Some(at("p99")) && Some(at("p99")) <= tail[1].as_f64());
-        let ci = times["ci95"]
-            .as_array()
-            .expect("enough requests for an interval");
-        assert!(ci[0].as_f64() < Some(at("mean")) && Some(at("mean")) < ci[1].as_f64());
+        check_times(&run["response_ms"]);
     }
     let verdict = &results["verdict"];
     assert_eq!(verdict["baseline"], "sched=fcfs");
@@ -168,10 +176,8 @@ fn loads_are_never_ranked_against_each_other() {
         0
     );
     let headline = one["verdict"]["headline"].as_str().expect("a sentence");
-    assert!(
-        headline.contains("throughput goes from") && !headline.contains("wins"),
-        "{headline}"
-    );
+    assert!(headline.contains("throughput goes from"), "{headline}");
+    assert!(!headline.contains("wins"), "{headline}");
 }
 
 #[test]
@@ -269,7 +275,8 @@ fn every_form_of_results_is_written() {
     ]);
     assert!(output.status.success(), "{}", told(&output));
     let page = std::fs::read_to_string(&page).expect("the page");
-    assert!(page.contains("sched=satf") && !page.contains("http://fonts"));
+    assert!(page.contains("sched=satf"));
+    assert!(!page.contains("http://fonts"));
     assert!(page.contains("\"profile\":{"), "the trace is described");
     assert!(std::fs::metadata(&rows).expect("written").len() > 1_000);
     assert!(std::fs::metadata(&commands).expect("written").len() > 1_000);

@@ -265,10 +265,8 @@ fn standard_output_that_is_a_file_is_appended_to() {
         .expect("it starts");
     done(&output);
     let text = std::fs::read_to_string(&log).expect("the log");
-    assert!(
-        text.starts_with("begun\n") && text.contains("fcfs"),
-        "{text}"
-    );
+    assert!(text.starts_with("begun\n"), "{text}");
+    assert!(text.contains("fcfs"), "{text}");
 }
 
 #[test]

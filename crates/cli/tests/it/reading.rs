@@ -113,10 +113,8 @@ fn a_bad_row_is_told_by_column_value_and_what_is_allowed() {
         refused(&strict, 3, &["t.csv: line 3: ", expected]);
         let found = json(&["inspect", word(&path)]);
         let text = warning(&found, "bad-records").expect("it is counted");
-        assert!(
-            text.contains("1 of 3 records (33.33 %)") && text.contains(expected),
-            "{text}"
-        );
+        assert!(text.contains("1 of 3 records (33.33 %)"), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
     let path = desk.file("t.csv", "1500;W;40z96;512\n1600;W;4096;512\n");
     let words = ["inspect", word(&path), "--strict", "--columns"];
@@ -230,10 +228,8 @@ fn object_ids_are_no_addresses() {
     let output = nearslot(&["inspect", &trace]);
     assert!(output.status.success(), "{}", told(&output));
     let text = given(&output);
-    assert!(
-        text.contains("--block-size") && !text.contains("touched"),
-        "{text}"
-    );
+    assert!(text.contains("--block-size"), "{text}");
+    assert!(!text.contains("touched"), "{text}");
     let found = json(&["inspect", &trace]);
     assert_eq!(found["footprint"]["bytes"], Value::Null);
     let desk = Desk::new();
@@ -430,10 +426,8 @@ fn a_latency_log_of_fio_is_recognised_and_not_believed() {
         let output = nearslot(&[command, word(&trace)]);
         assert_eq!(output.status.code(), Some(3));
         let said = told(&output);
-        assert!(
-            said.contains("--trace-format fio-lat") && said.contains("latency logs of fio"),
-            "{said}"
-        );
+        assert!(said.contains("--trace-format fio-lat"), "{said}");
+        assert!(said.contains("latency logs of fio"), "{said}");
     }
     let named = nearslot(&["inspect", word(&trace), "--trace-format", "fio-lat"]);
     assert!(named.status.success(), "{}", told(&named));

@@ -235,16 +235,19 @@ mod tests {
     fn one_length_leaves_everything_up_to_the_sum_possible() {
         let one = || line(0.5, Err("all have 4 KiB".to_owned()));
         let parted = Parted::of(&one(), 0.02);
-        assert!(near(parted.overhead_ms, 0.34) && near(parted.block_ms, 0.02));
+        assert!(near(parted.overhead_ms, 0.34));
+        assert!(near(parted.block_ms, 0.02));
         let most = parted.doubt.plus_minus_ms(0.0);
         for truth in [0.0, 0.5] {
             assert!((truth - parted.overhead_ms).abs() <= most, "{parted:?}");
         }
         // A bus that takes longer than the whole is not the drive's.
         let parted = Parted::of(&one(), 0.2);
-        assert!(near(parted.overhead_ms, 0.0) && near(parted.block_ms, 0.0625));
+        assert!(near(parted.overhead_ms, 0.0));
+        assert!(near(parted.block_ms, 0.0625));
         let parted = Parted::of(&line(0.5, Ok(0.03)), 0.2);
-        assert!(near(parted.overhead_ms, 0.5) && near(parted.block_ms, 0.03));
+        assert!(near(parted.overhead_ms, 0.5));
+        assert!(near(parted.block_ms, 0.03));
         assert!(near(parted.doubt.plus_minus_ms(0.0), 1.96 * 0.001));
     }
 }

@@ -418,7 +418,8 @@ mod tests {
             let one = values.iter().position(|value| *value == 1.0).unwrap();
             assert_eq!(values[one + 2..one + 4], next);
             assert!(values.windows(2).all(|pair| pair[0] < pair[1]));
-            assert!(values[0] >= SPEEDS.0 && *values.last().unwrap() <= SPEEDS.1);
+            assert!(values[0] >= SPEEDS.0);
+            assert!(*values.last().unwrap() <= SPEEDS.1);
             for (index, value) in values.iter().enumerate() {
                 let exact = (1.0 + resolution).powi(index as i32 - one as i32);
                 let off = 0.500_001 * 10_f64.powi(1 - digits);

@@ -393,10 +393,8 @@ mod tests {
              estimated from one in 8 blocks; one of any size 30.0 %."
         );
         let above = of(&[0.2, 0.2, 0.31], 0.3);
-        assert!(
-            above.contains("held about 30.0 % of") && above.ends_with("; a larger one no more."),
-            "{above}"
-        );
+        assert!(above.contains("held about 30.0 % of"), "{above}");
+        assert!(above.ends_with("; a larger one no more."), "{above}");
         assert_eq!(
             of(&[0.0, 0.0, 0.1], 0.3),
             "How large a cache must be is not told by the one in 8 blocks that was followed; one of any size would have held 30.0 % of the blocks read."

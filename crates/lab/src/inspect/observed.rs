@@ -102,7 +102,8 @@ mod tests {
             ..Record::new(ts, TraceOp::Read, 0, 512, 0)
         };
         let mut observed = Observed::default();
-        assert!(observed.queue().is_none() && observed.response().is_none());
+        assert!(observed.queue().is_none());
+        assert!(observed.response().is_none());
         // In flight: 0..100, 10..60, 20..40, 40..100 (the third has left), 200..300.
         let times = [(0, 100), (10, 50), (20, 20), (40, 60), (200, 100)];
         observed.record(&times.map(|(ts, response)| record(ts, response)));

@@ -389,9 +389,11 @@ mod tests {
     fn bins_have_no_gap_and_end_where_they_say() {
         for distance in 0..100_000_u64 {
             let bin = bin(distance);
-            assert!(distance < edge(bin) && (bin == 0 || distance >= edge(bin - 1)));
+            assert!(distance < edge(bin));
+            assert!(bin == 0 || distance >= edge(bin - 1));
         }
-        assert!(bin((1 << 51) - 1) < BINS && edge(BINS - 1) << PAGE_BITS > 0);
+        assert!(bin((1 << 51) - 1) < BINS);
+        assert!(edge(BINS - 1) << PAGE_BITS > 0);
     }
 
     #[test]
@@ -518,7 +520,8 @@ mod tests {
             let shares = found.all.held_share.iter().zip(&found.all.standard_error);
             for (size, (share, error)) in found.cache_bytes.iter().zip(shares) {
                 let off = share - held(&truth, *size);
-                assert!(*error > 0.0 && *error < 0.05, "{size}: {error}");
+                assert!(*error > 0.0, "{size}: {error}");
+                assert!(*error < 0.05, "{size}: {error}");
                 worst = worst.max(off.abs());
                 let part = if *error > 0.008 {
                     &mut steep

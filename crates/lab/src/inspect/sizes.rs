@@ -228,7 +228,8 @@ mod tests {
     #[test]
     fn no_media_requests_have_no_sizes() {
         let counter = counted(&[(TraceOp::Flush, 0, 0)]);
-        assert!(counter.sizes().all.is_none() && counter.sizes().common.is_empty());
+        assert!(counter.sizes().all.is_none());
+        assert!(counter.sizes().common.is_empty());
         assert_eq!(counter.alignment(), Alignment::default());
     }
 

@@ -170,10 +170,8 @@ fn a_drive_that_is_too_small_is_named() {
     let found = inspected(&records(), &header(), Against { drive });
     assert_eq!(codes(&found), ["beyond-drive"]);
     let text = &found.warnings[0].text;
-    assert!(
-        text.contains("5000 of 20000") && text.contains("toy-drive"),
-        "{text}"
-    );
+    assert!(text.contains("5000 of 20000"), "{text}");
+    assert!(text.contains("toy-drive"), "{text}");
 }
 
 #[test]

@@ -245,10 +245,8 @@ mod tests {
             Err(full().into())
         });
         let words = error.unwrap_err().to_string();
-        assert!(
-            words.contains("out.csv") && words.contains("no storage space"),
-            "{words}"
-        );
+        assert!(words.contains("out.csv"), "{words}");
+        assert!(words.contains("no storage space"), "{words}");
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(folder.path()), ["out.csv"]);
     }

@@ -356,15 +356,14 @@ mod tests {
             ("Data preparation overhead", "NaN"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
-            assert!(error.contains(name) && error.contains(value), "{error}");
+            assert!(error.contains(name), "{error}");
+            assert!(error.contains(value), "{error}");
         }
         let mut values = rows(&[]);
         values.remove("full: Preseeking level");
         let missing = Electronics::read(&values).unwrap_err().to_string();
-        assert!(
-            missing.contains("Preseeking level") && missing.contains("missing"),
-            "{missing}"
-        );
+        assert!(missing.contains("Preseeking level"), "{missing}");
+        assert!(missing.contains("missing"), "{missing}");
     }
 
     #[test]

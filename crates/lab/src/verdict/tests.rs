@@ -67,10 +67,8 @@ fn a_headline_says_that_requests_failed() {
     let most = "most in sched=satf  (7 of 1000)";
     let expected =
         format!(" Requests failed in 1 of 2 runs, {most}; what is said is of the others.");
-    assert!(
-        told.starts_with("satf wins") && told.ends_with(&expected),
-        "{told}"
-    );
+    assert!(told.starts_with("satf wins"), "{told}");
+    assert!(told.ends_with(&expected), "{told}");
     let told = headline(&runs[1..]);
     let expected = " 7 of 1000 requests failed; what is said is of the others.";
     assert!(told.ends_with(expected), "{told}");
@@ -91,7 +89,9 @@ fn a_difference_beyond_noise_is_told_from_noise() {
     let satf = ranks[0].against_baseline.unwrap();
     assert_eq!((satf.word, ranks[0].against_best), (Word::Faster, None));
     let [low, high] = satf.ci95_ms.unwrap();
-    assert!(low < -0.1 && -0.1 < high && high < 0.0, "{low} {high}");
+    assert!(low < -0.1, "{low} {high}");
+    assert!(-0.1 < high, "{low} {high}");
+    assert!(high < 0.0, "{low} {high}");
     let look = ranks[1].against_best.unwrap();
     assert_eq!(
         (look.word, ranks[1].against_baseline.unwrap().word),
@@ -270,10 +270,8 @@ fn means_under_growing_queues_are_not_described() {
     let told = judged(&runs, &varied, None).headline;
     let expected =
         "; the queue grows by 2.500 requests/s (at 1) and 150.1 requests/s (at 9). Loads";
-    assert!(
-        told.contains(expected) && !told.contains("mean response"),
-        "{told}"
-    );
+    assert!(told.contains(expected), "{told}");
+    assert!(!told.contains("mean response"), "{told}");
 }
 
 #[test]
@@ -422,10 +420,8 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
     let told = "; but under fcfs the queue may grow (the load is about 0.99 of what the drives can do), and then the mean tells \
                 how long the load is.";
-    assert!(
-        said.contains("21.0× as fast") && said.ends_with(told),
-        "{said}"
-    );
+    assert!(said.contains("21.0× as fast"), "{said}");
+    assert!(said.ends_with(told), "{said}");
     runs[0].0.demand = Some(demand(0.8));
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
     assert!(!said.contains("may grow"), "{said}");

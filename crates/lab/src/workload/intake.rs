@@ -281,7 +281,8 @@ pub(super) mod tests {
         assert_eq!((plain.op, plain.fua), (Op::Write, false));
         let flush = intake.next().unwrap().request;
         assert_eq!((flush.op, flush.extent), (Op::Flush, NOWHERE));
-        assert!(intake.next().is_none() && intake.next().is_none());
+        assert!(intake.next().is_none());
+        assert!(intake.next().is_none());
         assert_eq!(
             intake.tally(),
             Tally {
@@ -305,8 +306,10 @@ pub(super) mod tests {
     fn a_failure_ends_it_and_is_told() {
         let fit = Fit::new(Mode::None, &Survey::new().finish(), Blocks(8), "toy").unwrap();
         let mut intake = Intake::new(Box::new(Broken), fit);
-        assert!(intake.next().is_none() && intake.next().is_none());
-        assert!(intake.failure().is_some() && intake.failure().is_none());
+        assert!(intake.next().is_none());
+        assert!(intake.next().is_none());
+        assert!(intake.failure().is_some());
+        assert!(intake.failure().is_none());
     }
 
     #[test]

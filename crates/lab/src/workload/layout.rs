@@ -390,7 +390,8 @@ mod tests {
         );
         let fitted = layout(Some(Volumes::Concat), Mode::Truncate, 2048 + 8).unwrap();
         assert_eq!(starts(&fitted), [Some(2048), None, Some(0)]);
-        assert!(fitted.leaves_out() && fitted.fit() == "truncate");
+        assert!(fitted.leaves_out());
+        assert!(fitted.fit() == "truncate");
     }
 
     #[test]

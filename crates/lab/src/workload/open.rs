@@ -19,10 +19,8 @@ impl Speed {
     /// # Panics
     /// If the factor is not above 0: configuration is checked before this.
     pub(super) fn new(factor: f64) -> Speed {
-        assert!(
-            factor > 0.0 && factor.is_finite(),
-            "no such speed: {factor}"
-        );
+        assert!(factor > 0.0, "no such speed: {factor}");
+        assert!(factor.is_finite(), "no such speed: {factor}");
         Speed(factor)
     }
 

@@ -135,7 +135,8 @@ fn the_rate_of_a_constant_server_is_that_of_theory() {
                 (holds / truth - 1.0).abs() < 0.06,
                 "{slo} seed {seed}: {holds}, not {truth}"
             );
-            assert!(choice.surely_holds.unwrap() <= holds && holds < choice.surely_fails.unwrap());
+            assert!(choice.surely_holds.unwrap() <= holds);
+            assert!(holds < choice.surely_fails.unwrap());
             right += i32::from(holds_the_truth(choice, truth));
             all += 1;
         }
@@ -347,7 +348,8 @@ fn a_hopeless_load_ends_early_and_costs_little() {
     let early: Vec<_> = tried().filter(|tried| tried.ended_early).collect();
     assert!(!early.is_empty());
     for tried in early {
-        assert!(tried.requests < capacity.requests && tried.word == Outcome::SurelyFails);
+        assert!(tried.requests < capacity.requests);
+        assert!(tried.word == Outcome::SurelyFails);
     }
     assert_eq!(capacity.requests, 40_000);
     let most = 30 * capacity.requests;
@@ -373,10 +375,8 @@ fn too_few_requests_are_no_guess() {
         error.to_string()
     };
     let text = refused("p99.9 < 10 ms");
-    assert!(
-        text.contains("measures 990 reads and writes") && text.contains("needs 5000"),
-        "{text}"
-    );
+    assert!(text.contains("measures 990 reads and writes"), "{text}");
+    assert!(text.contains("needs 5000"), "{text}");
     assert!(refused("read p99 < 10 ms").contains("needs 500 of them"));
     let writes = synthetic("poisson:requests=1000:read_share=1", &[("drive", "null")]);
     let found = capacity(
@@ -407,7 +407,8 @@ fn an_interruption_keeps_what_was_found() {
         &control,
     )
     .unwrap();
-    assert!(control.stop.load(Ordering::Relaxed) && !found.complete);
+    assert!(control.stop.load(Ordering::Relaxed));
+    assert!(!found.complete);
     assert_eq!((found.runs, found.best), (0, None));
     assert!(
         found.headline.contains("interruption"),
@@ -450,7 +451,8 @@ fn a_queue_that_grows_is_named_as_the_cause() {
         .find(|tried| Some(tried.at) == choice.fails);
     let fails = fails.unwrap();
     assert_eq!(fails.word, Outcome::SurelyFails);
-    assert!(fails.queue_growth_rps.is_some() && fails.readings[0].fails.is_none());
+    assert!(fails.queue_growth_rps.is_some());
+    assert!(fails.readings[0].fails.is_none());
     let rate = choice.fails.unwrap();
     let cause = format!(
         "`mean < 1000 s` fails at {rate} requests/s because the queue grows as long as requests come"
@@ -474,8 +476,10 @@ fn of_several_objectives_the_one_that_fails_is_named() {
     let early: Vec<_> = early
         .map(|tried| [tried.readings[0].fails, tried.readings[1].fails])
         .collect();
+    assert!(!early.is_empty());
+    let second_alone = [None, Some(true)];
     assert!(
-        !early.is_empty() && early.iter().all(|fails| *fails == [None, Some(true)]),
+        early.iter().all(|fails| *fails == second_alone),
         "{early:?}"
     );
 }
@@ -517,8 +521,10 @@ fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
     // The queue grows.
     let (by, told) = limit(&poisson("null"), "mean < 1000 s", Find::Rate);
     assert_eq!((by.by, by.objective), (LimitedBy::Drives, None));
-    assert!(by.queue_growth_rps.unwrap() > 0.0 && by.utilisation > 0.95);
-    assert!(told.contains("The drives limit") && told.contains("more come than are answered"));
+    assert!(by.queue_growth_rps.unwrap() > 0.0);
+    assert!(by.utilisation > 0.95);
+    assert!(told.contains("The drives limit"));
+    assert!(told.contains("more come than are answered"));
     assert_eq!(by.shares, None, "a drive without mechanics");
     // The server is idle for a third of the time, and serves each request alike.
     let (by, told) = limit(&poisson("null"), "p99 < 600 us", Find::Rate);
@@ -543,14 +549,13 @@ fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
     assert_eq!(by.by, LimitedBy::Service, "{by:?}");
     let shares = by.shares.unwrap();
     let sum = shares.seek + shares.rotation + shares.transfer + shares.overhead;
+    assert!((sum - 1.0).abs() < 1e-12, "{shares:?}");
+    assert!(shares.seek > shares.rotation, "{shares:?}");
     assert!(
-        (sum - 1.0).abs() < 1e-12 && shares.seek > shares.rotation,
-        "{shares:?}"
-    );
-    assert!(
-        told.contains("Single requests that take long limit") && told.contains(" % are seeks, "),
+        told.contains("Single requests that take long limit"),
         "{told}"
     );
+    assert!(told.contains(" % are seeks, "), "{told}");
 }
 
 #[test]

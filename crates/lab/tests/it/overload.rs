@@ -114,11 +114,10 @@ fn a_load_that_can_be_borne_has_its_mean() {
     for run in &results.runs {
         let demand = run.demand.unwrap();
         assert!((demand.offered_rps / 20.0 - 1.0).abs() < 0.1, "{demand:?}");
-        assert!(
-            demand.load_factor < 0.5 && demand.busiest_rps < 30.0,
-            "{demand:?}"
-        );
-        assert!(run.queue_growth_rps.is_none() && run.response_ms.ci95.is_some());
+        assert!(demand.load_factor < 0.5, "{demand:?}");
+        assert!(demand.busiest_rps < 30.0, "{demand:?}");
+        assert!(run.queue_growth_rps.is_none());
+        assert!(run.response_ms.ci95.is_some());
     }
     assert!(results.warnings.is_empty(), "{:?}", results.warnings);
 }

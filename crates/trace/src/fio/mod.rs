@@ -425,7 +425,8 @@ mod tests {
         assert_eq!(sink.records, records);
         assert_eq!(sink.devices.all(), ["old.log"]);
         assert_eq!(sink.anomalies.of(Anomaly::BadRecord), 1);
-        assert!(takes(&FORMAT_V1, "0, 4096, 512") && takes(&FORMAT_V1, "1,8192,1024"));
+        assert!(takes(&FORMAT_V1, "0, 4096, 512"));
+        assert!(takes(&FORMAT_V1, "1,8192,1024"));
         assert!(!takes(&FORMAT_V1, "0,303567,3584,w,0.026214"));
         assert!(!takes(&FORMAT_V1, "0 4096 512"));
     }

@@ -308,10 +308,8 @@ fn plain_numbers_need_a_unit_unless_they_are_dates() {
     let error = read(&path, &OpenOptions::default())
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("plain.parquet") && error.contains("--time-unit"),
-        "{error}"
-    );
+    assert!(error.contains("plain.parquet"), "{error}");
+    assert!(error.contains("--time-unit"), "{error}");
     let decode = Options {
         time_unit: Some(TimeUnit::Milliseconds),
         ..Options::default()

@@ -360,9 +360,11 @@ mod tests {
         assert_eq!(copies.pop(DRIVE), Buffer);
         assert_eq!((copies.get(ONE), copies.first(DRIVE)), (None, None));
         copies.fly(ONE, 5, Buffer);
-        assert!(copies.flies(ONE) && copies.is_written(ONE));
+        assert!(copies.flies(ONE));
+        assert!(copies.is_written(ONE));
         copies.landed(ONE);
-        assert!(copies.flies(ONE) && copies.is_written(ONE));
+        assert!(copies.flies(ONE));
+        assert!(copies.is_written(ONE));
         copies.audit();
         copies.settled(ONE);
         assert_eq!(copies.get(ONE), None);
@@ -414,7 +416,8 @@ mod tests {
     #[test]
     fn a_home_is_not_written_twice_at_a_time() {
         let mut copies = outdated(10);
-        assert!(copies.is_written(ONE) && !copies.flies(ONE));
+        assert!(copies.is_written(ONE));
+        assert!(!copies.flies(ONE));
         assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
         assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Already);
         copies.audit();
@@ -448,7 +451,8 @@ mod tests {
     fn what_could_not_be_written_is_in_no_buffer_any_more() {
         let mut copies = flying();
         copies.failed(ONE);
-        assert!(!copies.flies(ONE) && !copies.is_written(ONE));
+        assert!(!copies.flies(ONE));
+        assert!(!copies.is_written(ONE));
         assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
         assert_eq!(copies.pop(DRIVE), AnotherCopy);
         copies.fly(ONE, 6, AnotherCopy);

@@ -31,10 +31,8 @@ fn the_table_has_the_ranking_and_what_it_rests_on() {
         assert!(line.contains(&rank.choice), "{line} is not {}", rank.choice);
     }
     let headline: Vec<&str> = results.verdict.headline.split(' ').take(3).collect();
-    assert!(
-        lines[0].starts_with("verdict") && lines[0].contains(&headline.join(" ")),
-        "{text}"
-    );
+    assert!(lines[0].starts_with("verdict"), "{text}");
+    assert!(lines[0].contains(&headline.join(" ")), "{text}");
     for fact in [
         "mode      open",
         "drive     seagate-cheetah-9lp",
@@ -312,7 +310,8 @@ fn parquet_reads_back_with_types_and_provenance() {
         batch["seed"].as_primitive::<UInt64Type>().value(0),
         u64::MAX
     );
-    assert!(batch["write_wait_ms_p99"].is_null(3) && batch["write_wait_ms_p99"].is_valid(2));
+    assert!(batch["write_wait_ms_p99"].is_null(3));
+    assert!(batch["write_wait_ms_p99"].is_valid(2));
     assert_eq!(batch["label"].as_string::<i32>().value(4), "sched=satf");
 }
 
@@ -324,10 +323,8 @@ fn what_is_not_a_number_is_refused_by_name() {
         let words = write(&results, format, &mut Vec::new())
             .unwrap_err()
             .to_string();
-        assert!(
-            words.contains("response_ms_p99") && words.contains("sched=clook"),
-            "{words}"
-        );
+        assert!(words.contains("response_ms_p99"), "{words}");
+        assert!(words.contains("sched=clook"), "{words}");
     }
 }
 
