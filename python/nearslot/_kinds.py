@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "oracle", "place")
+KINDS = ("sched", "merge", "oracle", "place")
 """Keys of the kinds."""
 
 PREPARED = ("place",)
@@ -26,11 +26,13 @@ class Parts:
 
     Attributes:
         sched: Which I/O goes next on the drive.
+        merge: Which waiting I/Os become one command.
         oracle: What the scheduler knows of the drive.
         place: Where data lives.
     """
 
     sched: str = "fcfs"
+    merge: str = "none"
     oracle: str = "exact"
     place: str = "linear"
 
@@ -44,5 +46,6 @@ class PartSettings(TypedDict, total=False):
     """Parts as keywords."""
 
     sched: Words
+    merge: Words
     oracle: Words
     place: Words

@@ -126,6 +126,8 @@ impl Load {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free: None,
+                in_flight: 0,
+                depth: 1,
             };
             match self.scheduler.next(&view) {
                 Next::Start(id) => break id,

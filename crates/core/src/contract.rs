@@ -24,13 +24,27 @@ pub trait Scheduler: Send {
     /// An I/O joins the queue. Reads and writes only: flushes pass by. `streams` says what is known of who asks.
     fn insert(&mut self, now: Instant, io: &Io, streams: &Streams);
 
+    /// Whether an I/O that a request waits for may join the queue; `queued` are those that joined and have not ended. What may not
+    /// waits before the queue, and is asked about again when one of these has ended. With none queued the answer is yes.
+    fn admits(&self, _io: &Io, _queued: &Queued) -> bool {
+        true
+    }
+
+    /// An I/O that waits here was merged with others: it is as `after` from now on, with the same name, sequence number, stream and
+    /// arrival. One that keeps I/Os in order of `insert` keeps its turn.
+    fn grown(&mut self, now: Instant, before: &Io, after: &Io, streams: &Streams) {
+        self.withdraw(before);
+        self.insert(now, after, streams);
+    }
+
     /// Takes back an I/O that waits here: another drive has begun it, or it is open and now gets an address.
     fn withdraw(&mut self, io: &Io);
 
     /// The drive is ready: what next? An I/O that the answer starts has left the queue.
     fn next(&mut self, view: &View<'_>) -> Next;
 
-    /// An I/O that it started has ended; `io` is what it got with `insert`.
+    /// An I/O that it started has ended; `io` is what it got with `insert`, or
+    /// at last with `grown`.
     fn done(&mut self, _now: Instant, _io: &Io, _done: &DriveDone, _streams: &Streams) {}
 
     /// Number of I/Os that wait.
@@ -46,6 +60,47 @@ pub trait Scheduler: Send {
 
     /// Recounts everything from scratch and panics on a contradiction.
     fn audit(&self) {}
+}
+
+/// I/Os that requests wait for, in a scheduler or on its drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queued {
+    /// Reads.
+    pub reads: u32,
+    /// Writes.
+    pub writes: u32,
+}
+
+impl Queued {
+    /// All of them.
+    pub fn all(&self) -> u32 {
+        self.reads + self.writes
+    }
+
+    /// One more (1) or one less (-1).
+    pub fn count(&mut self, op: Op, change: i32) {
+        let count = match op {
+            Op::Read => &mut self.reads,
+            _ => &mut self.writes,
+        };
+        *count = count
+            .checked_add_signed(change)
+            .expect("what leaves has joined");
+    }
+}
+
+/// Which I/Os that wait for a drive become one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merging {
+    /// None.
+    None,
+    /// Those that continue each other.
+    Contiguous {
+        /// The longest command that is made so.
+        most: Blocks,
+        /// Whether an I/O also joins one that begins where it ends.
+        front: bool,
+    },
 }
 
 /// A scheduler's answer.
@@ -73,6 +128,10 @@ pub struct View<'a> {
     pub capacity: Blocks,
     /// Slots where open I/Os may go; none if the placement leaves no address open.
     pub free: Option<&'a FreeMap>,
+    /// Commands that the drive has.
+    pub in_flight: u32,
+    /// Commands that it may have; 1 unless it has a queue of its own.
+    pub depth: u32,
 }
 
 impl View<'_> {
@@ -263,9 +322,15 @@ pub trait Arm: Oracle {
     }
 }
 
-/// A model of a drive, in virtual time. It works on one command at a time; who queues is above it.
+/// A model of a drive, in virtual time. It works on one command at a time; who queues is above it, or around it
+/// ([`crate::drive::queued`]).
 pub trait Drive: Send {
-    /// Begin a command. The drive must be idle.
+    /// How many commands it may have at a time.
+    fn depth(&self) -> u32 {
+        1
+    }
+
+    /// Take a command. The drive must have room for it.
     fn submit(&mut self, now: Instant, command: &Command);
 
     /// Tells how many commands run or wait for this drive, the running one included. Called before every `advance` that may end

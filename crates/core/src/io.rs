@@ -65,7 +65,7 @@ impl Origin {
     pub fn data(&self) -> Option<Data> {
         match self.moves {
             Moves::Volume(data) => Some(data),
-            Moves::Nothing | Moves::Own | Moves::Parity(_) => None,
+            Moves::Nothing | Moves::Own | Moves::Parity(_) | Moves::Parts => None,
         }
     }
 }
@@ -85,6 +85,8 @@ pub enum Moves {
     Own,
     /// The parity of this step.
     Parity(StepNumber),
+    /// What each of the I/Os moves that joined it: [`Action::Join`](crate::stack::Action::Join).
+    Parts,
 }
 
 /// Which of the volume's blocks an I/O moves: consecutive ones, or those of every so many that a stripe puts on one drive.
@@ -162,6 +164,17 @@ pub struct Command {
 impl Command {
     /// The name of a movement of the arm, which no request waits for.
     pub const ARM: IoId = IoId(u32::MAX);
+
+    /// A movement of the arm to this block.
+    pub const fn seek(at: Pba) -> Command {
+        Command {
+            io: Command::ARM,
+            op: Op::Seek,
+            at,
+            len: Blocks(0),
+            fua: false,
+        }
+    }
 }
 
 /// What a drive does with the data of a write before they are on the medium.

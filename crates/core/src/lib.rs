@@ -6,7 +6,7 @@
 //! | Floor | Modules |
 //! |---|---|
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
-//! | F2 | [`sched`], [`place`], [`drive`]: parts, mutually unknown |
+//! | F2 | [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
 //! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
@@ -24,6 +24,7 @@ pub mod io;
 pub mod list;
 pub mod maplog;
 pub mod measure;
+pub mod merge;
 pub mod metrics;
 pub mod op;
 pub mod place;

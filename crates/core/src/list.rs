@@ -107,6 +107,26 @@ impl<T> Pool<T> {
         item
     }
 
+    /// Puts all nodes of a list behind those of another.
+    pub fn append(&mut self, list: &mut List, other: List) {
+        match (list.back, other.front) {
+            (_, NONE) => {}
+            (NONE, _) => *list = other,
+            (back, front) => {
+                self.nodes[back as usize].after = front;
+                self.nodes[front as usize].before = back;
+                list.back = other.back;
+                list.len += other.len;
+            }
+        }
+    }
+
+    /// The item of a node, to be changed.
+    #[inline]
+    pub fn item_mut(&mut self, handle: Handle) -> &mut T {
+        &mut self.nodes[handle.0 as usize].item
+    }
+
     /// The item of a node.
     #[inline]
     pub fn item(&self, handle: Handle) -> &T {
@@ -150,6 +170,24 @@ mod tests {
         pool.push_back(&mut list, 9);
         assert_eq!(pool.iter(&list).copied().collect::<Vec<_>>(), [1, 3, 9]);
         assert_eq!((list.len(), pool.len()), (3, 3));
+    }
+
+    #[test]
+    fn a_list_goes_behind_another_and_any_node_can_still_leave() {
+        let (mut pool, mut one, mut two) = (Pool::default(), List::default(), List::default());
+        pool.append(&mut one, List::default());
+        assert!(one.is_empty());
+        let handles: Vec<_> = (0..3).map(|n| pool.push_back(&mut two, n)).collect();
+        pool.append(&mut one, two);
+        let mut three = List::default();
+        pool.push_back(&mut three, 3);
+        pool.append(&mut one, three);
+        assert_eq!(pool.iter(&one).copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+        pool.remove(&mut one, handles[2]);
+        *pool.item_mut(handles[0]) = 7;
+        pool.push_back(&mut one, 4);
+        assert_eq!(pool.iter(&one).copied().collect::<Vec<_>>(), [7, 1, 3, 4]);
+        assert_eq!(one.len(), 4);
     }
 
     #[test]

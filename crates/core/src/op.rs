@@ -117,6 +117,21 @@ impl Cost {
         self.overhead + self.seek + self.rotation + self.transfer
     }
 
+    /// The part of it that falls to the units from `from` to `to`, of `all`. The parts of all units sum up to the whole.
+    pub fn share(&self, from: u64, to: u64, all: u64) -> Cost {
+        let until = |time: Duration, units: u64| {
+            let scaled = u128::from(time.0) * u128::from(units) / u128::from(all);
+            scaled as u64
+        };
+        let of = |time: Duration| Duration(until(time, to) - until(time, from));
+        Cost {
+            overhead: of(self.overhead),
+            seek: of(self.seek),
+            rotation: of(self.rotation),
+            transfer: of(self.transfer),
+        }
+    }
+
     /// Adds what another I/O of the same request cost.
     #[inline]
     pub fn add(&mut self, other: &Cost) {

@@ -189,6 +189,15 @@ impl Blocks {
     }
 }
 
+impl Add for Blocks {
+    type Output = Blocks;
+
+    #[inline]
+    fn add(self, more: Blocks) -> Blocks {
+        Blocks(self.0 + more.0)
+    }
+}
+
 impl fmt::Display for Blocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -101,19 +101,19 @@ impl Recorders {
         }
     }
 
-    /// Also writes its part of the files, over so many drives.
+    /// Also writes its part of the files.
     pub(crate) fn with_files(
         mut self,
         files: &RowFiles,
         label: &str,
-        (blueprint, drives): (&dyn Blueprint, usize),
+        blueprint: &dyn Blueprint,
     ) -> Result<Recorders, RunError> {
         if let Some(writer) = &files.requests {
             self.requests = Some(writer.lane(label)?);
         }
         if let Some(writer) = &files.commands {
             let lane = writer.lane(label)?;
-            self.commands = Some(CommandLane::new(lane, blueprint.exact(), drives));
+            self.commands = Some(CommandLane::new(lane, blueprint.exact()));
         }
         Ok(self)
     }

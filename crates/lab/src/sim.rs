@@ -212,7 +212,10 @@ fn drain(
                 drives.submit(now, drive, &command);
             }
             // No data are simulated.
-            Action::Fold { .. } | Action::Compute { .. } | Action::Recall { .. } => {}
+            Action::Join { .. }
+            | Action::Fold { .. }
+            | Action::Compute { .. }
+            | Action::Recall { .. } => {}
             Action::Reply(reply) => {
                 observer.replied(now, &reply);
                 workload.replied(now, &reply);

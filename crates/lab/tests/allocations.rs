@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Placement, Scheduler};
+use nearslot_core::contract::{Merging, Placement, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
@@ -76,16 +76,22 @@ fn records(count: u64, blocks: u64) -> Arc<[Record]> {
     (0..count).map(one).collect()
 }
 
+/// Drive, placement and merging.
+type Setup = (&'static str, &'static str, &'static str);
+
 /// Allocations while `count` requests are simulated, preparation excluded.
-fn allocations(drive: &str, place: &str, sched: &str, count: u64) -> u64 {
+fn allocations((drive, place, merge): Setup, sched: &str, count: u64) -> u64 {
     let part: PartConfig = drive.parse().unwrap();
     let text = catalog_text(&part.name).unwrap().to_owned();
     let below = DriveConfig { part, text };
     let config = StackConfig::over(below, 1)
         .with::<dyn Scheduler>(PartConfig::named(sched))
-        .with::<dyn Placement>(place.parse().unwrap());
+        .with::<dyn Placement>(place.parse().unwrap())
+        .with::<Merging>(PartConfig::named(merge));
     let mut built = config.build().unwrap();
-    let records = records(count, built.stack.capacity().0);
+    // On a few blocks requests often continue each other.
+    let span = if merge == "none" { u64::MAX } else { 4_096 };
+    let records = records(count, built.stack.capacity().0.min(span));
     let mut survey = Survey::new();
     survey.record(&records);
     let fit = Fit::new(Mode::None, &survey.finish(), built.stack.capacity(), drive).unwrap();
@@ -116,19 +122,24 @@ fn allocations(drive: &str, place: &str, sched: &str, count: u64) -> u64 {
 
 #[test]
 fn a_request_allocates_nothing_in_steady_state() {
-    for (drive, place) in [
-        ("seagate-cheetah-9lp:model=mechanical", "linear"),
-        ("seagate-cheetah-9lp:model=complete", "linear"),
-        ("seagate-cheetah-9lp:model=mechanical", "eager"),
+    for setup in [
+        ("seagate-cheetah-9lp:model=mechanical", "linear", "none"),
+        ("seagate-cheetah-9lp:model=complete", "linear", "none"),
+        ("seagate-cheetah-9lp:model=mechanical", "eager", "none"),
+        (
+            "seagate-cheetah-9lp:model=mechanical:queue_depth=16",
+            "linear",
+            "contiguous",
+        ),
     ] {
         for spec in sched::TABLE {
             let (short, long) = (
-                allocations(drive, place, spec.name, 20_000),
-                allocations(drive, place, spec.name, 60_000),
+                allocations(setup, spec.name, 20_000),
+                allocations(setup, spec.name, 60_000),
             );
             assert!(
                 long <= short,
-                "{drive} {place} {}: {short} then {long} allocations",
+                "{setup:?} {}: {short} then {long} allocations",
                 spec.name
             );
         }

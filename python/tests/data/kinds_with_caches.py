@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "oracle", "place", "cache")
+KINDS = ("sched", "merge", "oracle", "place", "cache")
 """Keys of the kinds."""
 
 PREPARED = ("place", "cache")
@@ -26,12 +26,14 @@ class Parts:
 
     Attributes:
         sched: Which I/O goes next on the drive.
+        merge: Which waiting I/Os become one command.
         oracle: What the scheduler knows of the drive.
         place: Where data lives.
         cache: What stays in memory.
     """
 
     sched: str = "fcfs"
+    merge: str = "none"
     oracle: str = "exact"
     place: str = "linear"
     cache: str = "none"
@@ -46,6 +48,7 @@ class PartSettings(TypedDict, total=False):
     """Parts as keywords."""
 
     sched: Words
+    merge: Words
     oracle: Words
     place: Words
     cache: Words

@@ -4,8 +4,9 @@
 
 mod part;
 mod parts;
+mod queue;
 
-use crate::contract::{Blueprint, Drive, Oracle, Placement, Scheduler};
+use crate::contract::{Blueprint, Drive, Merging, Oracle, Placement, Scheduler};
 use crate::drive;
 use crate::ids::DriveId;
 use crate::registry::{
@@ -73,7 +74,8 @@ impl StackConfig {
     /// The first mistake found. What contradicts each other or the drive, [`StackConfig::build`] finds.
     pub fn check(&self) -> Result<(), ConfigError> {
         let DriveConfig { part, text } = &self.drive;
-        drive::read(&part.name, text, &part.knobs)?;
+        let (blueprint, knobs) = drive::read(&part.name, text, &part.knobs)?;
+        queue::around(&part.name, blueprint, &knobs, self.seed)?;
         self.parts.spelled_out()?;
         Ok(())
     }
@@ -109,6 +111,7 @@ impl StackConfig {
     ) -> Result<Assembly, VolumeError> {
         let DriveConfig { part: named, text } = &self.drive;
         let (blueprint, drive_knobs) = drive::read(&named.name, text, &named.knobs)?;
+        let blueprint = queue::around(&named.name, blueprint, &drive_knobs, self.seed)?;
         let mut part = PartConfig::effective(&named.name, &drive_knobs);
         // Whatever was asked for, a result says what there was.
         for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == "cache") {
@@ -139,8 +142,13 @@ impl StackConfig {
             if let Some(at) = free.and_then(|free| free.left().at) {
                 turned = turned.resting(at);
             }
-            lanes.push(self.lane(&*turned, index)?);
-            drives.push(turned.seeded(self.seed, &format!("drive/{index}/service")));
+            let drive = turned.seeded(self.seed, &format!("drive/{index}/service"));
+            if drive.depth() > 1 && free.is_some() {
+                let placement = self.parts.of::<dyn Placement>();
+                return Err(queue::no_open_addresses(drive.depth(), placement).into());
+            }
+            lanes.push(self.lane(&*turned, index, drive.depth())?);
+            drives.push(drive);
         }
         Ok(Assembly {
             stack: Stack::new(placement, lanes),
@@ -151,11 +159,13 @@ impl StackConfig {
     }
 
     /// The queue of a drive.
-    fn lane(&self, blueprint: &dyn Blueprint, drive: u16) -> Result<Lane, ConfigError> {
+    fn lane(&self, blueprint: &dyn Blueprint, drive: u16, depth: u32) -> Result<Lane, ConfigError> {
         Ok(Lane {
             scheduler: self.on_drive::<dyn Scheduler>(blueprint, drive)?,
             oracle: self.on_drive::<dyn Oracle>(blueprint, drive)?,
             capacity: blueprint.capacity(),
+            depth,
+            merging: *self.on_drive::<Merging>(blueprint, drive)?,
         })
     }
 

@@ -7,7 +7,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::PartConfig;
-use crate::contract::{Oracle, Placement, Scheduler};
+use crate::contract::{Merging, Oracle, Placement, Scheduler};
 use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Of};
 
 /// A kind of which every stack has one part.
@@ -27,6 +27,10 @@ pub static KINDS: Kinds = &[
     StackKind {
         kind: Of::<dyn Scheduler>::KIND,
         default: "fcfs",
+    },
+    StackKind {
+        kind: Of::<Merging>::KIND,
+        default: "none",
     },
     StackKind {
         kind: Of::<dyn Oracle>::KIND,

@@ -14,6 +14,7 @@ mod flat;
 pub mod hdd;
 mod null;
 pub mod oracle;
+pub mod queued;
 
 /// A kind of drive model: how to read its parameters.
 pub struct Kind {

@@ -155,6 +155,8 @@ impl Desk {
             oracle: &*self.oracle,
             capacity: Blocks(100),
             free: Some(&self.free),
+            in_flight: 0,
+            depth: 1,
         };
         let next = self.scheduler.next(&view);
         self.scheduler.audit();

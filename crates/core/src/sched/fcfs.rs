@@ -21,6 +21,10 @@ impl Scheduler for Fcfs {
         self.queue.push_back(io.id);
     }
 
+    fn grown(&mut self, _now: Instant, _before: &Io, _after: &Io, _streams: &Streams) {
+        // It keeps its turn.
+    }
+
     fn withdraw(&mut self, io: &Io) {
         let found = self.queue.iter().position(|id| *id == io.id);
         let index = found.expect("what is withdrawn waits");

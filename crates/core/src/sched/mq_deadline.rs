@@ -13,11 +13,12 @@
 //! Deadlines are soft: they are checked only between batches. So a request waits at most for its expiry and for
 //! the batches of requests with an older deadline. The facts are those of `block/mq-deadline.c` (Linux 6.x), with its
 //! peculiarities: the first batch after the start goes to writes if any wait, and a check of a lower level that finds
-//! no request old enough may still end the running batch. Left out: merging of adjacent requests, zoned devices.
+//! no request old enough may still end the running batch. What is merged keeps the deadline of its oldest part. Every write counts
+//! as asynchronous, since a trace does not tell which were not. Left out: zoned devices.
 //!
 //! O(log n) per I/O; nothing is allocated once the queue has been as long as it gets.
 
-use crate::contract::{Next, Scheduler, View};
+use crate::contract::{Next, Queued, Scheduler, View};
 use crate::ids::IoId;
 use crate::io::Io;
 use crate::list::{Handle, List, Pool};
@@ -98,6 +99,10 @@ struct MqDeadline {
     writes_starved: u64,
     fifo_batch: u64,
     prio_aging_expire: Duration,
+    /// Requests that may be in the queue or on the drive; 0 if any number may.
+    nr_requests: u64,
+    /// Of those, writes.
+    async_depth: u64,
 
     queues: [[Queue; 2]; LEVELS],
     pool: Pool<Arrival>,
@@ -120,6 +125,8 @@ impl MqDeadline {
             writes_starved: knobs.integer("writes_starved"),
             fifo_batch: knobs.integer("fifo_batch"),
             prio_aging_expire: knobs.duration_ms("prio_aging_expire_ms"),
+            nr_requests: knobs.integer("nr_requests"),
+            async_depth: knobs.integer("async_depth"),
             queues: Default::default(),
             pool: Pool::default(),
             direction: Write,
@@ -222,6 +229,24 @@ impl Scheduler for MqDeadline {
         });
     }
 
+    fn admits(&self, io: &Io, queued: &Queued) -> bool {
+        let below = |count: u32, limit: u64| limit == 0 || u64::from(count) < limit;
+        let writes = Direction::of(io.op) == Write;
+        below(queued.all(), self.nr_requests) && (!writes || below(queued.writes, self.async_depth))
+    }
+
+    fn grown(&mut self, _now: Instant, before: &Io, after: &Io, _streams: &Streams) {
+        // It keeps its deadline.
+        let queue = &mut self.queues[level_of(after.priority)][Direction::of(after.op) as usize];
+        let stop = queue.stops.take(&(before.at, before.sequence));
+        let stop = Stop {
+            at: after.at,
+            ..stop.expect("what grows waits")
+        };
+        self.pool.item_mut(stop.arrival).stop = stop.key();
+        queue.stops.insert(stop);
+    }
+
     fn withdraw(&mut self, io: &Io) {
         let queue = &mut self.queues[level_of(io.priority)][Direction::of(io.op) as usize];
         let stop = queue.stops.take(&(io.at, io.sequence));
@@ -305,6 +330,19 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
             10_000,
             0..=3_600_000,
             "milliseconds after which a lower priority is served before higher ones",
+        ),
+        Knob::integer(
+            "nr_requests",
+            0,
+            0..=1_000_000,
+            "requests that may be in the queue or on the drive, others wait before it; Linux has twice the drive's \
+             depth, at most 256; 0 is no limit",
+        ),
+        Knob::integer(
+            "async_depth",
+            0,
+            0..=1_000_000,
+            "of those, writes; 0 is no limit of their own",
         ),
     ],
     measures: MEASURES,

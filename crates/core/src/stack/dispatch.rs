@@ -28,11 +28,10 @@ impl Drives for Below<'_> {
 
 impl Stack {
     pub(super) fn drive_done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
-        let moved_arm = done.io == Command::ARM;
-        let io = (!moved_arm).then(|| &self.graph.io(done.io).io);
-        self.queues[drive.index()].done(now, io, done, &self.streams);
-        if !moved_arm {
-            self.complete(now, drive, done);
+        if done.io == Command::ARM {
+            self.queues[drive.index()].arm_moved(now, done);
+        } else {
+            self.ended(now, drive, done);
         }
         self.pump(now, drive);
     }
@@ -51,7 +50,7 @@ impl Stack {
 
     /// Lets one drive start something, if it has room and something may start.
     pub(super) fn pump(&mut self, now: Instant, drive: DriveId) {
-        if self.queues[drive.index()].busy() {
+        if self.queues[drive.index()].full() {
             return;
         }
         match self.chooses_last {
@@ -62,7 +61,12 @@ impl Stack {
 
     /// A drive with room starts something, if something may start.
     pub(super) fn start(&mut self, now: Instant, drive: DriveId) {
-        if !self.dispatch(now, drive) && self.uses_spare_time {
+        while self.dispatch(now, drive) {
+            if self.queues[drive.index()].full() {
+                return;
+            }
+        }
+        if self.uses_spare_time {
             self.spare.push(drive);
         }
     }
@@ -114,14 +118,14 @@ impl Stack {
             let free = self.placement.free(drive);
             queue.timer.is_none() && free.is_some_and(|free| free.free() == 0)
         };
-        !queue.busy() && (queue.len() == 0 || full())
+        queue.resting() && (queue.len() == 0 || full())
     }
 
     /// Starts what a drive's scheduler wants started; whether that is something.
     fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
         let (queue, graph) = (&mut self.queues[drive.index()], &self.graph);
         let free = self.placement.free(drive);
-        let (command, origin) = match queue.next(now, free, |id| graph.io(id).io.open) {
+        let (command, origin) = match queue.next(now, free, graph, &self.streams) {
             None => return false,
             Some(Dispatch::Arm(command)) => (command, self.of_arm()),
             Some(Dispatch::Io(id)) => self.command(now, drive, id, None),
@@ -154,27 +158,23 @@ impl Stack {
         id: IoId,
         slot: Option<Slot>,
     ) -> (Command, Origin) {
-        self.withdraw_alternatives(id);
-        let request = self.graph.step(id).request;
+        self.withdraw_alternatives(now, id);
+        let mut parts = std::mem::take(&mut self.parts);
+        let whole = self.queues[drive.index()].merged(id, &mut parts);
+        if let Some(whole) = &whole {
+            self.start_parts(now, drive, &parts);
+            parts.clear();
+            self.parts = parts;
+            return self.command_of_parts(whole);
+        }
+        self.parts = parts;
+        let origin = self.begun(now, drive, id);
         let started = self.graph.io(id);
-        assert_eq!(
-            started.drive, drive,
-            "a scheduler started an I/O of another drive"
-        );
         assert_eq!(
             started.io.open,
             slot.is_some(),
             "an open I/O goes to a slot, others do not"
         );
-        let origin = Origin {
-            request: request.map(|key| self.requests[key].request.id),
-            step: StepNumber(started.io.sequence),
-            open: started.io.open,
-            moves: started.moves(),
-        };
-        if let Some(request) = request {
-            self.requests[request].started.get_or_insert(now);
-        }
         let Io {
             op, len, at, fua, ..
         } = started.io;
@@ -187,6 +187,26 @@ impl Stack {
             fua,
         };
         (command, origin)
+    }
+
+    /// An I/O starts on a drive; what for, and what it moves.
+    pub(super) fn begun(&mut self, now: Instant, drive: DriveId, id: IoId) -> Origin {
+        let request = self.graph.step(id).request;
+        let started = self.graph.io(id);
+        assert_eq!(
+            started.drive, drive,
+            "a scheduler started an I/O of another drive"
+        );
+        let origin = Origin {
+            request: request.map(|key| self.requests[key].request.id),
+            step: StepNumber(started.io.sequence),
+            open: started.io.open,
+            moves: started.moves(),
+        };
+        if let Some(request) = request {
+            self.requests[request].started.get_or_insert(now);
+        }
+        origin
     }
 
     fn bind(&mut self, now: Instant, id: IoId, slot: Slot) -> Pba {
@@ -203,11 +223,13 @@ impl Stack {
     }
 
     /// Only the first of several ways to do the same starts; the others are taken back.
-    fn withdraw_alternatives(&mut self, id: IoId) {
+    fn withdraw_alternatives(&mut self, now: Instant, id: IoId) {
         while let Some(other) = self.graph.leave_ring_after(id) {
             let (gone, edges) = self.graph.remove(other);
+            let asked = gone.standing(other).asked;
             let gone = gone.into_io();
-            self.queues[gone.drive.index()].withdraw(&gone.io);
+            let queue = &mut self.queues[gone.drive.index()];
+            queue.withdraw(now, &gone.io, asked, &self.streams);
             self.placement.withdrawn(gone.tag, gone.drive);
             // What waits for it waits for what is done in its stead.
             self.graph.hand_over(edges, id);

@@ -6,6 +6,7 @@
 
 use slab::Slab;
 
+use super::queue::Standing;
 use crate::ids::{DriveId, IoId, RequestId};
 use crate::io::{Data, Io, Moves, StepNumber, Tag};
 use crate::op::{Failure, Op};
@@ -26,6 +27,20 @@ pub(super) struct Open {
 }
 
 impl Open {
+    /// What may be done with an I/O.
+    #[inline]
+    pub(super) fn standing(&self, id: IoId) -> Standing {
+        let Work::Io(of) = &self.work else {
+            panic!("{id:?} is no I/O");
+        };
+        let asked = self.request.is_some() && of.data.is_some();
+        Standing {
+            asked,
+            // A forced write must not wait for the data of others to be on the medium.
+            merges: asked && !of.io.open && !of.io.fua && of.alternative == id,
+        }
+    }
+
     #[inline]
     pub(super) fn into_io(self) -> OpenIo {
         match self.work {

@@ -21,6 +21,9 @@
 //!                           |               it failed      started
 //! ```
 //!
+//! An I/O that waits may be *held* before its scheduler, until that admits it, and may be *merged* with one that it continues:
+//! then both run, and end, as one command.
+//!
 //! An open I/O that its scheduler starts while no slot is free stays in the queue, *stalled*, until one is. A gate goes from
 //! missing to ended when its placement opens it; a parity when the steps before it are done.
 //!
@@ -30,7 +33,7 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
-use crate::contract::{Oracle, Placement, Scheduler};
+use crate::contract::{Merging, Oracle, Placement, Scheduler};
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
@@ -48,6 +51,10 @@ mod graph;
 mod hazard;
 #[cfg(test)]
 mod hazard_tests;
+mod merged;
+mod merger;
+#[cfg(test)]
+mod merger_tests;
 mod queue;
 mod requests;
 mod steps;
@@ -85,6 +92,16 @@ pub enum Action {
         /// What for, and what it moves.
         origin: Origin,
     },
+    /// This I/O is carried out, among others, by the command that this drive starts next. It moves what its origin says, at
+    /// the place that the command here names.
+    Join {
+        /// Which drive.
+        drive: DriveId,
+        /// What it would be by itself.
+        command: Command,
+        /// What for, and what it moves.
+        origin: Origin,
+    },
     /// Fold what a step has brought, byte by byte, into a parity.
     Fold {
         /// The parity.
@@ -118,6 +135,10 @@ pub struct Lane {
     pub oracle: Box<dyn Oracle>,
     /// The drive's blocks.
     pub capacity: Blocks,
+    /// Commands that the drive may have at a time.
+    pub depth: u32,
+    /// Which I/Os that wait become one command.
+    pub merging: Merging,
 }
 
 /// A volume's decisions: placement, one queue per drive, and what is pending.
@@ -152,6 +173,8 @@ pub struct Stack {
     skipped: Vec<(Tag, DriveId)>,
     /// Gates that were opened or refused, of which nobody was told. Empty between inputs.
     opened: Vec<(IoId, Option<Failure>)>,
+    /// I/Os of the command that starts or ends, if these are several. Empty between inputs.
+    parts: Vec<IoId>,
     /// Requests, once for each awaited step that ended without a drive. Empty between inputs.
     fulfilled: Vec<usize>,
     /// Plans of requests that were answered while others waited for them. Empty between inputs.
@@ -166,12 +189,11 @@ impl Stack {
     /// A stack with nothing pending.
     pub fn new(placement: Box<dyn Placement>, lanes: Vec<Lane>) -> Stack {
         assert!(!lanes.is_empty(), "a stack without drives");
-        let queue = |lane: Lane| Queue::new(lane.scheduler, lane.oracle, lane.capacity);
         Stack {
             hazards: Hazards::new(placement.chunk()),
             uses_spare_time: placement.uses_spare_time(),
             placement,
-            queues: lanes.into_iter().map(queue).collect(),
+            queues: lanes.into_iter().map(Queue::new).collect(),
             streams: Streams::default(),
             requests: Slab::new(),
             graph: Graph::default(),
@@ -186,6 +208,7 @@ impl Stack {
             woken: Vec::new(),
             skipped: Vec::new(),
             opened: Vec::new(),
+            parts: Vec::new(),
             fulfilled: Vec::new(),
             answered: Vec::new(),
             sequence: 0,

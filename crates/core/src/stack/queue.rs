@@ -1,8 +1,14 @@
 //! One drive's queue: what waits, what runs, and what may be known of the drive.
+//!
+//! The way of an I/O: if it may, it joins one that waits ([`Merger`]); else it waits in the room before the scheduler until that admits
+//! it; then in the scheduler, until the drive has room for a command. The room holds reads and writes apart, each in order of
+//! age, since a limit of writes must not keep reads out. Of the room only the two oldest are ever asked about.
 
 use std::collections::VecDeque;
 
-use crate::contract::{Next, Oracle, Scheduler, View};
+use super::graph::Graph;
+use super::merger::{Grown, Merger};
+use crate::contract::{Merging, Next, Oracle, Queued, Scheduler, View};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
@@ -10,6 +16,8 @@ use crate::measure::Measure;
 use crate::op::Op;
 use crate::position::Search;
 use crate::registry::Kind;
+use crate::sorted::{Keyed, Sorted};
+use crate::stack::Lane;
 use crate::stream::Streams;
 use crate::units::{Blocks, Instant};
 
@@ -18,13 +26,50 @@ pub(super) struct Queue {
     scheduler: Box<dyn Scheduler>,
     pub(super) oracle: Box<dyn Oracle>,
     capacity: Blocks,
+    /// None if every I/O is a command of its own.
+    merger: Option<Merger>,
+    /// I/Os that the scheduler has not admitted: reads, and writes.
+    room: [Sorted<Held>; 2],
+    /// I/Os that it has admitted.
+    queued: Queued,
     /// Flushes pass the scheduler by: what they make safe has been answered already.
     flushes: VecDeque<IoId>,
-    /// Open I/Os that a scheduler started while no slot was free.
-    stalled: VecDeque<IoId>,
-    busy: bool,
+    /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for them. They take no room from others:
+    /// what is kept out may be the read that a slot is kept for.
+    stalled: VecDeque<(IoId, bool)>,
+    /// Commands that the drive has.
+    in_flight: u32,
+    /// Commands that it may have.
+    depth: u32,
+    /// Whether the arm is moved for the I/O that follows, which may change until it is there.
+    arm_moves: bool,
     /// When a scheduler that waits wants to be asked again.
     pub(super) timer: Option<Instant>,
+}
+
+/// What may be done with an I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// A request waits for it, and it moves the request's data: a scheduler may keep it out.
+    pub(super) asked: bool,
+    /// It may be merged with others.
+    pub(super) merges: bool,
+}
+
+/// An I/O that waits until it is admitted.
+#[derive(Clone, Copy)]
+struct Held {
+    io: Io,
+    merges: bool,
+}
+
+impl Keyed for Held {
+    type Key = u64;
+
+    #[inline]
+    fn key(&self) -> u64 {
+        self.io.sequence
+    }
 }
 
 /// What the drive is to do now.
@@ -36,34 +81,91 @@ pub(super) enum Dispatch {
 }
 
 impl Queue {
-    pub(super) fn new(
-        scheduler: Box<dyn Scheduler>,
-        oracle: Box<dyn Oracle>,
-        capacity: Blocks,
-    ) -> Queue {
+    pub(super) fn new(lane: Lane) -> Queue {
+        let Lane {
+            scheduler,
+            oracle,
+            capacity,
+            depth,
+            merging,
+        } = lane;
         Queue {
             scheduler,
             oracle,
             capacity,
+            merger: match merging {
+                Merging::None => None,
+                Merging::Contiguous { most, front } => Some(Merger::new(most, front)),
+            },
+            room: Default::default(),
+            queued: Queued::default(),
             flushes: VecDeque::new(),
             stalled: VecDeque::new(),
-            busy: false,
+            in_flight: 0,
+            depth,
+            arm_moves: false,
             timer: None,
         }
     }
 
-    pub(super) fn insert(&mut self, now: Instant, io: &Io, streams: &Streams) {
-        match io.op {
-            Op::Flush => self.flushes.push_back(io.id),
-            _ => self.scheduler.insert(now, io, streams),
+    pub(super) fn insert(&mut self, now: Instant, io: &Io, standing: Standing, streams: &Streams) {
+        if io.op == Op::Flush {
+            return self.flushes.push_back(io.id);
+        }
+        if !standing.asked {
+            return self.scheduler.insert(now, io, streams);
+        }
+        let merges = standing.merges && self.merger.is_some();
+        if merges && self.join(now, io, streams) {
+            return self.readmit(now, streams);
+        }
+        if self.room[side(io.op)].is_empty() && self.scheduler.admits(io, &self.queued) {
+            self.admit(now, io, merges, streams);
+        } else {
+            self.room[side(io.op)].insert(Held { io: *io, merges });
         }
     }
 
-    /// Another drive has begun what waits here too.
-    pub(super) fn withdraw(&mut self, io: &Io) {
-        match self.stalled.iter().position(|stalled| *stalled == io.id) {
-            Some(index) => drop(self.stalled.remove(index)),
-            None => self.scheduler.withdraw(io),
+    /// Lets an I/O wait that was merged with others before: now by itself, and without being asked about once more.
+    pub(super) fn insert_alone(&mut self, now: Instant, io: &Io, streams: &Streams) {
+        self.admit(now, io, false, streams);
+    }
+
+    fn admit(&mut self, now: Instant, io: &Io, merges: bool, streams: &Streams) {
+        self.queued.count(io.op, 1);
+        if let Some(merger) = self.merger.as_mut().filter(|_| merges) {
+            merger.insert(io, streams.of(io.stream).group);
+        }
+        self.scheduler.insert(now, io, streams);
+    }
+
+    /// Makes an I/O a part of one that waits, if it continues one.
+    fn join(&mut self, now: Instant, io: &Io, streams: &Streams) -> bool {
+        let group = streams.of(io.stream).group;
+        let merger = self.merger.as_mut().expect("there is one");
+        let Some(grown) = merger.join(io, group) else {
+            return false;
+        };
+        let Grown {
+            before,
+            after,
+            gone,
+        } = &grown;
+        if let Some(gone) = gone {
+            self.scheduler.withdraw(gone);
+            self.queued.count(gone.op, -1);
+        }
+        self.scheduler.grown(now, before, after, streams);
+        true
+    }
+
+    /// Admits what there is room for.
+    fn readmit(&mut self, now: Instant, streams: &Streams) {
+        while let Some(held) = self.admissible() {
+            self.room[side(held.io.op)].take(&held.io.sequence);
+            if !(held.merges && self.join(now, &held.io, streams)) {
+                self.admit(now, &held.io, held.merges, streams);
+            }
         }
     }
 
@@ -77,30 +179,73 @@ impl Queue {
             .tell(&mut |measure, number| told(key, measure, number));
     }
 
-    /// I/Os that wait here.
+    /// The older of the oldest read and the oldest write, if it is admitted; else the other, if that is.
+    fn admissible(&self) -> Option<Held> {
+        let oldest = self.room.each_ref().map(Sorted::first);
+        let admitted = oldest
+            .into_iter()
+            .flatten()
+            .filter(|held| self.scheduler.admits(&held.io, &self.queued));
+        admitted.min_by_key(|held| held.io.sequence).copied()
+    }
+
+    /// Another drive has begun what waits here too, or it is open and now gets an address.
+    pub(super) fn withdraw(&mut self, now: Instant, io: &Io, asked: bool, streams: &Streams) {
+        if asked && self.room[side(io.op)].take(&io.sequence).is_some() {
+            return;
+        }
+        let stalled = self.stalled.iter().position(|(id, _)| *id == io.id);
+        if let Some(index) = stalled {
+            self.stalled.remove(index);
+            return;
+        }
+        self.scheduler.withdraw(io);
+        if asked {
+            self.queued.count(io.op, -1);
+            if self.held() > 0 {
+                self.readmit(now, streams);
+                // Who was admitted has to be asked for, though no input comes here.
+                if !self.full() {
+                    self.timer = Some(now);
+                }
+            }
+        }
+    }
+
+    /// I/Os in the room.
+    fn held(&self) -> usize {
+        self.room.iter().map(Sorted::len).sum()
+    }
+
+    /// I/Os that wait here; those that were merged count as one.
     pub(super) fn len(&self) -> usize {
-        self.scheduler.len() + self.flushes.len() + self.stalled.len()
+        self.scheduler.len() + self.flushes.len() + self.stalled.len() + self.held()
     }
 
     /// I/Os that run or wait here.
     pub(super) fn outstanding(&self) -> usize {
-        self.len() + usize::from(self.busy)
+        self.len() + self.in_flight as usize
     }
 
-    /// Whether a command runs here.
-    pub(super) fn busy(&self) -> bool {
-        self.busy
+    /// Whether the drive has all the commands that it may have.
+    pub(super) fn full(&self) -> bool {
+        self.in_flight >= self.depth || self.arm_moves
     }
 
-    /// Asks what goes next, if the drive has room. `is_open` says of an I/O whether its address is open; `free` are the
-    /// slots where it may land.
+    /// Whether the drive has no command.
+    pub(super) fn resting(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// Asks what goes next, if the drive has room. `graph` knows which I/Os are open; `free` are the slots where these may land.
     pub(super) fn next(
         &mut self,
         now: Instant,
         free: Option<&FreeMap>,
-        is_open: impl Fn(IoId) -> bool,
+        graph: &Graph,
+        streams: &Streams,
     ) -> Option<Dispatch> {
-        if self.busy {
+        if self.full() {
             return None;
         }
         self.timer = None;
@@ -109,7 +254,8 @@ impl Queue {
         }
         self.oracle.advance(now);
         if let Some(slot) = self.stalled.front().and_then(|_| self.nearest(now, free)) {
-            let id = self.stalled.pop_front()?;
+            let (id, asked) = self.stalled.pop_front()?;
+            self.queued.count(Op::Write, i32::from(asked));
             return Some(Dispatch::Place(id, slot));
         }
         loop {
@@ -118,22 +264,18 @@ impl Queue {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free,
+                in_flight: self.in_flight,
+                depth: self.depth,
             };
             match self.scheduler.next(&view) {
-                Next::Start(id) if is_open(id) => match self.nearest(now, free) {
+                Next::Start(id) if graph.io(id).io.open => match self.nearest(now, free) {
                     Some(slot) => return Some(Dispatch::Place(id, slot)),
-                    None => self.stalled.push_back(id),
+                    None => self.stall(now, id, graph.step(id).standing(id).asked, streams),
                 },
                 Next::Start(id) => return Some(Dispatch::Io(id)),
                 Next::Place(id, slot) => return Some(Dispatch::Place(id, slot)),
                 Next::Seek(at) => {
-                    return Some(Dispatch::Arm(Command {
-                        io: Command::ARM,
-                        op: Op::Seek,
-                        at,
-                        len: Blocks(0),
-                        fua: false,
-                    }));
+                    return Some(Dispatch::Arm(Command::seek(at)));
                 }
                 Next::WaitUntil(instant) => {
                     assert!(
@@ -148,6 +290,15 @@ impl Queue {
         }
     }
 
+    /// An open I/O waits for a slot.
+    fn stall(&mut self, now: Instant, id: IoId, asked: bool, streams: &Streams) {
+        self.stalled.push_back((id, asked));
+        if asked {
+            self.queued.count(Op::Write, -1);
+            self.readmit(now, streams);
+        }
+    }
+
     /// The free slot that the heads reach first.
     fn nearest(&self, now: Instant, free: Option<&FreeMap>) -> Option<Slot> {
         let free = free.expect("who plans open I/Os says where they may land");
@@ -155,29 +306,77 @@ impl Queue {
         free_place.map(|free_place| free_place.slot)
     }
 
+    /// An I/O starts. If others were merged with it, what their command is to do; their names go to `parts`.
+    #[inline]
+    pub(super) fn merged(&mut self, id: IoId, parts: &mut Vec<IoId>) -> Option<Io> {
+        let merger = self.merger.as_mut()?;
+        let whole = merger.started(id)?;
+        parts.extend(merger.parts(id));
+        Some(whole)
+    }
+
     pub(super) fn started(&mut self, now: Instant, command: &Command) {
-        self.busy = true;
+        self.in_flight += 1;
+        self.arm_moves = command.io == Command::ARM;
+        // Its scheduler is asked when a command ends.
+        if self.full() {
+            self.timer = None;
+        }
         self.oracle.started(now, command);
     }
 
-    /// A command has ended; `io` is what it carried out, none if it only moved the arm.
+    /// The drive has moved its arm.
+    pub(super) fn arm_moved(&mut self, now: Instant, done: &DriveDone) {
+        self.oracle.observed(now, done);
+        self.arm_moves = false;
+        self.leave(done);
+    }
+
+    /// A command has ended, but the drive counts as busy until [`Queue::leave`]. The names of the I/Os that it carried out go to
+    /// `parts` if these are several.
     pub(super) fn done(
         &mut self,
         now: Instant,
-        io: Option<&Io>,
+        (io, asked): (&Io, bool),
         done: &DriveDone,
         streams: &Streams,
+        parts: &mut Vec<IoId>,
     ) {
-        assert!(self.busy, "an idle drive completed {:?}", done.io);
-        self.busy = false;
         self.oracle.observed(now, done);
-        // Flushes have passed the scheduler by.
-        if let Some(io) = io.filter(|io| io.op != Op::Flush) {
-            self.scheduler.done(now, io, done, streams);
+        if io.op == Op::Flush {
+            return;
         }
+        let merger = self.merger.as_mut();
+        let whole = merger.and_then(|merger| merger.ended(io.id, parts));
+        let io = whole.as_ref().unwrap_or(io);
+        self.scheduler.done(now, io, done, streams);
+        if asked {
+            self.queued.count(io.op, -1);
+            self.readmit(now, streams);
+        }
+    }
+
+    /// The drive is rid of a command.
+    pub(super) fn leave(&mut self, done: &DriveDone) {
+        assert!(self.in_flight > 0, "an idle drive completed {:?}", done.io);
+        self.in_flight -= 1;
     }
 
     pub(super) fn audit(&self) {
         self.scheduler.audit();
+        self.merger.iter().for_each(Merger::audit);
+        let waits = |op| self.room[side(op)].first();
+        for held in [Op::Read, Op::Write].into_iter().filter_map(waits) {
+            assert!(
+                !self.scheduler.admits(&held.io, &self.queued),
+                "{:?} waits to be admitted, and would be",
+                held.io.id
+            );
+        }
     }
+}
+
+/// Where an I/O waits until it is admitted.
+fn side(op: Op) -> usize {
+    usize::from(op != Op::Read)
 }

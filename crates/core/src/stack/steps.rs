@@ -134,9 +134,11 @@ impl Stack {
     /// A step that waits for no other begins: an I/O waits in the queue of its drive, which is given; a gate waits for its
     /// placement; a parity is computed.
     fn begin(&mut self, now: Instant, id: IoId) -> Option<DriveId> {
-        match &self.graph.step(id).work {
+        let step = self.graph.step(id);
+        match &step.work {
             Work::Io(OpenIo { drive, io, .. }) => {
-                self.queues[drive.index()].insert(now, io, &self.streams);
+                let queue = &mut self.queues[drive.index()];
+                queue.insert(now, io, step.standing(id), &self.streams);
                 Some(*drive)
             }
             Work::Gate(_) => None,
@@ -353,11 +355,12 @@ impl Stack {
     /// An open I/O that waits goes to this block; on which drive.
     fn pin(&mut self, now: Instant, tag: Tag, at: Pba) -> DriveId {
         let id = self.graph.pin(tag);
+        let standing = self.graph.step(id).standing(id);
         let OpenIo { drive, io, .. } = self.graph.io_mut(id);
         let queue = &mut self.queues[drive.index()];
-        queue.withdraw(io);
+        queue.withdraw(now, io, standing.asked, &self.streams);
         (io.open, io.at, io.place) = (false, at, queue.oracle.locate(at));
-        queue.insert(now, io, &self.streams);
+        queue.insert(now, io, standing, &self.streams);
         *drive
     }
 

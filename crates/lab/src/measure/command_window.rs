@@ -13,6 +13,7 @@ use nearslot_core::request::Request;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use super::Window;
+use super::flight::InFlight;
 use super::seconds;
 use crate::outcome::{Gaps, Series, Stretch};
 
@@ -29,16 +30,10 @@ pub(crate) struct Recording {
     from: u64,
     begun: bool,
     commands: Vec<Recorded>,
-    drives: Vec<Arm>,
-}
-
-/// What is known of a drive's arm.
-#[derive(Clone, Copy, Default)]
-struct Arm {
-    /// Last block of the command before.
-    at: Option<Pba>,
-    /// Index of the command that runs, if it is recorded.
-    running: Option<usize>,
+    /// Last block of the last command that has ended, by drive.
+    arms: Vec<Option<Pba>>,
+    /// Indexes of the commands that run and are recorded.
+    running: InFlight<usize>,
 }
 
 struct Recorded {
@@ -61,7 +56,8 @@ impl Recording {
             from: window.warmup + measured.saturating_sub(COMMANDS_MAX as u64) / 2,
             begun: false,
             commands: Vec::new(),
-            drives: Vec::new(),
+            arms: Vec::new(),
+            running: InFlight::default(),
         }
     }
 
@@ -78,25 +74,17 @@ impl Recording {
         command: &Command,
         was_open: bool,
     ) {
-        // A flush does not move the arm.
-        if command.op == Op::Flush || self.commands.len() >= COMMANDS_MAX {
+        // A flush does not move the arm, and a movement without an I/O belongs to the command after it.
+        let kept = !matches!(command.op, Op::Flush | Op::Seek);
+        if !kept || !self.begun || self.commands.len() >= COMMANDS_MAX {
             return;
         }
-        if self.drives.len() <= drive.index() {
-            self.drives.resize(drive.index() + 1, Arm::default());
-        }
-        let last = command.at + Blocks(command.len.0.saturating_sub(1));
-        let before = self.drives[drive.index()].at.replace(last);
-        if !self.begun || command.op == Op::Seek {
-            return;
-        }
-        let rest = self.locator.arm().map_or(0, |arm| arm.position().cylinder);
-        self.drives[drive.index()].running = Some(self.commands.len());
+        self.running.begin(drive, command.io, self.commands.len());
         self.commands.push(Recorded {
             drive,
             started: now,
             at: command.at,
-            from: before.map_or(rest, |at| self.locator.locate(at).cylinder),
+            from: self.arm(drive),
             to: self.locator.locate(command.at).cylinder,
             write: command.op == Op::Write,
             open: was_open,
@@ -104,15 +92,34 @@ impl Recording {
         });
     }
 
-    pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone) {
-        let arm = self.drives.get_mut(drive.index());
-        if let Some(running) = arm.and_then(|arm| arm.running.take()) {
-            self.commands[running].cost = done.cost;
+    /// A drive ended a command. If it had several, it did this one later than it got it, and from another place.
+    pub(crate) fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        if let Some(running) = self.running.end(drive, done.io) {
+            let from = self.arm(drive);
+            let recorded = &mut self.commands[running];
+            let began = Instant(now.0.saturating_sub(done.cost.total().0));
+            recorded.started = recorded.started.max(began);
+            (recorded.cost, recorded.from) = (done.cost, from);
+        }
+        if done.op != Op::Flush {
+            if self.arms.len() <= drive.index() {
+                self.arms.resize(drive.index() + 1, None);
+            }
+            let last = done.at + Blocks(done.len.0.saturating_sub(1));
+            self.arms[drive.index()] = Some(last);
         }
     }
 
+    /// The cylinder where a drive's arm is left.
+    fn arm(&self, drive: DriveId) -> u32 {
+        let rest = || self.locator.arm().map_or(0, |arm| arm.position().cylinder);
+        let at = self.arms.get(drive.index()).copied().flatten();
+        at.map_or_else(rest, |at| self.locator.locate(at).cylinder)
+    }
+
     /// Puts what was recorded into a series whose times count from `begin`.
-    pub(crate) fn finish(self, begin: Instant, series: &mut Series) {
+    pub(crate) fn finish(mut self, begin: Instant, series: &mut Series) {
+        self.commands.sort_by_key(|command| command.started);
         series.stretch = summary(&self.commands);
         for command in &self.commands {
             let Recorded { cost, at, .. } = command;
@@ -245,7 +252,7 @@ mod tests {
             cost,
             arm,
         };
-        recording.done(drive, &done);
+        recording.done(now + cost.total(), drive, &done);
         now_ms + cost.total().0 / 1_000_000
     }
 

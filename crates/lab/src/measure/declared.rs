@@ -71,7 +71,7 @@ pub(crate) fn counted(stack: &Stack) -> Measures {
 #[cfg(test)]
 pub(crate) mod tests {
     use nearslot_core::config::{KINDS, StackKind};
-    use nearslot_core::contract::{Drives, Next, Placement, Scheduler, View};
+    use nearslot_core::contract::{Drives, Merging, Next, Placement, Scheduler, View};
     use nearslot_core::drive;
     use nearslot_core::io::Io;
     use nearslot_core::measure::Tell;
@@ -166,6 +166,8 @@ pub(crate) mod tests {
             scheduler: Box::new(Counting),
             oracle: blueprint.exact(),
             capacity: blueprint.capacity(),
+            depth: 1,
+            merging: Merging::None,
         };
         let stack = Stack::new(Box::new(Nowhere), vec![lane(), lane()]);
         Run {

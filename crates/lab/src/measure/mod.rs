@@ -15,6 +15,7 @@ mod command_window;
 pub(crate) mod correlation;
 pub(crate) mod declared;
 pub(crate) mod demerit;
+pub(crate) mod flight;
 mod free_space;
 mod group;
 mod interval;
@@ -157,7 +158,9 @@ pub struct Recorder {
     request_ns: u128,
     integrated: Instant,
     drives: u16,
-    /// Commands that run.
+    /// Commands that each drive has.
+    in_flight: Vec<u32>,
+    /// Drives that have some.
     running: u32,
     /// Their number, integrated over the time of the measured part.
     busy_ns: u128,
@@ -215,6 +218,7 @@ impl Recorder {
             integrated: Instant::ZERO,
             drives,
             running: 0,
+            in_flight: vec![0; drives.into()],
             busy_ns: 0,
             series,
             levels: Levels::default(),
@@ -355,7 +359,9 @@ impl Observer for Recorder {
         _stack: &Stack,
     ) {
         self.integrate(now);
-        self.running += 1;
+        let commands = &mut self.in_flight[drive.index()];
+        *commands += 1;
+        self.running += u32::from(*commands == 1);
         if let Some(series) = &mut self.series {
             series.started(now, drive, command, origin);
         }
@@ -364,9 +370,11 @@ impl Observer for Recorder {
     #[inline]
     fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.integrate(now);
-        self.running -= 1;
+        let commands = &mut self.in_flight[drive.index()];
+        *commands -= 1;
+        self.running -= u32::from(*commands == 0);
         if let Some(series) = &mut self.series {
-            series.done(drive, done);
+            series.done(now, drive, done);
         }
     }
 

@@ -109,8 +109,8 @@ impl Timeseries {
     }
 
     #[inline]
-    pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone) {
-        self.commands.done(drive, done);
+    pub(crate) fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        self.commands.done(now, drive, done);
     }
 
     #[inline]

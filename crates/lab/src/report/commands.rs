@@ -17,6 +17,7 @@ use nearslot_core::units::Instant;
 
 use super::ReportError;
 use super::rows::{Lane, Rows, op_code, op_column, words_field};
+use crate::measure::flight::InFlight;
 
 /// Quantities that every row has, in the order of the columns.
 const QUANTITIES: [&str; 10] = [
@@ -60,17 +61,16 @@ pub struct CommandLane {
     lane: Lane<CommandRows>,
     /// Tells the cylinder of a block.
     locator: Box<dyn Oracle>,
-    /// By drive.
-    running: Vec<Option<Running>>,
+    running: InFlight<Running>,
 }
 
 impl CommandLane {
-    /// Of a run over so many drives.
-    pub fn new(lane: Lane<CommandRows>, locator: Box<dyn Oracle>, drives: usize) -> CommandLane {
+    /// Of a run.
+    pub fn new(lane: Lane<CommandRows>, locator: Box<dyn Oracle>) -> CommandLane {
         CommandLane {
             lane,
             locator,
-            running: vec![None; drives],
+            running: InFlight::default(),
         }
     }
 
@@ -85,7 +85,7 @@ impl CommandLane {
     ) {
         let lba = origin.data().map(|data| data.block(0).0);
         let request = origin.request.map(|request| request.0);
-        self.running[drive.index()] = Some(Running {
+        let running = Running {
             op: command.op,
             open: origin.open,
             at: [drive.0.into(), command.at.0, command.len.0],
@@ -93,7 +93,8 @@ impl CommandLane {
             started: now,
             waiting: stack.waiting_on(drive) as u64 - 1,
             optional: [request, lba, stack.free(drive).map(|free| free.free())],
-        });
+        };
+        self.running.begin(drive, command.io, running);
     }
 
     /// A drive ended its command.
@@ -101,7 +102,7 @@ impl CommandLane {
     /// # Errors
     /// The disk is full.
     pub fn done(&mut self, drive: DriveId, done: &DriveDone) -> Result<(), ReportError> {
-        let running = self.running[drive.index()].take();
+        let running = self.running.end(drive, done.io);
         let running = running.expect("a drive ends what it began");
         self.lane.push(|rows| rows.push(&running, done))
     }

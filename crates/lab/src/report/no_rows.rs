@@ -91,7 +91,7 @@ impl RequestRows {
 
 impl CommandLane {
     /// Of a run over so many drives.
-    pub fn new(lane: Lane<CommandRows>, _: Box<dyn Oracle>, _: usize) -> CommandLane {
+    pub fn new(lane: Lane<CommandRows>, _: Box<dyn Oracle>) -> CommandLane {
         match lane.never {}
     }
 

@@ -390,7 +390,7 @@ fn recorders(
         .then(|| Timeseries::new(window, blueprint.exact(), blueprint.capacity()));
     Recorders::new(Recorder::new(window, drives as u16, series), window.warmup)
         .with_gate(Gate::new(window, grid.objectives))
-        .with_files(grid.files, &point.label, (blueprint, drives))?
+        .with_files(grid.files, &point.label, blueprint)?
         .with_schedule(grid.wanted.schedule.as_ref())
 }
 

@@ -169,6 +169,8 @@ impl<'a> Desk<'a> {
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
             free: None,
+            in_flight: 0,
+            depth: 1,
         };
         let next = self.scheduler.next(&view);
         assert_eq!(next, Next::Start(io.id), "one waits");
@@ -183,6 +185,8 @@ impl<'a> Desk<'a> {
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
             free: None,
+            in_flight: 0,
+            depth: 1,
         };
         match self.scheduler.next(&view) {
             Next::Start(id) => u64::from(id.0),

@@ -107,6 +107,8 @@ impl Closed {
             oracle: &*self.oracle,
             capacity: drive.capacity(),
             free: None,
+            in_flight: 0,
+            depth: 1,
         };
         match self.scheduler.next(&view) {
             Next::Start(id) => id.index(),

@@ -15,6 +15,7 @@ mod laws;
 mod measured;
 mod oracles;
 mod overload;
+mod queues;
 mod recorder;
 mod recovery;
 mod report;

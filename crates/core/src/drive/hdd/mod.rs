@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use self::complete::{CompleteDrive, CompleteOracle};
 use self::firmware::{Firmware, WriteBehind};
-use super::Kind;
 use super::cache::{self, CACHE};
+use super::{Kind, queued};
 use crate::contract::{Arm, Blueprint, Drive, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone, Unwritten, WriteCache};
@@ -415,6 +415,19 @@ pub(super) static KIND: Kind = Kind {
             "ideal leaves out spare and defective sectors",
         ),
         CACHE,
+        Knob::integer(
+            queued::DEPTH_KNOB,
+            1,
+            1..=queued::DEPTH_MAX,
+            "commands that the drive holds and sorts by itself; 1 is a drive without a queue",
+        ),
+        Knob::text(
+            queued::SCHED_KNOB,
+            queued::SCHED_DEFAULT,
+            |word| !word.is_empty(),
+            "a scheduler; in a table or a file also with settings, such as aged_satf:weight_ms_per_s=3",
+            "queue_depth above 1: how the drive sorts them",
+        ),
     ],
     read: |table, knobs| Ok(Box::new(HddBlueprint::read(table, knobs)?)),
 };

@@ -148,7 +148,9 @@ mod tests {
             io: IoId(0),
             op: Op::Read,
             at: Pba(20_000_000_000),
-            len: Blocks(8), fua: false, };
+            len: Blocks(8),
+            fua: false,
+        };
         oracle.started(Instant::ZERO, &command);
         let head = oracle.position().cylinder;
         for at in [0, 19_999_999_999, 20_000_000_008, 39_999_999_999] {
@@ -166,7 +168,9 @@ mod tests {
             io: IoId(0),
             op: Op::Flush,
             at: Pba(50),
-            len: Blocks(0), fua: false, };
+            len: Blocks(0),
+            fua: false,
+        };
         oracle.started(Instant::ZERO, &flush);
         assert_eq!(oracle.position(), ArmPosition::default());
     }

@@ -52,10 +52,7 @@ fn bursts(place: &'static str, pause: Duration) -> (f64, f64) {
     }
     let replies = rig.trace.iter().filter_map(|(at, action)| match action {
         Action::Reply(reply) => Some(at.since(reply.request.arrived).as_ms()),
-        Action::Start { .. }
-        | Action::Fold { .. }
-        | Action::Compute { .. }
-        | Action::Recall { .. } => None,
+        _ => None,
     });
     let (sum, count) = replies.fold((0.0, 0.0), |(sum, count), ms| (sum + ms, count + 1.0));
     (sum / count, empty as f64 / f64::from(rounds))

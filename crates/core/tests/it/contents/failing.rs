@@ -325,3 +325,19 @@ fn a_flush_fails_without_a_drive_that_has_the_only_copy() {
     let status = replies(&rig).next_back().expect("it is answered");
     assert_eq!(status, Status::Failed(Failure::Gone));
 }
+
+/// The parts of a merged command that fails are tried once more, each by itself.
+#[test]
+fn what_is_answered_is_right_whatever_fails_and_is_merged() {
+    let (mut failed, mut compared) = (0, 0);
+    for (seed, setup) in SETUPS.iter().enumerate().step_by(2) {
+        let merge = "contiguous";
+        let rig = life(&Setup { merge, ..*setup }, seed as u64, Slip::None, |_| {
+            0.03
+        });
+        failed += rig.failed;
+        compared += rig.contents.compared;
+    }
+    assert!(failed > 50, "only {failed} requests failed");
+    assert!(compared > 50_000, "only {compared} blocks were compared");
+}

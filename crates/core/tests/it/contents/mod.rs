@@ -7,6 +7,7 @@ mod failing;
 mod failing_faults;
 mod faults;
 mod load;
+mod merging;
 mod model;
 mod random;
 mod rig;

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use nearslot_core::ids::{DriveId, RequestId};
+use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
@@ -62,7 +62,10 @@ struct Running {
 pub(crate) struct Contents {
     setup: Setup,
     drives: Vec<Vec<Stamp>>,
-    running: Vec<Option<Running>>,
+    /// By drive, each with the command that carries it out.
+    running: Vec<Vec<(IoId, Running)>>,
+    /// What the next command of each drive carries out.
+    joining: Vec<Vec<Running>>,
     /// By block of the volume, in the order of submission.
     history: Vec<Vec<Written>>,
     /// What delayed copies are made of, by block of the volume.
@@ -91,7 +94,8 @@ impl Contents {
         Contents {
             setup,
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
-            running: (0..drives).map(|_| None).collect(),
+            running: (0..drives).map(|_| Vec::new()).collect(),
+            joining: (0..drives).map(|_| Vec::new()).collect(),
             history: vec![Vec::new(); blocks as usize],
             buffer: vec![Stamp::Blank; blocks as usize],
             moving: BTreeMap::new(),
@@ -153,15 +157,35 @@ impl Contents {
 
     /// A drive begins a command.
     pub(crate) fn started(&mut self, drive: DriveId, command: &Command, origin: &Origin) {
-        let place = &mut self.running[drive.index()];
-        assert!(place.is_none(), "{drive:?} works already");
+        if origin.moves == Moves::Parts {
+            let mut parts = std::mem::take(&mut self.joining[drive.index()]);
+            assert!(parts.len() > 1, "{command:?} is of one part");
+            let mut next = command.at;
+            for part in &parts {
+                let Command { op, at, len, .. } = part.command;
+                assert_eq!((op, at), (command.op, next), "the parts of {command:?}");
+                next = at + len;
+            }
+            assert_eq!(next, command.at + command.len, "the end of {command:?}");
+            let parts = parts.drain(..).map(|part| (command.io, part));
+            return self.running[drive.index()].extend(parts);
+        }
+        assert!(self.joining[drive.index()].is_empty(), "of another command");
+        self.joins(drive, command, origin);
+        let part = self.joining[drive.index()].pop();
+        let part = part.map(|part| (command.io, part));
+        self.running[drive.index()].extend(part);
+    }
+
+    /// An I/O is carried out by the command that the drive begins next.
+    pub(crate) fn joins(&mut self, drive: DriveId, command: &Command, origin: &Origin) {
         let blocks = command.at.0 + command.len.0;
         assert!(blocks <= self.drives[drive.index()].len() as u64);
         let data = match command.op {
             Op::Write => self.data(drive, command, origin),
             _ => Vec::new(),
         };
-        self.running[drive.index()] = Some(Running {
+        self.joining[drive.index()].push(Running {
             command: *command,
             origin: *origin,
             data,
@@ -199,8 +223,18 @@ impl Contents {
 
     /// A drive has done a command.
     pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone) {
-        let ended = self.running[drive.index()].take().expect("it worked");
-        assert_eq!(ended.command.io, done.io);
+        let (ended, others) = std::mem::take(&mut self.running[drive.index()])
+            .into_iter()
+            .partition(|(name, _)| *name == done.io);
+        self.running[drive.index()] = others;
+        let ended: Vec<(IoId, Running)> = ended;
+        assert!(!ended.is_empty(), "{:?} did not run", done.io);
+        for (_, part) in ended {
+            self.part_done(drive, part, done);
+        }
+    }
+
+    fn part_done(&mut self, drive: DriveId, ended: Running, done: &DriveDone) {
         let at = ended.command.at.0 as usize;
         let Origin { request, .. } = ended.origin;
         let data = ended.origin.data();
@@ -394,7 +428,7 @@ impl Contents {
     /// Nothing is under way and nothing is left to do: all copies of every block are the newest.
     pub(crate) fn check_at_rest(&self) {
         assert!(self.asked.is_empty(), "something is not answered");
-        assert!(self.running.iter().all(Option::is_none), "something runs");
+        assert!(self.running.iter().all(Vec::is_empty), "something runs");
         if !self.setup.ordered() || self.may_fail {
             return;
         }

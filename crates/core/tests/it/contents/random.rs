@@ -10,7 +10,7 @@ use crate::contents::rig::Rig;
 use crate::contents::setups::{DRIVES, SETUPS, Setup};
 
 /// A whole life: the volume is written, used, and read.
-fn live(setup: &Setup, kind: &str, sched: &str, rounds: u64, seed: u64) -> Rig {
+pub(crate) fn live(setup: &Setup, kind: &str, sched: &str, rounds: u64, seed: u64) -> Rig {
     let mut rig = Rig::new(setup, kind, sched, seed);
     let mut rng = Rng::stream(seed, "load");
     rig.fill();
@@ -24,7 +24,7 @@ fn live(setup: &Setup, kind: &str, sched: &str, rounds: u64, seed: u64) -> Rig {
     rig
 }
 
-fn named(setup: &Setup, kind: &str, sched: &str, case: impl FnOnce()) {
+pub(crate) fn named(setup: &Setup, kind: &str, sched: &str, case: impl FnOnce()) {
     let outcome = catch_unwind(AssertUnwindSafe(case));
     assert!(outcome.is_ok(), "{sched} over {setup:?} on {kind}");
 }

@@ -172,6 +172,11 @@ impl Rig {
                     self.contents.started(drive, &command, &origin);
                     self.drives[drive.index()].submit(self.now, &command);
                 }
+                Action::Join {
+                    drive,
+                    command,
+                    origin,
+                } => self.contents.joins(drive, &command, &origin),
                 Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("no placement has parity yet")
                 }

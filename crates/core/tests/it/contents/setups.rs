@@ -1,7 +1,7 @@
 //! What is tested: drives, placements with what they promise, schedulers.
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Placement, Scheduler};
+use nearslot_core::contract::{Merging, Placement, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::stack::{Lane, Stack};
@@ -42,6 +42,8 @@ pub(crate) struct Setup {
     pub(crate) chunk: u64,
     /// Chunks that may wait for delayed copies.
     pub(crate) buffer: usize,
+    /// Which waiting I/Os become one command.
+    pub(crate) merge: &'static str,
 }
 
 impl Setup {
@@ -52,6 +54,7 @@ impl Setup {
             foreground,
             chunk: 8,
             buffer: 10_000,
+            merge: "none",
         }
     }
 
@@ -145,6 +148,8 @@ impl Setup {
                 .expect("it is one"),
             oracle: blueprint.exact(),
             capacity: blueprint.capacity(),
+            depth: 1,
+            merging: Merging::None,
         };
         let lanes: Vec<Lane> = (0..placement.drives()).map(lane).collect();
         let drives = lanes.iter().map(|_| blueprint.drive()).collect();
@@ -161,6 +166,7 @@ impl Setup {
             "disk" => DISK.to_owned(),
             "complete disk" => with_buffer(DISK),
             "null" => NULL.to_owned(),
+            "sorting disk" => DISK.to_owned(),
             _ => panic!("no drive is called {kind}"),
         };
         let mut place: PartConfig = self.place.parse().expect("a part's name");
@@ -176,12 +182,18 @@ impl Setup {
             }
         }
         let drive = DriveConfig {
-            part: PartConfig::named("of the test"),
+            part: match kind {
+                "sorting disk" => "of the test:queue_depth=6:queue_sched=satf"
+                    .parse()
+                    .expect("a drive"),
+                _ => PartConfig::named("of the test"),
+            },
             text,
         };
         StackConfig::over(drive, seed)
             .with::<dyn Scheduler>(sched.parse().expect("a part's name"))
             .with::<dyn Placement>(place)
+            .with::<Merging>(self.merge.parse().expect("a part's name"))
     }
 }
 

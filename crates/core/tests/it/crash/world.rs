@@ -440,8 +440,8 @@ impl World {
                     });
                 }
                 Action::Recall { .. } => panic!("no command fails here"),
-                Action::Fold { .. } | Action::Compute { .. } => {
-                    panic!("no placement has parity yet")
+                Action::Join { .. } | Action::Fold { .. } | Action::Compute { .. } => {
+                    panic!("nothing is merged here, and no placement has parity yet")
                 }
                 Action::Reply(reply) => self.replied(&reply.request),
             }

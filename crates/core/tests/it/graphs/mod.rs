@@ -6,7 +6,7 @@ mod raid5;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nearslot_core::contract::Placement;
+use nearslot_core::contract::{Merging, Placement};
 use nearslot_core::drive;
 use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
@@ -72,6 +72,8 @@ fn lanes(count: u16) -> Vec<Lane> {
         scheduler: (fcfs.build)(&Knobs::default(), &env).expect("it has no knobs"),
         oracle: blueprint.exact(),
         capacity: blueprint.capacity(),
+        depth: 1,
+        merging: Merging::None,
     };
     (0..count).map(lane).collect()
 }
@@ -187,6 +189,7 @@ impl Rig {
                     assert!(before.is_none(), "{drive:?} works already");
                 }
                 Action::Recall { .. } => panic!("RAID-5 has no buffer"),
+                Action::Join { .. } => panic!("nothing is merged here"),
                 Action::Fold { into, of } => {
                     let from = self.brought[&of].clone();
                     fold(self.brought.entry(into).or_insert_with(zeros), &from);

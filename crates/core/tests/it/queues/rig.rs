@@ -1,13 +1,16 @@
-//! A stack over one drive of the tests, with a scheduler of the tests, in virtual time.
+//! A stack over one drive of the tests, in virtual time.
 
 use nearslot_core::config::PartConfig;
-use nearslot_core::contract::{Drive, Scheduler};
-use nearslot_core::registry::VolumeEnv;
+use nearslot_core::contract::{Blueprint, Drive, Merging, Scheduler};
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{Command, Origin};
+use nearslot_core::op::{Failure, Op, Status};
+use nearslot_core::registry::{Forgetful, VolumeEnv};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::{Action, Input, Lane, Stack};
-use nearslot_core::units::Instant;
+use nearslot_core::units::{Blocks, Instant};
 
-use crate::support::{NULL, blueprint};
+use crate::support::{NULL, blueprint, scheduler};
 
 /// A stack at work.
 pub(crate) struct Rig {
@@ -15,31 +18,58 @@ pub(crate) struct Rig {
     drive: Box<dyn Drive>,
     pub(crate) now: Instant,
     pub(crate) replies: Vec<(Instant, Reply)>,
+    /// First block and length of every command.
+    pub(crate) commands: Vec<(u64, u64)>,
+    /// What each of them was for, and of which I/Os it was made.
+    pub(crate) origins: Vec<(Origin, Vec<Command>)>,
+    joining: Vec<Command>,
+    /// A block that cannot be read.
+    pub(crate) bad: Option<u64>,
 }
 
 impl Rig {
     /// Over a drive that takes 5 ms for each command.
-    pub(crate) fn new(scheduler: Box<dyn Scheduler>) -> Rig {
-        let blueprint = blueprint(NULL);
+    pub(crate) fn new(scheduler: Box<dyn Scheduler>, merging: Merging) -> Rig {
+        Rig::over(&*blueprint(NULL), scheduler, merging)
+    }
+
+    /// The same with a scheduler from the word that names it.
+    pub(crate) fn named(word: &str, merging: Merging) -> Rig {
+        Rig::new(scheduler(word, &*blueprint(NULL)), merging)
+    }
+
+    /// Over a drive.
+    pub(crate) fn over(
+        blueprint: &dyn Blueprint,
+        scheduler: Box<dyn Scheduler>,
+        merging: Merging,
+    ) -> Rig {
         let linear: PartConfig = "linear".parse().expect("a part's name");
         let place = linear.build(&VolumeEnv {
             seed: 1,
             label: "place",
-            blueprint: &*blueprint,
+            blueprint,
             identity: "of the test",
-            memo: &nearslot_core::registry::Forgetful,
+            memo: &Forgetful,
             survivors: None,
         });
+        let drive = blueprint.drive();
         let lane = Lane {
             scheduler,
             oracle: blueprint.exact(),
             capacity: blueprint.capacity(),
+            depth: drive.depth(),
+            merging,
         };
         Rig {
             stack: Stack::new(place.expect("it has no knobs"), vec![lane]),
-            drive: blueprint.drive(),
+            drive,
             now: Instant::ZERO,
             replies: Vec::new(),
+            commands: Vec::new(),
+            origins: Vec::new(),
+            joining: Vec::new(),
+            bad: None,
         }
     }
 
@@ -48,12 +78,28 @@ impl Rig {
         self.give(Input::Submit(request));
     }
 
+    /// Requests of 8 blocks each arrive now.
+    pub(crate) fn ask(&mut self, op: Op, blocks: &[u64]) {
+        for at in blocks {
+            let id = self.stack.submitted() + 1;
+            self.submit(Request::new(id, op, *at, 8, self.now));
+        }
+    }
+
     /// Something happens to the stack, which does what it wants.
     pub(crate) fn give(&mut self, input: Input) {
         self.stack.input(self.now, input);
         while let Some(action) = self.stack.poll() {
             match action {
-                Action::Start { command, .. } => self.drive.submit(self.now, &command),
+                Action::Join { command, .. } => self.joining.push(command),
+                Action::Start {
+                    command, origin, ..
+                } => {
+                    let parts = std::mem::take(&mut self.joining);
+                    self.commands.push((command.at.0, command.len.0));
+                    self.origins.push((origin, parts));
+                    self.drive.submit(self.now, &command);
+                }
                 Action::Reply(reply) => self.replies.push((self.now, reply)),
                 other => panic!("no placement here wants {other:?}"),
             }
@@ -61,14 +107,46 @@ impl Rig {
         self.stack.audit();
     }
 
+    /// The next event, if there is one by then.
+    pub(crate) fn step(&mut self, until: Instant) -> bool {
+        let drive = self.drive.next_event();
+        let due = drive.into_iter().chain(self.stack.next_timer()).min();
+        let Some(due) = due.filter(|due| *due <= until) else {
+            return false;
+        };
+        self.now = due;
+        if drive != Some(due) {
+            self.give(Input::Timer);
+        } else if let Some(mut done) = self.drive.advance(due) {
+            let blocks = done.at.0..(done.at + done.len).0;
+            if self.bad.is_some_and(|bad| blocks.contains(&bad)) {
+                done.status = Status::Failed(Failure::Medium);
+            }
+            self.give(Input::Done(DriveId(0), done));
+        }
+        true
+    }
+
     /// Lets time pass until all is answered.
     pub(crate) fn settle(&mut self) {
-        while let Some(due) = self.drive.next_event() {
-            self.now = due;
-            if let Some(done) = self.drive.advance(due) {
-                self.give(Input::Done(nearslot_core::ids::DriveId(0), done));
-            }
-        }
+        while self.step(Instant::NEVER) {}
         assert_eq!(self.stack.pending(), 0, "so many are never answered");
     }
+
+    /// When each request was answered, in milliseconds, by number, and whether it was done.
+    pub(crate) fn answers(&self) -> Vec<(u64, u64, bool)> {
+        let answer = |(at, reply): &(Instant, Reply)| {
+            let ms = at.since(Instant::ZERO).0 / 1_000_000;
+            (reply.request.id.0, ms, reply.status.is_done())
+        };
+        let mut answers: Vec<_> = self.replies.iter().map(answer).collect();
+        answers.sort_unstable();
+        answers
+    }
 }
+
+/// Up to 128 blocks, behind and in front.
+pub(crate) const CONTIGUOUS: Merging = Merging::Contiguous {
+    most: Blocks(128),
+    front: true,
+};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Sender, channel};
 
-use nearslot_core::contract::{Next, Scheduler, View};
+use nearslot_core::contract::{Merging, Next, Scheduler, View};
 use nearslot_core::ids::{GroupId, StreamId};
 use nearslot_core::io::{DriveDone, Io};
 use nearslot_core::op::Op;
@@ -67,10 +67,11 @@ fn request(id: u64, stream: u32, op: Op, priority: u16) -> Request {
 #[test]
 fn a_scheduler_sees_who_asks_with_the_io_and_with_its_end() {
     let (log, told) = channel();
-    let mut rig = Rig::new(Box::new(Listener {
+    let listener = Listener {
         queue: VecDeque::new(),
         log,
-    }));
+    };
+    let mut rig = Rig::new(Box::new(listener), Merging::None);
     let heavy = Stream {
         weight: 500,
         group: GroupId(3),

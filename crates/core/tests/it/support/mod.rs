@@ -199,6 +199,8 @@ impl Rig {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free: Some(&self.slots),
+                in_flight: 0,
+                depth: 1,
             };
             match self.scheduler.next(&view) {
                 Next::Start(id) if self.waiting.get(&id).is_some_and(|io| io.open) => {

@@ -11,7 +11,9 @@ const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan"];
 /// Contracts, and how parts present themselves.
 const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics"];
 /// Kinds of parts: a folder each, mutually unknown.
-const PARTS: &[&str] = &["sched", "place", "cache", "prefetch", "destage", "drive"];
+const PARTS: &[&str] = &[
+    "sched", "place", "merge", "cache", "prefetch", "destage", "drive",
+];
 
 /// The modules that a module may name, besides itself; `None` is all.
 fn allowed(module: &str) -> Option<Option<Vec<&'static str>>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use nearslot_core::registry::{Kind, Spec};
-use nearslot_core::{drive, place, sched};
+use nearslot_core::{drive, merge, place, sched};
 use nearslot_lab::capacity::Find;
 use nearslot_lab::workload;
 
@@ -87,6 +87,7 @@ pub(crate) fn groups() -> Vec<Group> {
         schedulers(),
         placements(),
         oracles(),
+        mergings(),
         catalog(),
         kinds(),
         workloads(),
@@ -134,6 +135,7 @@ const SCHEDULERS: &[&str] = &[
     "aged_satf:weight_ms_per_s=30",
     "mq-deadline",
     "mq-deadline:read_expire_ms=20:write_expire_ms=60:fifo_batch=2",
+    "mq-deadline:nr_requests=8:async_depth=3",
 ];
 
 fn schedulers() -> Vec<Group> {
@@ -238,6 +240,41 @@ fn oracles() -> Vec<Group> {
     groups.collect()
 }
 
+/// Settings of mergings.
+const MERGINGS: &[&str] = &["contiguous", "contiguous:max_kib=8:front=false"];
+
+fn mergings() -> Vec<Group> {
+    let of = settings_of("merge", merge::TABLE, &[MERGINGS]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let mut scenes = Vec::new();
+        for word in words {
+            for (rest, load) in [
+                (
+                    "sched=fcfs",
+                    "poisson:requests=400:rate_rps=150:sequential_share=0.9",
+                ),
+                (
+                    "sched=satf",
+                    "iometer:requests=400:depth=12:sequential_share=0.8:read_share=0.5",
+                ),
+                (
+                    "sched=mq-deadline:nr_requests=6 place=stripe",
+                    "oltp:requests=400:rate_rps=90",
+                ),
+                (
+                    "sched=look place=mirror",
+                    "poisson:requests=400:rate_rps=150:sequential_share=0.8:read_share=0.6",
+                ),
+            ] {
+                let settings = format!("drive=disk.toml {rest} merge={word} seed=7");
+                scenes.push(Scene::new(&settings, &synthetic(load)));
+            }
+        }
+        Group { name, scenes }
+    });
+    groups.collect()
+}
+
 fn catalog() -> Vec<Group> {
     let groups = drive::CATALOG.iter().map(|entry| {
         let name = entry.name;
@@ -266,6 +303,8 @@ const KINDS: &[(&str, &[&str])] = &[
             "disk.toml:layout=ideal",
             "complete.toml",
             "complete.toml:model=mechanical",
+            "disk.toml:queue_depth=8",
+            "complete.toml:queue_depth=4:queue_sched=satf",
         ],
     ),
     ("empirical", &["empirical.toml", "empirical.toml:scale=2.5"]),

@@ -462,6 +462,7 @@ fn config(policy: &str) -> serde_json::Value {
         "drive": {"name": "seagate-cheetah-9lp", "buffer": "off", "cylinders": CYLINDERS, "rpm": 10_025},
         "drives": 1,
         "oracle": {"name": "exact"},
+        "merge": {"name": "none"},
         "place": {"name": "linear"},
         "sched": sched,
         "seed": 42,

@@ -1,0 +1,63 @@
+//! A drive's own queue: the one place that knows drives and schedulers.
+
+use std::sync::Arc;
+
+use super::PartConfig;
+use crate::contract::{Blueprint, Scheduler};
+use crate::drive::queued::{DEPTH_KNOB, QueuedBlueprint, SCHED_DEFAULT, SCHED_KNOB};
+use crate::registry::{ConfigError, DriveEnv, KnobValue, Knobs};
+
+/// Puts a queue around a drive if its knobs want one.
+///
+/// # Errors
+/// There is no such scheduler, or one is named for a drive without a queue.
+pub(super) fn around(
+    drive: &str,
+    bare: Box<dyn Blueprint>,
+    knobs: &Knobs,
+    seed: u64,
+) -> Result<Box<dyn Blueprint>, ConfigError> {
+    let knob = |name| knobs.iter().find(|(key, _)| *key == name);
+    let Some((_, KnobValue::Text(word))) = knob(SCHED_KNOB) else {
+        return Ok(bare);
+    };
+    let key = format!("drive {drive}: {SCHED_KNOB}");
+    let depth = knobs.integer(DEPTH_KNOB) as u32;
+    if depth == 1 {
+        if word == SCHED_DEFAULT {
+            return Ok(bare);
+        }
+        let allowed =
+            format!("{DEPTH_KNOB} above 1 beside it, as a queue of one command has no order");
+        return Err(ConfigError::value(&key, word, &allowed));
+    }
+    let named = |mut error: ConfigError| {
+        error.key = format!("{key}: {}", error.key);
+        error
+    };
+    let part: PartConfig = word.parse().map_err(named)?;
+    let build = move |blueprint: &dyn Blueprint| {
+        part.build::<dyn Scheduler>(&DriveEnv {
+            seed,
+            label: "drive/sched",
+            blueprint,
+        })
+    };
+    build(&*bare).map_err(named)?;
+    let scheduler = move |blueprint: &dyn Blueprint| build(blueprint).expect("it was built before");
+    Ok(Box::new(QueuedBlueprint::new(
+        bare,
+        depth,
+        Arc::new(scheduler),
+    )))
+}
+
+/// Why a placement that leaves addresses open refuses a drive with a queue.
+pub(super) fn no_open_addresses(depth: u32, placement: &PartConfig) -> ConfigError {
+    let allowed = format!(
+        "1 with place = {}, which gives a write its address when the heads are there: where they are, a drive that sorts \
+         its commands does not tell",
+        placement.name
+    );
+    ConfigError::value(DEPTH_KNOB, &depth.to_string(), &allowed)
+}

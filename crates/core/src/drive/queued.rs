@@ -1,0 +1,413 @@
+//! A drive that holds several commands and sorts them itself (native or tagged command queueing), around one that does them one by
+//! one.
+//!
+//! The firmware is a scheduler of the table with the drive's own exact oracle. It chooses as soon as a command ends, among those that it
+//! has then, and starts at once what finds it idle. What is no read or write (flush, discard, a movement of the arm that the host wants)
+//! keeps its place: it waits for all that came before, and all that comes later waits for it, as a flush in the ATA command set
+//! is not queued. Time in the drive's queue is no part of a command's cost.
+//!
+//! What a host can know of such a drive is less ([`HostOracle`]): which commands it sent, and which have ended. Source: Serial ATA
+//! revision 3.x, native command queueing, 32 commands. O(depth) memory; a command costs what its scheduler costs.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use slab::Slab;
+
+use crate::contract::{Arm, Blueprint, Drive, Next, Oracle, Scheduler, View};
+use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
+use crate::ids::{IoId, StreamId};
+use crate::io::{Command, DriveDone, Extrapolated, Io, Unwritten, WriteCache};
+use crate::op::Op;
+use crate::position::{
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+};
+use crate::sorted::Sorted;
+use crate::stream::Streams;
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+
+/// Commands in a drive at most, as many as SCSI lets a host tag with one byte.
+pub const DEPTH_MAX: i64 = 256;
+
+/// The knob of a drive that says how many commands it holds.
+pub const DEPTH_KNOB: &str = "queue_depth";
+
+/// The knob of a drive that says how it sorts them.
+pub const SCHED_KNOB: &str = "queue_sched";
+
+/// How a drive sorts unless something else is said: by positioning time, and nobody starves.
+pub const SCHED_DEFAULT: &str = "aged_satf";
+
+/// Makes the firmware's scheduler for a drive.
+pub type MakeScheduler = Arc<dyn Fn(&dyn Blueprint) -> Box<dyn Scheduler> + Send + Sync>;
+
+/// A drive with a queue of its own, before it runs.
+pub struct QueuedBlueprint {
+    bare: Box<dyn Blueprint>,
+    depth: u32,
+    scheduler: MakeScheduler,
+}
+
+impl QueuedBlueprint {
+    /// Around a drive that does one command at a time.
+    pub fn new(bare: Box<dyn Blueprint>, depth: u32, scheduler: MakeScheduler) -> QueuedBlueprint {
+        QueuedBlueprint {
+            bare,
+            depth,
+            scheduler,
+        }
+    }
+
+    fn around(&self, drive: Box<dyn Drive>) -> Box<dyn Drive> {
+        Box::new(QueuedDrive {
+            drive,
+            scheduler: (self.scheduler)(&*self.bare),
+            oracle: self.bare.exact(),
+            capacity: self.bare.capacity(),
+            depth: self.depth,
+            held: Slab::new(),
+            behind: VecDeque::new(),
+            running: None,
+            timer: None,
+            sequence: 0,
+            streams: Streams::default(),
+        })
+    }
+
+    fn with(&self, bare: Box<dyn Blueprint>) -> Box<dyn Blueprint> {
+        let scheduler = Arc::clone(&self.scheduler);
+        Box::new(QueuedBlueprint::new(bare, self.depth, scheduler))
+    }
+}
+
+impl Blueprint for QueuedBlueprint {
+    fn capacity(&self) -> Blocks {
+        self.bare.capacity()
+    }
+
+    fn cache(&self) -> WriteCache {
+        self.bare.cache()
+    }
+
+    fn drive(&self) -> Box<dyn Drive> {
+        self.around(self.bare.drive())
+    }
+
+    fn seeded(&self, seed: u64, stream: &str) -> Box<dyn Drive> {
+        self.around(self.bare.seeded(seed, stream))
+    }
+
+    fn exact(&self) -> Box<dyn Oracle> {
+        Box::new(HostOracle::new(self.bare.exact()))
+    }
+
+    fn exact_arm(&self) -> Option<Box<dyn Arm>> {
+        let arm = self.bare.exact_arm()?;
+        Some(Box::new(HostOracle::new(arm)))
+    }
+
+    fn turned(&self, by: Angle) -> Box<dyn Blueprint> {
+        self.with(self.bare.turned(by))
+    }
+
+    fn resting(&self, at: Pba) -> Box<dyn Blueprint> {
+        self.with(self.bare.resting(at))
+    }
+
+    fn revolution(&self) -> Option<Duration> {
+        self.bare.revolution()
+    }
+
+    fn room(&self, slot: Blocks) -> Room {
+        self.bare.room(slot)
+    }
+
+    fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable> {
+        self.bare.tracks(slot)
+    }
+}
+
+/// What the drive inside is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Running {
+    /// A read or write that the firmware chose.
+    Chosen(usize),
+    /// A command that kept its place.
+    InTurn,
+    /// A movement of the arm that the firmware wants.
+    OwnSeek,
+}
+
+struct QueuedDrive {
+    /// Does one command at a time.
+    drive: Box<dyn Drive>,
+    scheduler: Box<dyn Scheduler>,
+    oracle: Box<dyn Oracle>,
+    capacity: Blocks,
+    depth: u32,
+    /// Reads and writes that wait or run, by the names that the firmware gives them.
+    held: Slab<(Io, Command)>,
+    /// A command that keeps its place, and all that came after it.
+    behind: VecDeque<Command>,
+    running: Option<Running>,
+    /// When a scheduler that waits wants to be asked again.
+    timer: Option<Instant>,
+    sequence: u64,
+    /// The drive knows of none.
+    streams: Streams,
+}
+
+fn is_sorted(command: &Command) -> bool {
+    matches!(command.op, Op::Read | Op::Write)
+}
+
+impl QueuedDrive {
+    /// Commands that it has.
+    fn commands(&self) -> usize {
+        let in_turn = usize::from(self.running == Some(Running::InTurn));
+        self.held.len() + self.behind.len() + in_turn
+    }
+
+    /// A read or write joins those that the firmware sorts.
+    fn sort_in(&mut self, now: Instant, command: &Command) {
+        self.sequence += 1;
+        let entry = self.held.vacant_entry();
+        let io = Io {
+            id: IoId(entry.key() as u32),
+            sequence: self.sequence,
+            stream: StreamId(0),
+            op: command.op,
+            at: command.at,
+            open: false,
+            len: command.len,
+            arrived: now,
+            priority: 0,
+            fua: command.fua,
+            place: self.oracle.locate(command.at),
+        };
+        entry.insert((io, *command));
+        self.scheduler.insert(now, &io, &self.streams);
+    }
+
+    fn start(&mut self, now: Instant, running: Running, command: &Command) {
+        self.running = Some(running);
+        self.oracle.started(now, command);
+        self.drive.submit(now, command);
+    }
+
+    /// An idle drive starts something, if it has something to do.
+    fn choose(&mut self, now: Instant) {
+        self.timer = None;
+        if self.held.is_empty() {
+            if let Some(command) = self.behind.pop_front() {
+                self.start(now, Running::InTurn, &command);
+            }
+            return;
+        }
+        self.oracle.advance(now);
+        let view = View {
+            now,
+            oracle: &*self.oracle,
+            capacity: self.capacity,
+            free: None,
+            in_flight: 0,
+            depth: 1,
+        };
+        match self.scheduler.next(&view) {
+            Next::Start(id) => {
+                let command = self.held[id.index()].1;
+                self.start(now, Running::Chosen(id.index()), &command);
+            }
+            Next::Seek(at) => {
+                let command = Command::seek(at);
+                self.start(now, Running::OwnSeek, &command);
+            }
+            Next::WaitUntil(instant) => {
+                assert!(instant > now, "a scheduler waits for what is past");
+                self.timer = Some(instant);
+            }
+            Next::Place(..) | Next::Empty => {
+                panic!(
+                    "commands with addresses wait, and {} of them",
+                    self.held.len()
+                )
+            }
+        }
+    }
+
+    /// The drive inside has ended what it did.
+    fn ended(&mut self, now: Instant, done: &DriveDone) {
+        self.oracle.observed(now, done);
+        match self.running.take().expect("it did something") {
+            Running::Chosen(key) => {
+                let (io, _) = self.held.remove(key);
+                self.scheduler.done(now, &io, done, &self.streams);
+            }
+            Running::InTurn => {
+                while let Some(command) = self.behind.front().copied().filter(is_sorted) {
+                    self.behind.pop_front();
+                    self.sort_in(now, &command);
+                }
+            }
+            Running::OwnSeek => {}
+        }
+        self.choose(now);
+    }
+}
+
+impl Drive for QueuedDrive {
+    fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    fn submit(&mut self, now: Instant, command: &Command) {
+        assert!(self.commands() < self.depth as usize, "the drive is full");
+        let in_turn = self.running == Some(Running::InTurn);
+        if is_sorted(command) && self.behind.is_empty() && !in_turn {
+            self.sort_in(now, command);
+        } else {
+            self.behind.push_back(*command);
+        }
+        if self.running.is_none() {
+            self.choose(now);
+        }
+    }
+
+    fn outstanding(&mut self, commands: u64) {
+        self.drive.outstanding(commands);
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        self.drive.next_event().into_iter().chain(self.timer).min()
+    }
+
+    fn advance(&mut self, now: Instant) -> Option<DriveDone> {
+        if self.timer.is_some_and(|due| due <= now) {
+            self.choose(now);
+        }
+        while let Some(done) = self.drive.advance(now) {
+            let own = self.running == Some(Running::OwnSeek);
+            self.ended(now, &done);
+            if !own {
+                return Some(done);
+            }
+        }
+        None
+    }
+
+    /// What waits in the queue has not ended, so nobody counts on it.
+    fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
+        self.drive.volatile(now, out);
+    }
+
+    fn extrapolated(&self) -> &[Extrapolated] {
+        self.drive.extrapolated()
+    }
+}
+
+/// What a host knows of a drive that sorts by itself: the truth as of the last command that ended.
+///
+/// It is told which commands were sent, in an order that the drive need not keep. When one ends, the host knows that the drive has done
+/// it just now, since the end of the one before or since it was sent, whichever is later. So the host knows where the arm was at that
+/// instant. What the drive does now and does next is not known: prices hold as if it did nothing more.
+struct HostOracle<O: ?Sized> {
+    truth: Box<O>,
+    /// Commands that the drive has, and when they were sent.
+    sent: Vec<(Command, Instant)>,
+    /// When the last one ended.
+    ended: Instant,
+}
+
+impl<O: ?Sized> HostOracle<O> {
+    fn new(truth: Box<O>) -> HostOracle<O> {
+        HostOracle {
+            truth,
+            sent: Vec::new(),
+            ended: Instant::ZERO,
+        }
+    }
+}
+
+impl<O: Oracle + ?Sized> Oracle for HostOracle<O> {
+    fn advance(&mut self, now: Instant) {
+        // A drive with commands does not do things of its own accord.
+        if self.sent.is_empty() {
+            self.truth.advance(now);
+        }
+    }
+
+    fn locate(&self, at: Pba) -> Place {
+        self.truth.locate(at)
+    }
+
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+        self.truth.positioning_time(now, op, place)
+    }
+
+    fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
+        self.truth.service_time(now, op, at, len)
+    }
+
+    fn nearest(&self, now: Instant, waiting: &Sorted<Candidate>) -> Option<Choice> {
+        self.truth.nearest(now, waiting)
+    }
+
+    fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
+        self.truth.nearest_free(search, free)
+    }
+
+    fn arm(&self) -> Option<&dyn Arm> {
+        self.truth.arm()
+    }
+
+    fn started(&mut self, now: Instant, command: &Command) {
+        self.sent.push((*command, now));
+    }
+
+    fn observed(&mut self, now: Instant, done: &DriveDone) {
+        let mut sent = self.sent.iter();
+        let index = sent.position(|(command, _)| command.io == done.io);
+        let (command, sent) = self.sent.remove(index.expect("what ended was sent"));
+        self.truth.started(sent.max(self.ended), &command);
+        self.truth.observed(now, done);
+        self.ended = now;
+    }
+}
+
+impl<O: Arm + ?Sized> Arm for HostOracle<O> {
+    fn position(&self) -> ArmPosition {
+        self.truth.position()
+    }
+
+    fn track_cylinder(&self, tracks: &Tracks, position: ArmPosition) -> u32 {
+        self.truth.track_cylinder(tracks, position)
+    }
+
+    fn seek_at_least(&self, distance: u32) -> Duration {
+        self.truth.seek_at_least(distance)
+    }
+
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
+        self.truth.seek_time(now, op, to)
+    }
+
+    fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
+        self.truth.predict(now, op, at, len)
+    }
+
+    fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
+        self.truth.positioning_time_after(access, op, place)
+    }
+
+    fn seek_at_least_after(&self, distance: u32) -> Duration {
+        self.truth.seek_at_least_after(distance)
+    }
+
+    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
+        self.truth.angle_on_arrival(now, late, to)
+    }
+
+    fn ends_where_it_writes(&self) -> bool {
+        self.truth.ends_where_it_writes()
+    }
+}

@@ -1,0 +1,114 @@
+//! Commands that carry out several I/Os: what they are told to do, and what becomes of their parts when they end.
+//!
+//! Each part ends as if it had been a command: with its own address, and with its share of the cost, by length. If the drive cannot read or
+//! write the medium somewhere, the parts are tried once more, each by itself, so that a request does not fail for its neighbour.
+
+use super::{Action, Stack};
+use crate::ids::{DriveId, IoId};
+use crate::io::{Command, DriveDone, Io, Moves, Origin, StepNumber};
+use crate::op::{Failure, Op, Status};
+use crate::units::Instant;
+
+impl Stack {
+    /// Says of each I/O of a command that it starts.
+    pub(super) fn start_parts(&mut self, now: Instant, drive: DriveId, parts: &[IoId]) {
+        for part in parts {
+            let origin = self.begun(now, drive, *part);
+            let command = command(&self.graph.io(*part).io);
+            self.actions.push_back(Action::Join {
+                drive,
+                command,
+                origin,
+            });
+        }
+    }
+
+    /// The command of I/Os that were merged. It goes by the name of the oldest.
+    pub(super) fn command_of_parts(&self, whole: &Io) -> (Command, Origin) {
+        let request = self.graph.step(whole.id).request;
+        let origin = Origin {
+            request: request.map(|key| self.requests[key].request.id),
+            step: StepNumber(whole.sequence),
+            open: false,
+            moves: Moves::Parts,
+        };
+        (command(whole), origin)
+    }
+
+    /// A drive has ended a command that carried out one I/O, or several.
+    pub(super) fn ended(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        let asked = self.graph.step(done.io).standing(done.io).asked;
+        let io = (&self.graph.io(done.io).io, asked);
+        let queue = &mut self.queues[drive.index()];
+        let mut parts = std::mem::take(&mut self.parts);
+        queue.done(now, io, done, &self.streams, &mut parts);
+        if parts.is_empty() {
+            self.parts = parts;
+            queue.leave(done);
+            return self.complete(now, drive, done);
+        }
+        if done.status == Status::Failed(Failure::Medium) {
+            self.try_alone(now, drive, done, &parts);
+        } else {
+            self.complete_parts(now, drive, done, &parts);
+        }
+        parts.clear();
+        self.parts = parts;
+    }
+
+    fn complete_parts(&mut self, now: Instant, drive: DriveId, done: &DriveDone, parts: &[IoId]) {
+        for (index, part) in parts.iter().enumerate() {
+            // Until all have ended the drive counts as busy, so that it is not asked what is next too early.
+            if index + 1 == parts.len() {
+                self.queues[drive.index()].leave(done);
+            }
+            let share = self.share(done, *part);
+            self.complete(now, drive, &share);
+        }
+    }
+
+    /// The parts of a command that failed wait once more, each by itself.
+    fn try_alone(&mut self, now: Instant, drive: DriveId, done: &DriveDone, parts: &[IoId]) {
+        for part in parts {
+            let share = self.share(done, *part);
+            let request = self.graph.step(*part).request;
+            let request = request.expect("what a placement does for itself is not merged");
+            self.requests[request].cost.add(&share.cost);
+            let io = &self.graph.io(*part).io;
+            self.queues[drive.index()].insert_alone(now, io, &self.streams);
+        }
+        self.queues[drive.index()].leave(done);
+    }
+
+    /// What the end of a command is to one of its parts.
+    fn share(&self, done: &DriveDone, part: IoId) -> DriveDone {
+        let Io { id, at, len, .. } = self.graph.io(part).io;
+        let from = at.distance(done.at).0;
+        DriveDone {
+            io: id,
+            at,
+            len,
+            cost: done.cost.share(from, from + len.0, done.len.0),
+            ..*done
+        }
+    }
+}
+
+fn command(io: &Io) -> Command {
+    let Io {
+        id,
+        op,
+        at,
+        len,
+        fua,
+        ..
+    } = *io;
+    debug_assert!(matches!(op, Op::Read | Op::Write));
+    Command {
+        io: id,
+        op,
+        at,
+        len,
+        fua,
+    }
+}
