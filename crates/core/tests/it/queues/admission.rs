@@ -48,6 +48,40 @@ fn what_joins_a_waiting_one_needs_no_room() {
     assert_eq!(rig.commands, [(200, 8), (300, 8), (500, 24)]);
 }
 
+/// Admits low blocks at any time, and others only by themselves.
+struct Picky(VecDeque<Io>);
+
+impl Scheduler for Picky {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
+        self.0.push_back(*io);
+    }
+
+    fn admits(&self, io: &Io, queued: &Queued) -> bool {
+        io.at.0 < 100 || queued.all() == 0
+    }
+
+    fn withdraw(&mut self, _io: &Io) {
+        panic!("nothing here has alternatives");
+    }
+
+    fn next(&mut self, _view: &View<'_>) -> Next {
+        let first = self.0.pop_front();
+        first.map_or(Next::Empty, |io| Next::Start(io.id))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[test]
+fn who_would_be_admitted_does_not_pass_one_who_waits() {
+    let mut rig = Rig::new(Box::new(Picky(VecDeque::new())), Merging::None);
+    rig.ask(Op::Read, &[200, 300, 50]);
+    rig.settle();
+    assert_eq!(rig.commands, [(200, 8), (300, 8), (50, 8)]);
+}
+
 /// First come, first served, with limits; knows what it was given.
 struct Strict {
     reads: u32,

@@ -13,6 +13,7 @@ use nearslot_core::op::{Cost, Op};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
+use nearslot_core::stack::Input;
 use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
@@ -224,6 +225,49 @@ fn the_host_knows_where_the_arm_was_when_a_command_ended() {
         assert_eq!(Some(arm), done.arm);
         free.push(done.io.0);
     }
+}
+
+/// Of a drive with a buffer a host knows as much as an oracle that is told what the drive does, when it does it.
+#[test]
+fn the_host_prices_as_one_who_saw_what_has_ended() {
+    let complete = complete_disk();
+    let blueprint = queued(&complete, 4, "satf");
+    let (mut drive, mut host) = (blueprint.drive(), blueprint.exact());
+    let mut told = crate::support::blueprint(&complete).exact();
+    let mut rng = Rng::stream(9, "host");
+    let (mut now, mut free) = (Instant::ZERO, Vec::from_iter(0..4));
+    for _ in 0..500 {
+        while let Some(name) = free.pop() {
+            let op = if rng.chance(0.5) { Op::Read } else { Op::Write };
+            let command = command(name, op, rng.below(12_000), 8);
+            host.started(now, &command);
+            drive.submit(now, &command);
+        }
+        now = drive.next_event().expect("it has commands");
+        let done = drive.advance(now).expect("a command ends");
+        host.observed(now, &done);
+        let Command { io, op, .. } = command(done.io.0, done.op, 0, 8);
+        let (at, len) = (done.at, done.len);
+        let began = Instant(now.0 - done.cost.total().0);
+        told.started(began, &Command { io, op, at, len });
+        told.observed(now, &done);
+        let place = host.locate(Pba(rng.below(12_000)));
+        let price = host.positioning_time(now, Op::Read, &place);
+        assert_eq!(price, told.positioning_time(now, Op::Read, &place));
+        free.push(done.io.0);
+    }
+}
+
+#[test]
+fn a_drive_that_chooses_last_gets_as_much_as_it_may_have() {
+    let drive = queued(DISK, 3, "satf");
+    let fcfs = scheduler("fcfs", &drive);
+    let mut rig = Rig::over(&drive, fcfs, Merging::None);
+    rig.stack.choose_last(true);
+    rig.ask(Op::Read, &[0, 100, 200, 300]);
+    assert_eq!(rig.commands.len(), 0);
+    rig.give(Input::Choose);
+    assert_eq!(rig.commands.len(), 3);
 }
 
 /// First come, first served, and looks at how much the drive has.
