@@ -6,12 +6,20 @@
 
 use slab::Slab;
 
-use super::queue::Standing;
 use crate::ids::{DriveId, IoId, RequestId};
 use crate::io::{Data, Io, Moves, StepNumber, Tag};
 use crate::op::{Failure, Op};
 use crate::plan::Parity;
 use crate::sorted::{Keyed, Sorted};
+
+/// What may be done with an I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// A request waits for it, and it moves the request's data: a scheduler may keep it out.
+    pub(super) asked: bool,
+    /// It may be merged with others.
+    pub(super) merges: bool,
+}
 
 /// A step that is not done.
 pub(super) struct Open {

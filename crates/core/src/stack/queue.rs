@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::graph::Graph;
+use super::graph::{Graph, Standing};
 use super::merger::{Grown, Merger};
 use crate::contract::{Merging, Next, Oracle, Queued, Scheduler, View};
 use crate::freemap::{FreeMap, Slot};
@@ -45,15 +45,6 @@ pub(super) struct Queue {
     arm_moves: bool,
     /// When a scheduler that waits wants to be asked again.
     pub(super) timer: Option<Instant>,
-}
-
-/// What may be done with an I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
-    /// A request waits for it, and it moves the request's data: a scheduler may keep it out.
-    pub(super) asked: bool,
-    /// It may be merged with others.
-    pub(super) merges: bool,
 }
 
 /// An I/O that waits until it is admitted.
