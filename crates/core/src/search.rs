@@ -158,14 +158,16 @@ pub fn by_block<A: Arm + ?Sized>(
     let last = tracks.cylinders() - 1;
     let (low, high) = (search.low, search.high.min(last));
     let here = tracks.cylinder_at(from);
+    // A cylinder with no slot in it or beyond is farther than time goes.
+    let reached = |way: Blocks| Instant(search.now.0.saturating_add(way.0));
     for cylinder in here.max(low)..=high {
-        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, cylinder, true).0)) {
+        if best.out_of_reach(reached(tracks.blocks_to(from, cylinder, true))) {
             break;
         }
         best.consider_by_block(cylinder, from);
     }
     for cylinder in (low..here.min(high.saturating_add(1))).rev() {
-        if best.out_of_reach(search.now + Duration(tracks.blocks_to(from, cylinder, false).0)) {
+        if best.out_of_reach(reached(tracks.blocks_to(from, cylinder, false))) {
             break;
         }
         best.consider_by_block(cylinder, from);

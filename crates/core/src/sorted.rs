@@ -58,7 +58,7 @@ impl Cursor {
 impl<T: Keyed> Default for Sorted<T> {
     fn default() -> Sorted<T> {
         Sorted {
-            chunks: vec![Vec::with_capacity(CHUNK_MAX)],
+            chunks: vec![Vec::new()],
             fences: Vec::new(),
             spare: Vec::new(),
             len: 0,
@@ -94,6 +94,8 @@ impl<T: Keyed> Sorted<T> {
         let slot = chunk.partition_point(|other| other.key() < key);
         let taken = chunk.get(slot).is_some_and(|other| other.key() == key);
         assert!(!taken, "two items have the key {key:?}");
+        // The first chunk takes no memory before it is needed, then as much as the others.
+        chunk.reserve_exact(CHUNK_MAX - chunk.len());
         chunk.insert(slot, item);
         self.len += 1;
     }

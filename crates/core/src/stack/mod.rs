@@ -141,6 +141,9 @@ pub struct Lane {
     pub merging: Merging,
 }
 
+/// I/Os of one command that there is room for from the start.
+const MERGED: usize = 64;
+
 /// A volume's decisions: placement, one queue per drive, and what is pending.
 pub struct Stack {
     placement: Box<dyn Placement>,
@@ -197,7 +200,7 @@ impl Stack {
             streams: Streams::default(),
             requests: Slab::new(),
             graph: Graph::default(),
-            actions: VecDeque::new(),
+            actions: VecDeque::with_capacity(MERGED),
             plans: Vec::new(),
             spare: Vec::new(),
             chooses_last: false,
@@ -208,7 +211,8 @@ impl Stack {
             woken: Vec::new(),
             skipped: Vec::new(),
             opened: Vec::new(),
-            parts: Vec::new(),
+            // Merges of more are so rare that one may come late in a run, so the room grows before it.
+            parts: Vec::with_capacity(MERGED),
             fulfilled: Vec::new(),
             answered: Vec::new(),
             sequence: 0,

@@ -82,7 +82,7 @@ pub(crate) fn holds_together(run: &Run, made: &Made) {
         parts.iter().all(|part| (0.0..1e12).contains(part)),
         "{parts:?}"
     );
-    if made.linear {
+    if made.plain {
         equal(
             "parts of the service time",
             parts.iter().sum(),

@@ -117,3 +117,14 @@ fn a_mirror_with_large_requests_and_an_oracle_of_distances_ends() {
         workload = 'iometer:requests=20:read_share=0.5:size=1m'";
     runs(scenario, "", None);
 }
+
+#[test]
+fn cylinders_without_a_slot_are_out_of_reach_of_a_search_by_block() {
+    let zone = "[[zones]]\ncylinders = [0, 30]\nsectors_per_track = 40\n";
+    let drive = disk(2, 333, 7, "[[1, 3.0], [332, 6.0]]", "0.4")
+        .replace("[0, 332]", "[31, 332]")
+        .replace("[[zones]]", &format!("{zone}[[zones]]"));
+    let scenario = "drive = 'drive.toml'\nsched = 'scan'\noracle = 'distance'\nplace = 'eager'
+        workload = 'iometer:requests=200:read_share=0.5:depth=4'";
+    runs(scenario, &drive, None);
+}

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
+use nearslot_core::config;
 use nearslot_core::drive::KINDS;
-use nearslot_core::registry::{Kind, Knob, KnobKind, Spec};
+use nearslot_core::registry::{AnyKind, Knob, KnobKind, Of};
 use nearslot_core::rng::Rng;
-use nearslot_core::{drive, place, sched};
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::scenario::{Load, Scenario};
-use nearslot_lab::workload;
+use nearslot_lab::workload::Synthetic;
 use nearslot_trace::OpenOptions;
 
 use crate::scenarios::drives::{drive as drive_text, one};
@@ -33,7 +33,7 @@ pub(crate) struct Made {
     trace: Option<String>,
     parts: Vec<String>,
     /// Whether each request is one command, whose parts sum up to its service time.
-    pub(crate) linear: bool,
+    pub(crate) plain: bool,
 }
 
 impl Made {
@@ -45,22 +45,25 @@ impl Made {
             .iter()
             .find(|kind| drive.starts_with(&format!("kind = '{}'", kind.name)));
         let knobs = settings(rng, kind.expect("a kind of the table").knobs, 0.2);
-        let sched = part(rng, "sched", sched::TABLE, seed, &mut parts);
-        let place = match rng.chance(0.3) {
-            true => "linear".to_owned(),
-            false => part(rng, "place", place::TABLE, seed / 3, &mut parts),
-        };
-        let oracle = part(rng, "oracle", drive::oracle::TABLE, seed / 2, &mut parts);
         let warmup = one(rng, &["0", "0", "0", "auto", "10%"]);
-        let mut scenario = format!(
-            "seed = {seed}\ndrive = 'drive.toml{knobs}'\nsched = '{sched}'\nplace = '{place}'\n\
-             oracle = '{oracle}'\nwarmup = '{warmup}'\n"
-        );
+        let mut scenario =
+            format!("seed = {seed}\ndrive = 'drive.toml{knobs}'\nwarmup = '{warmup}'\n");
+        let mut plain = !knobs.contains("queue_depth");
+        for (index, kind) in config::KINDS.iter().enumerate() {
+            // What most stacks have is in two of five, and the parts of one kind meet all parts of another.
+            let chosen = match index > 0 && rng.chance(0.4) {
+                true => kind.default.to_owned(),
+                false => part(rng, kind.kind, seed / (index as u64 + 1), &mut parts),
+            };
+            let alike = ["place", "merge"].contains(&kind.key());
+            plain &= !alike || chosen == kind.default;
+            let _ = writeln!(scenario, "{} = '{chosen}'", kind.key());
+        }
         let trace = rng.chance(0.5).then(|| trace(rng));
         if trace.is_some() {
             scenario += &replay(rng);
         } else {
-            let load = part(rng, "workload", workload::TABLE, seed, &mut parts);
+            let load = part(rng, Of::<Synthetic>::KIND, seed, &mut parts);
             let count = one(rng, &[1, 2, 7, 60, 200]);
             let load = match load.contains(":requests=") {
                 true => load,
@@ -74,7 +77,7 @@ impl Made {
             scenario,
             trace,
             parts,
-            linear: place == "linear",
+            plain,
         }
     }
 
@@ -86,7 +89,7 @@ impl Made {
             scenario: scenario.to_owned(),
             trace: trace.map(str::to_owned),
             parts: Vec::new(),
-            linear: false,
+            plain: false,
         }
     }
 
@@ -129,16 +132,11 @@ impl Made {
     }
 }
 
-/// The part of a table whose turn it is, with some of its knobs set.
-fn part<T: Kind + ?Sized>(
-    rng: &mut Rng,
-    kind: &str,
-    table: &'static [&'static Spec<T>],
-    turn: u64,
-    parts: &mut Vec<String>,
-) -> String {
-    let spec = table[(turn % table.len() as u64) as usize];
-    parts.push(format!("{kind} {}", spec.name));
+/// The part of a kind whose turn it is, with some of its knobs set.
+fn part(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<String>) -> String {
+    let table = kind.parts();
+    let spec = &table[(turn % table.len() as u64) as usize];
+    parts.push(format!("{} {}", kind.card().key, spec.name));
     let often = one(rng, &[0.0, 0.3, 0.6]);
     format!("{}{}", spec.name, settings(rng, spec.knobs, often))
 }

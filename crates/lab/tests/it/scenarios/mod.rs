@@ -19,10 +19,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use nearslot_core::{drive, place, sched};
+use nearslot_core::config;
+use nearslot_core::registry::Of;
 use nearslot_lab::run;
 use nearslot_lab::sim::Control;
-use nearslot_lab::workload;
+use nearslot_lab::workload::Synthetic;
 
 /// Scenarios of every test.
 const FIXED: u64 = 200;
@@ -137,19 +138,12 @@ fn try_one(made: &made::Made, control: &Control) -> Fate {
 
 /// Names of all parts, by kind, that scenarios have to meet.
 fn all_parts() -> BTreeSet<String> {
-    let sched = sched::TABLE
-        .iter()
-        .map(|spec| format!("sched {}", spec.name));
-    let place = place::TABLE
-        .iter()
-        .map(|spec| format!("place {}", spec.name));
-    let oracle = drive::oracle::TABLE
-        .iter()
-        .map(|spec| format!("oracle {}", spec.name));
-    let load = workload::TABLE
-        .iter()
-        .map(|spec| format!("workload {}", spec.name));
-    sched.chain(place).chain(oracle).chain(load).collect()
+    let kinds = config::KINDS.iter().map(|kind| kind.kind);
+    let all = kinds.chain([Of::<Synthetic>::KIND]);
+    let parts = all.flat_map(|kind| kind.parts().into_iter().map(move |part| (kind, part)));
+    parts
+        .map(|(kind, part)| format!("{} {}", kind.card().key, part.name))
+        .collect()
 }
 
 #[test]
