@@ -249,7 +249,17 @@ fn the_host_prices_as_one_who_saw_what_has_ended() {
         let Command { io, op, .. } = command(done.io.0, done.op, 0, 8);
         let (at, len) = (done.at, done.len);
         let began = Instant(now.0 - done.cost.total().0);
-        told.started(began, &Command { io, op, at, len });
+        let fua = false;
+        told.started(
+            began,
+            &Command {
+                io,
+                op,
+                at,
+                len,
+                fua,
+            },
+        );
         told.observed(now, &done);
         let place = host.locate(Pba(rng.below(12_000)));
         let price = host.positioning_time(now, Op::Read, &place);
