@@ -194,7 +194,8 @@ fn overheads(rng: &mut Rng) -> String {
     let mut text = "[overheads]\n".to_owned();
     for name in OVERHEADS {
         if rng.chance(0.4) {
-            let _ = writeln!(text, "{name} = {}", one(rng, &["0", "0.2", "7.5", "10000"]));
+            // Longer ones only let the arm wait for more revolutions.
+            let _ = writeln!(text, "{name} = {}", one(rng, &["0", "0.2", "7.5", "1000"]));
         }
     }
     if rng.chance(0.4) {

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use nearslot_core::config;
+use nearslot_core::contract::Scheduler;
 use nearslot_core::drive::KINDS;
+use nearslot_core::drive::queued::{DEPTH_KNOB, SCHED_KNOB};
 use nearslot_core::registry::{AnyKind, Knob, KnobKind, Of};
 use nearslot_core::rng::Rng;
 use nearslot_lab::grid::{self, Point, Vary};
@@ -50,8 +52,8 @@ impl Made {
             format!("seed = {seed}\ndrive = 'drive.toml{knobs}'\nwarmup = '{warmup}'\n");
         let mut plain = !knobs.contains("queue_depth");
         for (index, kind) in config::KINDS.iter().enumerate() {
-            // What most stacks have is in two of five, and the parts of one kind meet all parts of another.
-            let chosen = match index > 0 && rng.chance(0.4) {
+            // What most stacks have is in half of them, and the parts of one kind meet all parts of another.
+            let chosen = match index > 0 && rng.chance(0.5) {
                 true => kind.default.to_owned(),
                 false => part(rng, kind.kind, seed / (index as u64 + 1), &mut parts),
             };
@@ -147,15 +149,17 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
     for knob in knobs {
         let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
-        if rng.chance(share) {
-            let _ = write!(text, ":{}={}", knob.name, value(rng, &knob.kind, cap));
+        // Without a queue there is nothing to sort.
+        let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB);
+        if !idle && rng.chance(share) {
+            let _ = write!(text, ":{}={}", knob.name, value(rng, knob, cap));
         }
     }
     text
 }
 
-fn value(rng: &mut Rng, kind: &KnobKind, cap: f64) -> String {
-    match kind {
+fn value(rng: &mut Rng, knob: &Knob, cap: f64) -> String {
+    match &knob.kind {
         KnobKind::Integer { default, min, max } => {
             let max = (*max as f64).min(cap) as i64;
             let between =
@@ -172,6 +176,12 @@ fn value(rng: &mut Rng, kind: &KnobKind, cap: f64) -> String {
             one(rng, &[*min, max, between, whole]).to_string()
         }
         KnobKind::Choice { options, .. } => one(rng, options).to_owned(),
+        KnobKind::Text { .. } if knob.name == SCHED_KNOB => {
+            let parts = Of::<dyn Scheduler>::KIND.parts();
+            parts[rng.below(parts.len() as u64) as usize]
+                .name
+                .to_owned()
+        }
         // The only small language there is: sizes of requests.
         KnobKind::Text { .. } => {
             one(rng, &["512", "4k", "3584", "64k", "512/3+20k/1", "1m"]).to_owned()
