@@ -79,7 +79,7 @@ impl EagerCopies {
         self.delay(of, Source::AnotherCopy, out);
     }
 
-    /// A write failed: the same is written to another slot.
+    /// A write failed: the same is written to another slot, and after some of these another copy is.
     pub(super) fn write_failed(&mut self, write: &Underway, reason: Reason, out: &mut Plan) {
         self.retire(write.of, write.drive, write.slot);
         let goes_elsewhere = match reason {
@@ -95,6 +95,14 @@ impl EagerCopies {
             if reason == Reason::Delayed {
                 self.copies.fly_on(write.of, key);
             }
+            out.instead = Instead::Step(out.io(again));
+            return;
+        }
+        if let Reason::Foreground(writing) = reason
+            && let Some(other) = self.untried(writing)
+        {
+            self.release(write.of, write.drive, write.slot);
+            let again = self.write_copy(other, reason);
             out.instead = Instead::Step(out.io(again));
             return;
         }

@@ -20,12 +20,14 @@ impl EagerCopies {
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        let reason = Reason::Foreground(self.writes.insert(ChunkWrite {
+        let key = self.writes.insert(ChunkWrite {
             chunk,
             left: self.foreground,
+            tried: 0,
             done: 0,
             landed: 0,
-        }));
+        });
+        let reason = Reason::Foreground(key);
         let mut used = 0_u32;
         for _ in 0..self.foreground {
             let of = self.owner(now, chunk, used, drives);
@@ -36,6 +38,16 @@ impl EagerCopies {
                 out.after(read, step);
             }
         }
+        self.writes[key].tried = used;
+    }
+
+    /// A copy of a chunk's write that was not begun, and is begun now since another one could not be written.
+    pub(super) fn untried(&mut self, key: usize) -> Option<CopyOf> {
+        let ChunkWrite { chunk, tried, .. } = self.writes[key];
+        let mut copies = self.copies_of(chunk);
+        let of = copies.find(|of| tried >> of.copy & 1 == 0)?;
+        self.writes[key].tried |= 1 << of.copy;
+        Some(of)
     }
 
     /// The owner that a foreground write goes to: the idle one nearest to a free slot, else the one with the shortest queue.

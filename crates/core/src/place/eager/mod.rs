@@ -67,6 +67,8 @@ struct ChunkWrite {
     chunk: u32,
     /// Copies that are not done.
     left: u32,
+    /// Copies that were begun, as bits.
+    tried: u32,
     /// Copies that are, as bits.
     done: u32,
     /// Copies that are on the platter.
