@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place")
+KINDS = ("sched", "merge", "oracle", "place", "faults")
 """Keys of the kinds."""
 
 PREPARED = ("place",)
@@ -29,12 +29,14 @@ class Parts:
         merge: Which waiting I/Os become one command.
         oracle: What the scheduler knows of the drive.
         place: Where data lives.
+        faults: What goes wrong on the drives.
     """
 
     sched: str = "fcfs"
     merge: str = "none"
     oracle: str = "exact"
     place: str = "linear"
+    faults: str = "none"
 
     @property
     def parts(self) -> dict[str, str]:
@@ -49,3 +51,4 @@ class PartSettings(TypedDict, total=False):
     merge: Words
     oracle: Words
     place: Words
+    faults: Words

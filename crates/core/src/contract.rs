@@ -5,6 +5,7 @@
 //! [`View`] at dispatch. Parts get `now` and values, and return values: none owns a clock, a thread or a
 //! byte of data. Parts of a kind never know parts of another kind. The words are explained in `docs/src/glossary.md`.
 
+use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
@@ -352,7 +353,35 @@ pub trait Drive: Send {
     fn extrapolated(&self) -> &[Extrapolated] {
         &[]
     }
+
+    /// Tells what has gone wrong on it so far, of the measures on the card of its [`Faults`].
+    fn tell(&self, _tell: Tell<'_>) {}
 }
+
+/// What goes wrong on the drives below a stack.
+///
+/// A pure function of seed, drive, command and virtual time: asked again, in whatever order, it answers the same. So a model of a drive
+/// ([`crate::drive::faulty`]) takes the time that it costs and tells the stack what drives tell, and a world that keeps data asks
+/// the same questions and does to its data what no drive tells.
+pub trait Faults: Send + Sync {
+    /// Whether anything may ever go wrong on this drive. If not, it is left as it is.
+    fn concern(&self, drive: DriveId) -> bool;
+
+    /// From this instant on the drive is gone: it carries out nothing, and what it was doing fails.
+    fn gone_from(&self, drive: DriveId) -> Instant;
+
+    /// What becomes of a command that the drive begins at `began`, if it is not gone and whatever lies where the command goes.
+    fn fate(&self, drive: DriveId, began: Instant, command: &Command) -> Fate;
+
+    /// The blocks of a cell ([`crate::fault::CELL`]) that go bad in this way, if any do.
+    fn bad_run(&self, drive: DriveId, decay: Decay, cell: u64) -> Option<BadRun>;
+
+    /// What a drive does about blocks that cannot be read.
+    fn recovery(&self) -> Recovery;
+}
+
+/// Puts something around a drive.
+pub type Wrap<'a> = &'a dyn Fn(Box<dyn Drive>) -> Box<dyn Drive>;
 
 /// What is known of a drive before it runs: its parameters, checked. Makes any number of equal drives, and
 /// oracles that know the truth about them.
@@ -369,6 +398,11 @@ pub trait Blueprint: Send + Sync {
     /// The same, with the random stream `stream` of `seed`, for drives whose service times are drawn.
     fn seeded(&self, _seed: u64, _stream: &str) -> Box<dyn Drive> {
         self.drive()
+    }
+
+    /// The same, with something around the drive, but within its queue if it has one: what goes wrong on it.
+    fn wrapped(&self, seed: u64, stream: &str, wrap: Wrap<'_>) -> Box<dyn Drive> {
+        wrap(self.seeded(seed, stream))
     }
 
     /// An oracle with the drive's true parameters.

@@ -18,6 +18,8 @@ pub mod registry;
 pub mod config;
 pub mod contract;
 pub mod drive;
+pub mod fault;
+pub mod faults;
 pub mod freemap;
 pub mod ids;
 pub mod io;

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Merging, Placement, Scheduler};
+use nearslot_core::contract::{Faults, Merging, Placement, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
@@ -76,18 +76,19 @@ fn records(count: u64, blocks: u64) -> Arc<[Record]> {
     (0..count).map(one).collect()
 }
 
-/// Drive, placement and merging.
-type Setup = (&'static str, &'static str, &'static str);
+/// Drive, placement, merging and faults.
+type Setup = (&'static str, &'static str, &'static str, &'static str);
 
 /// Allocations while `count` requests are simulated, preparation excluded.
-fn allocations((drive, place, merge): Setup, sched: &str, count: u64) -> u64 {
+fn allocations((drive, place, merge, faults): Setup, sched: &str, count: u64) -> u64 {
     let part: PartConfig = drive.parse().unwrap();
     let text = catalog_text(&part.name).unwrap().to_owned();
     let below = DriveConfig { part, text };
     let config = StackConfig::over(below, 1)
         .with::<dyn Scheduler>(PartConfig::named(sched))
         .with::<dyn Placement>(place.parse().unwrap())
-        .with::<Merging>(PartConfig::named(merge));
+        .with::<Merging>(PartConfig::named(merge))
+        .with::<dyn Faults>(faults.parse().unwrap());
     let mut built = config.build().unwrap();
     // On a few blocks requests often continue each other.
     let span = if merge == "none" { u64::MAX } else { 4_096 };
@@ -123,13 +124,36 @@ fn allocations((drive, place, merge): Setup, sched: &str, count: u64) -> u64 {
 #[test]
 fn a_request_allocates_nothing_in_steady_state() {
     for setup in [
-        ("seagate-cheetah-9lp:model=mechanical", "linear", "none"),
-        ("seagate-cheetah-9lp:model=complete", "linear", "none"),
-        ("seagate-cheetah-9lp:model=mechanical", "eager", "none"),
+        (
+            "seagate-cheetah-9lp:model=mechanical",
+            "linear",
+            "none",
+            "none",
+        ),
+        (
+            "seagate-cheetah-9lp:model=complete",
+            "linear",
+            "none",
+            "none",
+        ),
+        (
+            "seagate-cheetah-9lp:model=mechanical",
+            "eager",
+            "none",
+            "none",
+        ),
         (
             "seagate-cheetah-9lp:model=mechanical:queue_depth=16",
             "linear",
             "contiguous",
+            "none",
+        ),
+        // What goes wrong here leaves nothing behind on the drive that would have to be kept.
+        (
+            "seagate-cheetah-9lp:model=complete:queue_depth=4",
+            "linear",
+            "none",
+            "injected:slow_factor=2:slow_share=0.5:latent_per_tib=1:gone_at_s=300000000",
         ),
     ] {
         for spec in sched::TABLE {

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "cache")
+KINDS = ("sched", "merge", "oracle", "place", "faults", "cache")
 """Keys of the kinds."""
 
 PREPARED = ("place", "cache")
@@ -29,6 +29,7 @@ class Parts:
         merge: Which waiting I/Os become one command.
         oracle: What the scheduler knows of the drive.
         place: Where data lives.
+        faults: What goes wrong on the drives.
         cache: What stays in memory.
     """
 
@@ -36,6 +37,7 @@ class Parts:
     merge: str = "none"
     oracle: str = "exact"
     place: str = "linear"
+    faults: str = "none"
     cache: str = "none"
 
     @property
@@ -51,4 +53,5 @@ class PartSettings(TypedDict, total=False):
     merge: Words
     oracle: Words
     place: Words
+    faults: Words
     cache: Words

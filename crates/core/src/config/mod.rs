@@ -6,11 +6,14 @@ mod part;
 mod parts;
 mod queue;
 
-use crate::contract::{Blueprint, Drive, Merging, Oracle, Placement, Scheduler};
-use crate::drive;
+use std::sync::Arc;
+
+use crate::contract::{Blueprint, Drive, Faults, Merging, Oracle, Placement, Scheduler};
+use crate::drive::{self, faulty};
 use crate::ids::DriveId;
 use crate::registry::{
-    ConfigError, DriveEnv, Forgetful, Kind, KnobValue, Memo, Survivors, VolumeEnv, VolumeError,
+    ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Memo, Survivors, VolumeEnv,
+    VolumeError,
 };
 use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
@@ -135,6 +138,7 @@ impl StackConfig {
             memo,
             survivors,
         })?;
+        let faults = self.faults(placement.drives(), &*blueprint)?;
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..placement.drives() {
             let mut turned = blueprint.turned(self.phase(index));
@@ -142,7 +146,9 @@ impl StackConfig {
             if let Some(at) = free.and_then(|free| free.left().at) {
                 turned = turned.resting(at);
             }
-            let drive = turned.seeded(self.seed, &format!("drive/{index}/service"));
+            let wrap = |drive| faulty::around(drive, &faults, DriveId(index));
+            let stream = format!("drive/{index}/service");
+            let drive = turned.wrapped(self.seed, &stream, &wrap);
             if drive.depth() > 1 && free.is_some() {
                 let placement = self.parts.of::<dyn Placement>();
                 return Err(queue::no_open_addresses(drive.depth(), placement).into());
@@ -167,6 +173,25 @@ impl StackConfig {
             depth,
             merging: *self.on_drive::<Merging>(blueprint, drive)?,
         })
+    }
+
+    /// What goes wrong on so many drives.
+    ///
+    /// # Errors
+    /// There are no such faults, or they cannot happen on these drives.
+    pub fn faults(
+        &self,
+        drives: u16,
+        blueprint: &dyn Blueprint,
+    ) -> Result<Arc<dyn Faults>, ConfigError> {
+        let faults = self.parts.of::<dyn Faults>();
+        let faults = faults.build::<dyn Faults>(&FaultsEnv {
+            seed: self.seed,
+            label: "faults",
+            drives,
+            capacity: blueprint.capacity(),
+        })?;
+        Ok(faults.into())
     }
 
     /// The part of a kind of which every drive has its own.

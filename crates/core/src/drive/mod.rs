@@ -9,6 +9,7 @@ use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical};
 mod cache;
 pub mod capped;
 pub mod empirical;
+pub mod faulty;
 mod file;
 mod flat;
 pub mod hdd;

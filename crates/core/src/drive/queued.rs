@@ -14,10 +14,11 @@ use std::sync::Arc;
 
 use slab::Slab;
 
-use crate::contract::{Arm, Blueprint, Drive, Next, Oracle, Scheduler, View};
+use crate::contract::{Arm, Blueprint, Drive, Next, Oracle, Scheduler, View, Wrap};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, Unwritten, WriteCache};
+use crate::measure::Tell;
 use crate::op::Op;
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
@@ -95,6 +96,10 @@ impl Blueprint for QueuedBlueprint {
 
     fn seeded(&self, seed: u64, stream: &str) -> Box<dyn Drive> {
         self.around(self.bare.seeded(seed, stream))
+    }
+
+    fn wrapped(&self, seed: u64, stream: &str, wrap: Wrap<'_>) -> Box<dyn Drive> {
+        self.around(self.bare.wrapped(seed, stream, wrap))
     }
 
     fn exact(&self) -> Box<dyn Oracle> {
@@ -302,6 +307,10 @@ impl Drive for QueuedDrive {
 
     fn extrapolated(&self) -> &[Extrapolated] {
         self.drive.extrapolated()
+    }
+
+    fn tell(&self, tell: Tell<'_>) {
+        self.drive.tell(tell);
     }
 }
 

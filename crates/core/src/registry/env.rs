@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{ConfigError, Memo, Prepared};
 use crate::contract::Blueprint;
 use crate::ids::DriveId;
-use crate::units::Pba;
+use crate::units::{Blocks, Pba};
 
 /// The surroundings of a part that works with one drive: a scheduler, an oracle.
 #[derive(Clone, Copy)]
@@ -60,6 +60,19 @@ impl VolumeEnv<'_> {
         made.expect("no two kinds of things have the same name")
             .clone()
     }
+}
+
+/// The surroundings of what goes wrong on the drives of a volume.
+#[derive(Clone, Copy)]
+pub struct FaultsEnv<'a> {
+    /// The run's seed.
+    pub seed: u64,
+    /// This part's own name for its random stream.
+    pub label: &'a str,
+    /// Drives of the volume.
+    pub drives: u16,
+    /// Blocks of each.
+    pub capacity: Blocks,
 }
 
 /// What survived of an earlier life of a volume: the bytes of its NVRAM and of its drives.

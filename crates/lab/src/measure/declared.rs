@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::config::Kinds;
+use nearslot_core::contract::{Drive, Faults};
 use nearslot_core::measure::Measure;
+use nearslot_core::registry::Kind;
 use nearslot_core::stack::Stack;
 
 use super::recovery;
@@ -54,12 +56,17 @@ pub(crate) fn declared(kinds: Kinds, runs: &[Run]) -> Vec<Declared> {
     found
 }
 
-/// What the parts of a stack have counted. What several parts of a kind count adds up.
-pub(crate) fn counted(stack: &Stack) -> Measures {
+/// What the parts of a stack have counted, and what has gone wrong on its drives. What several parts of a kind count adds up.
+pub(crate) fn counted(stack: &Stack, drives: &[Box<dyn Drive>]) -> Measures {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    stack.tell(&mut |key, measure, number| {
+    let mut told = |key, measure: &'static Measure, number| {
         *counts.entry((key, measure.name)).or_default() += number;
-    });
+    };
+    stack.tell(&mut told);
+    for drive in drives {
+        let key = <dyn Faults as Kind>::CARD.key;
+        drive.tell(&mut |measure, number| told(key, measure, number));
+    }
     let mut found = Measures::new();
     for ((key, name), count) in counts {
         let of_kind = found.entry(key.to_owned()).or_default();
@@ -76,7 +83,7 @@ pub(crate) mod tests {
     use nearslot_core::io::Io;
     use nearslot_core::measure::Tell;
     use nearslot_core::plan::Plan;
-    use nearslot_core::registry::{ConfigError, Kind, KindCard, Of, Spec};
+    use nearslot_core::registry::{ConfigError, KindCard, Of, Spec};
     use nearslot_core::request::Request;
     use nearslot_core::stack::Lane;
     use nearslot_core::stream::Streams;
@@ -171,7 +178,7 @@ pub(crate) mod tests {
         };
         let stack = Stack::new(Box::new(Nowhere), vec![lane(), lane()]);
         Run {
-            measures: counted(&stack),
+            measures: counted(&stack, &[]),
             ..Run::default()
         }
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
 use nearslot_core::config::{Assembly, KINDS, StackConfig};
-use nearslot_core::contract::Blueprint;
+use nearslot_core::contract::{Blueprint, Drive};
 use nearslot_core::registry::ConfigError;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
@@ -293,7 +293,7 @@ fn run(
     identify(&mut run, point, foreseen);
     (run.replay, run.volumes) = (load.replay, load.volumes);
     (run.volume_responses, run.stream_responses) = groups;
-    run.measures = counted(&stack, &effective)?;
+    run.measures = counted((&stack, &drives), &effective)?;
     run.simulated_in_s = simulated_in_s;
     let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
@@ -327,8 +327,11 @@ fn checked(
 }
 
 /// What parts and measurements have counted.
-fn counted(stack: &Stack, config: &StackConfig) -> Result<Measures, RunError> {
-    let mut found = declared::counted(stack);
+fn counted(
+    (stack, drives): (&Stack, &[Box<dyn Drive>]),
+    config: &StackConfig,
+) -> Result<Measures, RunError> {
+    let mut found = declared::counted(stack, drives);
     let recovery = recovery::cost(stack, config)?;
     found.extend(recovery.map(|numbers| (recovery::KEY.to_owned(), numbers)));
     Ok(found)

@@ -1,8 +1,8 @@
 //! What is said beside the numbers: before anything runs, of each run, and of all of them.
 
-use nearslot_core::contract::Blueprint;
+use nearslot_core::contract::{Blueprint, Faults};
 use nearslot_core::io::WriteCache;
-use nearslot_core::registry::ConfigError;
+use nearslot_core::registry::{ConfigError, Kind};
 use nearslot_core::stack::Stack;
 
 use super::Finished;
@@ -90,8 +90,32 @@ pub(super) fn warnings(
 /// What is not in the numbers of a run: requests that failed, and what of its load was left out or changed.
 pub(super) fn left_out(run: &Run, tally: Tally) -> Vec<String> {
     let mut told = Vec::from_iter(failures(run));
+    told.extend(faults(run));
     told.extend(lost(tally));
     told
+}
+
+/// What no drive has told, or that nothing went wrong although it was to.
+fn faults(run: &Run) -> Option<String> {
+    let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
+    let count = |name: &str| counts.get(name).map_or(0.0, |number| number.value());
+    let wrong = count("wrong_reads");
+    if wrong > 0.0 {
+        return Some(format!(
+            "{}: {wrong} reads of drives brought {} wrong blocks and were reported done; nothing here keeps checksums of \
+             blocks, so no request was told",
+            run.label,
+            count("wrong_blocks_read")
+        ));
+    }
+    let none = counts.values().all(|number| number.value() <= 0.0);
+    none.then(|| {
+        format!(
+            "{}: nothing went wrong on the drives, although faults were to be injected: they are too rare for this load, or \
+             come after its end",
+            run.label
+        )
+    })
 }
 
 /// How many requests of a run failed, and of what.

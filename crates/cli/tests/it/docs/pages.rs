@@ -30,7 +30,7 @@ struct Kind {
     title: String,
     intro: String,
     /// Folder of the files that hold the cards.
-    sources: &'static str,
+    sources: String,
     /// How a part is named on the command line.
     option: String,
 }
@@ -43,19 +43,30 @@ fn presented() -> Vec<Kind> {
             name: called.plural,
             title: sentence(called.plural),
             intro: format!("{}.", sentence(called.summary)),
-            sources: "crates/core/src",
+            sources: folder_of(called.key),
             option: format!("--{} ", called.key),
         }
     };
     KINDS.iter().map(of).chain(others()).collect()
 }
 
+/// The folder of the parts of a kind of stack: beside the kind's own card.
+fn folder_of(key: &str) -> String {
+    let card = format!("        key: \"{key}\",");
+    let found = files("crates/core/src", "mod.rs");
+    let mut found = found.iter().filter(|file| read(file).contains(&card));
+    let file = found
+        .next()
+        .unwrap_or_else(|| panic!("no file has the card of {key}"));
+    file.trim_end_matches("/mod.rs").to_owned()
+}
+
 fn others() -> [Kind; 4] {
-    let kind = |name, title: &str, intro: &str, sources, option: &str| Kind {
+    let kind = |name, title: &str, intro: &str, sources: &str, option: &str| Kind {
         name,
         title: title.to_owned(),
         intro: intro.to_owned(),
-        sources,
+        sources: sources.to_owned(),
         option: option.to_owned(),
     };
     [
@@ -231,7 +242,7 @@ fn header(kind: &Kind, name: &str) -> (String, String) {
             .zip(next)
             .any(|(line, next)| opens(line) && next == named)
     };
-    let sources = files(kind.sources, ".rs");
+    let sources = files(&kind.sources, ".rs");
     let found: Vec<&String> = sources.iter().filter(holds).collect();
     let [file] = found.as_slice() else {
         panic!("the card of {name} is in {found:?}");

@@ -3,9 +3,19 @@
 use std::collections::BTreeSet;
 
 use nearslot_core::config::{DriveConfig, KINDS, PartConfig, StackConfig};
+use nearslot_core::contract::Faults;
+use nearslot_core::registry::Kind;
 
 use crate::conformance::drives::EMPIRICAL;
 use crate::support::complete_disk;
+
+/// A part by its name, with what it cannot be without.
+fn settled(name: &str) -> PartConfig {
+    match name {
+        "injected" => "injected:slow_add_ms=1".parse().expect("it is well formed"),
+        _ => PartConfig::named(name),
+    }
+}
 
 #[test]
 fn every_part_tells_the_measures_of_its_card() {
@@ -24,16 +34,18 @@ fn every_part_tells_the_measures_of_its_card() {
                 *config
                     .parts
                     .get_mut(kind.key())
-                    .expect("a kind of the table") = PartConfig::named(part.name);
+                    .expect("a kind of the table") = settled(part.name);
                 let Ok(assembly) = config.build() else {
                     continue;
                 };
                 let mut told = BTreeSet::new();
-                assembly.stack.tell(&mut |key, measure, _| {
-                    if key == kind.key() {
-                        told.insert(measure.name);
-                    }
-                });
+                let mut tell = |key, name| _ = (key == kind.key()).then(|| told.insert(name));
+                assembly
+                    .stack
+                    .tell(&mut |key, measure, _| tell(key, measure.name));
+                for drive in &assembly.drives {
+                    drive.tell(&mut |measure, _| tell(<dyn Faults>::CARD.key, measure.name));
+                }
                 assert_eq!(told, declared, "{} of {}", part.name, kind.key());
                 told_any += told.len();
             }

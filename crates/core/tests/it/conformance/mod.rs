@@ -6,6 +6,7 @@ mod caches;
 mod discards;
 mod drives;
 mod expiry;
+mod faults;
 mod measures;
 mod oracles;
 mod placements;

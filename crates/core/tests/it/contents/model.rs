@@ -16,6 +16,7 @@ use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
 use nearslot_core::units::Blocks;
 
+use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
 
 /// What a block holds.
@@ -27,6 +28,8 @@ pub(crate) enum Stamp {
     Nothing,
     /// A block of the volume as this write made it.
     Of { block: u64, write: RequestId },
+    /// What a drive brought that holds something else there than it said.
+    Wrong,
 }
 
 /// A write of a block, or that it was discarded, by the model's count of submissions and answers.
@@ -35,6 +38,8 @@ struct Written {
     stamp: Stamp,
     submitted: u64,
     answered: u64,
+    /// When it was answered, or failed.
+    ended: u64,
 }
 
 /// Not answered yet.
@@ -68,6 +73,8 @@ pub(crate) struct Contents {
     joining: Vec<Vec<Running>>,
     /// By block of the volume, in the order of submission.
     history: Vec<Vec<Written>>,
+    /// What was found last, by block of the volume, if nothing has been written there since.
+    last_read: Vec<Option<Stamp>>,
     /// What delayed copies are made of, by block of the volume.
     buffer: Vec<Stamp>,
     /// What compaction has read, by drive and block of the volume.
@@ -86,6 +93,10 @@ pub(crate) struct Contents {
     pub(crate) recalled: u64,
     /// Blocks read and compared.
     pub(crate) compared: u64,
+    /// Of these, blocks that had been read before, and not been written since.
+    pub(crate) repeated: u64,
+    /// Blocks that were read and are wrong, as no drive told.
+    pub(crate) wrong: u64,
 }
 
 impl Contents {
@@ -97,6 +108,7 @@ impl Contents {
             running: (0..drives).map(|_| Vec::new()).collect(),
             joining: (0..drives).map(|_| Vec::new()).collect(),
             history: vec![Vec::new(); blocks as usize],
+            last_read: vec![None; blocks as usize],
             buffer: vec![Stamp::Blank; blocks as usize],
             moving: BTreeMap::new(),
             again: BTreeMap::new(),
@@ -107,7 +119,14 @@ impl Contents {
             torn: false,
             recalled: 0,
             compared: 0,
+            repeated: 0,
+            wrong: 0,
         }
+    }
+
+    /// What is tested.
+    pub(crate) fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     fn tick(&mut self) -> u64 {
@@ -144,7 +163,9 @@ impl Contents {
                 stamp,
                 submitted,
                 answered: NEVER,
+                ended: NEVER,
             });
+            self.last_read[block as usize] = None;
         }
         let asked = Asked {
             request: *request,
@@ -221,8 +242,8 @@ impl Contents {
         (0..command.len.0).map(stamp).collect()
     }
 
-    /// A drive has done a command.
-    pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone) {
+    /// A drive has ended a command; `deed` is what it has really done, if that may be something else than it tells.
+    pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone, deed: Option<&Deed>) {
         let (ended, others) = std::mem::take(&mut self.running[drive.index()])
             .into_iter()
             .partition(|(name, _)| *name == done.io);
@@ -230,51 +251,68 @@ impl Contents {
         let ended: Vec<(IoId, Running)> = ended;
         assert!(!ended.is_empty(), "{:?} did not run", done.io);
         for (_, part) in ended {
-            self.part_done(drive, part, done);
+            self.part_done(drive, part, done, deed);
         }
     }
 
-    fn part_done(&mut self, drive: DriveId, ended: Running, done: &DriveDone) {
+    /// Puts on the drive what a write has put there.
+    fn put(&mut self, drive: DriveId, ended: &Running, done: &DriveDone, deed: Option<&Deed>) {
+        let Command { at, len, .. } = ended.command;
+        let is_done = done.status.is_done();
+        self.torn |= !is_done || deed.is_some();
+        let (to, written) = match deed {
+            Some(deed) => {
+                let before = at.0 - done.at.0;
+                let written = deed.written.saturating_sub(before).min(len.0);
+                (deed.lands.0 + before, written)
+            }
+            None if is_done => (at.0, len.0),
+            // Of a write that failed, a part was written, down to nothing and up to all.
+            None => (at.0, done.cost.transfer.0 % (len.0 + 1)),
+        };
+        let (to, written) = (to as usize, written as usize);
+        let drive = &mut self.drives[drive.index()];
+        drive[to..to + written].copy_from_slice(&ended.data[..written]);
+    }
+
+    fn part_done(&mut self, drive: DriveId, ended: Running, done: &DriveDone, deed: Option<&Deed>) {
         let at = ended.command.at.0 as usize;
+        if ended.command.op == Op::Write {
+            self.put(drive, &ended, done, deed);
+        }
         let Origin { request, .. } = ended.origin;
         let data = ended.origin.data();
         if !done.status.is_done() {
-            // Of a write that failed, a part was written, down to nothing and up to all.
-            self.torn |= ended.command.op == Op::Write;
-            let written = match ended.command.op {
-                Op::Write => done.cost.transfer.0 as usize % (ended.data.len() + 1),
-                _ => 0,
-            };
-            let drive = &mut self.drives[drive.index()];
-            drive[at..at + written].copy_from_slice(&ended.data[..written]);
             return;
         }
         for index in 0..ended.command.len.0 as usize {
-            let held = &mut self.drives[drive.index()][at + index];
             let Some(data) = data else {
-                *held = ended.data[index];
                 continue;
+            };
+            let is_wrong = deed.is_some_and(|deed| deed.wrong.contains(&((at + index) as u64)));
+            let held = match is_wrong {
+                true => Stamp::Wrong,
+                false => self.drives[drive.index()][at + index],
             };
             let block = data.block(index as u64).0;
             let asked = request.map(|id| self.asked.get_mut(&id).expect("it is not answered"));
             match (ended.command.op, asked) {
                 (Op::Write, asked) => {
-                    *held = ended.data[index];
                     if let Some(asked) = asked {
                         *asked.written.entry(block).or_default() += 1;
-                        self.buffer[block as usize] = *held;
+                        self.buffer[block as usize] = ended.data[index];
                     }
                 }
                 (Op::Read, Some(asked)) => {
-                    let before = asked.read.insert(block, *held);
+                    let before = asked.read.insert(block, held);
                     assert!(before.is_none(), "{:?} read {block} twice", asked.request);
                 }
                 (Op::Read, None) if self.setup.compacts() => {
-                    self.moving.insert((drive, block), *held);
+                    self.moving.insert((drive, block), held);
                 }
                 (Op::Read, None) if self.may_fail => {
                     let write = StepNumber(ended.origin.step.0 + 1);
-                    self.again.insert((write, block), *held);
+                    self.again.insert((write, block), held);
                 }
                 (op, _) => panic!("a placement does {op:?} by itself"),
             }
@@ -334,18 +372,28 @@ impl Contents {
             assert!(self.may_fail, "{:?} failed", asked.request);
             // What it wrote may be found, and so may what was there before.
             self.failed += u64::from(!self.meets_a_write(&asked.request));
-            return;
+            return self.ended(&asked, None);
         }
         match asked.request.op {
             Op::Read => self.check_read(&asked),
             Op::Write => self.check_copies(&asked),
             _ => {}
         }
+        self.ended(&asked, Some(answered));
+    }
+
+    /// Notes when what a request wrote has ended, and whether it was answered then.
+    fn ended(&mut self, asked: &Asked, answered: Option<u64>) {
         for (block, stamp) in self.changes(&asked.request) {
             let history = &mut self.history[block as usize];
             let written = history.iter_mut().rev();
             let mut own = written.filter(|one| one.submitted == asked.submitted);
-            own.next().expect("it was noted").answered = answered;
+            let own = own.next().expect("it was noted");
+            own.ended = self.clock;
+            let Some(answered) = answered else {
+                continue;
+            };
+            own.answered = answered;
             if stamp == Stamp::Nothing {
                 self.buffer[block as usize] = stamp;
             }
@@ -374,6 +422,11 @@ impl Contents {
         let extent = asked.request.extent;
         for block in extent.start.0..extent.end().0 {
             let found = asked.read.get(&block).copied().unwrap_or(Stamp::Nothing);
+            self.compared += 1;
+            if found == Stamp::Wrong {
+                self.wrong += 1;
+                continue;
+            }
             let allowed = self.allowed(block, asked.submitted);
             assert!(
                 allowed.contains(&found),
@@ -381,7 +434,7 @@ impl Contents {
                 asked.request,
                 self.history[block as usize]
             );
-            self.compared += 1;
+            self.check_again(block, found, asked);
         }
         assert!(
             asked
@@ -393,6 +446,22 @@ impl Contents {
         );
     }
 
+    /// Nothing was written to a block since it was read: so it is found again, from whichever copy.
+    fn check_again(&mut self, block: u64, found: Stamp, asked: &Asked) {
+        let mut history = self.history[block as usize].iter();
+        if !history.all(|one| one.ended < asked.submitted) {
+            return;
+        }
+        let before = self.last_read[block as usize].replace(found);
+        assert!(
+            before.is_none_or(|before| before == found),
+            "{:?} of {:?} found {found:?} at {block}, where {before:?} was before",
+            asked.request,
+            self.setup
+        );
+        self.repeated += u64::from(before.is_some());
+    }
+
     /// What a read that was submitted then and is answered now may find.
     fn allowed(&self, block: u64, submitted: u64) -> Vec<Stamp> {
         let history = &self.history[block as usize];
@@ -400,7 +469,9 @@ impl Contents {
         // The volume is written as a whole first, but that may be under way.
         let Some(last) = before.map(|one| one.submitted).max() else {
             let all = history.iter().map(|one| one.stamp);
-            return all.chain([Stamp::Blank]).collect();
+            // If no write of its chunk has succeeded, it may lie nowhere.
+            let nowhere = (self.may_fail && self.setup.maps()).then_some(Stamp::Nothing);
+            return all.chain([Stamp::Blank]).chain(nowhere).collect();
         };
         let may = |one: &&Written| match self.setup.ordered() {
             true => one.submitted >= last,

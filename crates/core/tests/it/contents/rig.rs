@@ -9,6 +9,7 @@ use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::Instant;
 
 use crate::contents::failing::Failing;
+use crate::contents::medium::Medium;
 use crate::contents::model::Contents;
 use crate::contents::rules::Rules;
 use crate::contents::setups::Setup;
@@ -37,6 +38,8 @@ pub(crate) struct Rig {
     events: u64,
     /// Whose commands fail now and then; none whose do.
     pub(crate) failing: Option<Failing>,
+    /// What goes wrong on the drives, if their configuration says that something does.
+    pub(crate) medium: Option<Medium>,
     /// Requests that failed.
     pub(crate) failed: u64,
 }
@@ -55,7 +58,9 @@ impl Rig {
             effective,
         } = built;
         let blocks = blueprint.capacity().0;
+        let faults = effective.faults(drives.len() as u16, &*blueprint);
         Rig {
+            medium: Medium::new(faults.expect("they were built"), drives.len(), blocks),
             contents: Contents::new(*setup, drives.len(), blocks, stack.capacity().0),
             rules: Rules::new(setup, &effective.parts.of::<dyn Scheduler>().name),
             stack,
@@ -78,6 +83,12 @@ impl Rig {
     /// How many drives.
     pub(crate) fn drives(&self) -> u64 {
         self.drives.len() as u64
+    }
+
+    /// What drives have counted is what has gone wrong.
+    pub(crate) fn check_counts(&self) {
+        let medium = self.medium.as_ref().expect("something goes wrong");
+        medium.check_counts(&self.drives);
     }
 
     /// Writes the whole volume.
@@ -110,7 +121,8 @@ impl Rig {
             assert!(self.events < last, "it never comes to rest");
         }
         let pending = self.stack.pending();
-        assert_eq!(pending, 0, "so many requests are never answered");
+        let setup = self.contents.setup();
+        assert_eq!(pending, 0, "requests of {setup:?} are never answered");
         assert_eq!(self.stack.submitted(), self.requests);
         assert_eq!(self.stack.replied(), self.requests);
         for drive in 0..self.drives.len() as u16 {
@@ -141,7 +153,9 @@ impl Rig {
             if let Some(failing) = &mut self.failing {
                 failing.ended(drive, &mut done);
             }
-            self.contents.done(drive, &done);
+            let medium = self.medium.as_mut();
+            let deed = medium.map(|medium| medium.ended(next, drive, &done));
+            self.contents.done(drive, &done, deed.as_ref());
             self.give(Input::Done(drive, done));
         }
         self.drain();

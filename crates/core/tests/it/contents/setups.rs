@@ -1,7 +1,7 @@
 //! What is tested: drives, placements with what they promise, schedulers.
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Merging, Placement, Scheduler};
+use nearslot_core::contract::{Faults, Merging, Placement, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::stack::{Lane, Stack};
@@ -44,6 +44,8 @@ pub(crate) struct Setup {
     pub(crate) buffer: usize,
     /// Which waiting I/Os become one command.
     pub(crate) merge: &'static str,
+    /// What goes wrong on the drives.
+    pub(crate) faults: &'static str,
 }
 
 impl Setup {
@@ -55,6 +57,7 @@ impl Setup {
             chunk: 8,
             buffer: 10_000,
             merge: "none",
+            faults: "none",
         }
     }
 
@@ -194,6 +197,7 @@ impl Setup {
             .with::<dyn Scheduler>(sched.parse().expect("a part's name"))
             .with::<dyn Placement>(place)
             .with::<Merging>(self.merge.parse().expect("a part's name"))
+            .with::<dyn Faults>(self.faults.parse().expect("a part's name"))
     }
 }
 

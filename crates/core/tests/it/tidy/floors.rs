@@ -7,12 +7,12 @@ const GROUND: &[&str] = &[
     "units", "ids", "rng", "sorted", "list", "freemap", "maplog", "measure",
 ];
 /// What flows.
-const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan"];
+const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan", "fault"];
 /// Contracts, and how parts present themselves.
 const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics"];
 /// Kinds of parts: a folder each, mutually unknown.
 const PARTS: &[&str] = &[
-    "sched", "place", "merge", "cache", "prefetch", "destage", "drive",
+    "sched", "place", "merge", "cache", "prefetch", "destage", "drive", "faults",
 ];
 
 /// The modules that a module may name, besides itself; `None` is all.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use nearslot_core::registry::{Kind, Spec};
-use nearslot_core::{drive, merge, place, sched};
+use nearslot_core::{drive, faults, merge, place, sched};
 use nearslot_lab::capacity::Find;
 use nearslot_lab::workload;
 
@@ -88,6 +88,7 @@ pub(crate) fn groups() -> Vec<Group> {
         placements(),
         oracles(),
         mergings(),
+        faults(),
         catalog(),
         kinds(),
         workloads(),
@@ -268,6 +269,36 @@ fn mergings() -> Vec<Group> {
             ] {
                 let settings = format!("drive=disk.toml {rest} merge={word} seed=7");
                 scenes.push(Scene::new(&settings, &synthetic(load)));
+            }
+        }
+        Group { name, scenes }
+    });
+    groups.collect()
+}
+
+/// Settings of faults: what drives tell, what makes them slow, what they do not tell.
+const FAULTS: &[&str] = &[
+    "injected:latent_per_tib=6000000:latent_run_blocks=4:tries_ms=40",
+    "injected:latent_per_tib=3000000:latent_within_s=3:latent_mend=false:tries_ms=15:gone_at_s=2",
+    "injected:timeout_share=0.02:timeout_ms=90:slow_factor=4:slow_share=0.2:slow_from_s=0.5",
+    "injected:lost_share=0.02:misdirected_share=0.02:torn_share=0.05:rot_per_tib=6000000:rot_within_s=2",
+];
+
+fn faults() -> Vec<Group> {
+    let of = settings_of("faults", faults::TABLE, &[FAULTS]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let mut scenes = Vec::new();
+        for word in words {
+            for rest in [
+                "drive=disk.toml sched=satf",
+                "drive=complete.toml sched=look place=mirror",
+                "drive=disk.toml:queue_depth=4 sched=fcfs place=mirror:disks=3:copies=3:foreground=2",
+                "drive=disk.toml sched=satf place=ew_array:dm=2:stripe_kib=8",
+            ] {
+                scenes.push(Scene::new(
+                    &format!("{rest} faults={word} seed=7 warmup=0"),
+                    &trace("mixed.csv", "replay='closed' depth=8"),
+                ));
             }
         }
         Group { name, scenes }

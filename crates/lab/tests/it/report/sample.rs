@@ -463,6 +463,7 @@ fn config(policy: &str) -> serde_json::Value {
         "drives": 1,
         "oracle": {"name": "exact"},
         "merge": {"name": "none"},
+        "faults": {"name": "none"},
         "place": {"name": "linear"},
         "sched": sched,
         "seed": 42,

@@ -106,7 +106,8 @@ pub(crate) fn holds_together(run: &Run, made: &Made) {
 fn little(run: &Run) {
     let counted = |name: &str| run.operations.get(name).copied().unwrap_or(0);
     let measured = counted("read") + counted("write");
-    if measured < run.requests || run.warmup_requests > 0 || run.duration_s <= 0.0 {
+    let whole = measured == run.requests && run.failed.is_empty();
+    if !whole || run.warmup_requests > 0 || run.duration_s <= 0.0 {
         return;
     }
     let all_ms = run.response_ms.mean * measured as f64;

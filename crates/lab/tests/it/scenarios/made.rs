@@ -55,6 +55,7 @@ impl Made {
             // What most stacks have is in half of them, and the parts of one kind meet all parts of another.
             let chosen = match index > 0 && rng.chance(0.5) {
                 true => kind.default.to_owned(),
+                false if kind.key() == "faults" => faults_of(rng, &mut parts),
                 false => part(rng, kind.kind, seed / (index as u64 + 1), &mut parts),
             };
             let alike = ["place", "merge"].contains(&kind.key());
@@ -132,6 +133,27 @@ impl Made {
         let points = grid::points(&scenario, &[seeds]).map_err(|e| e.to_string())?;
         Ok((points, trace))
     }
+}
+
+/// What goes wrong, in a few settings: those of chance nearly always contradict each other.
+fn faults_of(rng: &mut Rng, parts: &mut Vec<String>) -> String {
+    let word = one(
+        rng,
+        &[
+            "none",
+            "none",
+            "injected:latent_per_tib=4000000:latent_run_blocks=128",
+            "injected:latent_per_tib=400000:latent_within_s=60:latent_mend=false:tries_ms=0",
+            "injected:timeout_share=0.2:timeout_ms=0.001:slow_add_ms=1000000:slow_share=0.01",
+            "injected:gone_at_s=0.05",
+            "injected:slow_factor=1000000:slow_share=0.001",
+            "injected:slow_factor=3:slow_from_s=0.01:lost_share=0.1:misdirected_share=0.3:torn_share=0.6",
+            "injected:rot_per_tib=16777216:rot_within_s=320000000:drive=0",
+        ],
+    );
+    let name = word.split(':').next().unwrap_or(word);
+    parts.push(format!("faults {name}"));
+    word.to_owned()
 }
 
 /// The part of a kind whose turn it is, with some of its knobs set.

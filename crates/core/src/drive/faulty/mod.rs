@@ -1,0 +1,303 @@
+//! A drive on which things go wrong, around one that does what it is told.
+//!
+//! The drive inside carries out each command as if nothing were wrong; what this costs on top (retries, a slow drive, a host
+//! that waits for an answer in vain) is added to the command's overhead before it ends. So the arm is where the drive's oracle believes
+//! it to be, and the platters turn on. A drive that is gone is not asked any more.
+//!
+//! What goes wrong, [`Faults`] say: a pure function. What is kept here is what follows from it: which bad blocks were written since
+//! ([`damage`]), and which blocks do not hold what the drive said they would. O(1) a command and O(log n) in the blocks that are
+//! bad; memory only for these.
+
+mod damage;
+
+use std::sync::Arc;
+
+use crate::contract::{Drive, Faults};
+use crate::fault::{Decay, Fate, MEASURES};
+use crate::ids::DriveId;
+use crate::io::{Command, DriveDone, Extrapolated, Unwritten};
+use crate::measure::Tell;
+use crate::op::{Cost, Failure, Op, Status};
+use crate::units::{Blocks, Duration, Instant};
+
+use damage::Damage;
+
+/// How every command to a drive ends that is gone.
+const GONE: Status = Status::Failed(Failure::Gone);
+
+/// What a host takes to learn that it has sent a command to a drive that is gone. Without it, a scheduler that moves the arm about would
+/// do so without end at one instant.
+const REFUSAL: Duration = Duration::from_us(100);
+
+/// How often what has happened, in the order of [`MEASURES`].
+#[derive(Default)]
+struct Counts {
+    failed: [u64; 3],
+    delayed: u64,
+    delay: Duration,
+    lost: u64,
+    misdirected: u64,
+    torn: u64,
+    wrong_reads: u64,
+    wrong_blocks: u64,
+}
+
+/// A command under way.
+struct Running {
+    command: Command,
+    began: Instant,
+    fate: Fate,
+    /// How much longer it takes than it should.
+    delay: Duration,
+    /// When and how it ends, once the drive inside has carried it out.
+    ends: Option<(Instant, DriveDone)>,
+}
+
+/// Puts what goes wrong on it around a drive; one on which nothing does is left as it is.
+pub fn around(inner: Box<dyn Drive>, faults: &Arc<dyn Faults>, drive: DriveId) -> Box<dyn Drive> {
+    if !faults.concern(drive) {
+        return inner;
+    }
+    Box::new(FaultyDrive {
+        inner,
+        gone_from: faults.gone_from(drive),
+        faults: Arc::clone(faults),
+        drive,
+        running: None,
+        damage: Damage::default(),
+        counts: Counts::default(),
+    })
+}
+
+struct FaultyDrive {
+    inner: Box<dyn Drive>,
+    faults: Arc<dyn Faults>,
+    drive: DriveId,
+    gone_from: Instant,
+    running: Option<Running>,
+    damage: Damage,
+    counts: Counts,
+}
+
+impl FaultyDrive {
+    /// The drive inside has carried out a command: how it ends, and how much later.
+    fn outcome(
+        &self,
+        now: Instant,
+        running: &Running,
+        mut done: DriveDone,
+    ) -> (Duration, DriveDone) {
+        let Running { began, fate, .. } = *running;
+        let took = now.since(began);
+        let mut delay = Duration(took.0 * (u64::from(fate.factor) - 1)) + fate.extra;
+        done.status = fate.status;
+        if done.status.is_done() && self.first_bad(running).is_some() {
+            done.status = Status::Failed(Failure::Medium);
+            delay += self.faults.recovery().tries;
+        }
+        delay = delay.max(Duration(fate.at_least.0.saturating_sub(took.0)));
+        done.cost.overhead += delay;
+        (delay, done)
+    }
+
+    /// The first block that a command cannot read, or not write.
+    fn first_bad(&self, running: &Running) -> Option<u64> {
+        let Running { command, began, .. } = running;
+        let may = match command.op {
+            Op::Read => true,
+            Op::Write => !self.faults.recovery().writes_mend,
+            Op::Flush | Op::Discard | Op::Seek => false,
+        };
+        let bad = || self.bad(Decay::Unreadable, command, *began);
+        may.then(bad)?.next()
+    }
+
+    /// Blocks of a command that are bad, in order.
+    fn bad<'a>(
+        &'a self,
+        decay: Decay,
+        command: &Command,
+        now: Instant,
+    ) -> impl Iterator<Item = u64> + use<'a> {
+        let blocks = command.at.0..command.at.0 + command.len.0;
+        let about = (&*self.faults, self.drive);
+        self.damage.bad(about, decay, blocks, now)
+    }
+
+    /// The drive is gone: what it has to do fails, and its host learns so at this instant.
+    fn leave(&mut self, now: Instant) {
+        let Some(running) = self.running.as_mut() else {
+            return;
+        };
+        let Command {
+            io, op, at, len, ..
+        } = running.command;
+        let overhead = now.since(running.began);
+        let done = DriveDone {
+            io,
+            op,
+            at,
+            len,
+            status: GONE,
+            cost: Cost {
+                overhead,
+                ..Cost::default()
+            },
+            arm: None,
+        };
+        (running.delay, running.ends) = (Duration::ZERO, Some((now, done)));
+    }
+
+    /// A command has ended: what it has left on the drive, or brought from there.
+    fn ended(&mut self, running: &Running, done: &DriveDone) {
+        self.counts.delay += running.delay;
+        self.counts.delayed += u64::from(running.delay > Duration::ZERO);
+        if let Some(failure) = done.status.failure() {
+            let index = match failure {
+                Failure::Medium => 0,
+                Failure::TimedOut => 1,
+                Failure::Gone | Failure::MapLost => 2,
+            };
+            self.counts.failed[index] += 1;
+        }
+        match (done.op, done.status) {
+            (Op::Read, Status::Done) => self.has_read(running),
+            (Op::Write, status) => self.has_written(running, status),
+            _ => {}
+        }
+    }
+
+    fn has_read(&mut self, running: &Running) {
+        let Command { at, len, .. } = running.command;
+        let spoiled = self.damage.wrong(&(at.0..at.0 + len.0));
+        let rotten = self.bad(Decay::Rotten, &running.command, running.began);
+        let rotten = rotten.filter(|block| self.damage.wrong(&(*block..block + 1)) == 0);
+        let rotten = rotten.count() as u64;
+        let wrong = spoiled + rotten;
+        self.counts.wrong_reads += u64::from(wrong > 0);
+        self.counts.wrong_blocks += wrong;
+    }
+
+    fn has_written(&mut self, running: &Running, status: Status) {
+        let Running {
+            command,
+            began,
+            ref fate,
+            ..
+        } = *running;
+        let asked = command.at.0..command.at.0 + command.len.0;
+        let mut written = fate.lands.0..fate.lands.0 + fate.written.0;
+        match status {
+            Status::Failed(Failure::Gone | Failure::MapLost) => return,
+            Status::Failed(Failure::Medium) => {
+                written.end = self.first_bad(running).unwrap_or(written.end);
+            }
+            Status::Failed(Failure::TimedOut) => {}
+            Status::Done if fate.lands != command.at => self.counts.misdirected += 1,
+            Status::Done if fate.written == Blocks(0) => self.counts.lost += 1,
+            Status::Done if fate.written < command.len => self.counts.torn += 1,
+            Status::Done => {}
+        }
+        let about = (&*self.faults, self.drive);
+        self.damage.written(about, &written, began);
+        if fate.lands != command.at {
+            self.damage.spoil(&written);
+            self.damage.spoil(&asked);
+        } else if status.is_done() {
+            self.damage.spoil(&(written.end..asked.end));
+        }
+    }
+}
+
+impl Drive for FaultyDrive {
+    fn depth(&self) -> u32 {
+        self.inner.depth()
+    }
+
+    fn submit(&mut self, now: Instant, command: &Command) {
+        assert!(self.running.is_none(), "the drive is busy");
+        self.running = Some(Running {
+            command: *command,
+            began: now,
+            fate: self.faults.fate(self.drive, now, command),
+            delay: Duration::ZERO,
+            ends: None,
+        });
+        if now < self.gone_from {
+            self.inner.submit(now, command);
+        } else {
+            self.leave(now + REFUSAL);
+        }
+    }
+
+    fn outstanding(&mut self, commands: u64) {
+        self.inner.outstanding(commands);
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let running = self.running.as_ref()?;
+        let due = match &running.ends {
+            Some((due, done)) if done.status == GONE => return Some(*due),
+            Some((due, _)) => Some(*due),
+            None => self.inner.next_event(),
+        };
+        due.map(|due| due.min(self.gone_from))
+    }
+
+    fn advance(&mut self, now: Instant) -> Option<DriveDone> {
+        let waits = self.running.as_ref()?.ends.is_none();
+        if waits && let Some(done) = self.inner.advance(now) {
+            let (delay, done) = self.outcome(now, self.running.as_ref()?, done);
+            let running = self.running.as_mut()?;
+            (running.delay, running.ends) = (delay, Some((now + delay, done)));
+        }
+        let in_time =
+            |(due, done): (Instant, DriveDone)| due < self.gone_from || done.status == GONE;
+        if now >= self.gone_from && !self.running.as_ref()?.ends.is_some_and(in_time) {
+            self.leave(now);
+        }
+        let is_due = |running: &mut Running| running.ends.is_some_and(|(due, _)| due <= now);
+        let running = self.running.take_if(is_due)?;
+        let (_, done) = running.ends.expect("it was looked at");
+        self.ended(&running, &done);
+        Some(done)
+    }
+
+    /// Of what the drive inside would lose, so more than what this one has said is done.
+    fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
+        self.inner.volatile(now, out);
+    }
+
+    fn extrapolated(&self) -> &[Extrapolated] {
+        self.inner.extrapolated()
+    }
+
+    fn tell(&self, tell: Tell<'_>) {
+        let Counts {
+            failed: [medium, timed_out, gone],
+            delayed,
+            delay,
+            lost,
+            misdirected,
+            torn,
+            wrong_reads,
+            wrong_blocks,
+        } = self.counts;
+        let numbers = [
+            medium,
+            timed_out,
+            gone,
+            delayed,
+            delay.0 / 1_000_000,
+            self.damage.mended(),
+            lost,
+            misdirected,
+            torn,
+            wrong_reads,
+            wrong_blocks,
+        ];
+        for (measure, number) in MEASURES.iter().zip(numbers) {
+            tell(measure, number);
+        }
+    }
+}

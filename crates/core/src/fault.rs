@@ -1,0 +1,129 @@
+//! What becomes of a command, and of blocks at rest, on a drive that does not always do what it should.
+
+use std::ops::Range;
+
+use crate::measure::Measure;
+use crate::op::Status;
+use crate::units::{Blocks, Duration, Instant, Pba};
+
+/// What becomes of a command, whatever lies where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// How the drive says that it ended. One that did not answer in time may have carried out a write as a whole, in part or not at all.
+    pub status: Status,
+    /// Where a write puts its blocks.
+    pub lands: Pba,
+    /// How many of them it puts there, from its first on.
+    pub written: Blocks,
+    /// It takes so many times as long as it should.
+    pub factor: u32,
+    /// And so much longer.
+    pub extra: Duration,
+    /// It does not end before so much time has passed.
+    pub at_least: Duration,
+}
+
+impl Fate {
+    /// All is as it should be with a command of so many blocks at this place.
+    pub const fn good(at: Pba, len: Blocks) -> Fate {
+        Fate {
+            status: Status::Done,
+            lands: at,
+            written: len,
+            factor: 1,
+            extra: Duration::ZERO,
+            at_least: Duration::ZERO,
+        }
+    }
+}
+
+/// How blocks at rest go bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Decay {
+    /// They cannot be read.
+    Unreadable,
+    /// They are read as if nothing were wrong, and hold something else.
+    Rotten,
+}
+
+impl Decay {
+    /// Both.
+    pub const ALL: [Decay; 2] = [Decay::Unreadable, Decay::Rotten];
+}
+
+/// Blocks of a cell, the piece of a drive in which one run of blocks may go bad of each [`Decay`]. The cells lie one behind the other
+/// from block 0 on.
+pub const CELL: u64 = 128;
+
+/// A run of blocks, all of one cell, that goes bad.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRun {
+    /// Which.
+    pub blocks: Range<u64>,
+    /// It is as it should be until this instant, and mended by a write that begins then or later.
+    pub from: Instant,
+}
+
+/// What a drive does about blocks that it cannot read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// So long it goes on trying before it gives up.
+    pub tries: Duration,
+    /// Whether a write mends them, in place or by taking spare sectors. If not, it fails there as reads do.
+    pub writes_mend: bool,
+}
+
+/// What a drive on which things go wrong counts.
+pub static MEASURES: &[Measure] = &[
+    Measure::count(
+        "failed_medium",
+        "commands",
+        "commands that failed since a block could not be read, or not be written",
+    ),
+    Measure::count(
+        "failed_timed_out",
+        "commands",
+        "commands that were not answered in time",
+    ),
+    Measure::count(
+        "failed_gone",
+        "commands",
+        "commands that failed since their drive was gone",
+    ),
+    Measure::count(
+        "delayed",
+        "commands",
+        "commands that took longer than they should: retries, slow drives, answers that never came",
+    ),
+    Measure::count("delay_ms", "ms", "how much longer these took, all together"),
+    Measure::count(
+        "mended_blocks",
+        "blocks",
+        "blocks that could not be read until they were written again",
+    ),
+    Measure::count(
+        "lost_writes",
+        "commands",
+        "writes that were reported done and put nothing on the drive",
+    ),
+    Measure::count(
+        "misdirected_writes",
+        "commands",
+        "writes that were reported done and went to another place",
+    ),
+    Measure::count(
+        "torn_writes",
+        "commands",
+        "writes that were reported done and put only their first blocks on the drive",
+    ),
+    Measure::count(
+        "wrong_reads",
+        "commands",
+        "reads that were reported done and brought blocks that are wrong",
+    ),
+    Measure::count(
+        "wrong_blocks_read",
+        "blocks",
+        "blocks that these reads brought and that are wrong",
+    ),
+];

@@ -1,0 +1,479 @@
+//! What goes wrong on drives: the same for the same question, whatever was asked before; and what it costs, written out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Drive, Faults};
+use nearslot_core::drive::faulty;
+use nearslot_core::fault::{BadRun, CELL, Decay, Fate};
+use nearslot_core::faults::TABLE;
+use nearslot_core::ids::{DriveId, IoId};
+use nearslot_core::io::{Command, DriveDone};
+use nearslot_core::op::{Failure, Op, Status};
+use nearslot_core::registry::{ConfigError, FaultsEnv};
+use nearslot_core::rng::Rng;
+use nearslot_core::units::{Blocks, Duration, Instant, Pba};
+
+/// A part of every name, at work.
+const PARTS: &[&str] = &[
+    "none",
+    "injected:latent_per_tib=4000000:latent_run_blocks=7:latent_within_s=9:rot_per_tib=4000000:timeout_share=0.1:\
+     lost_share=0.1:misdirected_share=0.1:torn_share=0.1:slow_factor=3:slow_share=0.5:slow_drive=1:gone_at_s=5:gone_drive=2",
+    "injected:drive=1:torn_share=0.5",
+];
+
+const CAPACITY: Blocks = Blocks(100_000);
+
+fn build(word: &str, seed: u64) -> Result<Arc<dyn Faults>, ConfigError> {
+    let part: PartConfig = word.parse()?;
+    let built = part.build::<dyn Faults>(&FaultsEnv {
+        seed,
+        label: "faults",
+        drives: 3,
+        capacity: CAPACITY,
+    });
+    built.map(Arc::from)
+}
+
+/// What goes wrong on a drive that is alone.
+fn build_alone(word: &str) -> Arc<dyn Faults> {
+    let part: PartConfig = word.parse().expect("well formed");
+    let built = part.build::<dyn Faults>(&FaultsEnv {
+        seed: 1,
+        label: "faults",
+        drives: 1,
+        capacity: CAPACITY,
+    });
+    Arc::from(built.expect("it is valid"))
+}
+
+fn made(word: &str) -> Arc<dyn Faults> {
+    build(word, 1).unwrap_or_else(|error| panic!("{word}: {error}"))
+}
+
+fn command(op: Op, at: u64, len: u64) -> Command {
+    Command {
+        io: IoId(3),
+        op,
+        at: Pba(at),
+        len: Blocks(len),
+        fua: false,
+    }
+}
+
+/// A question.
+#[derive(Clone, Copy)]
+struct Question(DriveId, Instant, Command);
+
+/// What is answered to it.
+#[derive(PartialEq, Debug)]
+struct Answer(bool, Instant, Fate, [Option<BadRun>; 2]);
+
+fn ask(faults: &dyn Faults, Question(drive, began, command): Question) -> Answer {
+    let bad = Decay::ALL.map(|decay| faults.bad_run(drive, decay, command.at.0 / CELL));
+    let fate = faults.fate(drive, began, &command);
+    Answer(faults.concern(drive), faults.gone_from(drive), fate, bad)
+}
+
+fn questions() -> Vec<Question> {
+    let mut rng = Rng::stream(9, "questions");
+    let one = |_| {
+        let op = if rng.chance(0.5) { Op::Read } else { Op::Write };
+        let len = 1 + rng.below(40);
+        let command = command(op, rng.below(CAPACITY.0 - len), len);
+        let began = Instant(rng.below(10_000_000_000));
+        Question(DriveId(rng.below(3) as u16), began, command)
+    };
+    (0..3_000).map(one).collect()
+}
+
+#[test]
+fn faults_are_a_pure_function_of_seed_drive_command_and_time() {
+    let names = PARTS.iter().map(|word| word.split(':').next());
+    assert!(
+        TABLE
+            .iter()
+            .all(|spec| names.clone().any(|name| name == Some(spec.name)))
+    );
+    let questions = questions();
+    for word in PARTS {
+        let (faults, other) = (made(word), made(word));
+        let answers: Vec<Answer> = questions.iter().map(|one| ask(&*faults, *one)).collect();
+        // From the last to the first, each twice, of another one.
+        for (question, answer) in questions.iter().zip(&answers).rev() {
+            assert_eq!(ask(&*other, *question), *answer, "{word}");
+            assert_eq!(ask(&*other, *question), *answer, "{word}");
+        }
+        let of_seed = build(word, 2).expect("it was built with another seed");
+        let differ =
+            |(question, answer): &(&Question, &Answer)| ask(&*of_seed, **question) != **answer;
+        let differing = questions.iter().zip(&answers).filter(differ).count();
+        assert_eq!(differing > 100, *word != "none", "{word}: {differing}");
+    }
+    // What happens on one drive says nothing of another one.
+    let of = |drive| {
+        let runs = (0..500).map(|cell| made(PARTS[1]).bad_run(DriveId(drive), Decay::Rotten, cell));
+        runs.collect::<Vec<_>>()
+    };
+    assert_ne!(of(0), of(1));
+    // Nor what happens at one instant of another one.
+    let torn = made(PARTS[2]);
+    let write = command(Op::Write, 0, 64);
+    let fates = (0..100).map(|at| torn.fate(DriveId(1), Instant(at), &write).written);
+    assert!(fates.collect::<BTreeSet<_>>().len() > 20);
+}
+
+#[test]
+fn what_happens_is_within_what_was_asked_for() {
+    let faults = made(PARTS[1]);
+    let (mut fates, mut slow) = ([0; 4], 0);
+    for question in questions() {
+        let Question(drive, _, command) = question;
+        let Answer(_, _, fate, bad) = ask(&*faults, question);
+        assert!(fate.written <= command.len && fate.lands.0 + command.len.0 <= CAPACITY.0);
+        let reads = command.op == Op::Read;
+        assert!(!reads || fate.lands == command.at, "a read goes astray");
+        let index = match (fate.status, fate.lands == command.at, fate.written.0) {
+            (Status::Failed(failure), ..) => {
+                assert_eq!(failure, Failure::TimedOut);
+                0
+            }
+            (_, false, written) => {
+                assert_eq!(written, command.len.0);
+                1
+            }
+            (.., 0) => 2,
+            (.., written) => 3 * usize::from(!reads && written < command.len.0),
+        };
+        fates[index] += 1;
+        assert!(fate.factor == 1 || fate.factor == 3 && drive == DriveId(1));
+        slow += u64::from(fate.factor > 1);
+        for run in bad.into_iter().flatten() {
+            let cell = command.at.0 / CELL;
+            assert!(run.blocks.start >= cell * CELL && run.blocks.end <= (cell + 1) * CELL);
+            let len = run.blocks.end - run.blocks.start;
+            assert!(len == 7 || len == 1 && run.from == Instant::ZERO, "{run:?}");
+        }
+    }
+    // A tenth of the writes each, but that single blocks are not torn; the first number counts all that are well, too.
+    for (name, count) in ["astray", "lost", "torn"].into_iter().zip(&fates[1..]) {
+        assert!(
+            (100..200).contains(count),
+            "{count} of 1,500 writes are {name}"
+        );
+    }
+    assert!((400..600).contains(&slow), "{slow} of 1,000 are slow");
+    let astray = made("injected:misdirected_share=1");
+    let nearly_all = command(Op::Write, 1, CAPACITY.0 - 2);
+    let lands = |at: u64| astray.fate(DriveId(0), Instant(at), &nearly_all).lands.0;
+    assert_eq!(
+        (0..99).map(lands).collect::<BTreeSet<_>>(),
+        BTreeSet::from([0, 2])
+    );
+    let only = made(PARTS[2]);
+    assert_eq!(
+        [0, 1, 2].map(|drive| only.concern(DriveId(drive))),
+        [false, true, false]
+    );
+}
+
+/// A drive that takes 5 ms for everything.
+fn flat(word: &str) -> Box<dyn Drive> {
+    let text = "kind = 'null'\ncapacity_blocks = 100_000\nservice_us = 5000.0".to_owned();
+    let drive = DriveConfig {
+        part: PartConfig::named("of the test"),
+        text,
+    };
+    let config = StackConfig::over(drive, 1).with::<dyn Faults>(word.parse().expect("well formed"));
+    config.build().expect("it is valid").drives.remove(0)
+}
+
+/// What becomes of a command that begins then, and when.
+fn carry_out(drive: &mut dyn Drive, at: Instant, command: &Command) -> (f64, DriveDone) {
+    drive.submit(at, command);
+    loop {
+        let due = drive.next_event().expect("it does something");
+        if let Some(done) = drive.advance(due) {
+            assert_eq!(due.since(at), done.cost.total());
+            return (done.cost.total().as_ms(), done);
+        }
+    }
+}
+
+const MS: u64 = 1_000_000;
+
+#[test]
+fn what_goes_wrong_takes_its_time() {
+    let read = command(Op::Read, 0, 128);
+    let bad = "injected:latent_per_tib=16777216:tries_ms=70";
+    let of = |word: &str, at: u64, command: &Command| {
+        let (took, done) = carry_out(&mut *flat(word), Instant(at * MS), command);
+        (took, done.status.failure())
+    };
+    assert_eq!(of(bad, 0, &read), (75.0, Some(Failure::Medium)));
+    assert_eq!(
+        of(
+            bad,
+            0,
+            &Command {
+                op: Op::Write,
+                ..read
+            }
+        ),
+        (5.0, None)
+    );
+    let stays = format!("{bad}:latent_mend=false");
+    let write = Command {
+        op: Op::Write,
+        ..read
+    };
+    assert_eq!(of(&stays, 0, &write), (75.0, Some(Failure::Medium)));
+    let late = "injected:timeout_share=1:timeout_ms=30";
+    assert_eq!(of(late, 0, &read), (30.0, Some(Failure::TimedOut)));
+    assert_eq!(
+        of("injected:timeout_share=1:timeout_ms=3", 0, &read),
+        (5.0, Some(Failure::TimedOut))
+    );
+    let flush = Command {
+        op: Op::Flush,
+        at: Pba(0),
+        len: Blocks(0),
+        ..read
+    };
+    assert_eq!(of(late, 0, &flush), (5.0, None));
+    let slow = "injected:slow_factor=3:slow_add_ms=1.5:slow_from_s=0.2";
+    assert_eq!(of(slow, 199, &read), (5.0, None));
+    assert_eq!(of(slow, 200, &read), (16.5, None));
+    assert_eq!(
+        of(&format!("{slow}:timeout_share=1:timeout_ms=20"), 200, &read),
+        (20.0, Some(Failure::TimedOut))
+    );
+}
+
+#[test]
+fn a_drive_that_is_gone_fails_what_it_does_at_once_and_the_rest_at_its_turn() {
+    let read = command(Op::Read, 0, 8);
+    let gone = Some(Failure::Gone);
+    for word in [
+        "injected:gone_at_s=0.1",
+        "injected:gone_at_s=0.1:slow_factor=9",
+    ] {
+        let drive = &mut *flat(word);
+        let mut of = |at: u64, command: &Command| {
+            let (took, done) = carry_out(drive, Instant(at * MS), command);
+            (took, done.status.failure())
+        };
+        let factor = if word.contains("slow") { 9.0 } else { 1.0 };
+        assert_eq!(of(0, &read), (5.0 * factor, None));
+        assert_eq!(of(97, &read), (3.0, gone), "in the middle of it");
+        assert_eq!(of(100, &read), (0.1, gone));
+        assert_eq!(
+            of(900, &Command::seek(Pba(7))),
+            (0.1, gone),
+            "an arm moves nowhere"
+        );
+    }
+    // It ends just in time, or just not.
+    let ends_then = |word| {
+        carry_out(&mut *flat(word), Instant(95 * MS), &read)
+            .1
+            .status
+    };
+    assert_eq!(
+        ends_then("injected:gone_at_s=0.1"),
+        Status::Failed(Failure::Gone)
+    );
+    assert_eq!(ends_then("injected:gone_at_s=0.100000001"), Status::Done);
+}
+
+#[test]
+fn bad_sectors_are_read_again_once_they_are_written() {
+    let drive = &mut *flat("injected:latent_per_tib=16777216:latent_within_s=1:tries_ms=0");
+    let mut ends = |at: u64, command: &Command| {
+        carry_out(drive, Instant(at * MS), command)
+            .1
+            .status
+            .is_done()
+    };
+    let cell = |op| command(op, 128, 128);
+    assert!(ends(1_500, &cell(Op::Write)));
+    assert!(ends(1_600, &cell(Op::Read)), "it is mended");
+    assert!(
+        !ends(1_700, &command(Op::Read, 256, 128)),
+        "the next one is not"
+    );
+    // What is written before it goes bad goes bad all the same.
+    let drive = &mut *flat("injected:latent_per_tib=16777216:latent_within_s=1000:tries_ms=0");
+    let mut ends = |at: u64, command: &Command| {
+        carry_out(drive, Instant(at * MS), command)
+            .1
+            .status
+            .is_done()
+    };
+    assert!(ends(0, &cell(Op::Write)) && ends(10, &cell(Op::Read)));
+    assert!(!ends(1_000_000, &cell(Op::Read)));
+}
+
+/// The measures of a drive that are not 0.
+fn told(drive: &dyn Drive) -> Vec<(&'static str, u64)> {
+    let mut told = Vec::new();
+    drive.tell(&mut |measure, number| told.push((measure.name, number)));
+    told.retain(|(_, number)| *number > 0);
+    told
+}
+
+#[test]
+fn what_no_drive_tells_is_counted() {
+    let after = |word: &str, commands: &[Command]| {
+        let drive = &mut *flat(word);
+        for (index, command) in commands.iter().enumerate() {
+            let (_, done) = carry_out(drive, Instant(index as u64 * 100 * MS), command);
+            assert!(done.status.is_done());
+        }
+        told(drive)
+    };
+    let (read, write) = (command(Op::Read, 0, 8), command(Op::Write, 0, 8));
+    let lost = after(
+        "injected:lost_share=1",
+        &[read, write, read, command(Op::Read, 7, 3)],
+    );
+    assert_eq!(
+        lost,
+        [
+            ("lost_writes", 1),
+            ("wrong_reads", 2),
+            ("wrong_blocks_read", 9)
+        ]
+    );
+    let all = command(Op::Read, 0, 100_000);
+    let astray = after("injected:misdirected_share=1", &[write, read, all]);
+    assert_eq!(
+        astray,
+        [
+            ("misdirected_writes", 1),
+            ("wrong_reads", 2),
+            ("wrong_blocks_read", 24)
+        ]
+    );
+    let torn = after(
+        "injected:torn_share=1",
+        &[write, command(Op::Read, 0, 1), command(Op::Read, 7, 1)],
+    );
+    assert_eq!(
+        torn,
+        [
+            ("torn_writes", 1),
+            ("wrong_reads", 1),
+            ("wrong_blocks_read", 1)
+        ]
+    );
+    assert!(after("injected:torn_share=1", &[command(Op::Write, 0, 1), read]).is_empty());
+    let rotten = after(
+        "injected:rot_per_tib=16777216",
+        &[
+            command(Op::Read, 0, 256),
+            command(Op::Write, 0, 128),
+            command(Op::Read, 0, 256),
+        ],
+    );
+    assert_eq!(rotten, [("wrong_reads", 2), ("wrong_blocks_read", 3)]);
+    let slow = after("injected:slow_add_ms=0.5", &[read, write, read]);
+    assert_eq!(slow, [("delayed", 3), ("delay_ms", 1)]);
+}
+
+/// Every sector is rotten in one place of a cell and cannot be read in another one; what a write has put there that failed is well.
+#[test]
+fn what_a_write_has_left_that_failed_is_as_good_as_any() {
+    let word = "injected:rot_per_tib=16777216:latent_per_tib=16777216:latent_mend=false:tries_ms=0:timeout_share=0.5:\
+                timeout_ms=5";
+    let (drive, faults) = (&mut *flat(word), build_alone(word));
+    let mut now = Instant::ZERO;
+    let mut left = [0, 0];
+    for cell in 0..200 {
+        let block = |decay| {
+            let run = faults.bad_run(DriveId(0), decay, cell);
+            run.expect("each has one").blocks.start
+        };
+        let (bad, rotten) = (block(Decay::Unreadable), block(Decay::Rotten));
+        let write = command(Op::Write, cell * CELL, CELL);
+        let fate = faults.fate(DriveId(0), now, &write);
+        let (took, done) = carry_out(drive, now, &write);
+        assert!(!done.status.is_done());
+        let timed_out = done.status == Status::Failed(Failure::TimedOut);
+        let behind = match timed_out {
+            true => cell * CELL + fate.written.0,
+            false => bad,
+        };
+        now += Duration::from_ms_f64(took);
+        if rotten == bad {
+            continue;
+        }
+        let before = told(drive);
+        let read = command(Op::Read, rotten, 1);
+        while !carry_out(drive, now, &read).1.status.is_done() {
+            now += Duration::from_ms(5);
+        }
+        now += Duration::from_ms(5);
+        let wrong = |told: &[(&str, u64)]| {
+            told.iter()
+                .find(|(name, _)| *name == "wrong_reads")
+                .map_or(0, |found| found.1)
+        };
+        assert_eq!(
+            wrong(&told(drive)) - wrong(&before),
+            u64::from(rotten >= behind),
+            "{cell}"
+        );
+        left[usize::from(timed_out)] += u64::from(rotten < behind);
+    }
+    assert!(left.iter().all(|count| *count > 20), "{left:?}");
+}
+
+#[test]
+fn a_healthy_drive_is_left_as_it_is() {
+    let faults = made("injected:gone_at_s=1:gone_drive=2");
+    let bare = flat("none");
+    let address = std::ptr::from_ref(&*bare).cast::<()>();
+    let same = faulty::around(bare, &faults, DriveId(0));
+    assert_eq!(std::ptr::from_ref(&*same).cast::<()>(), address);
+}
+
+#[test]
+fn a_setting_without_an_effect_is_refused_with_what_it_needs() {
+    let beside = |what: &str| format!("(allowed: beside {what}, without which it has no effect)");
+    let latent = beside("latent_per_tib above 0");
+    let slow = beside("slow_factor above 1 or slow_add_ms above 0");
+    for (word, complaint) in [
+        ("gone_at_s=1:gone_drive=3", "gone_drive = 3 (allowed: a drive that there is: 0 to 2)".to_owned()),
+        ("slow_factor=2:slow_drive=9", "slow_drive = 9 (allowed: a drive that there is: 0 to 2)".to_owned()),
+        ("lost_share=1:drive=3", "drive = 3 (allowed: a drive that there is: 0 to 2)".to_owned()),
+        ("lost_share=1:gone_drive=1", format!("gone_drive = 1 {}", beside("gone_at_s"))),
+        ("lost_share=1:latent_run_blocks=2", format!("latent_run_blocks = 2 {latent}")),
+        ("lost_share=1:latent_within_s=2", format!("latent_within_s = 2 {latent}")),
+        ("lost_share=1:latent_mend=false", format!("latent_mend = false {latent}")),
+        ("lost_share=1:tries_ms=2", format!("tries_ms = 2 {latent}")),
+        ("lost_share=1:rot_within_s=2", format!("rot_within_s = 2 {}", beside("rot_per_tib above 0"))),
+        ("lost_share=1:timeout_ms=2", format!("timeout_ms = 2 {}", beside("timeout_share above 0"))),
+        ("lost_share=1:slow_share=0.5", format!("slow_share = 0.5 {slow}")),
+        ("lost_share=1:slow_from_s=5", format!("slow_from_s = 5 {slow}")),
+        ("lost_share=1:slow_drive=1", format!("slow_drive = 1 {slow}")),
+        ("slow_factor=2:slow_share=0", "slow_share = 0 (allowed: more than 0, as no command would be slow)".to_owned()),
+        ("gone_at_s=1:drive=1", format!("drive = 1 {}", beside("a rate or a share above 0"))),
+        ("gone_at_s=soon", "gone_at_s = soon (allowed: never, or a number from 0 to 320000000)".to_owned()),
+        ("lost_share=0.7:torn_share=0.4", "timeout_share + lost_share + misdirected_share + torn_share = 1.1 (allowed: at most 1, as one command has one of these fates)".to_owned()),
+    ] {
+        let error = build(&format!("injected:{word}"), 1).err().map(|error| error.to_string());
+        assert_eq!(error, Some(format!("injected.{complaint}")), "{word}");
+    }
+    let error = build("injected", 1)
+        .err()
+        .expect("nothing goes wrong")
+        .to_string();
+    assert!(
+        error.starts_with(
+            "faults = injected (allowed: with something that goes wrong: latent_per_tib,"
+        ),
+        "{error}"
+    );
+}

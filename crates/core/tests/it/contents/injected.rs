@@ -1,0 +1,304 @@
+//! The model on drives on which things go wrong as their configuration says, for all placements.
+//!
+//! [`Medium`](super::medium::Medium) says what has to become of each command, so a drive that fails where nothing is wrong, or the
+//! other way round, is seen at once. What drives tell may fail requests and is never wrong data; what they do not tell is wrong data
+//! exactly where it says so.
+
+use std::collections::BTreeSet;
+
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::DriveDone;
+use nearslot_core::op::{Failure, Op, Status};
+use nearslot_core::request::Reply;
+use nearslot_core::rng::Rng;
+use nearslot_core::stack::{Action, Input};
+
+use crate::contents::load;
+use crate::contents::rig::Rig;
+use crate::contents::setups::{DRIVES, SETUPS, Setup};
+
+/// What drives tell.
+const TOLD: &[&str] = &[
+    "injected:latent_per_tib=8000000:latent_run_blocks=3:latent_within_s=15:tries_ms=20",
+    "injected:latent_per_tib=4000000:latent_run_blocks=5:latent_within_s=15:latent_mend=false:tries_ms=5",
+    "injected:timeout_share=0.03:timeout_ms=60",
+    "injected:latent_per_tib=8000000:latent_run_blocks=9:latent_within_s=15:tries_ms=5:gone_at_s=12:timeout_share=0.1:timeout_ms=30",
+    "injected:latent_per_tib=8000000:latent_within_s=15:tries_ms=0:drive=0:slow_factor=3:slow_add_ms=1.5:slow_share=0.4",
+];
+
+/// What they do not tell.
+const SILENT: &[&str] = &[
+    "injected:lost_share=0.02",
+    "injected:misdirected_share=0.02",
+    "injected:torn_share=0.05:rot_per_tib=8000000:rot_within_s=15",
+    "injected:lost_share=0.01:misdirected_share=0.01:torn_share=0.02:rot_per_tib=8000000:rot_within_s=15",
+];
+
+/// A life on such drives, and what is found at its end.
+fn life(setup: &Setup, kind: &str, seed: u64) -> Rig {
+    let mut rig = Rig::new(setup, kind, "satf", seed);
+    rig.rules.off = true;
+    rig.contents.may_fail = true;
+    rig.fill();
+    rig.settle();
+    let mut rng = Rng::stream(seed, "load");
+    load::churn(&mut rig, setup, 30, &mut rng);
+    rig.settle();
+    load::scan(&mut rig, setup, &mut rng);
+    rig.settle();
+    rig.check_counts();
+    rig
+}
+
+/// The commands of a life, as they ended.
+fn ended(rig: &Rig) -> impl Iterator<Item = (DriveId, DriveDone)> {
+    rig.inputs.iter().filter_map(|(_, input)| match input {
+        Input::Done(drive, done) => Some((*drive, *done)),
+        _ => None,
+    })
+}
+
+/// Requests that failed.
+fn failed(rig: &Rig) -> Vec<Reply> {
+    let replies = rig.trace.iter().filter_map(|(_, action)| match action {
+        Action::Reply(reply) => Some(*reply),
+        _ => None,
+    });
+    replies.filter(|reply| !reply.status.is_done()).collect()
+}
+
+fn with(setup: &Setup, faults: &'static str) -> Setup {
+    Setup { faults, ..*setup }
+}
+
+/// Counts of all lives, by measure.
+struct Totals(Vec<(&'static str, u64)>);
+
+impl Totals {
+    fn of(names: &[&'static str]) -> Totals {
+        Totals(names.iter().map(|name| (*name, 0)).collect())
+    }
+
+    fn add(&mut self, rig: &Rig) {
+        let medium = rig.medium.as_ref().expect("something goes wrong");
+        for (name, count) in &mut self.0 {
+            *count += medium.counted(name);
+        }
+    }
+
+    fn check(&self, least: u64) {
+        for (name, count) in &self.0 {
+            assert!(*count > least, "{name} {count} times only");
+        }
+    }
+}
+
+#[test]
+fn what_drives_tell_is_no_wrong_data() {
+    let names = [
+        "failed_medium",
+        "failed_timed_out",
+        "failed_gone",
+        "mended_blocks",
+    ];
+    let (mut totals, mut failed, mut compared) = (Totals::of(&names), 0, 0);
+    for (index, setup) in SETUPS.iter().enumerate() {
+        let setup = with(setup, TOLD[index % TOLD.len()]);
+        let rig = life(&setup, DRIVES[index % DRIVES.len()], index as u64);
+        totals.add(&rig);
+        (failed, compared) = (failed + rig.failed, compared + rig.contents.compared);
+        assert_eq!(rig.contents.wrong, 0, "{setup:?}");
+    }
+    totals.check(200);
+    assert!(failed > 500, "only {failed} requests failed");
+    assert!(compared > 100_000, "only {compared} blocks were compared");
+}
+
+#[test]
+fn what_no_drive_tells_is_wrong_where_it_happened_and_nowhere_else() {
+    let names = [
+        "lost_writes",
+        "misdirected_writes",
+        "torn_writes",
+        "wrong_reads",
+        "wrong_blocks_read",
+    ];
+    let (mut totals, mut wrong, mut compared) = (Totals::of(&names), 0, 0);
+    for (index, setup) in SETUPS.iter().enumerate() {
+        let setup = with(setup, SILENT[index % SILENT.len()]);
+        let rig = life(&setup, DRIVES[index / 2 % DRIVES.len()], index as u64);
+        totals.add(&rig);
+        (wrong, compared) = (wrong + rig.contents.wrong, compared + rig.contents.compared);
+        assert_eq!(rig.failed, 0, "{setup:?}");
+    }
+    totals.check(100);
+    assert!(wrong > 1_000, "only {wrong} blocks were wrong");
+    assert!(compared > 20 * wrong, "{wrong} of {compared} blocks");
+}
+
+/// What goes wrong is of the drive's medium, below its own queue and below what merges commands.
+#[test]
+fn drives_with_queues_and_merged_commands_fail_alike() {
+    let names = [
+        "failed_medium",
+        "failed_timed_out",
+        "lost_writes",
+        "wrong_reads",
+    ];
+    let mut totals = Totals::of(&names);
+    let all = [TOLD[0], TOLD[2], SILENT[0], SILENT[3]];
+    for (index, setup) in SETUPS.iter().filter(|setup| !setup.maps()).enumerate() {
+        let merge = ["none", "contiguous"][index % 2];
+        for (number, faults) in all.into_iter().enumerate() {
+            let setup = Setup {
+                merge,
+                faults,
+                ..*setup
+            };
+            let rig = life(&setup, "sorting disk", (10 * index + number) as u64);
+            totals.add(&rig);
+            assert!(number > 1 || rig.contents.wrong == 0, "{setup:?}");
+        }
+    }
+    totals.check(50);
+}
+
+/// What is bad stays bad here: a slot that could not be written, or read while another copy could, is retired and not written again.
+#[test]
+fn a_bad_slot_is_left_and_another_one_is_written() {
+    let places = [
+        "eager:dilution=2",
+        "ew_array:dm=2:stripe_kib=8",
+        "ew_array:dm=3:stripe_kib=8",
+    ];
+    let before = "injected:latent_per_tib=5000000:latent_mend=false:tries_ms=1";
+    let meanwhile =
+        "injected:latent_per_tib=9000000:latent_within_s=25:latent_mend=false:tries_ms=1";
+    let (mut failures, mut reads) = (0, 0);
+    for (index, place) in places.into_iter().enumerate() {
+        let rig = life(&with(Setup::of(place), before), "disk", index as u64);
+        assert_eq!(rig.failed, 0, "{place}: what else is there was not tried");
+        failures += leaves_bad_slots(&rig).0;
+    }
+    for (index, place) in places.into_iter().enumerate().skip(1) {
+        let rig = life(&with(Setup::of(place), meanwhile), "disk", index as u64);
+        reads += leaves_bad_slots(&rig).1;
+    }
+    assert!(failures > 20, "only {failures} writes failed");
+    assert!(reads > 5, "only {reads} reads failed");
+}
+
+/// No slot is written again that was bad; how many writes and reads failed.
+fn leaves_bad_slots(rig: &Rig) -> (u64, u64) {
+    let setup = rig.contents.setup();
+    let (mut bad, mut failed) = (BTreeSet::new(), (0, 0));
+    for (drive, done) in ended(rig) {
+        // Slots lie one behind the other from the beginning of each track of 50 blocks on.
+        let (track, behind) = (done.at.0 / 50, done.at.0 % 50);
+        let slot = (drive, track, behind / setup.chunk);
+        let writes = done.op == Op::Write;
+        assert!(
+            !writes || !bad.contains(&slot),
+            "{setup:?}: {slot:?} was written again"
+        );
+        if !done.status.is_done() {
+            bad.insert(slot);
+            failed.0 += u64::from(writes);
+            failed.1 += u64::from(!writes);
+        }
+    }
+    failed
+}
+
+/// Nearly no command is answered: sooner or later eight writes of the map fail one after the other. What waits for it is let go.
+#[test]
+fn a_map_that_is_lost_lets_go_of_what_waits_for_it() {
+    let mut lost = 0;
+    let on_drives = |setup: &&Setup| setup.place.contains("map=virtual_log") && !setup.tight();
+    for (index, setup) in SETUPS.iter().filter(on_drives).enumerate() {
+        let setup = with(setup, "injected:timeout_share=0.8:timeout_ms=12");
+        let rig = life(&setup, "disk", index as u64);
+        let failed = failed(&rig);
+        let named = failed
+            .iter()
+            .filter(|reply| reply.status == Status::Failed(Failure::MapLost));
+        lost += u64::from(named.count() > 0);
+    }
+    assert!(lost > 5, "only {lost} maps were lost");
+}
+
+/// Three copies, of which one drive is gone and another one answers nothing: the third has the answer.
+#[test]
+fn every_copy_is_tried_before_a_request_fails() {
+    let faults = "injected:gone_at_s=3:gone_drive=0:timeout_share=1:timeout_ms=20:drive=1";
+    let (mut lives, mut failures) = (0, 0);
+    let three = |setup: &&Setup| setup.copies == 3 && setup.foreground > 1 && !setup.logs();
+    for (index, setup) in SETUPS
+        .iter()
+        .filter(|setup| setup.spread())
+        .filter(three)
+        .enumerate()
+    {
+        let rig = life(&with(setup, faults), "disk", index as u64);
+        let failed = failed(&rig);
+        // Of eager copies, a flush of a drive that is gone fails.
+        let flushes = failed.iter().filter(|reply| reply.request.op == Op::Flush);
+        let (flushes, maps) = (flushes.count() as u64, setup.maps());
+        assert_eq!(rig.contents.failed, flushes, "{setup:?}: {failed:?}");
+        assert!(maps || flushes == 0, "{setup:?}: {failed:?}");
+        let medium = rig.medium.expect("something goes wrong");
+        failures += medium.counted("failed_gone") + medium.counted("failed_timed_out");
+        lives += 1;
+    }
+    assert!(
+        lives > 3 && failures > 1_000,
+        "{failures} failures in {lives} lives"
+    );
+}
+
+/// With one copy before the answer, that goes to the drive that is left.
+#[test]
+fn a_write_goes_to_the_drive_that_is_left() {
+    let (mut lives, mut failures) = (0, 0);
+    let one_of_several = |setup: &&Setup| {
+        setup.copies > 1 && setup.foreground == 1 && setup.spread() && !setup.logs()
+    };
+    for (index, setup) in SETUPS.iter().filter(one_of_several).enumerate() {
+        let rig = life(&with(setup, "injected:gone_at_s=3"), "disk", index as u64);
+        let failed = failed(&rig);
+        let writes = failed.iter().filter(|reply| reply.request.op == Op::Write);
+        assert_eq!(writes.count(), 0, "{setup:?}: {failed:?}");
+        failures += rig
+            .medium
+            .expect("something goes wrong")
+            .counted("failed_gone");
+        lives += 1;
+    }
+    assert!(
+        lives > 5 && failures > 1_000,
+        "{failures} failures in {lives} lives"
+    );
+}
+
+/// What a write has left that failed may be what was there or what was to be there, but it is the same whichever copy is read.
+#[test]
+fn what_is_read_twice_at_rest_is_the_same_twice() {
+    let faults = [
+        "injected:timeout_share=0.25:timeout_ms=30",
+        "injected:latent_per_tib=12000000:latent_run_blocks=2:latent_mend=false:tries_ms=2:timeout_share=0.1:timeout_ms=30",
+    ];
+    let mut repeated = 0;
+    // Where copies away from home hold all slots, and no write home succeeds, writes wait for ever: docs/design/0018-failures.md.
+    let several = |setup: &&Setup| setup.copies > 1 && !setup.tight();
+    for (index, setup) in SETUPS.iter().filter(several).enumerate() {
+        let setup = with(setup, faults[index % 2]);
+        let mut rig = life(&setup, "disk", index as u64);
+        let mut rng = Rng::stream(index as u64, "again");
+        for _ in 0..3 {
+            load::scan(&mut rig, &setup, &mut rng);
+            rig.settle();
+        }
+        repeated += rig.contents.repeated;
+    }
+    assert!(repeated > 20_000, "only {repeated} blocks were read twice");
+}
