@@ -453,9 +453,16 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
+    /// A delayed write has ended, or never started. If one of several chunks could not be read or written, each is tried alone: the
+    /// others need not stay stale for it.
     fn delayed_ended(&mut self, ended: &Underway, done: bool, out: &mut Plan) {
         let Underway { first, chunks, .. } = *ended;
+        let alone = !done && chunks > 1;
         for chunk in first.chunk..first.chunk + chunks {
+            if alone && self.state(chunk).spoiled >> first.copy & 1 == 0 {
+                self.propagate(CopyOf { chunk, ..first }, 1, out);
+                continue;
+            }
             self.delayed_done(chunk, first.copy, done, out);
             if done {
                 self.note_cached(chunk, 1 << first.copy, out);

@@ -20,11 +20,11 @@ fn caching(disk: &str) -> String {
 }
 
 /// Whether copies have places of their own.
-fn is_fixed(place: &str) -> bool {
+pub(super) fn is_fixed(place: &str) -> bool {
     place.starts_with("mirror") || place.starts_with("sr_array")
 }
 
-fn config(place: &str, sched: &str) -> StackConfig {
+pub(super) fn config(place: &str, sched: &str) -> StackConfig {
     let mut config = super::config(place, sched);
     let disk = match is_fixed(place) {
         true => super::fixed::SMALL,
@@ -141,13 +141,13 @@ fn forced_writes_and_flushes_that_meet() {
 }
 
 /// Placements that write eagerly and keep their map, and such with copies at fixed places.
-const EAGER: [&str; 4] = [
+pub(super) const EAGER: [&str; 4] = [
     "eager:dilution=2:map=log:nvram_entries=6",
     "eager:dilution=2:map=virtual_log",
     "ew_array:dm=2:dd=2:foreground=2:map=log:nvram_entries=6",
     "distorted_mirror:stripe_kib=8:map=log:nvram_entries=6",
 ];
-const FIXED: [&str; 3] = [
+pub(super) const FIXED: [&str; 3] = [
     "mirror:disks=2",
     "mirror:disks=2:foreground=2",
     "sr_array:dr=2:ds=1:stripe_kib=8",

@@ -21,7 +21,7 @@ pub(super) const SMALL: &str = "
     cylinder_skew_sectors = 4
 ";
 
-fn config(place: &str, sched: &str) -> StackConfig {
+pub(super) fn config(place: &str, sched: &str) -> StackConfig {
     let mut config = super::config(place, sched);
     SMALL.clone_into(&mut config.drive.text);
     config

@@ -5,7 +5,9 @@
 //! images and NVRAM, audited (no slot has two chunks), and read: each block must have the version that was answered last or
 //! one that was on its way, and a chunk must not mix them. Now and then the run goes on from what was recovered.
 
+mod again;
 mod caches;
+mod failing;
 mod faults;
 mod fixed;
 mod world;

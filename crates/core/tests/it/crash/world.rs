@@ -1,28 +1,31 @@
 //! A stack over drives whose sectors are known, and what is left of it when the power goes.
 
 mod cache;
+mod cut;
 mod damage;
+mod faulty;
 mod image;
 mod recovered;
 
-use nearslot_core::io::{Command, Data, Origin, RecoveryRead};
+use nearslot_core::io::{Command, Data, Origin};
 use nearslot_core::op::Op;
-use nearslot_core::request::Request;
-use std::cell::RefCell;
+use nearslot_core::request::{Reply, Request};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::{Drive, Placement};
 use nearslot_core::ids::{DriveId, RequestId};
-use nearslot_core::registry::{KnobValue, Survivors, VolumeError};
+use nearslot_core::registry::KnobValue;
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
-use nearslot_core::units::{Blocks, Instant, Pba};
+use nearslot_core::units::{Blocks, Instant};
 
 use cache::{Below, Covered};
+pub(crate) use cut::{Cut, Nothing};
+use faulty::Faulty;
 use image::{Image, Sector};
-use recovered::Recovered;
+pub(crate) use recovered::Recovered;
 
 const DEPTH: usize = 6;
 /// The version of what was discarded.
@@ -101,6 +104,12 @@ pub(crate) struct World {
     loses: bool,
     /// What drives do of what they are told; see [`World::lying`].
     lies: Lies,
+    /// Whose commands fail now and then; none whose do.
+    faulty: Option<Faulty>,
+    /// By block: versions whose writes failed since the last one that did not. Nobody knows what of them was written.
+    unsure: BTreeMap<u64, BTreeSet<u64>>,
+    /// Requests that failed.
+    failed: u64,
     /// What flushes have covered, of a volume that promises no more.
     covered: Option<Covered>,
     /// By drive: the command under way with what it writes.
@@ -119,8 +128,8 @@ pub(crate) struct World {
     reads: BTreeSet<u64>,
     /// What reads of requests under way found, by request and block.
     rest: BTreeMap<(u64, u64), u64>,
-    /// What the last answered read found.
-    found: BTreeMap<u64, u64>,
+    /// What the last answered read found; none if it failed.
+    found: Option<BTreeMap<u64, u64>>,
     number: u64,
     version: u64,
     log_writes: u64,
@@ -191,6 +200,9 @@ impl World {
             below: vec![Below::default(); drives.len()],
             loses,
             lies: Lies::default(),
+            faulty: None,
+            unsure: BTreeMap::new(),
+            failed: 0,
             covered: (loses && fixed.is_some()).then(|| Covered::new(blocks)),
             fixed,
             config,
@@ -206,7 +218,7 @@ impl World {
             pending: Pending::new(),
             reads: BTreeSet::new(),
             rest: BTreeMap::new(),
-            found: BTreeMap::new(),
+            found: None,
             number: 0,
             version: 0,
             log_writes: 0,
@@ -230,6 +242,22 @@ impl World {
     pub(crate) fn in_few_places(mut self) -> World {
         (self.places, self.apart_forced, self.lazy) = (4, 3, true);
         self
+    }
+
+    /// One in so many commands fails from now on.
+    pub(crate) fn failing(mut self, chance: f64) -> World {
+        let bad = self.faulty.map(|faulty| faulty.bad);
+        self.faulty = Some(Faulty::new(chance, bad.unwrap_or_default()));
+        self
+    }
+
+    /// Reads and writes of drives that failed, and requests.
+    pub(crate) fn failures(&self) -> ([u64; 2], u64) {
+        let drives = self
+            .faulty
+            .as_ref()
+            .map_or([0; 2], |faulty| faulty.failures);
+        (drives, self.failed)
     }
 
     /// Writes of copies in spare time, at fixed places.
@@ -370,8 +398,14 @@ impl World {
         if !self.lazy || flushed {
             self.below[index].settle(now, &*self.drives[index]);
         }
+        let kept = match &mut self.faulty {
+            Some(faulty) => faulty.ended(index, &mut done),
+            None => command.len.0,
+        };
+        let is_done = done.status.is_done();
         if command.op == Op::Write {
-            for (at, sector) in (command.at.0..).zip(&sectors) {
+            let forced = forced && is_done;
+            for (at, sector) in (command.at.0..).zip(&sectors).take(kept as usize) {
                 let (image, below) = (&mut self.images[index], &mut self.below[index]);
                 below.written(image, at, sector.clone(), forced);
                 if let Some(fixed) = &mut self.fixed {
@@ -379,11 +413,12 @@ impl World {
                 }
                 if let Sector::Client(block, version) = *sector
                     && origin.request.is_some()
+                    && is_done
                 {
                     self.landed[block as usize] = version;
                 }
             }
-        } else {
+        } else if is_done {
             self.remember(index, &command, &origin);
         }
         self.stack
@@ -439,44 +474,71 @@ impl World {
                         sectors,
                     });
                 }
-                Action::Recall { .. } => panic!("no command fails here"),
+                Action::Recall { origin, len } => self.recalled(&origin, len),
                 Action::Join { .. } | Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("nothing is merged here, and no placement has parity yet")
                 }
-                Action::Reply(reply) => self.replied(&reply.request),
+                Action::Reply(reply) => self.replied(&reply),
             }
         }
     }
 
-    fn replied(&mut self, request: &Request) {
-        let (request, fua) = (request.id.0, request.fua);
-        // Who keeps no map takes no notice of a discard.
-        let ignored = |version| version == NOTHING && self.fixed.is_some();
-        let write = self.pending.remove(&request);
-        if let Some((version, blocks)) = write.filter(|(version, _)| !ignored(*version)) {
-            if let Some(fixed) = &self.fixed {
-                fixed.check_answer(version, &blocks);
-            }
-            for block in blocks {
-                self.answered[block as usize] = version;
-                if let Some(covered) = &mut self.covered {
-                    covered.answered(block, version, fua);
-                }
-                if version == NOTHING {
-                    self.landed[block as usize] = NOTHING;
-                }
+    /// The buffer of delayed copies stands in for a read that has failed. What is written by itself comes from there anyway.
+    fn recalled(&mut self, origin: &Origin, len: Blocks) {
+        assert!(self.faulty.is_some(), "no command fails here");
+        let data = origin.data().expect("the volume's data were read");
+        let Some(RequestId(request)) = origin.request else {
+            return;
+        };
+        for block in (0..len.0).map(|index| data.block(index).0) {
+            let held = self.landed[block as usize];
+            self.rest.insert((request, block), held);
+        }
+    }
+
+    fn replied(&mut self, reply: &Reply) {
+        let (request, is_done) = (reply.request.id.0, reply.status.is_done());
+        assert!(is_done || self.faulty.is_some(), "{reply:?}");
+        self.failed += u64::from(!is_done);
+        if let Some((version, blocks)) = self.pending.remove(&request) {
+            match is_done {
+                true => self.wrote(version, blocks, reply.request.fua),
+                false => blocks.for_each(|block| {
+                    self.unsure.entry(block).or_default().insert(version);
+                }),
             }
         }
         if let Some(covered) = &mut self.covered {
-            covered.flush_answered(request);
+            covered.flush_answered(request, is_done);
         }
         if self.reads.remove(&request) {
             let of_read = self.rest.range((request, 0)..=(request, u64::MAX));
-            self.found = of_read
-                .map(|((_, block), version)| (*block, *version))
-                .collect();
+            let found = of_read.map(|((_, block), version)| (*block, *version));
+            self.found = is_done.then(|| found.collect());
         }
         self.rest.retain(|(of, _), _| *of != request);
+    }
+
+    /// A write or a discard is answered.
+    fn wrote(&mut self, version: u64, blocks: std::ops::Range<u64>, forced: bool) {
+        // Who keeps no map takes no notice of a discard.
+        if version == NOTHING && self.fixed.is_some() {
+            return;
+        }
+        // A write that fails for a copy goes without it, if there is no other.
+        if let Some(fixed) = self.fixed.as_ref().filter(|_| self.faulty.is_none()) {
+            fixed.check_answer(version, &blocks);
+        }
+        for block in blocks {
+            self.answered[block as usize] = version;
+            match &mut self.covered {
+                Some(covered) => covered.answered(block, version, forced),
+                None => _ = self.unsure.remove(&block),
+            }
+            if version == NOTHING {
+                self.landed[block as usize] = NOTHING;
+            }
+        }
     }
 
     /// What a write puts on the drive.
@@ -521,6 +583,22 @@ impl World {
         Sector::Client(block, version)
     }
 
+    /// By block: versions besides the one that was answered last, or covered by a flush, that may be found after a power cut.
+    fn uncertain(&self) -> BTreeMap<u64, BTreeSet<u64>> {
+        let mut versions = self.unsure.clone();
+        if let Some(covered) = &self.covered {
+            // What is older than a flush cannot come back.
+            let younger = |block: u64, version: u64| version > covered.versions[block as usize];
+            for (block, unsure) in &mut versions {
+                unsure.retain(|version| younger(*block, *version));
+            }
+        }
+        for (block, since) in self.covered.iter().flat_map(|covered| &covered.since) {
+            versions.entry(*block).or_default().extend(since);
+        }
+        versions
+    }
+
     /// The power goes: of each write under way, some sectors have arrived.
     pub(crate) fn cut(&self, seed: u64) -> Cut {
         self.stack.audit();
@@ -555,19 +633,21 @@ impl World {
                 }
             }
         }
+        let is_sound = self.faulty.iter().all(|faulty| faulty.bad.is_empty());
         let mut foretold = Vec::new();
         self.stack.recovery(&mut foretold);
         Cut {
             config: self.config.clone(),
             images,
-            foretold: Some(foretold),
-            reads: RefCell::default(),
+            foretold: Some(foretold).filter(|_| is_sound),
+            reads: Default::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
             answered: match &self.covered {
                 Some(covered) => covered.versions.clone(),
                 None => self.answered.clone(),
             },
-            since: self.covered.as_ref().map(|covered| covered.since.clone()),
+            since: self.uncertain(),
+            bad: self.faulty.as_ref().map(|faulty| faulty.bad.clone()),
             pending: self.pending.clone(),
             version: self.version,
             tears,
@@ -613,109 +693,11 @@ impl Lies {
     }
 }
 
-/// What is left when the power is gone, and what its owner remembers.
-pub(crate) struct Cut {
-    config: StackConfig,
-    images: Vec<Image>,
-    /// What the stack said that recovery would read; none if something was lost that it counted on.
-    foretold: Option<Vec<RecoveryRead>>,
-    /// What recovery has read.
-    reads: RefCell<Vec<RecoveryRead>>,
-    nvram: Vec<u8>,
-    answered: Vec<u64>,
-    /// By block: versions that were answered and that no flush has covered; none if an answer promises to keep them.
-    since: Option<BTreeMap<u64, Vec<u64>>>,
-    pending: Pending,
-    version: u64,
-    tears: bool,
-    /// Sectors that were set back, as only the cache of their drive had them.
-    lost: u64,
-}
-
-impl Survivors for Cut {
-    fn nvram(&self) -> &[u8] {
-        &self.nvram
-    }
-
-    fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
-        let len = Blocks(out.len() as u64 / 512);
-        self.reads
-            .borrow_mut()
-            .push(RecoveryRead { drive, at, len });
-        for (at, out) in (at.0..).zip(out.chunks_exact_mut(512)) {
-            match self.images[drive.index()].get(at) {
-                Some(Sector::Own(bytes)) => out.copy_from_slice(&bytes[..]),
-                _ => out.fill(0),
-            }
-        }
-    }
-}
-
-impl Cut {
-    /// Whether a write of several sectors was under way.
-    pub(crate) fn tears(&self) -> bool {
-        self.tears
-    }
-
-    /// Sectors that caches have lost.
-    pub(crate) fn lost(&self) -> u64 {
-        self.lost
-    }
-
-    /// Whether the drives are all that is left.
-    pub(crate) fn has_no_nvram(&self) -> bool {
-        self.nvram.is_empty()
-    }
-
-    /// Whether the stack has said what recovery will read.
-    pub(crate) fn is_foretold(&self) -> bool {
-        self.foretold.is_some()
-    }
-
-    pub(crate) fn recover(self) -> Result<Recovered, VolumeError> {
-        let built = self.config.recover(&self)?;
-        if let Some(foretold) = &self.foretold {
-            assert_eq!(&*self.reads.borrow(), foretold, "reads of recovery");
-        }
-        built.stack.audit();
-        let Cut {
-            config,
-            images,
-            answered,
-            since,
-            pending,
-            version,
-            ..
-        } = self;
-        let mut world = World::of(config, built, images);
-        world.version = version;
-        Ok(Recovered {
-            world,
-            answered,
-            since: since.unwrap_or_default(),
-            pending,
-        })
-    }
-}
-
 /// A number that the placement was given, or its default.
 fn knob(config: &StackConfig, name: &str, default: u64) -> u64 {
     let mut knobs = config.parts.of::<dyn Placement>().knobs.iter();
     match knobs.find(|(key, _)| key == name) {
         Some((_, KnobValue::Integer(given))) => *given as u64,
         _ => default,
-    }
-}
-
-/// Nothing survived.
-pub(crate) struct Nothing;
-
-impl Survivors for Nothing {
-    fn nvram(&self) -> &[u8] {
-        &[]
-    }
-
-    fn read(&self, _drive: DriveId, _at: Pba, out: &mut [u8]) {
-        out.fill(0);
     }
 }

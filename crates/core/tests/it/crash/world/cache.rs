@@ -82,10 +82,10 @@ impl Covered {
         self.flushes.insert(request, covers);
     }
 
-    /// Whether the request is a flush, which is answered now.
-    pub(super) fn flush_answered(&mut self, request: u64) -> bool {
-        let Some(covers) = self.flushes.remove(&request) else {
-            return false;
+    /// A request is answered, perhaps a flush.
+    pub(super) fn flush_answered(&mut self, request: u64, is_done: bool) {
+        let Some(covers) = self.flushes.remove(&request).filter(|_| is_done) else {
+            return;
         };
         for (block, version) in covers {
             let since = self.since.entry(block).or_default();
@@ -95,7 +95,6 @@ impl Covered {
             }
         }
         self.since.retain(|_, versions| !versions.is_empty());
-        true
     }
 
     pub(super) fn answered(&mut self, block: u64, version: u64, forced: bool) {

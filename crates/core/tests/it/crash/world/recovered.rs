@@ -1,6 +1,7 @@
 //! A volume after a power cut: what is found in it, and how it goes on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use nearslot_core::contract::Placement;
 use nearslot_core::op::Op;
@@ -12,27 +13,47 @@ use super::{Cut, NOTHING, Pending, World, knob};
 pub(crate) struct Recovered {
     pub(super) world: World,
     pub(super) answered: Vec<u64>,
-    /// By block: versions that were answered and may be lost.
-    pub(super) since: BTreeMap<u64, Vec<u64>>,
+    /// By block: versions that may be found too.
+    pub(super) since: BTreeMap<u64, BTreeSet<u64>>,
     pub(super) pending: Pending,
+    /// Chunks of which a block could not be read when the volume came back.
+    pub(super) spoiled: BTreeSet<u64>,
+    /// Blocks that could not be read in this check.
+    pub(super) unreadable: u64,
 }
 
 impl Recovered {
-    /// The versions of a chunk's blocks that are found now, through the map.
-    fn find(&mut self, chunk: u64) -> Vec<u64> {
+    /// The versions of a chunk's blocks that are found now, through the map. None of a block that cannot be read.
+    fn find(&mut self, chunk: u64) -> Vec<Option<u64>> {
+        self.world.finish();
+        let blocks = self.world.blocks(chunk);
+        if let Some(found) = self.read(blocks.clone()) {
+            return found.into_iter().map(Some).collect();
+        }
+        let alone = |block| self.read(block..block + 1).map(|found| found[0]);
+        blocks.map(alone).collect()
+    }
+
+    /// What a read finds; none if it fails.
+    fn read(&mut self, blocks: Range<u64>) -> Option<Vec<u64>> {
         let world = &mut self.world;
+        world.submit(Op::Read, blocks.clone());
         world.finish();
-        world.submit(Op::Read, world.blocks(chunk));
-        world.finish();
-        let version = |block| world.found.get(&block).copied().unwrap_or(NOTHING);
-        world.blocks(chunk).map(version).collect()
+        let found = world.found.take()?;
+        let version = |block| found.get(&block).copied().unwrap_or(NOTHING);
+        Some(blocks.map(version).collect())
     }
 
     /// A block may have what was answered last or was on its way, or only what was answered since.
     fn check_block(&self, block: u64, version: u64) {
         let since = self.world.answered[block as usize];
         if since != NOTHING {
-            assert_eq!(version, since, "block {block} was written since");
+            let unsure = self.world.unsure.get(&block);
+            let is_unsure = unsure.is_some_and(|unsure| unsure.contains(&version));
+            assert!(
+                version == since || is_unsure,
+                "block {block}: version {version} found, {since} was written since"
+            );
             return;
         }
         let on_its_way =
@@ -51,7 +72,10 @@ impl Recovered {
         let found = self.find(chunk);
         let blocks = self.world.blocks(chunk);
         for (block, version) in blocks.clone().zip(&found) {
-            self.check_block(block, *version);
+            match version {
+                Some(version) => self.check_block(block, *version),
+                None => self.unreadable += 1,
+            }
         }
         // A sector is all that is whole at a fixed place.
         if self.world.fixed.is_some() {
@@ -64,7 +88,8 @@ impl Recovered {
                 .clone()
                 .zip(&found)
                 .filter(|(block, _)| range.contains(block));
-            let arrived: Vec<bool> = of_write.map(|(_, found)| found == version).collect();
+            let readable = of_write.filter_map(|(_, found)| *found);
+            let arrived: Vec<bool> = readable.map(|found| found == *version).collect();
             let torn = arrived.windows(2).any(|pair| pair[0] != pair[1]);
             assert!(!torn, "chunk {chunk} has a part of version {version}");
         }
@@ -72,6 +97,7 @@ impl Recovered {
 
     /// Reads the chunks that matter, or all.
     pub(crate) fn check(&mut self, all: bool) {
+        self.unreadable = 0;
         let chunks = self.world.chunks();
         let (hot, apart) = (self.world.hot(), self.world.apart());
         for chunk in 0..chunks {
@@ -80,6 +106,25 @@ impl Recovered {
             }
         }
         self.world.stack.audit();
+        let bad = self.world.faulty.as_ref();
+        let bad = bad.map_or(0, |faulty| faulty.bad.len() as u64);
+        let unreadable = std::mem::take(&mut self.unreadable);
+        assert!(unreadable <= bad, "{unreadable} cannot be read for {bad}");
+    }
+
+    /// What is found in the chunks that matter. None of a block that cannot be read.
+    pub(crate) fn contents(&mut self) -> Vec<Option<u64>> {
+        let (apart, hot) = (self.world.apart(), self.world.hot());
+        let chunks = (0..hot).map(|place| place * apart);
+        chunks.flat_map(|chunk| self.find(chunk)).collect()
+    }
+
+    /// So many events of what recovery left to be done, if there are so many. Nobody asks for anything.
+    pub(crate) fn go_on_alone(&mut self, events: u64) {
+        self.world.submit(Op::Flush, 0..0);
+        for _ in 0..events {
+            self.world.event_if_any();
+        }
     }
 
     /// Nobody asks for anything until the drives have nothing left to do.
@@ -112,6 +157,10 @@ impl Recovered {
         let fixed = fixed.expect("copies have fixed places");
         for (block, versions) in &fixed.versions {
             let first = *versions.values().next().unwrap();
+            // What cannot be read cannot be copied.
+            if self.spoiled.contains(&(block / self.world.chunk)) {
+                continue;
+            }
             let same = versions.values().all(|version| *version == first);
             assert!(same, "copies of block {block} differ: {versions:?}");
             assert_eq!(versions.len() as u64, copies, "copies of block {block}");
@@ -163,8 +212,7 @@ impl Recovered {
             }
         }
         for (block, versions) in self.since.iter().filter(|(block, _)| !since(**block)) {
-            let again = cut.since.as_mut().expect("the promise is the same");
-            again.entry(*block).or_default().extend(versions);
+            cut.since.entry(*block).or_default().extend(versions);
         }
         // Where nothing was written since, what was on its way then may still be what is found.
         for (version, range) in self.pending.values() {
@@ -192,12 +240,26 @@ impl Recovered {
         }
     }
 
+    /// What a block has that cannot be read is as open as before. What was answered last.
+    fn keep_open(&mut self, block: u64) -> u64 {
+        let on_their_way = self.pending.values();
+        let of_block = on_their_way.filter(|(_, range)| range.contains(&block));
+        let unsure = self.world.unsure.entry(block).or_default();
+        unsure.extend(of_block.map(|(version, _)| *version));
+        unsure.extend(self.since.get(&block).into_iter().flatten());
+        self.answered[block as usize]
+    }
+
     /// The run goes on from here: what was found is what there is.
     pub(crate) fn go_on(mut self) -> World {
         for chunk in 0..self.world.chunks() {
             self.check_chunk(chunk);
             let found = self.find(chunk);
             for (block, version) in self.world.blocks(chunk).zip(found) {
+                let version = match version {
+                    Some(version) => version,
+                    None => self.keep_open(block),
+                };
                 self.world.answered[block as usize] = version;
                 self.world.landed[block as usize] = version;
                 if let Some(covered) = &mut self.world.covered {
