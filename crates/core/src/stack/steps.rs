@@ -304,6 +304,8 @@ impl Stack {
         while let Some((tag, drive)) = self.skipped.pop() {
             let mut more = self.plans.pop().unwrap_or_default();
             self.placement.skipped(now, tag, drive, &mut more);
+            // It has less to do than was planned, so it may have time to spare.
+            plan.wake.push(drive);
             self.note_opened(&more);
             self.accept(now, request, &more);
             plan.wake.extend(more.ios().map(|io| io.drive));

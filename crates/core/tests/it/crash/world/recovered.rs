@@ -163,7 +163,7 @@ impl Recovered {
             }
             let same = versions.values().all(|version| *version == first);
             assert!(same, "copies of block {block} differ: {versions:?}");
-            assert_eq!(versions.len() as u64, copies, "copies of block {block}, {versions:?} {:?} {:?}", self.spoiled, self.world.faulty.as_ref().map(|f| f.bad.clone()));
+            assert_eq!(versions.len() as u64, copies, "copies of block {block}");
             self.check_block(*block, first);
         }
     }
