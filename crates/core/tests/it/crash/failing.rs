@@ -31,12 +31,17 @@ impl Tally {
         self.writes += writes;
         self.requests += requests;
     }
+
+    /// Over all volumes enough has failed to say something.
+    fn check(&self) {
+        assert!(self.writes > 20, "{self:?}");
+        assert!(self.unreadable > self.cuts / 8, "{self:?}");
+    }
 }
 
 /// Runs so many events, with power cuts at some, over drives of which some commands fail. `scans`: what makes recovery
 /// short is lost at every other cut.
-fn suffer(place: &str, mut world: World, events: u64, scans: bool) {
-    let mut tally = Tally::default();
+fn suffer(place: &str, mut world: World, events: u64, scans: bool, tally: &mut Tally) {
     for event in 0..events {
         world.step();
         let goes_on = event % 101 == 100;
@@ -63,36 +68,38 @@ fn suffer(place: &str, mut world: World, events: u64, scans: bool) {
         }
     }
     tally.count(&world);
-    assert!(tally.writes > 2, "{place}: {tally:?}");
-    assert!(tally.unreadable > tally.cuts / 4, "{place}: {tally:?}");
 }
 
 #[test]
 fn maps_of_drives_that_fail() {
+    let mut tally = Tally::default();
     for place in caches::EAGER {
         let volatile = World::new(caches::config(place, "satf_ew")).failing(FAILS);
-        suffer(place, volatile, 240, false);
+        suffer(place, volatile, 240, false, &mut tally);
     }
     for place in [
         "eager:dilution=2:map=virtual_log",
         "ew_array:dm=2:dd=2:map=virtual_log",
     ] {
         let world = World::new(super::config(place, "satf_ew")).failing(FAILS);
-        suffer(place, world, 240, true);
+        suffer(place, world, 240, true, &mut tally);
     }
+    tally.check();
 }
 
 #[test]
 fn fixed_copies_on_drives_that_fail() {
+    let mut tally = Tally::default();
     for place in caches::FIXED
         .into_iter()
         .chain(["mirror:disks=3:copies=3:foreground=2"])
     {
         let plain = World::new(fixed::config(place, "satf")).failing(FAILS);
-        suffer(place, plain, 180, false);
+        suffer(place, plain, 180, false, &mut tally);
         let volatile = World::new(caches::config(place, "satf")).failing(FAILS);
-        suffer(place, volatile, 180, false);
+        suffer(place, volatile, 180, false, &mut tally);
     }
+    tally.check();
 }
 
 /// A sector of the map that cannot be read is passed over if it is not needed; else it is told, and never guessed at.
