@@ -213,6 +213,14 @@ impl Contents {
         });
     }
 
+    /// What a write of a stale copy carries. If the step before it failed, another read stood in for it: a later step.
+    fn read_again(&mut self, write: StepNumber, block: u64) -> Stamp {
+        let of_block = |(step, other): &&(StepNumber, u64)| *other == block && *step >= write;
+        let found = self.again.keys().filter(of_block).min().copied();
+        let again = found.and_then(|key| self.again.remove(&key));
+        again.unwrap_or(self.buffer[block as usize])
+    }
+
     /// What a write carries.
     fn data(&mut self, drive: DriveId, command: &Command, origin: &Origin) -> Vec<Stamp> {
         let Some(data) = origin.data() else {
@@ -228,8 +236,7 @@ impl Contents {
                     return self.moving[&(drive, block)];
                 }
                 assert!(self.setup.copies > 1, "there is one copy, written already");
-                let again = self.again.remove(&(origin.step, block));
-                return again.unwrap_or(self.buffer[block as usize]);
+                return self.read_again(origin.step, block);
             };
             let Asked { request, read, .. } = &self.asked[&write];
             assert_eq!(request.op, Op::Write, "{request:?} writes");
