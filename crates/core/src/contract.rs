@@ -162,19 +162,28 @@ pub trait Placement: Send {
     }
 
     /// An I/O ended. What it leaves to do goes to `out`, for the same request. If it failed, a step of `out` may stand in
-    /// for it ([`Plan::instead`]); else its request fails, and what waits for it is skipped.
+    /// for it ([`Plan::instead`]); else its request fails, and what waits for it is skipped. Of `drives` it may ask where the
+    /// heads are, for writes of its own that follow.
     fn done(
         &mut self,
         _now: Instant,
         _tag: Tag,
         _drive: DriveId,
         _done: &DriveDone,
+        _drives: &dyn Drives,
         _out: &mut Plan,
     ) {
     }
 
     /// An I/O never starts, since a step before it has failed. What that leaves to do goes to `out`, as in `done`.
-    fn skipped(&mut self, _now: Instant, tag: Tag, drive: DriveId, _out: &mut Plan) {
+    fn skipped(
+        &mut self,
+        _now: Instant,
+        tag: Tag,
+        drive: DriveId,
+        _drives: &dyn Drives,
+        _out: &mut Plan,
+    ) {
         panic!(
             "a placement whose I/Os wait for none was told that {tag:?} to {drive:?} is skipped"
         );

@@ -1,5 +1,6 @@
 //! Steps: from a plan to the queues, and what their ends lead to.
 
+use super::dispatch::Below;
 use super::graph::{Edges, OpenIo, OpenParity, Work};
 use super::{Action, Stack};
 use crate::ids::{DriveId, IoId, StreamId};
@@ -158,7 +159,9 @@ impl Stack {
             "drive {drive:?} completed an I/O of another"
         );
         let mut plan = self.plans.pop().unwrap_or_default();
-        self.placement.done(now, io.tag, drive, done, &mut plan);
+        let drives = Below(&self.queues);
+        self.placement
+            .done(now, io.tag, drive, done, &drives, &mut plan);
         self.note_opened(&plan);
         if plan.is_empty() && edges.is_empty() {
             self.plans.push(plan);
@@ -303,7 +306,8 @@ impl Stack {
     fn tell_skipped(&mut self, now: Instant, request: Option<usize>, plan: &mut Plan) {
         while let Some((tag, drive)) = self.skipped.pop() {
             let mut more = self.plans.pop().unwrap_or_default();
-            self.placement.skipped(now, tag, drive, &mut more);
+            let drives = Below(&self.queues);
+            self.placement.skipped(now, tag, drive, &drives, &mut more);
             // It has less to do than was planned, so it may have time to spare.
             plan.wake.push(drive);
             self.note_opened(&more);

@@ -320,7 +320,15 @@ impl Placement for EagerCopies {
         self.read_ended(&read);
     }
 
-    fn done(&mut self, _now: Instant, tag: Tag, _drive: DriveId, done: &DriveDone, out: &mut Plan) {
+    fn done(
+        &mut self,
+        _now: Instant,
+        tag: Tag,
+        _drive: DriveId,
+        done: &DriveDone,
+        _drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         match done.op {
             Op::Flush => {}
             _ => self.ended(tag, done, out),
@@ -329,7 +337,14 @@ impl Placement for EagerCopies {
         self.pin_map_write(out);
     }
 
-    fn skipped(&mut self, _now: Instant, tag: Tag, _drive: DriveId, out: &mut Plan) {
+    fn skipped(
+        &mut self,
+        _now: Instant,
+        tag: Tag,
+        _drive: DriveId,
+        _drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         self.never_started(tag, out);
     }
 

@@ -647,14 +647,29 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.underway.remove(tag.0 as usize);
     }
 
-    fn done(&mut self, _now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
+    fn done(
+        &mut self,
+        _now: Instant,
+        tag: Tag,
+        drive: DriveId,
+        done: &DriveDone,
+        _drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         match done.op {
             Op::Flush => self.flush_ended(tag, drive, done, out),
             _ => self.ended(tag, done, out),
         }
     }
 
-    fn skipped(&mut self, _now: Instant, tag: Tag, _drive: DriveId, out: &mut Plan) {
+    fn skipped(
+        &mut self,
+        _now: Instant,
+        tag: Tag,
+        _drive: DriveId,
+        _drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         let never = self.underway.remove(tag.0 as usize);
         match never.part {
             Part::Read | Part::ReadAgain => panic!("{never:?} waits for nothing"),

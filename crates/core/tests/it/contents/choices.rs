@@ -190,13 +190,28 @@ impl Placement for Watched {
         self.inner.bind(now, tag, drive, slot);
     }
 
-    fn done(&mut self, now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
-        self.inner.done(now, tag, drive, done, out);
+    fn done(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        drive: DriveId,
+        done: &DriveDone,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        self.inner.done(now, tag, drive, done, drives, out);
         self.learn(out);
     }
 
-    fn skipped(&mut self, now: Instant, tag: Tag, drive: DriveId, out: &mut Plan) {
-        self.inner.skipped(now, tag, drive, out);
+    fn skipped(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        drive: DriveId,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        self.inner.skipped(now, tag, drive, drives, out);
         self.learn(out);
     }
 

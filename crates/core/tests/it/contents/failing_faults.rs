@@ -68,12 +68,20 @@ impl Placement for Careless {
         self.inner.bind(now, tag, drive, slot);
     }
 
-    fn done(&mut self, now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
+    fn done(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        drive: DriveId,
+        done: &DriveDone,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         let mut told = *done;
         if self.slip == Slip::Failure(done.op) {
             told.status = Status::Done;
         }
-        self.inner.done(now, tag, drive, &told, out);
+        self.inner.done(now, tag, drive, &told, drives, out);
         if !done.status.is_done() {
             out.instead = match told.status.is_done() {
                 true => Instead::Tolerated,
@@ -82,9 +90,16 @@ impl Placement for Careless {
         }
     }
 
-    fn skipped(&mut self, now: Instant, tag: Tag, drive: DriveId, out: &mut Plan) {
+    fn skipped(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        drive: DriveId,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         if self.slip != Slip::Skipped {
-            self.inner.skipped(now, tag, drive, out);
+            self.inner.skipped(now, tag, drive, drives, out);
         }
     }
 

@@ -124,7 +124,15 @@ impl Placement for Raid5 {
         out.after(parity, write);
     }
 
-    fn done(&mut self, _now: Instant, tag: Tag, drive: DriveId, done: &DriveDone, out: &mut Plan) {
+    fn done(
+        &mut self,
+        _now: Instant,
+        tag: Tag,
+        drive: DriveId,
+        done: &DriveDone,
+        _drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         if done.status.is_done() {
             return;
         }
@@ -145,7 +153,15 @@ impl Placement for Raid5 {
         };
     }
 
-    fn skipped(&mut self, _now: Instant, _tag: Tag, _drive: DriveId, _out: &mut Plan) {}
+    fn skipped(
+        &mut self,
+        _now: Instant,
+        _tag: Tag,
+        _drive: DriveId,
+        _drives: &dyn Drives,
+        _out: &mut Plan,
+    ) {
+    }
 
     fn capacity(&self) -> Blocks {
         Blocks(self.stripes * DATA * CHUNK)
