@@ -46,7 +46,7 @@ impl Request {
 pub struct Timeline {
     /// It came to the stack.
     pub arrived: Instant,
-    /// Its first I/O started on a drive; equal to `replied` when it needed none.
+    /// A drive began to work on its first I/O, which may wait in the drive's own queue before; equal to `replied` when it needed none.
     pub started: Instant,
     /// It was answered.
     pub replied: Instant,
@@ -61,13 +61,13 @@ impl Timeline {
         self.replied.since(self.arrived)
     }
 
-    /// From arrival to the first start on a drive.
+    /// From arrival until a drive began to work for it.
     #[inline]
     pub fn wait(&self) -> Duration {
         self.started.since(self.arrived)
     }
 
-    /// From the first start to the answer.
+    /// From then to the answer.
     #[inline]
     pub fn service(&self) -> Duration {
         self.replied.since(self.started)

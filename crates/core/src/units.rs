@@ -91,6 +91,17 @@ impl AddAssign<Duration> for Instant {
     }
 }
 
+impl Sub<Duration> for Instant {
+    type Output = Instant;
+    /// # Panics
+    /// If that was before the run began.
+    #[inline]
+    fn sub(self, span: Duration) -> Instant {
+        assert!(span.0 <= self.0, "{span} before {self} nothing had begun");
+        Instant(self.0 - span.0)
+    }
+}
+
 impl Add for Duration {
     type Output = Duration;
     #[inline]

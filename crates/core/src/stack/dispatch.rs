@@ -162,13 +162,13 @@ impl Stack {
         let mut parts = std::mem::take(&mut self.parts);
         let whole = self.queues[drive.index()].merged(id, &mut parts);
         if let Some(whole) = &whole {
-            self.start_parts(now, drive, &parts);
+            self.start_parts(drive, &parts);
             parts.clear();
             self.parts = parts;
             return self.command_of_parts(whole);
         }
         self.parts = parts;
-        let origin = self.begun(now, drive, id);
+        let origin = self.begun(drive, id);
         let started = self.graph.io(id);
         assert_eq!(
             started.io.open,
@@ -190,23 +190,19 @@ impl Stack {
     }
 
     /// An I/O starts on a drive; what for, and what it moves.
-    pub(super) fn begun(&mut self, now: Instant, drive: DriveId, id: IoId) -> Origin {
+    pub(super) fn begun(&self, drive: DriveId, id: IoId) -> Origin {
         let request = self.graph.step(id).request;
         let started = self.graph.io(id);
         assert_eq!(
             started.drive, drive,
             "a scheduler started an I/O of another drive"
         );
-        let origin = Origin {
+        Origin {
             request: request.map(|key| self.requests[key].request.id),
             step: StepNumber(started.io.sequence),
             open: started.io.open,
             moves: started.moves(),
-        };
-        if let Some(request) = request {
-            self.requests[request].started.get_or_insert(now);
         }
-        origin
     }
 
     fn bind(&mut self, now: Instant, id: IoId, slot: Slot) -> Pba {

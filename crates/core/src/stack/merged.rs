@@ -11,9 +11,9 @@ use crate::units::Instant;
 
 impl Stack {
     /// Says of each I/O of a command that it starts.
-    pub(super) fn start_parts(&mut self, now: Instant, drive: DriveId, parts: &[IoId]) {
+    pub(super) fn start_parts(&mut self, drive: DriveId, parts: &[IoId]) {
         for part in parts {
-            let origin = self.begun(now, drive, *part);
+            let origin = self.begun(drive, *part);
             let command = command(&self.graph.io(*part).io);
             self.actions.push_back(Action::Join {
                 drive,
@@ -42,10 +42,15 @@ impl Stack {
         let queue = &mut self.queues[drive.index()];
         let mut parts = std::mem::take(&mut self.parts);
         queue.done(now, io, done, &self.streams, &mut parts);
+        let began = now - done.cost.total();
         if parts.is_empty() {
             self.parts = parts;
             queue.leave(done);
+            self.worked_on(done.io, began);
             return self.complete(now, drive, done);
+        }
+        for part in &parts {
+            self.worked_on(*part, began);
         }
         if done.status == Status::Failed(Failure::Medium) {
             self.try_alone(now, drive, done, &parts);
@@ -54,6 +59,14 @@ impl Stack {
         }
         parts.clear();
         self.parts = parts;
+    }
+
+    /// The drive began to work on an I/O at this instant. That may be long after it got the command, if it has a queue of its own.
+    fn worked_on(&mut self, id: IoId, began: Instant) {
+        if let Some(key) = self.graph.step(id).request {
+            let started = &mut self.requests[key].started;
+            *started = Some(started.map_or(began, |earlier| earlier.min(began)));
+        }
     }
 
     fn complete_parts(&mut self, now: Instant, drive: DriveId, done: &DriveDone, parts: &[IoId]) {

@@ -9,8 +9,8 @@ use nearslot_core::drive;
 use nearslot_core::drive::queued::QueuedBlueprint;
 use nearslot_core::ids::IoId;
 use nearslot_core::io::{Command, Io};
-use nearslot_core::op::{Cost, Op};
-use nearslot_core::request::Request;
+use nearslot_core::op::Op;
+use nearslot_core::request::{Request, Timeline};
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::stack::Input;
@@ -60,8 +60,8 @@ impl Scheduler for Window {
     }
 }
 
-/// When each request of a random load is answered, and what it cost.
-fn answers(mut rig: Rig, seed: u64) -> Vec<(u64, Instant, Cost)> {
+/// What each request of a random load goes through.
+fn answers(mut rig: Rig, seed: u64) -> Vec<(u64, Timeline)> {
     let mut rng = Rng::stream(seed, "depth");
     for id in 1..=400 {
         let op = if rng.chance(0.6) { Op::Read } else { Op::Write };
@@ -76,14 +76,14 @@ fn answers(mut rig: Rig, seed: u64) -> Vec<(u64, Instant, Cost)> {
     rig.settle();
     let answers = rig.replies.iter();
     let mut answers: Vec<_> = answers
-        .map(|(at, reply)| (reply.request.id.0, *at, reply.timeline.cost))
+        .map(|(_, reply)| (reply.request.id.0, reply.timeline))
         .collect();
-    answers.sort_unstable_by_key(|(id, ..)| *id);
+    answers.sort_unstable_by_key(|(id, _)| *id);
     answers
 }
 
 /// Panics at the first request that fares otherwise.
-fn assert_alike(one: Vec<(u64, Instant, Cost)>, other: Vec<(u64, Instant, Cost)>, case: &str) {
+fn assert_alike(one: Vec<(u64, Timeline)>, other: Vec<(u64, Timeline)>, case: &str) {
     assert_eq!(one.len(), other.len(), "{case}");
     for (one, other) in one.into_iter().zip(other) {
         assert_eq!(one, other, "{case}");
@@ -134,7 +134,8 @@ fn a_deep_drive_that_sorts_serves_sooner_than_one_that_does_not() {
         let drive = queued(DISK, depth, "satf");
         let fcfs = scheduler("fcfs", &drive);
         let answers = answers(Rig::over(&drive, fcfs, Merging::None), 3);
-        answers.iter().map(|(_, at, _)| at.0).sum::<u64>()
+        let replied = answers.iter().map(|(_, timeline)| timeline.replied.0);
+        replied.sum::<u64>()
     };
     assert!(last(32) < last(4) && last(4) < last(1), "depth helps");
 }
