@@ -61,6 +61,8 @@ class Tried:
         readings: One for each objective.
         requests: That were simulated; fewer than there are if it ended early, because an objective
             was surely missed.
+        failed: Of these, requests that failed. They miss an objective on a percentile; a mean is
+            of the others.
     """
 
     at: float
@@ -71,6 +73,7 @@ class Tried:
     utilisation: float
     queue_growth_rps: float | None
     requests: int
+    failed: int
     ended_early: bool
 
 

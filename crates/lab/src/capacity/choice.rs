@@ -84,6 +84,7 @@ impl Choice {
             utilisation: run.utilisation,
             queue_growth_rps: run.queue_growth_rps,
             requests: run.requests,
+            failed: run.failed.values().sum(),
             ended_early,
             shares: Shares::of(run),
             parts,
@@ -185,8 +186,8 @@ fn judged(
         answer = answer.and(judged);
         readings.push(Reading {
             fails: Some(!judged.estimate),
-            ms: Some(estimate.ms),
-            low_ms: estimate.low_ms,
+            ms: Some(estimate.ms).filter(|ms| ms.is_finite()),
+            low_ms: estimate.low_ms.filter(|ms| ms.is_finite()),
             high_ms: estimate.high_ms,
             so_far_ms: None,
         });

@@ -36,11 +36,20 @@ pub(super) fn heads(capacity: &Capacity) -> Vec<[String; 2]> {
         head("rate", "MB/s"),
         head("busy", "%"),
     ]);
+    if any_failed(capacity) {
+        heads.push(head("failed", "requests"));
+    }
     heads.push(head("limited", "by"));
     if ranked(capacity) {
         heads.push(head("against", "best"));
     }
     heads
+}
+
+/// Whether requests failed at a setting that is shown.
+fn any_failed(capacity: &Capacity) -> bool {
+    let mut shown = capacity.choices.iter().filter_map(at);
+    shown.any(|tried| tried.failed > 0)
 }
 
 fn ranked(capacity: &Capacity) -> bool {
@@ -84,6 +93,9 @@ fn row(capacity: &Capacity, found: &Reached) -> Vec<String> {
     cells.push(of(|tried| tried.throughput_rps));
     cells.push(of(|tried| tried.throughput_mb_s));
     cells.push(of(|tried| tried.utilisation * 100.0));
+    if any_failed(capacity) {
+        cells.push(at.map_or_else(dash, |tried| tried.failed.to_string()));
+    }
     let by = found.limit.as_ref().map(|limit| limit.by.word().to_owned());
     cells.push(by.unwrap_or_else(dash));
     cells

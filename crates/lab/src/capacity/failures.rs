@@ -49,6 +49,10 @@ fn failure(capacity: &Capacity, found: &Reached) -> Option<String> {
 /// What was reached of an objective that is missed, and how far that is from it.
 pub(super) fn reached(objective: &Objective, reading: &Reading, tried: &Tried) -> String {
     let far = |ms: f64| format!("{} the limit", times(ms / objective.limit_ms));
+    if tried.missed_for_failures(objective, reading) {
+        let all = counted(tried.requests, "request");
+        return format!("{} of {all} fail there, and so miss it", tried.failed);
+    }
     match (reading.ms, reading.so_far_ms) {
         (Some(ms), _) => format!("it is {} ms there, {}", number(ms), far(ms)),
         (None, Some(ms)) => format!(

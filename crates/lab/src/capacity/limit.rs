@@ -129,7 +129,7 @@ fn of(times: &[Option<Times>; 3], objective: &Objective) -> Option<f64> {
     }
 }
 
-/// What keeps a choice from taking more; `None` if it holds to the end, or was not tried.
+/// What keeps a choice from taking more; `None` if it holds to the end, was not tried, or fails since so many requests do.
 pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> {
     let tried = |at: f64| {
         found
@@ -142,6 +142,11 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
     let failing = |reading: &Reading| reading.fails == Some(true);
     let objective = failed.readings.iter().position(failing);
     let parts = objective.and_then(|index| seen.parts.wait_and_service_ms(&objectives[index]));
+    let for_failures =
+        |index: usize| failed.missed_for_failures(&objectives[index], &failed.readings[index]);
+    if objective.is_some_and(for_failures) {
+        return None;
+    }
     let busy = seen.utilisation >= BUSY;
     let by = match parts {
         _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,

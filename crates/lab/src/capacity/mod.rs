@@ -57,7 +57,7 @@ use choice::Choice;
 use search::Search;
 
 /// Version of the layout of the JSON.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 /// How far apart settings are when nothing is said, in percent.
 pub const RESOLUTION_DEFAULT: f64 = 2.0;
 /// What may be said, in percent.
@@ -216,6 +216,8 @@ pub struct Tried {
     pub queue_growth_rps: Option<f64>,
     /// Requests that were simulated; fewer than there are if the run ended because an objective was surely missed.
     pub requests: u64,
+    /// Of these, requests that failed. They miss an objective on a percentile; a mean is of the others.
+    pub failed: u64,
     /// Whether it ended so.
     pub ended_early: bool,
     /// Shares of the drives' time with a request.
@@ -232,7 +234,17 @@ pub struct Tried {
     by_batch: Vec<ByBatch>,
 }
 
-/// What was measured for an objective; nothing where the run ended early or the queue grew.
+impl Tried {
+    /// Whether an objective that is missed is missed for requests that failed: those that were answered were answered in time.
+    fn missed_for_failures(&self, objective: &Objective, reading: &Reading) -> bool {
+        let in_time = |ms: f64| ms < objective.limit_ms;
+        let reached = reading.reached_ms();
+        self.failed > 0 && self.queue_growth_rps.is_none() && reached.is_none_or(in_time)
+    }
+}
+
+/// What was measured for an objective; nothing where the run ended early, the queue grew, or more requests failed than lie beyond
+/// the percentile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Reading {
     /// Whether the objective fails: by the estimate, or surely where the run ended early for it. `None` where that is not known, since the

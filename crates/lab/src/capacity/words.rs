@@ -4,9 +4,9 @@ use nearslot_core::contract::Placement;
 
 use super::failures::{failures, reached};
 use super::names::{name, position};
-use super::{Capacity, Find, Reached, Word};
+use super::{Capacity, Find, Reached, Word, columns};
 use crate::grid::Point;
-use crate::number::{list, times};
+use crate::number::{counted, list, times};
 use crate::objective;
 
 /// What has to hold, in words.
@@ -44,7 +44,11 @@ pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<S
         details.push("The search was interrupted: true boundaries may lie anywhere between the settings that were tried.".to_owned());
     }
     details.push(cost(capacity));
-    (headline(capacity), details)
+    let headline = match requests_failed(capacity) {
+        Some(sentence) => format!("{} {sentence}", headline(capacity)),
+        None => headline(capacity),
+    };
+    (headline, details)
 }
 
 fn headline(capacity: &Capacity) -> String {
@@ -73,6 +77,21 @@ fn headline(capacity: &Capacity) -> String {
         );
     }
     text + "."
+}
+
+/// That requests failed at the settings that the answer is about; of several choices the one with most failures.
+fn requests_failed(capacity: &Capacity) -> Option<String> {
+    let shown = capacity.choices.iter();
+    let shown = shown.filter_map(|found| Some((found, columns::at(found)?)));
+    let failing: Vec<_> = shown.filter(|(_, tried)| tried.failed > 0).collect();
+    let (found, tried) = failing.iter().rev().max_by_key(|(_, tried)| tried.failed)?;
+    Some(format!(
+        "{} of {} failed under {} {}: they miss a percentile, and are in no mean.",
+        tried.failed,
+        counted(tried.requests, "request"),
+        name(capacity, found),
+        position(capacity.find, tried.at)
+    ))
 }
 
 /// That no choice holds anything, with the range.

@@ -98,6 +98,15 @@ pub(crate) struct Estimate {
     pub(crate) high_ms: Option<f64>,
 }
 
+impl Estimate {
+    /// The percentile where more requests fail than lie beyond it.
+    pub(crate) const NEVER: Estimate = Estimate {
+        ms: f64::INFINITY,
+        low_ms: Some(f64::INFINITY),
+        high_ms: None,
+    };
+}
+
 /// Too few requests of a kind for a statistic with an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TooFew {

@@ -51,12 +51,26 @@ impl Measured {
         }
     }
 
-    /// The mean, or the percentile of this rank, of the requests of a class.
+    /// The mean of the answered requests of a class, or the percentile of this rank of all its requests: one that failed was answered
+    /// later than any that was answered.
     ///
     /// # Errors
     /// They are too few for that, or for its interval.
     pub(crate) fn estimate(&self, of: Class, rank: Option<f64>) -> Result<Estimate, TooFew> {
-        self.responses(of).estimate(rank)
+        let responses = self.responses(of);
+        let answered = responses.all.count() as f64;
+        let (reads, writes) = (self.recorder.reads.failed, self.recorder.writes.failed);
+        let failed = match of {
+            Class::All => reads + writes,
+            Class::Read => reads,
+            Class::Write => writes,
+        };
+        // The same request is at a higher rank of those that were answered.
+        let rank = rank.map(|rank| rank * (answered + failed as f64) / answered);
+        if failed > 0 && rank.is_some_and(|rank| rank >= 1.0 || rank.is_nan()) {
+            return Ok(Estimate::NEVER);
+        }
+        responses.estimate(rank)
     }
 
     /// Means of response times per batch, reads and writes together.

@@ -94,6 +94,8 @@ struct Recorded {
     response: Vec<Histogram>,
     wait: Histogram,
     service: Histogram,
+    /// Requests that failed, which are in no time.
+    failed: u64,
 }
 
 impl Default for Recorded {
@@ -103,6 +105,7 @@ impl Default for Recorded {
             response: (0..BATCHES).map(|_| Histogram::default()).collect(),
             wait: Histogram::default(),
             service: Histogram::default(),
+            failed: 0,
         }
     }
 }
@@ -397,16 +400,17 @@ impl Observer for Recorder {
             self.warmup_replied += 1;
             return;
         }
-        // How long a failure takes says nothing of how long an answer takes.
-        if failure.is_some() {
-            return;
-        }
         let batch = self.batch(request.id.0);
         let class = match request.op {
             Op::Read => &mut self.reads,
             Op::Write => &mut self.writes,
             Op::Flush | Op::Discard | Op::Seek => return,
         };
+        // How long a failure takes says nothing of how long an answer takes.
+        if failure.is_some() {
+            class.failed += 1;
+            return;
+        }
         let response = reply.timeline.response();
         class.response[batch].record(response);
         class.wait.record(reply.timeline.wait());

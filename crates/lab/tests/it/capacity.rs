@@ -254,6 +254,34 @@ fn threads_change_nothing() {
     assert_eq!(with(1), with(3));
 }
 
+/// Where a twentieth of the requests fail, the 94th percentile of all of them is the 99th of the others. A percentile beyond what is
+/// answered holds nowhere, and the words say why.
+#[test]
+fn a_request_that_fails_misses_a_percentile() {
+    let faulty = |slo: &str| {
+        let faults = "injected:timeout_share=0.05:timeout_ms=0.001";
+        let settings = [("drive", "null"), ("faults", faults)];
+        let base = synthetic("poisson:requests=20000", &settings);
+        found(&points(&base, &[]), &how(slo, Find::Rate))
+    };
+    let none = faulty("p99 < 600 us");
+    assert_eq!(none.choices[0].holds, None);
+    assert!(none.headline.contains("fail"), "{}", none.headline);
+    assert_eq!(none.choices[0].limit, None);
+    let some = faulty("p90 < 600 us");
+    let holds = some.choices[0].holds.unwrap();
+    // The others wait for those that fail, which take a little longer.
+    let truth = rate_of_percentile(0.9 / 0.95, 0.6);
+    assert!((holds / truth - 1.0).abs() < 0.05, "{holds}, not {truth}");
+    assert!(
+        some.headline.contains("requests failed"),
+        "{}",
+        some.headline
+    );
+    let mean = faulty("mean < 300 us");
+    assert!(mean.choices[0].holds.is_some(), "a mean is of answers");
+}
+
 #[test]
 fn the_depth_of_a_constant_server_is_its_limit() {
     // With n in flight at a server of 0.1 ms each answer takes 0.1 n ms.
