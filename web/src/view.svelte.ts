@@ -3,6 +3,7 @@
 import { flushSync } from "svelte";
 
 import { opening } from "./growth";
+import { short } from "./names";
 import type { Results } from "./wire";
 
 export type Theme = "auto" | "light" | "dark";
@@ -127,6 +128,8 @@ export class Appearance {
 /** Runs that look alike: those of one choice, under whatever load. Where only the load varies, those of one load. */
 export interface Subject {
   name: string;
+  /** The same where there is little room. */
+  short: string;
   /** Indexes of its runs, in the order of the grid. */
   runs: number[];
 }
@@ -212,11 +215,12 @@ export class View extends Appearance {
 function subjects(names: readonly string[]): Subject[] {
   const found = new Map<string, Subject>();
   names.forEach((name, run) => {
-    const subject = found.get(name) ?? { name, runs: [] };
+    const subject = found.get(name) ?? { name, short: name, runs: [] };
     subject.runs.push(run);
     found.set(name, subject);
   });
-  return [...found.values()];
+  const shortened = short([...found.keys()]);
+  return [...found.values()].map((subject, index) => ({ ...subject, short: shortened[index]! }));
 }
 
 function kept(): Theme {

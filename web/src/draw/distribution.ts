@@ -56,12 +56,25 @@ function slowerTicks(floor: number): number[] {
   return ticks;
 }
 
+/** What is drawn of a curve: it rises (or falls) from its first time on and goes on behind its last, so that equal times are seen too. */
+export function outline({ ms }: Curve, heights: readonly number[], mode: Mode, [low, high]: Extent): [number[], number[]] {
+  // A logarithmic axis has no place for 0.
+  const times = ms.map((time) => Math.max(time, low));
+  return [
+    [times[0]!, ...times, high],
+    [mode === "share" ? 0 : 1, ...heights, heights.at(-1)!],
+  ];
+}
+
 export function scene(curves: readonly Curve[], all: readonly Curve[], mode: Mode, floor: number): Scene {
   const heights = new Map(curves.map((curve) => [curve, mode === "share" ? curve.share : tailOf(curve, floor)]));
+  const x = extent(all, mode);
   const draw = (pen: Pen) =>
     inside(pen, () => {
       // The best run is drawn last, on top.
-      for (const curve of [...curves].reverse()) line(pen, curve.ms, heights.get(curve)!, curve.look, { step: true });
+      for (const curve of [...curves].reverse()) {
+        line(pen, ...outline(curve, heights.get(curve)!, mode, x), curve.look, { step: true });
+      }
     });
   const read = (ms: number) => {
     const readings = curves.map((curve): Reading & { share: number } => {
@@ -74,7 +87,7 @@ export function scene(curves: readonly Curve[], all: readonly Curve[], mode: Mod
     readings.sort((one, other) => other.share - one.share);
     return { title: `within ${duration(ms)}`, readings };
   };
-  return { x: extent(all, mode), y: mode === "share" ? [0, 1] : [floor, 1], draw, read };
+  return { x, y: mode === "share" ? [0, 1] : [floor, 1], draw, read };
 }
 
 /** Shares of slower requests, down to what the axis shows. */

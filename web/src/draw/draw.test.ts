@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
 import { busiest, drives, longest, pace, used, way } from "./arm";
 import { logLabels, logSplits, timeSteps } from "./chart";
+import { outline, scene as distributionScene } from "./distribution";
 import { closest, ends, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
 import { decades } from "./octaves";
@@ -193,5 +194,23 @@ describe("a logarithmic axis", () => {
         }
       }
     }
+  });
+});
+
+describe("the distribution", () => {
+  const look = { ink: "#000", dash: [], shape: "circle" as const };
+  const equal = { label: "null", ms: [0.5], share: [1], look };
+
+  test("of equal times is a step from nothing to all", () => {
+    const { x } = distributionScene([equal], [equal], "share", 0.01);
+    expect(outline(equal, [1], "share", x)).toEqual([[0.5, 0.5, x[1]], [0, 1, 1]]);
+    expect(outline(equal, [0.01], "tail", x)).toEqual([[0.5, 0.5, x[1]], [1, 0.01, 0.01]]);
+  });
+
+  test("has a place for times of 0", () => {
+    const none = { ...equal, ms: [0] };
+    const { x } = distributionScene([none], [none], "share", 0.01);
+    const [times] = outline(none, [1], "share", x);
+    for (const time of times) expect(time).toBeGreaterThan(0);
   });
 });

@@ -21,7 +21,6 @@ interface Spot {
 
 const HEIGHT = 400;
 const RADIUS = 5.5;
-const LABEL_MAX = 28;
 /** How far from a point the cursor still means it, in CSS pixels. */
 const REACH = 28;
 
@@ -113,8 +112,7 @@ function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], grou
   });
   for (const { name, runs } of traces) {
     const run = runs.at(-1)!;
-    const text = name.length > LABEL_MAX ? `${name.slice(0, LABEL_MAX - 1)}\u2026` : name;
-    const width = ctx.measureText(text).width;
+    const width = ctx.measureText(name).width;
     const [x, y, gap, half] = [pen.x(run.throughput_rps), pen.y(run.response_ms.mean), 10 * scale, 8 * scale];
     const places = [
       [x + gap, y],
@@ -129,8 +127,8 @@ function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], grou
     ctx.lineWidth = 3 * scale;
     ctx.strokeStyle = ground;
     ctx.fillStyle = ink;
-    ctx.strokeText(text, free.left, (free.top + free.bottom) / 2);
-    ctx.fillText(text, free.left, (free.top + free.bottom) / 2);
+    ctx.strokeText(name, free.left, (free.top + free.bottom) / 2);
+    ctx.fillText(name, free.left, (free.top + free.bottom) / 2);
   }
   ctx.restore();
 }

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+
+import { short } from "./names";
+
+test("what all share is left out", () => {
+  expect(short(["sched=fcfs place=eager", "sched=satf place=eager"])).toEqual(["sched=fcfs", "sched=satf"]);
+  expect(short(["sched=fcfs place=eager"])).toEqual(["sched=fcfs place=eager"]);
+});
+
+test("long names are cut where they still differ", () => {
+  const names = ["1", "32"].map((depth) => `sched=fcfs drive.queue_depth=${depth} oracle=exact:x=${depth}`);
+  const shown = short(names);
+  expect(new Set(shown).size).toBe(2);
+  for (const name of shown) expect(name.length).toBeLessThanOrEqual(28);
+  expect(short(["sched=fcfs drive.queue_depth=1", "sched=satf drive.queue_depth=32"])).toEqual([
+    "sched=fcfs\u2026ive.queue_depth=1",
+    "sched=satf\u2026ve.queue_depth=32",
+  ]);
+});
+
+test("names that would be cut alike stay whole", () => {
+  const names = ["a", "b"].map((one) => `${"x".repeat(20)}${one}${"y".repeat(40)}`);
+  expect(short(names)).toEqual(names);
+});
