@@ -32,6 +32,19 @@ pub struct Io {
     pub place: Place,
 }
 
+impl Io {
+    /// What its drive is told to do, if it goes where it lies.
+    pub fn command(&self) -> Command {
+        Command {
+            io: self.id,
+            op: self.op,
+            at: self.at,
+            len: self.len,
+            fua: self.fua,
+        }
+    }
+}
+
 impl From<&Io> for Candidate {
     fn from(io: &Io) -> Candidate {
         Candidate {

@@ -12,8 +12,8 @@ use crate::contract::{Blueprint, Drive, Faults, Merging, Oracle, Placement, Sche
 use crate::drive::{self, faulty};
 use crate::ids::DriveId;
 use crate::registry::{
-    ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Memo, Survivors, VolumeEnv,
-    VolumeError,
+    ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Knobs, Memo, Survivors,
+    VolumeEnv, VolumeError,
 };
 use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
@@ -76,9 +76,7 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found. What contradicts each other or the drive, [`StackConfig::build`] finds.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let DriveConfig { part, text } = &self.drive;
-        let (blueprint, knobs) = drive::read(&part.name, text, &part.knobs)?;
-        queue::around(&part.name, blueprint, &knobs, self.seed)?;
+        self.blueprint()?;
         self.parts.spelled_out()?;
         Ok(())
     }
@@ -113,8 +111,7 @@ impl StackConfig {
         survivors: Option<&dyn Survivors>,
     ) -> Result<Assembly, VolumeError> {
         let DriveConfig { part: named, text } = &self.drive;
-        let (blueprint, drive_knobs) = drive::read(&named.name, text, &named.knobs)?;
-        let blueprint = queue::around(&named.name, blueprint, &drive_knobs, self.seed)?;
+        let (blueprint, drive_knobs) = self.blueprint()?;
         let mut part = PartConfig::effective(&named.name, &drive_knobs);
         // Whatever was asked for, a result says what there was.
         for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == "cache") {
@@ -162,6 +159,14 @@ impl StackConfig {
             effective,
             blueprint,
         })
+    }
+
+    /// What is known of the drive, with its queue around it, and its knobs with every default spelled out.
+    fn blueprint(&self) -> Result<(Box<dyn Blueprint>, Knobs), ConfigError> {
+        let DriveConfig { part, text } = &self.drive;
+        let (blueprint, knobs) = drive::read(&part.name, text, &part.knobs)?;
+        let blueprint = queue::around(&part.name, blueprint, &knobs, self.seed)?;
+        Ok((blueprint, knobs))
     }
 
     /// The queue of a drive.

@@ -5,7 +5,7 @@ use super::{Action, Stack};
 use crate::contract::{Drives, Oracle};
 use crate::freemap::Slot;
 use crate::ids::{DriveId, IoId};
-use crate::io::{Command, DriveDone, Io, Moves, Origin, StepNumber};
+use crate::io::{Command, DriveDone, Moves, Origin, StepNumber};
 use crate::plan::Plan;
 use crate::units::{Instant, Pba};
 
@@ -175,17 +175,10 @@ impl Stack {
             slot.is_some(),
             "an open I/O goes to a slot, others do not"
         );
-        let Io {
-            op, len, at, fua, ..
-        } = started.io;
-        let at = slot.map_or(at, |slot| self.bind(now, id, slot));
-        let command = Command {
-            io: id,
-            op,
-            at,
-            len,
-            fua,
-        };
+        let mut command = started.io.command();
+        if let Some(slot) = slot {
+            command.at = self.bind(now, id, slot);
+        }
         (command, origin)
     }
 

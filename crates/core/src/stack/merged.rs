@@ -14,7 +14,7 @@ impl Stack {
     pub(super) fn start_parts(&mut self, drive: DriveId, parts: &[IoId]) {
         for part in parts {
             let origin = self.begun(drive, *part);
-            let command = command(&self.graph.io(*part).io);
+            let command = self.graph.io(*part).io.command();
             self.actions.push_back(Action::Join {
                 drive,
                 command,
@@ -32,7 +32,8 @@ impl Stack {
             open: false,
             moves: Moves::Parts,
         };
-        (command(whole), origin)
+        debug_assert!(matches!(whole.op, Op::Read | Op::Write));
+        (whole.command(), origin)
     }
 
     /// A drive has ended a command that carried out one I/O, or several.
@@ -104,24 +105,5 @@ impl Stack {
             cost: done.cost.share(from, from + len.0, done.len.0),
             ..*done
         }
-    }
-}
-
-fn command(io: &Io) -> Command {
-    let Io {
-        id,
-        op,
-        at,
-        len,
-        fua,
-        ..
-    } = *io;
-    debug_assert!(matches!(op, Op::Read | Op::Write));
-    Command {
-        io: id,
-        op,
-        at,
-        len,
-        fua,
     }
 }

@@ -240,17 +240,13 @@ impl<L: Layout> FixedCopies<L> {
             return;
         };
         for Covered { chunk, copies } in &mut caches.flushes[tag.0 as usize].covered {
-            let there = |copy: &u8| {
-                layout
-                    .place(CopyOf {
-                        chunk: *chunk,
-                        copy: *copy,
-                    })
-                    .0
-                    == drive
-            };
-            let lost = members(*copies).filter(there);
-            *copies &= !lost.fold(0, |lost, copy| lost | 1 << copy);
+            let chunk = *chunk;
+            for copy in members(*copies) {
+                let (at, _) = layout.place(CopyOf { chunk, copy });
+                if at == drive {
+                    *copies &= !(1 << copy);
+                }
+            }
         }
     }
 
