@@ -148,6 +148,9 @@ impl View<'_> {
 /// An address is bound when the heads are there, at dispatch: a plan may leave it open, [`Placement::free`] says what is
 /// legal at this instant, [`Placement::bind`] takes what was chosen, [`Placement::done`] maps it.
 pub trait Placement: Send {
+    /// What it is from beginning to end.
+    fn shape(&self) -> Shape;
+
     /// The steps that carry out `request`; none if it needs none (a discard on a drive that keeps no map).
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan);
 
@@ -192,42 +195,14 @@ pub trait Placement: Send {
     /// An alternative is taken back, as another of its kind has begun.
     fn withdrawn(&mut self, _tag: Tag, _drive: DriveId) {}
 
-    /// Whether anything is ever done in spare time. Asked once: most have nothing, and need not be asked after every input.
-    fn uses_spare_time(&self) -> bool {
-        false
-    }
-
     /// A drive has nothing to do, or nothing that it can do while none of its slots is free: what may be done in its
-    /// spare time. Never called if none is used.
+    /// spare time. Never called if [`Shape::spare_time`] says that none is used.
     fn idle(&mut self, _now: Instant, _drive: DriveId, _drives: &dyn Drives, _out: &mut Plan) {}
 
-    /// What a write of its own, without the volume's data, has to put on the drive.
-    fn content(&self, tag: Tag) -> &[u8] {
-        panic!("a placement without writes of its own was asked what {tag:?} writes");
-    }
-
-    /// What has to survive a power cut besides the drives, or if the drives are enough, what makes recovery short. None if
-    /// nothing does, and the volume does not either.
-    fn nvram(&self) -> Option<&[u8]> {
+    /// What it keeps so that the volume survives a power cut. None if it keeps nothing: either the drives alone are enough,
+    /// or the volume does not survive.
+    fn persistent(&self) -> Option<&dyn Persistent> {
         None
-    }
-
-    /// The reads, one after another, by which the volume would come back if the power went at this instant. None if nothing has
-    /// to be read, or it could not come back.
-    fn recovery(&self, _out: &mut Vec<RecoveryRead>) {}
-
-    /// Blocks that clients may address.
-    fn capacity(&self) -> Blocks;
-
-    /// Drives that it places on, all of one kind.
-    fn drives(&self) -> u16 {
-        1
-    }
-
-    /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
-    /// 1 leaves the order open, as drives do.
-    fn chunk(&self) -> Blocks {
-        Blocks(1)
     }
 
     /// Tells what it has counted so far, of the measures on its card.
@@ -235,6 +210,47 @@ pub trait Placement: Send {
 
     /// Recounts everything from scratch and panics on a contradiction.
     fn audit(&self) {}
+}
+
+/// What is known of a placement from the beginning, and never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Blocks that clients may address.
+    pub capacity: Blocks,
+    /// Drives that it places on, all of one kind.
+    pub drives: u16,
+    /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
+    /// 1 leaves the order open, as drives do.
+    pub chunk: Blocks,
+    /// Whether anything is ever done in spare time. Most have nothing to do then, and need not be asked after every input.
+    pub spare_time: bool,
+}
+
+impl Shape {
+    /// So many blocks on one drive, where writes have no order and spare time is not used.
+    pub const fn of(capacity: Blocks) -> Shape {
+        Shape {
+            capacity,
+            drives: 1,
+            chunk: Blocks(1),
+            spare_time: false,
+        }
+    }
+}
+
+/// What a placement keeps beside the volume's data, so that the volume survives a power cut.
+pub trait Persistent {
+    /// What has to survive besides the drives; if the drives are enough, what makes recovery short.
+    fn nvram(&self) -> &[u8];
+
+    /// What a write of its own, without the volume's data, puts on the drive. Empty if it makes no such writes.
+    fn content(&self, _tag: Tag) -> &[u8] {
+        &[]
+    }
+
+    /// The reads, one after another, by which the volume would come back if the power went at this instant. None if nothing has
+    /// to be read.
+    fn recovery(&self, _out: &mut Vec<RecoveryRead>) {}
 }
 
 /// What a placement may ask of the drives below it.

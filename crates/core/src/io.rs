@@ -71,6 +71,9 @@ pub struct Origin {
     pub open: bool,
     /// What it brings from the drive or puts there.
     pub moves: Moves,
+    /// Of a write: the step that brought its data, as far as its request does not write them itself. None if no step before it
+    /// did: then they are in the buffer of delayed copies, or were read by a plan that had ended.
+    pub carries: Option<StepNumber>,
 }
 
 impl Origin {

@@ -56,6 +56,8 @@ pub struct PlannedIo {
     pub tag: Tag,
     /// Of a write: the parity that it puts on the drive, a step of the same plan that comes before it.
     pub parity: Option<StepIndex>,
+    /// Of a write that is planned when another one has ended: it puts the same data on its drive, wherever those come from.
+    pub repeats: bool,
     /// One of several ways to do the same, with the I/O before it in the plan: only what starts first is done.
     pub alternative: bool,
     /// Whether the request is answered only when this is done.
@@ -75,6 +77,7 @@ impl PlannedIo {
             data: None,
             tag: Tag(0),
             parity: None,
+            repeats: false,
             alternative: false,
             awaited: true,
             fua: false,
@@ -102,6 +105,8 @@ pub struct Edge {
     pub before: StepIndex,
     /// Waits for it.
     pub then: StepIndex,
+    /// Whether the second one writes what the first one brings.
+    pub carries: bool,
 }
 
 /// What happens in place of an I/O that has failed.
@@ -158,7 +163,21 @@ impl Plan {
 
     /// One step starts only when another one is done. What waits for one of several alternatives names the first of them.
     pub fn after(&mut self, before: StepIndex, then: StepIndex) {
-        self.edges.push(Edge { before, then });
+        self.edges.push(Edge {
+            before,
+            then,
+            carries: false,
+        });
+    }
+
+    /// A write starts only when another step is done, and carries what that has brought, as far as its request does not write it itself.
+    /// If another step stands in for that one, it carries what the other one brings.
+    pub fn carry(&mut self, before: StepIndex, write: StepIndex) {
+        self.edges.push(Edge {
+            before,
+            then: write,
+            carries: true,
+        });
     }
 
     /// Opens a gate.

@@ -135,9 +135,10 @@ impl StackConfig {
             memo,
             survivors,
         })?;
-        let faults = self.faults(placement.drives(), &*blueprint)?;
+        let count = placement.shape().drives;
+        let faults = self.faults(count, &*blueprint)?;
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
-        for index in 0..placement.drives() {
+        for index in 0..count {
             let mut turned = blueprint.turned(self.phase(index));
             let free = placement.free(DriveId(index));
             if let Some(at) = free.and_then(|free| free.left().at) {

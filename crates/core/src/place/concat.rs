@@ -10,7 +10,7 @@
 
 use super::stripe;
 use super::striping::{Piece, Striping};
-use crate::contract::{Drives, Placement};
+use crate::contract::{Drives, Placement, Shape};
 use crate::io::Data;
 use crate::plan::Plan;
 use crate::registry::{Knob, Knobs, Spec, VolumeEnv};
@@ -32,18 +32,17 @@ impl Concat {
 }
 
 impl Placement for Concat {
+    fn shape(&self) -> Shape {
+        Shape {
+            drives: self.striping.columns as u16,
+            ..Shape::of(Blocks(self.striping.unit * self.striping.columns))
+        }
+    }
+
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         // On a drive the volume's blocks follow each other.
         let data = |piece: &Piece| Data::from(piece.first);
         stripe::plan(&self.striping, request, data, out);
-    }
-
-    fn capacity(&self) -> Blocks {
-        Blocks(self.striping.unit * self.striping.columns)
-    }
-
-    fn drives(&self) -> u16 {
-        self.striping.columns as u16
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! A discard needs no I/O, for a plain drive keeps no map of what is in use. O(1) per request.
 
-use crate::contract::{Drives, Placement};
+use crate::contract::{Drives, Placement, Shape};
 use crate::ids::DriveId;
 use crate::io::Data;
 use crate::op::Op;
@@ -19,6 +19,10 @@ struct Linear {
 }
 
 impl Placement for Linear {
+    fn shape(&self) -> Shape {
+        Shape::of(self.capacity)
+    }
+
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         if request.op == Op::Discard {
             return;
@@ -27,10 +31,6 @@ impl Placement for Linear {
         let mut planned = PlannedIo::new(DriveId(0), request.op, target, request.extent.len);
         planned.data = Some(Data::from(request.extent.start));
         out.io(planned);
-    }
-
-    fn capacity(&self) -> Blocks {
-        self.capacity
     }
 }
 

@@ -9,7 +9,7 @@
 //! Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
 
 use super::striping::{Piece, Striping, UNIT};
-use crate::contract::{Drives, Placement};
+use crate::contract::{Drives, Placement, Shape};
 use crate::ids::DriveId;
 use crate::io::Data;
 use crate::op::Op;
@@ -32,6 +32,13 @@ impl Stripe {
 }
 
 impl Placement for Stripe {
+    fn shape(&self) -> Shape {
+        Shape {
+            drives: self.striping.columns as u16,
+            ..Shape::of(self.capacity)
+        }
+    }
+
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         plan(
             &self.striping,
@@ -39,14 +46,6 @@ impl Placement for Stripe {
             |piece| self.striping.data(piece),
             out,
         );
-    }
-
-    fn capacity(&self) -> Blocks {
-        self.capacity
-    }
-
-    fn drives(&self) -> u16 {
-        self.striping.columns as u16
     }
 }
 

@@ -66,7 +66,7 @@ impl Stack {
                 return;
             }
         }
-        if self.uses_spare_time {
+        if self.shape.spare_time {
             self.spare.push(drive);
         }
     }
@@ -147,6 +147,7 @@ impl Stack {
             step: self.next_number(),
             open: false,
             moves: Moves::Nothing,
+            carries: None,
         }
     }
 
@@ -195,6 +196,7 @@ impl Stack {
             step: StepNumber(started.io.sequence),
             open: started.io.open,
             moves: started.moves(),
+            carries: started.carries,
         }
     }
 

@@ -72,6 +72,8 @@ pub(super) struct OpenIo {
     pub(super) data: Option<Data>,
     /// The parity that it writes.
     pub(super) parity: Option<StepNumber>,
+    /// The step that brought the data that it writes.
+    pub(super) carries: Option<StepNumber>,
     pub(super) io: Io,
     /// The next of its alternatives, round in a ring; itself if it has none.
     pub(super) alternative: IoId,
@@ -101,6 +103,7 @@ pub(super) struct OpenParity {
 /// An edge to a step that waits, in the list of those that wait for the same one.
 struct Edge {
     then: IoId,
+    carries: bool,
     next: Option<u32>,
 }
 
@@ -157,12 +160,13 @@ impl Graph {
         id
     }
 
-    /// One step waits for another.
-    pub(super) fn join(&mut self, before: IoId, then: IoId) {
+    /// One step waits for another, and writes what it brings if it `carries` that.
+    pub(super) fn join(&mut self, before: IoId, then: IoId, carries: bool) {
         self.steps[then.index()].missing += 1;
         let before = &mut self.steps[before.index()].edge;
         let edge = Edge {
             then,
+            carries,
             next: before.take(),
         };
         *before = Some(self.edges.insert(edge) as u32);
@@ -182,14 +186,26 @@ impl Graph {
         (open, edges)
     }
 
-    /// The next step that waited for one which was taken out, and which is told how that ended.
+    /// The next step that waited for one which was taken out, and which is told how that ended and which step has brought data.
     #[inline]
-    pub(super) fn follow(&mut self, edges: &mut Edges, failure: Option<Failure>) -> Option<IoId> {
-        let Edge { then, next } = self.edges.remove(edges.0? as usize);
+    pub(super) fn follow(
+        &mut self,
+        edges: &mut Edges,
+        (failure, brought): (Option<Failure>, Option<StepNumber>),
+    ) -> Option<IoId> {
+        let Edge {
+            then,
+            carries,
+            next,
+        } = self.edges.remove(edges.0? as usize);
         edges.0 = next;
         let step = &mut self.steps[then.index()];
         step.missing -= 1;
         step.doomed = step.doomed.or(failure);
+        if carries && brought.is_some() {
+            let before = std::mem::replace(&mut self.io_mut(then).carries, brought);
+            assert_eq!(before, None, "a write carries what one step has brought");
+        }
         Some(then)
     }
 
@@ -300,7 +316,7 @@ impl Graph {
         for (id, open) in self.iter() {
             let mut edge = open.edge;
             while let Some(key) = edge {
-                let Edge { then, next } = self.edges[key as usize];
+                let Edge { then, next, .. } = self.edges[key as usize];
                 assert!(
                     self.waits(then),
                     "{then:?} waits for {id:?} and for nothing"

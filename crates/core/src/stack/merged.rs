@@ -31,6 +31,7 @@ impl Stack {
             step: StepNumber(whole.sequence),
             open: false,
             moves: Moves::Parts,
+            carries: None,
         };
         debug_assert!(matches!(whole.op, Op::Read | Op::Write));
         (whole.command(), origin)

@@ -33,7 +33,7 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
-use crate::contract::{Merging, Oracle, Placement, Scheduler};
+use crate::contract::{Merging, Oracle, Persistent, Placement, Scheduler, Shape};
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
@@ -147,6 +147,7 @@ const MERGED: usize = 64;
 /// A volume's decisions: placement, one queue per drive, and what is pending.
 pub struct Stack {
     placement: Box<dyn Placement>,
+    shape: Shape,
     queues: Vec<Queue>,
     hazards: Hazards,
     /// What is known of who asks.
@@ -160,7 +161,6 @@ pub struct Stack {
     /// Drives that started nothing, to be asked for spare time when the input is dealt with; none if the placement
     /// has nothing to do then.
     spare: Vec<DriveId>,
-    uses_spare_time: bool,
     /// See [`Stack::choose_last`].
     chooses_last: bool,
     /// Drives that choose when everything of this instant is in, and the instant.
@@ -192,9 +192,10 @@ impl Stack {
     /// A stack with nothing pending.
     pub fn new(placement: Box<dyn Placement>, lanes: Vec<Lane>) -> Stack {
         assert!(!lanes.is_empty(), "a stack without drives");
+        let shape = placement.shape();
         Stack {
-            hazards: Hazards::new(placement.chunk()),
-            uses_spare_time: placement.uses_spare_time(),
+            hazards: Hazards::new(shape.chunk),
+            shape,
             placement,
             queues: lanes.into_iter().map(Queue::new).collect(),
             streams: Streams::default(),
@@ -261,7 +262,7 @@ impl Stack {
 
     /// Blocks that clients may address.
     pub fn capacity(&self) -> Blocks {
-        self.placement.capacity()
+        self.shape.capacity
     }
 
     /// Requests that were submitted and not yet answered.
@@ -302,17 +303,20 @@ impl Stack {
     /// The bytes of a write that the placement makes for itself ([`Moves::Own`](crate::io::Moves::Own)), while its action is
     /// carried out: they are not copied into the action.
     pub fn content(&self, command: &Command) -> &[u8] {
-        self.placement.content(self.tag(command.io))
+        let persistent = self.placement.persistent();
+        persistent.map_or(&[], |kept| kept.content(self.tag(command.io)))
     }
 
-    /// What has to survive a power cut besides the drives.
+    /// What has to survive a power cut besides the drives; none if the placement keeps nothing.
     pub fn nvram(&self) -> Option<&[u8]> {
-        self.placement.nvram()
+        self.placement.persistent().map(Persistent::nvram)
     }
 
     /// The reads, one after another, by which the volume would come back if the power went at this instant.
     pub fn recovery(&self, out: &mut Vec<RecoveryRead>) {
-        self.placement.recovery(out);
+        if let Some(kept) = self.placement.persistent() {
+            kept.recovery(out);
+        }
     }
 
     /// What its parts have counted so far: the key of a kind, one of its measures, and a number. Each drive has a scheduler and

@@ -36,7 +36,8 @@ impl Stack {
         }
         let name = |index: StepIndex| names[index.0 as usize];
         for edge in &plan.edges {
-            self.graph.join(name(edge.before), name(edge.then));
+            self.graph
+                .join(name(edge.before), name(edge.then), edge.carries);
         }
         for id in &names {
             if !self.graph.waits(*id) {
@@ -87,6 +88,7 @@ impl Stack {
             parity: planned
                 .parity
                 .map(|parity| self.parity_number(names[parity.0 as usize])),
+            carries: None,
             io,
             alternative: id,
         });
@@ -171,6 +173,7 @@ impl Stack {
             return;
         }
         self.accept(now, request, &plan);
+        self.repeat(io.carries, &plan);
         assert!(
             !done.status.is_done() || plan.instead == Instead::Nothing,
             "nothing stands in for what was done"
@@ -209,6 +212,15 @@ impl Stack {
         self.pump_all(now, plan);
     }
 
+    /// Writes of a plan that repeat one which has ended carry what that carried.
+    fn repeat(&mut self, carries: Option<StepNumber>, plan: &Plan) {
+        for (step, name) in plan.steps.iter().zip(&self.names) {
+            if matches!(step, Step::Io(planned) if planned.repeats) {
+                self.graph.io_mut(*name).carries = carries;
+            }
+        }
+    }
+
     /// What could not be read is in the buffer of delayed copies.
     fn recall(&mut self, request: Option<usize>, io: &OpenIo, done: &DriveDone) {
         assert_eq!(done.op, Op::Read, "the buffer stands in for reads alone");
@@ -217,6 +229,7 @@ impl Stack {
             step: StepNumber(io.io.sequence),
             open: false,
             moves: Moves::Volume(io.data.expect("the buffer holds the volume's data")),
+            carries: None,
         };
         let len = done.len;
         self.actions.push_back(Action::Recall { origin, len });
@@ -225,8 +238,10 @@ impl Stack {
     /// Tells the steps that waited for those which have ended.
     fn follow(&mut self, now: Instant) {
         while let Some(mut ended) = self.ended.pop() {
-            while let Some(then) = self.graph.follow(&mut ended.edges, ended.failure) {
-                if let Some(of) = ended.brought.filter(|_| ended.failure.is_none()) {
+            let brought = ended.brought.filter(|_| ended.failure.is_none());
+            let told = (ended.failure, brought);
+            while let Some(then) = self.graph.follow(&mut ended.edges, told) {
+                if let Some(of) = brought {
                     self.fold(of, then);
                 }
                 if self.graph.waits(then) {
@@ -267,6 +282,7 @@ impl Stack {
             step: number,
             open: false,
             moves: parity.data.map_or(Moves::Parity(number), Moves::Volume),
+            carries: None,
         };
         let written = parity.written.map(|data| (data, parity.len));
         self.actions.push_back(Action::Compute { origin, written });

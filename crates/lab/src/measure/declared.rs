@@ -78,7 +78,7 @@ pub(crate) fn counted(stack: &Stack, drives: &[Box<dyn Drive>]) -> Measures {
 #[cfg(test)]
 pub(crate) mod tests {
     use nearslot_core::config::{KINDS, StackKind};
-    use nearslot_core::contract::{Drives, Merging, Next, Placement, Scheduler, View};
+    use nearslot_core::contract::{Drives, Merging, Next, Placement, Scheduler, Shape, View};
     use nearslot_core::drive;
     use nearslot_core::io::Io;
     use nearslot_core::measure::Tell;
@@ -118,11 +118,11 @@ pub(crate) mod tests {
     struct Nowhere;
 
     impl Placement for Nowhere {
-        fn plan(&mut self, _: Instant, _: &Request, _: &dyn Drives, _: &mut Plan) {}
-
-        fn capacity(&self) -> Blocks {
-            Blocks(8)
+        fn shape(&self) -> Shape {
+            Shape::of(Blocks(8))
         }
+
+        fn plan(&mut self, _: Instant, _: &Request, _: &dyn Drives, _: &mut Plan) {}
     }
 
     /// A kind of such parts.

@@ -11,7 +11,7 @@ use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::DriveDone;
 use crate::place::delayed::CopyOf;
-use crate::plan::{Instead, Plan};
+use crate::plan::{Instead, Plan, PlannedIo};
 use crate::units::Blocks;
 
 /// So many slots are tried for a write before it fails.
@@ -89,7 +89,7 @@ impl EagerCopies {
         };
         if goes_elsewhere && write.failed + 1 < SLOTS_MAX {
             self.release(write.of, write.drive, write.slot);
-            let again = self.write_copy(write.of, reason);
+            let again = self.write_again(write.of, reason);
             let key = again.tag.0 as usize;
             self.underway[key].failed = write.failed + 1;
             if reason == Reason::Delayed {
@@ -102,7 +102,7 @@ impl EagerCopies {
             && let Some(other) = self.untried(writing)
         {
             self.release(write.of, write.drive, write.slot);
-            let again = self.write_copy(other, reason);
+            let again = self.write_again(other, reason);
             out.instead = Instead::Step(out.io(again));
             return;
         }
@@ -113,6 +113,13 @@ impl EagerCopies {
             }
         }
         self.landed(&write.landed(reason), false, out);
+    }
+
+    /// Writes what another write could not.
+    fn write_again(&mut self, of: CopyOf, reason: Reason) -> PlannedIo {
+        let repeats = true;
+        let write = self.write_copy(of, reason);
+        PlannedIo { repeats, ..write }
     }
 
     /// A slot is not used any more, unless too few would be left: then it is tried again when its turn comes. A home stays one:

@@ -35,7 +35,7 @@ impl EagerCopies {
             let write = self.write_copy(of, reason);
             let step = out.io(write);
             if let Some(read) = after {
-                out.after(read, step);
+                out.carry(read, step);
             }
         }
         self.writes[key].tried = used;

@@ -31,7 +31,7 @@ use slab::Slab;
 
 use super::delayed::{CopyOf, check_foreground};
 use super::stripe::flush;
-use crate::contract::{Drives, Placement};
+use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::Geometry;
@@ -272,7 +272,33 @@ impl EagerCopies {
     }
 }
 
+/// Only a placement that keeps its map is asked.
+impl Persistent for EagerCopies {
+    fn nvram(&self) -> &[u8] {
+        self.store.as_ref().map_or(&[], |store| store.nvram())
+    }
+
+    fn content(&self, _tag: Tag) -> &[u8] {
+        self.store.as_ref().map_or(&[], |store| store.content())
+    }
+
+    fn recovery(&self, out: &mut Vec<RecoveryRead>) {
+        if let Some(store) = &self.store {
+            store.recovery(&self.map, out);
+        }
+    }
+}
+
 impl Placement for EagerCopies {
+    fn shape(&self) -> Shape {
+        Shape {
+            capacity: Blocks(u64::from(self.geometry.chunks) * self.chunk.0),
+            drives: self.geometry.drives(),
+            chunk: self.chunk,
+            spare_time: true,
+        }
+    }
+
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         match request.op {
             Op::Flush => flush(self.geometry.drives(), out),
@@ -348,10 +374,6 @@ impl Placement for EagerCopies {
         self.never_started(tag, out);
     }
 
-    fn uses_spare_time(&self) -> bool {
-        true
-    }
-
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         if self.map_lost {
             return;
@@ -371,33 +393,9 @@ impl Placement for EagerCopies {
         self.spend_on_compaction(now, drive, drives.oracle(drive), out);
     }
 
-    fn content(&self, _tag: Tag) -> &[u8] {
-        let store = self
-            .store
-            .as_ref()
-            .expect("only the map is written besides data");
-        store.content()
-    }
-
-    fn nvram(&self) -> Option<&[u8]> {
-        self.store.as_ref().map(|store| store.nvram())
-    }
-
-    fn recovery(&self, out: &mut Vec<RecoveryRead>) {
-        let store = self.store.iter();
-        store.for_each(|store| store.recovery(&self.map, out));
-    }
-
-    fn capacity(&self) -> Blocks {
-        Blocks(u64::from(self.geometry.chunks) * self.chunk.0)
-    }
-
-    fn drives(&self) -> u16 {
-        self.geometry.drives()
-    }
-
-    fn chunk(&self) -> Blocks {
-        self.chunk
+    fn persistent(&self) -> Option<&dyn Persistent> {
+        let keeps_map = self.store.is_some();
+        keeps_map.then_some(self)
     }
 
     fn audit(&self) {

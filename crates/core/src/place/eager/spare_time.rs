@@ -83,7 +83,7 @@ impl EagerCopies {
             Source::AnotherCopy => {
                 let read = self.read_again(of.chunk, out);
                 let write = out.io(write);
-                out.after(read, write);
+                out.carry(read, write);
             }
         }
     }

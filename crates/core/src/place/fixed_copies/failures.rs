@@ -5,8 +5,17 @@ use crate::ids::DriveId;
 use crate::io::DriveDone;
 use crate::op::Op;
 use crate::place::delayed::CopyOf;
-use crate::plan::{Instead, Plan};
+use crate::plan::{Instead, Plan, Step, StepIndex};
 use crate::units::Blocks;
+
+/// The writes of a plan from this one on put on their drives what a write that has ended did, or could not.
+fn repeat_from(first: StepIndex, out: &mut Plan) {
+    for step in &mut out.steps[first.0 as usize..] {
+        if let Step::Io(write) = step {
+            write.repeats = true;
+        }
+    }
+}
 
 impl<L: Layout> FixedCopies<L> {
     /// What an I/O that has ended was to read or write, of these copies.
@@ -96,6 +105,7 @@ impl<L: Layout> FixedCopies<L> {
         if others != 0 {
             let piece = self.piece(ended, done, others);
             let step = self.alternatives(&piece, Op::Write, ended.part, out);
+            repeat_from(step, out);
             if !done.status.is_done() {
                 out.instead = Instead::Step(step);
             }

@@ -33,7 +33,7 @@ use slab::Slab;
 use super::choice;
 use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
 use super::striping::Striping;
-use crate::contract::{Drives, Placement};
+use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::ids::DriveId;
 use crate::maplog::copies::Index;
 use crate::maplog::{CopiesTable, Geometry, Spread, copies};
@@ -150,7 +150,7 @@ pub(super) struct FixedCopies<L> {
 /// Writes of a plan start only after a read of it, if there is one.
 fn follow(read: Option<StepIndex>, writes: Range<u32>, out: &mut Plan) {
     if let Some(read) = read {
-        writes.for_each(|write| out.after(read, StepIndex(write)));
+        writes.for_each(|write| out.carry(read, StepIndex(write)));
     }
 }
 
@@ -631,7 +631,23 @@ impl<L: Layout> FixedCopies<L> {
     }
 }
 
+impl Persistent for CopiesTable {
+    fn nvram(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl<L: Layout> Placement for FixedCopies<L> {
+    fn shape(&self) -> Shape {
+        let chunk = self.layout.chunk();
+        Shape {
+            capacity: Blocks(u64::from(self.layout.chunks()) * chunk.0),
+            drives: self.layout.drives(),
+            chunk,
+            spare_time: true,
+        }
+    }
+
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         match request.op {
             Op::Flush => self.plan_flush(FlushOf::Client, out),
@@ -678,10 +694,6 @@ impl<L: Layout> Placement for FixedCopies<L> {
         }
     }
 
-    fn uses_spare_time(&self) -> bool {
-        true
-    }
-
     fn idle(&mut self, _now: Instant, drive: DriveId, _drives: &dyn Drives, out: &mut Plan) {
         while let Some(first) = self.delayed.pop(drive) {
             if !self.is_due(first) {
@@ -703,20 +715,8 @@ impl<L: Layout> Placement for FixedCopies<L> {
         }
     }
 
-    fn nvram(&self) -> Option<&[u8]> {
-        Some(self.table.bytes())
-    }
-
-    fn capacity(&self) -> Blocks {
-        Blocks(u64::from(self.layout.chunks()) * self.layout.chunk().0)
-    }
-
-    fn drives(&self) -> u16 {
-        self.layout.drives()
-    }
-
-    fn chunk(&self) -> Blocks {
-        self.layout.chunk()
+    fn persistent(&self) -> Option<&dyn Persistent> {
+        Some(&self.table)
     }
 
     /// A copy is current, or being written, or waits to be; some copy of a chunk is current; NVRAM says the same.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use nearslot_core::contract::{Drives, Placement};
+use nearslot_core::contract::{Drives, Persistent, Placement, Shape};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Tag};
@@ -160,6 +160,10 @@ impl Watched {
 }
 
 impl Placement for Watched {
+    fn shape(&self) -> Shape {
+        self.inner.shape()
+    }
+
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         self.inner.plan(now, request, drives, out);
         let ios: Vec<PlannedIo> = out.ios().copied().collect();
@@ -219,39 +223,19 @@ impl Placement for Watched {
         self.inner.withdrawn(tag, drive);
     }
 
-    fn uses_spare_time(&self) -> bool {
-        self.inner.uses_spare_time()
-    }
-
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         self.inner.idle(now, drive, drives, out);
         self.learn(out);
     }
 
-    fn capacity(&self) -> Blocks {
-        self.inner.capacity()
-    }
-
-    fn drives(&self) -> u16 {
-        self.inner.drives()
-    }
-
-    fn chunk(&self) -> Blocks {
-        self.inner.chunk()
-    }
-
-    fn content(&self, tag: Tag) -> &[u8] {
-        self.inner.content(tag)
-    }
-
-    fn nvram(&self) -> Option<&[u8]> {
-        self.inner.nvram()
+    fn persistent(&self) -> Option<&dyn Persistent> {
+        self.inner.persistent()
     }
 
     /// Counts what is free, too.
     fn audit(&self) {
         self.inner.audit();
-        let free = (0..self.drives()).filter_map(|drive| self.inner.free(DriveId(drive)));
+        let free = (0..self.shape().drives).filter_map(|drive| self.inner.free(DriveId(drive)));
         let sum = free.map(FreeMap::free).sum();
         self.seen.free.store(sum, Ordering::Relaxed);
     }

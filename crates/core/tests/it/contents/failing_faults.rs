@@ -1,14 +1,14 @@
 //! A deliberate fault for each thing that is to happen when a command fails: a placement that does not do it is given to the check that
 //! exists for it, which has to fail.
 
-use nearslot_core::contract::{Drives, Placement};
+use nearslot_core::contract::{Drives, Persistent, Placement, Shape};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{DriveDone, RecoveryRead, Tag};
+use nearslot_core::io::{DriveDone, Tag};
 use nearslot_core::op::{Op, Status};
-use nearslot_core::plan::{Instead, Plan};
+use nearslot_core::plan::{Instead, Plan, Step};
 use nearslot_core::request::Request;
-use nearslot_core::units::{Blocks, Instant};
+use nearslot_core::units::Instant;
 
 use crate::contents::failing::{check_answers, check_bad_drive, check_buffer, check_flush};
 use crate::contents::faults::is_seen;
@@ -30,6 +30,10 @@ pub(crate) enum Slip {
     NoBuffer,
     /// To tell that a step which follows it never starts.
     Skipped,
+    /// To say that a write carries what a read before it brings.
+    Carries,
+    /// To say that a write repeats one that has ended.
+    Repeats,
 }
 
 /// A placement that forgets something.
@@ -41,6 +45,18 @@ pub(crate) struct Careless {
 impl Careless {
     pub(crate) fn over(inner: Box<dyn Placement>, slip: Slip) -> Box<dyn Placement> {
         Box::new(Careless { inner, slip })
+    }
+
+    /// Leaves out of a plan what is forgotten.
+    fn forget(&self, out: &mut Plan) {
+        for edge in &mut out.edges {
+            edge.carries &= self.slip != Slip::Carries;
+        }
+        for step in &mut out.steps {
+            if let Step::Io(io) = step {
+                io.repeats &= self.slip != Slip::Repeats;
+            }
+        }
     }
 
     /// What happens instead of a command that failed, after the slip.
@@ -56,8 +72,13 @@ impl Careless {
 }
 
 impl Placement for Careless {
+    fn shape(&self) -> Shape {
+        self.inner.shape()
+    }
+
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         self.inner.plan(now, request, drives, out);
+        self.forget(out);
     }
 
     fn free(&self, drive: DriveId) -> Option<&FreeMap> {
@@ -82,6 +103,7 @@ impl Placement for Careless {
             told.status = Status::Done;
         }
         self.inner.done(now, tag, drive, &told, drives, out);
+        self.forget(out);
         if !done.status.is_done() {
             out.instead = match told.status.is_done() {
                 true => Instead::Tolerated,
@@ -107,36 +129,13 @@ impl Placement for Careless {
         self.inner.withdrawn(tag, drive);
     }
 
-    fn uses_spare_time(&self) -> bool {
-        self.inner.uses_spare_time()
-    }
-
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         self.inner.idle(now, drive, drives, out);
+        self.forget(out);
     }
 
-    fn capacity(&self) -> Blocks {
-        self.inner.capacity()
-    }
-
-    fn drives(&self) -> u16 {
-        self.inner.drives()
-    }
-
-    fn chunk(&self) -> Blocks {
-        self.inner.chunk()
-    }
-
-    fn content(&self, tag: Tag) -> &[u8] {
-        self.inner.content(tag)
-    }
-
-    fn nvram(&self) -> Option<&[u8]> {
-        self.inner.nvram()
-    }
-
-    fn recovery(&self, out: &mut Vec<RecoveryRead>) {
-        self.inner.recovery(out);
+    fn persistent(&self) -> Option<&dyn Persistent> {
+        self.inner.persistent()
     }
 
     fn audit(&self) {
@@ -168,6 +167,12 @@ fn a_failure_for_which_nothing_stands_in_is_seen() {
 #[test]
 fn a_buffer_that_does_not_have_what_is_read_is_seen() {
     is_seen(check_answers, Slip::NoBuffer, "is in no buffer");
+}
+
+#[test]
+fn a_write_that_does_not_name_whose_data_it_carries_is_seen() {
+    is_seen(check_answers, Slip::Carries, "found Nothing");
+    is_seen(check_answers, Slip::Repeats, "found Nothing");
 }
 
 #[test]

@@ -6,14 +6,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use nearslot_core::contract::{Drives, Oracle, Placement};
+use nearslot_core::contract::{Drives, Oracle, Persistent, Placement, Shape};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Tag};
 use nearslot_core::op::Op;
 use nearslot_core::plan::{Plan, Step};
 use nearslot_core::request::Request;
-use nearslot_core::units::{Blocks, Instant};
+use nearslot_core::units::Instant;
 
 use crate::contents::choices;
 use crate::contents::setups::Setup;
@@ -68,7 +68,7 @@ pub(crate) struct Faulty {
 
 impl Faulty {
     pub(crate) fn over(inner: Box<dyn Placement>, fault: Fault) -> Box<dyn Placement> {
-        let drives = (0..inner.drives()).map(DriveId);
+        let drives = (0..inner.shape().drives).map(DriveId);
         let kept = drives.map(|drive| inner.free(drive).cloned()).collect();
         Box::new(Faulty { inner, fault, kept })
     }
@@ -102,11 +102,15 @@ impl Drives for Lying<'_> {
 }
 
 impl Placement for Faulty {
+    fn shape(&self) -> Shape {
+        self.inner.shape()
+    }
+
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         let lying = Lying {
             drives,
             fault: self.fault,
-            count: self.inner.drives(),
+            count: self.inner.shape().drives,
         };
         self.inner.plan(now, request, &lying, out);
         if self.fault == Fault::ReadsAll && request.op == Op::Read {
@@ -117,9 +121,9 @@ impl Placement for Faulty {
             }
         }
         // What is planned for whole chunks is counted.
-        let whole = request.extent.len == self.inner.chunk();
-        if self.fault == Fault::Impatient && self.inner.uses_spare_time() && !whole {
-            for drive in 0..self.inner.drives() {
+        let whole = request.extent.len == self.inner.shape().chunk;
+        if self.fault == Fault::Impatient && self.inner.shape().spare_time && !whole {
+            for drive in 0..self.inner.shape().drives {
                 self.inner.idle(now, DriveId(drive), drives, out);
             }
         }
@@ -166,32 +170,12 @@ impl Placement for Faulty {
         self.inner.withdrawn(tag, drive);
     }
 
-    fn uses_spare_time(&self) -> bool {
-        self.inner.uses_spare_time()
-    }
-
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         self.inner.idle(now, drive, drives, out);
     }
 
-    fn capacity(&self) -> Blocks {
-        self.inner.capacity()
-    }
-
-    fn drives(&self) -> u16 {
-        self.inner.drives()
-    }
-
-    fn chunk(&self) -> Blocks {
-        self.inner.chunk()
-    }
-
-    fn content(&self, tag: Tag) -> &[u8] {
-        self.inner.content(tag)
-    }
-
-    fn nvram(&self) -> Option<&[u8]> {
-        self.inner.nvram()
+    fn persistent(&self) -> Option<&dyn Persistent> {
+        self.inner.persistent()
     }
 
     fn audit(&self) {

@@ -1,9 +1,9 @@
 //! The model: what every block of every drive holds, and what a read of the volume may find.
 //!
 //! A block holds a *stamp*: which block of the volume it is and which write made it. A write puts its stamps on the drive when
-//! it completes. For the blocks of a chunk that its request does not cover these are what the request itself read
-//! before; for what a placement writes by itself they are what was in the buffer of delayed copies when the command
-//! began: the last of which a copy was on the platter.
+//! it completes. For the blocks of a chunk that its request does not cover these are what the read brought whose step the
+//! write names; so it is with what a placement writes by itself. If that names none, they are what compaction has read, or what was
+//! in the buffer of delayed copies when the command began: the last of which a copy was on the platter.
 //!
 //! A read must find the last write that was answered before it was submitted, or one that came later. Where the placement
 //! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
@@ -79,8 +79,8 @@ pub(crate) struct Contents {
     buffer: Vec<Stamp>,
     /// What compaction has read, by drive and block of the volume.
     moving: BTreeMap<(DriveId, u64), Stamp>,
-    /// What was read of blocks that are in no buffer, by the write of a stale copy that it is for: the step after the read.
-    again: BTreeMap<(StepNumber, u64), Stamp>,
+    /// What the reads brought that writes may carry, by step and block of the volume.
+    brought: BTreeMap<StepNumber, BTreeMap<u64, Stamp>>,
     /// Whether commands may fail: then a write may be answered with fewer copies than it waits for.
     pub(crate) may_fail: bool,
     /// Requests that failed while no other write of the same chunks was under way.
@@ -111,7 +111,7 @@ impl Contents {
             last_read: vec![None; blocks as usize],
             buffer: vec![Stamp::Blank; blocks as usize],
             moving: BTreeMap::new(),
-            again: BTreeMap::new(),
+            brought: BTreeMap::new(),
             may_fail: false,
             failed: 0,
             asked: BTreeMap::new(),
@@ -213,12 +213,15 @@ impl Contents {
         });
     }
 
-    /// What a write of a stale copy carries. If the step before it failed, another read stood in for it: a later step.
-    fn read_again(&mut self, write: StepNumber, block: u64) -> Stamp {
-        let of_block = |(step, other): &&(StepNumber, u64)| *other == block && *step >= write;
-        let found = self.again.keys().filter(of_block).min().copied();
-        let again = found.and_then(|key| self.again.remove(&key));
-        again.unwrap_or(self.buffer[block as usize])
+    /// What a write carries of a block, if a read before it has brought that.
+    fn carried(&self, origin: &Origin, block: u64) -> Option<Stamp> {
+        let step = origin.carries?;
+        let of_step = self.brought.get(&step).and_then(|of| of.get(&block));
+        Some(
+            *of_step.unwrap_or_else(|| {
+                panic!("{step:?}, which {origin:?} carries, brought no {block}")
+            }),
+        )
     }
 
     /// What a write carries.
@@ -231,19 +234,23 @@ impl Contents {
         };
         let stamp = |index| {
             let block = data.block(index).0;
+            let carried = self.carried(origin, block);
             let Some(write) = origin.request else {
+                if let Some(carried) = carried {
+                    return carried;
+                }
                 if self.setup.compacts() && !origin.open {
                     return self.moving[&(drive, block)];
                 }
                 assert!(self.setup.copies > 1, "there is one copy, written already");
-                return self.read_again(origin.step, block);
+                return self.buffer[block as usize];
             };
-            let Asked { request, read, .. } = &self.asked[&write];
+            let Asked { request, .. } = &self.asked[&write];
             assert_eq!(request.op, Op::Write, "{request:?} writes");
             let covered = request.extent.start.0..request.extent.end().0;
             match covered.contains(&block) {
                 true => Stamp::Of { block, write },
-                false => read.get(&block).copied().unwrap_or(Stamp::Nothing),
+                false => carried.unwrap_or(Stamp::Nothing),
             }
         };
         (0..command.len.0).map(stamp).collect()
@@ -303,6 +310,10 @@ impl Contents {
             };
             let block = data.block(index as u64).0;
             let asked = request.map(|id| self.asked.get_mut(&id).expect("it is not answered"));
+            if ended.command.op == Op::Read {
+                let brought = self.brought.entry(ended.origin.step).or_default();
+                brought.insert(block, held);
+            }
             match (ended.command.op, asked) {
                 (Op::Write, asked) => {
                     if let Some(asked) = asked {
@@ -317,10 +328,7 @@ impl Contents {
                 (Op::Read, None) if self.setup.compacts() => {
                     self.moving.insert((drive, block), held);
                 }
-                (Op::Read, None) if self.may_fail => {
-                    let write = StepNumber(ended.origin.step.0 + 1);
-                    self.again.insert((write, block), held);
-                }
+                (Op::Read, None) if self.may_fail => {}
                 (op, _) => panic!("a placement does {op:?} by itself"),
             }
         }
@@ -334,9 +342,9 @@ impl Contents {
             let block = data.block(index).0;
             let held = self.buffer[block as usize];
             assert!(self.may_be_buffered(block), "{block} is in no buffer");
+            let brought = self.brought.entry(origin.step).or_default();
+            brought.insert(block, held);
             let Some(request) = origin.request else {
-                let write = StepNumber(origin.step.0 + 1);
-                self.again.insert((write, block), held);
                 continue;
             };
             let asked = self.asked.get_mut(&request).expect("it is not answered");

@@ -154,7 +154,7 @@ impl Setup {
             depth: 1,
             merging: Merging::None,
         };
-        let lanes: Vec<Lane> = (0..placement.drives()).map(lane).collect();
+        let lanes: Vec<Lane> = (0..placement.shape().drives).map(lane).collect();
         let drives = lanes.iter().map(|_| blueprint.drive()).collect();
         Assembly {
             stack: Stack::new(placement, lanes),

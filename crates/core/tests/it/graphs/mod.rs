@@ -84,9 +84,9 @@ impl Rig {
             stripes: STRIPES,
             hasty,
         };
-        let chunks = place.capacity().0 / CHUNK;
-        let drives = usize::from(place.drives());
-        let lanes = lanes(place.drives());
+        let chunks = place.shape().capacity.0 / CHUNK;
+        let drives = usize::from(place.shape().drives);
+        let lanes = lanes(place.shape().drives);
         Rig {
             stack: Stack::new(Box::new(place), lanes),
             drives: vec![vec![0; (STRIPES * CHUNK) as usize]; drives],

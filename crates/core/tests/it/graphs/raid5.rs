@@ -4,7 +4,7 @@
 //! and writes both anew. A read that fails is answered from the other two drives, and what they give is written where the
 //! read failed. A write that fails is tolerated: what is there cannot be read from then on, and the other two drives tell it.
 
-use nearslot_core::contract::{Drives, Placement};
+use nearslot_core::contract::{Drives, Placement, Shape};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Data, DriveDone, Tag};
 use nearslot_core::op::Op;
@@ -92,6 +92,15 @@ fn rebuild(drive: DriveId, chunk: u64, moves: Option<Data>, out: &mut Plan) -> S
 }
 
 impl Placement for Raid5 {
+    /// Writes to a stripe change the same parity.
+    fn shape(&self) -> Shape {
+        Shape {
+            drives: PARITY.0 + 1,
+            chunk: Blocks(DATA * CHUNK),
+            ..Shape::of(Blocks(self.stripes * DATA * CHUNK))
+        }
+    }
+
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         let chunk = request.extent.start.0 / CHUNK;
         let (drive, _) = place(chunk);
@@ -161,18 +170,5 @@ impl Placement for Raid5 {
         _drives: &dyn Drives,
         _out: &mut Plan,
     ) {
-    }
-
-    fn capacity(&self) -> Blocks {
-        Blocks(self.stripes * DATA * CHUNK)
-    }
-
-    fn drives(&self) -> u16 {
-        PARITY.0 + 1
-    }
-
-    /// Writes to a stripe change the same parity.
-    fn chunk(&self) -> Blocks {
-        Blocks(DATA * CHUNK)
     }
 }
