@@ -571,7 +571,8 @@ impl VirtualLog {
     }
 
     /// The write under way has failed. Its sector comes next again, under a higher number: what the drive may have written all the
-    /// same is older then than everything that follows, and no link leads there.
+    /// same is older then than everything that follows, and no link leads there. If another sector came before, a scan would take what
+    /// the drive has written for the youngest version, and find no link to it.
     ///
     /// # Panics
     /// None is under way.
@@ -579,11 +580,16 @@ impl VirtualLog {
         let Writing {
             sector, in_turn, ..
         } = self.writing.take().expect("a write is under way");
-        let (word, bit) = (sector as usize / 64, 1 << (sector % 64));
-        if in_turn && self.dirty[word] & bit == 0 {
-            self.dirty[word] |= bit;
-            self.queue.push_front(sector);
+        if !in_turn {
+            return;
         }
+        let (word, bit) = (sector as usize / 64, 1 << (sector % 64));
+        if self.dirty[word] & bit != 0 {
+            // It has changed meanwhile and waits already, but perhaps not as the first.
+            self.queue.retain(|waiting| *waiting != sector);
+        }
+        self.dirty[word] |= bit;
+        self.queue.push_front(sector);
     }
 
     /// Takes a sector from its parent.

@@ -409,3 +409,41 @@ fn a_block_in_a_slot_of_the_map_is_found() {
     };
     assert_eq!(damage.fault, expected);
 }
+
+/// A drive that did not answer in time may have written the sector all the same. While it was under way it changed again, behind another one.
+#[test]
+fn a_sector_that_may_have_been_written_comes_before_those_that_wait() {
+    let geometry = Geometry {
+        chunks: 280,
+        copies: 1,
+        columns: 1,
+        spread: Spread::ByCopy,
+        slots: 500,
+        ..small_geometry(&mut Rng::stream(11, "geometry"))
+    };
+    let mut array = Array::of(geometry, 1, Rng::stream(11, "maplog/virtual"));
+    for chunk in [0, 279] {
+        array.update(0, chunk);
+        array.settle();
+    }
+    array.update(0, 0);
+    let (sector, bytes, spot) = array.begin().unwrap();
+    *array.at(spot) = bytes;
+    [279, 0]
+        .into_iter()
+        .for_each(|chunk| array.update(0, chunk));
+    array.log.failed();
+    array.log.audit();
+    let (again, bytes, other) = array.begin().unwrap();
+    assert_eq!((again, other != spot), (sector, true));
+    array
+        .by_scan()
+        .expect("what may have been written is the youngest");
+    let written = array.with_sector(again);
+    *array.at(other) = bytes;
+    array.complete(other, written);
+    array.settle();
+    array
+        .by_scan()
+        .expect("it is older than what was written again");
+}
