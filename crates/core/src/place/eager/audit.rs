@@ -48,6 +48,21 @@ impl EagerCopies {
         }
     }
 
+    /// Of a chunk that is somewhere, what is known says which copies are stale: the others need not be looked at.
+    pub(super) fn audit_stale(&self) {
+        for chunk in 0..self.geometry.chunks {
+            let is_written = || self.writing().any(|other| other == chunk);
+            let mut copies = self.copies_of(chunk);
+            let forgotten =
+                |of: &CopyOf| self.slot(*of) == NOWHERE && self.copies.get(*of).is_none();
+            if self.current(chunk).next().is_some()
+                && let Some(of) = copies.find(forgotten)
+            {
+                assert!(is_written(), "nothing is known of {of:?}, which is stale");
+            }
+        }
+    }
+
     /// No home is written to while the map says that its copy lies there: a power cut would leave a torn one.
     fn audit_homes(&self) {
         let used = |of: CopyOf, slot| {

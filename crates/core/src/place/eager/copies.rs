@@ -49,14 +49,20 @@ pub(super) enum Copy {
     /// In the queue of its drive.
     Waiting(Source),
     /// The delayed write with this key is under way, or the read before it.
-    Flying { write: usize, source: Source },
+    Flying {
+        write: usize,
+        source: Source,
+        /// How often it failed before.
+        failed: u8,
+    },
     /// Its delayed write is on the platter, and the map may not say so yet.
     Landed(Source),
     /// A write of an older version to its home is under way. Another write may not go there before that has ended, since drives may
     /// swap the two. Meanwhile the copy may be in the queue.
     Outdated { waits: bool, source: Source },
-    /// It could not be written. It is tried again when another copy of its chunk has been.
-    Failed,
+    /// It could not be written, so often one time after the other. It is tried again when another copy of its chunk has been, or when
+    /// its drive has no slot left but the one that it holds.
+    Failed(u8),
 }
 
 /// A copy that is not settled.
@@ -90,6 +96,8 @@ pub(super) enum Delayed {
 pub(super) struct Copies {
     unsettled: Sorted<Unsettled>,
     queues: Queues,
+    /// Those that could not be written.
+    failed: usize,
 }
 
 impl Copies {
@@ -98,7 +106,39 @@ impl Copies {
         Copies {
             unsettled: Sorted::default(),
             queues: Queues::new(drives, limit),
+            failed: 0,
         }
+    }
+
+    /// All of them.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = CopyOf> {
+        self.unsettled.iter().map(|one| one.of)
+    }
+
+    /// Those that could not be written, and how often. O(copies that are not settled), if there is any.
+    pub(super) fn failed_ones(&self) -> impl Iterator<Item = (CopyOf, u8)> {
+        let any = Some(&self.unsettled).filter(|_| self.failed > 0);
+        let all = any.into_iter().flat_map(|unsettled| unsettled.iter());
+        all.filter_map(|one| match one.copy {
+            Copy::Failed(times) => Some((one.of, times)),
+            _ => None,
+        })
+    }
+
+    /// A copy that could not be written is tried again, out of turn.
+    pub(super) fn retry(&mut self, of: CopyOf, write: usize) {
+        let Some(Copy::Failed(failed)) = self.take(of) else {
+            panic!("{of:?} has not failed");
+        };
+        let source = Source::AnotherCopy;
+        self.set(
+            of,
+            Copy::Flying {
+                write,
+                source,
+                failed,
+            },
+        );
     }
 
     /// What is under way for a copy; none if it is settled.
@@ -108,10 +148,13 @@ impl Copies {
     }
 
     fn take(&mut self, of: CopyOf) -> Option<Copy> {
-        self.unsettled.take(&of).map(|found| found.copy)
+        let taken = self.unsettled.take(&of).map(|found| found.copy);
+        self.failed -= usize::from(matches!(taken, Some(Copy::Failed(_))));
+        taken
     }
 
     fn set(&mut self, of: CopyOf, copy: Copy) {
+        self.failed += usize::from(matches!(copy, Copy::Failed(_)));
         self.unsettled.insert(Unsettled { of, copy });
     }
 
@@ -119,7 +162,7 @@ impl Copies {
     pub(super) fn flies(&self, of: CopyOf) -> bool {
         match self.get(of) {
             Some(Copy::Flying { .. } | Copy::Landed(_)) => true,
-            Some(Copy::Waiting(_) | Copy::Outdated { .. } | Copy::Failed) | None => false,
+            Some(Copy::Waiting(_) | Copy::Outdated { .. } | Copy::Failed(_)) | None => false,
         }
     }
 
@@ -127,7 +170,7 @@ impl Copies {
     pub(super) fn is_written(&self, of: CopyOf) -> bool {
         match self.get(of) {
             Some(Copy::Flying { .. } | Copy::Landed(_) | Copy::Outdated { .. }) => true,
-            Some(Copy::Waiting(_) | Copy::Failed) | None => false,
+            Some(Copy::Waiting(_) | Copy::Failed(_)) | None => false,
         }
     }
 
@@ -137,10 +180,10 @@ impl Copies {
         let (next, answer) = match self.take(of) {
             None if room => (Some(Copy::Waiting(source)), Delayed::Queued),
             None => (None, Delayed::NoRoom(source)),
-            Some(Copy::Failed) if room => {
+            Some(Copy::Failed(_)) if room => {
                 (Some(Copy::Waiting(Source::AnotherCopy)), Delayed::Queued)
             }
-            Some(Copy::Failed) => (None, Delayed::NoRoom(Source::AnotherCopy)),
+            Some(Copy::Failed(_)) => (None, Delayed::NoRoom(Source::AnotherCopy)),
             Some(Copy::Waiting(before)) => {
                 let source = before.or(source);
                 (Some(Copy::Waiting(source)), Delayed::Already)
@@ -205,7 +248,15 @@ impl Copies {
 
     /// A delayed write of a copy begins, with data from there.
     pub(super) fn fly(&mut self, of: CopyOf, write: usize, source: Source) {
-        self.set(of, Copy::Flying { write, source });
+        let failed = 0;
+        self.set(
+            of,
+            Copy::Flying {
+                write,
+                source,
+                failed,
+            },
+        );
     }
 
     fn flew(&mut self, of: CopyOf) -> Source {
@@ -222,7 +273,7 @@ impl Copies {
                 source == Source::Buffer
             }
             Some(Copy::Outdated { waits, source }) => waits && source == Source::Buffer,
-            Some(Copy::Failed) | None => false,
+            Some(Copy::Failed(_)) | None => false,
         }
     }
 
@@ -246,12 +297,12 @@ impl Copies {
 
     /// Its delayed write has failed, or never began.
     pub(super) fn failed(&mut self, of: CopyOf) {
-        let before = self.take(of);
-        assert!(
-            matches!(before, Some(Copy::Flying { .. } | Copy::Landed(_))),
-            "{of:?} flew"
-        );
-        self.set(of, Copy::Failed);
+        let failed = match self.take(of) {
+            Some(Copy::Flying { failed, .. }) => failed,
+            Some(Copy::Landed(_)) => 0,
+            other => panic!("{of:?} should fly, and is {other:?}"),
+        };
+        self.set(of, Copy::Failed(failed.saturating_add(1)));
     }
 
     /// The buffer has a newer version, or the copy is no longer needed, or it lies somewhere else now. The delayed write that is
@@ -261,7 +312,7 @@ impl Copies {
         match self.take(of)? {
             Copy::Waiting(_) => self.set(of, Copy::Waiting(source)),
             Copy::Outdated { waits, .. } => self.set(of, Copy::Outdated { waits, source }),
-            Copy::Failed => {}
+            Copy::Failed(_) => {}
             Copy::Flying { write, .. } => {
                 self.outdate(of, has_home);
                 return Some(write);
@@ -305,10 +356,13 @@ impl Copies {
         let waits = |one: &&Unsettled| match one.copy {
             Copy::Waiting(_) => true,
             Copy::Outdated { waits, .. } => waits,
-            Copy::Flying { .. } | Copy::Landed(_) | Copy::Failed => false,
+            Copy::Flying { .. } | Copy::Landed(_) | Copy::Failed(_) => false,
         };
         let waiting = self.unsettled.iter().filter(waits).count();
         assert_eq!(waiting, self.queues.len(), "copies in queues");
+        let failed = |one: &&Unsettled| matches!(one.copy, Copy::Failed(_));
+        let failed = self.unsettled.iter().filter(failed).count();
+        assert_eq!(failed, self.failed, "copies that failed");
     }
 }
 

@@ -10,12 +10,16 @@ use super::{EagerCopies, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::DriveDone;
+use crate::op::{Failure, Status};
 use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan, PlannedIo};
 use crate::units::Blocks;
 
 /// So many slots are tried for a write before it fails.
 const SLOTS_MAX: u8 = 3;
+
+/// So often a copy away from its home is moved there in vain, while writes wait for its slot, until it is given up.
+pub(super) const MOVES_MAX: u8 = 8;
 
 /// At most one in so many of the slots that no copy needs is retired.
 const RETIRED_SHARE: u64 = 4;
@@ -120,6 +124,34 @@ impl EagerCopies {
         let repeats = true;
         let write = self.write_copy(of, reason);
         PlannedIo { repeats, ..write }
+    }
+
+    /// A drive has ended its part of a flush. One that is gone is not needed if everything on it is elsewhere.
+    pub(super) fn flush_ended(&self, drive: DriveId, status: Status, out: &mut Plan) {
+        if status == Status::Failed(Failure::Gone) && self.is_spared(drive) {
+            out.instead = Instead::Tolerated;
+        }
+    }
+
+    /// Whether each chunk and the map can be read without this drive. Of chunks for which nothing is to be done, every copy is current, and
+    /// no two are on one drive.
+    fn is_spared(&self, drive: DriveId) -> bool {
+        let elsewhere = |chunk: u32| {
+            let mut current = self.current(chunk).peekable();
+            current.peek().is_none() || current.any(|(_, other, _)| other != drive)
+        };
+        let mut unsettled = self.copies.unsettled().map(|of| of.chunk);
+        let keeps_map = self.store.iter().all(|store| store.spares(drive));
+        self.geometry.copies > 1
+            && keeps_map
+            && unsettled.all(elsewhere)
+            && self.writing().all(elsewhere)
+    }
+
+    /// Chunks of foreground writes, and of changes that wait for the map.
+    pub(super) fn writing(&self) -> impl Iterator<Item = u32> {
+        let writes = self.writes.iter().map(|(_, write)| write.chunk);
+        writes.chain(self.changes.iter().map(|(_, change)| change.chunk()))
     }
 
     /// A slot is not used any more, unless too few would be left: then it is tried again when its turn comes. A home stays one:

@@ -178,25 +178,40 @@ impl EagerCopies {
 
     /// Writes may wait for the slots that a change left.
     fn wake_owners(&self, change: Change, out: &mut Plan) {
-        let chunk = match change {
-            Change::Moves(landed) => landed.of.chunk,
-            Change::Discards(chunk) => chunk,
-        };
-        let drives = self.copies_of(chunk).map(|of| self.drive(of));
+        let drives = self.copies_of(change.chunk()).map(|of| self.drive(of));
         out.wake.extend(drives);
     }
 
     /// No change of the map can be kept any more: those that wait fail, and so does everything that would bring one. The map in
-    /// memory has what was kept, so that can be read.
+    /// memory has what was kept, so that can be read. A write of the map that failed may be on the drive all the same: the slots that it
+    /// names are not used for anything else, but for one where a drive has no other: writes that wait there would never end.
     fn lose_map(&mut self, out: &mut Plan) {
         self.map_lost = true;
+        let mut kept = Vec::new();
         for (key, change) in std::mem::take(&mut self.changes) {
             match change {
-                Change::Moves(landed) => self.landed(&landed, false, out),
+                Change::Moves(landed) => {
+                    if self.home(landed.of) != Some(landed.slot) {
+                        self.retired.push((landed.drive, landed.slot));
+                        kept.push((landed.drive, landed.slot));
+                    }
+                    self.landed(&landed, false, out);
+                }
                 Change::Discards(_) => {}
             }
             out.refuse(Tag(key as u64), Failure::MapLost);
             self.wake_owners(change, out);
+        }
+        // Writes that wait for a slot get one, and fail then.
+        for (drive, slot) in self.store.iter_mut().flat_map(|store| store.give_up()) {
+            self.map.free[drive.index()].release(slot);
+            out.wake.push(drive);
+        }
+        for (drive, slot) in kept {
+            if self.map.free[drive.index()].free() == 0 {
+                self.retired.retain(|other| *other != (drive, slot));
+                self.map.free[drive.index()].release(slot);
+            }
         }
     }
 
@@ -247,6 +262,15 @@ impl EagerCopies {
             self.open_map_write = Some((planned.tag, spare));
         }
         out.io(planned);
+    }
+}
+
+impl Change {
+    pub(super) fn chunk(&self) -> u32 {
+        match self {
+            Change::Moves(landed) => landed.of.chunk,
+            Change::Discards(chunk) => *chunk,
+        }
     }
 }
 

@@ -350,13 +350,13 @@ impl Placement for EagerCopies {
         &mut self,
         _now: Instant,
         tag: Tag,
-        _drive: DriveId,
+        drive: DriveId,
         done: &DriveDone,
         _drives: &dyn Drives,
         out: &mut Plan,
     ) {
         match done.op {
-            Op::Flush => {}
+            Op::Flush => self.flush_ended(drive, done.status, out),
             _ => self.ended(tag, done, out),
         }
         self.write_map(out);
@@ -402,5 +402,6 @@ impl Placement for EagerCopies {
         self.copies.audit();
         self.audit_compactor();
         self.audit_slots();
+        self.audit_stale();
     }
 }

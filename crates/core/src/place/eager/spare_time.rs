@@ -1,6 +1,7 @@
 //! What drives do in their spare time for copies that are not where they belong.
 
 use super::copies::{Delayed, Source};
+use super::failures::MOVES_MAX;
 use super::map::NOWHERE;
 use super::{EagerCopies, Landed, Purpose, Reason, Underway};
 use crate::freemap::Slot;
@@ -52,8 +53,49 @@ impl EagerCopies {
         let found = self.copies.waiting(drive).find(due);
         if let Some(of) = found {
             let source = self.copies.withdraw(drive, of);
-            self.propagate(of, source, out);
+            return self.propagate(of, source, out);
         }
+        let here = |(of, _): &(CopyOf, u8)| {
+            self.drive(*of) == drive && holds_one(of) && self.is_missing(*of)
+        };
+        let failed = self.copies.failed_ones().filter(here);
+        let Some((of, times)) = failed.min_by_key(|(_, times)| *times) else {
+            return;
+        };
+        match times < MOVES_MAX {
+            true => self.move_again(of, out),
+            false => self.give_room(drive, out),
+        }
+    }
+
+    /// Writes wait for a slot of a drive, and each copy that holds one was moved home in vain too often: one that is current elsewhere
+    /// too is given up here.
+    fn give_room(&mut self, drive: DriveId, out: &mut Plan) {
+        let spared = |of: &CopyOf| {
+            let here = self.drive(*of) == drive && self.slot(*of) != NOWHERE;
+            let holds_one = here && self.home(*of) != Some(self.slot(*of));
+            holds_one && self.current(of.chunk).count() > 1 && !self.is_overtaken(*of)
+        };
+        let failed = self.copies.failed_ones().map(|(of, _)| of);
+        let Some(of) = failed.into_iter().find(spared) else {
+            return;
+        };
+        let index = self.index(of);
+        let slot = std::mem::replace(&mut self.map.slots[index], NOWHERE);
+        self.compact_moved(of, slot, NOWHERE);
+        self.vacate(of, slot);
+        out.wake.push(drive);
+    }
+
+    /// A copy that could not be written to its home is tried again there.
+    fn move_again(&mut self, of: CopyOf, out: &mut Plan) {
+        let home = self.home(of).expect("it is moved there");
+        let mut write = self.write_home(of, home);
+        write.awaited = false;
+        self.copies.retry(of, write.tag.0 as usize);
+        let read = self.read_again(of.chunk, out);
+        let write = out.io(write);
+        out.after(read, write);
     }
 
     /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.

@@ -296,6 +296,12 @@ pub(crate) fn check_flush(slip: Slip) {
         ("mirror:disks=3:copies=3", true),
         ("sr_array:ds=1.5:dr=2:stripe_kib=4", false),
         ("mirror:disks=2:copies=1:stripe_kib=8", false),
+        ("ew_array:dm=2:stripe_kib=8", true),
+        ("distorted_mirror:stripe_kib=8", true),
+        ("eager:dilution=2", false),
+        ("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=4", true),
+        // The first drive alone has the map.
+        ("ew_array:dm=2:stripe_kib=8:map=virtual_log", false),
     ] {
         let mut rig = written(Setup::of(place), 4, slip, |_| 0.0);
         rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));

@@ -445,7 +445,8 @@ impl Contents {
             let allowed = self.allowed(block, asked.submitted);
             assert!(
                 allowed.contains(&found),
-                "{:?} found {found:?} at {block}; allowed were {allowed:?} of {:?}",
+                "{:?}: {:?} found {found:?} at {block}; allowed were {allowed:?} of {:?}",
+                self.setup,
                 asked.request,
                 self.history[block as usize]
             );

@@ -223,6 +223,10 @@ impl MapStore for LogStore {
         Retry::Next
     }
 
+    fn spares(&self, drive: DriveId) -> bool {
+        self.drives.iter().any(|other| *other != drive)
+    }
+
     /// No slot is its own: those in the region were never free.
     fn audit(&self, _own: &mut dyn FnMut(DriveId, Slot)) {
         self.log.audit();

@@ -115,6 +115,14 @@ pub(super) trait MapStore: Send {
     /// A drive could not do its write.
     fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry;
 
+    /// Whether the map is kept without this drive too.
+    fn spares(&self, drive: DriveId) -> bool;
+
+    /// The map is lost: the slots that were kept for it, and that nothing refers to.
+    fn give_up(&mut self) -> Vec<(DriveId, Slot)> {
+        Vec::new()
+    }
+
     /// What survives a power cut beside the drives.
     fn nvram(&self) -> &[u8];
 
