@@ -211,10 +211,12 @@ impl<L: Layout> FixedCopies<L> {
         out: &mut Plan,
     ) {
         let mut failed = !done.status.is_done();
-        if done.status == Status::Failed(Failure::Gone) && self.is_spared(drive) {
+        if done.status == Status::Failed(Failure::Gone)
+            && self.is_spared(drive)
+            && self.cover_elsewhere(tag, drive)
+        {
             out.instead = Instead::Tolerated;
             failed = false;
-            self.cover_elsewhere(tag, drive);
         }
         let caches = self.caches.as_mut();
         let Some(flush) = caches.and_then(|caches| caches.drive_ended(tag, failed)) else {
@@ -233,12 +235,14 @@ impl<L: Layout> FixedCopies<L> {
         caches.unused.push(memory);
     }
 
-    /// A drive is gone: a flush covers no copy there.
-    fn cover_elsewhere(&mut self, tag: Tag, drive: DriveId) {
+    /// A drive is gone: a flush covers no copy there. Whether it covers another one of each chunk: a copy that was written elsewhere since
+    /// the flush was planned may have come too late for it.
+    fn cover_elsewhere(&mut self, tag: Tag, drive: DriveId) -> bool {
         let FixedCopies { layout, caches, .. } = self;
         let Some(caches) = caches else {
-            return;
+            return true;
         };
+        let mut all = true;
         for Covered { chunk, copies } in &mut caches.flushes[tag.0 as usize].covered {
             let chunk = *chunk;
             for copy in members(*copies) {
@@ -247,7 +251,9 @@ impl<L: Layout> FixedCopies<L> {
                     *copies &= !(1 << copy);
                 }
             }
+            all &= *copies != 0;
         }
+        all
     }
 
     fn cover_later(&mut self, chunk: u32) {

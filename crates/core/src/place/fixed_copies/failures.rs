@@ -1,9 +1,9 @@
 //! Reads and writes that fail: another copy is read, other copies are written.
 
-use super::{Copies, FixedCopies, Layout, Piece, Underway, Writing, members};
+use super::{Apart, Copies, FixedCopies, Layout, Part, Piece, Underway, Writing, members};
 use crate::ids::DriveId;
 use crate::io::DriveDone;
-use crate::op::Op;
+use crate::op::{Failure, Op, Status};
 use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan, Step, StepIndex};
 use crate::units::Blocks;
@@ -30,6 +30,28 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
+    /// A copy of some chunks was read: it is the one that is taken after a power cut.
+    pub(super) fn was_read(&mut self, ended: &Underway) {
+        if self.undecided == 0 {
+            return;
+        }
+        for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
+            let state = self.state(chunk);
+            if state.candidates != 0 && state.current >> ended.first.copy & 1 == 1 {
+                self.change(chunk, |state| state.candidates = 0);
+            }
+        }
+    }
+
+    /// Whether somebody is reading something of a chunk.
+    fn is_read(&self, chunk: u32) -> bool {
+        let mut underway = self.underway.iter();
+        underway.any(|(_, one)| {
+            let chunks = one.first.chunk..one.first.chunk + one.chunks;
+            matches!(one.part, Part::Read) && chunks.contains(&chunk)
+        })
+    }
+
     /// A copy could not be read. If others are current, it is stale from now on: it will be written again from one of them. If
     /// one of them is current for all chunks, that is read instead. If all of them are still to be written from the buffer, that
     /// has the blocks.
@@ -39,19 +61,20 @@ impl<L: Layout> FixedCopies<L> {
         let chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
         for chunk in chunks.clone() {
             let before = self.state(chunk);
-            let current = before.current & !bit;
-            others &= current;
-            if current == 0 || before.current == current {
+            // Another read may bring what the copy has: then no other one may be taken.
+            let open = before.candidates & !bit != 0 && !self.is_read(chunk);
+            if before.current & bit == 0 || before.current == bit && !open {
+                others &= before.current & !bit;
                 continue;
             }
             let all = self.all;
             let state = self.change(chunk, |state| {
                 state.unbuffered |= state.current == all;
-                state.current = current;
-                state.distrust(bit);
+                state.fail(bit);
             });
+            others &= state.current & !bit;
             if !state.writing {
-                self.delay(chunk, bit & !state.flying, out);
+                self.delay(chunk, bit & !(state.current | state.flying), out);
             }
         }
         if others != 0 {
@@ -60,15 +83,23 @@ impl<L: Layout> FixedCopies<L> {
             out.instead = Instead::Step(step);
         } else if chunks.clone().all(|chunk| self.is_buffered(chunk)) {
             out.instead = Instead::Buffered;
+        } else if let Part::ReadAgain(write) = ended.part
+            && done.status != Status::Failed(Failure::Medium)
+        {
+            self.underway[write].part = Part::Delayed(Apart::Useless);
         }
     }
 
     /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written.
     fn is_buffered(&self, chunk: u32) -> bool {
         let state = self.state(chunk);
-        let waits = |copy| self.delayed.waits(CopyOf { chunk, copy });
-        let mut stale = members(self.all & !state.current);
-        !state.unbuffered && stale.any(|copy| state.flying >> copy & 1 == 1 || waits(copy))
+        !state.unbuffered && self.is_delayed(chunk, self.all & !state.current)
+    }
+
+    /// Whether one of these copies of a chunk is being written in spare time, or waits for that: it keeps the chunk in the buffer.
+    pub(super) fn is_delayed(&self, chunk: u32, copies: Copies) -> bool {
+        let flying = self.state(chunk).flying & copies != 0;
+        flying || members(copies).any(|copy| self.delayed.waits(CopyOf { chunk, copy }))
     }
 
     /// Whether everything on a drive is on another one too: then nobody has to miss what is safe there, if it is gone.
@@ -98,6 +129,12 @@ impl<L: Layout> FixedCopies<L> {
         }
         let Writing { left, failed, .. } = *writing;
         let landed = writing.done;
+        if !done.status.is_done() {
+            // After a power cut another copy is taken.
+            for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
+                self.change(chunk, |state| state.fail(bit));
+            }
+        }
         let others = match left == 1 && failed != 0 && landed.count_ones() < self.foreground {
             true => self.all & !(failed | landed) & !self.flying(ended),
             false => 0,

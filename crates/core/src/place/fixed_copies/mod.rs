@@ -22,7 +22,7 @@
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 
 use crate::io::{Data, DriveDone, Tag};
-use crate::op::Op;
+use crate::op::{Failure, Op, Status};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::registry::{Knobs, VolumeEnv, VolumeError};
 use crate::request::Request;
@@ -46,7 +46,7 @@ mod failures;
 mod unsettled;
 
 use caches::{Caches, FlushOf};
-use unsettled::{Copies, Unsettled, members};
+use unsettled::{Copies, Unsettled, lowest, members};
 
 /// Where the copies of a chunk lie.
 pub(super) trait Layout: Send {
@@ -96,11 +96,20 @@ struct Underway {
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Read,
-    /// For a delayed write of data that are in no buffer.
-    ReadAgain,
+    /// For the delayed write with this key, of data that are in no buffer.
+    ReadAgain(usize),
     /// Of the foreground write with this key.
     Foreground(usize),
-    Delayed,
+    Delayed(Apart),
+}
+
+/// What becomes of a delayed write of several chunks that never starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Apart {
+    /// Each chunk is tried alone, as some of them can be read.
+    Tried,
+    /// None can be: their drive is gone, or did not answer.
+    Useless,
 }
 
 /// A foreground write of consecutive chunks.
@@ -141,6 +150,8 @@ pub(super) struct FixedCopies<L> {
     writes: Slab<Writing>,
     delayed: Delayed,
     table: CopiesTable,
+    /// Chunks with candidates.
+    undecided: usize,
     /// What the caches of the drives have; none if they lose nothing.
     caches: Option<Caches>,
     /// Memory for the pieces of a request.
@@ -178,6 +189,7 @@ impl<L: Layout> FixedCopies<L> {
             writes: Slab::new(),
             delayed: Delayed::new(layout.drives(), knobs.integer("buffer_chunks")),
             table,
+            undecided: 0,
             caches: (env.blueprint.cache().may_lose()).then(Caches::new),
             pieces: Vec::new(),
             layout,
@@ -193,13 +205,16 @@ impl<L: Layout> FixedCopies<L> {
         let current = Copies::from(entry.current);
         // Each copy that was current has of each block what it had before the write or what was written, but no two need be
         // the same: one of them it is from now on.
-        let lowest = current & current.wrapping_neg();
+        let first = lowest(current);
+        let undecided = entry.writing && current != first;
         let state = Unsettled {
-            current: if entry.writing { lowest } else { current },
+            current: if entry.writing { first } else { current },
+            candidates: if undecided { current } else { 0 },
             unbuffered: true,
             kept: Some(index),
             ..self.state(entry.chunk)
         };
+        self.undecided += usize::from(undecided);
         self.unsettled.insert(state);
         let state = self.change(entry.chunk, |_| ());
         let chunk = entry.chunk;
@@ -218,8 +233,12 @@ impl<L: Layout> FixedCopies<L> {
     fn change(&mut self, chunk: u32, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
         let mut state = self.state(chunk);
         self.unsettled.take(&chunk);
+        let was_decided = state.candidates == 0;
         change(&mut state);
         state.renew_safe();
+        if !was_decided && state.candidates == 0 {
+            self.undecided -= 1;
+        }
         let settled = state.is_settled(self.all);
         state.kept = match state.kept {
             None if settled => None,
@@ -342,7 +361,7 @@ impl<L: Layout> FixedCopies<L> {
         let mut first = None;
         for copy in members(piece.copies) {
             let mut planned = self.planned(piece, copy, op, part);
-            planned.awaited = !matches!(part, Part::ReadAgain);
+            planned.awaited = !matches!(part, Part::ReadAgain(_));
             planned.alternative = first.is_some();
             let step = out.io(planned);
             first = first.or(Some(step));
@@ -446,18 +465,21 @@ impl<L: Layout> FixedCopies<L> {
     fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
         let ended = self.underway.remove(tag.0 as usize);
         match ended.part {
-            Part::Read | Part::ReadAgain if done.status.is_done() => {}
-            Part::Read | Part::ReadAgain => self.read_failed(&ended, done, out),
+            Part::Read | Part::ReadAgain(_) if done.status.is_done() => self.was_read(&ended),
+            Part::Read | Part::ReadAgain(_) => self.read_failed(&ended, done, out),
             Part::Foreground(key) => self.foreground_done(key, &ended, done, out),
-            Part::Delayed => self.delayed_ended(&ended, done.status.is_done(), out),
+            Part::Delayed(_) => {
+                let apart = done.status == Status::Failed(Failure::Medium);
+                self.delayed_ended(&ended, done.status.is_done(), apart, out);
+            }
         }
     }
 
-    /// A delayed write has ended, or never started. If one of several chunks could not be read or written, each is tried alone: the
-    /// others need not stay stale for it.
-    fn delayed_ended(&mut self, ended: &Underway, done: bool, out: &mut Plan) {
+    /// A delayed write has ended, or never started. If a block of one of several chunks could not be read or written, each is tried
+    /// alone (`apart`): the others need not stay stale for it.
+    fn delayed_ended(&mut self, ended: &Underway, done: bool, apart: bool, out: &mut Plan) {
         let Underway { first, chunks, .. } = *ended;
-        let alone = !done && chunks > 1;
+        let alone = apart && chunks > 1;
         for chunk in first.chunk..first.chunk + chunks {
             if alone && self.state(chunk).spoiled >> first.copy & 1 == 0 {
                 self.propagate(CopyOf { chunk, ..first }, 1, out);
@@ -496,17 +518,18 @@ impl<L: Layout> FixedCopies<L> {
                 state.writing = false;
                 if done != 0 {
                     state.current = done;
+                    state.candidates = 0;
                     state.cached = cached;
                     state.spoiled = state.flying;
                     state.unbuffered = false;
                 } else if failed != 0 {
                     // Each of these has of each block what it had before or what was written, but no two need be the same.
-                    let whole = state.current & !failed;
-                    let lowest = state.current & state.current.wrapping_neg();
-                    state.current = if whole != 0 { whole } else { lowest };
+                    if state.current & !failed == 0 {
+                        state.current = lowest(state.current);
+                    }
                     state.unbuffered = true;
                 }
-                state.distrust(failed);
+                state.fail(failed);
             });
             let stale = self.all & !state.current & !state.flying;
             match short && done != 0 {
@@ -544,7 +567,9 @@ impl<L: Layout> FixedCopies<L> {
         let spoiled = before.spoiled & bit != 0;
         let foreground = self.foreground;
         let cached = self.cached_of(bit);
+        let leaves = !done && !self.is_delayed(chunk, self.all & !before.current & !bit);
         let state = self.change(chunk, |state| {
+            state.unbuffered |= leaves;
             state.flying &= !bit;
             state.spoiled &= !bit;
             if !spoiled && done {
@@ -553,6 +578,7 @@ impl<L: Layout> FixedCopies<L> {
             }
             if !done {
                 state.distrust(bit);
+                state.take_candidate();
             }
             // A copy that cannot be written is waited for no longer.
             let given_up = !spoiled && !done;
@@ -560,6 +586,10 @@ impl<L: Layout> FixedCopies<L> {
                 state.held = None;
             }
         });
+        // Nothing was written, as the copy that was to be taken could not be read: another one is, or that is tried again.
+        if !done && before.candidates != 0 && !state.writing {
+            self.delay(chunk, self.all & !(state.current | state.flying), out);
+        }
         // A copy that could not be written stays stale.
         if spoiled && !state.writing {
             match state.held {
@@ -608,15 +638,18 @@ impl<L: Layout> FixedCopies<L> {
             len: Blocks(u64::from(chunks) * self.layout.chunk().0),
             copies: 0,
         };
+        let delayed = Part::Delayed(Apart::Tried);
+        let mut planned = self.planned(&piece, first.copy, Op::Write, delayed);
+        planned.awaited = false;
         let mut after = None;
         if unbuffered {
-            let from = current.trailing_zeros() as u8;
-            let copies = 1 << from;
-            let source = Piece { copies, ..piece };
-            after = Some(self.alternatives(&source, Op::Read, Part::ReadAgain, out));
+            let source = Piece {
+                copies: lowest(current),
+                ..piece
+            };
+            let part = Part::ReadAgain(planned.tag.0 as usize);
+            after = Some(self.alternatives(&source, Op::Read, part, out));
         }
-        let mut planned = self.planned(&piece, first.copy, Op::Write, Part::Delayed);
-        planned.awaited = false;
         let write = out.io(planned);
         follow(after, write.0..write.0 + 1, out);
     }
@@ -688,9 +721,11 @@ impl<L: Layout> Placement for FixedCopies<L> {
     ) {
         let never = self.underway.remove(tag.0 as usize);
         match never.part {
-            Part::Read | Part::ReadAgain => panic!("{never:?} waits for nothing"),
+            Part::Read | Part::ReadAgain(_) => panic!("{never:?} waits for nothing"),
             Part::Foreground(key) => self.foreground_ended(key, out),
-            Part::Delayed => self.delayed_ended(&never, false, out),
+            Part::Delayed(apart) => {
+                self.delayed_ended(&never, false, apart == Apart::Tried, out);
+            }
         }
     }
 
@@ -723,6 +758,8 @@ impl<L: Layout> Placement for FixedCopies<L> {
     fn audit(&self) {
         self.delayed.audit();
         assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");
+        let undecided = self.unsettled.iter().filter(|one| one.candidates != 0);
+        assert_eq!(undecided.count(), self.undecided, "chunks with candidates");
         for state in self.unsettled.iter() {
             state.audit();
             let kept = state.kept.map(|index| self.table.entry(index));

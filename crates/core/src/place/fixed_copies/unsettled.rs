@@ -3,6 +3,9 @@
 //! Of its copies some have the newest data: they are *current*. The others are stale. Where drives have a cache that a power cut
 //! empties, a current copy may be *cached*: perhaps only there. Those are *safe* that a power cut leaves with what the last flush covered,
 //! or with something younger: the current ones that are on the medium, or if there are none those that were safe before.
+//!
+//! After a power cut the copies of a chunk that was being written may differ. Each will do, but only one: they are *candidates* until
+//! something of the current one has been read. If that cannot be read, another one is taken.
 
 use crate::maplog::copies;
 use crate::maplog::copies::Index;
@@ -20,6 +23,11 @@ pub(super) fn members(mut copies: Copies) -> impl Iterator<Item = u8> {
     })
 }
 
+/// The first of a set.
+pub(super) fn lowest(copies: Copies) -> Copies {
+    copies & copies.wrapping_neg()
+}
+
 /// What is known of a chunk that something is under way for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unsettled {
@@ -30,6 +38,8 @@ pub(super) struct Unsettled {
     pub(super) cached: Copies,
     /// Have of each block, on the medium, what the last flush covered or something younger. Never none.
     pub(super) safe: Copies,
+    /// After a power cut: those of which any may be the current one, as nothing was read yet. None if that is settled.
+    pub(super) candidates: Copies,
     /// Are being written in the background.
     pub(super) flying: Copies,
     /// Of those, with data that were overwritten since.
@@ -52,6 +62,7 @@ impl Unsettled {
             current: all,
             cached: 0,
             safe: all,
+            candidates: 0,
             flying: 0,
             spoiled: 0,
             writing: false,
@@ -67,13 +78,40 @@ impl Unsettled {
         copies::Unsettled {
             chunk: self.chunk,
             current: self.safe as u16,
-            writing: self.writing || self.cached != 0,
+            writing: self.writing || self.cached != 0 || self.candidates != 0,
         }
     }
 
     /// Whether nothing is under way for the chunk, of whose copies these are all.
     pub(super) fn is_settled(&self, all: Copies) -> bool {
-        self.current == all && self.cached == 0 && self.flying == 0 && !self.writing
+        let open = self.cached | self.flying | self.candidates;
+        self.current == all && open == 0 && !self.writing
+    }
+
+    /// These copies could not be written as a whole, or not be read: they are not current, nor safe, if there are others that may be.
+    pub(super) fn fail(&mut self, failed: Copies) {
+        let others = self.candidates & !failed;
+        if others != 0 {
+            self.candidates = others;
+            // What is being written was to have the data of the copy that failed.
+            self.spoiled |= self.flying;
+            self.take_candidate();
+        }
+        if self.current & !failed != 0 {
+            self.current &= !failed;
+        }
+        self.distrust(failed);
+    }
+
+    /// Of the candidates, the lowest is the current copy, but none that is being written.
+    pub(super) fn take_candidate(&mut self) {
+        let rest = self.candidates & !self.flying;
+        if rest != 0 && self.candidates & self.current == 0 {
+            self.current = lowest(rest);
+        }
+        if self.candidates == self.current {
+            self.candidates = 0;
+        }
     }
 
     /// These copies may not be readable: they are not the safe ones if there are others.
@@ -86,6 +124,10 @@ impl Unsettled {
     /// The newest data on a medium make all older ones useless.
     pub(super) fn renew_safe(&mut self) {
         self.cached &= self.current;
+        if self.candidates != 0 {
+            self.safe = self.candidates;
+            return;
+        }
         let newest = self.current & !self.cached;
         if newest != 0 {
             self.safe = newest;
