@@ -87,6 +87,29 @@ fn maps_of_drives_that_fail() {
     tally.check();
 }
 
+/// Sooner or later eight writes of the map fail one after the other. A sector that was not answered may be on the drive, and what
+/// it names may not be overwritten by what comes after.
+#[test]
+fn a_map_that_was_given_up_is_found_as_it_was_or_as_it_was_to_be() {
+    let mut lost = 0;
+    for place in [
+        "eager:dilution=1.005:map=virtual_log",
+        "ew_array:dm=2:dd=2:map=virtual_log",
+    ] {
+        for life in 0..8 {
+            let mut world = World::new(super::config(place, "satf_ew"));
+            (0..40 + life).for_each(|_| world.step());
+            let mut world = world.failing(0.75);
+            (0..150).for_each(|_| world.step());
+            lost += u64::from(world.has_lost_its_map());
+            let failed = |error| panic!("{place}, life {life}: {error}");
+            let recovered = world.cut(life).without_nvram().recover();
+            recovered.unwrap_or_else(failed).check(true);
+        }
+    }
+    assert!(lost > 8, "{lost} maps were given up");
+}
+
 #[test]
 fn fixed_copies_on_drives_that_fail() {
     let mut tally = Tally::default();
@@ -100,6 +123,103 @@ fn fixed_copies_on_drives_that_fail() {
         suffer(place, volatile, 180, false, &mut tally);
     }
     tally.check();
+}
+
+/// Copies at fixed places of which two are written before an answer.
+const TWICE: [&str; 2] = [
+    "mirror:disks=2:foreground=2",
+    "mirror:disks=3:copies=3:foreground=2",
+];
+
+/// What one drive cannot read, or could not write when the power went, another one has.
+#[test]
+fn one_bad_drive_leaves_nothing_unreadable_after_a_cut() {
+    for (place, drive) in TWICE.into_iter().flat_map(|place| [(place, 0), (place, 1)]) {
+        let plain = World::new(fixed::config(place, "satf"));
+        let volatile = World::new(caches::config(place, "satf")).in_few_places();
+        for world in [plain, volatile] {
+            let mut world = world.failing_on(drive, 0.2);
+            for event in 0_u64..250 {
+                world.step();
+                if event.is_multiple_of(super::events_per_cut()) {
+                    let mut recovered = world.cut(event).recover().expect("it is whole");
+                    let unreadable = recovered.check(false);
+                    assert_eq!(unreadable, 0, "{place}, drive {drive}, event {event}");
+                }
+            }
+            assert_eq!(world.failures().1, 0, "{place}: requests failed");
+        }
+    }
+}
+
+/// A drive is gone, and then the power, once and again: what was promised is on the other drives.
+#[test]
+fn a_drive_that_is_gone_takes_nothing_that_was_promised() {
+    for (place, drive) in TWICE.into_iter().flat_map(|place| [(place, 0), (place, 1)]) {
+        for life in 0..4 {
+            let plain = World::new(fixed::config(place, "satf"));
+            let volatile = World::new(caches::config(place, "satf")).in_few_places();
+            for mut world in [plain, volatile] {
+                (0..30 + 7 * life).for_each(|_| world.step());
+                let mut world = world.losing(drive);
+                for event in 0_u64..90 {
+                    world.step();
+                    if !event.is_multiple_of(super::events_per_cut()) {
+                        continue;
+                    }
+                    let mut recovered = world.cut(event).recover().expect("it is whole");
+                    let mut again = recovered.cut(event).recover().expect("it is whole");
+                    // While a copy that is gone is being read, another read of the chunk may fail.
+                    recovered.go_on_alone(400);
+                    again.go_on_alone(400);
+                    let unreadable = recovered.check(false) + again.check(false);
+                    assert_eq!(unreadable, 0, "{place} without {drive}, event {event}");
+                }
+                assert_eq!(world.failures().1, 0, "{place}: requests failed");
+            }
+        }
+    }
+}
+
+/// A log is on two drives, a virtual log on the first: without that it is told that the volume cannot come back.
+#[test]
+fn a_map_comes_back_without_one_of_its_drives() {
+    for (place, drive, comes_back) in [
+        (
+            "ew_array:dm=2:dd=2:foreground=2:map=log:nvram_entries=6",
+            0,
+            true,
+        ),
+        (
+            "ew_array:dm=2:dd=2:foreground=2:map=log:nvram_entries=6",
+            2,
+            true,
+        ),
+        (
+            "distorted_mirror:stripe_kib=8:foreground=2:map=log:nvram_entries=6",
+            0,
+            true,
+        ),
+        ("ew_array:dm=2:dd=2:foreground=2:map=virtual_log", 1, true),
+        ("ew_array:dm=2:dd=2:foreground=2:map=virtual_log", 0, false),
+    ] {
+        let mut world = World::new(super::config(place, "satf_ew"));
+        (0..60).for_each(|_| world.step());
+        let mut world = world.losing(drive);
+        for event in 0_u64..120 {
+            world.step();
+            if !event.is_multiple_of(super::events_per_cut()) {
+                continue;
+            }
+            match world.cut(event).recover() {
+                Ok(mut recovered) => {
+                    assert!(comes_back, "{place} without {drive}");
+                    recovered.check(false);
+                }
+                Err(error) => assert!(!comes_back, "{place} without {drive}: {error}"),
+            }
+        }
+    }
 }
 
 /// A sector of the map that cannot be read is passed over if it is not needed; else it is told, and never guessed at.

@@ -327,7 +327,7 @@ fn damage_is_told_and_never_guessed_at() {
     for event in 0..400 {
         world.step();
         match world.cut(event).with_a_flipped_bit(event).recover() {
-            Ok(mut recovered) => recovered.check(true),
+            Ok(mut recovered) => _ = recovered.check(true),
             Err(_) => refused += 1,
         }
     }
@@ -357,7 +357,7 @@ fn a_damaged_map_sector_is_told_with_its_place() {
             let cut = if scans { cut.without_nvram() } else { cut };
             match cut.recover() {
                 // It was an old sector, whose slot is free.
-                Ok(mut recovered) if slot % 8 == 0 => recovered.check(false),
+                Ok(mut recovered) if slot % 8 == 0 => _ = recovered.check(false),
                 Ok(_) => {}
                 Err(error) => {
                     told[usize::from(scans)] += 1;

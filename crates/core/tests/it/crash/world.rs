@@ -8,7 +8,7 @@ mod image;
 mod recovered;
 
 use nearslot_core::io::{Command, Data, Origin};
-use nearslot_core::op::Op;
+use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::request::{Reply, Request};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -108,8 +108,9 @@ pub(crate) struct World {
     faulty: Option<Faulty>,
     /// By block: versions whose writes failed since the last one that did not. Nobody knows what of them was written.
     unsure: BTreeMap<u64, BTreeSet<u64>>,
-    /// Requests that failed.
+    /// Requests that failed, and those of them that did since no change of the map can be kept.
     failed: u64,
+    map_lost: u64,
     /// What flushes have covered, of a volume that promises no more.
     covered: Option<Covered>,
     /// By drive: the command under way with what it writes.
@@ -203,6 +204,7 @@ impl World {
             faulty: None,
             unsure: BTreeMap::new(),
             failed: 0,
+            map_lost: 0,
             covered: (loses && fixed.is_some()).then(|| Covered::new(blocks)),
             fixed,
             config,
@@ -247,8 +249,24 @@ impl World {
     /// One in so many commands fails from now on.
     pub(crate) fn failing(mut self, chance: f64) -> World {
         let bad = self.faulty.map(|faulty| faulty.bad);
-        self.faulty = Some(Faulty::new(chance, bad.unwrap_or_default()));
+        let place = self.config.parts.of::<dyn Placement>();
+        let life = format!("{place} faulty from version {}", self.version);
+        self.faulty = Some(Faulty::new(chance, bad.unwrap_or_default(), &life));
         self
+    }
+
+    /// One in so many commands of this drive alone.
+    pub(crate) fn failing_on(self, drive: usize, chance: f64) -> World {
+        let mut world = self.failing(chance);
+        world.faulty = world.faulty.map(|faulty| faulty.of(drive));
+        world
+    }
+
+    /// A drive is gone from now on.
+    pub(crate) fn losing(self, drive: usize) -> World {
+        let mut world = self.failing(0.0);
+        world.faulty = world.faulty.map(|faulty| faulty.without(Some(drive)));
+        world
     }
 
     /// Reads and writes of drives that failed, and requests.
@@ -258,6 +276,11 @@ impl World {
             .as_ref()
             .map_or([0; 2], |faulty| faulty.failures);
         (drives, self.failed)
+    }
+
+    /// Whether writes fail since no change of the map can be kept.
+    pub(crate) fn has_lost_its_map(&self) -> bool {
+        self.map_lost > 0
     }
 
     /// Writes of copies in spare time, at fixed places.
@@ -500,6 +523,7 @@ impl World {
         let (request, is_done) = (reply.request.id.0, reply.status.is_done());
         assert!(is_done || self.faulty.is_some(), "{reply:?}");
         self.failed += u64::from(!is_done);
+        self.map_lost += u64::from(reply.status == Status::Failed(Failure::MapLost));
         if let Some((version, blocks)) = self.pending.remove(&request) {
             match is_done {
                 true => self.wrote(version, blocks, reply.request.fua),
@@ -633,7 +657,10 @@ impl World {
                 }
             }
         }
-        let is_sound = self.faulty.iter().all(|faulty| faulty.bad.is_empty());
+        let is_sound = self
+            .faulty
+            .iter()
+            .all(|faulty| faulty.bad.is_empty() && faulty.gone.is_none());
         let mut foretold = Vec::new();
         self.stack.recovery(&mut foretold);
         Cut {
@@ -648,6 +675,7 @@ impl World {
             },
             since: self.uncertain(),
             bad: self.faulty.as_ref().map(|faulty| faulty.bad.clone()),
+            gone: self.faulty.as_ref().and_then(|faulty| faulty.gone),
             pending: self.pending.clone(),
             version: self.version,
             tears,

@@ -31,6 +31,8 @@ pub(crate) struct Cut {
     pub(super) since: BTreeMap<u64, BTreeSet<u64>>,
     /// Blocks that cannot be read; none if no command fails.
     pub(super) bad: Option<BTreeSet<Spot>>,
+    /// A drive of which nothing can be read.
+    pub(super) gone: Option<usize>,
     pub(super) pending: Pending,
     pub(super) version: u64,
     pub(super) tears: bool,
@@ -51,6 +53,7 @@ impl Survivors for Cut {
         for (at, out) in (at.0..).zip(out.chunks_exact_mut(512)) {
             let bad = self.bad.as_ref();
             let is_bad = bad.is_some_and(|bad| bad.contains(&(drive.index(), at)));
+            let is_bad = is_bad || self.gone == Some(drive.index());
             match self.images[drive.index()].get(at) {
                 Some(Sector::Own(bytes)) if !is_bad => out.copy_from_slice(&bytes[..]),
                 _ => out.fill(0),
@@ -112,6 +115,7 @@ impl Cut {
             answered,
             since,
             bad,
+            gone,
             pending,
             version,
             ..
@@ -126,7 +130,8 @@ impl Cut {
                     Sector::Own(_) => None,
                 });
         let spoiled = spoiled.collect();
-        world.faulty = bad.map(|bad| Faulty::new(0.0, bad));
+        let faulty = |bad| Faulty::new(0.0, bad, "nothing fails").without(gone);
+        world.faulty = bad.map(faulty);
         Ok(Recovered {
             world,
             answered,

@@ -19,6 +19,10 @@ pub(super) struct Faulty {
     rng: Rng,
     /// How often a command fails.
     chance: f64,
+    /// The only drive whose commands fail; none if all may.
+    only: Option<usize>,
+    /// A drive that carries out nothing any more.
+    pub(super) gone: Option<usize>,
     /// Blocks that cannot be read.
     pub(super) bad: BTreeSet<Spot>,
     /// Reads and writes that failed.
@@ -26,20 +30,41 @@ pub(super) struct Faulty {
 }
 
 impl Faulty {
-    pub(super) fn new(chance: f64, bad: BTreeSet<Spot>) -> Faulty {
+    /// `life`: in each other one other commands fail.
+    pub(super) fn new(chance: f64, bad: BTreeSet<Spot>, life: &str) -> Faulty {
         Faulty {
-            rng: Rng::stream(7 ^ super::super::seed(), "faulty"),
+            rng: Rng::stream(7 ^ super::super::seed(), life),
             chance,
+            only: None,
+            gone: None,
             bad,
             failures: [0; 2],
         }
+    }
+
+    /// Of this drive alone.
+    pub(super) fn of(self, drive: usize) -> Faulty {
+        Faulty {
+            only: Some(drive),
+            ..self
+        }
+    }
+
+    /// And this drive is gone.
+    pub(super) fn without(self, gone: Option<usize>) -> Faulty {
+        Faulty { gone, ..self }
     }
 
     /// A command has ended; perhaps it has failed. How many of the blocks that it was to write are written.
     pub(super) fn ended(&mut self, drive: usize, done: &mut DriveDone) -> u64 {
         let blocks = done.at.0..done.at.0 + done.len.0;
         let spots = || blocks.clone().map(|at| (drive, at));
-        let fails = self.rng.chance(self.chance);
+        if self.gone == Some(drive) {
+            self.failures[usize::from(done.op == Op::Write)] += 1;
+            done.status = Status::Failed(Failure::Gone);
+            return 0;
+        }
+        let fails = self.rng.chance(self.chance) && self.only.is_none_or(|only| only == drive);
         let late = fails && self.rng.chance(0.5);
         let failure = match done.op {
             Op::Read | Op::Write if late => Some(Failure::TimedOut),

@@ -95,8 +95,8 @@ impl Recovered {
         }
     }
 
-    /// Reads the chunks that matter, or all.
-    pub(crate) fn check(&mut self, all: bool) {
+    /// Reads the chunks that matter, or all. How many blocks cannot be read.
+    pub(crate) fn check(&mut self, all: bool) -> u64 {
         self.unreadable = 0;
         let chunks = self.world.chunks();
         let (hot, apart) = (self.world.hot(), self.world.apart());
@@ -106,10 +106,15 @@ impl Recovered {
             }
         }
         self.world.stack.audit();
-        let bad = self.world.faulty.as_ref();
-        let bad = bad.map_or(0, |faulty| faulty.bad.len() as u64);
+        let faulty = self.world.faulty.as_ref();
+        let is_gone = faulty.is_some_and(|faulty| faulty.gone.is_some());
+        let bad = faulty.map_or(0, |faulty| faulty.bad.len() as u64);
         let unreadable = std::mem::take(&mut self.unreadable);
-        assert!(unreadable <= bad, "{unreadable} cannot be read for {bad}");
+        assert!(
+            is_gone || unreadable <= bad,
+            "{unreadable} cannot be read for {bad}"
+        );
+        unreadable
     }
 
     /// What is found in the chunks that matter. None of a block that cannot be read.
