@@ -69,14 +69,15 @@ examples: demo
 # How many scenarios, and the seed of the first; another one every second when not given.
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
-soak: rust clusters cuts ## A power cut at every event; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
+soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million recoveries) times; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
 	$(VENV)/bin/pytest -q -n auto -m slow python/tests
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 
-# How often all worlds of power cuts are gone through, each time with another load and other losses.
-ROUNDS ?= 1
-cuts: rust ## A power cut at every event of all worlds of the crash tests, ROUNDS (1) times, from SEED (fresh) on
+# How often all worlds of power cuts are gone through, each time with another load and other losses: some 40,000 recoveries a round,
+# so 25 rounds are a million.
+ROUNDS ?= 25
+cuts: rust ## A power cut at every event of all worlds of the crash tests, ROUNDS (25, a million recoveries) times, from SEED (fresh) on
 	for seed in $$(seq $(SEED) $$(($(SEED) + $(ROUNDS) - 1))); do \
 		NEARSLOT_EVENTS_PER_CUT=1 NEARSLOT_CUT_SEED=$$seed \
 			$(CARGO) test --workspace --locked --profile soak --test it crash:: || exit 1; \
