@@ -6,15 +6,6 @@ use super::{Capacity, Reached, Reading, Tried, Word};
 use crate::number::number;
 use crate::report::facts::dash;
 
-/// The run at the hardest setting that holds, or at the easiest one if none does.
-pub(super) fn at(found: &Reached) -> Option<&Tried> {
-    let mut tried = found.tried.iter();
-    match found.holds {
-        Some(holds) => tried.find(|tried| holds.total_cmp(&tried.at).is_eq()),
-        None => tried.next(),
-    }
-}
-
 /// What each column holds, and in what unit, or another word for it.
 pub(super) fn heads(capacity: &Capacity) -> Vec<[String; 2]> {
     let find = capacity.find;
@@ -48,7 +39,7 @@ pub(super) fn heads(capacity: &Capacity) -> Vec<[String; 2]> {
 
 /// Whether requests failed at a setting that is shown.
 fn any_failed(capacity: &Capacity) -> bool {
-    let mut shown = capacity.choices.iter().filter_map(at);
+    let mut shown = capacity.choices.iter().filter_map(Reached::shown);
     shown.any(|tried| tried.failed > 0)
 }
 
@@ -77,7 +68,7 @@ pub(super) fn rows(capacity: &Capacity) -> Vec<Vec<String>> {
 
 fn row(capacity: &Capacity, found: &Reached) -> Vec<String> {
     let setting = |value: Option<f64>| value.map_or_else(dash, |value| value.to_string());
-    let at = at(found);
+    let at = found.shown();
     let mut cells = vec![
         names::name(capacity, found),
         setting(found.surely_holds),

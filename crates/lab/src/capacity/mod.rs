@@ -159,6 +159,15 @@ impl Reached {
         let holds = |at: f64| at.total_cmp(&self.hardest).is_eq();
         self.fails.is_none() && self.holds.is_some_and(holds)
     }
+
+    /// The setting whose numbers are told: the hardest that holds, or where none does the easiest that was tried.
+    fn shown(&self) -> Option<&Tried> {
+        let mut tried = self.tried.iter();
+        match self.holds {
+            Some(holds) => tried.find(|tried| holds.total_cmp(&tried.at).is_eq()),
+            None => tried.next(),
+        }
+    }
 }
 
 /// How a choice compares to the one that takes most.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
-use super::{Capacity, Reading, columns, setup, words};
+use super::{Capacity, Reached, Reading, columns, setup, words};
 use crate::report::facts::{fact, paragraph};
 
 /// One line below the heading, and that is enough.
@@ -42,7 +42,7 @@ pub(super) fn legend(capacity: &Capacity) -> Vec<&'static str> {
         "What limits a choice is drives that are busy all the time, waits of requests that come close together, or the service of \
          single ones.",
     ));
-    let shown = capacity.choices.iter().filter_map(columns::at);
+    let shown = capacity.choices.iter().filter_map(Reached::shown);
     let shown: Vec<&Reading> = shown.flat_map(|tried| &tried.readings).collect();
     let unsure = |reading: &&Reading| reading.ms.is_some() && reading.low_ms.is_none();
     if shown.iter().any(unsure) {

@@ -4,7 +4,7 @@ use nearslot_core::contract::Placement;
 
 use super::failures::{failures, reached};
 use super::names::{name, position};
-use super::{Capacity, Find, Reached, Word, columns};
+use super::{Capacity, Find, Reached, Word};
 use crate::grid::Point;
 use crate::number::{counted, list, times};
 use crate::objective;
@@ -82,7 +82,7 @@ fn headline(capacity: &Capacity) -> String {
 /// That requests failed at the settings that the answer is about; of several choices the one with most failures.
 fn requests_failed(capacity: &Capacity) -> Option<String> {
     let shown = capacity.choices.iter();
-    let shown = shown.filter_map(|found| Some((found, columns::at(found)?)));
+    let shown = shown.filter_map(|found| Some((found, found.shown()?)));
     let failing: Vec<_> = shown.filter(|(_, tried)| tried.failed > 0).collect();
     let (found, tried) = failing.iter().rev().max_by_key(|(_, tried)| tried.failed)?;
     Some(format!(
