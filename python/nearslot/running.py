@@ -209,8 +209,9 @@ def gridded(
     for key, value in settings.items():
         if key not in _SETTINGS:
             raise _unknown(key)
-        if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
-            one[key] = value
+        single = isinstance(value, str | os.PathLike | Mapping)
+        if single or not isinstance(value, Iterable):
+            one[key] = word(key, value) if isinstance(value, Mapping) else value
             continue
         if key in several:
             raise config_error(f"vary {key}", list(value), "a keyword or vary, not both")

@@ -74,10 +74,10 @@ _PARTS = ("drive", *KINDS, "workload")
 
 
 def word(key: str, value: object) -> str:
-    """A setting as the command line spells it.
+    """A setting as the command line spells it; a part may be a mapping with ``name`` and knobs.
 
     Raises:
-        ConfigError: It is neither a flag, a finite number nor a word.
+        ConfigError: It is neither a flag, a finite number, a word, nor a part.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -85,6 +85,13 @@ def word(key: str, value: object) -> str:
         return str(value)
     if isinstance(value, os.PathLike):
         return os.fspath(Path(value))
+    # As results write a part.
+    if isinstance(value, Mapping) and key.removeprefix("vary ") in _PARTS:
+        knobs = dict(value)
+        name = knobs.pop("name", None)
+        if isinstance(name, str) and all(isinstance(knob, str) for knob in knobs):
+            return part(name, **knobs)
+        raise config_error(key, repr(value), "a mapping with `name` and knobs, or a word")
     raise config_error(key, repr(value), "true or false, a finite number, or a word")
 
 

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use nearslot_core::drive::CAPACITY_MAX;
 use nearslot_lab::run::JOBS;
 
+use crate::commands::kinds_listed;
 use crate::part_args::PartArgs;
 
 /// A block-storage engine that can be rehearsed.
@@ -63,7 +64,7 @@ pub(crate) enum Command {
 
 Exit codes: 3 the load has too few requests to tell, 4 interrupted, with what was found until then.")]
     Capacity(CapacityArgs),
-    /// List what there is of a kind: schedulers, drives, oracles, placements, workloads, formats
+    #[command(about = format!("List what there is of a kind: {}", kinds_listed()))]
     List(ListArgs),
     /// Say what one part does, where it comes from, and what can be set
     #[command(after_help = "Examples:
@@ -436,8 +437,7 @@ pub(crate) struct CapacityArgs {
 /// `nearslot list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// schedulers, drives, oracles, placements, workloads or formats; all of them when left out
-    #[arg(value_name = "KIND")]
+    #[arg(value_name = "KIND", help = format!("One of {}; all of them when left out", kinds_listed()))]
     pub(crate) kind: Option<String>,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -447,7 +447,8 @@ pub(crate) struct ListArgs {
 /// `nearslot show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A name that `nearslot list` shows, or a drive's file that ends in .toml
+    /// A name that `nearslot list` shows (with its kind before it where several kinds have it: "drive-kind null"), or a drive's
+    /// file that ends in .toml
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// How to print it

@@ -66,7 +66,9 @@ impl From<ReportError> for Failure {
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Failure {
         match error {
-            TraceError::Option { .. } => Failure::Usage(error.to_string()),
+            TraceError::Option { .. } | TraceError::Wrong { .. } => {
+                Failure::Usage(error.to_string())
+            }
             _ => Failure::Input(error.to_string()),
         }
     }

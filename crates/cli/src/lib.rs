@@ -42,7 +42,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(told) => {
             // Help and version come this way too, and go to standard output with code 0.
             let code = if told.use_stderr() { 2 } else { 0 };
-            return if told.print().is_ok() { code } else { 3 };
+            return match told.print() {
+                // A reader that went away (`| head`) is no failure.
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => 3,
+                _ => code,
+            };
         }
     };
     match commands::dispatch(cli.command) {

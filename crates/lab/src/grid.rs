@@ -187,10 +187,7 @@ fn configure(scenario: &mut Scenario, settings: &[(String, String)]) -> Result<(
     for (key, value) in settings {
         for (one, to) in says(scenario, key, value) {
             if let Some((_, by)) = said.iter().find(|(other, _)| *other == one) {
-                let allowed = match *by == key {
-                    true => format!("{one} once"),
-                    false => format!("without {one}={to}, as {by} sets the same: one of them"),
-                };
+                let allowed = format!("without {one}={to}, as {by} sets the same: one of them");
                 return Err(ConfigError::value(&format!("vary {key}"), value, &allowed));
             }
             said.push((one, key));
@@ -225,6 +222,20 @@ pub fn check_effects(base: &Scenario, points: &[Point]) -> Result<(), ConfigErro
         }
     }
     check_oracle(points)
+}
+
+/// Checks that what was said of overload, if anything was, has an effect: that one load at least is open.
+///
+/// # Errors
+/// All loads wait for answers.
+pub fn check_overload(word: Option<&str>, points: &[Point]) -> Result<(), ConfigError> {
+    match word {
+        Some(word) if !points.iter().any(|point| point.scenario.is_open()) => {
+            let allowed = "left out where requests wait for answers, as with a depth: only an open load can be too much";
+            Err(ConfigError::value("overload", word, allowed))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Schedulers that never ask what a place would cost. A test holds the list against what they do.
@@ -400,6 +411,34 @@ mod tests {
     }
 
     #[test]
+    fn overload_is_said_of_open_loads() {
+        let told = |given: &[(&str, &str)], vary: &[&str]| {
+            let mut base = base();
+            for (key, value) in given {
+                base.set(key, value).unwrap();
+            }
+            let vary: Vec<Vary> = vary.iter().map(|word| word.parse().unwrap()).collect();
+            let points = points(&base, &vary).unwrap();
+            check_overload(None, &points).unwrap();
+            check_overload(Some("run"), &points).map_err(|error| error.to_string())
+        };
+        assert_eq!(told(&[], &[]), Ok(()));
+        assert_eq!(told(&[], &["replay=closed,open"]), Ok(()));
+        for closed in ["closed", "dependent"] {
+            let refused = told(&[("replay", closed)], &[]).unwrap_err();
+            assert!(
+                refused.starts_with("overload = run (allowed: left out"),
+                "{refused}"
+            );
+        }
+        let load = |word: &str| Scenario::over(Load::Workload(word.parse().unwrap()));
+        for (word, open) in [("iometer:depth=4", false), ("poisson", true)] {
+            let points = points(&load(word), &[]).unwrap();
+            assert_eq!(check_overload(Some("run"), &points).is_ok(), open, "{word}");
+        }
+    }
+
+    #[test]
     fn no_setting_is_without_effect() {
         let depth = effects(&[("depth", "8")], &[]).unwrap_err();
         assert_eq!(
@@ -504,8 +543,9 @@ mod tests {
             told.contains("without place.disks=3, as place.disks sets the same"),
             "{told}"
         );
-        let told = refused(&base(), &["place=stripe:disks=2:disks=4,linear"]);
-        assert!(told.contains("place.disks once"), "{told}");
+        let twice = "place=stripe:disks=2:disks=4,linear".parse::<Vary>();
+        let told = twice.unwrap_err().to_string();
+        assert!(told.contains("stripe.disks = 2 and 4"), "{told}");
     }
 
     #[test]

@@ -37,10 +37,11 @@ pub(crate) fn named(name: &str) -> Result<&'static Format, TraceError> {
     if let Some(format) = FORMATS.iter().find(|format| format.name == name) {
         return Ok(format);
     }
-    Err(TraceError::unfit(format!(
+    let what = format!(
         "there is no trace format `{name}`; there are: {}",
         all_names()
-    )))
+    );
+    Err(TraceError::wrong("--trace-format", what))
 }
 
 fn all_names() -> String {

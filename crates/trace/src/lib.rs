@@ -126,6 +126,14 @@ pub enum TraceError {
         /// What it needs.
         what: String,
     },
+    /// An option is wrong, whatever the trace.
+    #[error("{option}: {what}")]
+    Wrong {
+        /// The option.
+        option: &'static str,
+        /// What is wrong with it, and what is allowed.
+        what: String,
+    },
     /// The requests are further out of order than the reorder window and memory allow. Reading again with
     /// [`OpenOptions::sort`] helps.
     #[error("{path}: {what}")]
@@ -146,6 +154,14 @@ impl TraceError {
         }
     }
 
+    /// An option that is wrong, whatever the trace.
+    pub(crate) fn wrong(option: &'static str, what: impl Into<String>) -> TraceError {
+        TraceError::Wrong {
+            option,
+            what: what.into(),
+        }
+    }
+
     /// An option without effect, and what it needs; the pipeline names the file.
     pub(crate) fn without_effect(option: &'static str, what: impl Into<String>) -> TraceError {
         TraceError::Option {
@@ -158,12 +174,16 @@ impl TraceError {
     /// The same error with the file named, unless it names one already.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> TraceError {
-        let (TraceError::Io { path, .. }
-        | TraceError::Unfit { path, .. }
-        | TraceError::Option { path, .. }
-        | TraceError::OutOfOrder { path, .. }) = &mut self;
-        if path.is_empty() {
-            file.clone_into(path);
+        match &mut self {
+            TraceError::Io { path, .. }
+            | TraceError::Unfit { path, .. }
+            | TraceError::Option { path, .. }
+            | TraceError::OutOfOrder { path, .. }
+                if path.is_empty() =>
+            {
+                file.clone_into(path);
+            }
+            _ => {}
         }
         self
     }

@@ -74,6 +74,32 @@ impl Flags {
     /// Torn writes are excluded.
     pub const ATOMIC: Flags = Flags(1 << 8);
 
+    /// What tables may call them, by their bits.
+    pub const WORDS: [(&'static str, Flags); 9] = [
+        ("fua", Flags::FUA),
+        ("preflush", Flags::PREFLUSH),
+        ("sync", Flags::SYNC),
+        ("metadata", Flags::METADATA),
+        ("readahead", Flags::READAHEAD),
+        ("priority", Flags::PRIORITY),
+        ("reconstructed", Flags::RECONSTRUCTED),
+        ("coarse", Flags::COARSE),
+        ("atomic", Flags::ATOMIC),
+    ];
+
+    /// Reads the bits as a number, or words joined by `|`.
+    pub(crate) fn parse(text: &[u8]) -> Option<Flags> {
+        let text = std::str::from_utf8(text).ok()?;
+        if let Ok(bits) = text.parse() {
+            return Some(Flags(bits));
+        }
+        text.split('|').try_fold(Flags::default(), |flags, word| {
+            let mut words = Flags::WORDS.iter();
+            let (_, flag) = words.find(|(name, _)| word.trim().eq_ignore_ascii_case(name))?;
+            Some(flags.with(*flag))
+        })
+    }
+
     /// Whether all of `other` are set.
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

@@ -21,6 +21,10 @@ pub fn spool(files: &[PathBuf]) -> Result<(Option<Spool>, Vec<PathBuf>), TraceEr
     if !files.iter().any(|file| file == stdin) {
         return Ok((None, files.to_vec()));
     }
+    if files.iter().filter(|file| *file == stdin).count() > 1 {
+        let what = "standard input is read once; name it once";
+        return Err(TraceError::unfit(what).in_file("-"));
+    }
     let wrong = |source| TraceError::Io {
         path: "spool of standard input".to_owned(),
         source,

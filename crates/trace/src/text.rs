@@ -68,7 +68,7 @@ pub(super) enum Odd {
     /// The whole file cannot be read; why.
     Fatal(String),
     /// An option that was given decides nothing in this file; which, and why.
-    Unused(&'static str, &'static str),
+    Unused(&'static str, String),
 }
 
 impl Odd {

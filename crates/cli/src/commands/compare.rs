@@ -15,6 +15,7 @@ use nearslot_lab::report::{self, Format, OutputFile, Outputs, Target};
 use nearslot_lab::run::{self, RunError, Wanted};
 use nearslot_lab::scenario::Load;
 use nearslot_lab::sim::Control;
+use nearslot_trace::TraceError;
 
 use super::scenario::{Described, describe, open_options};
 use crate::args::{CompareArgs, OutputArgs, ReadArgs, RunArgs, ScenarioArgs};
@@ -92,6 +93,7 @@ fn simulate(
     grid::baseline(&points, grid.baseline.as_deref()).map_err(Failure::usage)?;
     let effects = grid::check_effects(&described.scenario, &points);
     effects.map_err(|error| described.blame(&error))?;
+    grid::check_overload(scenario.overload.as_deref(), &points).map_err(Failure::usage)?;
     // A wrong name is found before a long trace is read.
     default_drive::check(&points).map_err(|error| described.blame(&error))?;
     let targets = Targets::of(described, &points, output)?;
@@ -145,7 +147,16 @@ pub(super) fn load(described: &Described, read: &ReadArgs) -> Result<Option<Load
     };
     let how = load.opened(open_options(read, described.scenario.seed));
     let how = how.map_err(|error| described.blame(&error))?;
-    Ok(Some(LoadedTrace::read(&load.files, &how)?))
+    let trace = LoadedTrace::read(&load.files, &how).map_err(|error| match error {
+        // The format that a scenario file names.
+        TraceError::Wrong { what, .. }
+            if read.trace_format.is_none() && load.format.is_some() && read.columns.is_none() =>
+        {
+            Failure::Input(format!("trace.format: {what}"))
+        }
+        error => Failure::from(error),
+    })?;
+    Ok(Some(trace))
 }
 
 pub(super) fn blame_run(described: &Described, error: RunError) -> Failure {

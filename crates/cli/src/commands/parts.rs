@@ -52,6 +52,14 @@ fn all(kinds: Kinds) -> Vec<Kind> {
     stack.chain(others).collect()
 }
 
+/// What [`all`] calls the kinds that a stack is made of and the others, without their parts.
+pub(crate) fn kinds_listed() -> String {
+    let stack = KINDS.iter().map(|of| of.card().plural);
+    let workloads = Of::<Synthetic>::KIND.card().plural;
+    let others = ["drives", "drive-kinds", workloads, "formats"];
+    stack.chain(others).collect::<Vec<_>>().join(", ")
+}
+
 /// A kind whose parts have cards.
 fn parts(kind: &dyn AnyKind) -> Kind {
     let card = |part: PartCard| Card {
@@ -212,7 +220,16 @@ pub fn show_json(name: &str) -> Result<Value, ConfigError> {
 /// # Errors
 /// There is no such part.
 pub fn show_json_of(kinds: Kinds, name: &str) -> Result<Value, ConfigError> {
-    let (kind, card) = find(kinds, name)?;
+    let mut found = find(kinds, name)?;
+    let (kind, card) = found.swap_remove(0);
+    if !found.is_empty() {
+        let others = found.iter().map(|(kind, _)| kind);
+        let qualified = [&kind].into_iter().chain(others);
+        let qualified = qualified.map(|kind| format!("`{} {name}`", kind.words[0]));
+        let qualified = qualified.collect::<Vec<_>>().join(" or ");
+        let allowed = format!("with its kind, as several have one of this name: {qualified}");
+        return Err(ConfigError::value("name", name, &allowed));
+    }
     Ok(shown_json(&kind, &card))
 }
 
@@ -221,31 +238,43 @@ pub fn show_json_of(kinds: Kinds, name: &str) -> Result<Value, ConfigError> {
 /// # Errors
 /// There is no such part.
 pub fn show_text(kinds: Kinds, name: &str) -> Result<String, ConfigError> {
-    let (kind, card) = find(kinds, name)?;
-    Ok(card_text(&kind, &card))
+    let found = find(kinds, name)?;
+    let texts = found.iter().map(|(kind, card)| card_text(kind, card));
+    Ok(texts.collect::<Vec<_>>().join("\n"))
 }
 
-/// The part of this name and its kind.
-fn find(kinds: Kinds, name: &str) -> Result<(Kind, Card), ConfigError> {
+/// The parts of this name, each with its kind; the name may have a kind before it: `drive-kind null`. Aliases are asked where
+/// nothing has the name itself.
+fn find(kinds: Kinds, name: &str) -> Result<Vec<(Kind, Card)>, ConfigError> {
     if name.ends_with(".toml") {
         let drive = drive_card(name, &drive_text(name)?)?;
         let drives = listed(kinds, Some("drives"))?.pop().expect("it is there");
-        return Ok((drives, drive));
+        return Ok(vec![(drives, drive)]);
     }
-    let wanted = canonical(name);
-    let named = |card: &Card| {
-        canonical(&card.name) == wanted || card.aliases.iter().any(|a| canonical(a) == wanted)
+    let (among, bare) = match name.split_once(' ') {
+        Some((kind, bare)) => (listed(kinds, Some(kind))?, bare.trim()),
+        None => (all(kinds), name),
     };
-    let mut known = Vec::new();
-    for mut kind in all(kinds) {
-        if let Some(found) = kind.cards.iter().position(named) {
-            let card = kind.cards.swap_remove(found);
-            return Ok((kind, card));
+    let wanted = canonical(bare);
+    let called = |card: &Card| canonical(&card.name) == wanted;
+    let also = |card: &Card| card.aliases.iter().any(|alias| canonical(alias) == wanted);
+    let exact = among.iter().any(|kind| kind.cards.iter().any(called));
+    let (mut found, mut known) = (Vec::new(), Vec::new());
+    for mut kind in among {
+        let fits = |card: &Card| if exact { called(card) } else { also(card) };
+        match kind.cards.iter().position(fits) {
+            Some(at) => {
+                let card = kind.cards.swap_remove(at);
+                found.push((kind, card));
+            }
+            None => known.extend(kind.cards.into_iter().map(|card| card.name)),
         }
-        known.extend(kind.cards.into_iter().map(|card| card.name));
+    }
+    if !found.is_empty() {
+        return Ok(found);
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Err(ConfigError::unknown("name", name, &known))
+    Err(ConfigError::unknown("name", bare, &known))
 }
 
 fn shown_json(kind: &Kind, card: &Card) -> Value {
@@ -317,4 +346,40 @@ fn card_json(card: &Card) -> Value {
         "measures": card.measures.iter().map(measure).collect::<Vec<_>>(),
         "text": card.text,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_all_kinds() {
+        let names: Vec<&str> = all(KINDS).iter().map(|kind| kind.name).collect();
+        assert_eq!(kinds_listed(), names.join(", "));
+    }
+
+    #[test]
+    fn a_name_of_several_kinds_shows_all_and_goes_before_aliases() {
+        let text = show_text(KINDS, "none").expect("there are such parts");
+        assert!(text.starts_with("none (merging)\n"), "{text}");
+        assert!(text.contains("\nnone (fault"), "{text}");
+        assert!(!text.contains("fcfs"), "{text}");
+        let text = show_text(KINDS, "null").expect("there are such parts");
+        assert!(
+            text.contains("null (drive)\n") && text.contains("\nnull (drive-kind)\n"),
+            "{text}"
+        );
+        let one = show_json("drive-kind null").expect("it is a part");
+        assert_eq!(one["kind"], "drive-kinds");
+        let several = show_json("null").expect_err("it is two parts").to_string();
+        assert!(
+            several.contains("`drive null` or `drive-kind null`"),
+            "{several}"
+        );
+        assert!(
+            show_text(KINDS, "scheduler none")
+                .expect("an alias")
+                .starts_with("fcfs")
+        );
+    }
 }

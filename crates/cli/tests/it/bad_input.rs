@@ -144,7 +144,7 @@ fn names_that_do_not_exist_suggest_the_nearest() {
     refused(&nearslot(&["list", "shedulers"]), 2, &["`schedulers`"]);
     refused(
         &nearslot(&["inspect", trace, "--trace-format", "blktrase"]),
-        3,
+        2,
         &["blktrase"],
     );
 }
@@ -704,4 +704,91 @@ fn requests_of_one_time_are_replayed_closed_alone() {
     let closed = ["run", word(&minutes), "--replay", "closed"];
     let closed = nearslot(&[&closed, &on[..]].concat());
     assert!(!said(&closed).contains(warning), "{}", said(&closed));
+}
+
+#[test]
+fn a_knob_that_is_given_twice_is_named_with_both_values() {
+    let workload = ["run", "--workload"];
+    for (rest, told) in [
+        (&["iometer:depth=4:depth=8"][..], "iometer.depth = 4 and 8"),
+        (
+            &[
+                "iometer",
+                "--faults",
+                "injected:timeout_share=0.1:timeout_share=0.2",
+            ],
+            "injected.timeout_share = 0.1 and 0.2",
+        ),
+        (
+            &[
+                "iometer",
+                "--drive",
+                "desktop-7200-90mb:cache=off:cache=volatile",
+            ],
+            "desktop-7200-90mb.cache = off and volatile",
+        ),
+    ] {
+        refused(
+            &nearslot(&[&workload[..], rest].concat()),
+            2,
+            &[told, "one value"],
+        );
+    }
+    let desk = Desk::new();
+    let text = "sched = 'look'\nsched = 'satf'\n[workload]\nname = 'iometer'\n";
+    let twice = desk.file("twice.toml", text);
+    refused(
+        &nearslot(&["run", word(&twice)]),
+        3,
+        &["line 2", "duplicate key `sched`"],
+    );
+}
+
+#[test]
+fn overload_is_said_of_open_loads_alone() {
+    let desk = Desk::new();
+    let trace = desk.trace(50);
+    let closed = [
+        "run",
+        word(&trace),
+        "--replay",
+        "closed",
+        "--overload",
+        "run",
+    ];
+    refused(
+        &nearslot(&closed),
+        2,
+        &["overload = run", "requests wait for answers"],
+    );
+    let open = nearslot(&["run", word(&trace), "--overload", "run", "--drive", "null"]);
+    assert!(open.status.success(), "{}", told(&open));
+}
+
+#[test]
+fn wrong_words_about_the_trace_are_usage() {
+    let desk = Desk::new();
+    let trace = desk.trace(50);
+    let format = ["inspect", word(&trace), "--trace-format", "bogus"];
+    refused(&nearslot(&format), 2, &["--trace-format", "`bogus`"]);
+    for columns in ["ts=1:us", "ts=1:us,offset=2,len=3:furlongs"] {
+        let output = nearslot(&["inspect", word(&trace), "--columns", columns]);
+        refused(&output, 2, &["--columns: `"]);
+    }
+    let unit = nearslot(&["inspect", word(&trace), "--time-unit", "ms"]);
+    refused(&unit, 2, &["--time-unit has no effect", "(time_us)"]);
+    let scenario = desk.file(
+        "s.toml",
+        format!("[trace]\nfiles = ['{}']\nformat = 'bogus'", word(&trace)),
+    );
+    refused(
+        &nearslot(&["run", word(&scenario)]),
+        3,
+        &["trace.format", "`bogus`"],
+    );
+    refused(
+        &nearslot(&["run", "-", "-"]),
+        3,
+        &["-: standard input is read once"],
+    );
 }

@@ -390,3 +390,19 @@ fn every_row_has_its_own_seed() {
     seeds.sort();
     assert_eq!(seeds, ["3", "9"], "{text}");
 }
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    for args in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["--version"],
+        &["list"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nearslot"));
+        let status = command.args(args).stdout(writer).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{args:?}");
+    }
+}

@@ -49,9 +49,25 @@ impl FromStr for PartConfig {
                 "knob=value",
             )),
         };
-        let knobs = pieces.map(setting).collect::<Result<_, _>>()?;
+        let knobs: Vec<_> = pieces.map(setting).collect::<Result<_, _>>()?;
+        each_once(&name, &knobs)?;
         Ok(PartConfig { name, knobs })
     }
+}
+
+/// A knob that is set twice would lose one of its values without a word.
+fn each_once(name: &str, knobs: &[(String, KnobValue)]) -> Result<(), ConfigError> {
+    for (at, (key, second)) in knobs.iter().enumerate() {
+        if let Some((_, first)) = knobs[..at].iter().find(|(other, _)| other == key) {
+            let values = format!("{first} and {second}");
+            return Err(ConfigError::value(
+                &format!("{name}.{key}"),
+                &values,
+                "one value",
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Display for PartConfig {
@@ -105,6 +121,7 @@ impl<'de> Visitor<'de> for PartVisitor {
             }
         }
         let name = name.ok_or_else(|| de::Error::missing_field("name"))?;
+        each_once(&name, &knobs).map_err(de::Error::custom)?;
         Ok(PartConfig { name, knobs })
     }
 }
@@ -151,5 +168,18 @@ mod tests {
             toml::from_str("name = 'aged_satf'\nweight = 0.5\nbatch = 3").unwrap();
         assert_eq!(word, table);
         assert_eq!(word.to_string(), "aged_satf:batch=3:weight=0.5");
+    }
+
+    #[test]
+    fn a_knob_is_set_once() {
+        let told = "aged_satf.weight = 0.5 and 2 (allowed: one value)";
+        let word = "aged_satf:weight=0.5:batch=3:weight=2".parse::<PartConfig>();
+        assert_eq!(word.unwrap_err().to_string(), told);
+        let same = "iometer:depth=4:depth=4".parse::<PartConfig>();
+        assert!(same.unwrap_err().to_string().contains("depth = 4 and 4"));
+        let pairs = [("name", "x"), ("how", "a"), ("how", "b")].into_iter();
+        let pairs = de::value::MapDeserializer::<_, de::value::Error>::new(pairs);
+        let map = PartConfig::deserialize(pairs).unwrap_err().to_string();
+        assert_eq!(map, "x.how = a and b (allowed: one value)");
     }
 }

@@ -8,6 +8,8 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use nearslot_core::contract::{Faults, Scheduler};
+use nearslot_core::registry::Kind;
 
 use super::columns::{Ranked, part, seed};
 use super::facts::{RULE, configs, dash, distinct, fact, plain, trace_facts};
@@ -15,7 +17,7 @@ use super::groups::{self, Groups};
 use super::traced;
 use crate::number::number;
 use crate::outcome::VolumePlace;
-use crate::outcome::{Difference, Number, Rank, Results, Run, Times, Verdict, Word};
+use crate::outcome::{Declared, Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
 
 /// Narrowest table that is tried; below it lines wrap.
@@ -30,6 +32,8 @@ const AGAINST_BASELINE: &str = "against baseline\nms";
 const AGAINST_BEST: &str = "against best\nms";
 /// Heading of what only overloaded runs have.
 const GROWTH: &str = "queue grows\nreq/s";
+/// Heading of what only runs on drives that fail have.
+const FAILED: &str = "failed\nrequests";
 /// Heading of what only some volumes have.
 const RECOVERY: &str = "recovery\ns";
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
@@ -45,7 +49,7 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 26] = [
+const COLUMNS: [Shown; 27] = [
     shown("#", 0, |row| {
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
@@ -54,6 +58,7 @@ const COLUMNS: [Shown; 26] = [
     shown(GROWTH, 0, |row| {
         row.run.queue_growth_rps.map_or(dash(), number)
     }),
+    shown(FAILED, 0, |row| failed(row.run).to_string()),
     shown("95 % interval\nms", 4, |row| {
         interval(row.run.response_ms.ci95)
     }),
@@ -250,6 +255,7 @@ fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
     let mut ranks = rows.iter().filter_map(|row| row.rank);
     match shown.heading {
         GROWTH => rows.iter().any(|row| row.run.queue_growth_rps.is_some()),
+        FAILED => rows.iter().any(|row| failed(row.run) > 0),
         RECOVERY => rows.iter().any(|row| row.run.has("recovery", "s")),
         AGAINST_BEST => {
             ranks.any(|rank| rank.against_best.is_none() && rank.against_baseline.is_some())
@@ -331,6 +337,7 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
         facts.push((if index == 0 { "warnings" } else { "" }, plain(warning)));
     }
     facts.extend(recovery_fact(runs));
+    facts.extend(counted_facts(results));
     for run in runs.iter().filter(|run| run.pending > 0) {
         let (label, pending) = (plain(&run.label), run.pending);
         facts.push((
@@ -347,6 +354,35 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     for (name, value) in facts {
         fact(text, width, name, &value);
     }
+}
+
+/// How many requests of a run failed.
+fn failed(run: &Run) -> u64 {
+    run.failed.values().sum()
+}
+
+/// What faults and schedulers counted, as far as it is not nothing: of what no drive tells there is no other sign.
+fn counted_facts(results: &Results) -> Vec<(&'static str, String)> {
+    let of_interest = [<dyn Scheduler>::CARD.key, <dyn Faults>::CARD.key];
+    let mut facts = Vec::new();
+    for run in &results.runs {
+        let counted = results.measures.iter().filter_map(|declared| {
+            let Declared { of, name, .. } = declared;
+            let value = run.measure(of, name)?.value();
+            let tells = of_interest.contains(&of.as_str()) && value > 0.0;
+            let name = name.replace('_', " ");
+            tells.then(|| match value.fract() == 0.0 {
+                true => format!("{name} {value}"),
+                false => format!("{name} {}", number(value)),
+            })
+        });
+        let counted = counted.collect::<Vec<String>>().join(", ");
+        if !counted.is_empty() {
+            let name = if facts.is_empty() { "counted" } else { "" };
+            facts.push((name, format!("{}: {counted}", plain(&run.label))));
+        }
+    }
+    facts
 }
 
 /// What open loads ask for and what can be done, once for each that differs.

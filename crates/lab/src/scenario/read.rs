@@ -27,10 +27,13 @@ impl Scenario {
         directory: &Path,
     ) -> Result<Scenario, ConfigError> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let line = error
-                .span()
-                .map_or(1, |span| text[..span.start].lines().count().max(1));
-            ConfigError::value(&format!("line {line}"), error.message(), "TOML")
+            let span = error.span().unwrap_or_default();
+            let line = 1 + text[..span.start].matches('\n').count();
+            let said = match (error.message(), text[span].trim()) {
+                ("duplicate key", key) => format!("duplicate key `{key}`"),
+                (said, _) => said.to_owned(),
+            };
+            ConfigError::value(&format!("line {line}"), &said, "TOML")
         })?;
         if table.contains_key("kind")
             && !table.contains_key("trace")
@@ -149,6 +152,20 @@ mod tests {
         assert!(error.to_string().contains("depth = 0"), "{error}");
         assert!(read("seed = -1\n[trace]\nfiles = ['a']").is_err());
         assert!(read("sched = 'fcfs'").is_err());
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_named_with_its_line() {
+        let told = |text: &str| read(text).unwrap_err().to_string();
+        let top = told("seed = 1\nsched = 'look'\nsched = 'satf'\n[trace]\nfiles = ['a']");
+        assert_eq!(top, "line 3 = duplicate key `sched` (allowed: TOML)");
+        let knob = told("sched = { name = 'vscan', r = 0.1, r = 0.2 }\n[trace]\nfiles = ['a']");
+        assert_eq!(knob, "line 1 = duplicate key `r` (allowed: TOML)");
+        let word = told("sched = 'vscan:r=0.1:r=0.2'\n[trace]\nfiles = ['a']");
+        assert!(
+            word.contains("vscan.r = 0.1 and 0.2 (allowed: one value)"),
+            "{word}"
+        );
     }
 
     #[test]

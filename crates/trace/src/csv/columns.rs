@@ -3,7 +3,6 @@
 //! Of several columns for the same thing, bytes go before sectors, then the first is taken. `names.rs` says what names mean,
 //! `described.rs` reads what the user says instead.
 
-use crate::decode::TimeUnit;
 use crate::names::{Column, clean, named};
 
 /// What a value in the column of arrivals means.
@@ -45,6 +44,8 @@ pub(super) struct Columns {
     pub(super) delimiter: Option<Delimiter>,
     /// How reads and writes are called, where the user said so.
     pub(super) ops: Option<OpNames>,
+    /// How many columns the header names; 0 without one.
+    pub(super) named: usize,
     /// How each column is called, as far as it is: for messages.
     pub(super) names: Vec<String>,
 }
@@ -90,13 +91,14 @@ impl Columns {
             clock_told: None,
             delimiter,
             ops: None,
+            named: names.len(),
             names,
         }
     }
 
     /// What a header says; `None` if it does not name where requests begin and how long they are,
     /// and when or what.
-    pub(super) fn of_header(line: &[u8], time_unit: Option<TimeUnit>) -> Option<Columns> {
+    pub(super) fn of_header(line: &[u8]) -> Option<Columns> {
         let Fields { delimiter, names } = Fields::of(line, None)?;
         let mut columns = Columns::none(Some(delimiter), names.clone());
         for (at, name) in names.iter().enumerate() {
@@ -104,18 +106,19 @@ impl Columns {
                 columns.name(at, column, scale);
             }
         }
-        if names.starts_with(&OUR_OWN.map(str::to_owned)) {
+        if columns.is_our_own() {
             columns.clock = Clock::Unit(1);
-        }
-        if let Some(unit) = time_unit {
-            columns.clock = Clock::Unit(unit.ns());
-            columns.clock_told = Some(TIME_UNIT);
         }
         let has = |kind: Column| columns.has(kind);
         let fits = has(Column::Offset(1))
             && has(Column::Length(1))
             && (has(Column::Time) || has(Column::Op));
         fits.then_some(columns)
+    }
+
+    /// Whether they are called as those of our own tables.
+    pub(super) fn is_our_own(&self) -> bool {
+        self.names.starts_with(&OUR_OWN.map(str::to_owned))
     }
 
     /// Takes the column at `at` for this, unless an earlier one is as good.
@@ -195,7 +198,7 @@ mod tests {
     use super::*;
 
     fn header(line: &str) -> Option<Columns> {
-        Columns::of_header(line.as_bytes(), None)
+        Columns::of_header(line.as_bytes())
     }
 
     #[test]
@@ -275,7 +278,7 @@ mod tests {
         ] {
             assert_eq!(header(line), None, "{line}");
         }
-        assert_eq!(Columns::of_header(b"time,offset,len\xff", None), None);
+        assert_eq!(Columns::of_header(b"time,offset,len\xff"), None);
     }
 
     #[test]

@@ -67,9 +67,10 @@ impl Description {
         for column in [Column::Offset(1), Column::Length(1)] {
             if !described.has(column) {
                 let key = column.key();
-                return Err(TraceError::unfit(format!(
-                    "--columns: `{text}` does not say which column is `{key}`, as in `{key}=3:bytes`"
-                )));
+                return Err(TraceError::wrong(
+                    "--columns",
+                    format!("`{text}` does not say which column is `{key}`, as in `{key}=3:bytes`"),
+                ));
             }
         }
         Ok(described)
@@ -233,7 +234,7 @@ impl Part {
 }
 
 fn unfit(part: &str, what: &str) -> TraceError {
-    TraceError::unfit(format!("--columns: `{part}`: {what}"))
+    TraceError::wrong("--columns", format!("`{part}`: {what}"))
 }
 
 fn place_of(word: &str) -> Result<Place, String> {

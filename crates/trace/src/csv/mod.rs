@@ -63,6 +63,8 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
         untimed: 0,
         no_durations: 0,
         no_duration: String::new(),
+        longer: 0,
+        beyond: String::new(),
         zoneless: 0,
         rows: 0,
         file_device: None,
@@ -98,7 +100,7 @@ fn naming(line: &[u8]) -> Naming {
     if biosnoop::is_header(line) {
         return Naming::Nothing;
     }
-    match Columns::of_header(line, None) {
+    match Columns::of_header(line) {
         None => Naming::Nothing,
         Some(columns) if columns.clock == Clock::Unknown => Naming::Columns,
         Some(_) => Naming::ColumnsAndUnits,
@@ -120,6 +122,9 @@ struct Csv {
     /// Rows with something else where they tell how long a request took, and what the first of them has.
     no_durations: u64,
     no_duration: String,
+    /// Rows with more fields than the header names, and what the first of them has there.
+    longer: u64,
+    beyond: String,
     /// Rows with a date that does not say its offset from UTC.
     zoneless: u64,
     /// Lines that are neither headers nor blank.
@@ -148,6 +153,7 @@ impl Csv {
                     return Ok(false);
                 };
                 if self.described.is_some() {
+                    table.columns.named = fields.names.len();
                     table.columns.names = fields.names;
                 }
             }
@@ -161,7 +167,7 @@ impl Csv {
         if let Some(described) = &self.described {
             return described.in_header(line).map_err(Odd::Fatal);
         }
-        Columns::of_header(line, self.options.time_unit).ok_or_else(|| {
+        Columns::of_header(line).ok_or_else(|| {
             Odd::Fatal(lacking::of(line, None).unwrap_or_else(|| {
                 format!(
                     "the first line names no columns for offset and length and for time or op (as in \
@@ -214,6 +220,12 @@ impl Csv {
             }
             self.no_durations += 1;
         }
+        if let Some(found) = row.beyond {
+            if self.longer == 0 {
+                self.beyond = excerpt(found);
+            }
+            self.longer += 1;
+        }
         self.zoneless += u64::from(row.zoneless);
         record.dev = if table.has_device {
             out.devices.intern(row.device)
@@ -228,6 +240,14 @@ impl Csv {
         }
         out.records.push(record);
         Ok(())
+    }
+}
+
+/// So many rows have something.
+fn said_rows(rows: u64) -> String {
+    match rows {
+        1 => "1 row has".to_owned(),
+        rows => format!("{rows} rows have"),
     }
 }
 
@@ -247,7 +267,7 @@ impl Lines for Csv {
         }
         let columns = match &self.described {
             Some(described) => described.in_header(line).ok(),
-            None => Columns::of_header(line, self.options.time_unit),
+            None => Columns::of_header(line),
         };
         self.table = columns.map(|columns| Table::new(columns, &self.options));
     }
@@ -258,9 +278,9 @@ impl Lines for Csv {
             out.note("no column tells the operation: all requests were taken as reads");
         }
         if self.untimed > 0 {
-            let rows = self.untimed;
+            let rows = said_rows(self.untimed);
             out.note(format!(
-                "{rows} rows have -1 where they tell how long a request took: that was taken as unknown"
+                "{rows} -1 where they tell how long a request took: that was taken as unknown"
             ));
         }
         if self.no_durations > 0 {
@@ -268,6 +288,12 @@ impl Lines for Csv {
             out.note(format!(
                 "{rows} rows do not tell how long a request took, but have for example `{found}`: that was taken as unknown; allowed is \
                  {DURATION_ALLOWED}"
+            ));
+        }
+        if self.longer > 0 {
+            let (rows, found) = (said_rows(self.longer), &self.beyond);
+            out.note(format!(
+                "{rows} more fields than the header names, for example `{found}`: what is beyond was not read"
             ));
         }
         if self.zoneless > 0 {
@@ -416,8 +442,24 @@ mod tests {
         assert_eq!(ts("1.25e-05", TimeUnit::Seconds), Some(12_500));
         assert_eq!(
             ts("-2", TimeUnit::Microseconds),
-            None,
-            "the first must be a plain number"
+            Some(-2_000),
+            "the first is read as those behind it are"
+        );
+        let sink = read(&FORMAT, "time_us,offset,len,op\n-5x,0,512,R\n0,0,512,R\n");
+        assert_eq!(
+            told(&sink),
+            [
+                "line 2: column 1 (time_us) is `-5x`, allowed is a number of microseconds, such as 1500 or 1.25, of at most 146 years"
+            ]
+        );
+        let error = refusal(
+            &FORMAT,
+            "ts,offset,len,op\n-5,0,512,R\n",
+            &Options::default(),
+        );
+        assert!(
+            error.contains("the first time is -5 and its column (ts) names no unit"),
+            "{error}"
         );
         assert_eq!(ts("1E3", TimeUnit::Milliseconds), Some(1_000_000_000));
         assert_eq!(ts("1e39", TimeUnit::Seconds), None);
@@ -455,6 +497,92 @@ mod tests {
             &Options::default(),
         );
         assert!(error.contains("say --time-unit"), "{error}");
+    }
+
+    #[test]
+    fn a_unit_that_the_header_names_is_not_said_again() {
+        let options = Options {
+            time_unit: Some(TimeUnit::Milliseconds),
+            ..Options::default()
+        };
+        for (header, named) in [
+            ("time_us,offset,len,op", "column 1 (time_us)"),
+            ("#time_us,offset,len,op", "column 1 (time_us)"),
+            ("op,Timestamp [ms],offset,len", "column 2 (Timestamp [ms])"),
+            ("ts,op,offset,len,dev", "our own tables, whose times are ns"),
+        ] {
+            let row = match header.starts_with("op") {
+                true => "R,5,0,512,a",
+                false if header.starts_with("ts") => "5,R,0,512,a",
+                false => "5,0,512,R",
+            };
+            let error = refusal(&FORMAT, &format!("{header}\n{row}\n"), &options);
+            assert!(
+                error.contains("--time-unit") && error.contains(named),
+                "{error}"
+            );
+        }
+        let open = "time,offset,len,op\n5,0,512,R\n";
+        assert_eq!(
+            read_with(&FORMAT, open.as_bytes(), &options).records[0].ts,
+            5_000_000
+        );
+    }
+
+    #[test]
+    fn rows_with_more_fields_than_the_header_names_are_told() {
+        let table = "time_us,op,offset,len,note\n1,R,0,512,a,b,c\n2,R,0,512,\"a,b\"\n3,R,0,512,a,\n4,R,0,512\n";
+        let sink = read(&FORMAT, table);
+        assert_eq!(sink.records.len(), 4);
+        let note = "1 row has more fields than the header names, for example `b,c`: what is beyond was not read";
+        assert!(
+            sink.notes.iter().any(|told| told == note),
+            "{:?}",
+            sink.notes
+        );
+        let strict = Options {
+            strict: true,
+            ..Options::default()
+        };
+        let error = refusal(&FORMAT, "time_us,op,offset,len\n1,R,0,512,9\n", &strict);
+        assert!(
+            error.contains("the row goes on behind column 4 (len) with `9`"),
+            "{error}"
+        );
+        // Where nothing says how many there are, others are left out.
+        let sink = read_with(
+            &FORMAT,
+            b"1,R,0,512,9\n",
+            &columns("ts=1:us,op=2,offset=3,len=4"),
+        );
+        assert!(sink.notes.is_empty(), "{:?}", sink.notes);
+    }
+
+    #[test]
+    fn flags_are_words_or_bits() {
+        let flags = |field: &str| {
+            let table = format!("time_us,op,offset,len,flags\n1,W,0,512,{field}\n");
+            let sink = read(&FORMAT, &table);
+            sink.records.first().map(|record| record.flags)
+        };
+        assert_eq!(flags("1"), Some(Flags::FUA));
+        assert_eq!(flags("fua"), Some(Flags::FUA));
+        assert_eq!(flags("FUA|Sync"), Some(Flags::FUA.with(Flags::SYNC)));
+        assert_eq!(
+            flags("\"preflush|metadata\""),
+            Some(Flags::PREFLUSH.with(Flags::METADATA))
+        );
+        assert_eq!(flags(""), Some(Flags::default()));
+        assert_eq!(flags("fua|"), None);
+        assert_eq!(flags("forced"), None);
+        let sink = read(&FORMAT, "time_us,op,offset,len,flags\n1,W,0,512,forced\n");
+        assert_eq!(
+            told(&sink),
+            [
+                "line 2: column 5 (flags) is `forced`, allowed is a whole number from 0 to 65535, or words joined by |: fua, preflush, \
+                 sync, metadata, readahead, priority, reconstructed, coarse, atomic"
+            ]
+        );
     }
 
     #[test]

@@ -33,7 +33,9 @@ pub(super) struct Table {
     /// Whether times count from 1970, known with the first.
     pub(super) absolute: Option<bool>,
     pub(super) told_numbers: bool,
-    /// Whether a row is bad as soon as one of its durations is.
+    /// Whether the user said the unit of times for the whole trace.
+    unit_said: bool,
+    /// Whether a row is bad as soon as one of its durations is, or with more fields than there are columns.
     strict: bool,
 }
 
@@ -50,6 +52,8 @@ pub(super) struct Row<'a> {
     pub(super) untimed: bool,
     /// What stands where a duration should.
     pub(super) no_duration: Option<&'a [u8]>,
+    /// What stands behind the last column that the header names.
+    pub(super) beyond: Option<&'a [u8]>,
     /// The arrival is a date that does not say its offset from UTC.
     pub(super) zoneless: bool,
 }
@@ -64,6 +68,7 @@ impl Row<'_> {
         numbered: false,
         untimed: false,
         no_duration: None,
+        beyond: None,
         zoneless: false,
     };
 }
@@ -83,6 +88,7 @@ impl Table {
             digits: 0,
             absolute: None,
             told_numbers: false,
+            unit_said: options.time_unit.is_some(),
             strict: options.strict,
         }
     }
@@ -108,28 +114,64 @@ impl Table {
         if self.text(&mut field).is_some_and(date::is_date) {
             return self.take_dates();
         }
+        self.refuse_unit()?;
         cursor.byte(b'"');
-        let first = cursor.number().ok_or(Odd::Malformed)?;
         if self.columns.clock == Clock::Unknown {
-            self.columns.clock = clock_of(first)?;
+            let mut number = cursor;
+            let sign = number.byte(b'-').map_or("", |()| "-");
+            let first = number.number().ok_or(Odd::Malformed)?;
+            self.columns.clock = match sign {
+                "" => clock_of(first),
+                _ => None,
+            }
+            .ok_or_else(|| self.unit_unknown(&format!("{sign}{first}")))?;
             let taken = counted(self.columns.clock);
             out.note(format!(
                 "the first time, {first}, has no unit and was taken as {taken} by its size"
             ));
         }
         self.absolute = Some(match self.columns.clock {
-            Clock::Unit(unit) => {
-                (1_000_000_000..4_000_000_000).contains(&(first / (SECOND_NS / unit)))
+            Clock::Unit(_) => {
+                let first = self.time(&mut cursor).ok_or(Odd::Malformed)?;
+                (1_000_000_000..4_000_000_000).contains(&(first / SECOND_NS as i64))
             }
             Clock::Filetime | Clock::Dates | Clock::Unknown => true,
         });
         Ok(())
     }
 
+    /// The unit of all times was said, though the header names one.
+    fn refuse_unit(&self) -> Result<(), Odd> {
+        if !self.unit_said || self.columns.clock_told == Some(TIME_UNIT) {
+            return Ok(());
+        }
+        let at = self.columns.columns.iter();
+        let at = at.take_while(|column| **column != Column::Time).count();
+        let named = match self.columns.is_our_own() {
+            true => "these are the columns of our own tables, whose times are ns".to_owned(),
+            false => format!("the header names the unit of times: {}", self.called(at)),
+        };
+        Err(Odd::Unused(
+            TIME_UNIT,
+            format!("{named}; --columns ts={}:UNIT,... says otherwise", at + 1),
+        ))
+    }
+
+    /// The first time has no unit, and its size tells none.
+    fn unit_unknown(&self, first: &str) -> Odd {
+        let mut columns = self.columns.columns.iter().zip(&self.columns.names);
+        let name = columns.find(|(column, _)| **column == Column::Time);
+        let name = name.map_or(String::new(), |(_, name)| format!(" ({name})"));
+        Odd::Fatal(format!(
+            "the first time is {first} and its column{name} names no unit; say --time-unit s, ms, us or ns"
+        ))
+    }
+
     /// No column tells when requests came.
     fn without_time(&mut self, out: &mut Sink) -> Result<(), Odd> {
         if self.columns.clock_told.is_some() {
-            return Err(Odd::Unused(TIME_UNIT, "no column of the table tells times"));
+            let why = "no column of the table tells times".to_owned();
+            return Err(Odd::Unused(TIME_UNIT, why));
         }
         out.note(Sink::WITHOUT_TIME);
         self.absolute = Some(false);
@@ -138,10 +180,11 @@ impl Table {
 
     /// The first time is a date, so all are, whatever unit the name of their column says.
     fn take_dates(&mut self) -> Result<(), Odd> {
-        if let Some(option) = self.columns.clock_told {
+        let unit_said = self.unit_said.then_some(TIME_UNIT);
+        if let Some(option) = self.columns.clock_told.or(unit_said) {
             return Err(Odd::Unused(
                 option,
-                "its times are dates, which have no unit",
+                "its times are dates, which have no unit".to_owned(),
             ));
         }
         self.columns.clock = Clock::Dates;
@@ -169,8 +212,27 @@ impl Table {
         }
         // What follows must be another column.
         let mut rest = cursor;
-        rest.end().or_else(|| self.pass(&mut cursor))?;
-        Some(row)
+        if rest.end().is_none() {
+            self.pass(&mut cursor)?;
+            row.beyond = self.beyond(cursor);
+        }
+        (!self.strict || row.beyond.is_none()).then_some(row)
+    }
+
+    /// What stands behind the columns that the header names, if anything does; `cursor` is behind the last that is read.
+    fn beyond<'a>(&self, mut cursor: Cursor<'a>) -> Option<&'a [u8]> {
+        let named = self.columns.named;
+        if named == 0 {
+            return None;
+        }
+        for _ in self.columns.columns.len()..named {
+            self.text(&mut cursor)?;
+            self.pass(&mut cursor)?;
+        }
+        let empty =
+            |byte: &u8| self.delimiter == Delimiter::Byte(*byte) || byte.is_ascii_whitespace();
+        let rest = cursor.rest().trim_ascii();
+        (!rest.iter().all(empty)).then_some(rest)
     }
 
     /// What is wrong with a line that is no row: which column, what stands there, and what may.
@@ -196,9 +258,13 @@ impl Table {
                 });
             }
         }
-        if cursor.end().is_some() {
-            // The first time must be a plain number, though others may be negative or have an exponent.
-            return Odd::Malformed;
+        let mut rest = cursor;
+        if self.pass(&mut rest).is_some()
+            && let Some(found) = self.beyond(rest)
+        {
+            let last = self.called(self.columns.named - 1);
+            let found = excerpt(found);
+            return Odd::Wrong(format!("the row goes on behind {last} with `{found}`"));
         }
         let last = self.columns.columns.len() - 1;
         Odd::Wrong(self.not_allowed(last, field))
@@ -240,7 +306,11 @@ impl Table {
             (Column::Offset(scale) | Column::Length(scale), _) => {
                 format!("a whole number from 0 to {}", BYTES_MAX / scale)
             }
-            (Column::Flags | Column::Priority, _) => "a whole number from 0 to 65535".to_owned(),
+            (Column::Flags, _) => format!(
+                "a whole number from 0 to 65535, or words joined by |: {}",
+                Flags::WORDS.map(|(word, _)| word).join(", ")
+            ),
+            (Column::Priority, _) => "a whole number from 0 to 65535".to_owned(),
             (Column::Device | Column::Client | Column::Ignored, _) => "a name".to_owned(),
         };
         format!("{} is `{found}`, allowed is {allowed}", self.called(at))
@@ -279,6 +349,11 @@ impl Table {
             {
                 return Some(());
             }
+            Column::Flags => {
+                let flags = Flags::parse(self.text(cursor)?)?;
+                row.record.flags = row.record.flags.with(flags);
+                return Some(());
+            }
             Column::Service(unit) => {
                 row.record.service_ns = self.duration(cursor, unit, row)?;
                 return Some(());
@@ -296,10 +371,6 @@ impl Table {
             Column::Time => row.record.ts = self.time(cursor)?,
             Column::Offset(scale) => row.offset = whole(cursor)?.checked_mul(scale),
             Column::Length(scale) => row.length = whole(cursor)?.checked_mul(scale),
-            Column::Flags => {
-                let flags = u16::try_from(whole(cursor)?).ok()?;
-                row.record.flags = row.record.flags.with(Flags(flags));
-            }
             Column::Priority => {
                 row.record.priority = u16::try_from(whole(cursor)?).ok()?;
                 row.record.flags = row.record.flags.with(Flags::PRIORITY);
@@ -442,19 +513,15 @@ fn counted(clock: Clock) -> &'static str {
 }
 
 /// The unit of an absolute time of today by its size.
-fn clock_of(time: u64) -> Result<Clock, Odd> {
-    Ok(match time {
+fn clock_of(time: u64) -> Option<Clock> {
+    Some(match time {
         // 1981 to 2044.
         120_000_000_000_000_000..140_000_000_000_000_000 => Clock::Filetime,
         1_000_000_000..1_000_000_000_000 => Clock::Unit(SECOND_NS),
         1_000_000_000_000..1_000_000_000_000_000 => Clock::Unit(1_000_000),
         1_000_000_000_000_000..1_000_000_000_000_000_000 => Clock::Unit(1_000),
         1_000_000_000_000_000_000.. => Clock::Unit(1),
-        _ => {
-            return Err(Odd::Fatal(format!(
-                "the first time is {time} and its column names no unit; say --time-unit s, ms, us or ns"
-            )));
-        }
+        _ => return None,
     })
 }
 

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn of(header: &str) -> Vec<String> {
-        notes(&Columns::of_header(header.as_bytes(), None).unwrap(), None)
+        notes(&Columns::of_header(header.as_bytes()).unwrap(), None)
     }
 
     /// The same of a table that is described.

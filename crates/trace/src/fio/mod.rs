@@ -157,11 +157,11 @@ impl Fio {
         match (version, self.given) {
             (Version::Two, (true, _)) => Err(Odd::Unused(
                 "--time-unit",
-                "a fio iolog of version 2 has no time stamps; --fio-wait says what its waits mean",
+                "a fio iolog of version 2 has no time stamps; --fio-wait says what its waits mean".to_owned(),
             )),
             (Version::Three, (_, true)) => Err(Odd::Unused(
                 "--fio-wait",
-                "a fio iolog of version 3 has time stamps and no waits; --time-unit says their unit",
+                "a fio iolog of version 3 has time stamps and no waits; --time-unit says their unit".to_owned(),
             )),
             _ => Ok(()),
         }

@@ -168,6 +168,10 @@ impl Clock {
             Some((Column::Time, ns)) if ns > 0 => Some(ns as i64),
             _ => None,
         };
+        if let (Some(_), Some(_)) = (said, named) {
+            let what = format!("the name of column `{}` says its unit", field.name());
+            return Err(TraceError::without_effect("--time-unit", what));
+        }
         if let Some(told) = said.map(unit_ns).or(named) {
             let absolute = guess.is_some_and(|(unit, _)| unit == told);
             return Ok((clock(told, absolute), None));

@@ -2,6 +2,7 @@
 //! of the reader's own are in them.
 
 use clap::ArgMatches;
+use nearslot_core::config::KINDS;
 
 use crate::docs::markdown::Block;
 use crate::docs::pages::settle;
@@ -80,7 +81,7 @@ fn complaints(words: &[String]) -> Vec<String> {
         Err(told) => return vec![told.to_string()],
     };
     let strange = names(&matches).filter_map(|name| {
-        let known = name.ends_with(".toml") || nearslot_cli::show_json(&name).is_ok();
+        let known = name.ends_with(".toml") || nearslot_cli::show_text(KINDS, &name).is_ok();
         (!known).then(|| format!("there is no {name}"))
     });
     let ours = words
