@@ -6,8 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use nearslot_core::drive::CAPACITY_MAX;
 use nearslot_lab::run::JOBS;
 
-use crate::commands::kinds_listed;
-use crate::part_args::PartArgs;
+use crate::part_args::{PartArgs, kinds_listed};
 
 /// A block-storage engine that can be rehearsed.
 #[derive(Debug, Parser)]

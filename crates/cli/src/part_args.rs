@@ -5,7 +5,8 @@
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use nearslot_core::config::{KINDS, Kinds, StackKind};
 use nearslot_core::contract::Scheduler;
-use nearslot_core::registry::Kind;
+use nearslot_core::registry::{Kind, Of};
+use nearslot_lab::workload::Synthetic;
 
 /// Parts that the help of an option names; of more there is a list.
 const NAMED_MAX: usize = 5;
@@ -76,11 +77,16 @@ impl Args for PartArgs {
     }
 }
 
+/// What there are lists of: the kinds that a stack is made of, and what is below and above it.
+pub(crate) fn kinds_listed() -> String {
+    let stack = KINDS.iter().map(|of| of.card().plural);
+    let workloads = Of::<Synthetic>::KIND.card().plural;
+    let others = ["drives", "drive-kinds", workloads, "formats"];
+    stack.chain(others).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
-    use nearslot_core::registry::Of;
-    use nearslot_lab::workload::Synthetic;
-
     use super::*;
 
     /// The table of kinds with another one.

@@ -13,7 +13,6 @@ mod validate;
 use crate::args::Command;
 use crate::failure::Failure;
 
-pub(crate) use parts::kinds_listed;
 pub use parts::{list_json, list_json_of, list_text, show_json, show_json_of, show_text};
 
 /// Does what was asked.

@@ -52,14 +52,6 @@ fn all(kinds: Kinds) -> Vec<Kind> {
     stack.chain(others).collect()
 }
 
-/// What [`all`] calls the kinds that a stack is made of and the others, without their parts.
-pub(crate) fn kinds_listed() -> String {
-    let stack = KINDS.iter().map(|of| of.card().plural);
-    let workloads = Of::<Synthetic>::KIND.card().plural;
-    let others = ["drives", "drive-kinds", workloads, "formats"];
-    stack.chain(others).collect::<Vec<_>>().join(", ")
-}
-
 /// A kind whose parts have cards.
 fn parts(kind: &dyn AnyKind) -> Kind {
     let card = |part: PartCard| Card {
@@ -351,6 +343,7 @@ fn card_json(card: &Card) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part_args::kinds_listed;
 
     #[test]
     fn help_names_all_kinds() {
