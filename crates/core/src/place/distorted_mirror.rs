@@ -16,7 +16,7 @@
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager::prepare::{CHUNK, Setup};
-use super::eager::store::{MAP, NVRAM, PORTIONS, REGION};
+use super::eager::store::{MAP, NVRAM, PORTIONS, REGION, STATIONS};
 use super::eager::volume::Volume;
 use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::Placement;
@@ -41,6 +41,7 @@ fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, Volum
         drives,
         log: Blocks(0),
         spares: 0,
+        stations: 0,
     };
     let limits = (knobs.integer("foreground"), knobs.integer("buffer_chunks"));
     let volume = Volume {
@@ -83,6 +84,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         NVRAM,
         PORTIONS,
         REGION,
+        STATIONS,
     ],
     measures: &[],
     build,

@@ -241,6 +241,7 @@ mod tests {
         drives: 2,
         log: Blocks(0),
         spares: 0,
+        stations: 0,
     };
 
     fn empty() -> Empty {
@@ -258,6 +259,7 @@ mod tests {
         Empty {
             free,
             region: None,
+            stations: None,
             units: 1,
         }
     }

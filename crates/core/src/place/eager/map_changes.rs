@@ -3,11 +3,13 @@
 use super::map::NOWHERE;
 use super::store::{MapWrite, Retry, When};
 use super::{Change, EagerCopies, Landed, Purpose, Reason, Underway};
+use crate::contract::Drives;
 use crate::io::{DriveDone, Tag};
 use crate::maplog::Entry;
 use crate::op::{Failure, Op};
 use crate::place::delayed::CopyOf;
 use crate::plan::{Plan, PlannedIo, Target};
+use crate::units::Instant;
 
 impl EagerCopies {
     /// A read or write ended. What it changes in the map may have to wait.
@@ -112,7 +114,13 @@ impl EagerCopies {
     }
 
     /// A write never started, since the read before it failed.
-    pub(super) fn never_started(&mut self, tag: Tag, out: &mut Plan) {
+    pub(super) fn never_started(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         let never = self.underway.remove(tag.0 as usize);
         match never.purpose {
             Purpose::Write(reason) => self.landed(&never.landed(reason), false, out),
@@ -121,7 +129,7 @@ impl EagerCopies {
                 panic!("{never:?} waits for nothing")
             }
         }
-        self.write_map(out);
+        self.write_map(now, drives, out);
         self.pin_map_write(out);
     }
 
@@ -221,12 +229,12 @@ impl EagerCopies {
     }
 
     /// What the store has to write now.
-    pub(super) fn write_map(&mut self, out: &mut Plan) {
+    pub(super) fn write_map(&mut self, now: Instant, drives: &dyn Drives, out: &mut Plan) {
         let Some(store) = self.store.as_mut().filter(|_| !self.map_lost) else {
             return;
         };
         let mut writes = std::mem::take(&mut self.map_writes);
-        store.next_writes(&self.map, &mut writes);
+        store.next_writes(now, drives, &self.map, &mut writes);
         for write in writes.drain(..) {
             self.plan_map_write(write, out);
         }

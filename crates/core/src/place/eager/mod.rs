@@ -52,6 +52,7 @@ mod region;
 mod single;
 mod slots;
 mod spare_time;
+mod stations;
 pub(super) mod store;
 pub(super) mod volume;
 
@@ -325,7 +326,7 @@ impl Placement for EagerCopies {
                         self.forget(chunk, out);
                     }
                 }
-                self.write_map(out);
+                self.write_map(now, drives, out);
             }
             Op::Seek => panic!("no client moves the arm"),
         }
@@ -348,30 +349,30 @@ impl Placement for EagerCopies {
 
     fn done(
         &mut self,
-        _now: Instant,
+        now: Instant,
         tag: Tag,
         drive: DriveId,
         done: &DriveDone,
-        _drives: &dyn Drives,
+        drives: &dyn Drives,
         out: &mut Plan,
     ) {
         match done.op {
             Op::Flush => self.flush_ended(drive, done.status, out),
             _ => self.ended(tag, done, out),
         }
-        self.write_map(out);
+        self.write_map(now, drives, out);
         self.pin_map_write(out);
     }
 
     fn skipped(
         &mut self,
-        _now: Instant,
+        now: Instant,
         tag: Tag,
         _drive: DriveId,
-        _drives: &dyn Drives,
+        drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        self.never_started(tag, out);
+        self.never_started(now, tag, drives, out);
     }
 
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::region::{Region, reserve};
+use super::stations::Stations;
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Left, Slot, Tracks};
 use crate::io::{Command, DriveDone};
@@ -66,6 +67,8 @@ pub(in crate::place) struct Setup {
     pub(in crate::place) log: Blocks,
     /// Slots of every drive that the volume leaves to map sectors.
     pub(in crate::place) spares: u64,
+    /// Tracks of every drive that are kept for map sectors.
+    pub(in crate::place) stations: u64,
 }
 
 /// All drives as they are when a run begins. The first is made once for all arrays that have such drives, however many.
@@ -100,6 +103,7 @@ fn empty(tracks: &Arc<Tracks>, cylinders: u32) -> FreeMap {
 pub(super) struct Empty {
     pub(super) free: FreeMap,
     pub(super) region: Option<Region>,
+    pub(super) stations: Option<Stations>,
     /// Units of the volume that it has room for.
     pub(super) units: u64,
 }
@@ -111,7 +115,10 @@ impl Empty {
     /// There is no room for a single unit, or none left to write to.
     pub(super) fn prepared(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Arc<Empty>, ConfigError> {
         let what = format!("empty eager disk {setup:?}");
-        let bytes = |empty: &Empty| empty.free.bytes();
+        let bytes = |empty: &Empty| {
+            let stations = empty.stations.as_ref().map_or(0, Stations::bytes);
+            empty.free.bytes() + stations
+        };
         env.prepared(&what, bytes, || Empty::new(setup, env))
     }
 
@@ -132,6 +139,10 @@ impl Empty {
                 env.blueprint.capacity(),
             )?),
         };
+        let stations = match setup.stations {
+            0 => None,
+            count => Some(Stations::reserve(&mut free, &tracks, cylinders, count)?),
+        };
         let slots = free.free().saturating_sub(setup.spares);
         let units = (slots as f64 / setup.dilution) as u64 / setup.unit;
         if units == 0 || units * setup.unit == slots {
@@ -144,6 +155,7 @@ impl Empty {
         Ok(Empty {
             free,
             region,
+            stations,
             units,
         })
     }

@@ -10,7 +10,7 @@
 //! processing workload", FAST 2002, section 2.
 
 use super::prepare::{AGING, CHUNK, COMPACT, Setup};
-use super::store::{MAP, NVRAM, PORTIONS, REGION};
+use super::store::{MAP, NVRAM, PORTIONS, REGION, STATIONS};
 use super::volume::Volume;
 use crate::contract::Placement;
 use crate::maplog::Spread;
@@ -28,6 +28,7 @@ fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, Volum
         drives: 1,
         log: Blocks(0),
         spares: 0,
+        stations: 0,
     };
     let volume = Volume {
         setup,
@@ -61,6 +62,7 @@ pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
         NVRAM,
         PORTIONS,
         REGION,
+        STATIONS,
         COMPACT,
     ],
     measures: &[],

@@ -6,9 +6,9 @@
 use super::EagerCopies;
 use super::map::Map;
 use super::prepare::{Empty, Setup};
-use super::store::MapStore;
 use super::store::log::{self, LogStore};
 use super::store::virtual_log::{self, FoundLog, VirtualLogStore};
+use super::store::{MapStore, STATIONS};
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
 use crate::place::striping::numbered;
@@ -42,6 +42,7 @@ impl Volume<'_> {
     /// # Errors
     /// What keeps the map has no room, or what survived of it is damaged.
     pub(in crate::place) fn placement(mut self) -> Result<Box<dyn Placement>, VolumeError> {
+        self.check_effect()?;
         let (geometry, map, store) = match self.knobs.choice("map") {
             "memory" => self.in_memory()?,
             _ => self.kept()?,
@@ -59,6 +60,19 @@ impl Volume<'_> {
         Ok(Box::new(copies))
     }
 
+    /// Says that an option has no effect.
+    fn check_effect(&self) -> Result<(), ConfigError> {
+        let tracks = self.knobs.integer(STATIONS.name);
+        match (self.knobs.choice("map"), tracks) {
+            ("virtual_log", _) | (_, 0) => Ok(()),
+            (map, _) => {
+                let allowed = format!("0 with map={map}, which has no map sectors");
+                let value = tracks.to_string();
+                Err(ConfigError::value(STATIONS.name, &value, &allowed))
+            }
+        }
+    }
+
     fn in_memory(&self) -> Result<Parts, ConfigError> {
         if self.env.survivors.is_some() {
             let allowed = "log or virtual_log, or nothing of the map survives";
@@ -73,6 +87,7 @@ impl Volume<'_> {
         let largest = self.geometry(&*Empty::prepared(&self.setup, self.env)?)?;
         let kept = StoreChoice::new(self.knobs, &largest, self.setup.chunk)?;
         (self.setup.log, self.setup.spares) = (kept.region(), kept.spares());
+        self.setup.stations = kept.stations();
         let empty = Empty::prepared(&self.setup, self.env)?;
         let geometry = self.geometry(&empty)?;
         let (map, store) = match self.env.survivors {
@@ -103,8 +118,11 @@ impl Volume<'_> {
 /// How the map is kept.
 enum StoreChoice {
     ByLog(Settings),
-    /// With so many slots for its sectors.
-    ByVirtualLog(u64),
+    /// With so many slots for its sectors, or tracks.
+    ByVirtualLog {
+        spares: u64,
+        tracks: u64,
+    },
 }
 
 /// A map, and what keeps it safe.
@@ -115,7 +133,13 @@ impl StoreChoice {
     fn new(knobs: &Knobs, largest: &Geometry, chunk: Blocks) -> Result<StoreChoice, ConfigError> {
         Ok(match knobs.choice("map") {
             "log" => StoreChoice::ByLog(log::settings(largest, knobs)?),
-            _ => StoreChoice::ByVirtualLog(virtual_log::slots(largest, chunk)?),
+            _ => {
+                let spares = virtual_log::slots(largest, chunk)?;
+                match knobs.integer(STATIONS.name) {
+                    0 => StoreChoice::ByVirtualLog { spares, tracks: 0 },
+                    tracks => StoreChoice::ByVirtualLog { spares: 0, tracks },
+                }
+            }
         })
     }
 
@@ -130,8 +154,16 @@ impl StoreChoice {
     /// Slots of a drive that it takes.
     fn spares(&self) -> u64 {
         match self {
-            StoreChoice::ByVirtualLog(slots) => *slots,
-            _ => 0,
+            StoreChoice::ByVirtualLog { spares, .. } => *spares,
+            StoreChoice::ByLog(_) => 0,
+        }
+    }
+
+    /// Tracks of a drive that it takes.
+    fn stations(&self) -> u64 {
+        match self {
+            StoreChoice::ByVirtualLog { tracks, .. } => *tracks,
+            StoreChoice::ByLog(_) => 0,
         }
     }
 
@@ -147,7 +179,10 @@ impl StoreChoice {
                 let region = empty.region.expect("it was asked for");
                 Box::new(LogStore::new(geometry, settings, region)?)
             }
-            StoreChoice::ByVirtualLog(_) => Box::new(VirtualLogStore::new(geometry, &mut map)?),
+            StoreChoice::ByVirtualLog { .. } => {
+                let stations = empty.stations.clone();
+                Box::new(VirtualLogStore::new(geometry, &mut map, stations)?)
+            }
         };
         Ok((map, store))
     }
@@ -167,9 +202,10 @@ impl StoreChoice {
                 let (slots, store) = LogStore::recover(geometry, region, survivors)?;
                 Ok((map(slots)?, Box::new(store)))
             }
-            StoreChoice::ByVirtualLog(_) => {
-                let found = FoundLog::read(geometry, empty.free.tracks(), survivors)?;
-                let (map, store) = found.keep(geometry, map)?;
+            StoreChoice::ByVirtualLog { .. } => {
+                let (tracks, stations) = (empty.free.tracks(), &empty.stations);
+                let found = FoundLog::read(geometry, tracks, stations.as_ref(), survivors)?;
+                let (map, store) = found.keep(geometry, stations.clone(), map)?;
                 Ok((map, Box::new(store)))
             }
         }

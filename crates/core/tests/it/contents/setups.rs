@@ -293,4 +293,5 @@ pub(crate) const SETUPS: &[Setup] = &[
     )
     .buffer(3),
     Setup::new("concat:disks=3", 1, 1).chunk(1),
+    Setup::new("eager:map=virtual_log:map_tracks=4", 1, 1),
 ];

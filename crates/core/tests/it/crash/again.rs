@@ -56,6 +56,7 @@ fn a_cut_while_a_map_comes_back_changes_nothing() {
 fn a_cut_while_the_drives_are_scanned_changes_nothing() {
     for place in [
         "eager:dilution=2:map=virtual_log",
+        "eager:dilution=2:map=virtual_log:map_tracks=6",
         "ew_array:dm=2:dd=2:map=virtual_log",
     ] {
         let mut world = World::new(config(place, "satf_ew"));

@@ -101,6 +101,7 @@ fn one_drive() {
         90,
     );
     suffer("eager:dilution=1.005:map=virtual_log", "look", 60);
+    suffer("eager:dilution=2:map=virtual_log:map_tracks=6", "satf", 90);
 }
 
 #[test]

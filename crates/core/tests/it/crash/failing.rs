@@ -79,6 +79,7 @@ fn maps_of_drives_that_fail() {
     }
     for place in [
         "eager:dilution=2:map=virtual_log",
+        "eager:dilution=2:map=virtual_log:map_tracks=6",
         "ew_array:dm=2:dd=2:map=virtual_log",
     ] {
         let world = World::new(super::config(place, "satf_ew")).failing(FAILS);
@@ -228,6 +229,7 @@ fn a_map_that_cannot_be_read_is_told() {
     for place in [
         "eager:dilution=2:map=log:nvram_entries=6",
         "eager:dilution=2:chunk_kib=1:map=virtual_log",
+        "eager:dilution=2:chunk_kib=1:map=virtual_log:map_tracks=8",
     ] {
         let mut world = World::new(super::config(place, "satf_ew"));
         let is_virtual = place.contains("virtual");

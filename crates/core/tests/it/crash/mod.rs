@@ -105,6 +105,77 @@ fn one_drive_without_nvram() {
 }
 
 #[test]
+fn map_stations_without_nvram() {
+    suffer(
+        "eager:dilution=2:map=virtual_log:map_tracks=6",
+        "satf_ew",
+        400,
+    );
+    // Many map sectors, in hardly more slots than there have to be.
+    suffer(
+        "eager:dilution=2:chunk_kib=1:map=virtual_log:map_tracks=4",
+        "satf_ew",
+        300,
+    );
+    suffer(
+        "eager:dilution=1.3:map=virtual_log:map_tracks=6:compact=true",
+        "look",
+        300,
+    );
+    suffer(
+        "ew_array:dm=2:dd=2:map=virtual_log:map_tracks=9",
+        "gap_satf",
+        300,
+    );
+    suffer(
+        "distorted_mirror:stripe_kib=8:map=virtual_log:map_tracks=5",
+        "freebw_satf",
+        300,
+    );
+}
+
+/// Without a saved tail recovery reads the stations, and nothing else of the drive.
+#[test]
+fn recovery_from_stations_reads_these_alone() {
+    let blocks = |place: &str| {
+        let built = config(place, "satf_ew").build().unwrap();
+        let mut reads = Vec::new();
+        built.stack.recovery(&mut reads);
+        assert!(reads.iter().all(|read| read.drive.0 == 0), "{reads:?}");
+        reads.iter().map(|read| read.len.0).sum::<u64>()
+    };
+    let anywhere = blocks("eager:chunk_kib=1:map=virtual_log");
+    // Of 640 tracks, all alike.
+    let stations = blocks("eager:chunk_kib=1:map=virtual_log:map_tracks=8");
+    assert_eq!(stations * 80, anywhere);
+}
+
+#[test]
+fn map_tracks_that_cannot_be_are_refused() {
+    let refused = |place: &str| {
+        let error = config(place, "satf_ew").build().err().unwrap();
+        error.to_string()
+    };
+    let few = refused("eager:chunk_kib=1:map=virtual_log:map_tracks=2");
+    assert!(
+        few.starts_with("map_tracks = 2 (allowed: 0, or about "),
+        "{few}"
+    );
+    let many = refused("eager:map=virtual_log:map_tracks=640");
+    assert!(
+        many.starts_with("map_tracks = 640 (allowed: 0, or fewer than the 640 tracks"),
+        "{many}"
+    );
+    for map in ["log", "memory"] {
+        let other = refused(&format!("eager:map={map}:map_tracks=6"));
+        assert!(
+            other.starts_with("map_tracks = 6 (allowed: 0 with map="),
+            "{other}"
+        );
+    }
+}
+
+#[test]
 fn striped_without_nvram() {
     suffer(
         "ew_array:ds=1.5:dd=2:stripe_kib=8:map=virtual_log",
@@ -336,10 +407,12 @@ fn damage_is_told_and_never_guessed_at() {
 
 #[test]
 fn a_damaged_map_sector_is_told_with_its_place() {
-    let mut world = World::new(config(
-        "eager:dilution=2:chunk_kib=1:map=virtual_log",
-        "satf_ew",
-    ));
+    damage_map_sectors("eager:dilution=2:chunk_kib=1:map=virtual_log");
+    damage_map_sectors("eager:dilution=2:chunk_kib=1:map=virtual_log:map_tracks=8");
+}
+
+fn damage_map_sectors(place: &str) {
+    let mut world = World::new(config(place, "satf_ew"));
     (0..200).for_each(|_| world.step());
     // Until no map sector is under way: then there is a tail to be saved.
     while world.cut(1).tail_slot().is_none() {

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, refused};
+use crate::contract::Drives;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -19,7 +20,7 @@ use crate::place::eager::map::{Map, NOWHERE};
 use crate::place::eager::region::Region;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeError};
-use crate::units::{BLOCK_BYTES, Blocks};
+use crate::units::{BLOCK_BYTES, Blocks, Instant};
 
 /// Room of NVRAM.
 pub(in crate::place) const NVRAM: Knob = Knob::integer(
@@ -179,7 +180,13 @@ impl MapStore for LogStore {
     }
 
     /// The same to each drive that has the log.
-    fn next_writes(&mut self, map: &Map, out: &mut Vec<MapWrite>) {
+    fn next_writes(
+        &mut self,
+        _now: Instant,
+        _drives: &dyn Drives,
+        map: &Map,
+        out: &mut Vec<MapWrite>,
+    ) {
         let Some(write) = self.log.next_write(map) else {
             return;
         };

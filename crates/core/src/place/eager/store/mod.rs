@@ -9,8 +9,10 @@ pub(super) mod log;
 pub(super) mod virtual_log;
 
 pub(in crate::place) use log::{NVRAM, PORTIONS, REGION};
+pub(in crate::place) use virtual_log::STATIONS;
 
 use super::map::Map;
+use crate::contract::Drives;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -18,7 +20,7 @@ use crate::maplog::{Entry, Refused};
 use crate::op::Failure;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob};
-use crate::units::Blocks;
+use crate::units::{Blocks, Instant};
 
 /// Where the map lives.
 pub(in crate::place) const MAP: Knob = Knob::choice(
@@ -104,7 +106,13 @@ pub(super) trait MapStore: Send {
     fn settled(&mut self, map: &Map) -> Option<Tag>;
 
     /// What has to be written now, if nothing is under way.
-    fn next_writes(&mut self, map: &Map, out: &mut Vec<MapWrite>);
+    fn next_writes(
+        &mut self,
+        now: Instant,
+        drives: &dyn Drives,
+        map: &Map,
+        out: &mut Vec<MapWrite>,
+    );
 
     /// The bytes of the write under way.
     fn content(&self) -> &[u8];

@@ -10,6 +10,9 @@
 //! The tail is for who saves it at power-down: it is there while no sector is written. Without it recovery scans the drive, in
 //! reads of whole tracks: slot by slot it would lose a revolution at each.
 //!
+//! With `map_tracks` sectors go to *stations* alone, tracks that data never get: then recovery reads only these. No spare is needed there:
+//! stations have more slots than there are sectors, and what is to be written needs no more than one.
+//!
 //! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.2; the
 //! spare, and changes that share a sector, are ours.
 
@@ -17,6 +20,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, refused};
+use crate::contract::Drives;
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -26,14 +30,27 @@ use crate::maplog::{
 };
 use crate::op::Failure;
 use crate::place::eager::map::Map;
+use crate::place::eager::stations::Stations;
 use crate::plan::Target;
-use crate::registry::{ConfigError, Survivors, VolumeError};
-use crate::units::{BLOCK_BYTES, Blocks, Pba};
+use crate::registry::{ConfigError, Knob, Survivors, VolumeError};
+use crate::units::{BLOCK_BYTES, Blocks, Instant, Pba};
 
 /// The drive that has the log.
 const DRIVE: DriveId = DriveId(0);
 /// What a scan reads at once: 1 MiB, or a track if that is longer.
 const SCAN: u64 = 2_048;
+
+/// Where map sectors go.
+pub(in crate::place) const STATIONS: Knob = Knob::integer(
+    "map_tracks",
+    0,
+    0..=16_777_216,
+    "map = virtual_log: whole tracks, spread evenly over each drive, for map sectors alone, so that recovery without a saved tail \
+     reads only these; 0: map sectors go to any free slot, and it reads the drive",
+);
+
+/// Station slots for each map sector, at least: with fewer free the next one is hardly ever near.
+const STATION_SLOTS: u64 = 2;
 
 /// The virtual log of a placement's map.
 pub(in crate::place::eager) struct VirtualLogStore {
@@ -41,8 +58,11 @@ pub(in crate::place::eager) struct VirtualLogStore {
     geometry: Geometry,
     slot_blocks: Blocks,
     waiting: VecDeque<Held>,
-    /// Slots for sectors: one, and one for each sector that was never written.
+    /// Slots for sectors: one, and one for each sector that was never written. None if there are stations.
     spares: Vec<Slot>,
+    stations: Option<Stations>,
+    /// The station slot that the write under way goes to.
+    bound: Option<Slot>,
     /// Writes that failed one after the other.
     failures: u8,
     /// The youngest sector, as saved at power-down; empty while it is about to change.
@@ -87,17 +107,34 @@ pub(in crate::place::eager) fn slots(
     Ok(u64::from(log.sectors()) + 1)
 }
 
+/// Says that there are too few stations for the sectors of a log.
+fn check_stations(log: &VirtualLog, stations: &Stations) -> Result<(), ConfigError> {
+    let least = u64::from(log.sectors()) * STATION_SLOTS;
+    let (slots, count) = (stations.slots(), stations.tracks.len() as u64);
+    if slots >= least {
+        return Ok(());
+    }
+    let tracks = (least * count).div_ceil(slots.max(1));
+    let allowed = format!("0, or about {tracks} and more, for {least} map sectors");
+    Err(ConfigError::value(
+        "map_tracks",
+        &count.to_string(),
+        &allowed,
+    ))
+}
+
 impl VirtualLogStore {
     /// The log of a volume that begins full.
     pub(in crate::place::eager) fn new(
         geometry: &Geometry,
         map: &mut Map,
+        stations: Option<Stations>,
     ) -> Result<VirtualLogStore, ConfigError> {
         let free = &mut map.free[DRIVE.index()];
         let slot_blocks = free.tracks().slot_blocks();
         let mut log = VirtualLog::new(geometry, slot_blocks).map_err(refused)?;
         log.dirty_all();
-        VirtualLogStore::of(log, geometry, free)
+        VirtualLogStore::of(log, geometry, free, stations)
     }
 
     /// Of a log whose slots were taken already.
@@ -105,14 +142,23 @@ impl VirtualLogStore {
         log: VirtualLog,
         geometry: &Geometry,
         free: &mut FreeMap,
+        stations: Option<Stations>,
     ) -> Result<VirtualLogStore, ConfigError> {
-        let spares = log.sectors() as usize + 1 - log.spots().count();
+        let spares = match &stations {
+            Some(stations) => {
+                check_stations(&log, stations)?;
+                0
+            }
+            None => log.sectors() as usize + 1 - log.spots().count(),
+        };
         let mut store = VirtualLogStore {
             log,
             geometry: *geometry,
             slot_blocks: free.tracks().slot_blocks(),
             waiting: VecDeque::new(),
             spares: spread(free, spares)?,
+            stations,
+            bound: None,
             failures: 0,
             tail: Vec::new(),
         };
@@ -137,6 +183,7 @@ impl FoundLog {
     pub(in crate::place::eager) fn read(
         geometry: &Geometry,
         tracks: &Tracks,
+        stations: Option<&Stations>,
         survivors: &dyn Survivors,
     ) -> Result<FoundLog, VolumeError> {
         let damaged = |why| VolumeError::damaged("virtual log", why);
@@ -150,7 +197,7 @@ impl FoundLog {
         };
         let mut way = way.map_err(refused)?;
         match survivors.nvram() {
-            [] => scan(tracks, survivors, &mut way),
+            [] => scan(tracks, stations, survivors, &mut way),
             _ => walk(tracks, survivors, &mut way),
         }
         .map_err(damaged)?;
@@ -169,19 +216,27 @@ impl FoundLog {
     pub(in crate::place::eager) fn keep(
         self,
         geometry: &Geometry,
+        mut stations: Option<Stations>,
         map: impl FnOnce(Vec<Slot>) -> Result<Map, VolumeError>,
     ) -> Result<(Map, VirtualLogStore), VolumeError> {
         let mut map = map(self.slots)?;
         let free = &mut map.free[DRIVE.index()];
         for Spot { drive, slot } in self.log.spots() {
-            if drive != DRIVE || !free.has(Slot(slot)) {
+            let is_free = match &stations {
+                Some(stations) => stations.has(Slot(slot)),
+                None => free.has(Slot(slot)),
+            };
+            if drive != DRIVE || !is_free {
                 let value = format!("slot {slot} of drive {}", drive.0);
-                let allowed = format!("in a slot of drive {} that the volume uses", DRIVE.0);
+                let allowed = format!("in a slot of drive {} that map sectors go to", DRIVE.0);
                 return Err(VolumeError::unfit("map sector", &value, &allowed));
             }
-            free.take(Slot(slot));
+            match &mut stations {
+                Some(stations) => stations.take(Slot(slot)),
+                None => free.take(Slot(slot)),
+            }
         }
-        let store = VirtualLogStore::of(self.log, geometry, free)?;
+        let store = VirtualLogStore::of(self.log, geometry, free, stations)?;
         Ok((map, store))
     }
 }
@@ -200,21 +255,33 @@ fn walk(
     Ok(())
 }
 
-/// Reads all slots, many at once.
+/// Reads all slots, or those of stations, many at once.
 fn scan(
     tracks: &Tracks,
+    stations: Option<&Stations>,
     survivors: &dyn Survivors,
     way: &mut VirtualRecovery,
 ) -> Result<(), Damage> {
-    let mut bytes = Vec::new();
-    for read in scan_reads(tracks) {
+    let slot_bytes = tracks.slot_blocks().bytes() as usize;
+    let (mut bytes, blank) = (Vec::new(), vec![0; slot_bytes]);
+    for read in scan_reads(tracks, stations) {
+        // What is no station has no map sector.
+        while way
+            .next_read()
+            .is_some_and(|spot| spot.slot < read.slots.start)
+        {
+            way.feed(&blank)?;
+        }
         bytes.resize(read.len().bytes() as usize, 0);
         survivors.read(DRIVE, read.first, &mut bytes);
         for slot in read.slots {
             let from = tracks.at(Slot(slot)).0 - read.first.0;
             let bytes = &bytes[(from * BLOCK_BYTES) as usize..];
-            way.feed(&bytes[..tracks.slot_blocks().bytes() as usize])?;
+            way.feed(&bytes[..slot_bytes])?;
         }
+    }
+    while way.next_read().is_some() {
+        way.feed(&blank)?;
     }
     Ok(())
 }
@@ -233,10 +300,17 @@ impl ScanRead {
 }
 
 /// The reads of a scan, by number of their slots: whole tracks, as long as one follows the other but for blocks that fill no slot.
-fn scan_reads(tracks: &Tracks) -> Vec<ScanRead> {
+fn scan_reads(tracks: &Tracks, stations: Option<&Stations>) -> Vec<ScanRead> {
+    match stations {
+        Some(stations) => joined(tracks, stations.tracks.iter().copied()),
+        None => joined(tracks, 0..tracks.number(tracks.cylinders(), 0)),
+    }
+}
+
+fn joined(tracks: &Tracks, numbers: impl Iterator<Item = usize>) -> Vec<ScanRead> {
     let mut reads: Vec<ScanRead> = Vec::new();
     let slot = tracks.slot_blocks();
-    for number in 0..tracks.number(tracks.cylinders(), 0) {
+    for number in numbers {
         let &Track {
             first,
             first_slot,
@@ -250,7 +324,8 @@ fn scan_reads(tracks: &Tracks) -> Vec<ScanRead> {
         let end = first + Blocks(u64::from(slots) * slot.0);
         let joins = |last: &&mut ScanRead| {
             let follows = last.end <= first && first.0 < last.end.0 + slot.0;
-            follows && end.0 - last.first.0 <= SCAN
+            let next = last.slots.end == first_slot;
+            follows && next && end.0 - last.first.0 <= SCAN
         };
         match reads.last_mut().filter(joins) {
             Some(last) => (last.slots.end, last.end) = (behind, end),
@@ -286,7 +361,8 @@ impl MapStore for VirtualLogStore {
     fn recovery(&self, map: &Map, out: &mut Vec<RecoveryRead>) {
         let tracks = map.free[DRIVE.index()].tracks();
         if self.tail.is_empty() {
-            out.extend(scan_reads(tracks).iter().map(|read| RecoveryRead {
+            let reads = scan_reads(tracks, self.stations.as_ref());
+            out.extend(reads.iter().map(|read| RecoveryRead {
                 drive: DRIVE,
                 at: read.first,
                 len: read.len(),
@@ -322,13 +398,26 @@ impl MapStore for VirtualLogStore {
         self.waiting.remove(index).map(|held| held.tag)
     }
 
-    fn next_writes(&mut self, map: &Map, out: &mut Vec<MapWrite>) {
+    fn next_writes(
+        &mut self,
+        now: Instant,
+        drives: &dyn Drives,
+        map: &Map,
+        out: &mut Vec<MapWrite>,
+    ) {
         let waiting = &self.waiting;
         if self.log.next_write(&Ahead { map, waiting }).is_none() {
             return;
         }
         self.tail.clear();
         let free = &map.free[DRIVE.index()];
+        if let Some(stations) = &mut self.stations {
+            let slot = stations.take_nearest(now, drives.oracle(DRIVE));
+            self.bound = Some(slot);
+            let target = Target::At(free.tracks().at(slot));
+            let (drive, len) = (DRIVE, self.slot_blocks);
+            return out.push(MapWrite { drive, target, len });
+        }
         let spare = *self.spares.last().expect("a slot is kept for it");
         let at = free.tracks().at(spare);
         let target = match free.free() {
@@ -349,10 +438,11 @@ impl MapStore for VirtualLogStore {
 
     fn written(&mut self, drive: DriveId, slot: Slot) -> Option<Slot> {
         self.failures = 0;
-        let open = slot.0 != NOWHERE;
-        let slot = match open {
-            true => slot,
-            false => self.spares.pop().expect("a slot was kept for it"),
+        let (bound, open) = (self.bound.take(), slot.0 != NOWHERE);
+        let slot = match bound {
+            Some(bound) => bound,
+            None if open => slot,
+            None => self.spares.pop().expect("a slot was kept for it"),
         };
         let placed = self.log.placed(Spot {
             drive,
@@ -363,6 +453,11 @@ impl MapStore for VirtualLogStore {
             waiting.safe |= sector == placed.sector && after < placed.number;
         }
         self.save_tail();
+        if let Some(stations) = &mut self.stations {
+            let left = placed.freed.map(|old| Slot(old.slot));
+            left.into_iter().for_each(|old| stations.release(old));
+            return None;
+        }
         // A slot was kept for a sector that was never written before.
         let left = match placed.freed {
             Some(old) => Some(Slot(old.slot)),
@@ -381,6 +476,9 @@ impl MapStore for VirtualLogStore {
     /// It goes to another slot, unless none is free.
     fn failed(&mut self, _drive: DriveId, failure: Failure) -> Retry {
         self.log.failed();
+        if let (Some(stations), Some(slot)) = (&mut self.stations, self.bound.take()) {
+            stations.retire(slot);
+        }
         self.failures += 1;
         if failure != Failure::Gone && self.failures < TRIES {
             return Retry::Next;
@@ -400,6 +498,12 @@ impl MapStore for VirtualLogStore {
 
     fn audit(&self, own: &mut dyn FnMut(DriveId, Slot)) {
         self.log.audit();
+        let safe = self.waiting.iter().filter(|held| held.safe).count();
+        assert_eq!(safe, 0, "safe changes that were not made");
+        if let Some(stations) = &self.stations {
+            let used = self.log.spots().count() + usize::from(self.bound.is_some());
+            return stations.audit(used as u64);
+        }
         let written = self.log.spots().map(|spot| Slot(spot.slot));
         let slots = written.chain(self.spares.iter().copied());
         let count = slots.inspect(|slot| own(DRIVE, *slot)).count();
@@ -407,8 +511,6 @@ impl MapStore for VirtualLogStore {
         // None is kept any more when the map is lost.
         let is_lost = self.spares.is_empty();
         assert!(count == all || is_lost, "{count} slots for map sectors");
-        let safe = self.waiting.iter().filter(|held| held.safe).count();
-        assert_eq!(safe, 0, "safe changes that were not made");
     }
 }
 
@@ -434,7 +536,7 @@ mod tests {
     }
 
     fn reads(of: &[(u64, u64)]) -> Vec<(Range<u32>, u64, u64)> {
-        let reads = scan_reads(&tracks(of)).into_iter();
+        let reads = scan_reads(&tracks(of), None).into_iter();
         reads
             .map(|read| (read.slots.clone(), read.first.0, read.len().0))
             .collect()
@@ -484,7 +586,7 @@ mod tests {
             let mut free = FreeMap::empty(Arc::new(tracks(&[(0, 4_096)])));
             let taken: Vec<Slot> = free.iter().skip(count as usize).collect();
             taken.iter().for_each(|slot| free.take(*slot));
-            VirtualLogStore::of(log(), &geometry, &mut free).map(|_| free.free())
+            VirtualLogStore::of(log(), &geometry, &mut free, None).map(|_| free.free())
         };
         assert_eq!(left(kept).unwrap(), 0);
         assert_eq!(left(kept + 3).unwrap(), 3);
