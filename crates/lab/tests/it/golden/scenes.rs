@@ -182,6 +182,7 @@ const PLACEMENTS: &[&str] = &[
     "eager:map=log:nvram_entries=8",
     "eager:dilution=1.25:map=log:nvram_entries=40:portions=2:compact=true",
     "eager:map=virtual_log",
+    "eager:map=virtual_log:map_tracks=40",
     "eager:dilution=1.1:aging=0.5:map=virtual_log",
     "ew_array:dm=1:ds=1.5:stripe_kib=8",
     "ew_array:dm=2:stripe_kib=8:buffer_chunks=3",
