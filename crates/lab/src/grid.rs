@@ -543,8 +543,7 @@ mod tests {
             told.contains("without place.disks=3, as place.disks sets the same"),
             "{told}"
         );
-        let twice = "place=stripe:disks=2:disks=4,linear".parse::<Vary>();
-        let told = twice.unwrap_err().to_string();
+        let told = refused(&base(), &["place=stripe:disks=2:disks=4,linear"]);
         assert!(told.contains("stripe.disks = 2 and 4"), "{told}");
     }
 

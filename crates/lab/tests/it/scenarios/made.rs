@@ -28,6 +28,9 @@ const COSTLY: &[(&str, f64)] = &[
     ("nvram_entries", 20_000.0),
 ];
 
+/// The knob of a drive that says what its cache is.
+const CACHE_KNOB: &str = "cache";
+
 /// A scenario and the files that it needs.
 pub(crate) struct Made {
     folder: tempfile::TempDir,
@@ -47,7 +50,14 @@ impl Made {
         let kind = KINDS
             .iter()
             .find(|kind| drive.starts_with(&format!("kind = '{}'", kind.name)));
-        let knobs = settings(rng, kind.expect("a kind of the table").knobs, 0.2);
+        // A drive without a buffer has no choice of caches.
+        let buffered = drive.contains("[buffer]");
+        let knobs = kind.expect("a kind of the table").knobs.iter();
+        let knobs: Vec<Knob> = knobs
+            .filter(|knob| knob.name != CACHE_KNOB || buffered)
+            .cloned()
+            .collect();
+        let knobs = settings(rng, &knobs, 0.2);
         let warmup = one(rng, &["0", "0", "0", "auto", "10%"]);
         let mut scenario =
             format!("seed = {seed}\ndrive = 'drive.toml{knobs}'\nwarmup = '{warmup}'\n");
@@ -172,8 +182,9 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
     for knob in knobs {
         let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
-        // Without a queue there is nothing to sort.
-        let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB);
+        // Without a queue there is nothing to sort, and without map sectors nowhere to put them.
+        let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
+            || knob.name == "map_tracks" && !text.contains("map=virtual_log");
         if !idle && rng.chance(share) {
             let _ = write!(text, ":{}={}", knob.name, value(rng, knob, cap));
         }
