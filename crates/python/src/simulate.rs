@@ -124,9 +124,6 @@ impl Job {
         grid::baseline(&points, self.baseline.as_deref())?;
         if !self.piece {
             grid::check_effects(&self.scenario, &points)?;
-            // What the keyword is when it is left out asks for nothing.
-            let overload = (self.overload != Overload::default()).then(|| self.overload.word());
-            grid::check_overload(overload, &points)?;
         }
         // A wrong name is found before a long trace is read.
         default_drive::check(&points)?;
