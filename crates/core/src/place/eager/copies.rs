@@ -125,22 +125,6 @@ impl Copies {
         })
     }
 
-    /// A copy that could not be written is tried again, out of turn.
-    pub(super) fn retry(&mut self, of: CopyOf, write: usize) {
-        let Some(Copy::Failed(failed)) = self.take(of) else {
-            panic!("{of:?} has not failed");
-        };
-        let source = Source::AnotherCopy;
-        self.set(
-            of,
-            Copy::Flying {
-                write,
-                source,
-                failed,
-            },
-        );
-    }
-
     /// What is under way for a copy; none if it is settled.
     pub(super) fn get(&self, of: CopyOf) -> Option<Copy> {
         let found = self.unsettled.at(self.unsettled.seek(&of));
@@ -246,9 +230,13 @@ impl Copies {
         }
     }
 
-    /// A delayed write of a copy begins, with data from there.
+    /// A delayed write of a copy begins, with data from there. How often it failed one time after the other is kept.
     pub(super) fn fly(&mut self, of: CopyOf, write: usize, source: Source) {
-        let failed = 0;
+        let failed = match self.take(of) {
+            None => 0,
+            Some(Copy::Failed(times)) => times,
+            other => panic!("{of:?} is not to be written, but {other:?}"),
+        };
         self.set(
             of,
             Copy::Flying {

@@ -63,7 +63,7 @@ impl EagerCopies {
             return;
         };
         match times < MOVES_MAX {
-            true => self.move_again(of, out),
+            true => self.propagate(of, Source::AnotherCopy, out),
             false => self.give_room(drive, out),
         }
     }
@@ -76,8 +76,8 @@ impl EagerCopies {
             let holds_one = here && self.home(*of) != Some(self.slot(*of));
             holds_one && self.current(of.chunk).count() > 1 && !self.is_overtaken(*of)
         };
-        let failed = self.copies.failed_ones().map(|(of, _)| of);
-        let Some(of) = failed.into_iter().find(spared) else {
+        let found = self.copies.failed_ones().map(|(of, _)| of).find(spared);
+        let Some(of) = found else {
             return;
         };
         let index = self.index(of);
@@ -85,17 +85,6 @@ impl EagerCopies {
         self.compact_moved(of, slot, NOWHERE);
         self.vacate(of, slot);
         out.wake.push(drive);
-    }
-
-    /// A copy that could not be written to its home is tried again there.
-    fn move_again(&mut self, of: CopyOf, out: &mut Plan) {
-        let home = self.home(of).expect("it is moved there");
-        let mut write = self.write_home(of, home);
-        write.awaited = false;
-        self.copies.retry(of, write.tag.0 as usize);
-        let read = self.read_again(of.chunk, out);
-        let write = out.io(write);
-        out.after(read, write);
     }
 
     /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.

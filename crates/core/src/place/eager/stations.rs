@@ -80,13 +80,9 @@ impl Stations {
         self.all
     }
 
-    /// Whether this is a free slot of a station.
-    pub(super) fn has(&self, slot: Slot) -> bool {
-        self.free.has(slot)
-    }
-
-    pub(super) fn take(&mut self, slot: Slot) {
-        self.free.take(slot);
+    /// Which of them are free.
+    pub(super) fn free(&mut self) -> &mut FreeMap {
+        &mut self.free
     }
 
     /// Takes the free slot that the heads reach first; the drive need not know of the others.

@@ -221,20 +221,14 @@ impl FoundLog {
     ) -> Result<(Map, VirtualLogStore), VolumeError> {
         let mut map = map(self.slots)?;
         let free = &mut map.free[DRIVE.index()];
+        let places = stations.as_mut().map_or(&mut *free, Stations::free);
         for Spot { drive, slot } in self.log.spots() {
-            let is_free = match &stations {
-                Some(stations) => stations.has(Slot(slot)),
-                None => free.has(Slot(slot)),
-            };
-            if drive != DRIVE || !is_free {
+            if drive != DRIVE || !places.has(Slot(slot)) {
                 let value = format!("slot {slot} of drive {}", drive.0);
                 let allowed = format!("in a slot of drive {} that map sectors go to", DRIVE.0);
                 return Err(VolumeError::unfit("map sector", &value, &allowed));
             }
-            match &mut stations {
-                Some(stations) => stations.take(Slot(slot)),
-                None => free.take(Slot(slot)),
-            }
+            places.take(Slot(slot));
         }
         let store = VirtualLogStore::of(self.log, geometry, free, stations)?;
         Ok((map, store))
