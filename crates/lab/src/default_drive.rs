@@ -6,8 +6,8 @@
 //! not a drive that happens to fit.
 //!
 //! One drive is chosen for all runs of a grid. Disks are tried from the smallest on: each stack is built, so that placements take
-//! from the capacity what they need, and the load is laid out on it. That is cheap for [`PLAIN_PLACES`] (a few milliseconds). The
-//! other placements prepare every slot of a drive, minutes for a terabyte: with these a drive must be named.
+//! from the capacity what they need, and the load is laid out on it. That takes a few milliseconds, unless a placement prepares every
+//! slot of a drive, as its card says: minutes for a terabyte. With such a placement a drive must be named.
 
 use std::collections::BTreeSet;
 
@@ -27,9 +27,6 @@ use crate::prepare;
 use crate::scenario::{AUTO, Load, Scenario};
 use crate::workload::fit::Mode;
 use crate::workload::layout::Layout;
-
-/// Placements that are built at once on a drive of any size.
-const PLAIN_PLACES: [&str; 4] = ["linear", "stripe", "mirror", "concat"];
 
 /// Whether a scenario leaves its drive open.
 fn is_open(scenario: &Scenario) -> bool {
@@ -67,7 +64,7 @@ fn stack_for_any(scenario: &Scenario) -> Result<StackConfig, ConfigError> {
 
 fn check_place(scenario: &Scenario) -> Result<(), ConfigError> {
     let spec = scenario.placement()?;
-    if PLAIN_PLACES.contains(&spec.name) {
+    if !spec.prepared {
         return Ok(());
     }
     let allowed = format!(

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use nearslot_core::config::PartConfig;
-use nearslot_core::contract::{Oracle, Scheduler};
-use nearslot_core::registry::{self, ConfigError};
+use nearslot_core::config::{Kinds, PartConfig, Parts, StackKind};
+use nearslot_core::contract::Scheduler;
+use nearslot_core::registry::ConfigError;
 
 use crate::outcome::{Role, Varied};
 use crate::scenario::Scenario;
@@ -221,7 +221,7 @@ pub fn check_effects(base: &Scenario, points: &[Point]) -> Result<(), ConfigErro
             return Err(ConfigError::value(key.name, &value, &allowed));
         }
     }
-    check_oracle(points)
+    check_asked(points)
 }
 
 /// Checks that what was said of overload, if anything was, has an effect: that one load at least is open.
@@ -238,42 +238,41 @@ pub fn check_overload(word: Option<&str>, points: &[Point]) -> Result<(), Config
     }
 }
 
-/// Schedulers that never ask what a place would cost. A test holds the list against what they do.
-pub const BLIND: [&str; 8] = [
-    "fcfs",
-    "sstf",
-    "scan",
-    "cscan",
-    "look",
-    "clook",
-    "vscan",
-    "mq-deadline",
-];
-/// Placements that never ask it either.
-const BLIND_PLACES: [&str; 2] = ["linear", "stripe"];
-
-/// An oracle other than the default makes a difference only where somebody asks it.
-fn check_oracle(points: &[Point]) -> Result<(), ConfigError> {
-    let oracle = |point: &Point| point.scenario.parts.of::<dyn Oracle>().clone();
-    let set = |point: &&Point| oracle(point) != PartConfig::named("exact");
-    let Some(point) = points.iter().find(set) else {
-        return Ok(());
-    };
-    for Point { scenario, .. } in points {
-        let sched = registry::find::<dyn Scheduler>(&scenario.parts.of::<dyn Scheduler>().name)?;
-        let place = scenario.placement()?;
-        if !BLIND.contains(&sched.name) || !BLIND_PLACES.contains(&place.name) {
-            return Ok(());
+/// A part that acts only when another asks it makes a difference only where one does. The default is there for who needs it.
+fn check_asked(points: &[Point]) -> Result<(), ConfigError> {
+    let parts = || points.iter().map(|point| &point.scenario.parts);
+    let of_any = parts().flat_map(Parts::iter);
+    for (kind, part) in of_any.filter(|(kind, _)| kind.card().asked) {
+        let key = kind.key();
+        if *part != PartConfig::named(kind.default) && !any_asks(parts(), key)? {
+            let who = askers(points[0].scenario.parts.kinds(), key).join(" or ");
+            let allowed = format!("left out where no {who} asks the {}", kind.card().word);
+            return Err(ConfigError::value(key, &part.to_string(), &allowed));
         }
     }
-    let sched = point.scenario.parts.of::<dyn Scheduler>();
-    let allowed =
-        format!("left out where no scheduler or placement asks an oracle, as under {sched}");
-    Err(ConfigError::value(
-        "oracle",
-        &oracle(point).to_string(),
-        &allowed,
-    ))
+    Ok(())
+}
+
+/// Whether any of the parts asks that of the kind `key`.
+fn any_asks<'a>(parts: impl Iterator<Item = &'a Parts>, key: &str) -> Result<bool, ConfigError> {
+    for (kind, part) in parts.flat_map(Parts::iter) {
+        if kind.kind.find(&part.name)?.asks.contains(&key) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Words of the kinds that have a part which asks that of the kind `key`.
+fn askers(kinds: Kinds, key: &str) -> Vec<&'static str> {
+    let asks = |kind: &&StackKind| {
+        kind.kind
+            .parts()
+            .iter()
+            .any(|part| part.asks.contains(&key))
+    };
+    let cards = kinds.iter().filter(asks).map(StackKind::card);
+    cards.map(|card| card.word).collect()
 }
 
 fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {

@@ -14,7 +14,7 @@ impl Kind for dyn Faults {
         word: "faults",
         plural: "faults",
         summary: "what goes wrong on the drives",
-        prepared: false,
+        asked: false,
     };
 
     type Env<'a> = FaultsEnv<'a>;

@@ -41,5 +41,7 @@ pub(super) static SPEC: Spec<dyn Faults> = Spec {
     source: "",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, _| Ok(Box::new(None)),
 };

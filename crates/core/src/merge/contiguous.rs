@@ -31,6 +31,8 @@ pub(super) static SPEC: Spec<Merging> = Spec {
         ),
     ],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, _| {
         Ok(Box::new(Merging::Contiguous {
             most: Blocks(knobs.integer("max_kib") * KIB),

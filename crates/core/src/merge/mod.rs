@@ -14,7 +14,7 @@ impl Kind for Merging {
         word: "merging",
         plural: "mergings",
         summary: "which waiting I/Os become one command",
-        prepared: false,
+        asked: false,
     };
 
     type Env<'a> = DriveEnv<'a>;

@@ -10,5 +10,7 @@ pub(super) static SPEC: Spec<Merging> = Spec {
     source: "Linux, the attribute nomerges of a block device",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, _| Ok(Box::new(Merging::None)),
 };

@@ -53,5 +53,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     source: "md(4) of Linux, its linear mode",
     knobs: &[Knob::integer("disks", 2, 1..=1_024, "drives")],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, env| Ok(Box::new(Concat::new(knobs, env))),
 };

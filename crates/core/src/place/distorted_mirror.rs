@@ -87,5 +87,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         STATIONS,
     ],
     measures: &[],
+    asks: &["oracle"],
+    prepared: true,
     build,
 };

@@ -91,5 +91,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         COMPACT,
     ],
     measures: &[],
+    asks: &["oracle"],
+    prepared: true,
     build,
 };

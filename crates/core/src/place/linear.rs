@@ -41,6 +41,8 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     source: "what a plain disk does",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, env| {
         Ok(Box::new(Linear {
             capacity: env.blueprint.capacity(),

@@ -91,5 +91,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         UNIT,
     ],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build,
 };

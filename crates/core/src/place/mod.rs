@@ -26,7 +26,7 @@ impl Kind for dyn Placement {
         word: "placement",
         plural: "placements",
         summary: "where data lives",
-        prepared: true,
+        asked: false,
     };
 
     type Env<'a> = VolumeEnv<'a>;

@@ -140,5 +140,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         UNIT,
     ],
     measures: &[],
+    asks: &["oracle"],
+    prepared: true,
     build,
 };

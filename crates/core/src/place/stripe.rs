@@ -85,5 +85,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     source: "Patterson, Gibson and Katz, A case for redundant arrays of inexpensive disks, SIGMOD 1988",
     knobs: &[Knob::integer("disks", 2, 1..=1_024, "drives"), UNIT],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, env| Ok(Box::new(Stripe::new(knobs, env)?)),
 };

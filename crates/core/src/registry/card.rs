@@ -17,6 +17,10 @@ pub struct Spec<T: Kind + ?Sized> {
     pub knobs: &'static [Knob],
     /// What it counts of a run.
     pub measures: &'static [Measure],
+    /// Keys of the kinds whose part it asks while it runs. A part that acts only when asked has no effect where nobody does.
+    pub asks: &'static [&'static str],
+    /// Whether it prepares what is costly when it is built, and shares it with its equals through a [`super::Memo`].
+    pub prepared: bool,
     /// Makes one, from checked knobs. Those that are allowed one by one may still contradict each other or the drive.
     pub build: Build<T>,
 }
@@ -40,6 +44,10 @@ pub struct PartCard {
     pub knobs: &'static [Knob],
     /// As in [`Spec`].
     pub measures: &'static [Measure],
+    /// As in [`Spec`].
+    pub asks: &'static [&'static str],
+    /// As in [`Spec`].
+    pub prepared: bool,
 }
 
 impl PartCard {
@@ -62,6 +70,8 @@ impl<T: Kind + ?Sized> Spec<T> {
             source: self.source,
             knobs: self.knobs,
             measures: self.measures,
+            asks: self.asks,
+            prepared: self.prepared,
         }
     }
 }

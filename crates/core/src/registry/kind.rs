@@ -18,8 +18,8 @@ pub struct KindCard {
     pub plural: &'static str,
     /// What it decides, in a line.
     pub summary: &'static str,
-    /// Whether equal parts of several runs share what is costly to prepare, through a [`super::Memo`].
-    pub prepared: bool,
+    /// Whether its parts act only when a part of another kind asks them.
+    pub asked: bool,
 }
 
 /// A kind of part, implemented by the trait object that its parts are used as.

@@ -203,6 +203,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         "milliseconds of positioning time that a second of waiting makes up for; 0 is satf",
     )],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |knobs, _| Ok(Box::new(AgedSatf::new(knobs))),
 };
 

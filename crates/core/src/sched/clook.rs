@@ -32,6 +32,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, _| Ok(ByBlock::boxed(Clook::default())),
 };
 

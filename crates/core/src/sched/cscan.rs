@@ -41,6 +41,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Seaman, Lind and Wilson, On teleprocessing system design, IBM Systems Journal 5(3), 1966",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, _| Ok(ByBlock::boxed(Cscan::default())),
 };
 

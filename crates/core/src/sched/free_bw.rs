@@ -143,6 +143,8 @@ pub(super) static FREEBW_SATF: Spec<dyn Scheduler> = Spec {
     source: SOURCE,
     knobs: &[],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Satf))),
 };
 
@@ -153,6 +155,8 @@ pub(super) static FREEBW_SCAN: Spec<dyn Scheduler> = Spec {
     source: SOURCE,
     knobs: &[],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Scan))),
 };
 
@@ -163,6 +167,8 @@ pub(super) static FREEBW_HYBRID: Spec<dyn Scheduler> = Spec {
     source: SOURCE,
     knobs: &[],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Hybrid))),
 };
 

@@ -343,6 +343,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         ),
     ],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };
 

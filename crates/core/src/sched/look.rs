@@ -35,6 +35,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Merten, Some quantitative techniques for file organization, 1970",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, _| {
         Ok(ByBlock::boxed(Look {
             from: Pba(0),

@@ -32,7 +32,7 @@ impl Kind for dyn Scheduler {
         word: "scheduler",
         plural: "schedulers",
         summary: "which I/O goes next on the drive",
-        prepared: false,
+        asked: false,
     };
 
     type Env<'a> = DriveEnv<'a>;

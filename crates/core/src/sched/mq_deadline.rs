@@ -346,5 +346,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         ),
     ],
     measures: MEASURES,
+    asks: &[],
+    prepared: false,
     build: |knobs, _| Ok(Box::new(MqDeadline::new(knobs))),
 };

@@ -85,6 +85,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Jacobson and Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7, 1991; Seltzer, Chen and Ousterhout, Disk scheduling revisited, USENIX Winter 1990",
     knobs: &[],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |_, _| Ok(Box::<Satf>::default()),
 };
 

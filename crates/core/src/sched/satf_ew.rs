@@ -59,6 +59,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Zhang, Yu, Krishnamurthy and Wang, Configuring and scheduling an eager-writing disk array, FAST 2002",
     knobs: &[],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |_, _| Ok(Box::<SatfEw>::default()),
 };
 

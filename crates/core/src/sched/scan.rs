@@ -47,6 +47,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Denning, Effects of scheduling on file memory operations, AFIPS SJCC 1967",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, _| {
         Ok(ByBlock::boxed(Scan {
             from: Pba(0),

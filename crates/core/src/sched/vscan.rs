@@ -71,6 +71,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         "price of turning round as a fraction of the drive's blocks: 0 is sstf, 1 is look",
     )],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, env| Ok(ByBlock::boxed(Vscan::new(knobs, env))),
 };
 

@@ -115,6 +115,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         "milliseconds after which a read goes before all writes; 0 is never",
     )],
     measures: &[],
+    asks: &["oracle"],
+    prepared: false,
     build: |knobs, _| Ok(Box::new(WriteFirst::new(knobs))),
 };
 

@@ -134,7 +134,7 @@ pub(crate) mod tests {
             word: "watcher",
             plural: "watchers",
             summary: "who looks",
-            prepared: false,
+            asked: false,
         };
 
         type Env<'a> = ();
@@ -149,6 +149,8 @@ pub(crate) mod tests {
                 source: "",
                 knobs: &[],
                 measures: LOOKS,
+                asks: &[],
+                prepared: false,
                 build: |_, ()| panic!("it is built by the test"),
             };
             // Two parts that share a measure have one column.

@@ -64,6 +64,8 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         access::REQUESTS,
     ],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let depth = knobs.integer("depth");

@@ -48,7 +48,7 @@ impl Kind for Synthetic {
         word: "workload",
         plural: "workloads",
         summary: "a synthetic load, in place of a trace",
-        prepared: false,
+        asked: false,
     };
 
     type Env<'a> = LoadEnv<'a>;

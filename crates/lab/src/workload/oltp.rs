@@ -109,6 +109,8 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         access::REQUESTS,
     ],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let (rate, share) = (knobs.number("rate_rps"), knobs.number("read_share"));

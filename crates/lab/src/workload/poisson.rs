@@ -61,6 +61,8 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         access::REQUESTS,
     ],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         check_rate("poisson", access.left(), knobs.number("rate_rps"), 1.0)?;

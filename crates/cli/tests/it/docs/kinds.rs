@@ -34,7 +34,7 @@ impl Kind for dyn Cache {
         word: "cache",
         plural: "caches",
         summary: "what stays in memory",
-        prepared: true,
+        asked: false,
     };
 
     type Env<'a> = ();
@@ -55,6 +55,8 @@ static NONE: Spec<dyn Cache> = Spec {
     source: "",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, ()| Ok(Box::new(Nothing)),
 };
 
@@ -67,6 +69,8 @@ static LRU: Spec<dyn Cache> = Spec {
     source: "",
     knobs: &[Knob::integer("mib", 64, 1..=1_024, "how much")],
     measures: HITS,
+    asks: &[],
+    prepared: true,
     build: |_, ()| Ok(Box::new(Nothing)),
 };
 
@@ -180,7 +184,11 @@ pub(crate) fn python() -> BTreeMap<String, String> {
 fn python_module(kinds: Kinds) -> String {
     let lines = |line: fn(&StackKind) -> String| kinds.iter().map(line).collect::<String>();
     let keys = python_tuple(kinds.iter());
-    let prepared = python_tuple(kinds.iter().filter(|kind| kind.card().prepared));
+    let prepared = python_tuple(
+        kinds
+            .iter()
+            .filter(|kind| kind.kind.parts().iter().any(|part| part.prepared)),
+    );
     let told = lines(|kind| {
         format!(
             "        {}: {}.\n",

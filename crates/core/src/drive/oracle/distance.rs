@@ -133,6 +133,8 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     source: "what an operating system's elevator assumes",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, env| Ok(Box::new(Distance::build(env))),
 };
 

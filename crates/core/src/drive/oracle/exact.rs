@@ -10,5 +10,7 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     source: "the drive model itself",
     knobs: &[],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |_, env| Ok(env.blueprint.exact()),
 };

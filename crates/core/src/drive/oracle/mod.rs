@@ -15,7 +15,7 @@ impl Kind for dyn Oracle {
         word: "oracle",
         plural: "oracles",
         summary: "what the scheduler knows of the drive",
-        prepared: false,
+        asked: true,
     };
 
     type Env<'a> = DriveEnv<'a>;

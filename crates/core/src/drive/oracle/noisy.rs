@@ -155,5 +155,7 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
         "standard deviation of the error of a rotational wait, in microseconds; 0 is exact",
     )],
     measures: &[],
+    asks: &[],
+    prepared: false,
     build: |knobs, env| Ok(Noisy::build(knobs, env)),
 };

@@ -356,5 +356,7 @@ pub(super) static SPEC: Spec<dyn Faults> = Spec {
     source: "Bairavasundaram and others, SIGMETRICS 2007 and FAST 2008; Gunawi and others, FAST 2018",
     knobs: KNOBS,
     measures: MEASURES,
+    asks: &[],
+    prepared: false,
     build,
 };

@@ -66,5 +66,7 @@ pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
         COMPACT,
     ],
     measures: &[],
+    asks: &["oracle"],
+    prepared: true,
     build,
 };
