@@ -15,6 +15,7 @@ from .frames import FrameFile, told
 from .results import TraceInfo
 from .running import check_reading, gridded, scenario_file, vary_words
 from .scenario import Files, Reading, Scenario, Settings
+from .warning import Warning  # noqa: A004 (the engine's word for it)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +180,7 @@ class _Decoded:
     runs: int
     simulated_requests: int
     requests: int
-    warnings: list[str]
+    warnings: list[Warning]
 
 
 # Made at import, for the reason given in results.py.

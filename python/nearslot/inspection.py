@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from .warning import Warning  # noqa: A004 (the engine's word for it)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpanRead:
@@ -231,14 +233,6 @@ class Oddity:
     kind: str
     count: int
     examples: list[str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Warning:  # noqa: A001 (the engine's word for it; the module is not for star imports)
-    """Something to know before believing the trace; `code` is for programs."""
-
-    code: str
-    text: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ def results_html(results: Results) -> str:
         parts.append(_table("", (*_PLAIN, *_ALL), rows))
     parts.append(f"<p>{escape(_facts(results))}</p>")
     if results.warnings:
-        listed = "".join(f"<li>{escape(warning)}</li>" for warning in results.warnings)
+        listed = "".join(f"<li>{escape(str(warning))}</li>" for warning in results.warnings)
         parts.append(f"<p>Warnings:</p><ul>{listed}</ul>")
     return f"<div>{''.join(parts)}</div>"
 

@@ -17,6 +17,7 @@ from . import _native
 from .errors import ConfigError, InputError
 from .frames import Frame
 from .inspection import SpanRead
+from .warning import Warning  # noqa: A004 (the engine's word for it)
 
 if TYPE_CHECKING:
     import pandas
@@ -516,7 +517,7 @@ class _Found:
     varied: list[Varied]
     verdict: Verdict
     runs_planned: int
-    warnings: list[str]
+    warnings: list[Warning]
 
 
 # Made at import, by one thread: msgspec crashes if several threads learn a type at the same time.

@@ -295,7 +295,7 @@ def test_ctrl_c_keeps_what_a_single_run_has_measured() -> None:
     assert run.pending == 64
     assert 1_000 < run.requests < 100_000_000
     assert run.response_ms.ci95 is None
-    assert "was interrupted" in results.warnings[0]
+    assert "was interrupted" in results.warnings[0].text
 
 
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals")

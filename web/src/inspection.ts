@@ -3,7 +3,12 @@
 import { count, dictionary, digits, even, flag, json, list, nullable, number, object, oneOf, type Parsed, type Parser, text } from "./parsers";
 
 /** Version of the layout that this page reads. */
-export const INSPECTION_SCHEMA = 1;
+export const INSPECTION_SCHEMA = 2;
+
+/** Something to know before believing the numbers; mirrors `crates/lab/src/warning.rs`. */
+export const warning = object({ kind: text, run: nullable(text), text });
+
+export type Warning = Parsed<typeof warning>;
 
 /** An integer that may be larger than a double holds; a picture does not show the difference. */
 const large: Parser<number> = (value, path) => Number(digits(value, path));
@@ -145,7 +150,7 @@ export const inspection = object({
   queue: nullable(object({ mean: nullable(number), p50: count, p95: count, max: count })),
   anomalies: list(object({ kind: text, count: count, examples: list(text) })),
   lost_share: number,
-  warnings: list(object({ code: text, text })),
+  warnings: list(warning),
   pictures,
 });
 

@@ -77,7 +77,7 @@ describe("what is not there", () => {
 
 describe("what the page does not know is refused by name", () => {
   const wrong: [string, (value: any) => void, string][] = [
-    ["a newer layout", (v) => (v.results.schema = 4), "layout 4"],
+    ["a newer layout", (v) => (v.results.schema = 5), "layout 5"],
     ["an unknown key", (v) => (v.results.runs[2].response_ms.p42 = 1), "results.runs[2].response_ms: unknown key p42"],
     ["a missing key", (v) => delete v.results.runs[1].queue_max, "results.runs[1].queue_max is missing"],
     ["null for a number", (v) => (v.results.runs[0].seek_ms = null), "results.runs[0].seek_ms: expected a number"],
@@ -116,7 +116,7 @@ describe("figures", () => {
   });
 
   const wrong: [string, (value: any) => void, string][] = [
-    ["a newer layout", (v) => (v.figures.schema = 3), "layout 3"],
+    ["a newer layout", (v) => (v.figures.schema = 4), "layout 4"],
     ["an unknown key", (v) => (v.figures.figures[1].colour = "red"), "figures.figures[1]: unknown key colour"],
     ["an uneven band", (v) => v.figures.figures[0].panels[1].lines[2].low.pop(), "lines[2]: lists that belong together"],
     ["a verdict in words", (v) => (v.figures.figures[0].claims[0].verdict = "yes"), "verdict: expected one of holds, does not hold"],
@@ -145,7 +145,7 @@ describe("an inspection", () => {
 
   test("is refused where it is not known", () => {
     const broken: [change: (value: any) => void, words: string][] = [
-      [(value) => (value.inspection.schema = 2), "the data have layout 2, this page reads layout 1"],
+      [(value) => (value.inspection.schema = 3), "the data have layout 3, this page reads layout 2"],
       [(value) => (value.inspection.pictures = null), "inspection.pictures: expected an object, found null"],
       [(value) => value.inspection.pictures.heat.maps[0].cells.row.pop(), "inspection.pictures.heat.maps[0].cells: lists"],
       [(value) => value.inspection.pictures.reuse.cache_bytes.pop(), "inspection.pictures.reuse: lists"],

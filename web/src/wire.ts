@@ -4,7 +4,7 @@
 // The shapes mirror `crates/lab/src/outcome.rs`; those of an inspection are in `inspection.ts`. The samples in `fixtures/` are
 // written by a Rust test and read by one here.
 
-import { type Inspection, inspection, INSPECTION_SCHEMA } from "./inspection";
+import { type Inspection, inspection, INSPECTION_SCHEMA, warning } from "./inspection";
 import {
   count,
   dictionary,
@@ -29,9 +29,9 @@ import {
 export { type Json, WireError } from "./parsers";
 
 /** Version of the layout that this page reads. */
-export const SCHEMA = 3;
+export const SCHEMA = 4;
 /** The same of published figures. */
-export const FIGURES_SCHEMA = 2;
+export const FIGURES_SCHEMA = 3;
 
 const times = object({
   mean: number,
@@ -286,7 +286,7 @@ const results = object({
   varied: list(varied),
   verdict,
   runs_planned: count,
-  warnings: list(text),
+  warnings: list(warning),
 });
 
 /** What an inspection found in the trace; mirrors `crates/lab/src/report/profile.rs`. */
@@ -357,7 +357,7 @@ const table: Parser<Parsed<typeof anyTable>> = (value, path) => {
   return found;
 };
 
-const answer = object({ title: text, headline: text, details: list(text), warnings: list(text), table: nullable(table) });
+const answer = object({ title: text, headline: text, details: list(text), warnings: list(warning), table: nullable(table) });
 
 /** Figures, published ones or such as show an answer; mirrors `crates/lab/src/report/figures.rs`. */
 const figures = object({

@@ -115,7 +115,8 @@ pub enum Next {
     Seek(Pba),
     /// Start nothing before this instant, which must lie in the future. The scheduler is asked earlier if an input comes.
     WaitUntil(Instant),
-    /// No I/O waits, or only open I/Os wait and no slot is free. The scheduler is asked again after the next input.
+    /// Nothing can be started: no I/O waits, or only open I/Os wait and no slot is free, or the scheduler holds back what waits. It is
+    /// asked again after the next input.
     Empty,
 }
 

@@ -200,7 +200,7 @@ pub enum WriteCache {
     Off,
     /// It ends a write when its cache has the data. A power cut loses what is in the cache.
     Volatile,
-    /// The same, but a battery or a capacitor keeps the cache: a power cut loses nothing.
+    /// The same, but a battery or a capacitor keeps the cache: a power cut loses nothing, and a forced write ends there, too.
     Protected,
     /// Nobody has said. Who promises anything has to expect a volatile cache.
     Unknown,

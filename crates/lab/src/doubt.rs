@@ -12,22 +12,24 @@ use toml::{Table, Value};
 use crate::grid::Point;
 use crate::number::counted;
 use crate::scenario;
+use crate::warning::{Warning, WarningKind};
 
 /// Verdicts of a calibration with which a drive's times are not to be read as those of the drive, as `calibrate` writes them.
 pub(crate) const DOUBTFUL: [&str; 3] = ["fair", "poor", "unjudged"];
 
-/// What to know of the drives of these runs, in words.
+/// What to know of the drives of these runs.
 ///
 /// # Errors
 /// A drive's file cannot be read.
-pub(crate) fn doubts(points: &[Point]) -> Result<Vec<String>, ConfigError> {
+pub(crate) fn doubts(points: &[Point]) -> Result<Vec<Warning>, ConfigError> {
     let names: BTreeSet<&str> = points
         .iter()
         .map(|point| point.scenario.drive.name.as_str())
         .collect();
     let mut doubts = Vec::new();
     for name in names {
-        doubts.extend(doubt(name, &scenario::drive_text(name)?));
+        let words = doubt(name, &scenario::drive_text(name)?);
+        doubts.extend(words.map(|words| Warning::new(WarningKind::DoubtfulDrive, words)));
     }
     Ok(doubts)
 }
@@ -80,18 +82,19 @@ impl Longer {
     }
 
     /// What to know of them.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
         let kib = |blocks: Blocks| format!("{} KiB", blocks.bytes() as f64 / 1_024.0);
-        let words = self.0.iter().map(|((name, op), found)| {
-            format!(
+        let warnings = self.0.iter().map(|((name, op), found)| {
+            let text = format!(
                 "{name} was made from {op}s of up to {}, and {} of these runs had up to {}: they took the time of the longest measured \
                  ones in proportion to their length, which is a guess",
                 kib(found.told),
                 counted(found.commands, op),
                 kib(found.longest)
-            )
+            );
+            Warning::new(WarningKind::Extrapolated, text)
         });
-        words.collect()
+        warnings.collect()
     }
 }
 

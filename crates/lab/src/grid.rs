@@ -483,9 +483,11 @@ mod tests {
             Ok(())
         );
         assert_eq!(
-            effects(&[("oracle", "noisy"), ("place", "mirror")], &[]),
+            effects(&[("oracle", "noisy"), ("place", "sr_array")], &[]),
             Ok(())
         );
+        let told = effects(&[("oracle", "noisy"), ("place", "mirror")], &[]).unwrap_err();
+        assert!(told.contains("no scheduler or placement asks"), "{told}");
     }
 
     fn synthetic() -> Scenario {

@@ -40,4 +40,5 @@ pub mod sim;
 pub mod survey;
 pub mod validate;
 pub mod verdict;
+pub mod warning;
 pub mod workload;

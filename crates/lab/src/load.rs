@@ -13,6 +13,7 @@ use nearslot_trace::{Header, OpenOptions, Record, TraceError, TraceOp};
 
 use crate::inspect::{self, Against, Inspection, Inspector};
 use crate::survey::{Summary, Survey};
+use crate::warning::{Warning, WarningKind};
 use crate::workload::intake::{Intake, RecordSource, SharedRecords};
 use crate::workload::layout::{self, Layout, Volumes};
 
@@ -24,9 +25,9 @@ pub struct LoadedTrace {
     header: Header,
     summary: Summary,
     /// What makes its units doubtful.
-    doubts: Vec<String>,
+    doubts: Vec<Warning>,
     /// That its waits are those of coarse time stamps.
-    coarse: Option<String>,
+    coarse: Option<Warning>,
     kept: Option<Arc<[Record]>>,
     files: Vec<PathBuf>,
     how: OpenOptions,
@@ -192,13 +193,14 @@ impl LoadedTrace {
     }
 
     /// That waits between its requests are those of coarse time stamps, if they are; a closed replay does without.
-    pub fn coarse(&self) -> Option<&str> {
-        self.coarse.as_deref()
+    pub fn coarse(&self) -> Option<&Warning> {
+        self.coarse.as_ref()
     }
 
     /// What a reader of results ought to know of it.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.header.notes.clone();
+    pub fn warnings(&self) -> Vec<Warning> {
+        let notes = self.header.notes.iter();
+        let mut warnings = Vec::from_iter(notes.map(|note| Warning::new(WarningKind::Note, note)));
         warnings.extend(inspect::lost(&self.header, self.summary.requests));
         warnings.extend(inspect::left_out(&self.header));
         warnings.extend_from_slice(&self.doubts);

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::warning::Warning;
 use nearslot_trace::SpanRead;
 use serde::{Deserialize, Serialize};
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// All results of one command.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub struct Results {
     /// Runs that the grid has, done or not.
     pub runs_planned: usize,
     /// What the reader ought to know before believing the numbers.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Which trace it was.
@@ -101,8 +102,8 @@ pub struct Run {
     pub choice: String,
     /// The keys that the grid varies, with their values here.
     pub settings: BTreeMap<String, String>,
-    /// Everything in effect, defaults spelled out: `drive`, `sched`, `oracle`, `place` (tables with `name` and
-    /// knobs), `load`, `seed`, `warmup`.
+    /// Everything in effect, defaults spelled out: `drive` and the part of each kind, such as `sched` (tables with `name` and
+    /// knobs), `drives`, `load`, `seed`, `warmup`.
     pub config: serde_json::Value,
     /// How requests came: `open`, `closed`, `dependent`, or the synthetic workload's name.
     pub replay: String,
@@ -126,9 +127,9 @@ pub struct Run {
     pub pending: u64,
     /// Virtual time the measured part took, in seconds.
     pub duration_s: f64,
-    /// Requests answered per second.
+    /// Requests answered per second, without those that failed.
     pub throughput_rps: f64,
-    /// Megabytes (10^6) read and written per second.
+    /// Megabytes (10^6) read and written per second, without requests that failed.
     pub throughput_mb_s: f64,
     /// Arrival to answer, reads and writes.
     pub response_ms: Times,

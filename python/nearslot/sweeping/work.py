@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from .. import _native
@@ -74,16 +75,10 @@ def _rows_of(results: Results) -> list[bytes]:
     arrow = arrow_module()
     table = arrow.table(results).drop_columns(list(NOT_OF_THE_RUN))
     labels = [run.label for run in results.runs]
-    own = [json.dumps(_warnings_of(label, labels, results.warnings)) for label in labels]
+    own = [json.dumps([asdict(told) for told in results.warnings if told.run in (None, label)]) for label in labels]
     at = table.schema.get_field_index("warnings")
     table = table.set_column(at, table.schema.field(at), arrow.array(own, arrow.string()))
     return [_packed(table.slice(index, 1)) for index in range(table.num_rows)]
-
-
-def _warnings_of(label: str, labels: list[str], told: list[str]) -> list[str]:
-    """The warnings about all runs and about this one."""
-    others = tuple(f"{other}: " for other in labels if other != label)
-    return [text for text in told if not text.startswith(others)]
 
 
 def _packed(table: pyarrow.Table) -> bytes:

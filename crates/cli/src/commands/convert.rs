@@ -59,7 +59,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let written = reader.header().requests;
     output::note(&format!("{written} requests: {name}"));
     for left_out in inspect::left_out(reader.header()) {
-        output::note(&left_out);
+        output::note(&left_out.to_string());
     }
     if reader.header().time_kind == TimeKind::None && !format.may_be_untimed {
         let text = format!("the trace has no times: in {name} all requests come at once");

@@ -81,7 +81,7 @@ fn a_single_run_keeps_what_it_has_measured() {
         assert_eq!(count("warmup_requests"), 10);
         assert_eq!(run["response_ms"]["ci95"], Value::Null);
         assert!(run["response_ms"]["mean"].as_f64() > Some(0.1));
-        let warning = results["warnings"][0].as_str().expect("a warning");
+        let warning = results["warnings"][0]["text"].as_str().expect("a warning");
         assert!(
             warning.contains("of 100000000 requests were answered"),
             "{warning}"

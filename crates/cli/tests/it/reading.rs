@@ -40,9 +40,9 @@ fn json(words: &[&str]) -> Value {
 }
 
 /// The text of a warning of an inspection, if it has this one.
-fn warning(found: &Value, code: &str) -> Option<String> {
+fn warning(found: &Value, kind: &str) -> Option<String> {
     let warnings = found["warnings"].as_array().expect("warnings");
-    let warning = warnings.iter().find(|warning| warning["code"] == code);
+    let warning = warnings.iter().find(|warning| warning["kind"] == kind);
     warning.map(|warning| warning["text"].as_str().expect("a text").to_owned())
 }
 

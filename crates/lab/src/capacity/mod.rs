@@ -51,13 +51,14 @@ use crate::run::{self, RunError};
 use crate::scenario::Load;
 use crate::scenario::keys::role;
 use crate::sim::Control;
+use crate::warning::Warning;
 use crate::workload;
 use axis::Axis;
 use choice::Choice;
 use search::Search;
 
 /// Version of the layout of the JSON.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// How far apart settings are when nothing is said, in percent.
 pub const RESOLUTION_DEFAULT: f64 = 2.0;
 /// What may be said, in percent.
@@ -114,7 +115,7 @@ pub struct Capacity {
     /// Requests of one whole run.
     pub requests: u64,
     /// What the reader ought to know before believing the numbers.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The keys that tell the choices apart.
     #[serde(skip)]
     varied: Vec<Varied>,
@@ -346,7 +347,7 @@ pub fn capacity(
             }
         }
     };
-    warnings.extend(longer.words());
+    warnings.extend(longer.warnings());
     let mut capacity = Capacity {
         seed: points.first().map_or(1, |point| point.scenario.seed),
         trace: trace.map(|trace| run::trace_info(trace, &points)),

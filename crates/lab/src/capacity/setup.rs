@@ -37,7 +37,10 @@ pub(super) fn facts(capacity: &Capacity) -> Vec<(&'static str, String)> {
     facts.extend(trace_facts(capacity.trace.as_ref(), false));
     facts.push(("warm-up", of(&["/warmup"])));
     for (index, warning) in capacity.warnings.iter().enumerate() {
-        facts.push((if index == 0 { "warnings" } else { "" }, plain(warning)));
+        facts.push((
+            if index == 0 { "warnings" } else { "" },
+            plain(&warning.to_string()),
+        ));
     }
     let (shared, own) = configs(configs_of.iter());
     facts.push(("config", shared));

@@ -10,9 +10,10 @@ use nearslot_trace::{Anomaly, SpanRead, Spread, TimeKind};
 use serde::Serialize;
 
 use super::pictures::Pictures;
+use crate::warning::Warning;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Everything found.
 #[derive(Clone, Debug, Serialize)]
@@ -351,13 +352,4 @@ pub struct Oddity {
     pub count: u64,
     /// Where and what, for the first few.
     pub examples: Vec<String>,
-}
-
-/// Something to know before believing the trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// Which, for programs.
-    pub code: &'static str,
-    /// What, why, and what helps.
-    pub text: String,
 }

@@ -31,6 +31,7 @@ pub use pictures::*;
 
 use crate::program;
 use crate::survey::{DeviceSummary, Summary, Survey, Volume};
+use crate::warning::Warning;
 
 /// Pages of the footprint and of working sets: 4 KiB.
 const PAGE_BITS: u32 = 12;
@@ -233,17 +234,16 @@ impl Units {
         self.left -= taken;
     }
 
-    /// What no system does unless a unit is wrong, in words, and that waits are those of coarse stamps; `header` is the reader's,
-    /// after its last batch.
-    pub fn doubts(self, header: &Header) -> (Vec<String>, Option<String>) {
+    /// What no system does unless a unit is wrong, and that waits are those of coarse stamps; `header` is the reader's, after its
+    /// last batch.
+    pub fn doubts(self, header: &Header) -> (Vec<Warning>, Option<Warning>) {
         let found = self.first.finish(header).warnings;
-        let doubts = found
+        let coarse = found
             .iter()
-            .filter(|warning| warnings::doubts_a_unit(warning));
-        let doubts = doubts.map(|warning| warning.text.clone()).collect();
-        let mut found = found.into_iter();
-        let coarse = found.find(warnings::tells_coarse_times);
-        (doubts, coarse.map(|warning| warning.text))
+            .find(|warning| warnings::tells_coarse_times(warning));
+        let coarse = coarse.cloned();
+        let doubts = found.into_iter().filter(warnings::doubts_a_unit);
+        (doubts.collect(), coarse)
     }
 }
 
@@ -356,17 +356,17 @@ fn throughput(summary: &Summary, span_s: f64, peak_1s_bytes: Option<u128>) -> Th
     }
 }
 
-/// What of a trace that was read to its end is not among its requests, in words.
-pub fn left_out(header: &Header) -> Vec<String> {
+/// What of a trace that was read to its end is not among its requests.
+pub fn left_out(header: &Header) -> Vec<Warning> {
     let oddities = oddities(header);
     let told = oddities
         .iter()
         .filter_map(|oddity| warnings::left_out(oddity, header.understood));
-    told.map(|(_, text)| text).collect()
+    told.collect()
 }
 
-/// That the tracer lost events of a trace with so many requests, if it lost too many, in words.
-pub fn lost(header: &Header, requests: u64) -> Option<String> {
+/// That the tracer lost events of a trace with so many requests, if it lost too many.
+pub fn lost(header: &Header, requests: u64) -> Option<Warning> {
     let count = header.anomalies.of(Anomaly::Lost);
     warnings::lost(count, lost_share(requests, count))
 }

@@ -357,7 +357,7 @@ fn oddities(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f)?;
     }
     for warning in &found.warnings {
-        writeln!(f, "warning: {} [{}]", warning.text, warning.code)?;
+        writeln!(f, "warning: {warning} [{}]", warning.kind.word())?;
     }
     Ok(())
 }

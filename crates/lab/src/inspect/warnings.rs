@@ -7,9 +7,10 @@
 use nearslot_core::units::Blocks;
 use nearslot_trace::{Anomaly, Spread, TimeKind, TraceOp};
 
-use super::inspection::{Inspection, Oddity, Warning};
+use super::inspection::{Inspection, Oddity};
 use super::{Against, OUTSIZED_BYTES};
 use crate::survey::Summary;
+use crate::warning::{Warning, WarningKind};
 
 /// No block device answers more requests per second (the reference folder's rule for traces).
 const RATE_MAX_RPS: f64 = 1e7;
@@ -38,46 +39,44 @@ const ODD_SHARE: f64 = 0.85;
 const JUDGED_MIN: u64 = 100;
 /// More lost than this and the reference folder refuses a benchmark.
 const LOST_SHARE_MAX: f64 = 0.001;
-/// The warnings of coarse time stamps.
-const ONE_SECOND: &str = "one-second-stamps";
-const COARSE: &str = "coarse-stamps";
 /// Formats that leave the unit of addresses and lengths open: tables. In all others it is fixed.
 const TABLES: [&str; 2] = ["csv", "parquet"];
 /// Devices that are listed.
 const DEVICES_LISTED: usize = 8;
 
 /// The warnings that doubt a unit.
-const OF_UNITS: [&str; 10] = [
-    "times-too-short",
-    "times-too-long",
-    "latencies-too-long",
-    "latencies-too-short",
-    "sectors-as-bytes",
-    "unaligned",
-    "bytes-as-sectors",
-    "lengths-too-long",
-    "address-absurd",
-    "outsized",
+const OF_UNITS: [WarningKind; 10] = [
+    WarningKind::TimesTooShort,
+    WarningKind::TimesTooLong,
+    WarningKind::LatenciesTooLong,
+    WarningKind::LatenciesTooShort,
+    WarningKind::SectorsAsBytes,
+    WarningKind::Unaligned,
+    WarningKind::BytesAsSectors,
+    WarningKind::LengthsTooLong,
+    WarningKind::AddressAbsurd,
+    WarningKind::Outsized,
 ];
 
 /// What events that the tracer lost mean, if this share of all events is too large to be passed over.
-pub(super) fn lost(count: u64, share: f64) -> Option<String> {
+pub(super) fn lost(count: u64, share: f64) -> Option<Warning> {
     (share > LOST_SHARE_MAX).then(|| {
-        format!(
+        let text = format!(
             "the tracer lost {count} events ({:.2} % of all): results speak of what is left",
             100.0 * share
-        )
+        );
+        Warning::new(WarningKind::LostEvents, text)
     })
 }
 
 /// Whether a warning doubts a unit: what doubts one falsifies every result.
 pub(super) fn doubts_a_unit(warning: &Warning) -> bool {
-    OF_UNITS.contains(&warning.code)
+    OF_UNITS.contains(&warning.kind)
 }
 
 /// Whether a warning says that waits are those of coarse time stamps.
 pub(super) fn tells_coarse_times(warning: &Warning) -> bool {
-    [ONE_SECOND, COARSE].contains(&warning.code)
+    [WarningKind::OneSecondStamps, WarningKind::CoarseStamps].contains(&warning.kind)
 }
 
 /// What warnings need besides the inspection.
@@ -109,8 +108,8 @@ pub(super) fn warnings(found: &Inspection, more: &More<'_>) -> Vec<Warning> {
 struct List(Vec<Warning>);
 
 impl List {
-    fn add(&mut self, code: &'static str, text: String) {
-        self.0.push(Warning { code, text });
+    fn add(&mut self, kind: WarningKind, text: String) {
+        self.0.push(Warning::new(kind, text));
     }
 }
 
@@ -118,7 +117,7 @@ fn times(found: &Inspection, list: &mut List) {
     let coarse = found.time.resolution_ns > 1_000_000;
     if found.time.kind == TimeKind::None || (found.span_s <= 0.0 && found.requests > 1) {
         list.add(
-            "no-times",
+            WarningKind::NoTimes,
             "all requests have the same time: only a closed replay (--replay closed) makes sense"
                 .to_owned(),
         );
@@ -154,7 +153,7 @@ fn short_times(found: &Inspection, rate: f64, list: &mut List) {
             .find(|factor| plausible(*factor))
             .unwrap_or(1e9);
         list.add(
-            "times-too-short",
+            WarningKind::TimesTooShort,
             format!(
                 "{peak:.0} requests/s and {throughput:.0} MB/s are beyond any device: times look \
                  {factor:.0} times too short, or more. In a unit so much larger (--time-unit) it \
@@ -180,7 +179,7 @@ fn long_times(found: &Inspection, rate: f64, coarse: bool, list: &mut List) {
             .find(|factor| rate * factor >= 1.0)
             .unwrap_or(1e9);
         list.add(
-            "times-too-long",
+            WarningKind::TimesTooLong,
             format!(
                 "{} requests in {:.1} hours, hardly two within {gap_ms:.0} ms: times look \
                  {factor:.0} times too long. In a unit so much smaller (--time-unit) it would \
@@ -219,13 +218,13 @@ fn coarse_times(found: &Inspection, list: &mut List) {
     } else {
         "so waits within a step are invented"
     };
-    let code = if step_ns == 1_000_000_000 {
-        ONE_SECOND
+    let kind = if step_ns == 1_000_000_000 {
+        WarningKind::OneSecondStamps
     } else {
-        COARSE
+        WarningKind::CoarseStamps
     };
     list.add(
-        code,
+        kind,
         format!(
             "time stamps have steps of {step_s} s; {spread}, {invented} (--replay closed does without times)"
         ),
@@ -240,14 +239,14 @@ fn latencies(found: &Inspection, list: &mut List) {
         let p50_ms = latency.p50_ms;
         if p50_ms > 10_000.0 {
             list.add(
-                "latencies-too-long",
+                WarningKind::LatenciesTooLong,
                 format!(
                     "half of the traced {name} times are above {p50_ms:.0} ms: is their unit right?"
                 ),
             );
         } else if p50_ms < 0.001 {
             list.add(
-                "latencies-too-short",
+                WarningKind::LatenciesTooShort,
                 format!("half of the traced {name} times are below 1 us: is their unit right?"),
             );
         }
@@ -255,7 +254,7 @@ fn latencies(found: &Inspection, list: &mut List) {
 }
 
 /// What offsets and lengths say about their unit, where the format leaves it open.
-fn units(found: &Inspection, more: &More<'_>) -> Option<(&'static str, String)> {
+fn units(found: &Inspection, more: &More<'_>) -> Option<Warning> {
     let media = more.summary.of(TraceOp::Read).requests + more.summary.of(TraceOp::Write).requests;
     let lengths_hold = found.footprint.outsized_requests == 0;
     if media < JUDGED_MIN || !lengths_hold {
@@ -273,22 +272,22 @@ fn units(found: &Inspection, more: &More<'_>) -> Option<(&'static str, String)> 
              (--columns offset=..:sectors,len=..:sectors)",
             100.0 * odd
         );
-        Some(("sectors-as-bytes", text))
+        Some(Warning::new(WarningKind::SectorsAsBytes, text))
     } else if alignment.by_512_share < ALIGNED_SHARE {
         let text = "hardly a request is aligned to 512 bytes: are offsets or lengths in another \
                     unit, or those of files?";
-        Some(("unaligned", text.to_owned()))
+        Some(Warning::new(WarningKind::Unaligned, text))
     } else if open && alignment.offsets_bytes.min(alignment.lengths_bytes) >= 512 * 512 {
         let text = "all offsets and lengths are multiples of 512 sectors: are they bytes that \
                     were read as sectors?";
-        Some(("bytes-as-sectors", text.to_owned()))
+        Some(Warning::new(WarningKind::BytesAsSectors, text.to_owned()))
     } else if open && median > MEDIAN_LENGTH_MAX {
         let text = format!(
             "half of the requests are {:.1} MB or longer, but systems split at one or two: are \
              lengths bytes that were read as sectors?",
             median as f64 / 1e6
         );
-        Some(("lengths-too-long", text))
+        Some(Warning::new(WarningKind::LengthsTooLong, text))
     } else {
         None
     }
@@ -296,12 +295,10 @@ fn units(found: &Inspection, more: &More<'_>) -> Option<(&'static str, String)> 
 
 fn addresses(found: &Inspection, more: &More<'_>, list: &mut List) {
     let end = more.summary.end_bytes();
-    if let Some((code, text)) = units(found, more) {
-        list.add(code, text);
-    }
+    list.0.extend(units(found, more));
     if end > ADDRESS_MAX_BYTES {
         list.add(
-            "address-absurd",
+            WarningKind::AddressAbsurd,
             format!(
                 "the highest address is {:.1} PB: no device is that large; is the unit right?",
                 end as f64 / 1e15
@@ -309,11 +306,14 @@ fn addresses(found: &Inspection, more: &More<'_>, list: &mut List) {
         );
     }
     if let (Some((drive, capacity)), true) = (&more.against.drive, more.beyond > 0) {
-        list.add("beyond-drive", beyond(drive, *capacity, end, more));
+        list.add(
+            WarningKind::BeyondDrive,
+            beyond(drive, *capacity, end, more),
+        );
     }
     if found.footprint.outsized_requests > 0 {
         list.add(
-            "outsized",
+            WarningKind::Outsized,
             format!(
                 "{} requests are longer than {} GiB: lengths in a wrong unit? They are left out of footprint and \
                  working set",
@@ -348,7 +348,7 @@ fn devices(found: &Inspection, list: &mut List) {
         names.push(format!("{} more", found.devices.len() - DEVICES_LISTED));
     }
     list.add(
-        "several-devices",
+        WarningKind::SeveralDevices,
         format!(
             "{} devices, whose addresses have nothing to do with each other: {}. Replays need --device, or --volumes",
             found.devices.len(),
@@ -357,12 +357,12 @@ fn devices(found: &Inspection, list: &mut List) {
     );
 }
 
-/// What of a trace is not among its requests, and its code; `understood` records are of any device.
-pub(super) fn left_out(oddity: &Oddity, understood: u64) -> Option<(&'static str, String)> {
+/// What of a trace is not among its requests; `understood` records are of any device.
+pub(super) fn left_out(oddity: &Oddity, understood: u64) -> Option<Warning> {
     let count = oddity.count;
     let example = oddity.examples.first();
     let example = example.map_or(String::new(), |example| format!(", such as: {example}"));
-    Some(match oddity.kind {
+    let (kind, text) = match oddity.kind {
         Anomaly::BadRecord => {
             // Of all that was read: requests of other devices and beyond the limit were understood as well.
             let all = understood + count;
@@ -370,28 +370,29 @@ pub(super) fn left_out(oddity: &Oddity, understood: u64) -> Option<(&'static str
             let text = format!(
                 "{count} of {all} records ({percent:.2} %) were not understood and left out{example}"
             );
-            ("bad-records", text)
+            (WarningKind::BadRecords, text)
         }
         Anomaly::Truncated => (
-            "truncated",
+            WarningKind::Truncated,
             format!("the trace ends within a record{example}"),
         ),
         Anomaly::BeyondAddressSpace => (
-            "beyond-address-space",
+            WarningKind::BeyondAddressSpace,
             format!("{count} requests end beyond 2^63 bytes and were left out{example}"),
         ),
         Anomaly::ZeroLength => (
-            "zero-length",
+            WarningKind::ZeroLength,
             format!("{count} reads or writes of no bytes were left out{example}"),
         ),
         _ => return None,
-    })
+    };
+    Some(Warning::new(kind, text))
 }
 
 fn anomalies(found: &Inspection, more: &More<'_>, list: &mut List) {
     for oddity in &found.anomalies {
-        if let Some((code, text)) = left_out(oddity, more.understood) {
-            list.add(code, text);
+        if let Some(warning) = left_out(oddity, more.understood) {
+            list.0.push(warning);
             continue;
         }
         let count = oddity.count;
@@ -401,24 +402,20 @@ fn anomalies(found: &Inspection, more: &More<'_>, list: &mut List) {
             .map_or(String::new(), |e| format!(", such as: {e}"));
         match oddity.kind {
             Anomaly::DirectionGuessed => list.add(
-                "direction-guessed",
+                WarningKind::DirectionGuessed,
                 format!("{count} requests do not say whether they read or write; they are taken as reads"),
             ),
             Anomaly::Inversion => list.add(
-                "not-monotone",
+                WarningKind::NotMonotone,
                 format!("{count} requests are stamped before the one before them; they were sorted{example}"),
             ),
             Anomaly::ClockStep => list.add(
-                "clock-step",
+                WarningKind::ClockStep,
                 format!("{count} gaps of more than an hour, or steps of the clock{example}"),
             ),
-            Anomaly::Lost => {
-                if let Some(text) = lost(count, found.lost_share) {
-                    list.add("lost-events", text);
-                }
-            }
+            Anomaly::Lost => list.0.extend(lost(count, found.lost_share)),
             Anomaly::Oversized => list.add(
-                "oversized",
+                WarningKind::Oversized,
                 format!("{count} requests are longer than 64 MiB{example}"),
             ),
             _ => {}
@@ -430,11 +427,14 @@ fn operations(found: &Inspection, more: &More<'_>, list: &mut List) {
     let other = more.summary.of(TraceOp::Other).requests;
     if other > 0 {
         list.add(
-            "other-operations",
+            WarningKind::OtherOperations,
             format!("{other} operations have no equal here and are not replayed"),
         );
     }
     if found.read_share.is_none() {
-        list.add("no-media", "there are neither reads nor writes".to_owned());
+        list.add(
+            WarningKind::NoMedia,
+            "there are neither reads nor writes".to_owned(),
+        );
     }
 }

@@ -27,6 +27,7 @@ use crate::load::LoadedTrace;
 use crate::number::{duration, list, number, times};
 use crate::prepare;
 use crate::sim::Control;
+use crate::warning::{Warning, WarningKind};
 
 /// Waits of so many seconds are a queue in anyone's words: it is how long the deadline scheduler of Linux lets a write wait before
 /// it goes first, and ten times as long as a read. Shorter ones are usual, as when an operating system writes back what it has
@@ -64,7 +65,7 @@ pub(super) fn warning(
     trace: Option<&LoadedTrace>,
     foreseen: &Foreseen,
     control: &Control,
-) -> Result<Option<String>, RunError> {
+) -> Result<Option<Warning>, RunError> {
     let arrivals = &foreseen.offered.arrivals;
     let suspected = suspected(arrivals, foreseen.demand.ability_rps);
     if suspected.is_empty() {
@@ -84,7 +85,7 @@ pub(super) fn warning(
     let worst = bursts
         .into_iter()
         .max_by(|one, other| one.wait_s().total_cmp(&other.wait_s()));
-    Ok(worst.map(|burst| burst.words(&point.label)))
+    Ok(worst.map(|burst| Warning::new(WarningKind::Burst, burst.words()).of_run(&point.label)))
 }
 
 /// The intervals in which a queue grows.
@@ -146,7 +147,7 @@ impl Burst {
         self.longest / self.ability_rps
     }
 
-    fn words(&self, label: &str) -> String {
+    fn words(&self) -> String {
         // The half of them that waits longest is surely behind all others.
         let tails = TAILS
             .iter()
@@ -155,7 +156,7 @@ impl Burst {
         let tell = if tails.is_empty() { "tells" } else { "tell" };
         tails.push("the longest response time".to_owned());
         format!(
-            "{label}: for {}, from {} after the first request on, requests come at {} what the drives can do, {} a second against about \
+            "for {}, from {} after the first request on, requests come at {} what the drives can do, {} a second against about \
              {}: the queue grows to about {:.0} requests and needs about {} to drain; {} % of the measured requests come before it has, \
              so {} {tell} of this burst",
             rounded(self.lasts_s),

@@ -33,6 +33,7 @@ use crate::outcome::Demand;
 use crate::prepare::{self, Prepared};
 use crate::scenario::Load;
 use crate::sim::Control;
+use crate::warning::{Warning, WarningKind};
 use crate::workload::Workload;
 
 /// From this ratio of what is offered to what can be done, no error of the estimate explains it.
@@ -234,7 +235,7 @@ pub(crate) fn say(
     foreseen: &[Option<Foreseen>],
     (overload, tell): (Overload, Option<fn(&str)>),
     control: &Control,
-) -> Result<Vec<String>, RunError> {
+) -> Result<Vec<Warning>, RunError> {
     if overload == Overload::Stop {
         refuse(points, foreseen)?;
     }
@@ -243,10 +244,12 @@ pub(crate) fn say(
         None => Ok(Vec::new()),
     };
     let runs = points.par_iter().zip(foreseen);
-    let warnings: Vec<Vec<String>> = runs.map(of).collect::<Result<_, RunError>>()?;
+    let warnings: Vec<Vec<Warning>> = runs.map(of).collect::<Result<_, RunError>>()?;
     let warnings = warnings.concat();
     if let Some(tell) = tell {
-        warnings.iter().for_each(|warning| tell(warning));
+        warnings
+            .iter()
+            .for_each(|warning| tell(&warning.to_string()));
     }
     Ok(warnings)
 }
@@ -257,7 +260,7 @@ fn warnings(
     trace: Option<&LoadedTrace>,
     foreseen: &Foreseen,
     control: &Control,
-) -> Result<Vec<String>, RunError> {
+) -> Result<Vec<Warning>, RunError> {
     let demand = &foreseen.demand;
     let whole = on_the_whole(point, demand);
     if demand.load_factor > SURELY_TOO_MUCH || control.stop.load(Ordering::Relaxed) {
@@ -282,40 +285,41 @@ fn instead(point: &Point) -> &'static str {
     }
 }
 
-fn on_the_whole(point: &Point, demand: &Demand) -> Option<String> {
-    let label = &point.label;
-    if demand.load_factor > 1.0 && demand.load_factor <= SURELY_TOO_MUCH {
-        return Some(format!(
-            "{label}: the load offers {} requests/s ({} MB/s), about as much as the drives can do, {} by an estimate that may be \
-             off by a tenth: the queue may grow",
+fn on_the_whole(point: &Point, demand: &Demand) -> Option<Warning> {
+    if demand.load_factor <= 1.0 {
+        return None;
+    }
+    let text = match demand.load_factor <= SURELY_TOO_MUCH {
+        true => format!(
+            "the load offers {} requests/s ({} MB/s), about as much as the drives can do, {} by an estimate that may be off by a \
+             tenth: the queue may grow",
             number(demand.offered_rps),
             number(demand.offered_mb_s),
             number(demand.ability_rps),
-        ));
-    }
-    (demand.load_factor > 1.0).then(|| {
-        format!(
-            "{label}: {}; response times tell how long the load is, {}",
+        ),
+        false => format!(
+            "{}; response times tell how long the load is, {}",
             too_much(demand),
             instead(point)
-        )
-    })
+        ),
+    };
+    Some(Warning::new(WarningKind::Overload, text).of_run(&point.label))
 }
 
-fn in_the_busiest_tenth(point: &Point, demand: &Demand) -> Option<String> {
-    let label = &point.label;
+fn in_the_busiest_tenth(point: &Point, demand: &Demand) -> Option<Warning> {
     let busiest = demand.busiest_rps / demand.ability_rps;
     (busiest > 1.0).then(|| {
         let grows = match busiest > SURELY_TOO_MUCH {
             true => "grows",
             false => "may grow",
         };
-        format!(
-            "{label}: in its busiest tenth the load offers {} requests/s, and the drives can do about {}: the queue {grows} as \
-             long as that lasts",
+        let text = format!(
+            "in its busiest tenth the load offers {} requests/s, and the drives can do about {}: the queue {grows} as long as that \
+             lasts",
             number(demand.busiest_rps),
             number(demand.ability_rps),
-        )
+        );
+        Warning::new(WarningKind::BusiestTenth, text).of_run(&point.label)
     })
 }
 
@@ -377,7 +381,8 @@ mod tests {
             };
             let whole = on_the_whole(&points[0], &demand);
             let part = || in_the_busiest_tenth(&points[0], &demand);
-            whole.or_else(part).unwrap_or_default()
+            let told = whole.or_else(part);
+            told.map_or_else(String::new, |warning| warning.text)
         };
         let said = |load_factor: f64| of(load_factor, 0.0);
         assert_eq!(of(0.5, 99.0), "");
@@ -425,7 +430,7 @@ mod tests {
             };
             let advice = format!("{advice} asks what the drives can do");
             let told = on_the_whole(&points[0], &demand).unwrap();
-            assert!(told.contains(&advice), "{told}");
+            assert!(told.text.contains(&advice), "{told}");
             let offered = Arc::new(Offered {
                 requests: LONG,
                 ..Offered::default()

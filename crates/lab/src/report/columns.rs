@@ -5,6 +5,7 @@
 
 use nearslot_core::config::{KINDS, Kinds};
 use nearslot_core::op::Failure;
+use serde::Serialize;
 
 use crate::measure::declared::{Table, tables};
 use crate::outcome::{Demand, Difference, Number, Rank, Results, Run, Times};
@@ -383,9 +384,9 @@ fn failed(run: &Run, failure: Failure) -> u64 {
     run.failed.get(failure.name()).copied().unwrap_or(0)
 }
 
-/// Several words in one cell, as JSON: no separator is safe from file names.
-fn list(words: &[String]) -> String {
-    serde_json::Value::from(words).to_string()
+/// Several things in one cell, as JSON: no separator is safe from file names.
+fn list(things: &[impl Serialize]) -> String {
+    serde_json::json!(things).to_string()
 }
 
 /// The name of a part in a run's configuration, which is a table with `name` or a bare word.

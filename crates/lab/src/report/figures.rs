@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ReportError;
 use super::html::page;
+use crate::warning::Warning;
 
 /// Version of the layout; grows when a key changes its meaning or goes away.
-pub const FIGURES_SCHEMA: u32 = 2;
+pub const FIGURES_SCHEMA: u32 = 3;
 
 /// What one page shows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct Answer {
     pub details: Vec<String>,
     /// What to know before believing it.
     #[serde(default)]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The numbers behind it.
     #[serde(default)]
     pub table: Option<Table>,

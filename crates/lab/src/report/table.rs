@@ -334,7 +334,10 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     facts.extend(volume_facts(runs));
     facts.push(("warm-up", distinct(runs.iter().map(warmup))));
     for (index, warning) in results.warnings.iter().enumerate() {
-        facts.push((if index == 0 { "warnings" } else { "" }, plain(warning)));
+        facts.push((
+            if index == 0 { "warnings" } else { "" },
+            plain(&warning.to_string()),
+        ));
     }
     facts.extend(recovery_fact(runs));
     facts.extend(counted_facts(results));

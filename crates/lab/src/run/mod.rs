@@ -41,6 +41,7 @@ use crate::report::Target;
 use crate::scenario::{Load, Warmup};
 use crate::sim::{self, Control};
 use crate::verdict;
+use crate::warning::{Warning, WarningKind};
 use crate::workload::Workload;
 use crate::workload::told::Told;
 
@@ -229,9 +230,9 @@ pub(crate) struct Finished {
     pub(crate) missed: Vec<bool>,
     /// For each objective, what every batch had of misses, or its mean.
     pub(crate) by_batch: Vec<ByBatch>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     /// What of its load was left out or changed.
-    pub(crate) lost: Vec<String>,
+    pub(crate) lost: Vec<Warning>,
     /// Commands that its drives have no times of.
     pub(crate) longer: Longer,
 }
@@ -361,10 +362,10 @@ fn estimates(measured: &Measured, objectives: &[Objective]) -> Vec<Result<Estima
 }
 
 /// Fills in what the trace tells of response times; gives why not, if that is to be known.
-fn hold_beside(run: &mut Run, told: &Told) -> Option<String> {
+fn hold_beside(run: &mut Run, told: &Told) -> Option<Warning> {
     match traced::beside(told, run.queue_growth_rps.is_none()) {
         Ok(traced) => run.traced = traced,
-        Err(why) => return Some(why),
+        Err(why) => return Some(Warning::new(WarningKind::ToldInPart, why)),
     }
     if let (Some(_), Some(series)) = (&run.traced, &mut run.series) {
         (series.traced_cdf_ms, series.traced_cdf_share) = series::distribution(&told.responses());

@@ -13,34 +13,35 @@ use crate::number::number;
 use crate::outcome::Run;
 use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay};
+use crate::warning::{Warning, WarningKind};
 use crate::workload::Tally;
 
 /// What is to be said before anything runs.
 pub(crate) fn warned(
     points: &[Point],
     trace: Option<&LoadedTrace>,
-) -> Result<Vec<String>, ConfigError> {
+) -> Result<Vec<Warning>, ConfigError> {
     let mut warnings = trace.map(LoadedTrace::warnings).unwrap_or_default();
     let timed = |point: &Point| matches!(&point.scenario.load, Load::Trace(load) if !matches!(load.replay, Replay::Closed));
     if points.iter().any(timed) {
-        warnings.extend(trace.and_then(LoadedTrace::coarse).map(str::to_owned));
+        warnings.extend(trace.and_then(LoadedTrace::coarse).cloned());
     }
     warnings.extend(doubt::doubts(points)?);
     Ok(warnings)
 }
 
 /// Adds what the runs of a grid have to say.
-pub(super) fn add_said(warnings: &mut Vec<String>, finished: &[Finished]) {
+pub(super) fn add_said(warnings: &mut Vec<Warning>, finished: &[Finished]) {
     let mut longer = Longer::default();
     for one in finished {
         add_new(warnings, one.warnings.iter());
         longer.join(&one.longer);
     }
-    warnings.extend(longer.words());
+    warnings.extend(longer.warnings());
 }
 
 /// Adds what runs have to say, each thing once.
-pub(crate) fn add_new<'a>(warnings: &mut Vec<String>, said: impl Iterator<Item = &'a String>) {
+pub(crate) fn add_new<'a>(warnings: &mut Vec<Warning>, said: impl Iterator<Item = &'a Warning>) {
     for warning in said {
         if !warnings.contains(warning) {
             warnings.push(warning.clone());
@@ -49,46 +50,47 @@ pub(crate) fn add_new<'a>(warnings: &mut Vec<String>, said: impl Iterator<Item =
 }
 
 /// What to know of the results of a run that was interrupted.
-fn interrupted(run: &Run, count: RequestCount) -> String {
-    format!(
-        "{}: the run was interrupted: {} of {} requests were answered and {} were waiting; the results are of the answered \
+fn interrupted(run: &Run, count: RequestCount) -> Warning {
+    let text = format!(
+        "the run was interrupted: {} of {} requests were answered and {} were waiting; the results are of the answered \
          ones alone, so the slowest may be missing, and there is no confidence interval for part of a run",
-        run.label,
         run.requests,
         count.get(),
         run.pending
-    )
+    );
+    Warning::new(WarningKind::Interrupted, text).of_run(&run.label)
 }
 
 pub(super) fn warnings(
     run: &Run,
     tally: Tally,
     (count, depth): (RequestCount, Option<u64>),
-) -> Vec<String> {
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if run.pending > 0 {
         warnings.push(interrupted(run, count));
     }
-    let label = &run.label;
     if let Some(growth) = run.queue_growth_rps {
-        warnings.push(format!(
-            "{label}: the queue grew by {} requests a second as long as requests came, so response times tell how long the \
+        let text = format!(
+            "the queue grew by {} requests a second as long as requests came, so response times tell how long the \
              load is",
             number(growth)
-        ));
+        );
+        warnings.push(Warning::new(WarningKind::QueueGrew, text).of_run(&run.label));
     } else if run.demand.is_some() && run.utilisation > SATURATED {
-        warnings.push(format!(
-            "{label}: the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
+        let text = format!(
+            "the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
             run.utilisation * 100.0
-        ));
+        );
+        warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
-    warnings.extend(never_full(label, depth, count));
+    warnings.extend(never_full(&run.label, depth, count));
     warnings.extend(left_out(run, tally));
     warnings
 }
 
 /// What is not in the numbers of a run: requests that failed, and what of its load was left out or changed.
-pub(super) fn left_out(run: &Run, tally: Tally) -> Vec<String> {
+pub(super) fn left_out(run: &Run, tally: Tally) -> Vec<Warning> {
     let mut told = Vec::from_iter(failures(run));
     told.extend(faults(run));
     told.extend(lost(tally));
@@ -96,30 +98,28 @@ pub(super) fn left_out(run: &Run, tally: Tally) -> Vec<String> {
 }
 
 /// What no drive has told, or that nothing went wrong although it was to.
-fn faults(run: &Run) -> Option<String> {
+fn faults(run: &Run) -> Option<Warning> {
     let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
     let count = |name: &str| counts.get(name).map_or(0.0, |number| number.value());
     let wrong = count("wrong_reads");
     if wrong > 0.0 {
-        return Some(format!(
-            "{}: {wrong} reads of drives brought {} wrong blocks and were reported done; nothing here keeps checksums of \
+        let text = format!(
+            "{wrong} reads of drives brought {} wrong blocks and were reported done; nothing here keeps checksums of \
              blocks, so no request was told",
-            run.label,
             count("wrong_blocks_read")
-        ));
+        );
+        return Some(Warning::new(WarningKind::WrongReads, text).of_run(&run.label));
     }
     let none = counts.values().all(|number| number.value() <= 0.0);
     none.then(|| {
-        format!(
-            "{}: nothing went wrong on the drives, although faults were to be injected: they are too rare for this load, or \
-             come after its end",
-            run.label
-        )
+        let text = "nothing went wrong on the drives, although faults were to be injected: they are too rare for this load, or \
+                    come after its end";
+        Warning::new(WarningKind::NoFaults, text).of_run(&run.label)
     })
 }
 
 /// How many requests of a run failed, and of what.
-fn failures(run: &Run) -> Option<String> {
+fn failures(run: &Run) -> Option<Warning> {
     let all: u64 = run.failed.values().sum();
     let causes: Vec<String> = run
         .failed
@@ -127,12 +127,12 @@ fn failures(run: &Run) -> Option<String> {
         .map(|(cause, count)| format!("{cause} {count}"))
         .collect();
     (all > 0).then(|| {
-        format!(
-            "{}: {all} of {} requests failed ({}); times, throughput and costs are of the others alone",
-            run.label,
+        let text = format!(
+            "{all} of {} requests failed ({}); times, throughput and costs are of the others alone",
             run.requests,
             causes.join(", ")
-        )
+        );
+        Warning::new(WarningKind::FailedRequests, text).of_run(&run.label)
     })
 }
 
@@ -141,57 +141,65 @@ pub(super) fn unknown_cache(
     drive: &str,
     blueprint: &dyn Blueprint,
     stack: &Stack,
-) -> Option<String> {
+) -> Option<Warning> {
     let survives = stack.nvram().is_some();
     (survives && blueprint.cache() == WriteCache::Unknown).then(|| {
-        format!(
+        let text = format!(
             "the file of drive {drive} does not say whether a power cut empties its cache, so the volume expects that: flushes and \
              forced writes take what the file says; tell it with {drive}:cache=off, volatile or protected"
-        )
+        );
+        Warning::new(WarningKind::UnknownCache, text)
     })
 }
 
 /// What to know of a closed loop that asks for more requests in flight than there are.
-fn never_full(label: &str, depth: Option<u64>, count: RequestCount) -> Option<String> {
+fn never_full(label: &str, depth: Option<u64>, count: RequestCount) -> Option<Warning> {
     let (depth, requests) = (depth?, count.get());
     (depth > requests).then(|| {
-        format!(
-            "{label}: depth = {depth} is more than the {requests} requests that there are: all come at once, as with depth = \
+        let text = format!(
+            "depth = {depth} is more than the {requests} requests that there are: all come at once, as with depth = \
              {requests}"
-        )
+        );
+        Warning::new(WarningKind::NeverFull, text).of_run(label)
     })
 }
 
 /// What of a load was left out or changed.
-fn lost(tally: Tally) -> Vec<String> {
+fn lost(tally: Tally) -> Vec<Warning> {
     let counts = [
         (
+            WarningKind::OtherOperations,
             tally.other,
             "requests were neither read, write, flush nor discard and were left out",
         ),
         (
+            WarningKind::Fitted,
             tally.beyond,
             "requests beyond the drive were left out (--fit truncate)",
         ),
         (
+            WarningKind::Fitted,
             tally.moved,
             "requests were put elsewhere, since the trace has addresses beyond the drive (--fit wrap, scale)",
         ),
         (
+            WarningKind::WithoutPreflush,
             tally.preflush,
             "writes asked for a flush before them and were replayed without it",
         ),
         (
+            WarningKind::CameLate,
             tally.late,
             "requests came later than inferred: the trace was not read far enough ahead",
         ),
         (
+            WarningKind::ServiceGuessed,
             tally.guessed,
             "requests do not tell their response time, so what waits for them is inferred from a guess \
              (service_guess_us)",
         ),
     ];
-    let told = counts.iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, what)| format!("{count} {what}"))
+    let told = counts.iter().filter(|(_, count, _)| *count > 0);
+    told.map(|(kind, count, what)| Warning::new(*kind, format!("{count} {what}")))
         .collect()
 }

@@ -4,16 +4,17 @@ use nearslot_lab::grid;
 use nearslot_lab::run::{Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
+use nearslot_lab::warning::{Warning, WarningKind};
 
-/// Warnings that speak of a cache.
-fn warnings(drive: &str, place: &str) -> Vec<String> {
+/// Warnings of caches that nobody knows.
+fn warnings(drive: &str, place: &str) -> Vec<Warning> {
     let load = Load::Workload("iometer:requests=200".parse().unwrap());
     let mut base = Scenario::over(load);
     base.set("drive", drive).unwrap();
     base.set("place", place).unwrap();
     let points = grid::points(&base, &[]).unwrap();
     let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
-    let of_cache = |warning: &String| warning.contains("cache");
+    let of_cache = |warning: &Warning| warning.kind == WarningKind::UnknownCache;
     results.warnings.into_iter().filter(of_cache).collect()
 }
 
@@ -28,7 +29,7 @@ fn a_cache_that_nobody_knows_is_told_where_the_volume_is_to_survive() {
         "does not say whether a power cut empties its cache",
         "cloud-gp2-100gib:cache=off, volatile or protected",
     ] {
-        assert!(warning.contains(word), "{word}: {warning}");
+        assert!(warning.text.contains(word), "{word}: {warning}");
     }
     for known in ["cloud-gp2-100gib:cache=protected", "seagate-cheetah-9lp"] {
         let told = warnings(known, "mirror:disks=2");

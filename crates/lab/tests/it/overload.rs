@@ -9,6 +9,7 @@ use nearslot_lab::overload::Overload;
 use nearslot_lab::run::{RunError, Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_lab::sim::Control;
+use nearslot_lab::warning::{Warning, WarningKind};
 use nearslot_trace::OpenOptions;
 
 const DRIVE: &str = "hp-c2247a:model=mechanical";
@@ -87,7 +88,7 @@ fn under_overload_there_is_growth_and_no_interval() {
                 (run.response_ms.ci95, run.response_ms.p99_ci95),
                 (None, None)
             );
-            let told = |warning: &&String| warning.starts_with(&run.label);
+            let told = |warning: &&Warning| warning.run.as_ref() == Some(&run.label);
             assert_eq!(
                 results.warnings.iter().filter(told).count(),
                 2,
@@ -241,10 +242,10 @@ fn a_burst_that_overloads_is_told_though_the_load_is_light_on_the_whole() {
         " and needs about 44 s to drain; ",
         "so p95, p99, p99.9 and the longest response time tell of this burst",
     ] {
-        assert!(warning.contains(words), "{words}: {warning}");
+        assert!(warning.text.contains(words), "{words}: {warning}");
     }
     let told = |after: &str| -> f64 {
-        let rest = warning.split(after).nth(1).unwrap();
+        let rest = warning.text.split(after).nth(1).unwrap();
         rest.split(' ').next().unwrap().parse().unwrap()
     };
     let waiting = told("the queue grows to about ");
@@ -284,9 +285,11 @@ fn the_worst_burst_is_told_and_drains_behind_the_end_of_the_load() {
         let [warning] = results.warnings.as_slice() else {
             panic!("{:?}", results.warnings);
         };
-        assert!(warning.contains(from), "{warning}");
+        assert!(warning.text.contains(from), "{warning}");
         assert!(
-            warning.contains(&format!("needs about {drain} to drain")),
+            warning
+                .text
+                .contains(&format!("needs about {drain} to drain")),
             "{warning}"
         );
     };
@@ -346,7 +349,7 @@ fn a_burst_is_held_against_what_the_drive_can_do_with_its_own_requests() {
     let [warning] = results.warnings.as_slice() else {
         panic!("{:?}", results.warnings);
     };
-    assert!(warning.contains("from 83 min 20 s after"), "{warning}");
+    assert!(warning.text.contains("from 83 min 20 s after"), "{warning}");
 }
 
 /// A database and a build, fifty and thirty times slower than they were: what comes unevenly is not yet a burst that overloads.
@@ -380,6 +383,6 @@ fn an_uneven_load_that_is_served_in_time_is_not_told() {
             run.response_ms.max
         );
     }
-    let told = |warning: &&String| warning.contains("of this burst");
+    let told = |warning: &&Warning| warning.kind == WarningKind::Burst;
     assert_eq!(results.warnings.iter().find(told), None);
 }

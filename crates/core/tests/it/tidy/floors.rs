@@ -43,6 +43,7 @@ const LAB: &[&[&str]] = &[
         "outcome",
         "program",
         "survey",
+        "warning",
         "words",
     ],
     // What asks, and the loop in which it is answered.

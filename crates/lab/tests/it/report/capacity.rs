@@ -93,7 +93,7 @@ fn the_page_has_the_answer_and_a_figure_for_each_objective() {
         answer
             .details
             .iter()
-            .all(|detail| !found.warnings.contains(detail))
+            .all(|detail| found.warnings.iter().all(|warning| warning.text != *detail))
     );
     assert!(figures_html(&shown).unwrap().contains("Capacity"));
 }

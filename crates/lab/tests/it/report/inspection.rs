@@ -91,7 +91,7 @@ fn full() -> Value {
     let mut found = demo();
     found["anomalies"] = json!([{ "kind": "lost", "count": 3, "examples": ["here"] }]);
     if found["warnings"] == json!([]) {
-        found["warnings"] = json!([{ "code": "lost-events", "text": "some" }]);
+        found["warnings"] = json!([{ "kind": "lost-events", "run": null, "text": "some" }]);
     }
     found
 }
@@ -202,7 +202,7 @@ fn every_key_is_described() {
 fn wrong_values_are_refused() {
     let (found, validator) = (full(), compiled(SCHEMA));
     let wrong = [
-        ("/schema", json!(2)),
+        ("/schema", json!(3)),
         ("/hash", json!("xyz")),
         ("/requests", json!(-1)),
         ("/read_share", json!(1.5)),

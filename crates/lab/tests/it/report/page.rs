@@ -7,6 +7,7 @@ use nearslot_lab::inspect::{Against, Inspector};
 use nearslot_lab::outcome::ChosenDrive;
 use nearslot_lab::outcome::{Results, Word};
 use nearslot_lab::report::{Figures, figures_html, html, inspection_html};
+use nearslot_lab::warning::{Warning, WarningKind};
 use nearslot_trace::{Header, Record, TraceOp};
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ fn hostile() -> Results {
     let trace = results.trace.as_mut().unwrap();
     trace.files = vec![HOSTILE.to_owned()];
     trace.device = HOSTILE.to_owned();
-    results.warnings = vec![HOSTILE.to_owned()];
+    results.warnings = vec![Warning::new(WarningKind::Note, HOSTILE).of_run(HOSTILE)];
     results.seed = u64::MAX;
     results.runs[0].label = HOSTILE.to_owned();
     results.runs[0].choice = HOSTILE.to_owned();
@@ -229,8 +230,8 @@ fn figures_that_cannot_be_drawn_are_refused() {
     assert!(read(&|_| ()).is_ok());
     let unknown = read(&|value| value["figures"][0]["colour"] = Value::from("red"));
     assert!(unknown.unwrap_err().contains("unknown field `colour`"));
-    let newer = read(&|value| value["schema"] = Value::from(3));
-    assert!(newer.unwrap_err().contains("layout 3"));
+    let newer = read(&|value| value["schema"] = Value::from(4));
+    assert!(newer.unwrap_err().contains("layout 4"));
     let line = "/figures/0/panels/1/lines/2";
     let short = read(&|value| value.pointer_mut(line).unwrap()["y"] = Value::from(vec![1.0]));
     let words = short.unwrap_err();

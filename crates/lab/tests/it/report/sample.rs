@@ -15,6 +15,7 @@ use nearslot_lab::outcome::{
 };
 use nearslot_lab::scenario::keys::role;
 use nearslot_lab::verdict;
+use nearslot_lab::warning::{Warning, WarningKind};
 use nearslot_trace::{Header, Record, TraceOp};
 
 const CYLINDERS: u64 = 6_962;
@@ -84,7 +85,10 @@ pub(crate) fn results(size: Size) -> Results {
         build: "unknown".to_owned(),
         seed: 42,
         trace: Some(TraceInfo {
-            files: vec!["sample/postgres-build.blktrace.0".into(), "sample/postgres-build.blktrace.1".into()],
+            files: vec![
+                "sample/postgres-build.blktrace.0".into(),
+                "sample/postgres-build.blktrace.1".into(),
+            ],
             format: "blktrace v7".to_owned(),
             hash: "9f1c0d5be2a84c7795bb0b6f1e0c6a3d".to_owned(),
             requests: size.requests,
@@ -101,8 +105,14 @@ pub(crate) fn results(size: Size) -> Results {
         runs_planned: runs.len(),
         runs,
         warnings: vec![
-            "12 events were lost while the trace was recorded; their requests are missing".to_owned(),
-            "addresses were scaled by 0.0093 to fit the drive: distances are no longer those of the trace".to_owned(),
+            Warning::new(
+                WarningKind::LostEvents,
+                "12 events were lost while the trace was recorded; their requests are missing",
+            ),
+            Warning::new(
+                WarningKind::Fitted,
+                "addresses were scaled by 0.0093 to fit the drive: distances are no longer those of the trace",
+            ),
         ],
     }
 }
