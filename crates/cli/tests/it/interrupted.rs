@@ -19,15 +19,32 @@ fn started(before: &str, words: &[&str]) -> Child {
     command.args(words);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the command starts");
+    wait_until("it takes signals", || catches(child.id(), 15));
+    child
+}
+
+/// Waits until something is so, a minute at most.
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let since = Instant::now();
-    while !catches(child.id(), 15) {
-        assert!(
-            since.elapsed() < Duration::from_secs(60),
-            "it takes no signals"
-        );
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(60), "never {what}");
         sleep(Duration::from_millis(20));
     }
-    child
+}
+
+/// Waits until a command has had so much processor time: on a busy machine the clock does not tell what it has done.
+fn let_work(child: &Child, time: Duration) {
+    wait_until("it works", || processor_time(child.id()) >= time);
+}
+
+/// Processor time that a process has had.
+fn processor_time(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name in parentheses, which may hold anything, user and system time are the 12th and 13th field, in ticks of 10 ms.
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks = fields.split(' ').skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * ticks)
 }
 
 /// Whether a process has a handler for this signal.
@@ -69,7 +86,7 @@ fn a_single_run_keeps_what_it_has_measured() {
         let (rows, schedule) = (desk.path("rows.parquet"), desk.path("s.blktrace.0"));
         let files = ["--requests", word(&rows), "--blktrace", word(&schedule)];
         let child = started("", &[&["run"], &ENDLESS[..], &files].concat());
-        sleep(Duration::from_millis(500));
+        let_work(&child, Duration::from_millis(500));
         send(&child, signal);
         let output = ended(child);
         assert_eq!(output.status.code(), Some(4), "{signal}: {}", told(&output));
@@ -108,7 +125,7 @@ fn a_comparison_keeps_the_runs_that_were_finished() {
     // Without its number of requests, which is varied.
     let load = ["compare", "--workload", "iometer"];
     let child = started("", &[&load, &ENDLESS[2..], &vary].concat());
-    sleep(Duration::from_millis(500));
+    let_work(&child, Duration::from_millis(500));
     send(&child, "TERM");
     let output = ended(child);
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));
@@ -129,7 +146,7 @@ fn a_search_keeps_what_was_found() {
         "--format=json",
     ];
     let child = started("", &words);
-    sleep(Duration::from_millis(1_500));
+    let_work(&child, Duration::from_millis(1_500));
     send(&child, "TERM");
     let output = ended(child);
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));
@@ -154,7 +171,7 @@ fn nothing_is_kept_of_a_run_in_its_warm_up() {
         "99999999",
     ];
     let child = started("", &[&words[..], &["--format", "json"]].concat());
-    sleep(Duration::from_millis(300));
+    let_work(&child, Duration::from_millis(300));
     send(&child, "TERM");
     let output = ended(child);
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));

@@ -15,9 +15,19 @@ const NAMING: [&str; 4] = ["sched", "drive", "oracle", "workload"];
 /// Folders of the repository that commands name files of.
 const OURS: [&str; 3] = ["demo/", "crates/", "docs/"];
 
-/// The command lines of a block with their numbers: behind `$ ` in a `console`, all in `sh`; `\` joins lines.
-fn lines(block: &Block) -> Vec<(usize, String)> {
-    let mut found: Vec<(usize, String)> = Vec::new();
+/// A command line of a document.
+pub(super) struct Line {
+    /// Where it stands.
+    pub(super) number: usize,
+    /// All of it, if it goes on over several lines.
+    pub(super) text: String,
+    /// What the document shows of its output.
+    pub(super) output: Vec<String>,
+}
+
+/// The command lines of a block: behind `$ ` in a `console`, where the others are output; all in `sh`. `\` joins lines.
+pub(super) fn lines(block: &Block) -> Vec<Line> {
+    let mut found: Vec<Line> = Vec::new();
     let mut goes_on = false;
     for (index, line) in block.lines.iter().enumerate() {
         let first = match block.language.as_str() {
@@ -30,11 +40,17 @@ fn lines(block: &Block) -> Vec<(usize, String)> {
             None => (line.as_str(), false),
         };
         if goes_on {
-            let (_, whole) = found.last_mut().expect("a line came before");
-            *whole += text;
+            let whole = found.last_mut().expect("a line came before");
+            whole.text += text;
         } else if first.is_some() {
             let text = text.strip_prefix("$ ").unwrap_or(text);
-            found.push((block.line + 1 + index, text.to_owned()));
+            found.push(Line {
+                number: block.line + 1 + index,
+                text: text.to_owned(),
+                output: Vec::new(),
+            });
+        } else if let Some(told) = found.last_mut() {
+            told.output.push(line.clone());
         }
         goes_on = more && (goes_on || first.is_some());
     }
@@ -42,7 +58,7 @@ fn lines(block: &Block) -> Vec<(usize, String)> {
 }
 
 /// The words of each command of a line, as a shell divides them; where to they are redirected is left out.
-fn commands(line: &str) -> Vec<Vec<String>> {
+pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let (mut word, mut quote, mut quoted) = (String::new(), None, false);
     for c in line.chars().chain([' ']) {
@@ -133,13 +149,13 @@ fn commands_parse() {
     let (mut wrong, mut tried) = (Vec::new(), 0);
     for document in &documents {
         for block in markdown::parts(&read(document)).0 {
-            for (number, line) in lines(&block) {
-                for words in commands(&line) {
+            for Line { number, text, .. } in lines(&block) {
+                for words in commands(&text) {
                     tried += 1;
                     let told = complaints(&words);
                     wrong.extend(
                         told.iter()
-                            .map(|told| format!("{document}:{number}: {line}\n{told}")),
+                            .map(|told| format!("{document}:{number}: {text}\n{told}")),
                     );
                 }
             }
@@ -157,7 +173,7 @@ fn commands_are_found_in_a_shells_words() {
     let found: Vec<_> = blocks
         .iter()
         .flat_map(lines)
-        .map(|(number, line)| (number, commands(&line)))
+        .map(|line| (line.number, commands(&line.text)))
         .collect();
     let word = |words: &[&str]| vec![words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>()];
     assert_eq!(
