@@ -137,6 +137,8 @@ pub struct Plan {
     pub open: Vec<Tag>,
     /// Gates of earlier plans that never open: what waits for them fails. Their tags are free at once, too.
     pub refused: Vec<(Tag, Failure)>,
+    /// Open I/Os of earlier plans that have no slot yet, and are to get none: they are skipped, and who waits for them fails.
+    pub revoked: Vec<(Tag, Failure)>,
     /// Why the request fails, whatever becomes of its steps.
     pub failure: Option<Failure>,
     /// A waiting open I/O without the volume's data that is to go to this block of its drive, which is not free.
@@ -190,6 +192,11 @@ impl Plan {
         self.refused.push((tag, failure));
     }
 
+    /// An open I/O that has no slot yet never gets one.
+    pub fn revoke(&mut self, tag: Tag, failure: Failure) {
+        self.revoked.push((tag, failure));
+    }
+
     /// The I/Os among the steps.
     pub fn ios(&self) -> impl Iterator<Item = &PlannedIo> {
         self.steps.iter().filter_map(|step| match step {
@@ -206,12 +213,13 @@ impl Plan {
             wake,
             open,
             refused,
+            revoked,
             failure,
             pinned,
             instead,
         } = self;
         let nothing = steps.is_empty() && wake.is_empty() && pinned.is_none();
-        let no_gate = open.is_empty() && refused.is_empty();
+        let no_gate = open.is_empty() && refused.is_empty() && revoked.is_empty();
         nothing && no_gate && failure.is_none() && *instead == Instead::Nothing
     }
 
@@ -222,6 +230,7 @@ impl Plan {
         self.wake.clear();
         self.open.clear();
         self.refused.clear();
+        self.revoked.clear();
         self.failure = None;
         self.pinned = None;
         self.instead = Instead::Nothing;

@@ -3,7 +3,7 @@
 use super::Stack;
 use super::graph::{Open, Work};
 use super::queue::Queue;
-use crate::ids::IoId;
+use crate::ids::{DriveId, IoId};
 
 impl Stack {
     /// Recounts everything from scratch and panics on a contradiction.
@@ -34,10 +34,24 @@ impl Stack {
             self.fulfilled.is_empty(),
             "a request was not told of a step"
         );
+        self.audit_drives();
         self.graph.audit();
         self.hazards.audit();
         self.placement.audit();
         self.queues.iter().for_each(Queue::audit);
+    }
+
+    /// No drive does nothing while something waits that it could do.
+    fn audit_drives(&self) {
+        for (index, queue) in (0..).zip(&self.queues) {
+            let drive = DriveId(index);
+            let chooses = self.put_off.contains(&drive);
+            let forgotten = !chooses && queue.forgets(self.placement.free(drive));
+            assert!(
+                !forgotten,
+                "{drive:?} does nothing, and something waits for it"
+            );
+        }
     }
 
     /// Whether a request waits for this step. The first of a ring of alternatives stands for all.

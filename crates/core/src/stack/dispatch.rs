@@ -101,13 +101,20 @@ impl Stack {
             if plan.is_empty() {
                 continue;
             }
+            self.note_opened(&plan);
             self.accept(now, None, &plan);
+            self.tell_all(now, &mut plan);
             for planned in plan.ios() {
                 self.dispatch(now, planned.drive);
+            }
+            for drive in &plan.wake {
+                self.pump(now, *drive);
             }
             plan.clear();
         }
         self.plans.push(plan);
+        // Drives that were woken are asked with the next input, lest two wake each other for ever.
+        drives.append(&mut self.spare);
         self.spare = drives;
     }
 

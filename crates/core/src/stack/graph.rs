@@ -215,6 +215,18 @@ impl Graph {
         self.steps[id.index()].doomed
     }
 
+    /// Says that a step which waits for others will never start.
+    pub(super) fn doom(&mut self, id: IoId, failure: Failure) {
+        self.steps[id.index()].doomed.get_or_insert(failure);
+    }
+
+    /// The open I/O with this tag, which has not started. O(steps): for what happens once in a life.
+    pub(super) fn unbound(&self, tag: Tag) -> IoId {
+        let has = |step: &Open| matches!(&step.work, Work::Io(of) if of.io.open && of.tag == tag);
+        let mut found = self.iter().filter(|(_, step)| has(step));
+        found.next().expect("what is revoked has not begun").0
+    }
+
     /// Takes an I/O out of the ring of its alternatives; the next of those that stay.
     pub(super) fn leave_ring(&mut self, id: IoId) -> Option<IoId> {
         let Work::Io(OpenIo { alternative, .. }) = self.steps[id.index()].work else {

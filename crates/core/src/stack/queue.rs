@@ -353,6 +353,12 @@ impl Queue {
         self.in_flight -= 1;
     }
 
+    /// Whether something waits that could run on a drive which does nothing: with a slot that is free, if it has to have one.
+    pub(super) fn forgets(&self, free: Option<&FreeMap>) -> bool {
+        let has_slot = free.is_none_or(|free| free.free() > 0);
+        self.resting() && !self.full() && self.timer.is_none() && self.len() > 0 && has_slot
+    }
+
     pub(super) fn audit(&self) {
         self.scheduler.audit();
         self.merger.iter().for_each(Merger::audit);

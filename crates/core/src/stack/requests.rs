@@ -42,8 +42,9 @@ impl Stack {
         let Admission::Begins(hazard) = self.hazards.admit(&request) else {
             return;
         };
-        if let Some(plan) = self.plan(now, request, hazard) {
+        if let Some(mut plan) = self.plan(now, request, hazard) {
             self.unblock(now);
+            self.tell_all(now, &mut plan);
             self.pump_all(now, plan);
         }
     }
@@ -58,7 +59,8 @@ impl Stack {
             }
         }
         while self.answered.len() > first {
-            let plan = self.answered.pop().expect("there is one more");
+            let mut plan = self.answered.pop().expect("there is one more");
+            self.tell_all(now, &mut plan);
             self.pump_all(now, plan);
         }
     }
@@ -69,6 +71,7 @@ impl Stack {
         let mut plan = self.plans.pop().unwrap_or_default();
         let drives = Below(&self.queues);
         self.placement.plan(now, &request, &drives, &mut plan);
+        self.note_opened(&plan);
         let key = self.requests.insert(Pending {
             request,
             started: None,
@@ -77,13 +80,16 @@ impl Stack {
             cost: Cost::default(),
             hazard,
         });
+        // Others may still have to be told of steps that ended before.
+        let before = self.fulfilled.len();
         self.accept(now, Some(key), &plan);
         // Parities that were computed at once.
-        self.requests[key].remaining -= self.fulfilled.drain(..).count();
+        self.requests[key].remaining -= self.fulfilled.drain(before..).count();
         if self.requests[key].remaining == 0 {
             self.answer(now, key);
             return Some(plan);
         }
+        self.tell_all(now, &mut plan);
         self.pump_all(now, plan);
         None
     }

@@ -198,18 +198,42 @@ impl Stack {
                 self.follow(now);
             }
         }
-        plan.wake
-            .extend(self.woken.drain(..).filter(|other| *other != drive));
-        self.tell_skipped(now, request, &mut plan);
+        let busy = Some(drive);
+        self.tell_those_behind(now, request, busy, &mut plan);
         if let Some(key) = request {
             self.count(now, key, done, status);
         }
-        self.open_gates(now, drive, &mut plan);
+        self.tell_others(now, busy, &mut plan);
+        self.pump_all(now, plan);
+    }
+
+    /// What is skipped with a plan. Drives that get something to do are to be woken, but for a `busy` one, which is asked last.
+    fn tell_those_behind(
+        &mut self,
+        now: Instant,
+        request: Option<usize>,
+        busy: Option<DriveId>,
+        plan: &mut Plan,
+    ) {
+        self.revoke(now, plan);
+        plan.wake
+            .extend(self.woken.drain(..).filter(|other| Some(*other) != busy));
+        self.tell_skipped(now, request, plan);
+    }
+
+    /// What a plan says of steps of earlier ones, and requests that ended with it.
+    fn tell_others(&mut self, now: Instant, busy: Option<DriveId>, plan: &mut Plan) {
+        self.open_gates(now, busy, plan);
         self.fulfil_all(now);
         if let Some((tag, at)) = plan.pinned {
             plan.wake.push(self.pin(now, tag, at));
         }
-        self.pump_all(now, plan);
+    }
+
+    /// Everything that a plan says besides its steps, if no I/O has ended for it.
+    pub(super) fn tell_all(&mut self, now: Instant, plan: &mut Plan) {
+        self.tell_those_behind(now, None, None, plan);
+        self.tell_others(now, None, plan);
     }
 
     /// Writes of a plan that repeat one which has ended carry what that carried.
@@ -318,6 +342,23 @@ impl Stack {
         });
     }
 
+    /// Skips open I/Os that are to get no slot: those that wait for one at once, others when their turn comes.
+    fn revoke(&mut self, now: Instant, plan: &Plan) {
+        for (tag, failure) in &plan.revoked {
+            let id = self.graph.unbound(*tag);
+            if self.graph.waits(id) {
+                self.graph.doom(id, *failure);
+                continue;
+            }
+            let asked = self.graph.step(id).standing(id).asked;
+            let OpenIo { drive, io, .. } = self.graph.io(id);
+            let queue = &mut self.queues[drive.index()];
+            queue.withdraw(now, io, asked, &self.streams);
+            self.skip(id, *failure);
+        }
+        self.follow(now);
+    }
+
     /// Tells the placement what was skipped. What that leads to is done with the plan for what has failed.
     fn tell_skipped(&mut self, now: Instant, request: Option<usize>, plan: &mut Plan) {
         while let Some((tag, drive)) = self.skipped.pop() {
@@ -338,7 +379,7 @@ impl Stack {
 
     /// Which gates a placement has opened. Found at once, since it may give their tags to others from now on.
     #[inline]
-    fn note_opened(&mut self, plan: &Plan) {
+    pub(super) fn note_opened(&mut self, plan: &Plan) {
         for tag in &plan.open {
             self.opened.push((self.graph.open_gate(*tag), None));
         }
@@ -349,7 +390,7 @@ impl Stack {
     }
 
     /// Tells who waited for the gates that were opened. `busy` is asked last what it starts.
-    fn open_gates(&mut self, now: Instant, busy: DriveId, plan: &mut Plan) {
+    fn open_gates(&mut self, now: Instant, busy: Option<DriveId>, plan: &mut Plan) {
         let mut opened = std::mem::take(&mut self.opened);
         for (gate, failure) in opened.drain(..) {
             let (step, edges) = self.graph.remove(gate);
@@ -362,7 +403,7 @@ impl Stack {
                 });
                 self.follow(now);
                 plan.wake
-                    .extend(self.woken.drain(..).filter(|other| *other != busy));
+                    .extend(self.woken.drain(..).filter(|other| Some(*other) != busy));
             }
             if let Some(key) = step.request {
                 if let Some(failure) = failure {

@@ -32,7 +32,8 @@ impl EagerCopies {
         for (_, change) in &self.changes {
             match change {
                 Change::Moves(landed) => take(landed.drive, landed.slot),
-                Change::Discards(_) => {}
+                // Of a copy that is given up the map still knows.
+                Change::Discards(_) | Change::GivesUp(..) => {}
             }
         }
         self.audit_homes();
@@ -88,7 +89,7 @@ impl EagerCopies {
         for (_, change) in &self.changes {
             match change {
                 Change::Moves(Landed { of, slot, .. }) => used(*of, *slot),
-                Change::Discards(_) => {}
+                Change::Discards(_) | Change::GivesUp(..) => {}
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::copies::Source;
 use super::map::NOWHERE;
-use super::{EagerCopies, Reason, Underway};
+use super::{Change, EagerCopies, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::DriveDone;
@@ -40,7 +40,7 @@ impl EagerCopies {
         });
         let current = |other: &CopyOf| {
             let at = self.slot(*other);
-            at != NOWHERE && (*other != of || at != slot)
+            at != NOWHERE && (*other != of || at != slot) && !self.is_given_up(*other)
         };
         let Some(other) = others.into_iter().find(current) else {
             out.instead = match self.slot(of) == slot {
@@ -57,7 +57,8 @@ impl EagerCopies {
             self.underway[again.tag.0 as usize].failed = read.failed + 1;
             out.instead = Instead::Step(out.io(again));
         }
-        if self.slot(of) == slot {
+        // What waits to be entered in the map supersedes it anyway; and when no change of it can be kept, it stays as it is.
+        if self.slot(of) == slot && !self.is_overtaken(of) && !self.map_lost {
             self.give_up(of, out);
         }
     }
@@ -68,19 +69,44 @@ impl EagerCopies {
         copies.any(|of| self.is_missing(of) && self.copies.is_buffered(of))
     }
 
-    /// A copy cannot be read, and another one is current: it is written anew, elsewhere or to its home.
+    /// A copy cannot be read, and another one is current: it is written anew, elsewhere or to its home. While the map on the drives
+    /// names its slot, nothing else may be written there: the slot is retired, or the map is changed first.
     fn give_up(&mut self, of: CopyOf, out: &mut Plan) {
-        // What waits to be entered in the map supersedes it anyway.
-        if self.is_overtaken(of) {
-            return;
+        let slot = self.slot(of);
+        match self.retire(of, self.drive(of), slot) {
+            true => {
+                self.leaves_the_map(of, slot);
+                self.delay(of, Source::AnotherCopy, out);
+            }
+            false => self.ask_to_give_up(of, out),
         }
-        let (drive, index) = (self.drive(of), self.index(of));
-        let slot = std::mem::replace(&mut self.map.slots[index], NOWHERE);
-        self.compact_moved(of, slot, NOWHERE);
-        if !self.retire(of, drive, slot) {
-            self.vacate(of, slot);
-        }
+    }
+
+    /// A copy of which another one is current is to leave the map, and its slot becomes free with that.
+    pub(super) fn ask_to_give_up(&mut self, of: CopyOf, out: &mut Plan) {
+        let entry = of.entry(NOWHERE, false);
+        self.change(Change::GivesUp(of, self.slot(of)), entry, out);
+    }
+
+    /// The map says on the drives, too, that a copy is not there any more.
+    pub(super) fn given_up(&mut self, of: CopyOf, slot: Slot, out: &mut Plan) {
+        assert_eq!(self.slot(of), slot, "changes of {of:?} follow each other");
+        self.leaves_the_map(of, slot);
+        self.vacate(of, slot);
         self.delay(of, Source::AnotherCopy, out);
+    }
+
+    fn leaves_the_map(&mut self, of: CopyOf, slot: Slot) {
+        let index = self.index(of);
+        self.map.slots[index] = NOWHERE;
+        self.compact_moved(of, slot, NOWHERE);
+    }
+
+    /// Whether a change that gives a copy up waits. O(changes that wait): for what failed alone.
+    pub(super) fn is_given_up(&self, of: CopyOf) -> bool {
+        let gives_up =
+            |change: &Change| matches!(change, Change::GivesUp(other, _) if *other == of);
+        self.changes.iter().any(|(_, change)| gives_up(change))
     }
 
     /// A write failed: the same is written to another slot, and after some of these another copy is.
@@ -91,7 +117,8 @@ impl EagerCopies {
             Reason::Delayed => self.home(write.of).is_none(),
             Reason::Move => false,
         };
-        if goes_elsewhere && write.failed + 1 < SLOTS_MAX {
+        let goes_on = !self.map_lost;
+        if goes_on && goes_elsewhere && write.failed + 1 < SLOTS_MAX {
             self.release(write.of, write.drive, write.slot);
             let again = self.write_again(write.of, reason);
             let key = again.tag.0 as usize;
@@ -103,6 +130,7 @@ impl EagerCopies {
             return;
         }
         if let Reason::Foreground(writing) = reason
+            && goes_on
             && let Some(other) = self.untried(writing)
         {
             self.release(write.of, write.drive, write.slot);

@@ -76,7 +76,7 @@ impl EagerCopies {
     }
 
     /// Makes a change, or lets it wait if it must. Whoever asked for it waits with it.
-    fn change(&mut self, change: Change, entry: Entry, out: &mut Plan) {
+    pub(super) fn change(&mut self, change: Change, entry: Entry, out: &mut Plan) {
         let Some(store) = &mut self.store else {
             return self.make(change, out);
         };
@@ -87,7 +87,8 @@ impl EagerCopies {
                 self.changes.remove(key);
                 self.make(change, out);
             }
-            When::Later => _ = out.gate(tag),
+            When::Later if change.is_awaited() => _ = out.gate(tag),
+            When::Later => {}
         }
     }
 
@@ -95,6 +96,7 @@ impl EagerCopies {
         match change {
             Change::Moves(landed) => self.landed(&landed, true, out),
             Change::Discards(chunk) => self.discard(chunk),
+            Change::GivesUp(of, slot) => self.given_up(of, slot, out),
         }
     }
 
@@ -156,13 +158,13 @@ impl EagerCopies {
         let store = self.store.as_mut().expect("it keeps the map");
         let Some(failure) = done.status.failure() else {
             if let Some(left) = store.written(drive, slot) {
-                self.map.free[drive.index()].release(left);
+                self.free(drive, left);
             }
             return self.make_settled(out);
         };
         let retry = store.failed(drive, failure);
         if slot != NOWHERE && !self.retire_slot(drive, slot) {
-            self.map.free[drive.index()].release(slot);
+            self.free(drive, slot);
         }
         match retry {
             Retry::Again => {
@@ -179,7 +181,9 @@ impl EagerCopies {
         while let Some(tag) = self.next_change() {
             let change = self.changes.remove(tag.0 as usize);
             self.make(change, out);
-            out.open(tag);
+            if change.is_awaited() {
+                out.open(tag);
+            }
             self.wake_owners(change, out);
         }
     }
@@ -191,34 +195,29 @@ impl EagerCopies {
     }
 
     /// No change of the map can be kept any more: those that wait fail, and so does everything that would bring one. The map in
-    /// memory has what was kept, so that can be read. A write of the map that failed may be on the drive all the same: the slots that it
-    /// names are not used for anything else, but for one where a drive has no other: writes that wait there would never end.
+    /// memory has what was kept, so that can be read. A write of the map that failed may be on the drive all the same: so whatever
+    /// would still go to a free slot, which that may name, is not begun any more.
     fn lose_map(&mut self, out: &mut Plan) {
         self.map_lost = true;
-        let mut kept = Vec::new();
+        let mut chunks = Vec::new();
         for (key, change) in std::mem::take(&mut self.changes) {
             match change {
-                Change::Moves(landed) => {
-                    if self.home(landed.of) != Some(landed.slot) {
-                        self.retired.push((landed.drive, landed.slot));
-                        kept.push((landed.drive, landed.slot));
-                    }
-                    self.landed(&landed, false, out);
-                }
-                Change::Discards(_) => {}
+                Change::Moves(landed) => self.landed(&landed, false, out),
+                Change::Discards(_) | Change::GivesUp(..) => {}
             }
-            out.refuse(Tag(key as u64), Failure::MapLost);
-            self.wake_owners(change, out);
+            if change.is_awaited() {
+                out.refuse(Tag(key as u64), Failure::MapLost);
+            }
+            chunks.push(change.chunk());
         }
-        // Writes that wait for a slot get one, and fail then.
-        for (drive, slot) in self.store.iter_mut().flat_map(|store| store.give_up()) {
-            self.map.free[drive.index()].release(slot);
-            out.wake.push(drive);
+        // Copies that these changes would have made stale, or settled.
+        for chunk in chunks {
+            self.delay_others(chunk, out);
         }
-        for (drive, slot) in kept {
-            if self.map.free[drive.index()].free() == 0 {
-                self.retired.retain(|other| *other != (drive, slot));
-                self.map.free[drive.index()].release(slot);
+        for (key, one) in &self.underway {
+            let writes = matches!(one.purpose, Purpose::Write(_) | Purpose::Dropped);
+            if writes && one.slot == NOWHERE {
+                out.revoke(Tag(key as u64), Failure::MapLost);
             }
         }
     }
@@ -278,7 +277,13 @@ impl Change {
         match self {
             Change::Moves(landed) => landed.of.chunk,
             Change::Discards(chunk) => *chunk,
+            Change::GivesUp(of, _) => of.chunk,
         }
+    }
+
+    /// Whether somebody is answered only when it is made.
+    fn is_awaited(&self) -> bool {
+        !matches!(self, Change::GivesUp(..))
     }
 }
 

@@ -130,6 +130,8 @@ enum Change {
     Moves(Landed),
     /// A chunk lies nowhere.
     Discards(u32),
+    /// A copy is not in this slot any more, and nowhere else: another one is current.
+    GivesUp(CopyOf, Slot),
 }
 
 /// A placement that writes eagerly.
@@ -145,6 +147,8 @@ struct EagerCopies {
     readers: Sorted<Readers>,
     /// Slots that could not be read or written: they are never free again in this life.
     retired: Vec<(DriveId, Slot)>,
+    /// Drives that had no free slot, and have one now: writes may wait for it.
+    freed: Vec<DriveId>,
     /// Keeps the map safe; none if it is lost with the power.
     store: Option<Box<dyn MapStore>>,
     /// Whether every write is forced to the medium, as the map must not name a slot whose data a power cut may take, and a slot
@@ -184,6 +188,7 @@ impl EagerCopies {
             copies: Copies::new(geometry.drives(), buffer),
             readers: Sorted::default(),
             retired: Vec::new(),
+            freed: Vec::new(),
             store,
             forces: false,
             map_lost: false,
@@ -330,6 +335,7 @@ impl Placement for EagerCopies {
             }
             Op::Seek => panic!("no client moves the arm"),
         }
+        out.wake.append(&mut self.freed);
     }
 
     fn free(&self, drive: DriveId) -> Option<&FreeMap> {
@@ -362,6 +368,7 @@ impl Placement for EagerCopies {
         }
         self.write_map(now, drives, out);
         self.pin_map_write(out);
+        out.wake.append(&mut self.freed);
     }
 
     fn skipped(
@@ -373,6 +380,7 @@ impl Placement for EagerCopies {
         out: &mut Plan,
     ) {
         self.never_started(now, tag, drives, out);
+        out.wake.append(&mut self.freed);
     }
 
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
@@ -380,7 +388,10 @@ impl Placement for EagerCopies {
             return;
         }
         if self.map.free[drive.index()].free() == 0 {
-            return self.make_room(drive, out);
+            self.make_room(drive, out);
+            self.write_map(now, drives, out);
+            out.wake.append(&mut self.freed);
+            return self.pin_map_write(out);
         }
         // A home that is still in use is left for the next idle moment, which comes when the read or write is done.
         while let Some(of) = self.copies.first(drive)

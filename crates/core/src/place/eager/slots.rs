@@ -46,8 +46,17 @@ impl EagerCopies {
         // A write that never started has no slot.
         let usable = slot != NOWHERE && !self.retired.contains(&(drive, slot));
         if usable && self.home(of) != Some(slot) {
-            self.map.free[drive.index()].release(slot);
+            self.free(drive, slot);
         }
+    }
+
+    /// A slot becomes free, whatever lay there.
+    pub(super) fn free(&mut self, drive: DriveId, slot: Slot) {
+        let free = &mut self.map.free[drive.index()];
+        if free.free() == 0 {
+            self.freed.push(drive);
+        }
+        free.release(slot);
     }
 
     pub(super) fn read_ended(&mut self, read: &Underway) {

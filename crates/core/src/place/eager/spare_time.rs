@@ -36,6 +36,13 @@ impl EagerCopies {
             return;
         }
         let drive = self.drive(of);
+        if self.map_lost {
+            // It is never written.
+            if self.copies.get(of).is_none() {
+                self.copies.resume(drive, of);
+            }
+            return;
+        }
         match self.copies.delay(drive, of, source) {
             Delayed::Queued => out.wake.push(drive),
             Delayed::Already => {}
@@ -74,17 +81,15 @@ impl EagerCopies {
         let spared = |of: &CopyOf| {
             let here = self.drive(*of) == drive && self.slot(*of) != NOWHERE;
             let holds_one = here && self.home(*of) != Some(self.slot(*of));
-            holds_one && self.current(of.chunk).count() > 1 && !self.is_overtaken(*of)
+            let others = self.current(of.chunk).filter(|(other, ..)| other != of);
+            let mut kept = others.filter(|(other, ..)| !self.is_given_up(*other));
+            holds_one && kept.next().is_some() && !self.is_overtaken(*of)
         };
         let found = self.copies.failed_ones().map(|(of, _)| of).find(spared);
         let Some(of) = found else {
             return;
         };
-        let index = self.index(of);
-        let slot = std::mem::replace(&mut self.map.slots[index], NOWHERE);
-        self.compact_moved(of, slot, NOWHERE);
-        self.vacate(of, slot);
-        out.wake.push(drive);
+        self.ask_to_give_up(of, out);
     }
 
     /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.

@@ -51,7 +51,7 @@ fn suffer(place: &str, mut world: World, events: u64, scans: bool, tally: &mut T
         let mut cut = world.cut(event);
         tally.cuts += 1;
         tally.unreadable += u64::from(cut.unreadable() > 0);
-        let scans = scans && !goes_on && tally.cuts.is_multiple_of(2);
+        let scans = scans && place.contains("virtual") && !goes_on && tally.cuts.is_multiple_of(2);
         if scans {
             cut = cut.without_nvram();
         }
@@ -88,27 +88,54 @@ fn maps_of_drives_that_fail() {
     tally.check();
 }
 
-/// Sooner or later eight writes of the map fail one after the other. A sector that was not answered may be on the drive, and what
-/// it names may not be overwritten by what comes after.
+/// A copy that cannot be read is given up where another one is current. Hardly a slot is free, so that its slot cannot be retired: it
+/// is used again, but not before the map on the drives names it no longer.
+#[test]
+fn a_slot_of_a_copy_that_was_given_up_holds_nothing_else_before_the_map_says_so() {
+    let mut tally = Tally::default();
+    for place in [
+        "ew_array:dm=2:ds=1.98:dd=1.0101010101:stripe_kib=4:map=log:nvram_entries=6",
+        "ew_array:dm=2:ds=1.98:dd=1.0101010101:stripe_kib=4:foreground=2:map=virtual_log",
+        "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:map=log:nvram_entries=6",
+        "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:foreground=2:map=virtual_log",
+    ] {
+        let world = World::new(super::config(place, "satf_ew")).failing(3.0 * FAILS);
+        suffer(place, world, 400, true, &mut tally);
+    }
+    tally.check();
+}
+
+/// Sooner or later eight writes of the map fail one after the other: each world goes on until they have. A sector that was not
+/// answered may be on the drive, and what it names may not be overwritten by what comes after.
 #[test]
 fn a_map_that_was_given_up_is_found_as_it_was_or_as_it_was_to_be() {
-    let mut lost = 0;
     for place in [
         "eager:dilution=1.005:map=virtual_log",
+        "eager:dilution=1.04:map=virtual_log:map_tracks=6",
         "ew_array:dm=2:dd=2:map=virtual_log",
+        "ew_array:dm=2:ds=1.98:dd=1.0101010101:stripe_kib=4:foreground=2:map=virtual_log",
+        "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:foreground=2:map=virtual_log",
     ] {
-        for life in 0..8 {
+        for life in 0..4 {
             let mut world = World::new(super::config(place, "satf_ew"));
             (0..40 + life).for_each(|_| world.step());
             let mut world = world.failing(0.75);
-            (0..150).for_each(|_| world.step());
-            lost += u64::from(world.has_lost_its_map());
-            let failed = |error| panic!("{place}, life {life}: {error}");
-            let recovered = world.cut(life).without_nvram().recover();
-            recovered.unwrap_or_else(failed).check(true);
+            let mut steps = 0;
+            while !world.has_lost_its_map() {
+                world.step();
+                steps += 1;
+                assert!(steps < 5_000, "{place}: the map is never given up");
+            }
+            for event in 0_u64..60 {
+                if event.is_multiple_of(3 * super::events_per_cut()) {
+                    let failed = |error| panic!("{place}, life {life}, event {event}: {error}");
+                    let recovered = world.cut(event).without_nvram().recover();
+                    recovered.unwrap_or_else(failed).check(event == 0);
+                }
+                world.step();
+            }
         }
     }
-    assert!(lost > 8, "{lost} maps were given up");
 }
 
 #[test]

@@ -126,11 +126,6 @@ pub(super) trait MapStore: Send {
     /// Whether the map is kept without this drive too.
     fn spares(&self, drive: DriveId) -> bool;
 
-    /// The map is lost: the slots that were kept for it, and that nothing refers to.
-    fn give_up(&mut self) -> Vec<(DriveId, Slot)> {
-        Vec::new()
-    }
-
     /// What survives a power cut beside the drives.
     fn nvram(&self) -> &[u8];
 

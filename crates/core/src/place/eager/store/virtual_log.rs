@@ -485,11 +485,6 @@ impl MapStore for VirtualLogStore {
         drive != DRIVE
     }
 
-    fn give_up(&mut self) -> Vec<(DriveId, Slot)> {
-        let spares = std::mem::take(&mut self.spares).into_iter();
-        spares.map(|slot| (DRIVE, slot)).collect()
-    }
-
     fn audit(&self, own: &mut dyn FnMut(DriveId, Slot)) {
         self.log.audit();
         let safe = self.waiting.iter().filter(|held| held.safe).count();
@@ -502,9 +497,7 @@ impl MapStore for VirtualLogStore {
         let slots = written.chain(self.spares.iter().copied());
         let count = slots.inspect(|slot| own(DRIVE, *slot)).count();
         let all = self.log.sectors() as usize + 1;
-        // None is kept any more when the map is lost.
-        let is_lost = self.spares.is_empty();
-        assert!(count == all || is_lost, "{count} slots for map sectors");
+        assert_eq!(count, all, "slots for map sectors");
     }
 }
 
