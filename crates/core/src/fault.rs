@@ -126,4 +126,10 @@ pub static MEASURES: &[Measure] = &[
         "blocks",
         "blocks that these reads brought and that are wrong",
     ),
+    Measure::count(
+        "caught_reads",
+        "commands",
+        "reads of a drive with protection information that failed since a block was not what it should be; they are among \
+         failed_medium",
+    ),
 ];

@@ -9,7 +9,7 @@ mod queue;
 use std::sync::Arc;
 
 use crate::contract::{Blueprint, Drive, Faults, Merging, Oracle, Placement, Scheduler};
-use crate::drive::{self, faulty};
+use crate::drive::{self, faulty, protection};
 use crate::ids::DriveId;
 use crate::registry::{
     ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Knobs, Memo, Survivors,
@@ -117,6 +117,9 @@ impl StackConfig {
         for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == "cache") {
             *value = KnobValue::Text(blueprint.cache().name().to_owned());
         }
+        let protected = protection::is_on(&drive_knobs);
+        part.knobs
+            .retain(|(key, _)| protected || key != protection::PROTECTION.name);
         let effective = StackConfig {
             drive: DriveConfig {
                 part,
@@ -137,6 +140,7 @@ impl StackConfig {
         })?;
         let count = placement.shape().drives;
         let faults = self.faults(count, &*blueprint)?;
+        protection::check(protected, &*faults, count)?;
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..count {
             let mut turned = blueprint.turned(self.phase(index));
@@ -144,7 +148,7 @@ impl StackConfig {
             if let Some(at) = free.and_then(|free| free.left().at) {
                 turned = turned.resting(at);
             }
-            let wrap = |drive| faulty::around(drive, &faults, DriveId(index));
+            let wrap = |drive| faulty::around(drive, &faults, DriveId(index), protected);
             let stream = format!("drive/{index}/service");
             let drive = turned.wrapped(self.seed, &stream, &wrap);
             if drive.depth() > 1 && free.is_some() {

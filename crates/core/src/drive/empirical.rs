@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::{self, CACHE, CacheParameter, SinceFlush};
 use super::flat::{self, FlatOracle};
+use super::protection::PROTECTION;
 use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
@@ -465,6 +466,7 @@ pub(super) static KIND: Kind = Kind {
             "all service times are multiplied by this",
         ),
         CACHE,
+        PROTECTION,
     ],
     read: |table, knobs| Ok(Box::new(EmpiricalBlueprint::read(table, knobs)?)),
 };

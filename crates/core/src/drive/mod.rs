@@ -15,6 +15,7 @@ mod flat;
 pub mod hdd;
 mod null;
 pub mod oracle;
+pub(crate) mod protection;
 pub mod queued;
 
 /// A kind of drive model: how to read its parameters.

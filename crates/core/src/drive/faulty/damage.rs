@@ -18,9 +18,14 @@ pub(super) struct Damage {
     mended: BTreeMap<(Decay, u64), u128>,
     /// Unreadable blocks that were mended so far.
     readable: u64,
-    /// Runs of wrong blocks: first block and the one behind the last. None touch.
-    wrong: BTreeMap<u64, u64>,
+    wrong: Runs,
+    /// Of the wrong blocks, those that were meant for other places.
+    strays: Runs,
 }
+
+/// Runs of blocks: first block and the one behind the last. None touch.
+#[derive(Default)]
+struct Runs(BTreeMap<u64, u64>);
 
 const _: () = assert!(CELL == u128::BITS as u64, "a bit for each block of a cell");
 
@@ -99,43 +104,70 @@ impl Damage {
 
     /// These blocks are not what they should be.
     pub(super) fn spoil(&mut self, blocks: &Range<u64>) {
+        self.wrong.add(blocks);
+    }
+
+    /// Neither are these: they were meant for other places.
+    pub(super) fn stray(&mut self, blocks: &Range<u64>) {
+        self.wrong.add(blocks);
+        self.strays.add(blocks);
+    }
+
+    /// How many of these blocks are not what they should be; those that rot by themselves are not counted.
+    pub(super) fn wrong(&self, blocks: &Range<u64>) -> u64 {
+        self.wrong.count(blocks)
+    }
+
+    /// Whether one of these blocks was meant for another place.
+    pub(super) fn strays(&self, blocks: &Range<u64>) -> bool {
+        self.strays.count(blocks) > 0
+    }
+
+    /// These blocks are what they should be.
+    fn clear(&mut self, blocks: &Range<u64>) {
+        self.wrong.remove(blocks);
+        self.strays.remove(blocks);
+    }
+}
+
+impl Runs {
+    fn add(&mut self, blocks: &Range<u64>) {
         if blocks.is_empty() {
             return;
         }
         let (mut start, mut end) = (blocks.start, blocks.end);
         // Runs that touch become one.
         while let Some((first, behind)) = self.last_before(end + 1).filter(|run| run.1 >= start) {
-            self.wrong.remove(&first);
+            self.0.remove(&first);
             (start, end) = (start.min(first), end.max(behind));
         }
-        self.wrong.insert(start, end);
+        self.0.insert(start, end);
     }
 
-    /// These blocks are what they should be.
-    fn clear(&mut self, blocks: &Range<u64>) {
+    fn remove(&mut self, blocks: &Range<u64>) {
         while let Some((first, behind)) = self
             .last_before(blocks.end)
             .filter(|run| run.1 > blocks.start)
         {
-            self.wrong.remove(&first);
+            self.0.remove(&first);
             if behind > blocks.end {
-                self.wrong.insert(blocks.end, behind);
+                self.0.insert(blocks.end, behind);
             }
             if first < blocks.start {
-                self.wrong.insert(first, blocks.start);
+                self.0.insert(first, blocks.start);
             }
         }
     }
 
     /// The last run that begins before this block.
     fn last_before(&self, end: u64) -> Option<(u64, u64)> {
-        let run = self.wrong.range(..end).next_back();
+        let run = self.0.range(..end).next_back();
         run.map(|(first, behind)| (*first, *behind))
     }
 
-    /// How many of these blocks are not what they should be; those that rot by themselves are not counted.
-    pub(super) fn wrong(&self, blocks: &Range<u64>) -> u64 {
-        let runs = self.wrong.range(..blocks.end).rev();
+    /// How many of these blocks are in a run.
+    fn count(&self, blocks: &Range<u64>) -> u64 {
+        let runs = self.0.range(..blocks.end).rev();
         let met = runs.take_while(|run| *run.1 > blocks.start);
         met.map(|(first, behind)| behind.min(&blocks.end) - first.max(&blocks.start))
             .sum()
@@ -170,7 +202,8 @@ mod tests {
                 .filter(|flag| **flag);
             assert_eq!(damage.wrong(&(from..to)), expected.count() as u64);
         }
-        let touch = damage.wrong.iter().zip(damage.wrong.iter().skip(1));
+        let runs = &damage.wrong.0;
+        let touch = runs.iter().zip(runs.iter().skip(1));
         assert!(touch.into_iter().all(|(one, next)| one.1 < next.0));
     }
 

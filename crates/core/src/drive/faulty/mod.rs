@@ -5,7 +5,8 @@
 //! it to be, and the platters turn on. A drive that is gone is not asked any more.
 //!
 //! What goes wrong, [`Faults`] say: a pure function. What is kept here is what follows from it: which bad blocks were written since
-//! ([`damage`]), and which blocks do not hold what the drive said they would. O(1) a command and O(log n) in the blocks that are
+//! ([`damage`]), and which blocks do not hold what the drive said they would. With [`protection`](super::protection) a read of those that
+//! give themselves away by guard or tag fails. O(1) a command and O(log n) in the blocks that are
 //! bad; memory only for these.
 
 mod damage;
@@ -40,6 +41,7 @@ struct Counts {
     torn: u64,
     wrong_reads: u64,
     wrong_blocks: u64,
+    caught: u64,
 }
 
 /// A command under way.
@@ -54,7 +56,13 @@ struct Running {
 }
 
 /// Puts what goes wrong on it around a drive; one on which nothing does is left as it is.
-pub fn around(inner: Box<dyn Drive>, faults: &Arc<dyn Faults>, drive: DriveId) -> Box<dyn Drive> {
+/// `protected`: guard and tag of each sector are looked at.
+pub fn around(
+    inner: Box<dyn Drive>,
+    faults: &Arc<dyn Faults>,
+    drive: DriveId,
+    protected: bool,
+) -> Box<dyn Drive> {
     if !faults.concern(drive) {
         return inner;
     }
@@ -63,6 +71,7 @@ pub fn around(inner: Box<dyn Drive>, faults: &Arc<dyn Faults>, drive: DriveId) -
         gone_from: faults.gone_from(drive),
         faults: Arc::clone(faults),
         drive,
+        protected,
         running: None,
         damage: Damage::default(),
         counts: Counts::default(),
@@ -73,6 +82,7 @@ struct FaultyDrive {
     inner: Box<dyn Drive>,
     faults: Arc<dyn Faults>,
     drive: DriveId,
+    protected: bool,
     gone_from: Instant,
     running: Option<Running>,
     damage: Damage,
@@ -95,6 +105,9 @@ impl FaultyDrive {
             done.status = Status::Failed(Failure::Medium);
             delay += self.faults.recovery().tries;
         }
+        if done.status.is_done() && self.is_caught(running) {
+            done.status = Status::Failed(Failure::Medium);
+        }
         delay = delay.max(Duration(fate.at_least.0.saturating_sub(took.0)));
         done.cost.overhead += delay;
         (delay, done)
@@ -110,6 +123,15 @@ impl FaultyDrive {
         };
         let bad = || self.bad(Decay::Unreadable, command, *began);
         may.then(bad)?.next()
+    }
+
+    /// Whether a read meets a block whose guard or tag does not fit.
+    fn is_caught(&self, running: &Running) -> bool {
+        let Running { command, began, .. } = running;
+        let blocks = command.at.0..command.at.0 + command.len.0;
+        let strays = || self.damage.strays(&blocks);
+        let rotten = || self.bad(Decay::Rotten, command, *began).next().is_some();
+        self.protected && command.op == Op::Read && (strays() || rotten())
     }
 
     /// Blocks of a command that are bad, in order.
@@ -162,6 +184,9 @@ impl FaultyDrive {
         }
         match (done.op, done.status) {
             (Op::Read, Status::Done) => self.has_read(running),
+            (Op::Read, Status::Failed(Failure::Medium)) => {
+                self.counts.caught += u64::from(self.first_bad(running).is_none());
+            }
             (Op::Write, status) => self.has_written(running, status),
             _ => {}
         }
@@ -201,7 +226,7 @@ impl FaultyDrive {
         let about = (&*self.faults, self.drive);
         self.damage.written(about, &written, began);
         if fate.lands != command.at {
-            self.damage.spoil(&written);
+            self.damage.stray(&written);
             self.damage.spoil(&asked);
         } else if status.is_done() {
             self.damage.spoil(&(written.end..asked.end));
@@ -282,6 +307,7 @@ impl Drive for FaultyDrive {
             torn,
             wrong_reads,
             wrong_blocks,
+            caught,
         } = self.counts;
         let numbers = [
             medium,
@@ -296,7 +322,9 @@ impl Drive for FaultyDrive {
             wrong_reads,
             wrong_blocks,
         ];
-        for (measure, number) in MEASURES.iter().zip(numbers) {
+        // What no drive without protection can count is not told.
+        let caught = self.protected.then_some(caught);
+        for (measure, number) in MEASURES.iter().zip(numbers.into_iter().chain(caught)) {
             tell(measure, number);
         }
     }

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use self::complete::{CompleteDrive, CompleteOracle};
 use self::firmware::{Firmware, WriteBehind};
 use super::cache::{self, CACHE};
+use super::protection::PROTECTION;
 use super::{Kind, queued};
 use crate::contract::{Arm, Blueprint, Drive, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
@@ -415,6 +416,7 @@ pub(super) static KIND: Kind = Kind {
             "ideal leaves out spare and defective sectors",
         ),
         CACHE,
+        PROTECTION,
         Knob::integer(
             queued::DEPTH_KNOB,
             1,

@@ -44,6 +44,8 @@ struct Moving {
     of: CopyOf,
     from: Slot,
     stage: Stage,
+    /// The copy has left that place since. If it lies there again, that is a newer version than the one which moves.
+    has_left: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +166,9 @@ impl EagerCopies {
         let tracks = self.map.free[drive.index()].tracks();
         if old != NOWHERE {
             compacted.leave(tracks, old);
+            let moving = compacted.moving.as_mut();
+            let moving = moving.filter(|moving| moving.of == of && moving.from == old);
+            moving.into_iter().for_each(|moving| moving.has_left = true);
         }
         if new != NOWHERE {
             compacted.enter(tracks, new, of.chunk);
@@ -200,7 +205,12 @@ impl EagerCopies {
         read.awaited = false;
         out.io(read);
         let stage = Stage::UnderWay;
-        self.compacted[drive.index()].moving = Some(Moving { of, from, stage });
+        self.compacted[drive.index()].moving = Some(Moving {
+            of,
+            from,
+            stage,
+            has_left: false,
+        });
     }
 
     fn next_to_move(
@@ -239,13 +249,15 @@ impl EagerCopies {
         moving: &Moving,
         out: &mut Plan,
     ) -> bool {
-        let Moving { of, from, .. } = *moving;
+        let Moving {
+            of, from, has_left, ..
+        } = *moving;
         let free = &self.map.free[drive.index()];
         let tracks = free.tracks();
         let takers = self.compacted[drive.index()].takers(tracks, tracks.place(from).0);
         let holes = takers.flat_map(|track| of_track(tracks, track));
         let holes = holes.filter(|slot| free.has(*slot));
-        if self.slot(of) != from {
+        if has_left {
             return false;
         }
         let Some(slot) = nearest(now, Op::Write, oracle, tracks, holes) else {
@@ -265,13 +277,13 @@ impl EagerCopies {
         write.awaited = false;
         out.io(write);
         let stage = Stage::UnderWay;
-        self.compacted[drive.index()].moving = Some(Moving { of, from, stage });
+        self.compacted[drive.index()].moving = Some(Moving { stage, ..*moving });
         true
     }
 
     /// A block was read that is to move.
     pub(super) fn move_read_ended(&mut self, read: &Underway, status: Status) {
-        let wanted = status.is_done() && self.slot(read.of) == read.slot;
+        let wanted = status.is_done();
         let tracks = self.map.free[read.drive.index()].tracks();
         let compacted = &mut self.compacted[read.drive.index()];
         if !status.is_done() {
@@ -280,7 +292,7 @@ impl EagerCopies {
             compacted.groups.remove(&group_of(tracks, track));
         }
         match &mut compacted.moving {
-            Some(moving) if wanted => moving.stage = Stage::Read,
+            Some(moving) if wanted && !moving.has_left => moving.stage = Stage::Read,
             moving => *moving = None,
         }
     }
@@ -288,8 +300,7 @@ impl EagerCopies {
     /// Whether a block that was written elsewhere may move there: it was not overwritten meanwhile.
     pub(super) fn move_holds(&self, write: &Underway) -> bool {
         let moving = self.compacted[write.drive.index()].moving;
-        let from = moving.expect("it moves").from;
-        self.slot(write.of) == from && !self.is_overtaken(write.of)
+        !moving.expect("it moves").has_left && !self.is_overtaken(write.of)
     }
 
     /// A move has ended, either way.

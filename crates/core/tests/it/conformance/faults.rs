@@ -435,7 +435,7 @@ fn a_healthy_drive_is_left_as_it_is() {
     let faults = made("injected:gone_at_s=1:gone_drive=2");
     let bare = flat("none");
     let address = std::ptr::from_ref(&*bare).cast::<()>();
-    let same = faulty::around(bare, &faults, DriveId(0));
+    let same = faulty::around(bare, &faults, DriveId(0), false);
     assert_eq!(std::ptr::from_ref(&*same).cast::<()>(), address);
 }
 

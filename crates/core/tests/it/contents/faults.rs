@@ -184,7 +184,7 @@ impl Placement for Faulty {
 }
 
 /// What a check says of a placement with this fault.
-fn complaint<F>(check: fn(F), fault: F) -> String {
+pub(crate) fn complaint<F>(check: fn(F), fault: F) -> String {
     let outcome = catch_unwind(AssertUnwindSafe(|| check(fault)));
     let Err(panic) = outcome else {
         return "nothing".to_owned();

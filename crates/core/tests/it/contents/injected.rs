@@ -34,6 +34,14 @@ const SILENT: &[&str] = &[
     "injected:lost_share=0.01:misdirected_share=0.01:torn_share=0.02:rot_per_tib=8000000:rot_within_s=15",
 ];
 
+/// What they do not tell, and what they tell if their sectors are protected.
+const CAUGHT: &[&str] = &[
+    "injected:rot_per_tib=8000000:rot_within_s=15",
+    "injected:misdirected_share=0.02",
+    "injected:lost_share=0.01:misdirected_share=0.01:torn_share=0.02:rot_per_tib=8000000:rot_within_s=15",
+    "injected:latent_per_tib=4000000:latent_run_blocks=3:latent_within_s=15:tries_ms=5:rot_per_tib=8000000:rot_within_s=15",
+];
+
 /// A life on such drives, and what is found at its end.
 fn life(setup: &Setup, kind: &str, seed: u64) -> Rig {
     let mut rig = Rig::new(setup, kind, "satf", seed);
@@ -134,6 +142,64 @@ fn what_no_drive_tells_is_wrong_where_it_happened_and_nowhere_else() {
     totals.check(100);
     assert!(wrong > 1_000, "only {wrong} blocks were wrong");
     assert!(compared > 20 * wrong, "{wrong} of {compared} blocks");
+}
+
+/// Of what drives do not tell, guard and tag leave what was lost, torn, or never reached its place. Which that is, the medium knows: it
+/// wants all other reads to fail.
+#[test]
+fn protected_sectors_bring_nothing_that_rotted_or_was_meant_for_another_place() {
+    let names = ["caught_reads", "misdirected_writes", "wrong_reads"];
+    let (mut totals, mut failed) = (Totals::of(&names), [0, 0]);
+    for (index, setup) in SETUPS.iter().enumerate() {
+        let faults = index % CAUGHT.len();
+        let setup = Setup {
+            protected: true,
+            ..with(setup, CAUGHT[faults])
+        };
+        let rig = life(&setup, DRIVES[index / 4 % 2], index as u64);
+        totals.add(&rig);
+        if faults != 1 && faults != 2 {
+            assert_eq!(rig.contents.wrong, 0, "{setup:?}");
+        }
+        failed[usize::from(setup.copies > 1)] += rig.failed;
+    }
+    totals.check(200);
+    assert!(failed[0] > 50, "{failed:?} requests failed");
+}
+
+/// With two copies the other one answers, and what is bad is written anew: after some looks at everything hardly any is left.
+#[test]
+fn protected_copies_heal_each_other() {
+    let faults = "injected:rot_per_tib=3000000:rot_within_s=15";
+    let (mut caught, mut failed) = (0, 0);
+    // Reads that were caught by seven looks at the whole volume, and by one more.
+    let mut looks = [0, 0];
+    let several = |setup: &&Setup| setup.copies > 1;
+    for (index, setup) in SETUPS.iter().filter(several).enumerate() {
+        let setup = Setup {
+            protected: true,
+            ..with(setup, faults)
+        };
+        let mut rig = life(&setup, "disk", index as u64);
+        let count = |rig: &Rig| {
+            rig.medium
+                .as_ref()
+                .map_or(0, |medium| medium.counted("caught_reads"))
+        };
+        caught += count(&rig);
+        failed += rig.failed;
+        let mut rng = Rng::stream(index as u64, "again");
+        let mut before = count(&rig);
+        for look in 0..8 {
+            load::scan(&mut rig, &setup, &mut rng);
+            rig.settle();
+            looks[usize::from(look == 7)] += count(&rig) - before;
+            before = count(&rig);
+        }
+    }
+    assert!(looks[1] * 10 < looks[0], "{looks:?}, {caught} before");
+    assert!(caught > 100, "{caught} reads were caught");
+    assert!(failed * 10 < caught, "{failed} requests failed of {caught}");
 }
 
 /// What goes wrong is of the drive's medium, below its own queue and below what merges commands.

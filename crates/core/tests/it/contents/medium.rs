@@ -26,6 +26,8 @@ pub(crate) struct Deed {
 struct Block {
     /// It is not what the drive said it would be.
     wrong: bool,
+    /// It was meant for another place.
+    strays: bool,
     /// When the last write began that has reached it.
     written: Option<Instant>,
 }
@@ -33,6 +35,8 @@ struct Block {
 /// All drives of a volume.
 pub(crate) struct Medium {
     faults: Arc<dyn Faults>,
+    /// Whether drives look at guard and tag of each block.
+    protected: bool,
     drives: Vec<Vec<Block>>,
     /// By the name of the measure.
     counts: BTreeMap<&'static str, u64>,
@@ -40,10 +44,15 @@ pub(crate) struct Medium {
 
 impl Medium {
     /// So many drives with so many blocks each; none if nothing goes wrong on any.
-    pub(crate) fn new(faults: Arc<dyn Faults>, drives: usize, blocks: u64) -> Option<Medium> {
+    pub(crate) fn new(
+        faults: Arc<dyn Faults>,
+        protected: bool,
+        (drives, blocks): (usize, u64),
+    ) -> Option<Medium> {
         let any = (0..drives as u16).any(|drive| faults.concern(DriveId(drive)));
         any.then(|| Medium {
             faults,
+            protected,
             drives: vec![vec![Block::default(); blocks as usize]; drives],
             counts: BTreeMap::new(),
         })
@@ -91,6 +100,10 @@ impl Medium {
             _ if now >= self.faults.gone_from(drive) => Status::Failed(Failure::Gone),
             _ if !fate.status.is_done() => fate.status,
             Some(_) if refuses => Status::Failed(Failure::Medium),
+            _ if op == Op::Read && self.catches(drive, &command, began) => {
+                self.count("caught_reads", 1);
+                Status::Failed(Failure::Medium)
+            }
             _ => Status::Done,
         };
         assert_eq!(done.status, expected, "{command:?} of {began}");
@@ -118,6 +131,16 @@ impl Medium {
             _ => {}
         }
         deed
+    }
+
+    /// Whether guard or tag of a block that is read does not fit.
+    fn catches(&self, drive: DriveId, command: &Command, began: Instant) -> bool {
+        let mut blocks = command.at.0..command.at.0 + command.len.0;
+        let strange = |block| {
+            let strays = self.drives[drive.index()][block as usize].strays;
+            strays || self.bad(Decay::Rotten, drive, block, began)
+        };
+        self.protected && blocks.any(strange)
     }
 
     fn was_read(&mut self, drive: DriveId, command: &Command, began: Instant, deed: &mut Deed) {
@@ -151,6 +174,7 @@ impl Medium {
             self.count("mended_blocks", u64::from(mended));
             self.drives[drive.index()][block as usize] = Block {
                 wrong: astray,
+                strays: astray,
                 written: Some(began),
             };
         }

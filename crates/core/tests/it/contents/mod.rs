@@ -15,3 +15,5 @@ mod random;
 mod rig;
 mod rules;
 mod setups;
+
+pub(crate) use faults::complaint;

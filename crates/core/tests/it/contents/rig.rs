@@ -60,7 +60,11 @@ impl Rig {
         let blocks = blueprint.capacity().0;
         let faults = effective.faults(drives.len() as u16, &*blueprint);
         Rig {
-            medium: Medium::new(faults.expect("they were built"), drives.len(), blocks),
+            medium: Medium::new(
+                faults.expect("they were built"),
+                setup.protected,
+                (drives.len(), blocks),
+            ),
             contents: Contents::new(*setup, drives.len(), blocks, stack.capacity().0),
             rules: Rules::new(setup, &effective.parts.of::<dyn Scheduler>().name),
             stack,

@@ -46,6 +46,8 @@ pub(crate) struct Setup {
     pub(crate) merge: &'static str,
     /// What goes wrong on the drives.
     pub(crate) faults: &'static str,
+    /// Whether drives look at guard and tag of each sector.
+    pub(crate) protected: bool,
 }
 
 impl Setup {
@@ -58,6 +60,7 @@ impl Setup {
             buffer: 10_000,
             merge: "none",
             faults: "none",
+            protected: false,
         }
     }
 
@@ -189,6 +192,7 @@ impl Setup {
                 "sorting disk" => "of the test:queue_depth=6:queue_sched=satf"
                     .parse()
                     .expect("a drive"),
+                _ if self.protected => "of the test:protection=on".parse().expect("a drive"),
                 _ => PartConfig::named("of the test"),
             },
             text,

@@ -10,6 +10,7 @@ mod caches;
 mod failing;
 mod faults;
 mod fixed;
+mod silent;
 mod world;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};

@@ -6,6 +6,7 @@ mod damage;
 mod faulty;
 mod image;
 mod recovered;
+mod silent;
 
 use nearslot_core::io::{Command, Data, Origin};
 use nearslot_core::op::{Failure, Op, Status};
@@ -26,6 +27,8 @@ pub(crate) use cut::{Cut, Nothing};
 use faulty::Faulty;
 use image::{Image, Sector};
 pub(crate) use recovered::Recovered;
+use silent::Silent;
+pub(crate) use silent::{Chances, Counts};
 
 const DEPTH: usize = 6;
 /// The version of what was discarded.
@@ -97,6 +100,8 @@ pub(crate) struct World {
     chunk: u64,
     stack: Stack,
     drives: Vec<Box<dyn Drive>>,
+    /// Blocks of a drive.
+    drive_blocks: u64,
     images: Vec<Image>,
     /// By drive: what the medium holds under what the cache has.
     below: Vec<Below>,
@@ -106,6 +111,8 @@ pub(crate) struct World {
     lies: Lies,
     /// Whose commands fail now and then; none whose do.
     faulty: Option<Faulty>,
+    /// What goes wrong without a word; none if nothing does.
+    silent: Option<Silent>,
     /// By block: versions whose writes failed since the last one that did not. Nobody knows what of them was written.
     unsure: BTreeMap<u64, BTreeSet<u64>>,
     /// Requests that failed, and those of them that did since no change of the map can be kept.
@@ -193,6 +200,7 @@ impl World {
             blueprint,
             ..
         } = built;
+        let drive_blocks = blueprint.capacity().0;
         let blocks = stack.capacity().0 as usize;
         let loses = blueprint.cache().may_lose();
         let fixed = Fixed::of(&config, &images);
@@ -202,12 +210,14 @@ impl World {
             loses,
             lies: Lies::default(),
             faulty: None,
+            silent: None,
             unsure: BTreeMap::new(),
             failed: 0,
             map_lost: 0,
             covered: (loses && fixed.is_some()).then(|| Covered::new(blocks)),
             fixed,
             config,
+            drive_blocks,
             running: drives.iter().map(|_| None).collect(),
             stack,
             drives,
@@ -253,6 +263,20 @@ impl World {
         let life = format!("{place} faulty from version {}", self.version);
         self.faulty = Some(Faulty::new(chance, bad.unwrap_or_default(), &life));
         self
+    }
+
+    /// Sectors rot from now on, and writes are lost or go elsewhere. `protected`: drives look at guard and tag of each sector.
+    pub(crate) fn going_wrong(mut self, chances: Chances, protected: bool) -> World {
+        let life = format!("{} silently", self.config.parts.of::<dyn Placement>());
+        self.silent = Some(Silent::new(chances, protected, self.drives.len(), &life));
+        self
+    }
+
+    /// What has gone wrong without a word.
+    pub(crate) fn silent(&self) -> Counts {
+        self.silent
+            .as_ref()
+            .map_or_else(Counts::default, |silent| silent.counts)
     }
 
     /// One in so many commands of this drive alone.
@@ -425,14 +449,24 @@ impl World {
             Some(faulty) => faulty.ended(index, &mut done),
             None => command.len.0,
         };
+        let of_map = origin.data().is_none();
+        let lands = match &mut self.silent {
+            Some(silent) => {
+                let blocks = self.drive_blocks;
+                silent.ended(index, &mut done, (of_map, blocks))
+            }
+            None => Some(command.at.0),
+        };
         let is_done = done.status.is_done();
         if command.op == Op::Write {
             let forced = forced && is_done;
-            for (at, sector) in (command.at.0..).zip(&sectors).take(kept as usize) {
-                let (image, below) = (&mut self.images[index], &mut self.below[index]);
-                below.written(image, at, sector.clone(), forced);
-                if let Some(fixed) = &mut self.fixed {
-                    fixed.arrived(index, at, sector);
+            for (number, sector) in (0..kept).zip(&sectors) {
+                if let Some(at) = lands.map(|first| first + number) {
+                    let (image, below) = (&mut self.images[index], &mut self.below[index]);
+                    below.written(image, at, sector.clone(), forced);
+                    if let Some(fixed) = &mut self.fixed {
+                        fixed.arrived(index, at, sector);
+                    }
                 }
                 if let Sector::Client(block, version) = *sector
                     && origin.request.is_some()
@@ -443,6 +477,10 @@ impl World {
             }
         } else if is_done {
             self.remember(index, &command, &origin);
+        }
+        if let Some(silent) = &mut self.silent {
+            let there = command.at.0..command.at.0 + command.len.0;
+            silent.rot(&mut self.images, (index, there), self.drive_blocks);
         }
         self.stack
             .input(now, Input::Done(DriveId(index as u16), done));
@@ -458,8 +496,16 @@ impl World {
             fixed.read_again += 1;
         }
         for index in 0..command.len.0 {
-            let found = self.images[drive].get(command.at.0 + index);
-            if let Some(Sector::Client(block, version)) = found {
+            let at = command.at.0 + index;
+            let found = match self
+                .silent
+                .as_ref()
+                .and_then(|silent| silent.found((drive, at)))
+            {
+                Some(version) => Some(Sector::Client(data.block(index).0, version)),
+                None => self.images[drive].get(at).cloned(),
+            };
+            if let Some(Sector::Client(block, version)) = &found {
                 assert_eq!(*block, data.block(index).0, "another block was read");
                 match origin.request {
                     Some(RequestId(request)) => {
@@ -508,7 +554,7 @@ impl World {
 
     /// The buffer of delayed copies stands in for a read that has failed. What is written by itself comes from there anyway.
     fn recalled(&mut self, origin: &Origin, len: Blocks) {
-        assert!(self.faulty.is_some(), "no command fails here");
+        assert!(self.may_fail(), "no command fails here");
         let data = origin.data().expect("the volume's data were read");
         let Some(RequestId(request)) = origin.request else {
             return;
@@ -521,7 +567,7 @@ impl World {
 
     fn replied(&mut self, reply: &Reply) {
         let (request, is_done) = (reply.request.id.0, reply.status.is_done());
-        assert!(is_done || self.faulty.is_some(), "{reply:?}");
+        assert!(is_done || self.may_fail(), "{reply:?}");
         self.failed += u64::from(!is_done);
         self.map_lost += u64::from(reply.status == Status::Failed(Failure::MapLost));
         if let Some((version, blocks)) = self.pending.remove(&request) {
@@ -543,6 +589,11 @@ impl World {
         self.rest.retain(|(of, _), _| *of != request);
     }
 
+    /// Whether commands may fail.
+    fn may_fail(&self) -> bool {
+        self.faulty.is_some() || self.silent.is_some()
+    }
+
     /// A write or a discard is answered.
     fn wrote(&mut self, version: u64, blocks: std::ops::Range<u64>, forced: bool) {
         // Who keeps no map takes no notice of a discard.
@@ -550,7 +601,7 @@ impl World {
             return;
         }
         // A write that fails for a copy goes without it, if there is no other.
-        if let Some(fixed) = self.fixed.as_ref().filter(|_| self.faulty.is_none()) {
+        if let Some(fixed) = self.fixed.as_ref().filter(|_| !self.may_fail()) {
             fixed.check_answer(version, &blocks);
         }
         for block in blocks {
@@ -623,6 +674,13 @@ impl World {
         versions
     }
 
+    /// Whether every drive can be read as a whole.
+    fn is_sound(&self) -> bool {
+        let mut faulty = self.faulty.iter();
+        let reads = faulty.all(|faulty| faulty.bad.is_empty() && faulty.gone.is_none());
+        reads && self.silent.is_none()
+    }
+
     /// The power goes: of each write under way, some sectors have arrived.
     pub(crate) fn cut(&self, seed: u64) -> Cut {
         self.stack.audit();
@@ -638,7 +696,8 @@ impl World {
             }
             lost += below.cut(image, &mut rng);
         }
-        for (image, running) in images.iter_mut().zip(&self.running) {
+        let mut silent = self.silent.clone();
+        for (drive, (image, running)) in images.iter_mut().zip(&self.running).enumerate() {
             let Some(Running {
                 command, sectors, ..
             }) = running
@@ -654,19 +713,18 @@ impl World {
                     rng.chance(0.5)
                 } {
                     image.write(command.at.0 + index, sector.clone());
+                    if let Some(silent) = &mut silent {
+                        silent.written(drive, command.at.0 + index);
+                    }
                 }
             }
         }
-        let is_sound = self
-            .faulty
-            .iter()
-            .all(|faulty| faulty.bad.is_empty() && faulty.gone.is_none());
         let mut foretold = Vec::new();
         self.stack.recovery(&mut foretold);
         Cut {
             config: self.config.clone(),
             images,
-            foretold: Some(foretold).filter(|_| is_sound),
+            foretold: Some(foretold).filter(|_| self.is_sound()),
             reads: Default::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
             answered: match &self.covered {
@@ -675,6 +733,7 @@ impl World {
             },
             since: self.uncertain(),
             bad: self.faulty.as_ref().map(|faulty| faulty.bad.clone()),
+            silent: silent.map(Silent::at_rest),
             gone: self.faulty.as_ref().and_then(|faulty| faulty.gone),
             pending: self.pending.clone(),
             version: self.version,

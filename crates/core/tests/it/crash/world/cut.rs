@@ -14,6 +14,7 @@ use nearslot_core::units::{Blocks, Pba};
 use super::faulty::{Faulty, Spot};
 use super::image::{Image, Sector};
 use super::recovered::Recovered;
+use super::silent::Silent;
 use super::{Pending, World};
 
 /// What is left when the power is gone, and what its owner remembers.
@@ -31,6 +32,8 @@ pub(crate) struct Cut {
     pub(super) since: BTreeMap<u64, BTreeSet<u64>>,
     /// Blocks that cannot be read; none if no command fails.
     pub(super) bad: Option<BTreeSet<Spot>>,
+    /// What went wrong without a word.
+    pub(super) silent: Option<Silent>,
     /// A drive of which nothing can be read.
     pub(super) gone: Option<usize>,
     pub(super) pending: Pending,
@@ -54,6 +57,9 @@ impl Survivors for Cut {
             let bad = self.bad.as_ref();
             let is_bad = bad.is_some_and(|bad| bad.contains(&(drive.index(), at)));
             let is_bad = is_bad || self.gone == Some(drive.index());
+            let caught =
+                |silent: &Silent| silent.protected && silent.strange.contains(&(drive.index(), at));
+            let is_bad = is_bad || self.silent.as_ref().is_some_and(caught);
             match self.images[drive.index()].get(at) {
                 Some(Sector::Own(bytes)) if !is_bad => out.copy_from_slice(&bytes[..]),
                 _ => out.fill(0),
@@ -115,6 +121,7 @@ impl Cut {
             answered,
             since,
             bad,
+            silent,
             gone,
             pending,
             version,
@@ -132,6 +139,7 @@ impl Cut {
         let spoiled = spoiled.collect();
         let faulty = |bad| Faulty::new(0.0, bad, "nothing fails").without(gone);
         world.faulty = bad.map(faulty);
+        world.silent = silent;
         Ok(Recovered {
             world,
             answered,

@@ -7,6 +7,7 @@ use nearslot_core::contract::Placement;
 use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 
+use super::silent::LEFT;
 use super::{Cut, NOTHING, Pending, World, knob};
 
 /// A volume that was recovered, and what may be found in it.
@@ -46,6 +47,10 @@ impl Recovered {
 
     /// A block may have what was answered last or was on its way, or only what was answered since.
     fn check_block(&self, block: u64, version: u64) {
+        // Nothing that is there could tell.
+        if version == LEFT {
+            return;
+        }
         let since = self.world.answered[block as usize];
         if since != NOTHING {
             let unsure = self.world.unsure.get(&block);
@@ -88,7 +93,7 @@ impl Recovered {
                 .clone()
                 .zip(&found)
                 .filter(|(block, _)| range.contains(block));
-            let readable = of_write.filter_map(|(_, found)| *found);
+            let readable = of_write.filter_map(|(_, found)| found.filter(|found| *found != LEFT));
             let arrived: Vec<bool> = readable.map(|found| found == *version).collect();
             let torn = arrived.windows(2).any(|pair| pair[0] != pair[1]);
             assert!(!torn, "chunk {chunk} has a part of version {version}");
@@ -109,6 +114,8 @@ impl Recovered {
         let faulty = self.world.faulty.as_ref();
         let is_gone = faulty.is_some_and(|faulty| faulty.gone.is_some());
         let bad = faulty.map_or(0, |faulty| faulty.bad.len() as u64);
+        let silent = self.world.silent.as_ref();
+        let bad = bad + silent.map_or(0, |silent| silent.strange.len() as u64);
         let unreadable = std::mem::take(&mut self.unreadable);
         assert!(
             is_gone || unreadable <= bad,
