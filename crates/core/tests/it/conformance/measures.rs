@@ -17,6 +17,17 @@ fn settled(name: &str) -> PartConfig {
     }
 }
 
+/// A drive on which a part has everything to count that it may.
+fn drive_for(name: &str) -> PartConfig {
+    match name {
+        // Without protection no drive knows what it has caught.
+        "injected" => "of the test:protection=on"
+            .parse()
+            .expect("it is well formed"),
+        _ => PartConfig::named("of the test"),
+    }
+}
+
 #[test]
 fn every_part_tells_the_measures_of_its_card() {
     let disk = complete_disk();
@@ -27,7 +38,7 @@ fn every_part_tells_the_measures_of_its_card() {
             assert_eq!(declared.len(), part.measures.len(), "{}", part.name);
             for text in [&disk, EMPIRICAL] {
                 let drive = DriveConfig {
-                    part: PartConfig::named("of the test"),
+                    part: drive_for(part.name),
                     text: text.to_owned(),
                 };
                 let mut config = StackConfig::over(drive, 1);
