@@ -137,7 +137,8 @@ pub struct Plan {
     pub open: Vec<Tag>,
     /// Gates of earlier plans that never open: what waits for them fails. Their tags are free at once, too.
     pub refused: Vec<(Tag, Failure)>,
-    /// Open I/Os of earlier plans that have no slot yet, and are to get none: they are skipped, and who waits for them fails.
+    /// Open I/Os of earlier plans that have no slot yet, and are to get none: they are skipped, and who waits for them fails. In order
+    /// of their tags.
     pub revoked: Vec<(Tag, Failure)>,
     /// Why the request fails, whatever becomes of its steps.
     pub failure: Option<Failure>,

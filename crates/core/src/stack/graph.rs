@@ -220,11 +220,16 @@ impl Graph {
         self.steps[id.index()].doomed.get_or_insert(failure);
     }
 
-    /// The open I/O with this tag, which has not started. O(steps): for what happens once in a life.
-    pub(super) fn unbound(&self, tag: Tag) -> IoId {
-        let has = |step: &Open| matches!(&step.work, Work::Io(of) if of.io.open && of.tag == tag);
-        let mut found = self.iter().filter(|(_, step)| has(step));
-        found.next().expect("what is revoked has not begun").0
+    /// The open I/Os with these tags, in order, which have not started. O(steps), for all of them.
+    pub(super) fn unbound(&self, tags: &[(Tag, Failure)]) -> Vec<(IoId, Failure)> {
+        let of_tag = |tag: Tag| tags.binary_search_by_key(&tag.0, |(tag, _)| tag.0);
+        let found = |(id, step): (IoId, &Open)| match &step.work {
+            Work::Io(of) if of.io.open => Some((id, tags[of_tag(of.tag).ok()?].1)),
+            _ => None,
+        };
+        let found: Vec<_> = self.iter().filter_map(found).collect();
+        assert_eq!(found.len(), tags.len(), "what is revoked has not begun");
+        found
     }
 
     /// Takes an I/O out of the ring of its alternatives; the next of those that stay.

@@ -39,8 +39,6 @@ impl Keyed for Run {
 /// A write that is not answered.
 #[derive(Default)]
 struct Unfinished {
-    first: u64,
-    last: u64,
     /// Order of arrival.
     number: u64,
     /// The request, while it is blocked.
@@ -49,6 +47,8 @@ struct Unfinished {
     waits_for: u32,
     /// Writes that wait for it.
     waiting: Vec<Key>,
+    /// Where its runs began, and perhaps do no more.
+    runs: Vec<u64>,
 }
 
 /// A blocked write that may begin.
@@ -88,6 +88,7 @@ pub(super) struct Hazards {
     blocked: usize,
     /// Lists that are not in use, with their memory.
     lists: Vec<Vec<Key>>,
+    starts: Vec<Vec<u64>>,
 }
 
 impl Hazards {
@@ -100,6 +101,7 @@ impl Hazards {
             arrived: 0,
             blocked: 0,
             lists: Vec::new(),
+            starts: Vec::new(),
         }
     }
 
@@ -118,13 +120,13 @@ impl Hazards {
         let last = (request.extent.end().0 - 1) / self.chunk.0;
         self.arrived += 1;
         let key = self.writes.insert(Unfinished {
-            first,
-            last,
             number: self.arrived,
             blocked: None,
             waits_for: 0,
             waiting: self.lists.pop().unwrap_or_default(),
+            runs: self.starts.pop().unwrap_or_default(),
         }) as Key;
+        self.writes[key as usize].runs.push(first);
         let waits_for = self.take_over(first, last, key);
         let write = key;
         self.runs.insert(Run { first, last, write });
@@ -150,6 +152,7 @@ impl Hazards {
             if run.last > last {
                 let first = last + 1;
                 self.runs.insert(Run { first, ..run });
+                self.writes[run.write as usize].runs.push(first);
             }
             // Several runs may be of the same write.
             let waiting = &mut self.writes[run.write as usize].waiting;
@@ -177,10 +180,14 @@ impl Hazards {
     #[inline]
     pub(super) fn answered(&mut self, key: Key) {
         let mut write = self.writes.remove(key as usize);
-        while let Some(run) = self.left(write.first, write.last, key) {
-            self.runs.take(&run.first);
-            write.first = run.last + 1;
+        for first in write.runs.drain(..) {
+            let at = self.runs.seek(&first);
+            let run = self.runs.at(at);
+            if run.is_some_and(|run| run.first == first && run.write == key) {
+                self.runs.remove(at);
+            }
         }
+        self.starts.push(write.runs);
         for waiting in write.waiting.drain(..) {
             let next = &mut self.writes[waiting as usize];
             next.waits_for -= 1;
@@ -191,18 +198,6 @@ impl Hazards {
             }
         }
         self.lists.push(write.waiting);
-    }
-
-    /// The first run among these chunks that is still of this write.
-    fn left(&self, first: u64, last: u64, key: Key) -> Option<Run> {
-        let mut at = self.runs.seek(&first);
-        loop {
-            let run = self.runs.at(at).filter(|run| run.first <= last)?;
-            if run.write == key {
-                return Some(*run);
-            }
-            at = self.runs.forward(at, 1);
-        }
     }
 
     /// A blocked write that may begin now, the oldest first.

@@ -152,3 +152,38 @@ fn many_behind_one_take_their_turns_quickly() {
     }
     assert_eq!(hazards.blocked(), 0);
 }
+
+/// Many wide writes, each with a chunk at its end that none after it covers, and many small ones over the rest: a look at all runs
+/// from the first chunk on, whenever a wide one is answered, would take minutes.
+#[test]
+fn many_small_ones_over_many_wide_ones_take_their_turns_quickly() {
+    let (wide, small) = (40_000, 40_000);
+    let mut hazards = Hazards::new(CHUNK);
+    let mut key = None;
+    for id in 0..wide {
+        let chunks = small + wide - id;
+        match hazards.admit(&write(id, 0, chunks * CHUNK.0)) {
+            Admission::Begins(first) => key = first,
+            Admission::Blocked => assert!(id > 0, "nothing is in the first one's way"),
+        }
+    }
+    for id in 0..small {
+        let one = write(wide + id, id * CHUNK.0, CHUNK.0);
+        assert_eq!(hazards.admit(&one), Admission::Blocked);
+    }
+    for id in 1..wide {
+        hazards.answered(key.expect("it has begun"));
+        let (request, next) = hazards.next().expect("the next one begins");
+        assert_eq!(request.id.0, id);
+        key = Some(next);
+    }
+    hazards.answered(key.expect("it has begun"));
+    hazards.audit();
+    let begun = begins(&mut hazards);
+    assert_eq!(begun.len() as u64, small);
+    for (_, key) in begun {
+        hazards.answered(key);
+    }
+    hazards.audit();
+    assert_eq!(hazards.blocked(), 0);
+}

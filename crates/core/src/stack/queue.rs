@@ -183,22 +183,29 @@ impl Queue {
     /// Another drive has begun what waits here too, or it is open and now gets an address.
     pub(super) fn withdraw(&mut self, now: Instant, io: &Io, asked: bool, streams: &Streams) {
         if asked && self.room[side(io.op)].take(&io.sequence).is_some() {
-            return;
+            // It may have been the oldest, which alone is asked about.
+            return self.readmit_here(now, streams);
         }
-        let stalled = self.stalled.iter().position(|(id, _)| *id == io.id);
-        if let Some(index) = stalled {
+        // Nothing else ever waits there: alternatives that are taken back are reads.
+        let stalled = || self.stalled.iter().position(|(id, _)| *id == io.id);
+        if let Some(index) = io.open.then(stalled).flatten() {
             self.stalled.remove(index);
             return;
         }
         self.scheduler.withdraw(io);
         if asked {
             self.queued.count(io.op, -1);
-            if self.held() > 0 {
-                self.readmit(now, streams);
-                // Who was admitted has to be asked for, though no input comes here.
-                if !self.full() {
-                    self.timer = Some(now);
-                }
+            self.readmit_here(now, streams);
+        }
+    }
+
+    /// Admits what there is room for, though no input comes here.
+    fn readmit_here(&mut self, now: Instant, streams: &Streams) {
+        if self.held() > 0 {
+            self.readmit(now, streams);
+            // Who was admitted has to be asked for.
+            if !self.full() {
+                self.timer = Some(now);
             }
         }
     }

@@ -344,17 +344,19 @@ impl Stack {
 
     /// Skips open I/Os that are to get no slot: those that wait for one at once, others when their turn comes.
     fn revoke(&mut self, now: Instant, plan: &Plan) {
-        for (tag, failure) in &plan.revoked {
-            let id = self.graph.unbound(*tag);
+        if plan.revoked.is_empty() {
+            return;
+        }
+        for (id, failure) in self.graph.unbound(&plan.revoked) {
             if self.graph.waits(id) {
-                self.graph.doom(id, *failure);
+                self.graph.doom(id, failure);
                 continue;
             }
             let asked = self.graph.step(id).standing(id).asked;
             let OpenIo { drive, io, .. } = self.graph.io(id);
             let queue = &mut self.queues[drive.index()];
             queue.withdraw(now, io, asked, &self.streams);
-            self.skip(id, *failure);
+            self.skip(id, failure);
         }
         self.follow(now);
     }

@@ -30,6 +30,9 @@ const GONE: Status = Status::Failed(Failure::Gone);
 /// do so without end at one instant.
 const REFUSAL: Duration = Duration::from_us(100);
 
+/// A slow drive takes no longer than that for a command: a year, far beyond any patience, and clocks count some five hundred.
+const SLOWEST: Duration = Duration::from_ms(365 * 86_400_000);
+
 /// How often what has happened, in the order of [`MEASURES`].
 #[derive(Default)]
 struct Counts {
@@ -99,7 +102,8 @@ impl FaultyDrive {
     ) -> (Duration, DriveDone) {
         let Running { began, fate, .. } = *running;
         let took = now.since(began);
-        let mut delay = Duration(took.0 * (u64::from(fate.factor) - 1)) + fate.extra;
+        let slower = took.0.saturating_mul(u64::from(fate.factor) - 1);
+        let mut delay = Duration(slower).min(SLOWEST) + fate.extra;
         done.status = fate.status;
         if done.status.is_done() && self.first_bad(running).is_some() {
             done.status = Status::Failed(Failure::Medium);

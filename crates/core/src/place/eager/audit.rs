@@ -29,7 +29,7 @@ impl EagerCopies {
                 Purpose::Write(_) | Purpose::Dropped | Purpose::Map => take(one.drive, one.slot),
             }
         }
-        for (_, change) in &self.changes {
+        for (_, change) in self.changes.iter() {
             match change {
                 Change::Moves(landed) => take(landed.drive, landed.slot),
                 // Of a copy that is given up the map still knows.
@@ -38,7 +38,7 @@ impl EagerCopies {
         }
         self.audit_homes();
         let retired = self.retired.iter();
-        retired.for_each(|(drive, slot)| take(*drive, *slot));
+        retired.for_each(|(drive, slot)| take(drive, slot));
         let left = self.readers.iter().filter(|readers| readers.left);
         left.for_each(|Readers { place, .. }| take(DriveId(place.0), place.1));
         if let Some(store) = &self.store {
@@ -86,7 +86,7 @@ impl EagerCopies {
                 Purpose::Read | Purpose::MoveRead | Purpose::Map => {}
             }
         }
-        for (_, change) in &self.changes {
+        for (_, change) in self.changes.iter() {
             match change {
                 Change::Moves(Landed { of, slot, .. }) => used(*of, *slot),
                 Change::Discards(_) | Change::GivesUp(..) => {}

@@ -57,6 +57,12 @@ enum Stage {
 }
 
 impl Compacted {
+    /// What lies here could not be moved, and would be tried for ever: its group is left alone until something changes there.
+    fn leave_alone(&mut self, tracks: &Tracks, slot: Slot) {
+        let (track, _) = tracks.place(slot);
+        self.groups.remove(&group_of(tracks, track));
+    }
+
     /// Nothing lies here yet.
     fn new(tracks: &Tracks) -> Compacted {
         let numbers = (tracks.cylinders() * tracks.surfaces()) as usize;
@@ -287,9 +293,7 @@ impl EagerCopies {
         let tracks = self.map.free[read.drive.index()].tracks();
         let compacted = &mut self.compacted[read.drive.index()];
         if !status.is_done() {
-            // It would be tried for ever: its group is left alone until something changes there.
-            let (track, _) = tracks.place(read.slot);
-            compacted.groups.remove(&group_of(tracks, track));
+            compacted.leave_alone(tracks, read.slot);
         }
         match &mut compacted.moving {
             Some(moving) if wanted && !moving.has_left => moving.stage = Stage::Read,
@@ -301,6 +305,14 @@ impl EagerCopies {
     pub(super) fn move_holds(&self, write: &Underway) -> bool {
         let moving = self.compacted[write.drive.index()].moving;
         !moving.expect("it moves").has_left && !self.is_overtaken(write.of)
+    }
+
+    /// A block that was read could not be written elsewhere.
+    pub(super) fn move_failed(&mut self, drive: DriveId) {
+        let tracks = self.map.free[drive.index()].tracks();
+        let compacted = &mut self.compacted[drive.index()];
+        let from = compacted.moving.take().expect("it moves").from;
+        compacted.leave_alone(tracks, from);
     }
 
     /// A move has ended, either way.

@@ -102,11 +102,9 @@ impl EagerCopies {
         self.compact_moved(of, slot, NOWHERE);
     }
 
-    /// Whether a change that gives a copy up waits. O(changes that wait): for what failed alone.
+    /// Whether a change that gives a copy up waits.
     pub(super) fn is_given_up(&self, of: CopyOf) -> bool {
-        let gives_up =
-            |change: &Change| matches!(change, Change::GivesUp(other, _) if *other == of);
-        self.changes.iter().any(|(_, change)| gives_up(change))
+        self.changes.gives_up(of)
     }
 
     /// A write failed: the same is written to another slot, and after some of these another copy is.
@@ -192,10 +190,9 @@ impl EagerCopies {
         let copies = u64::from(self.geometry.chunks) * u64::from(self.geometry.copies);
         let here = copies.div_ceil(u64::from(self.geometry.drives()));
         let spare = self.map.slots_of[drive.index()].saturating_sub(here);
-        let retired = self.retired.iter().filter(|(on, _)| *on == drive);
-        let room = (retired.count() as u64) < spare / RETIRED_SHARE;
+        let room = self.retired.count(drive) < spare / RETIRED_SHARE;
         if room {
-            self.retired.push((drive, slot));
+            self.retired.add(drive, slot);
         }
         room
     }

@@ -71,8 +71,7 @@ impl EagerCopies {
     /// True if a change that waits will make this copy stale, or put it elsewhere. What lands of the copy must be dropped then, not
     /// wait behind that change: recovery would find the older version under the newer map.
     pub(super) fn is_overtaken(&self, of: CopyOf) -> bool {
-        let store = self.store.as_ref();
-        store.is_some_and(|store| store.waiting(of.chunk).overtakes(of.copy))
+        self.changes.overtakes(of)
     }
 
     /// Makes a change, or lets it wait if it must. Whoever asked for it waits with it.
@@ -80,15 +79,15 @@ impl EagerCopies {
         let Some(store) = &mut self.store else {
             return self.make(change, out);
         };
-        let key = self.changes.insert(change);
-        let tag = Tag(key as u64);
+        let tag = self.changes.next_tag();
         match store.change(tag, entry) {
-            When::Now => {
-                self.changes.remove(key);
-                self.make(change, out);
+            When::Now => self.make(change, out),
+            When::Later => {
+                self.changes.add(change, entry);
+                if change.is_awaited() {
+                    out.gate(tag);
+                }
             }
-            When::Later if change.is_awaited() => _ = out.gate(tag),
-            When::Later => {}
         }
     }
 
@@ -105,12 +104,13 @@ impl EagerCopies {
         match landed.reason {
             Reason::Foreground(key) => self.foreground_done(key, landed, done, out),
             Reason::Delayed => self.delayed_ended(landed, done, out),
-            Reason::Move => {
+            Reason::Move if done => {
                 self.move_ended(landed.drive);
-                match done {
-                    true => self.move_to(landed.of, landed.slot, false),
-                    false => self.release(landed.of, landed.drive, landed.slot),
-                }
+                self.move_to(landed.of, landed.slot, false);
+            }
+            Reason::Move => {
+                self.move_failed(landed.drive);
+                self.release(landed.of, landed.drive, landed.slot);
             }
         }
     }
@@ -137,9 +137,7 @@ impl EagerCopies {
 
     /// A chunk is no longer needed.
     pub(super) fn forget(&mut self, chunk: u32, out: &mut Plan) {
-        let store = self.store.as_ref();
-        let waits = store.is_some_and(|store| store.waiting(chunk).any());
-        if !waits && self.current(chunk).next().is_none() {
+        if !self.changes.any(chunk) && self.current(chunk).next().is_none() {
             return;
         }
         let entry = CopyOf { chunk, copy: 0 }.entry(NOWHERE, true);
@@ -179,7 +177,7 @@ impl EagerCopies {
     /// Makes the changes that waited and need not wait any more.
     fn make_settled(&mut self, out: &mut Plan) {
         while let Some(tag) = self.next_change() {
-            let change = self.changes.remove(tag.0 as usize);
+            let change = self.changes.take(tag);
             self.make(change, out);
             if change.is_awaited() {
                 out.open(tag);
@@ -200,13 +198,13 @@ impl EagerCopies {
     fn lose_map(&mut self, out: &mut Plan) {
         self.map_lost = true;
         let mut chunks = Vec::new();
-        for (key, change) in std::mem::take(&mut self.changes) {
+        for (tag, change) in std::mem::take(&mut self.changes).iter() {
             match change {
-                Change::Moves(landed) => self.landed(&landed, false, out),
+                Change::Moves(landed) => self.landed(landed, false, out),
                 Change::Discards(_) | Change::GivesUp(..) => {}
             }
             if change.is_awaited() {
-                out.refuse(Tag(key as u64), Failure::MapLost);
+                out.refuse(tag, Failure::MapLost);
             }
             chunks.push(change.chunk());
         }

@@ -55,13 +55,15 @@ mod spare_time;
 mod stations;
 pub(super) mod store;
 pub(super) mod volume;
+mod waiting;
 
 use compact::Compacted;
 use copies::Copies;
 use map::{Map, NOWHERE};
 pub(super) use single::SPEC;
-use slots::Readers;
+use slots::{Readers, Retired};
 use store::{MapStore, MapWrite};
+use waiting::Waiting;
 
 /// A foreground write of a chunk.
 struct ChunkWrite {
@@ -145,8 +147,7 @@ struct EagerCopies {
     /// Copies that something is to be done for.
     copies: Copies,
     readers: Sorted<Readers>,
-    /// Slots that could not be read or written: they are never free again in this life.
-    retired: Vec<(DriveId, Slot)>,
+    retired: Retired,
     /// Drives that had no free slot, and have one now: writes may wait for it.
     freed: Vec<DriveId>,
     /// Keeps the map safe; none if it is lost with the power.
@@ -157,7 +158,7 @@ struct EagerCopies {
     /// Whether no change of the map can be kept safe any more.
     map_lost: bool,
     /// Changes that it lets wait, by tag.
-    changes: Slab<Change>,
+    changes: Waiting,
     /// What compaction knows of each drive; nothing if nobody asked for it.
     compacted: Vec<Compacted>,
     /// The store's write whose address is open yet, and where it goes if no slot is free.
@@ -187,12 +188,12 @@ impl EagerCopies {
             writes: Slab::new(),
             copies: Copies::new(geometry.drives(), buffer),
             readers: Sorted::default(),
-            retired: Vec::new(),
+            retired: Retired::new(geometry.drives()),
             freed: Vec::new(),
             store,
             forces: false,
             map_lost: false,
-            changes: Slab::new(),
+            changes: Waiting::default(),
             compacted: Vec::new(),
             open_map_write: None,
             map_writes: Vec::new(),

@@ -5,7 +5,7 @@ use super::{EagerCopies, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::place::delayed::CopyOf;
-use crate::sorted::Keyed;
+use crate::sorted::{Keyed, Sorted};
 
 /// Reads under way from a slot.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,55 @@ pub(super) struct Readers {
     pub(super) count: u32,
     /// The block has moved: the slot becomes free with the last of them.
     pub(super) left: bool,
+}
+
+/// Slots that could not be read or written: they are never free again in this life. O(log n).
+pub(super) struct Retired {
+    slots: Sorted<Bad>,
+    /// By drive.
+    counts: Vec<u64>,
+}
+
+/// A slot that is retired.
+#[derive(Clone, Copy, Debug)]
+struct Bad((u16, Slot));
+
+impl Keyed for Bad {
+    type Key = (u16, Slot);
+
+    #[inline]
+    fn key(&self) -> (u16, Slot) {
+        self.0
+    }
+}
+
+impl Retired {
+    pub(super) fn new(drives: u16) -> Retired {
+        Retired {
+            slots: Sorted::default(),
+            counts: vec![0; drives.into()],
+        }
+    }
+
+    pub(super) fn add(&mut self, drive: DriveId, slot: Slot) {
+        self.slots.insert(Bad((drive.0, slot)));
+        self.counts[drive.index()] += 1;
+    }
+
+    /// How many of a drive.
+    pub(super) fn count(&self, drive: DriveId) -> u64 {
+        self.counts[drive.index()]
+    }
+
+    fn has(&self, drive: DriveId, slot: Slot) -> bool {
+        let place = (drive.0, slot);
+        let found = self.slots.at(self.slots.seek(&place));
+        found.is_some_and(|found| found.0 == place)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (DriveId, Slot)> {
+        self.slots.iter().map(|bad| (DriveId(bad.0.0), bad.0.1))
+    }
 }
 
 impl Keyed for Readers {
@@ -44,7 +93,7 @@ impl EagerCopies {
     /// A slot becomes free, unless it is some copy's home: that waits for its own.
     pub(super) fn release(&mut self, of: CopyOf, drive: DriveId, slot: Slot) {
         // A write that never started has no slot.
-        let usable = slot != NOWHERE && !self.retired.contains(&(drive, slot));
+        let usable = slot != NOWHERE && !self.retired.has(drive, slot);
         if usable && self.home(of) != Some(slot) {
             self.free(drive, slot);
         }

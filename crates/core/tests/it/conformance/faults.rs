@@ -11,9 +11,11 @@ use nearslot_core::faults::TABLE;
 use nearslot_core::ids::{DriveId, IoId};
 use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::op::{Failure, Op, Status};
-use nearslot_core::registry::{ConfigError, FaultsEnv};
+use nearslot_core::registry::{ConfigError, FaultsEnv, KnobValue};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
+
+use crate::support::DISK;
 
 /// A part of every name, at work.
 const PARTS: &[&str] = &[
@@ -180,7 +182,12 @@ fn what_happens_is_within_what_was_asked_for() {
 
 /// A drive that takes 5 ms for everything.
 fn flat(word: &str) -> Box<dyn Drive> {
-    let text = "kind = 'null'\ncapacity_blocks = 100_000\nservice_us = 5000.0".to_owned();
+    flat_of("5000.0", word)
+}
+
+/// The same with so many microseconds for a command.
+fn flat_of(service_us: &str, word: &str) -> Box<dyn Drive> {
+    let text = format!("kind = 'null'\ncapacity_blocks = 100_000\nservice_us = {service_us}");
     let drive = DriveConfig {
         part: PartConfig::named("of the test"),
         text,
@@ -437,6 +444,52 @@ fn a_healthy_drive_is_left_as_it_is() {
     let address = std::ptr::from_ref(&*bare).cast::<()>();
     let same = faulty::around(bare, &faults, DriveId(0), false);
     assert_eq!(std::ptr::from_ref(&*same).cast::<()>(), address);
+}
+
+/// A thousand seconds, a million times as long, are thirty years: clocks would be at their end after some commands.
+#[test]
+fn a_slow_drive_takes_no_more_than_a_year_longer() {
+    let mut drive = flat_of("1e9", "injected:slow_factor=1000000");
+    let command = Command {
+        io: IoId(1),
+        op: Op::Read,
+        at: Pba(0),
+        len: Blocks(8),
+        fua: false,
+    };
+    let year_ms = 365.0 * 86_400_000.0;
+    let (ms, _) = carry_out(&mut *drive, Instant::ZERO, &command);
+    assert_eq!(ms, 1e6 + year_ms);
+}
+
+/// A disk with or without protection information, in a run in which this goes wrong.
+fn protected(drive: &str, text: &str, faults: &str) -> Result<StackConfig, String> {
+    let drive = DriveConfig {
+        part: drive.parse().unwrap(),
+        text: text.to_owned(),
+    };
+    let config = StackConfig::over(drive, 5).with::<dyn Faults>(faults.parse().unwrap());
+    let built = config.build().map_err(|error| error.to_string())?;
+    Ok(built.effective)
+}
+
+#[test]
+fn protection_is_named_when_it_is_on_and_refused_where_it_has_no_effect() {
+    let rot = "injected:rot_per_tib=1000";
+    let named = |config: StackConfig| {
+        let mut knobs = config.drive.part.knobs.into_iter();
+        knobs.find(|(name, _)| name == "protection")
+    };
+    let on = protected("x:protection=on", DISK, rot).unwrap();
+    assert_eq!(named(on).unwrap().1, KnobValue::Text("on".to_owned()));
+    for drive in ["x", "x:protection=off"] {
+        assert_eq!(named(protected(drive, DISK, rot).unwrap()), None);
+    }
+    let refused = protected("x:protection=on", DISK, "none").unwrap_err();
+    assert!(refused.contains("as nothing goes wrong"), "{refused}");
+    let null = "kind = 'null'\ncapacity_blocks = 2_400\nservice_us = 5000.0";
+    let refused = protected("x:protection=on", null, rot).unwrap_err();
+    assert!(refused.contains("protection"), "{refused}");
 }
 
 #[test]

@@ -254,6 +254,23 @@ fn a_bad_slot_is_left_and_another_one_is_written() {
     assert!(reads > 5, "only {reads} reads failed");
 }
 
+/// Spare time comes to an end though a block cannot be moved, whichever hole is tried.
+#[test]
+fn a_move_that_cannot_be_written_is_not_tried_for_ever() {
+    let faults =
+        "injected:latent_per_tib=16000000:latent_run_blocks=40:latent_mend=false:tries_ms=1";
+    let mut failures = 0;
+    let compact = |setup: &&Setup| setup.compacts() && !setup.logs();
+    for (index, setup) in SETUPS.iter().filter(compact).enumerate() {
+        // It asserts that all comes to rest.
+        let rig = life(&with(setup, faults), "disk", index as u64);
+        let failed =
+            |(_, done): &(DriveId, DriveDone)| done.op == Op::Write && !done.status.is_done();
+        failures += ended(&rig).filter(failed).count();
+    }
+    assert!(failures > 500, "only {failures} writes failed");
+}
+
 /// No slot is written again that was bad; how many writes and reads failed.
 fn leaves_bad_slots(rig: &Rig) -> (u64, u64) {
     let setup = rig.contents.setup();

@@ -11,9 +11,10 @@ use super::world::{Chances, Counts, World};
 use super::{config, fixed};
 
 /// Volumes whose map survives, and copies at fixed places.
-const PLACES: [&str; 8] = [
+const PLACES: [&str; 9] = [
     "eager:dilution=2:map=log:nvram_entries=6",
     "eager:dilution=2:map=virtual_log",
+    "eager:dilution=2:chunk_kib=1:map=virtual_log",
     "eager:dilution=2:map=virtual_log:map_tracks=6",
     "ew_array:dm=2:dd=2:foreground=2:map=log:nvram_entries=6",
     "ew_array:dm=2:dd=2:map=virtual_log",
@@ -104,6 +105,7 @@ fn check_protected(protected: bool) {
     } = &tally;
     assert!(*recovered > 400 / super::events_per_cut(), "{tally:?}");
     assert!(silent.caught > 20 && silent.healed > 20, "{tally:?}");
+    assert!(tally.refused > 5, "{tally:?}");
     assert!(silent.lost > 5 && silent.misdirected > 5, "{tally:?}");
 }
 

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, refused};
+use super::{MapStore, MapWrite, Retry, TRIES, When, refused};
 use crate::contract::Drives;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
@@ -161,10 +161,6 @@ impl MapStore for LogStore {
         }
         self.log.record(entry);
         When::Now
-    }
-
-    fn waiting(&self, chunk: u32) -> Waiting {
-        Waiting::among(chunk, self.waiting.iter().map(|(_, entry)| entry))
     }
 
     fn settled(&mut self, map: &Map) -> Option<Tag> {

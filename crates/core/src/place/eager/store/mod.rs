@@ -63,44 +63,10 @@ pub(super) enum Retry {
     Lost,
 }
 
-/// Changes of a chunk that wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Waiting {
-    /// One of them makes a copy the only one, or all stale.
-    alone: bool,
-    /// Copies that lie elsewhere after one of them, as bits.
-    copies: u32,
-}
-
-impl Waiting {
-    /// Those of a chunk among all that wait.
-    fn among<'a>(chunk: u32, entries: impl Iterator<Item = &'a Entry>) -> Waiting {
-        let mut waiting = Waiting::default();
-        for entry in entries.filter(|entry| entry.chunk == chunk) {
-            waiting.alone |= entry.alone;
-            waiting.copies |= 1 << entry.copy;
-        }
-        waiting
-    }
-
-    /// Whether there are any.
-    pub(super) fn any(self) -> bool {
-        self.copies != 0
-    }
-
-    /// Whether a copy as it is now is stale after one of them, or lies elsewhere.
-    pub(super) fn overtakes(self, copy: u8) -> bool {
-        self.alone || self.copies >> copy & 1 == 1
-    }
-}
-
 /// Keeps the map of a placement safe.
 pub(super) trait MapStore: Send {
     /// A change is to be made. If it has to wait, it does so by this name.
     fn change(&mut self, tag: Tag, entry: Entry) -> When;
-
-    /// The changes of a chunk that wait.
-    fn waiting(&self, chunk: u32) -> Waiting;
 
     /// The next change that waited and has to be made now, in the map as it is.
     fn settled(&mut self, map: &Map) -> Option<Tag>;

@@ -19,7 +19,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{MapStore, MapWrite, Retry, TRIES, Waiting, When, refused};
+use super::{MapStore, MapWrite, Retry, TRIES, When, refused};
 use crate::contract::Drives;
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
@@ -381,10 +381,6 @@ impl MapStore for VirtualLogStore {
             safe: false,
         });
         When::Later
-    }
-
-    fn waiting(&self, chunk: u32) -> Waiting {
-        Waiting::among(chunk, self.waiting.iter().map(|held| &held.entry))
     }
 
     fn settled(&mut self, _map: &Map) -> Option<Tag> {

@@ -78,8 +78,7 @@ impl Cut {
     pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
         let mut rng = Rng::stream(seed, "flip");
         self.foretold = None;
-        let own = |(at, sector): (u64, &Sector)| matches!(sector, Sector::Own(_)).then_some(at);
-        let logged: Vec<u64> = self.images[0].iter().filter_map(own).collect();
+        let logged: Vec<u64> = self.images[0].own().collect();
         let bit = 1 << rng.below(8);
         if rng.chance(0.3) && !self.nvram.is_empty() {
             let at = rng.below(self.nvram.len() as u64) as usize;

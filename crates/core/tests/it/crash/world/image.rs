@@ -58,6 +58,12 @@ impl Image {
             .filter_map(|(at, sector)| Some((at, sector.as_ref()?)))
     }
 
+    /// Sectors of the map's log, by address.
+    pub(super) fn own(&self) -> impl Iterator<Item = u64> {
+        let own = |(at, sector): (u64, &Sector)| matches!(sector, Sector::Own(_)).then_some(at);
+        self.iter().filter_map(own)
+    }
+
     /// Forgets what these sectors hold.
     pub(super) fn forget(&mut self, lost: impl Fn(&Sector) -> bool) {
         let sectors = self

@@ -138,15 +138,24 @@ impl Silent {
         self.chances.map || youngest.end <= blocks.start || blocks.end <= youngest.start
     }
 
-    /// Perhaps a sector rots, with chance one half one of a command that has just ended there: clients come back to few places.
+    /// Perhaps a sector rots: any, or, as clients come back to few places, one of a command that has just ended, or one of the map's.
     pub(super) fn rot(&mut self, images: &mut [Image], ended: (usize, Range<u64>), blocks: u64) {
         if !self.rng.chance(self.chances.rot) {
             return;
         }
-        let all = (self.rng.below(images.len() as u64) as usize, 0..blocks);
-        let here = self.rng.chance(0.5) && !ended.1.is_empty();
-        let (drive, among) = if here { ended } else { all };
-        let at = among.start + self.rng.below(among.end - among.start);
+        let any = self.rng.below(images.len() as u64) as usize;
+        let (drive, at) = match self.rng.below(32) {
+            0 => {
+                let own: Vec<u64> = images[any].own().collect();
+                let which = self.rng.below(own.len().max(1) as u64) as usize;
+                (any, own.get(which).copied().unwrap_or_default())
+            }
+            1..16 if !ended.1.is_empty() => {
+                let Range { start, end } = ended.1;
+                (ended.0, start + self.rng.below(end - start))
+            }
+            _ => (any, self.rng.below(blocks)),
+        };
         if images[drive].get(at).is_none() || !self.may_suffer(drive, &(at..at + 1)) {
             return;
         }

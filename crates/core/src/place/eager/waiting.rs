@@ -1,0 +1,150 @@
+//! Changes of the map that wait until their store lets them be made, and which of them concern a chunk.
+//!
+//! A discard asks of each of its chunks whether a change waits, and may add one, so that is no look at all that wait. O(log n) a change,
+//! and O(changes of the chunk) a question.
+
+use slab::Slab;
+
+use super::Change;
+use crate::io::Tag;
+use crate::maplog::Entry;
+use crate::place::delayed::CopyOf;
+use crate::sorted::{Keyed, Sorted};
+
+/// Changes that wait, each by the tag that its store knows it by.
+#[derive(Default)]
+pub(super) struct Waiting {
+    changes: Slab<Waits>,
+    by_chunk: Sorted<OfChunk>,
+}
+
+/// A change that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
+    change: Change,
+    entry: Entry,
+}
+
+/// A change of a chunk.
+#[derive(Clone, Copy, Debug)]
+struct OfChunk {
+    chunk: u32,
+    key: usize,
+}
+
+impl Keyed for OfChunk {
+    type Key = (u32, usize);
+
+    #[inline]
+    fn key(&self) -> (u32, usize) {
+        (self.chunk, self.key)
+    }
+}
+
+impl Waiting {
+    /// The tag of the change that comes next.
+    pub(super) fn next_tag(&self) -> Tag {
+        Tag(self.changes.vacant_key() as u64)
+    }
+
+    /// A change has to wait, by the tag that came next.
+    pub(super) fn add(&mut self, change: Change, entry: Entry) {
+        let key = self.changes.insert(Waits { change, entry });
+        let chunk = entry.chunk;
+        self.by_chunk.insert(OfChunk { chunk, key });
+    }
+
+    /// It need not wait any more.
+    pub(super) fn take(&mut self, tag: Tag) -> Change {
+        let key = tag.0 as usize;
+        let Waits { change, entry } = self.changes.remove(key);
+        let taken = self.by_chunk.take(&(entry.chunk, key));
+        assert!(taken.is_some(), "{change:?} waits");
+        change
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Tag, &Change)> {
+        let all = self.changes.iter();
+        all.map(|(key, waits)| (Tag(key as u64), &waits.change))
+    }
+
+    /// Those of a chunk.
+    fn of(&self, chunk: u32) -> impl Iterator<Item = &Waits> {
+        let first = self.by_chunk.seek(&(chunk, 0));
+        let runs = (0..).map(move |step| self.by_chunk.at(self.by_chunk.forward(first, step)));
+        let of_chunk = runs.map_while(move |found| found.filter(|found| found.chunk == chunk));
+        of_chunk.map(|found| &self.changes[found.key])
+    }
+
+    /// Whether one of a chunk waits.
+    pub(super) fn any(&self, chunk: u32) -> bool {
+        self.of(chunk).next().is_some()
+    }
+
+    /// Whether a copy as it is now is stale after one of them, or lies elsewhere.
+    pub(super) fn overtakes(&self, of: CopyOf) -> bool {
+        let mut changes = self.of(of.chunk);
+        changes.any(|Waits { entry, .. }| entry.alone || entry.copy == of.copy)
+    }
+
+    /// Whether one of them gives a copy up.
+    pub(super) fn gives_up(&self, of: CopyOf) -> bool {
+        let gives_up =
+            |waits: &Waits| matches!(waits.change, Change::GivesUp(other, _) if other == of);
+        self.of(of.chunk).any(gives_up)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::freemap::Slot;
+
+    fn of(chunk: u32, copy: u8) -> CopyOf {
+        CopyOf { chunk, copy }
+    }
+
+    fn add(waiting: &mut Waiting, change: Change, entry: Entry) -> Tag {
+        let tag = waiting.next_tag();
+        waiting.add(change, entry);
+        tag
+    }
+
+    #[test]
+    fn changes_are_known_by_their_chunks() {
+        let mut waiting = Waiting::default();
+        let gives_up = Change::GivesUp(of(7, 1), Slot(3));
+        let first = add(&mut waiting, gives_up, of(7, 1).entry(Slot(9), false));
+        let second = add(
+            &mut waiting,
+            Change::Discards(8),
+            of(8, 0).entry(Slot(9), true),
+        );
+        assert!(waiting.any(7) && waiting.any(8) && !waiting.any(6) && !waiting.any(9));
+        assert!(waiting.overtakes(of(7, 1)) && !waiting.overtakes(of(7, 0)));
+        assert!(waiting.overtakes(of(8, 0)) && waiting.overtakes(of(8, 1)));
+        assert!(waiting.gives_up(of(7, 1)) && !waiting.gives_up(of(8, 0)));
+        assert_eq!(waiting.take(first).chunk(), 7);
+        assert!(!waiting.any(7) && waiting.any(8));
+        assert_eq!(waiting.iter().count(), 1);
+        assert_eq!(waiting.take(second).chunk(), 8);
+    }
+
+    /// A hundred thousand discards, each asked about before: a look at all that wait each time would take minutes.
+    #[test]
+    fn many_changes_wait_and_are_asked_about_quickly() {
+        let mut waiting = Waiting::default();
+        for chunk in 0..100_000 {
+            assert!(!waiting.any(chunk));
+            add(
+                &mut waiting,
+                Change::Discards(chunk),
+                of(chunk, 0).entry(Slot(9), true),
+            );
+        }
+        for chunk in 0..100_000 {
+            assert_eq!(waiting.take(Tag(chunk)).chunk(), chunk as u32);
+        }
+    }
+}
