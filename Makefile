@@ -69,8 +69,9 @@ examples: demo
 # How many scenarios, and the seed of the first; another one every second when not given.
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
-soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million recoveries) times; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
+soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million recoveries) times; every fault of validations; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
 	$(VENV)/bin/pytest -q -n auto -m slow python/tests
+	NEARSLOT_ONE_FAULT_IN=1 $(CARGO) test --workspace --locked --profile soak --test it validate::faults
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 

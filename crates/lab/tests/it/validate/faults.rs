@@ -1,7 +1,9 @@
 //! Planted faults: every column of every file of every folder is damaged, one way after the other, and the validation must
 //! fail and name what is wrong. A check counts once it has failed.
 //!
-//! The folders that ship are small cuts. With `NEARSLOT_REFERENCE` set, the same faults are planted in the full folders too.
+//! Each fault is a validation of its whole folder, and there are hundreds. So one in [`ONE_IN`] is planted, of all kinds and in all files,
+//! and each with `NEARSLOT_ONE_FAULT_IN=1` (`make soak`). The folders that ship are small cuts. With `NEARSLOT_REFERENCE` set, the
+//! same faults are planted in the full folders too.
 
 use std::path::{Path, PathBuf};
 
@@ -111,11 +113,21 @@ fn verdict(folder: &Path) -> Option<String> {
     }
 }
 
+/// Of so many faults one is planted, unless `NEARSLOT_ONE_FAULT_IN` says otherwise. No divisor of the faults of a column or a file, so
+/// that all kinds of them have their turn.
+const ONE_IN: usize = 5;
+
+/// Of how many faults one is to be planted.
+fn one_in() -> usize {
+    let told = std::env::var("NEARSLOT_ONE_FAULT_IN").ok();
+    told.map_or(ONE_IN, |told| told.parse().expect("a whole number from 1"))
+}
+
 /// Plants faults, one after the other, and returns those that nobody noticed or named.
 fn unnoticed(folder: &Path, faults: &[Fault]) -> Vec<String> {
     assert_eq!(verdict(folder), None, "{} as it is", folder.display());
     let mut unnoticed = Vec::new();
-    for fault in faults {
+    for fault in faults.iter().step_by(one_in()) {
         let copy = sheet::copy(folder);
         for file in &fault.files {
             let text = std::fs::read_to_string(folder.join(file)).unwrap();
