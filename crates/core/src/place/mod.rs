@@ -6,6 +6,7 @@ use crate::registry::{Kind, KindCard, Spec, VolumeEnv, VolumeError};
 mod choice;
 mod delayed;
 mod fixed_copies;
+mod gone;
 mod slot_tracks;
 mod striping;
 

@@ -54,8 +54,11 @@ impl EagerCopies {
         for chunk in 0..self.geometry.chunks {
             let is_written = || self.writing().any(|other| other == chunk);
             let mut copies = self.copies_of(chunk);
-            let forgotten =
-                |of: &CopyOf| self.slot(*of) == NOWHERE && self.copies.get(*of).is_none();
+            let forgotten = |of: &CopyOf| {
+                self.slot(*of) == NOWHERE
+                    && self.copies.get(*of).is_none()
+                    && !self.gone.has(self.drive(*of))
+            };
             if self.current(chunk).next().is_some()
                 && let Some(of) = copies.find(forgotten)
             {

@@ -223,6 +223,20 @@ impl Copies {
         self.left_queue(of)
     }
 
+    /// No copy waits for a drive any more.
+    pub(super) fn clear(&mut self, drive: DriveId) {
+        while let Some(of) = self.queues.pop(drive) {
+            match self.take(of) {
+                Some(Copy::Waiting(_)) => {}
+                Some(Copy::Outdated { source, .. }) => {
+                    let waits = false;
+                    self.set(of, Copy::Outdated { waits, source });
+                }
+                other => panic!("{of:?} was in a queue, and is {other:?}"),
+            }
+        }
+    }
+
     fn left_queue(&mut self, of: CopyOf) -> Source {
         match self.take(of) {
             Some(Copy::Waiting(source)) => source,

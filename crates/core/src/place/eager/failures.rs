@@ -10,7 +10,6 @@ use super::{Change, EagerCopies, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::DriveDone;
-use crate::op::{Failure, Status};
 use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan, PlannedIo};
 use crate::units::Blocks;
@@ -40,14 +39,15 @@ impl EagerCopies {
         });
         let current = |other: &CopyOf| {
             let at = self.slot(*other);
-            at != NOWHERE && (*other != of || at != slot) && !self.is_given_up(*other)
+            let is_there = at != NOWHERE && (*other != of || at != slot);
+            is_there && !self.is_given_up(*other) && !self.gone.has(self.drive(*other))
         };
         let Some(other) = others.into_iter().find(current) else {
-            out.instead = match self.slot(of) == slot {
-                true if self.is_buffered(of.chunk) => Instead::Buffered,
-                true => Instead::Nothing,
+            out.instead = match self.current(of.chunk).next() {
+                Some(_) if self.is_buffered(of.chunk) => Instead::Buffered,
+                Some(_) => Instead::Nothing,
                 // It was discarded meanwhile: there is nothing to read.
-                false => Instead::Tolerated,
+                None => Instead::Tolerated,
             };
             return;
         };
@@ -58,7 +58,8 @@ impl EagerCopies {
             out.instead = Instead::Step(out.io(again));
         }
         // What waits to be entered in the map supersedes it anyway; and when no change of it can be kept, it stays as it is.
-        if self.slot(of) == slot && !self.is_overtaken(of) && !self.map_lost {
+        let stays = self.is_overtaken(of) || self.map_lost || self.gone.has(drive);
+        if self.slot(of) == slot && !stays {
             self.give_up(of, out);
         }
     }
@@ -116,7 +117,8 @@ impl EagerCopies {
             Reason::Move => false,
         };
         let goes_on = !self.map_lost;
-        if goes_on && goes_elsewhere && write.failed + 1 < SLOTS_MAX {
+        let is_gone = self.gone.has(write.drive);
+        if goes_on && goes_elsewhere && !is_gone && write.failed + 1 < SLOTS_MAX {
             self.release(write.of, write.drive, write.slot);
             let again = self.write_again(write.of, reason);
             let key = again.tag.0 as usize;
@@ -152,28 +154,6 @@ impl EagerCopies {
         PlannedIo { repeats, ..write }
     }
 
-    /// A drive has ended its part of a flush. One that is gone is not needed if everything on it is elsewhere.
-    pub(super) fn flush_ended(&self, drive: DriveId, status: Status, out: &mut Plan) {
-        if status == Status::Failed(Failure::Gone) && self.is_spared(drive) {
-            out.instead = Instead::Tolerated;
-        }
-    }
-
-    /// Whether each chunk and the map can be read without this drive. Of chunks for which nothing is to be done, every copy is current, and
-    /// no two are on one drive.
-    fn is_spared(&self, drive: DriveId) -> bool {
-        let elsewhere = |chunk: u32| {
-            let mut current = self.current(chunk).peekable();
-            current.peek().is_none() || current.any(|(_, other, _)| other != drive)
-        };
-        let mut unsettled = self.copies.unsettled().map(|of| of.chunk);
-        let keeps_map = self.store.iter().all(|store| store.spares(drive));
-        self.geometry.copies > 1
-            && keeps_map
-            && unsettled.all(elsewhere)
-            && self.writing().all(elsewhere)
-    }
-
     /// Chunks of foreground writes, and of changes that wait for the map.
     pub(super) fn writing(&self) -> impl Iterator<Item = u32> {
         let writes = self.writes.iter().map(|(_, write)| write.chunk);
@@ -190,7 +170,7 @@ impl EagerCopies {
         let copies = u64::from(self.geometry.chunks) * u64::from(self.geometry.copies);
         let here = copies.div_ceil(u64::from(self.geometry.drives()));
         let spare = self.map.slots_of[drive.index()].saturating_sub(here);
-        let room = self.retired.count(drive) < spare / RETIRED_SHARE;
+        let room = self.retired.count(drive) < spare / RETIRED_SHARE && !self.gone.has(drive);
         if room {
             self.retired.add(drive, slot);
         }

@@ -20,16 +20,17 @@ impl EagerCopies {
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
+        let foreground = self.foreground.min(self.owners(chunk).count() as u32);
         let key = self.writes.insert(ChunkWrite {
             chunk,
-            left: self.foreground,
+            left: foreground,
             tried: 0,
             done: 0,
             landed: 0,
         });
         let reason = Reason::Foreground(key);
         let mut used = 0_u32;
-        for _ in 0..self.foreground {
+        for _ in 0..foreground {
             let of = self.owner(now, chunk, used, drives);
             used |= 1 << of.copy;
             let write = self.write_copy(of, reason);
@@ -45,7 +46,8 @@ impl EagerCopies {
     pub(super) fn untried(&mut self, key: usize) -> Option<CopyOf> {
         let ChunkWrite { chunk, tried, .. } = self.writes[key];
         let mut copies = self.copies_of(chunk);
-        let of = copies.find(|of| tried >> of.copy & 1 == 0)?;
+        let untried = |of: &CopyOf| tried >> of.copy & 1 == 0 && !self.gone.has(self.drive(*of));
+        let of = copies.find(untried)?;
         self.writes[key].tried |= 1 << of.copy;
         Some(of)
     }
@@ -53,7 +55,7 @@ impl EagerCopies {
     /// The owner that a foreground write goes to: the idle one nearest to a free slot, else the one with the shortest queue.
     fn owner(&self, now: Instant, chunk: u32, used: u32, drives: &dyn Drives) -> CopyOf {
         let unused = || {
-            let unused = self.copies_of(chunk).filter(|of| used >> of.copy & 1 == 0);
+            let unused = self.owners(chunk).filter(|of| used >> of.copy & 1 == 0);
             unused.map(|of| (of, self.drive(of)))
         };
         if self.geometry.copies == 1 {

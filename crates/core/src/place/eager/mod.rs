@@ -30,7 +30,7 @@ use crate::request::Request;
 use slab::Slab;
 
 use super::delayed::{CopyOf, check_foreground};
-use super::stripe::flush;
+use super::gone::Gone;
 use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
@@ -44,6 +44,7 @@ mod compact;
 mod copies;
 mod failures;
 mod foreground;
+mod gone;
 mod map;
 mod map_changes;
 pub(super) mod prepare;
@@ -150,6 +151,10 @@ struct EagerCopies {
     retired: Retired,
     /// Drives that had no free slot, and have one now: writes may wait for it.
     freed: Vec<DriveId>,
+    /// Drives that nothing more is sent to that is elsewhere too.
+    gone: Gone,
+    /// Whether each copy of some chunk is on such a drive.
+    column_is_lost: bool,
     /// Keeps the map safe; none if it is lost with the power.
     store: Option<Box<dyn MapStore>>,
     /// Whether every write is forced to the medium, as the map must not name a slot whose data a power cut may take, and a slot
@@ -190,6 +195,8 @@ impl EagerCopies {
             readers: Sorted::default(),
             retired: Retired::new(geometry.drives()),
             freed: Vec::new(),
+            gone: Gone::none(geometry.drives()),
+            column_is_lost: false,
             store,
             forces: false,
             map_lost: false,
@@ -308,7 +315,7 @@ impl Placement for EagerCopies {
 
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         match request.op {
-            Op::Flush => flush(self.geometry.drives(), out),
+            Op::Flush => self.flush(out),
             Op::Read => {
                 for part in self.parts(request) {
                     self.read(now, part, drives, out);
@@ -363,8 +370,11 @@ impl Placement for EagerCopies {
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
+        if self.gone.learn(drive, done.status) {
+            self.leave_out(drive);
+        }
         match done.op {
-            Op::Flush => self.flush_ended(drive, done.status, out),
+            Op::Flush => self.flush_ended(done.status, out),
             _ => self.ended(tag, done, out),
         }
         self.write_map(now, drives, out);
@@ -387,6 +397,9 @@ impl Placement for EagerCopies {
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         if self.map_lost {
             return;
+        }
+        if self.gone.has(drive) {
+            return self.free_a_slot(drive, out);
         }
         if self.map.free[drive.index()].free() == 0 {
             self.make_room(drive, out);

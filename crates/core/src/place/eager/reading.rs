@@ -23,11 +23,12 @@ impl EagerCopies {
         out: &mut Plan,
     ) -> Option<StepIndex> {
         let nearest = self.nearest_copy(now, chunk, from, drives);
+        let is_left = self.is_left(chunk);
         let mut planned = None;
         let mut index = 0;
         for of in self.copies_of(chunk) {
             let (drive, slot) = (self.drive(of), self.slot(of));
-            if slot == NOWHERE {
+            if slot == NOWHERE || is_left && self.gone.has(drive) {
                 continue;
             }
             if nearest.is_none_or(|nearest| nearest == index) {
@@ -52,7 +53,7 @@ impl EagerCopies {
         if self.geometry.copies == 1 {
             return None;
         }
-        let places = self.current(chunk);
+        let places = self.readable(chunk);
         let places = places.map(|(_, drive, slot)| (drive, self.at(drive, slot) + from));
         choice::nearest_idle(now, Op::Read, drives, places)
     }

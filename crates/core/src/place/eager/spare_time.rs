@@ -95,7 +95,8 @@ impl EagerCopies {
     /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.
     pub(super) fn is_due(&self, of: CopyOf) -> bool {
         let flies = self.copies.flies(of);
-        self.is_missing(of) && !flies && self.current(of.chunk).next().is_some()
+        let can_be_written = !flies && !self.gone.has(self.drive(of));
+        self.is_missing(of) && can_be_written && self.current(of.chunk).next().is_some()
     }
 
     /// Whether a copy lies nowhere, or away from its home.
@@ -139,7 +140,7 @@ impl EagerCopies {
 
     /// Reads a chunk that is in no buffer, for another copy of it.
     fn read_again(&mut self, chunk: u32, out: &mut Plan) -> StepIndex {
-        let (of, drive, slot) = self.current(chunk).next().expect("some copy is");
+        let (of, drive, slot) = self.readable(chunk).next().expect("some copy is");
         let mut read = self.read_copy(of, drive, slot, Blocks(0), self.chunk);
         read.awaited = false;
         out.io(read)

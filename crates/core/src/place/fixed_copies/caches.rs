@@ -171,10 +171,17 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// A flush of every drive.
+    /// A flush of every drive that is left. A client is told if what it has written may be on the others alone.
     pub(super) fn plan_flush(&mut self, of: FlushOf, out: &mut Plan) {
-        let tag = self.begin_flush(of);
-        for drive in (0..self.layout.drives()).map(DriveId) {
+        if of == FlushOf::Client && self.has_lost() {
+            out.failure = Some(Failure::Gone);
+        }
+        let drives = self.gone.left().count() as u16;
+        if drives == 0 {
+            return;
+        }
+        let tag = self.begin_flush(of, drives);
+        for drive in self.gone.left() {
             let mut flush = PlannedIo::new(drive, Op::Flush, Target::At(Pba(0)), Blocks(0));
             (flush.tag, flush.awaited) = (tag, of == FlushOf::Client);
             out.io(flush);
@@ -182,15 +189,14 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Notes what a flush covers; its tag.
-    fn begin_flush(&mut self, of: FlushOf) -> Tag {
+    fn begin_flush(&mut self, of: FlushOf, left: u16) -> Tag {
         let Some(caches) = &mut self.caches else {
             return Tag(0);
         };
         let mut covered = caches.chunks_to_cover();
         for one in &mut covered {
-            one.copies = self.state(one.chunk).current;
+            one.copies = self.left(one.chunk, self.state(one.chunk).current);
         }
-        let left = self.layout.drives();
         let caches = self.caches.as_mut().expect("there are some");
         caches.flushing |= of == FlushOf::Own;
         Tag(caches.flushes.insert(Flush {
@@ -212,7 +218,7 @@ impl<L: Layout> FixedCopies<L> {
     ) {
         let mut failed = !done.status.is_done();
         if done.status == Status::Failed(Failure::Gone)
-            && self.is_spared(drive)
+            && !self.has_lost()
             && self.cover_elsewhere(tag, drive)
         {
             out.instead = Instead::Tolerated;
@@ -256,8 +262,10 @@ impl<L: Layout> FixedCopies<L> {
         all
     }
 
+    /// What is lost is covered by no flush any more: whatever is done, the power takes nothing else.
     fn cover_later(&mut self, chunk: u32) {
-        if let Some(caches) = &mut self.caches {
+        let is_lost = self.is_lost(&self.state(chunk));
+        if let Some(caches) = self.caches.as_mut().filter(|_| !is_lost) {
             caches.written.push(chunk);
         }
     }

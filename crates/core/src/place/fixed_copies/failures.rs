@@ -1,7 +1,6 @@
 //! Reads and writes that fail: another copy is read, other copies are written.
 
 use super::{Apart, Copies, FixedCopies, Layout, Part, Piece, Underway, Writing, members};
-use crate::ids::DriveId;
 use crate::io::DriveDone;
 use crate::op::{Failure, Op, Status};
 use crate::place::delayed::CopyOf;
@@ -44,7 +43,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Whether somebody is reading something of a chunk.
-    fn is_read(&self, chunk: u32) -> bool {
+    pub(super) fn is_read(&self, chunk: u32) -> bool {
         let mut underway = self.underway.iter();
         underway.any(|(_, one)| {
             let chunks = one.first.chunk..one.first.chunk + one.chunks;
@@ -67,16 +66,23 @@ impl<L: Layout> FixedCopies<L> {
                 others &= before.current & !bit;
                 continue;
             }
-            let all = self.all;
+            let buffered = self.is_buffered(chunk);
             let state = self.change(chunk, |state| {
-                state.unbuffered |= state.current == all;
+                state.unbuffered |= !buffered;
                 state.fail(bit);
             });
             others &= state.current & !bit;
-            if !state.writing {
-                self.delay(chunk, bit & !(state.current | state.flying), out);
+            if state.writing {
+                continue;
             }
+            // Which copy is read is open no longer: those that were to have its data may have to wait again.
+            let stale = match before.candidates {
+                0 => bit,
+                _ => self.all,
+            };
+            self.delay(chunk, stale & !(state.current | state.flying), out);
         }
+        let others = self.left(ended.first.chunk, others);
         if others != 0 {
             let piece = self.piece(ended, done, others);
             let step = self.alternatives(&piece, Op::Read, ended.part, out);
@@ -102,16 +108,6 @@ impl<L: Layout> FixedCopies<L> {
         flying || members(copies).any(|copy| self.delayed.waits(CopyOf { chunk, copy }))
     }
 
-    /// Whether everything on a drive is on another one too: then nobody has to miss what is safe there, if it is gone.
-    pub(super) fn is_spared(&self, drive: DriveId) -> bool {
-        let elsewhere = |chunk: u32, copies: Copies| {
-            let mut places = members(copies).map(|copy| self.layout.place(CopyOf { chunk, copy }));
-            places.any(|(other, _)| other != drive)
-        };
-        let mut unsettled = self.unsettled.iter();
-        elsewhere(0, self.all) && unsettled.all(|state| elsewhere(state.chunk, state.current))
-    }
-
     /// A copy was written, or could not be. If in the end too few are on the platter, those that were not tried are written. If
     /// all were tried, the write is answered if one of them is there, and the others are tried again in spare time.
     pub(super) fn foreground_done(
@@ -135,10 +131,12 @@ impl<L: Layout> FixedCopies<L> {
                 self.change(chunk, |state| state.fail(bit));
             }
         }
-        let others = match left == 1 && failed != 0 && landed.count_ones() < self.foreground {
+        let wanted = self.wanted(ended.first.chunk);
+        let others = match left == 1 && failed != 0 && landed.count_ones() < wanted {
             true => self.all & !(failed | landed) & !self.flying(ended),
             false => 0,
         };
+        let others = self.left(ended.first.chunk, others);
         if others != 0 {
             let piece = self.piece(ended, done, others);
             let step = self.alternatives(&piece, Op::Write, ended.part, out);

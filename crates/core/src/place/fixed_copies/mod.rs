@@ -31,7 +31,8 @@ use std::ops::Range;
 use slab::Slab;
 
 use super::choice;
-use super::delayed::{CopyOf, Delayed, Pushed, check_foreground};
+use super::delayed::{CopyOf, Delayed, check_foreground};
+use super::gone::Gone;
 use super::striping::Striping;
 use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::ids::DriveId;
@@ -41,8 +42,11 @@ use crate::rng::Rng;
 use crate::sorted::Sorted;
 use crate::units::{Blocks, Instant, Lba, Pba};
 
+mod background;
 mod caches;
 mod failures;
+mod foreground;
+mod gone;
 mod unsettled;
 
 use caches::{Caches, FlushOf};
@@ -152,6 +156,11 @@ pub(super) struct FixedCopies<L> {
     table: CopiesTable,
     /// Chunks with candidates.
     undecided: usize,
+    /// Drives that nothing more is sent to that is elsewhere too.
+    gone: Gone,
+    /// Of chunks that are not settled, how many lie on such drives alone; and whether settled ones do.
+    lost: usize,
+    column_is_lost: bool,
     /// What the caches of the drives have; none if they lose nothing.
     caches: Option<Caches>,
     /// Memory for the pieces of a request.
@@ -190,6 +199,9 @@ impl<L: Layout> FixedCopies<L> {
             delayed: Delayed::new(layout.drives(), knobs.integer("buffer_chunks")),
             table,
             undecided: 0,
+            gone: Gone::none(layout.drives()),
+            lost: 0,
+            column_is_lost: false,
             caches: (env.blueprint.cache().may_lose()).then(Caches::new),
             pieces: Vec::new(),
             layout,
@@ -231,8 +243,9 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     fn change(&mut self, chunk: u32, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
-        let mut state = self.state(chunk);
-        self.unsettled.take(&chunk);
+        let known = self.unsettled.take(&chunk);
+        self.lost -= usize::from(known.is_some_and(|known| self.is_lost(&known)));
+        let mut state = known.unwrap_or(Unsettled::settled(chunk, self.all));
         let was_decided = state.candidates == 0;
         change(&mut state);
         state.renew_safe();
@@ -253,6 +266,7 @@ impl<L: Layout> FixedCopies<L> {
             }
         };
         if !settled {
+            self.lost += usize::from(self.is_lost(&state));
             self.unsettled.insert(state);
         }
         state
@@ -273,7 +287,7 @@ impl<L: Layout> FixedCopies<L> {
         &mut self,
         request: &Request,
         whole: bool,
-        copies: impl Fn(&Unsettled) -> Copies,
+        copies: impl Fn(&Self, &Unsettled) -> Copies,
     ) -> Vec<Piece> {
         let size = self.layout.chunk().0;
         let (start, end) = (request.extent.start.0, request.extent.end().0);
@@ -287,7 +301,7 @@ impl<L: Layout> FixedCopies<L> {
                 chunks: 1,
                 from: Blocks(from - first),
                 len: Blocks(to - from),
-                copies: copies(&self.state(chunk)),
+                copies: copies(self, &self.state(chunk)),
             };
             let partial = |piece: &Piece| piece.len.0 < u64::from(piece.chunks) * size;
             match cut.last_mut() {
@@ -370,95 +384,13 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     fn plan_read(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
-        let cut = self.cut(request, false, |state| state.current);
+        let cut = self.cut(request, false, |copies, state| {
+            copies.left_or_all(state.chunk, state.current)
+        });
         for piece in &cut {
             self.either(now, piece, Op::Read, Part::Read, drives, out);
         }
         self.pieces = cut;
-    }
-
-    fn plan_write(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
-        let delays = self.foreground < u32::from(self.layout.copies());
-        let whole = delays || self.ends_are_unsettled(request);
-        let all = self.all;
-        let size = self.layout.chunk();
-        let cut = self.cut(request, whole, |state| all & !state.flying);
-        for piece in &cut {
-            let mut piece = *piece;
-            let mut after = None;
-            if whole && piece.len < size {
-                (piece.from, piece.len) = (Blocks(0), size);
-                let copies = self.state(piece.first).current;
-                let rest = Piece { copies, ..piece };
-                after = Some(self.either(now, &rest, Op::Read, Part::Read, drives, out));
-            }
-            self.write(now, (&piece, request.fua), after, drives, out);
-        }
-        self.pieces = cut;
-    }
-
-    /// Whether a chunk that a request may cover only a part of has stale copies. If the request is forced, whether it has cached
-    /// ones: the part would be on the medium of these copies, and the rest perhaps on that of others alone.
-    fn ends_are_unsettled(&self, request: &Request) -> bool {
-        let size = self.layout.chunk().0;
-        let ends = [request.extent.start.0, request.extent.end().0 - 1];
-        let unsettled = |block: u64| {
-            let state = self.state((block / size) as u32);
-            state.current != self.all || request.fua && state.cached != 0
-        };
-        ends.into_iter().any(unsettled)
-    }
-
-    /// The foreground writes of a piece, which are `forced` to the medium if the request asks for that.
-    fn write(
-        &mut self,
-        now: Instant,
-        (piece, forced): (&Piece, bool),
-        after: Option<StepIndex>,
-        drives: &dyn Drives,
-        out: &mut Plan,
-    ) {
-        let foreground = self.foreground.min(piece.copies.count_ones());
-        let short = foreground < self.foreground;
-        let key = self.writes.insert(Writing {
-            first: piece.first,
-            chunks: piece.chunks,
-            left: foreground,
-            done: 0,
-            failed: 0,
-            forced,
-            short,
-            held: 0,
-        });
-        if short {
-            out.gate(Tag(key as u64));
-        }
-        let part = Part::Foreground(key);
-        for chunk in piece.first..piece.first + piece.chunks {
-            self.change(chunk, |state| state.writing = true);
-        }
-        if self.foreground == 1 {
-            let first = self.either(now, piece, Op::Write, part, drives, out);
-            let behind = out.steps.len() as u32;
-            return follow(after, first.0..behind, out);
-        }
-        let mut left = *piece;
-        for _ in 0..foreground {
-            let places = |copies| self.places(piece.first, copies);
-            let idle = places(left.copies).map(|(_, drive, at)| (drive, at));
-            let index = choice::nearest_idle(now, Op::Write, drives, idle);
-            let shortest = || {
-                let waiting = places(left.copies).map(|(_, drive, _)| drives.waiting(drive));
-                waiting.enumerate().min_by_key(|(_, waiting)| *waiting)
-            };
-            let index = index.or_else(|| shortest().map(|(index, _)| index));
-            let index = index.expect("there are that many copies");
-            let (copy, ..) = places(left.copies).nth(index).expect("it is one of them");
-            left.copies &= !(1 << copy);
-            let planned = self.planned(piece, copy, Op::Write, part);
-            let write = out.io(planned);
-            follow(after, write.0..write.0 + 1, out);
-        }
     }
 
     /// An I/O has ended.
@@ -473,194 +405,6 @@ impl<L: Layout> FixedCopies<L> {
                 self.delayed_ended(&ended, done.status.is_done(), apart, out);
             }
         }
-    }
-
-    /// A delayed write has ended, or never started. If a block of one of several chunks could not be read or written, each is tried
-    /// alone (`apart`): the others need not stay stale for it.
-    fn delayed_ended(&mut self, ended: &Underway, done: bool, apart: bool, out: &mut Plan) {
-        let Underway { first, chunks, .. } = *ended;
-        let alone = apart && chunks > 1;
-        for chunk in first.chunk..first.chunk + chunks {
-            if alone && self.state(chunk).spoiled >> first.copy & 1 == 0 {
-                self.propagate(CopyOf { chunk, ..first }, 1, out);
-                continue;
-            }
-            self.delayed_done(chunk, first.copy, done, out);
-            if done {
-                self.note_cached(chunk, 1 << first.copy, out);
-            }
-        }
-    }
-
-    /// A foreground write of a copy has ended, or never started.
-    fn foreground_ended(&mut self, key: usize, out: &mut Plan) {
-        let writing = &mut self.writes[key];
-        writing.left -= 1;
-        if writing.left > 0 {
-            return;
-        }
-        let Writing {
-            first,
-            chunks,
-            done,
-            failed,
-            forced,
-            short,
-            ..
-        } = self.writes[key];
-        let cached = if forced { 0 } else { self.cached_of(done) };
-        for chunk in first..first + chunks {
-            match forced {
-                true => self.note_forced(chunk, done),
-                false => self.note_cached(chunk, done, out),
-            }
-            let state = self.change(chunk, |state| {
-                state.writing = false;
-                if done != 0 {
-                    state.current = done;
-                    state.candidates = 0;
-                    state.cached = cached;
-                    state.spoiled = state.flying;
-                    state.unbuffered = false;
-                } else if failed != 0 {
-                    // Each of these has of each block what it had before or what was written, but no two need be the same.
-                    if state.current & !failed == 0 {
-                        state.current = lowest(state.current);
-                    }
-                    state.unbuffered = true;
-                }
-                state.fail(failed);
-            });
-            let stale = self.all & !state.current & !state.flying;
-            match short && done != 0 {
-                true => self.hold(chunk, key, stale, out),
-                false => self.delay(chunk, stale, out),
-            }
-        }
-        self.let_go(key, 0, out);
-    }
-
-    /// A write that is done has too few current copies of a chunk: the stale ones are written at once, and it waits for them.
-    fn hold(&mut self, chunk: u32, key: usize, stale: Copies, out: &mut Plan) {
-        self.writes[key].held += 1;
-        self.change(chunk, |state| state.held = Some(key as u32));
-        for copy in members(stale) {
-            self.propagate(CopyOf { chunk, copy }, 1, out);
-        }
-    }
-
-    /// So many chunks of a write that is done have enough current copies. With the last of them it may be answered.
-    fn let_go(&mut self, key: usize, chunks: u32, out: &mut Plan) {
-        let writing = &mut self.writes[key];
-        writing.held -= chunks;
-        if writing.held > 0 {
-            return;
-        }
-        if self.writes.remove(key).short {
-            out.open(Tag(key as u64));
-        }
-    }
-
-    fn delayed_done(&mut self, chunk: u32, copy: u8, done: bool, out: &mut Plan) {
-        let bit = 1 << copy;
-        let before = self.state(chunk);
-        let spoiled = before.spoiled & bit != 0;
-        let foreground = self.foreground;
-        let cached = self.cached_of(bit);
-        let leaves = !done && !self.is_delayed(chunk, self.all & !before.current & !bit);
-        let state = self.change(chunk, |state| {
-            state.unbuffered |= leaves;
-            state.flying &= !bit;
-            state.spoiled &= !bit;
-            if !spoiled && done {
-                state.current |= bit;
-                state.cached |= cached;
-            }
-            if !done {
-                state.distrust(bit);
-                state.take_candidate();
-            }
-            // A copy that cannot be written is waited for no longer.
-            let given_up = !spoiled && !done;
-            if given_up || state.current.count_ones() >= foreground {
-                state.held = None;
-            }
-        });
-        // Nothing was written, as the copy that was to be taken could not be read: another one is, or that is tried again.
-        if !done && before.candidates != 0 && !state.writing {
-            self.delay(chunk, self.all & !(state.current | state.flying), out);
-        }
-        // A copy that could not be written stays stale.
-        if spoiled && !state.writing {
-            match state.held {
-                Some(_) => self.propagate(CopyOf { chunk, copy }, 1, out),
-                None => self.delay(chunk, bit, out),
-            }
-        }
-        if let (Some(key), None) = (before.held, state.held) {
-            self.let_go(key as usize, 1, out);
-        }
-    }
-
-    /// These copies are to be written in spare time.
-    fn delay(&mut self, chunk: u32, copies: Copies, out: &mut Plan) {
-        for copy in members(copies) {
-            let of = CopyOf { chunk, copy };
-            let (drive, _) = self.layout.place(of);
-            match self.delayed.push(drive, of) {
-                Pushed::Queued => out.wake.push(drive),
-                Pushed::Already => {}
-                Pushed::Full => self.propagate(of, 1, out),
-            }
-        }
-    }
-
-    /// Whether a delayed copy still has to be written.
-    fn is_due(&self, of: CopyOf) -> bool {
-        let state = self.state(of.chunk);
-        !state.writing && (state.current | state.flying) >> of.copy & 1 == 0
-    }
-
-    /// Writes one copy of chunks whose data are in the same place.
-    fn propagate(&mut self, first: CopyOf, chunks: u32, out: &mut Plan) {
-        let Unsettled {
-            current,
-            unbuffered,
-            ..
-        } = self.state(first.chunk);
-        for chunk in first.chunk..first.chunk + chunks {
-            self.change(chunk, |state| state.flying |= 1 << first.copy);
-        }
-        let piece = Piece {
-            first: first.chunk,
-            chunks,
-            from: Blocks(0),
-            len: Blocks(u64::from(chunks) * self.layout.chunk().0),
-            copies: 0,
-        };
-        let delayed = Part::Delayed(Apart::Tried);
-        let mut planned = self.planned(&piece, first.copy, Op::Write, delayed);
-        planned.awaited = false;
-        let mut after = None;
-        if unbuffered {
-            let source = Piece {
-                copies: lowest(current),
-                ..piece
-            };
-            let part = Part::ReadAgain(planned.tag.0 as usize);
-            after = Some(self.alternatives(&source, Op::Read, part, out));
-        }
-        let write = out.io(planned);
-        follow(after, write.0..write.0 + 1, out);
-    }
-
-    /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one copy.
-    fn same_source(&self, one: u32, other: u32) -> bool {
-        let source = |chunk| {
-            let state = self.state(chunk);
-            state.unbuffered.then_some(state.current.trailing_zeros())
-        };
-        source(one) == source(other)
     }
 }
 
@@ -705,6 +449,9 @@ impl<L: Layout> Placement for FixedCopies<L> {
         _drives: &dyn Drives,
         out: &mut Plan,
     ) {
+        if self.gone.learn(drive, done.status) {
+            self.leave_out(drive, out);
+        }
         match done.op {
             Op::Flush => self.flush_ended(tag, drive, done, out),
             _ => self.ended(tag, done, out),
@@ -760,6 +507,8 @@ impl<L: Layout> Placement for FixedCopies<L> {
         assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");
         let undecided = self.unsettled.iter().filter(|one| one.candidates != 0);
         assert_eq!(undecided.count(), self.undecided, "chunks with candidates");
+        let lost = self.unsettled.iter().filter(|one| self.is_lost(one));
+        assert_eq!(lost.count(), self.lost, "chunks that are lost");
         for state in self.unsettled.iter() {
             state.audit();
             let kept = state.kept.map(|index| self.table.entry(index));

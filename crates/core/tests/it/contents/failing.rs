@@ -28,7 +28,7 @@ pub(crate) struct Failing {
     /// Whether half of what fails is not answered in time.
     timeouts: bool,
     /// A drive that carries out nothing any more.
-    gone: Option<DriveId>,
+    pub(crate) gone: Option<DriveId>,
     /// Blocks that cannot be read.
     unreadable: BTreeSet<(DriveId, u64)>,
     /// Reads and writes that failed.
@@ -46,6 +46,11 @@ impl Failing {
             unreadable: BTreeSet::new(),
             failures: [0; 2],
         }
+    }
+
+    /// Where nothing fails, unless a drive is gone.
+    pub(crate) fn none(drives: usize) -> Failing {
+        Failing::new(0, vec![0.0; drives])
     }
 
     /// A command has ended; perhaps it has failed.

@@ -335,7 +335,7 @@ fn every_copy_is_tried_before_a_request_fails() {
     );
 }
 
-/// With one copy before the answer, that goes to the drive that is left.
+/// With one copy before the answer, that goes to the drive that is left. The one that is gone is found out, and left alone.
 #[test]
 fn a_write_goes_to_the_drive_that_is_left() {
     let (mut lives, mut failures) = (0, 0);
@@ -354,7 +354,7 @@ fn a_write_goes_to_the_drive_that_is_left() {
         lives += 1;
     }
     assert!(
-        lives > 5 && failures > 1_000,
+        lives > 5 && failures > lives && failures < 10 * lives,
         "{failures} failures in {lives} lives"
     );
 }

@@ -6,6 +6,7 @@ mod compaction;
 mod failing;
 mod failing_faults;
 mod faults;
+mod gone;
 mod injected;
 mod load;
 mod medium;

@@ -1,0 +1,147 @@
+//! Copies that are written in spare time.
+
+use super::unsettled::{Copies, Unsettled, lowest, members};
+use super::{Apart, FixedCopies, Layout, Part, Piece, Underway, follow};
+use crate::op::Op;
+use crate::place::delayed::{CopyOf, Pushed};
+use crate::plan::Plan;
+use crate::units::Blocks;
+
+impl<L: Layout> FixedCopies<L> {
+    /// A delayed write has ended, or never started. If a block of one of several chunks could not be read or written, each is tried
+    /// alone (`apart`): the others need not stay stale for it.
+    pub(super) fn delayed_ended(
+        &mut self,
+        ended: &Underway,
+        done: bool,
+        apart: bool,
+        out: &mut Plan,
+    ) {
+        let Underway { first, chunks, .. } = *ended;
+        let alone = apart && chunks > 1;
+        for chunk in first.chunk..first.chunk + chunks {
+            if alone && self.state(chunk).spoiled >> first.copy & 1 == 0 {
+                self.propagate(CopyOf { chunk, ..first }, 1, out);
+                continue;
+            }
+            self.delayed_done(chunk, first.copy, done, out);
+            if done {
+                self.note_cached(chunk, 1 << first.copy, out);
+            }
+        }
+    }
+
+    fn delayed_done(&mut self, chunk: u32, copy: u8, done: bool, out: &mut Plan) {
+        let bit = 1 << copy;
+        let before = self.state(chunk);
+        let spoiled = before.spoiled & bit != 0;
+        let cached = self.cached_of(bit);
+        let state = self.change(chunk, |state| {
+            state.flying &= !bit;
+            state.spoiled &= !bit;
+            if !spoiled && done {
+                state.current |= bit;
+                state.cached |= cached;
+            }
+            if !done {
+                state.distrust(bit);
+                state.take_candidate();
+            }
+        });
+        // A copy that cannot be written is waited for no longer.
+        let given_up = !spoiled && !done || self.left(chunk, bit) == 0;
+        let answers = given_up || self.has_enough(&state);
+        if let Some(key) = before.held.filter(|_| answers) {
+            self.change(chunk, |state| state.held = None);
+            self.let_go(key as usize, 1, out);
+        }
+        // Nothing was written, as the copy that was to be taken could not be read: another one is, or that is tried again.
+        if !done && before.candidates != 0 && !state.writing {
+            self.delay(chunk, self.all & !(state.current | state.flying), out);
+        }
+        // A copy that could not be written stays stale.
+        if spoiled && !state.writing {
+            match before.held.filter(|_| !answers) {
+                Some(_) => self.propagate(CopyOf { chunk, copy }, 1, out),
+                None => self.delay(chunk, bit, out),
+            }
+        }
+        self.forget_buffer(chunk);
+    }
+
+    /// The buffer has no chunk any more of which no copy is delayed: whoever writes another copy reads one first.
+    pub(super) fn forget_buffer(&mut self, chunk: u32) {
+        let state = self.state(chunk);
+        let stale = self.all & !state.current;
+        if stale != 0 && !state.unbuffered && !self.is_delayed(chunk, stale) {
+            self.change(chunk, |state| state.unbuffered = true);
+        }
+    }
+
+    /// These copies are to be written in spare time.
+    pub(super) fn delay(&mut self, chunk: u32, copies: Copies, out: &mut Plan) {
+        for copy in members(copies) {
+            let of = CopyOf { chunk, copy };
+            let (drive, _) = self.layout.place(of);
+            if self.gone.has(drive) {
+                continue;
+            }
+            match self.delayed.push(drive, of) {
+                Pushed::Queued => out.wake.push(drive),
+                Pushed::Already => {}
+                Pushed::Full => self.propagate(of, 1, out),
+            }
+        }
+    }
+
+    /// Whether a delayed copy still has to be written.
+    pub(super) fn is_due(&self, of: CopyOf) -> bool {
+        let state = self.state(of.chunk);
+        let has_source = !state.unbuffered || self.left(of.chunk, state.current) != 0;
+        !state.writing && has_source && (state.current | state.flying) >> of.copy & 1 == 0
+    }
+
+    /// Writes one copy of chunks whose data are in the same place.
+    pub(super) fn propagate(&mut self, first: CopyOf, chunks: u32, out: &mut Plan) {
+        let Unsettled {
+            current,
+            unbuffered,
+            ..
+        } = self.state(first.chunk);
+        let current = self.left_or_all(first.chunk, current);
+        for chunk in first.chunk..first.chunk + chunks {
+            self.change(chunk, |state| state.flying |= 1 << first.copy);
+        }
+        let piece = Piece {
+            first: first.chunk,
+            chunks,
+            from: Blocks(0),
+            len: Blocks(u64::from(chunks) * self.layout.chunk().0),
+            copies: 0,
+        };
+        let delayed = Part::Delayed(Apart::Tried);
+        let mut planned = self.planned(&piece, first.copy, Op::Write, delayed);
+        planned.awaited = false;
+        let mut after = None;
+        if unbuffered {
+            let source = Piece {
+                copies: lowest(current),
+                ..piece
+            };
+            let part = Part::ReadAgain(planned.tag.0 as usize);
+            after = Some(self.alternatives(&source, Op::Read, part, out));
+        }
+        let write = out.io(planned);
+        follow(after, write.0..write.0 + 1, out);
+    }
+
+    /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one copy.
+    pub(super) fn same_source(&self, one: u32, other: u32) -> bool {
+        let source = |chunk| {
+            let state = self.state(chunk);
+            let current = self.left_or_all(chunk, state.current);
+            state.unbuffered.then_some(current.trailing_zeros())
+        };
+        source(one) == source(other)
+    }
+}

@@ -1,0 +1,193 @@
+//! Writes that a request waits for.
+
+use super::unsettled::{Copies, Unsettled, lowest, members};
+use super::{FixedCopies, Layout, Part, Piece, Writing, follow};
+use crate::contract::Drives;
+use crate::io::Tag;
+use crate::op::Op;
+use crate::place::choice;
+use crate::place::delayed::CopyOf;
+use crate::plan::{Plan, StepIndex};
+use crate::request::Request;
+use crate::units::{Blocks, Instant};
+
+impl<L: Layout> FixedCopies<L> {
+    pub(super) fn plan_write(
+        &mut self,
+        now: Instant,
+        request: &Request,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        let whole = self.ends_go_as_whole_chunks(request);
+        let size = self.layout.chunk();
+        let cut = self.cut(request, whole, |copies, state| {
+            let all = copies.all & !state.flying;
+            copies.left_or_all(state.chunk, all)
+        });
+        for piece in &cut {
+            let mut piece = *piece;
+            let mut after = None;
+            if whole && piece.len < size {
+                (piece.from, piece.len) = (Blocks(0), size);
+                let current = self.state(piece.first).current;
+                let copies = self.left_or_all(piece.first, current);
+                let rest = Piece { copies, ..piece };
+                after = Some(self.either(now, &rest, Op::Read, Part::Read, drives, out));
+            }
+            self.write(now, (&piece, request.fua), after, drives, out);
+        }
+        self.pieces = cut;
+    }
+
+    /// Whether a chunk that a request may cover only a part of has to be written as a whole: some copies get it later, or have
+    /// older data. If the request is forced, also if there are cached ones: the part would be on the medium of these copies, and the rest
+    /// perhaps on that of others alone.
+    fn ends_go_as_whole_chunks(&self, request: &Request) -> bool {
+        let size = self.layout.chunk().0;
+        let ends = [request.extent.start.0, request.extent.end().0 - 1];
+        ends.into_iter().any(|block| {
+            let state = self.state((block / size) as u32);
+            let left = self.left(state.chunk, self.all);
+            self.foreground < left.count_ones()
+                || state.current & left != left
+                || request.fua && state.cached & left != 0
+        })
+    }
+
+    /// Copies of a chunk that a write waits for: as many as there are, if drives are gone.
+    pub(super) fn wanted(&self, chunk: u32) -> u32 {
+        let left = self.left_or_all(chunk, self.all).count_ones();
+        self.foreground.min(left)
+    }
+
+    /// Whether a write of a chunk need not wait for more copies.
+    pub(super) fn has_enough(&self, state: &Unsettled) -> bool {
+        let current = self.left(state.chunk, state.current).count_ones();
+        current >= self.wanted(state.chunk)
+    }
+
+    /// The foreground writes of a piece, which are `forced` to the medium if the request asks for that.
+    fn write(
+        &mut self,
+        now: Instant,
+        (piece, forced): (&Piece, bool),
+        after: Option<StepIndex>,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        let wanted = self.wanted(piece.first);
+        let foreground = wanted.min(piece.copies.count_ones());
+        let short = foreground < wanted;
+        let key = self.writes.insert(Writing {
+            first: piece.first,
+            chunks: piece.chunks,
+            left: foreground,
+            done: 0,
+            failed: 0,
+            forced,
+            short,
+            held: 0,
+        });
+        if short {
+            out.gate(Tag(key as u64));
+        }
+        let part = Part::Foreground(key);
+        for chunk in piece.first..piece.first + piece.chunks {
+            self.change(chunk, |state| state.writing = true);
+        }
+        if self.foreground == 1 {
+            let first = self.either(now, piece, Op::Write, part, drives, out);
+            let behind = out.steps.len() as u32;
+            return follow(after, first.0..behind, out);
+        }
+        let mut left = *piece;
+        for _ in 0..foreground {
+            let places = |copies| self.places(piece.first, copies);
+            let idle = places(left.copies).map(|(_, drive, at)| (drive, at));
+            let index = choice::nearest_idle(now, Op::Write, drives, idle);
+            let shortest = || {
+                let waiting = places(left.copies).map(|(_, drive, _)| drives.waiting(drive));
+                waiting.enumerate().min_by_key(|(_, waiting)| *waiting)
+            };
+            let index = index.or_else(|| shortest().map(|(index, _)| index));
+            let index = index.expect("there are that many copies");
+            let (copy, ..) = places(left.copies).nth(index).expect("it is one of them");
+            left.copies &= !(1 << copy);
+            let planned = self.planned(piece, copy, Op::Write, part);
+            let write = out.io(planned);
+            follow(after, write.0..write.0 + 1, out);
+        }
+    }
+
+    /// A foreground write of a copy has ended, or never started.
+    pub(super) fn foreground_ended(&mut self, key: usize, out: &mut Plan) {
+        let writing = &mut self.writes[key];
+        writing.left -= 1;
+        if writing.left > 0 {
+            return;
+        }
+        let Writing {
+            first,
+            chunks,
+            done,
+            failed,
+            forced,
+            short,
+            ..
+        } = self.writes[key];
+        let cached = if forced { 0 } else { self.cached_of(done) };
+        for chunk in first..first + chunks {
+            match forced {
+                true => self.note_forced(chunk, done),
+                false => self.note_cached(chunk, done, out),
+            }
+            let state = self.change(chunk, |state| {
+                state.writing = false;
+                if done != 0 {
+                    state.current = done;
+                    state.candidates = 0;
+                    state.cached = cached;
+                    state.spoiled = state.flying;
+                    state.unbuffered = false;
+                } else if failed != 0 {
+                    // Each of these has of each block what it had before or what was written, but no two need be the same.
+                    if state.current & !failed == 0 {
+                        state.current = lowest(state.current);
+                    }
+                    state.unbuffered = true;
+                }
+                state.fail(failed);
+            });
+            let stale = self.all & !state.current & !state.flying;
+            let comes = self.left(chunk, stale | state.flying) != 0;
+            match short && done != 0 && comes && !self.has_enough(&state) {
+                true => self.hold(chunk, key, stale, out),
+                false => self.delay(chunk, stale, out),
+            }
+            self.forget_buffer(chunk);
+        }
+        self.let_go(key, 0, out);
+    }
+
+    /// A write that is done has too few current copies of a chunk: the stale ones are written at once, and it waits for them.
+    fn hold(&mut self, chunk: u32, key: usize, stale: Copies, out: &mut Plan) {
+        self.writes[key].held += 1;
+        self.change(chunk, |state| state.held = Some(key as u32));
+        for copy in members(self.left(chunk, stale)) {
+            self.propagate(CopyOf { chunk, copy }, 1, out);
+        }
+    }
+
+    /// So many chunks of a write that is done have enough current copies. With the last of them it may be answered.
+    pub(super) fn let_go(&mut self, key: usize, chunks: u32, out: &mut Plan) {
+        let writing = &mut self.writes[key];
+        writing.held -= chunks;
+        if writing.held > 0 {
+            return;
+        }
+        if self.writes.remove(key).short {
+            out.open(Tag(key as u64));
+        }
+    }
+}

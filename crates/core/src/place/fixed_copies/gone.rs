@@ -1,0 +1,78 @@
+//! Drives that are gone: what is elsewhere too is neither read nor written there any more.
+//!
+//! What a copy there has stays as it was: it is current until its chunk is written, and stale from then on, as its entry in NVRAM says. So
+//! after a power cut nobody takes it for the newest, should the drive be back. An entry for each chunk that was written since stays
+//! in the table.
+
+use super::unsettled::{Copies, Unsettled, members};
+use super::{FixedCopies, Layout};
+use crate::ids::DriveId;
+use crate::place::delayed::CopyOf;
+use crate::plan::Plan;
+
+impl<L: Layout> FixedCopies<L> {
+    /// Of these copies of a chunk, those whose drives are not gone.
+    pub(super) fn left(&self, chunk: u32, copies: Copies) -> Copies {
+        if !self.gone.any() {
+            return copies;
+        }
+        let on_one_that_is_left = |copy: &u8| {
+            let (drive, _) = self.layout.place(CopyOf { chunk, copy: *copy });
+            !self.gone.has(drive)
+        };
+        let left = members(copies).filter(on_one_that_is_left);
+        left.fold(0, |left, copy| left | 1 << copy)
+    }
+
+    /// The same, or all if no other will do: then the drive is asked, and says that it is gone.
+    pub(super) fn left_or_all(&self, chunk: u32, copies: Copies) -> Copies {
+        match self.left(chunk, copies) {
+            0 => copies,
+            left => left,
+        }
+    }
+
+    /// Whether the newest data of a chunk are on drives that are gone alone.
+    pub(super) fn is_lost(&self, state: &Unsettled) -> bool {
+        self.left(state.chunk, state.current) == 0
+    }
+
+    /// Whether some chunk is lost.
+    pub(super) fn has_lost(&self) -> bool {
+        self.lost > 0 || self.column_is_lost
+    }
+
+    /// A drive is gone, as was just found out. Copies that wait for it stay stale.
+    pub(super) fn leave_out(&mut self, drive: DriveId, out: &mut Plan) {
+        let lost = self.unsettled.iter().filter(|one| self.is_lost(one));
+        self.lost = lost.count();
+        let unit = self.layout.striping().unit / self.layout.chunk().0;
+        let first = (0..self.layout.chunks()).step_by(unit as usize);
+        let mut columns = first.take(self.layout.striping().columns as usize);
+        self.column_is_lost = columns.any(|chunk| self.left(chunk, self.all) == 0);
+        while let Some(of) = self.delayed.pop(drive) {
+            self.forget_buffer(of.chunk);
+        }
+        if self.undecided == 0 {
+            return;
+        }
+        let undecided = self.unsettled.iter().filter(|one| one.candidates != 0);
+        let undecided: Vec<u32> = undecided.map(|one| one.chunk).collect();
+        for chunk in undecided {
+            self.take_one_that_is_left(chunk, out);
+        }
+    }
+
+    /// A power cut has left several copies of which any will do: one whose drive is not gone does, if nobody reads another one.
+    fn take_one_that_is_left(&mut self, chunk: u32, out: &mut Plan) {
+        let candidates = self.state(chunk).candidates;
+        let gone = candidates & !self.left(chunk, candidates);
+        if gone == 0 || self.is_read(chunk) {
+            return;
+        }
+        let state = self.change(chunk, |state| state.fail(gone));
+        if !state.writing {
+            self.delay(chunk, self.all & !(state.current | state.flying), out);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Drives that are gone, as a placement has learned.
+//!
+//! A drive that is gone says so at the first command that is sent to it ([`Failure::Gone`]), and carries out nothing from then on. A
+//! placement with copies elsewhere sends it nothing more: no read, no copy, no flush. What lies there alone is asked for all the
+//! same, so that its request fails with that failure. A drive stays gone until the volume is opened again; then it is found out anew.
+//!
+//! O(1).
+
+use crate::ids::DriveId;
+use crate::op::{Failure, Status};
+
+/// Which drives of a volume are gone.
+pub(super) struct Gone {
+    drives: Vec<bool>,
+    count: usize,
+}
+
+impl Gone {
+    /// Of so many drives, none.
+    pub(super) fn none(drives: u16) -> Gone {
+        Gone {
+            drives: vec![false; drives.into()],
+            count: 0,
+        }
+    }
+
+    /// Whether there is one.
+    pub(super) fn any(&self) -> bool {
+        self.count > 0
+    }
+
+    pub(super) fn has(&self, drive: DriveId) -> bool {
+        self.drives[drive.index()]
+    }
+
+    /// Notes how a command has ended. Whether its drive is gone, and nobody knew.
+    pub(super) fn learn(&mut self, drive: DriveId, status: Status) -> bool {
+        let new = status == Status::Failed(Failure::Gone) && !self.has(drive);
+        if new {
+            self.drives[drive.index()] = true;
+            self.count += 1;
+        }
+        new
+    }
+
+    /// The drives that are left.
+    pub(super) fn left(&self) -> impl Iterator<Item = DriveId> {
+        let drives = self.drives.iter().zip(0..);
+        drives.filter_map(|(gone, drive)| (!gone).then_some(DriveId(drive)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_gone_when_it_says_so() {
+        let mut gone = Gone::none(3);
+        assert!(!gone.learn(DriveId(1), Status::Done));
+        assert!(!gone.learn(DriveId(1), Status::Failed(Failure::TimedOut)));
+        assert!(!gone.any());
+        assert!(gone.learn(DriveId(1), Status::Failed(Failure::Gone)));
+        assert!(!gone.learn(DriveId(1), Status::Failed(Failure::Gone)));
+        assert!(gone.any() && gone.has(DriveId(1)) && !gone.has(DriveId(2)));
+        assert!(gone.left().eq([DriveId(0), DriveId(2)]));
+    }
+}
