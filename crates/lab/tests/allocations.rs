@@ -148,6 +148,13 @@ fn a_request_allocates_nothing_in_steady_state() {
             "contiguous",
             "none",
         ),
+        // One command starts while another one ends.
+        (
+            "seagate-cheetah-9lp:model=mechanical",
+            "mirror:disks=2",
+            "contiguous",
+            "none",
+        ),
         // What goes wrong here leaves nothing behind on the drive that would have to be kept.
         (
             "seagate-cheetah-9lp:model=complete:queue_depth=4",

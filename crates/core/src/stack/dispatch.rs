@@ -167,15 +167,15 @@ impl Stack {
         slot: Option<Slot>,
     ) -> (Command, Origin) {
         self.withdraw_alternatives(now, id);
-        let mut parts = std::mem::take(&mut self.parts);
+        let mut parts = self.parts.pop().unwrap_or_default();
         let whole = self.queues[drive.index()].merged(id, &mut parts);
         if let Some(whole) = &whole {
             self.start_parts(drive, &parts);
             parts.clear();
-            self.parts = parts;
+            self.parts.push(parts);
             return self.command_of_parts(whole);
         }
-        self.parts = parts;
+        self.parts.push(parts);
         let origin = self.begun(drive, id);
         let started = self.graph.io(id);
         assert_eq!(

@@ -42,11 +42,11 @@ impl Stack {
         let asked = self.graph.step(done.io).standing(done.io).asked;
         let io = (&self.graph.io(done.io).io, asked);
         let queue = &mut self.queues[drive.index()];
-        let mut parts = std::mem::take(&mut self.parts);
+        let mut parts = self.parts.pop().unwrap_or_default();
         queue.done(now, io, done, &self.streams, &mut parts);
         let began = now - done.cost.total();
         if parts.is_empty() {
-            self.parts = parts;
+            self.parts.push(parts);
             queue.leave(done);
             self.worked_on(done.io, began);
             return self.complete(now, drive, done);
@@ -60,7 +60,7 @@ impl Stack {
             self.complete_parts(now, drive, done, &parts);
         }
         parts.clear();
-        self.parts = parts;
+        self.parts.push(parts);
     }
 
     /// The drive began to work on an I/O at this instant. That may be long after it got the command, if it has a queue of its own.

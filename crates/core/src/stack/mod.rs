@@ -176,8 +176,8 @@ pub struct Stack {
     skipped: Vec<(Tag, DriveId)>,
     /// Gates that were opened or refused, of which nobody was told. Empty between inputs.
     opened: Vec<(IoId, Option<Failure>)>,
-    /// I/Os of the command that starts or ends, if these are several. Empty between inputs.
-    parts: Vec<IoId>,
+    /// Memory for the I/Os of commands that start or end, if these are several: one may start while another one ends.
+    parts: Vec<Vec<IoId>>,
     /// Requests, once for each awaited step that ended without a drive. Empty between inputs.
     fulfilled: Vec<usize>,
     /// Plans of requests that were answered while others waited for them. Empty between inputs.
@@ -213,7 +213,7 @@ impl Stack {
             skipped: Vec::new(),
             opened: Vec::new(),
             // Merges of more are so rare that one may come late in a run, so the room grows before it.
-            parts: Vec::with_capacity(MERGED),
+            parts: vec![Vec::with_capacity(MERGED), Vec::with_capacity(MERGED)],
             fulfilled: Vec::new(),
             answered: Vec::new(),
             sequence: 0,
