@@ -106,7 +106,7 @@ fn allocations((drive, place, merge, faults): Setup, sched: &str, count: u64) ->
             requests: count,
             warmup: 0,
         },
-        built.drives.len(),
+        built.drives.len() as u16,
         None,
     );
     let control = Control::default();
