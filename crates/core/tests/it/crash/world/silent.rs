@@ -29,6 +29,8 @@ pub(crate) struct Chances {
     pub(crate) misdirected: f64,
     /// Whether writes of the map, too, are lost or go elsewhere.
     pub(crate) map: bool,
+    /// The only drive on which sectors rot; none if they do on all.
+    pub(crate) only: Option<usize>,
 }
 
 /// How often what has happened.
@@ -156,6 +158,9 @@ impl Silent {
             }
             _ => (any, self.rng.below(blocks)),
         };
+        if self.chances.only.is_some_and(|only| only != drive) {
+            return;
+        }
         if images[drive].get(at).is_none() || !self.may_suffer(drive, &(at..at + 1)) {
             return;
         }
