@@ -47,8 +47,10 @@ struct Unfinished {
     waits_for: u32,
     /// Writes that wait for it.
     waiting: Vec<Key>,
-    /// Where its runs began, and perhaps do no more.
-    runs: Vec<u64>,
+    /// Where its first run began, and perhaps does no more.
+    first: u64,
+    /// The same of its other runs. Hardly ever are there any, so hardly ever is memory needed.
+    others: Vec<u64>,
 }
 
 /// A blocked write that may begin.
@@ -124,9 +126,9 @@ impl Hazards {
             blocked: None,
             waits_for: 0,
             waiting: self.lists.pop().unwrap_or_default(),
-            runs: self.starts.pop().unwrap_or_default(),
+            first,
+            others: self.starts.pop().unwrap_or_default(),
         }) as Key;
-        self.writes[key as usize].runs.push(first);
         let waits_for = self.take_over(first, last, key);
         let write = key;
         self.runs.insert(Run { first, last, write });
@@ -152,7 +154,7 @@ impl Hazards {
             if run.last > last {
                 let first = last + 1;
                 self.runs.insert(Run { first, ..run });
-                self.writes[run.write as usize].runs.push(first);
+                self.writes[run.write as usize].others.push(first);
             }
             // Several runs may be of the same write.
             let waiting = &mut self.writes[run.write as usize].waiting;
@@ -180,14 +182,16 @@ impl Hazards {
     #[inline]
     pub(super) fn answered(&mut self, key: Key) {
         let mut write = self.writes.remove(key as usize);
-        for first in write.runs.drain(..) {
+        for first in std::iter::once(write.first).chain(write.others.drain(..)) {
             let at = self.runs.seek(&first);
             let run = self.runs.at(at);
             if run.is_some_and(|run| run.first == first && run.write == key) {
                 self.runs.remove(at);
             }
         }
-        self.starts.push(write.runs);
+        if write.others.capacity() > 0 {
+            self.starts.push(write.others);
+        }
         for waiting in write.waiting.drain(..) {
             let next = &mut self.writes[waiting as usize];
             next.waits_for -= 1;
