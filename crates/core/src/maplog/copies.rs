@@ -22,8 +22,8 @@
 //! under way is noted.
 
 use super::Geometry;
+use super::control::{check_geometry, put_geometry};
 use super::format::{self, COPIES, Damage, Fault, PRELUDE_BYTES, Place, put, u64_at};
-use super::nvram::{check_geometry, put_geometry};
 
 /// Most copies that an entry can tell apart.
 pub const COPIES_MAX: u8 = 16;

@@ -5,6 +5,8 @@
 //!
 //! The writer moves it on by what it has written, recovery by what it finds behind the last place that NVRAM knows of.
 
+use super::format::Kind;
+use super::home::Home;
 use super::layout::Layout;
 
 /// A record: where it begins, and its number.
@@ -110,19 +112,23 @@ impl Cursor {
         }
     }
 
-    /// Behind the last block that recovery looks at: that of the record which may be under way, were it the largest.
-    pub(super) fn reach(&self, layout: &Layout) -> u64 {
-        layout.place(self.head) + layout.record_max
+    /// Behind the last block that recovery looks at from this tail on. At home in NVRAM, which knows all records but one: that of the
+    /// record which may be under way, were it the largest. At home on the drive: the last that a record may have.
+    pub(super) fn reach(&self, layout: &Layout, tail: Start) -> u64 {
+        match layout.settings.home {
+            Home::Nvram => layout.place(self.head) + layout.record_max,
+            Home::Drive => tail.at + layout.bound,
+        }
     }
 
     /// Begins older than the tail whose records no write has reached, the youngest first. The last may be the origin.
     pub(super) fn older(&self, layout: &Layout) -> Vec<Start> {
         let tail = self.tail(layout);
-        let reached = self.reach(layout);
+        let reached = self.reach(layout, tail);
         let older = self.starts.iter().rev().copied().chain([ORIGIN]);
         let mut older: Vec<Start> = older
             .filter(|start| start.at < tail.at)
-            .filter(|start| start.at + layout.settings.region.0 >= reached)
+            .filter(|start| start.at + layout.lap >= reached)
             .collect();
         older.dedup();
         older
@@ -138,15 +144,21 @@ impl Cursor {
         self.sequence += 1;
     }
 
-    /// A batch is in the log.
-    pub(super) fn add_batch(&mut self, layout: &Layout, at: u64) {
-        self.batches += 1;
-        self.since += layout.batch_blocks;
-        self.append(at, layout.batch_blocks);
+    /// A record is in the log.
+    pub(super) fn add(&mut self, layout: &Layout, kind: Kind, at: u64, blocks: u64) {
+        match kind {
+            Kind::Batch => self.add_batch(at, blocks),
+            Kind::Piece => self.add_piece(layout, at, blocks),
+        }
     }
 
-    /// The next piece is in the log.
-    pub(super) fn add_piece(&mut self, layout: &Layout, at: u64, blocks: u64) {
+    fn add_batch(&mut self, at: u64, blocks: u64) {
+        self.batches += 1;
+        self.since += blocks;
+        self.append(at, blocks);
+    }
+
+    fn add_piece(&mut self, layout: &Layout, at: u64, blocks: u64) {
         if self.between(layout) {
             self.pieces += 1;
         } else {

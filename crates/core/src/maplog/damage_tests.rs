@@ -125,6 +125,7 @@ fn pieces(times: u64) -> World {
         slots: 500,
     };
     let mut settings = Settings {
+        home: Home::Nvram,
         nvram_entries: 20,
         portions: 2,
         interval: Blocks(6),

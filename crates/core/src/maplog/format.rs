@@ -6,10 +6,11 @@
 //!
 //! ```text
 //! prelude     0 magic 8 | 8 version 4 | 12 checksum 4 | 16 volume 8 | 24 sequence 8
-//! log record  prelude | 32 kind 4 | 36 blocks 4 | 40 number 8 | 48 count 4 | 52 portion 4 | 56 payload's checksum 4 | 60 zero
+//! log record  prelude | 32 kind 4 | 36 blocks 4 | 40 number 8 | 48 count 4 | 52 portion 4 | 56 payload's checksum 4 | 60 control 4
 //!             then the payload from byte 64 on, filled up with zeros to whole blocks
 //!   batch       number = ordinal of the batch, count entries of 9 bytes: chunk 4, slot 4, copy 1
 //!   piece       number = first entry of the map, count entries of 4 bytes: slot; of a checkpoint of this portion
+//!   control     the low half of the number of the control block that it follows, if the log is at home on its drive; else zero
 //! ```
 //!
 //! The checksum of a prelude covers what the prelude heads: a record's 64 bytes, a whole control block ([`super::nvram`]),
@@ -67,6 +68,8 @@ pub enum Place {
     Nvram(usize),
     /// In the record that begins at this block of the log region.
     Log(Blocks),
+    /// In the control block that begins at this block of the log region.
+    Control(Blocks),
     /// In this slot of a drive.
     Slot(DriveId, u32),
     /// In the saved tail of a virtual log.
@@ -80,6 +83,7 @@ impl fmt::Display for Place {
         match self {
             Place::Nvram(byte) => write!(f, "NVRAM, byte {byte}"),
             Place::Log(block) => write!(f, "map log, block {block}"),
+            Place::Control(block) => write!(f, "map log, control block at block {block}"),
             Place::Slot(drive, slot) => write!(f, "drive {}, slot {slot}", drive.0),
             Place::Tail => write!(f, "saved tail"),
             Place::Map => write!(f, "recovered map"),
@@ -133,6 +137,14 @@ pub enum Fault {
         found: u64,
         /// The one whose turn it is.
         allowed: u64,
+    },
+    /// A control block was written that is not there.
+    #[error("follows control block {found}, the youngest that is there is {allowed}")]
+    Control {
+        /// The low half of the number of the one it follows.
+        found: u32,
+        /// That of the youngest that is there.
+        allowed: u32,
     },
     /// A number that cannot be.
     #[error("{what} {found}, allowed is {allowed}")]
@@ -332,6 +344,7 @@ pub(super) struct Header {
     pub(super) count: u32,
     pub(super) portion: u32,
     pub(super) payload_sum: u32,
+    pub(super) control: u32,
 }
 
 impl Header {
@@ -345,7 +358,7 @@ impl Header {
         put(head, 48, &self.count.to_le_bytes());
         put(head, 52, &self.portion.to_le_bytes());
         put(head, 56, &self.payload_sum.to_le_bytes());
-        put(head, 60, &[0; 4]);
+        put(head, 60, &self.control.to_le_bytes());
         seal(head, RECORD, volume, self.sequence);
     }
 
@@ -366,6 +379,7 @@ impl Header {
             count: u32_at(head, 48),
             portion: u32_at(head, 52),
             payload_sum: u32_at(head, 56),
+            control: u32_at(head, 60),
         })
     }
 
@@ -438,6 +452,7 @@ mod tests {
             count: 56,
             portion: 3,
             payload_sum: 0,
+            control: 8,
         };
         header.write(99, &mut bytes);
         bytes
@@ -450,6 +465,7 @@ mod tests {
         assert_eq!((header.kind, header.sequence), (Kind::Piece, 12));
         assert_eq!((header.blocks, header.number), (2, 34));
         assert_eq!((header.count, header.portion), (56, 3));
+        assert_eq!(header.control, 8);
         assert_eq!(header.check_payload(&bytes), Ok(()));
     }
 

@@ -25,6 +25,7 @@ use crate::units::{BLOCK_BYTES, Blocks};
 
 use super::Geometry;
 use super::format::{ENTRY_BYTES, HEADER_BYTES};
+use super::home::Home;
 
 /// Portions are found again by their begins, of which NVRAM keeps two rounds.
 pub(super) const PORTIONS_MAX: u8 = 16;
@@ -33,13 +34,18 @@ const HALF_MAX: u32 = (1 << 24) - 1;
 /// What recovery reads at once: 1 MiB, so that a drive hardly notices where one read ends. In tests so few that records are
 /// cut.
 const READ: u64 = if cfg!(test) { 5 } else { 2_048 };
+/// A control block before the records of a log that is at home on its drive.
+pub(super) const CONTROL_BLOCKS: u64 = 8;
 /// 32 MiB: beyond that a write holds up a drive for long.
 const WRITE_MAX_MAX: u64 = 1 << 16;
 
 /// What can be set. Fixed when a log is made; NVRAM remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Entries that NVRAM has room for, in two halves: one fills while the other is appended to the log.
+    /// What keeps the log beside its records.
+    pub home: Home,
+    /// Entries that NVRAM has room for, in two halves: one fills while the other is appended to the log. Without NVRAM half of it is
+    /// the most that one batch has.
     pub nvram_entries: u32,
     /// Portions that the map is checkpointed in (M).
     pub portions: u8,
@@ -47,7 +53,7 @@ pub struct Settings {
     pub interval: Blocks,
     /// The largest write.
     pub write_max: Blocks,
-    /// The log region.
+    /// The log region, with the control blocks that lie in it.
     pub region: Blocks,
 }
 
@@ -82,7 +88,7 @@ impl Refused {
 }
 
 impl Settings {
-    /// Four portions, batches of 4 KiB, writes of 256 KiB at most, a quarter as many blocks of updates as of checkpoints,
+    /// NVRAM, four portions, batches of 4 KiB, writes of 256 KiB at most, a quarter as many blocks of updates as of checkpoints,
     /// and the smallest region that will do.
     ///
     /// # Errors
@@ -90,6 +96,7 @@ impl Settings {
     pub fn fitting(geometry: &Geometry) -> Result<Settings, Refused> {
         let of_batch = (4_096 - HEADER_BYTES) / ENTRY_BYTES;
         let mut settings = Settings {
+            home: Home::Nvram,
             nvram_entries: 2 * of_batch as u32,
             portions: 4.min(geometry.entries()) as u8,
             interval: Blocks(1),
@@ -107,7 +114,8 @@ impl Settings {
     /// # Errors
     /// The settings or the geometry cannot be, whatever the region.
     pub fn region_min(&self, geometry: &Geometry) -> Result<Blocks, Refused> {
-        Ok(Blocks(Layout::sized(geometry, self)?.bound))
+        let layout = Layout::sized(geometry, self)?;
+        Ok(Blocks(layout.head + layout.bound))
     }
 }
 
@@ -118,10 +126,13 @@ pub(super) struct Layout {
     pub(super) settings: Settings,
     /// Entries of one half of NVRAM, which make one batch.
     pub(super) half: u32,
-    pub(super) batch_blocks: u64,
     /// Blocks of the largest record.
     pub(super) record_max: u64,
-    /// The most blocks of the region that are ever needed.
+    /// Blocks of the region before the records.
+    pub(super) head: u64,
+    /// Blocks of the region that records go round in.
+    pub(super) lap: u64,
+    /// The most of them that are ever needed.
     pub(super) bound: u64,
     piece_entries: u64,
     /// Blocks of the largest portion.
@@ -131,7 +142,7 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(geometry: &Geometry, settings: &Settings) -> Result<Layout, Refused> {
         let layout = Layout::sized(geometry, settings)?;
-        let (found, bound) = (settings.region.0, layout.bound);
+        let (found, bound) = (settings.region.0, layout.head + layout.bound);
         if found < bound {
             let what = "blocks of the log region";
             return Err(Refused::new(what, found, format!("at least {bound}")));
@@ -143,11 +154,12 @@ impl Layout {
     fn sized(geometry: &Geometry, settings: &Settings) -> Result<Layout, Refused> {
         geometry.check()?;
         let Settings {
+            home,
             nvram_entries,
             portions,
             interval,
             write_max,
-            ..
+            region,
         } = *settings;
         let largest = u64::from(PORTIONS_MAX).min(geometry.entries());
         Refused::unless("portions", portions.into(), 1, largest)?;
@@ -169,11 +181,16 @@ impl Layout {
         let portion_blocks = portion / piece_entries * piece_blocks + rest;
         let record_max = batch_blocks.max(piece_blocks);
         let round = portion_blocks + interval.0 + batch_blocks - 1;
+        let head = match home {
+            Home::Nvram => 0,
+            Home::Drive => 2 * CONTROL_BLOCKS,
+        };
         Ok(Layout {
             geometry: *geometry,
             settings: *settings,
             half,
-            batch_blocks,
+            head,
+            lap: region.0.saturating_sub(head),
             record_max,
             bound: (u64::from(portions) + 1) * round + record_max - 1,
             piece_entries,
@@ -210,12 +227,20 @@ impl Layout {
         (0..portion).map(|before| self.pieces(before)).sum()
     }
 
+    /// Blocks and entries that a batch has which says that it has so many: one that is at home in NVRAM is always full.
+    pub(super) fn batch(&self, count: u32) -> (u64, u64) {
+        let count = match self.settings.home {
+            Home::Nvram => self.half,
+            Home::Drive => count.clamp(1, self.half),
+        };
+        (blocks(count as usize * ENTRY_BYTES), count.into())
+    }
+
     /// Where a record goes that would begin at this block, counted without end: where the region's end could cut the
     /// largest one, at its begin.
     pub(super) fn place(&self, at: u64) -> u64 {
-        let region = self.settings.region.0;
-        match at % region + self.record_max > region {
-            true => at.next_multiple_of(region),
+        match at % self.lap + self.record_max > self.lap {
+            true => at.next_multiple_of(self.lap),
             false => at,
         }
     }
@@ -223,9 +248,9 @@ impl Layout {
     /// The reads that take recovery from one block to another, both counted without end: begin and end of each. They depend
     /// on nothing that lies there; the region's end ends a read.
     pub(super) fn reads(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let region = self.settings.region.0;
+        let lap = self.lap;
         let read = move |from: u64| {
-            let lap_ends = from - from % region + region;
+            let lap_ends = from - from % lap + lap;
             (from, until.min(lap_ends).min(from + READ))
         };
         let first = Some(read(from)).filter(|_| from < until);
@@ -234,7 +259,7 @@ impl Layout {
 
     /// The block of the region.
     pub(super) fn offset(&self, at: u64) -> Blocks {
-        Blocks(at % self.settings.region.0)
+        Blocks(self.head + at % self.lap)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The map log: updates gather in NVRAM, go to the log in batches, and partial checkpoints keep the log short.
 //!
-//! `record` puts an entry into NVRAM, where it is safe at once. NVRAM has two halves; when one is full it is appended to
-//! the log while the other fills, and nothing leaves NVRAM before the append is complete. Between batches go pieces of
+//! With NVRAM, `record` puts an entry there, where it is safe at once. NVRAM has two halves; when one is full it is appended to
+//! the log while the other fills, and nothing leaves NVRAM before the append is complete. Without, an entry is `at_risk` until the
+//! batch that has it is written ([`home`](super::home) has both ways). Between batches go pieces of
 //! checkpoints, as [`layout`](super::layout) has it, and when a portion of the map is whole, the oldest portion and the
 //! updates after it become garbage.
 //!
@@ -16,25 +17,20 @@
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
-use super::cursor::Cursor;
-use super::format::{self, HEADER_BYTES, Header, Kind};
+use super::cursor::{Cursor, Start};
+use super::format::{self, ENTRY_BYTES, HEADER_BYTES, Header, Kind};
+use super::home::{Home, Keeper};
 use super::layout::{Layout, Refused, Settings};
-use super::nvram::{Half, Nvram};
+use super::nvram::{InNvram, Nvram};
+use super::on_drive::OnDrive;
 use super::{Entry, Geometry, MapView, put_entries};
 
 /// A map log at work.
 #[derive(Debug)]
 pub struct MapLog {
     layout: Layout,
-    nvram: Nvram,
+    keeper: Box<dyn Keeper>,
     cursor: Cursor,
-    /// Number of the last control block.
-    control: u64,
-    /// The batch that fills.
-    filling: u64,
-    /// By half: entries, and their checksum.
-    counts: [u32; 2],
-    sums: [u32; 2],
     /// Portions that have to be complete as soon as nothing else is to do.
     wanted: u64,
     writing: Option<Writing>,
@@ -43,9 +39,11 @@ pub struct MapLog {
 
 /// The write under way, whose bytes are in the buffer.
 #[derive(Clone, Copy, Debug)]
-struct Writing {
-    kind: Kind,
-    at: u64,
+enum Writing {
+    /// A record, at this block of all laps.
+    Record { kind: Kind, at: u64 },
+    /// A control block, at this block of the region.
+    Control(Blocks),
 }
 
 /// Bytes for the log region.
@@ -55,6 +53,27 @@ pub struct LogWrite<'a> {
     pub offset: Blocks,
     /// What: whole blocks.
     pub bytes: &'a [u8],
+    /// Whether it is a control block, without which nothing else in the region counts.
+    pub is_control: bool,
+}
+
+/// The youngest record that recovery found, to be written again: where, and its bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Youngest {
+    pub(super) kind: Kind,
+    pub(super) at: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Youngest {
+    /// Its updates.
+    pub(super) fn entries(&self, volume: u64) -> &[u8] {
+        let header = Header::read(&self.bytes, volume).expect("it was read before");
+        match self.kind {
+            Kind::Batch => &self.bytes[HEADER_BYTES..][..header.count as usize * ENTRY_BYTES],
+            Kind::Piece => &[],
+        }
+    }
 }
 
 impl MapLog {
@@ -83,60 +102,37 @@ impl MapLog {
         from_empty: bool,
     ) -> Result<MapLog, Refused> {
         let layout = Layout::new(geometry, settings)?;
-        let mut nvram = Nvram::blank(&layout);
         let cursor = Cursor::fresh(from_empty);
-        let sums = [2, 1].map(|batch| nvram.reset(&layout, batch));
-        nvram.set_control(1, &layout, &cursor);
-        Ok(MapLog {
-            layout,
-            nvram,
-            cursor,
-            control: 1,
-            filling: 1,
-            counts: [0; 2],
-            sums,
-            wanted: 0,
-            writing: None,
-            buffer: Vec::new(),
-        })
-    }
-
-    /// Goes on where recovery found the log's end; the halves of NVRAM come in order of age.
-    pub(super) fn resume(
-        layout: Layout,
-        nvram: Nvram,
-        cursor: Cursor,
-        control: u64,
-        halves: [Half; 2],
-    ) -> MapLog {
-        let [old, young] = halves;
-        let mut log = MapLog {
-            layout,
-            nvram,
-            cursor,
-            control,
-            filling: old.batch,
-            counts: [0; 2],
-            sums: [0; 2],
-            wanted: 0,
-            writing: None,
-            buffer: Vec::new(),
+        let keeper: Box<dyn Keeper> = match settings.home {
+            Home::Nvram => Box::new(InNvram::blank(&layout, &cursor)),
+            Home::Drive => Box::new(OnDrive::resume(0, cursor.tail(&layout), &[])),
         };
-        for half in halves {
-            let index = (half.batch % 2) as usize;
-            (log.counts[index], log.sums[index]) = (half.count, half.sum);
-        }
-        log.keep_control();
-        if old.batch <= log.cursor.batches {
-            // The power went between the control block and this.
-            log.reset(old.batch + 2);
-            log.filling = young.batch;
-        }
-        log.fill_the_other();
-        log
+        Ok(MapLog::resume(layout, keeper, cursor))
     }
 
-    /// Puts an entry into NVRAM: from now on no power cut loses it.
+    /// Goes on where recovery found the log's end.
+    pub(super) fn resume(layout: Layout, keeper: Box<dyn Keeper>, cursor: Cursor) -> MapLog {
+        MapLog {
+            layout,
+            keeper,
+            cursor,
+            wanted: 0,
+            writing: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The same, before a record whose write is under way still.
+    pub(super) fn resume_writing(self, youngest: Youngest) -> MapLog {
+        let Youngest { kind, at, bytes } = youngest;
+        MapLog {
+            writing: Some(Writing::Record { kind, at }),
+            buffer: bytes,
+            ..self
+        }
+    }
+
+    /// Takes an entry. With NVRAM no power cut loses it from now on; else it is at risk until the batch that has it is written.
     ///
     /// # Panics
     /// NVRAM is full, or the geometry has no such entry.
@@ -146,33 +142,23 @@ impl MapLog {
             panic!("{fault}");
         }
         assert!(!self.is_full(), "NVRAM is full");
-        let (batch, half) = (self.filling, (self.filling % 2) as usize);
-        let (count, sum) = (self.counts[half], self.sums[half]);
-        self.sums[half] = self.nvram.add(&self.layout, batch, count, sum, &entry);
-        self.counts[half] = count + 1;
-        if count + 1 == self.layout.half {
-            self.fill_the_other();
-        }
+        self.keeper.record(&self.layout, &self.cursor, &entry);
     }
 
     /// Whether nothing can be recorded before the next `written`.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.counts[(self.filling % 2) as usize] == self.layout.half
+        self.keeper.is_full(&self.layout)
     }
 
     /// Entries that can be recorded before the next `written`.
     pub fn room(&self) -> u32 {
-        let filling = self.layout.half - self.counts[(self.filling % 2) as usize];
-        let other = self.filling - 1 <= self.cursor.batches;
-        filling + if other { self.layout.half } else { 0 }
+        self.keeper.room(&self.layout, &self.cursor)
     }
 
-    /// Moves on to the other half if this one is full and the other one's batch is in the log.
-    fn fill_the_other(&mut self) {
-        if self.is_full() && self.filling - 1 <= self.cursor.batches {
-            self.filling += 1;
-        }
+    /// Entries that were recorded and that a power cut would lose: the youngest ones.
+    pub fn at_risk(&self) -> usize {
+        self.keeper.at_risk()
     }
 
     /// Asks for a whole round of checkpoints as soon as nothing else is to write.
@@ -190,36 +176,49 @@ impl MapLog {
         if self.writing.is_some() {
             return None;
         }
-        let batch = self.cursor.batches + 1;
-        let full = self.counts[(batch % 2) as usize] == self.layout.half;
-        let kind = match () {
-            () if self.cursor.due(&self.layout) => Kind::Piece,
-            () if full => Kind::Batch,
-            () if !self.is_checkpointed() => Kind::Piece,
-            () => return None,
-        };
-        match kind {
-            Kind::Batch => self.put_batch(batch),
-            Kind::Piece => self.put_piece(map),
+        let round = !self.is_checkpointed();
+        let (layout, cursor, buffer) = (&self.layout, &self.cursor, &mut self.buffer);
+        if let Some(offset) = self.keeper.due(layout, cursor, buffer) {
+            self.writing = Some(Writing::Control(offset));
+            return self.under_way();
         }
-        let at = self.layout.place(self.cursor.head);
-        let end = at + self.buffer.len() as u64 / BLOCK_BYTES;
-        let used = end - self.cursor.tail(&self.layout).at;
+        let due = cursor.due(layout);
+        let control = self.keeper.control() as u32;
+        let entries = match due {
+            true => None,
+            false => self.keeper.batch(layout, cursor.batches + 1, round),
+        };
+        let record = Record {
+            layout,
+            cursor,
+            control,
+        };
+        let kind = match entries {
+            Some(entries) => record.batch(entries, buffer),
+            None if due || round => record.piece(map, buffer),
+            None => return None,
+        };
+        let at = layout.place(cursor.head);
+        let used = at + buffer.len() as u64 / BLOCK_BYTES - cursor.tail(layout).at;
+        let bound = layout.bound;
         assert!(
-            used <= self.layout.bound,
-            "the log needs {used} blocks, more than {}",
-            self.layout.bound
+            used <= bound,
+            "the log needs {used} blocks, more than {bound}"
         );
-        self.writing = Some(Writing { kind, at });
+        self.writing = Some(Writing::Record { kind, at });
         self.under_way()
     }
 
     /// The write under way, for a second attempt if it failed.
     pub fn under_way(&self) -> Option<LogWrite<'_>> {
-        let Writing { at, .. } = self.writing?;
+        let (offset, is_control) = match self.writing? {
+            Writing::Record { at, .. } => (self.layout.offset(at), false),
+            Writing::Control(offset) => (offset, true),
+        };
         Some(LogWrite {
-            offset: self.layout.offset(at),
+            offset,
             bytes: &self.buffer,
+            is_control,
         })
     }
 
@@ -228,103 +227,66 @@ impl MapLog {
     /// # Panics
     /// None is under way.
     pub fn written(&mut self) {
-        let Writing { kind, at } = self.writing.take().expect("a write is under way");
-        match kind {
-            Kind::Batch => self.cursor.add_batch(&self.layout, at),
-            Kind::Piece => {
-                let blocks = self.buffer.len() as u64 / BLOCK_BYTES;
-                self.cursor.add_piece(&self.layout, at, blocks);
-            }
-        }
-        // The control block first. Else recovery would have to look ahead for a half that is given away, and could.
-        self.keep_control();
-        if kind == Kind::Batch {
-            self.reset(self.cursor.batches + 2);
-            self.fill_the_other();
-        }
-    }
-
-    fn keep_control(&mut self) {
-        self.control += 1;
-        self.nvram
-            .set_control(self.control, &self.layout, &self.cursor);
-    }
-
-    fn reset(&mut self, batch: u64) {
-        let half = (batch % 2) as usize;
-        self.sums[half] = self.nvram.reset(&self.layout, batch);
-        self.counts[half] = 0;
-    }
-
-    fn put_batch(&mut self, batch: u64) {
-        let (layout, count) = (&self.layout, self.layout.half);
-        let entries = self.nvram.entries(layout, batch, count);
-        self.buffer.clear();
-        self.buffer.resize(HEADER_BYTES, 0);
-        self.buffer.extend_from_slice(entries);
-        let bytes = layout.batch_blocks * BLOCK_BYTES;
-        self.buffer.resize(bytes as usize, 0);
-        let header = Header {
-            kind: Kind::Batch,
-            sequence: self.cursor.sequence,
-            blocks: layout.batch_blocks as u32,
-            number: batch,
-            count,
-            portion: 0,
-            payload_sum: 0,
-        };
-        header.write(layout.geometry.volume, &mut self.buffer);
-    }
-
-    fn put_piece(&mut self, map: &dyn MapView) {
         let layout = &self.layout;
-        let (portion, piece) = self.cursor.next_piece(layout);
-        let entries = layout.piece(portion, piece);
-        let count = entries.end - entries.start;
-        let blocks = layout.piece_blocks(count);
-        self.buffer.clear();
-        self.buffer.resize((blocks * BLOCK_BYTES) as usize, 0);
-        let payload = &mut self.buffer[HEADER_BYTES..][..count as usize * 4];
-        put_entries(&layout.geometry, map, entries.start, payload);
-        let header = Header {
-            kind: Kind::Piece,
-            sequence: self.cursor.sequence,
-            blocks: blocks as u32,
-            number: entries.start,
-            count: count as u32,
-            portion: portion as u32,
-            payload_sum: 0,
-        };
-        header.write(layout.geometry.volume, &mut self.buffer);
+        match self.writing.take().expect("a write is under way") {
+            Writing::Record { kind, at } => {
+                let blocks = self.buffer.len() as u64 / BLOCK_BYTES;
+                self.cursor.add(layout, kind, at, blocks);
+                self.keeper.advanced(layout, &self.cursor, kind);
+            }
+            Writing::Control(_) => self.keeper.kept(layout, &self.cursor),
+        }
     }
 
-    /// What survives a power cut, at this instant.
+    /// What survives a power cut beside the drives, at this instant.
     pub fn nvram(&self) -> &Nvram {
-        &self.nvram
+        self.keeper.nvram()
     }
 
     #[cfg(test)]
     pub(super) fn nvram_mut(&mut self) -> &mut Nvram {
-        &mut self.nvram
+        self.keeper.nvram_mut()
     }
 
-    /// What recovery would read of the region if the power went now, in order: from where, and how much. Nothing while the map
-    /// is not in the log as a whole.
+    /// Number of the next record.
+    pub fn next_number(&self) -> u64 {
+        self.cursor.sequence
+    }
+
+    /// Number of the oldest record that the log still needs.
+    pub fn oldest_number(&self) -> u64 {
+        self.cursor.tail(&self.layout).sequence
+    }
+
+    /// What recovery would read of the region if the power went now and took the write under way, in order: from where, and how
+    /// much. Nothing while the map is not in the log as a whole.
     pub fn recovery_reads(&self) -> impl Iterator<Item = (Blocks, Blocks)> {
-        let (layout, cursor) = (&self.layout, &self.cursor);
-        let (from, reach) = (cursor.tail(layout), cursor.reach(layout));
-        let whole = cursor.complete(layout) >= layout.settings.portions.into();
-        let until = match whole || cursor.begins_empty(from) {
-            true => reach,
+        self.reads_from(self.keeper.tail(&self.layout, &self.cursor))
+    }
+
+    /// The same where the control block under way has been written.
+    pub fn recovery_reads_behind(&self) -> impl Iterator<Item = (Blocks, Blocks)> {
+        self.reads_from(self.cursor.tail(&self.layout))
+    }
+
+    fn reads_from(&self, from: Start) -> impl Iterator<Item = (Blocks, Blocks)> + use<> {
+        let (layout, cursor) = (self.layout, &self.cursor);
+        let whole = cursor.complete(&layout) >= layout.settings.portions.into();
+        let found = whole || cursor.begins_empty(from);
+        let until = match found {
+            true => cursor.reach(&layout, from),
             false => from.at,
         };
+        let head = Some(Blocks(layout.head)).filter(|head| found && head.0 > 0);
         let reads = layout.reads(from.at, until);
-        reads.map(|(at, end)| (layout.offset(at), Blocks(end - at)))
+        let reads = reads.map(move |(at, end)| (layout.offset(at), Blocks(end - at)));
+        head.map(|head| (Blocks(0), head)).into_iter().chain(reads)
     }
 
     /// Blocks of the region that recovery needs, with the ends of the region that stay empty.
     pub fn used(&self) -> Blocks {
-        Blocks(self.cursor.head - self.cursor.tail(&self.layout).at)
+        let Start { at, .. } = self.cursor.tail(&self.layout);
+        Blocks(self.cursor.head - at)
     }
 
     /// The most that `used` ever is.
@@ -337,19 +299,63 @@ impl MapLog {
         &self.layout.settings
     }
 
-    /// Reads NVRAM again and panics where it is not what is remembered.
+    /// Panics where something is not what is remembered, reading NVRAM again.
     pub fn audit(&self) {
-        let batches = self.cursor.batches;
-        let halves = Half::read_both(&self.nvram, &self.layout, batches);
-        let halves = halves.unwrap_or_else(|damage| panic!("{damage}"));
-        for half in halves {
-            let index = (half.batch % 2) as usize;
-            assert_eq!(half.count, self.counts[index], "entries of a half");
-            assert_eq!(half.sum, self.sums[index], "checksum of a half");
-        }
-        assert!(self.filling > batches, "a batch in the log fills");
-        assert!(self.filling <= batches + 2, "a batch was left out");
+        self.keeper.audit(&self.layout, &self.cursor);
         assert!(self.used() <= self.bound(), "the log is too long");
+    }
+}
+
+/// A record that is put together.
+struct Record<'a> {
+    layout: &'a Layout,
+    cursor: &'a Cursor,
+    control: u32,
+}
+
+impl Record<'_> {
+    fn batch(&self, entries: &[u8], buffer: &mut Vec<u8>) -> Kind {
+        let count = (entries.len() / ENTRY_BYTES) as u32;
+        let (blocks, _) = self.layout.batch(count);
+        buffer.clear();
+        buffer.resize(HEADER_BYTES, 0);
+        buffer.extend_from_slice(entries);
+        buffer.resize((blocks * BLOCK_BYTES) as usize, 0);
+        self.seal(Kind::Batch, self.cursor.batches + 1, count, 0, buffer)
+    }
+
+    fn piece(&self, map: &dyn MapView, buffer: &mut Vec<u8>) -> Kind {
+        let layout = self.layout;
+        let (portion, piece) = self.cursor.next_piece(layout);
+        let entries = layout.piece(portion, piece);
+        let count = entries.end - entries.start;
+        let blocks = layout.piece_blocks(count);
+        buffer.clear();
+        buffer.resize((blocks * BLOCK_BYTES) as usize, 0);
+        let payload = &mut buffer[HEADER_BYTES..][..count as usize * 4];
+        put_entries(&layout.geometry, map, entries.start, payload);
+        self.seal(
+            Kind::Piece,
+            entries.start,
+            count as u32,
+            portion as u32,
+            buffer,
+        )
+    }
+
+    fn seal(&self, kind: Kind, number: u64, count: u32, portion: u32, buffer: &mut [u8]) -> Kind {
+        let header = Header {
+            kind,
+            sequence: self.cursor.sequence,
+            blocks: (buffer.len() as u64 / BLOCK_BYTES) as u32,
+            number,
+            count,
+            portion,
+            payload_sum: 0,
+            control: self.control,
+        };
+        header.write(self.layout.geometry.volume, buffer);
+        kind
     }
 }
 
@@ -371,6 +377,7 @@ mod tests {
 
     fn log() -> MapLog {
         let mut settings = Settings {
+            home: Home::Nvram,
             nvram_entries: 6,
             portions: 2,
             interval: Blocks(2),

@@ -5,11 +5,11 @@
 //!
 //! | Way | Files | Needs |
 //! |---|---|---|
-//! | log and rotating checkpoints | [`layout`], [`nvram`], [`log`], [`recovery`] | a few KiB of NVRAM, a region of a drive |
+//! | log and rotating checkpoints | [`layout`], [`home`], [`nvram`], [`log`], [`recovery`] | a region of a drive, and a few KiB of NVRAM or a write per update |
 //! | virtual log | [`virtual_log`], [`virtual_recovery`] | a slot for every thousand chunks, one write per update |
 //!
-//! With a log an update costs a few nanoseconds, and one write for some hundred of them. The virtual log writes one map
-//! sector before each acknowledgement, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
+//! With a log in NVRAM an update costs a few nanoseconds, and one write for some hundred of them. Without NVRAM the log is written before
+//! each acknowledgement, at its own place. The virtual log writes one map sector before each, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
 //! last check of both: no two blocks of a drive lie in one slot.
 //!
 //! Volumes whose copies lie at fixed places have no map, but need to know which copies are current: [`copies`].
@@ -25,13 +25,17 @@ use std::fmt;
 
 use crate::ids::DriveId;
 
+mod control;
 pub mod copies;
 mod cursor;
 pub mod format;
+pub mod home;
 pub mod layout;
 pub mod log;
 pub mod nvram;
+mod on_drive;
 pub mod recovery;
+mod recovery_on_drive;
 pub mod unique;
 pub mod virtual_log;
 pub mod virtual_recovery;
@@ -43,16 +47,20 @@ mod crash_tests;
 #[cfg(test)]
 mod damage_tests;
 #[cfg(test)]
+mod drive_tests;
+#[cfg(test)]
 mod virtual_tests;
 #[cfg(test)]
 mod world;
 
 pub use copies::CopiesTable;
 pub use format::{Damage, Fault, Place};
+pub use home::Home;
 pub use layout::{Refused, Settings};
 pub use log::{LogWrite, MapLog};
 pub use nvram::Nvram;
 pub use recovery::{Recovered, Recovery};
+pub use recovery_on_drive::{CONTROLS, Reached};
 pub use virtual_log::{Dirty, Placed, SectorWrite, Spot, Tail, VirtualLog};
 pub use virtual_recovery::{VirtualRecovered, VirtualRecovery};
 

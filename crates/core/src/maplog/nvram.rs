@@ -5,7 +5,7 @@
 //! 656          control block, odd     }
 //! 1312         half 0: a word, then entries of 9 bytes      even batches
 //! ...          half 1: the same                             odd batches
-//! control      prelude (sequence = ordinal of the control block) | geometry | settings | cursor, see `Control::write`
+//! control      see [`control`](super::control)
 //! word         entries 24 bits | batch, its low 8 bits | checksum 32 bits of volume, batch and the entries
 //! ```
 //!
@@ -17,18 +17,14 @@
 //! Source: FAST 2002, section 5: a small NVRAM gathers map updates, and records where the youngest checkpoint is. Two
 //! halves are ours, so that updates go on while the log is written.
 
+use super::control::{CONTROL_BYTES, Control, write_control};
 use super::cursor::{Cursor, Start};
-use super::format::{
-    self, CONTROL, Damage, ENTRY_BYTES, Fault, PRELUDE_BYTES, Place, put, u16_at, u32_at, u64_at,
-};
-use super::layout::{Layout, PORTIONS_MAX, Settings};
+use super::format::{self, Damage, ENTRY_BYTES, Fault, Kind, Place, put, u64_at};
+use super::home::{Home, Keeper};
+use super::layout::Layout;
 use super::{Entry, Geometry};
 use crate::units::Blocks;
 
-const STARTS_AT: usize = 128;
-const STARTS_MAX: usize = 2 * PORTIONS_MAX as usize + 1;
-/// A control block.
-pub(super) const CONTROL_BYTES: usize = STARTS_AT + 16 * STARTS_MAX;
 const WORD_BYTES: usize = 8;
 
 /// The bytes that survive a power cut at any instant.
@@ -69,9 +65,7 @@ impl Nvram {
 
     /// Writes the control block of this number over the older one.
     pub(super) fn set_control(&mut self, number: u64, layout: &Layout, cursor: &Cursor) {
-        let mut block = [0; CONTROL_BYTES];
-        write_control(layout, cursor, &mut block);
-        format::seal(&mut block, CONTROL, layout.geometry.volume, number);
+        let block = write_control(layout, cursor, number);
         self.store((number % 2) as usize * CONTROL_BYTES, &block);
     }
 
@@ -194,47 +188,10 @@ impl Half {
     }
 }
 
-/// Geometry, settings and cursor, as the newest sound control block has them.
-#[derive(Debug)]
-pub(super) struct Control {
-    pub(super) number: u64,
-    pub(super) layout: Layout,
-    pub(super) cursor: Cursor,
-}
-
-fn write_control(layout: &Layout, cursor: &Cursor, block: &mut [u8]) {
-    let settings = layout.settings;
-    put_geometry(&layout.geometry, block);
-    put(block, 47, &[settings.portions]);
-    put(block, 48, &settings.nvram_entries.to_le_bytes());
-    put(block, 52, &(cursor.starts.len() as u16).to_le_bytes());
-    let spread = layout.geometry.spread.to_byte();
-    put(block, 54, &[cursor.from_empty.into(), spread]);
-    let words = [
-        settings.interval.0,
-        settings.write_max.0,
-        settings.region.0,
-        cursor.head,
-        cursor.sequence,
-        cursor.batches,
-        cursor.begun,
-        cursor.pieces,
-        cursor.since,
-    ];
-    for (index, word) in words.iter().enumerate() {
-        put(block, 56 + 8 * index, &word.to_le_bytes());
-    }
-    for (index, start) in cursor.starts.iter().enumerate() {
-        put(block, STARTS_AT + 16 * index, &start.at.to_le_bytes());
-        let at = STARTS_AT + 16 * index + 8;
-        put(block, at, &start.sequence.to_le_bytes());
-    }
-}
-
-impl Control {
+impl Nvram {
     /// What the younger of the two sound control blocks says, which has to fit the volume.
-    pub(super) fn read(nvram: &Nvram, geometry: &Geometry) -> Result<Control, Damage> {
-        let bytes = &nvram.bytes;
+    pub(super) fn read_control(&self, geometry: &Geometry) -> Result<Control, Damage> {
+        let bytes = &self.bytes;
         if bytes.len() < 2 * CONTROL_BYTES {
             let least = 2 * CONTROL_BYTES as u64;
             let fault = Fault::outside("bytes of NVRAM", bytes.len() as u64, least, u64::MAX);
@@ -243,100 +200,171 @@ impl Control {
         let read = |index: usize| {
             let at = index * CONTROL_BYTES;
             let block = &bytes[at..at + CONTROL_BYTES];
-            Control::parse(block, geometry).map_err(|fault| fault.at(Place::Nvram(at)))
+            Control::parse(block, geometry, Home::Nvram).map_err(|f| f.at(Place::Nvram(at)))
         };
-        let control = match (read(0), read(1)) {
-            // A newer release has been here, whatever an older one left in the other block.
-            (Err(damage), _) | (_, Err(damage)) if matches!(damage.fault, Fault::Newer { .. }) => {
-                return Err(damage);
-            }
-            (Ok(even), Ok(odd)) if even.number > odd.number => even,
-            (_, Ok(odd)) => odd,
-            (Ok(even), Err(_)) => even,
-            // A log that is young has one block of zeros.
-            (Err(even), Err(odd)) => {
-                let magic = matches!(even.fault, Fault::Magic { .. });
-                return Err(if magic { odd } else { even });
-            }
-        };
-        let (found, needed) = (bytes.len(), length(&control.layout));
+        let control = Control::younger(read(0), read(1))?;
+        let (found, needed) = (bytes.len() as u64, length(&control.layout) as u64);
         if found != needed {
-            let fault =
-                Fault::outside("bytes of NVRAM", found as u64, needed as u64, needed as u64);
+            let fault = Fault::outside("bytes of NVRAM", found, needed, needed);
             return Err(fault.at(Place::Nvram(0)));
         }
         Ok(control)
     }
+}
 
-    fn parse(block: &[u8], geometry: &Geometry) -> Result<Control, Fault> {
-        let number = format::unseal(block, CONTROL, geometry.volume)?;
-        check_geometry(block, geometry)?;
-        geometry.spread.check(block[55])?;
-        let word = |index: usize| u64_at(block, PRELUDE_BYTES + 24 + 8 * index);
-        let settings = Settings {
-            nvram_entries: u32_at(block, 48),
-            portions: block[47],
-            interval: Blocks(word(0)),
-            write_max: Blocks(word(1)),
-            region: Blocks(word(2)),
-        };
-        // The checksum is right, so this was written so: by no release of this format.
-        let layout = Layout::new(geometry, &settings)
-            .map_err(|refused| Fault::outside(refused.what, refused.found, 0, 0))?;
-        let kept = Cursor::starts_max(settings.portions) as u64;
-        let starts = u64::from(u16_at(block, 52));
-        if starts != word(6).min(kept) {
-            let allowed = word(6).min(kept);
-            return Err(Fault::outside("portions known", starts, allowed, allowed));
+/// A log that is at home in NVRAM: updates gather in one half while the other one is appended.
+#[derive(Debug)]
+pub(super) struct InNvram {
+    nvram: Nvram,
+    /// Number of the last control block.
+    control: u64,
+    /// The batch that fills.
+    filling: u64,
+    /// By half: entries, and their checksum.
+    counts: [u32; 2],
+    sums: [u32; 2],
+}
+
+impl InNvram {
+    /// Of a new log.
+    pub(super) fn blank(layout: &Layout, cursor: &Cursor) -> InNvram {
+        let mut nvram = Nvram::blank(layout);
+        let sums = [2, 1].map(|batch| nvram.reset(layout, batch));
+        nvram.set_control(1, layout, cursor);
+        InNvram {
+            nvram,
+            control: 1,
+            filling: 1,
+            counts: [0; 2],
+            sums,
         }
-        let start = |index: usize| Start {
-            at: u64_at(block, STARTS_AT + 16 * index),
-            sequence: u64_at(block, STARTS_AT + 16 * index + 8),
+    }
+
+    /// As recovery found it; the halves come in order of age.
+    pub(super) fn resume(
+        layout: &Layout,
+        nvram: Nvram,
+        cursor: &Cursor,
+        control: u64,
+        halves: [Half; 2],
+    ) -> InNvram {
+        let [old, young] = halves;
+        let mut found = InNvram {
+            nvram,
+            control,
+            filling: old.batch,
+            counts: [0; 2],
+            sums: [0; 2],
         };
-        let cursor = Cursor {
-            head: word(3),
-            sequence: word(4),
-            batches: word(5),
-            begun: word(6),
-            pieces: word(7),
-            since: word(8),
-            starts: (0..starts as usize).map(start).collect(),
-            from_empty: block[54] == 1,
-        };
-        Ok(Control {
-            number,
-            layout,
-            cursor,
-        })
+        for half in halves {
+            let index = (half.batch % 2) as usize;
+            (found.counts[index], found.sums[index]) = (half.count, half.sum);
+        }
+        found.keep_control(layout, cursor);
+        if old.batch <= cursor.batches {
+            // The power went between the control block and this.
+            found.reset(layout, old.batch + 2);
+            found.filling = young.batch;
+        }
+        found.fill_the_other(layout, cursor);
+        found
+    }
+
+    /// Moves on to the other half if this one is full and the other one's batch is in the log.
+    fn fill_the_other(&mut self, layout: &Layout, cursor: &Cursor) {
+        if self.is_full(layout) && self.filling - 1 <= cursor.batches {
+            self.filling += 1;
+        }
+    }
+
+    fn keep_control(&mut self, layout: &Layout, cursor: &Cursor) {
+        self.control += 1;
+        self.nvram.set_control(self.control, layout, cursor);
+    }
+
+    fn reset(&mut self, layout: &Layout, batch: u64) {
+        let half = (batch % 2) as usize;
+        self.sums[half] = self.nvram.reset(layout, batch);
+        self.counts[half] = 0;
     }
 }
 
-/// Writes what NVRAM is made for behind a prelude, up to byte 46.
-pub(super) fn put_geometry(geometry: &Geometry, block: &mut [u8]) {
-    put(block, 32, &geometry.chunks.to_le_bytes());
-    put(block, 36, &geometry.slots.to_le_bytes());
-    put(block, 40, &geometry.unit.to_le_bytes());
-    put(block, 44, &geometry.columns.to_le_bytes());
-    put(block, 46, &[geometry.copies]);
-}
-
-/// What NVRAM was made for has to be what the volume is.
-pub(super) fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
-    let values = [
-        ("chunks", u32_at(block, 32), geometry.chunks),
-        ("slots", u32_at(block, 36), geometry.slots),
-        ("chunks in a unit", u32_at(block, 40), geometry.unit),
-        ("columns", u16_at(block, 44).into(), geometry.columns.into()),
-        ("copies", block[46].into(), geometry.copies.into()),
-    ];
-    for (what, found, allowed) in values {
-        if found != allowed {
-            return Err(Fault::Geometry {
-                what,
-                found: found.into(),
-                allowed: allowed.into(),
-            });
+impl Keeper for InNvram {
+    #[inline]
+    fn record(&mut self, layout: &Layout, cursor: &Cursor, entry: &Entry) {
+        let (batch, half) = (self.filling, (self.filling % 2) as usize);
+        let (count, sum) = (self.counts[half], self.sums[half]);
+        self.sums[half] = self.nvram.add(layout, batch, count, sum, entry);
+        self.counts[half] = count + 1;
+        if count + 1 == layout.half {
+            self.fill_the_other(layout, cursor);
         }
     }
-    Ok(())
+
+    #[inline]
+    fn is_full(&self, layout: &Layout) -> bool {
+        self.counts[(self.filling % 2) as usize] == layout.half
+    }
+
+    fn room(&self, layout: &Layout, cursor: &Cursor) -> u32 {
+        let filling = layout.half - self.counts[(self.filling % 2) as usize];
+        let other = self.filling - 1 <= cursor.batches;
+        filling + if other { layout.half } else { 0 }
+    }
+
+    fn at_risk(&self) -> usize {
+        0
+    }
+
+    fn batch(&mut self, layout: &Layout, number: u64, _round: bool) -> Option<&[u8]> {
+        let full = self.counts[(number % 2) as usize] == layout.half;
+        full.then(|| self.nvram.entries(layout, number, layout.half))
+    }
+
+    fn control(&self) -> u64 {
+        0
+    }
+
+    fn due(&self, _layout: &Layout, _cursor: &Cursor, _block: &mut Vec<u8>) -> Option<Blocks> {
+        None
+    }
+
+    fn kept(&mut self, _layout: &Layout, _cursor: &Cursor) {
+        panic!("control blocks are stored with the records")
+    }
+
+    /// The control block first. Else recovery would have to look ahead for a half that is given away, and could.
+    fn advanced(&mut self, layout: &Layout, cursor: &Cursor, kind: Kind) {
+        self.keep_control(layout, cursor);
+        if kind == Kind::Batch {
+            self.reset(layout, cursor.batches + 2);
+            self.fill_the_other(layout, cursor);
+        }
+    }
+
+    fn tail(&self, layout: &Layout, cursor: &Cursor) -> Start {
+        cursor.tail(layout)
+    }
+
+    fn nvram(&self) -> &Nvram {
+        &self.nvram
+    }
+
+    #[cfg(test)]
+    fn nvram_mut(&mut self) -> &mut Nvram {
+        &mut self.nvram
+    }
+
+    fn audit(&self, layout: &Layout, cursor: &Cursor) {
+        let batches = cursor.batches;
+        let halves = Half::read_both(&self.nvram, layout, batches);
+        let halves = halves.unwrap_or_else(|damage| panic!("{damage}"));
+        for half in halves {
+            let index = (half.batch % 2) as usize;
+            assert_eq!(half.count, self.counts[index], "entries of a half");
+            assert_eq!(half.sum, self.sums[index], "checksum of a half");
+        }
+        assert!(self.filling > batches, "a batch in the log fills");
+        assert!(self.filling <= batches + 2, "a batch was left out");
+    }
 }

@@ -7,6 +7,8 @@
 //! Walking -> Ahead -> Done, or -> Walking again from an older portion, or an error
 //! ```
 //!
+//! That is the way with NVRAM. Where the log is at home on its drive, more lies ahead: [`recovery_on_drive`](super::recovery_on_drive).
+//!
 //! A sound piece makes its entries *known*; a sound batch updates them. A damaged piece leaves known what an older one has
 //! made known, because all updates since are replayed over that. A damaged batch makes everything unknown until pieces that
 //! were written later. So an older checkpoint is used exactly where that is safe. Where entries stay unknown at the end, the
@@ -27,11 +29,14 @@
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
+use super::control::Control;
 use super::cursor::{Cursor, Start};
 use super::format::{Damage, ENTRY_BYTES, Fault, HEADER_BYTES, Header, Kind, Place};
+use super::home::{Home, Keeper};
 use super::layout::Layout;
-use super::log::MapLog;
-use super::nvram::{Control, Half, Nvram};
+use super::log::{MapLog, Youngest};
+use super::nvram::{Half, InNvram, Nvram};
+use super::on_drive::OnDrive;
 use super::{Geometry, Map, NOWHERE, format, nvram, take_entries, unique};
 
 /// Damages that recovery remembers.
@@ -40,17 +45,30 @@ const NOTES_MAX: usize = 16;
 /// A map on its way back.
 #[derive(Debug)]
 pub struct Recovery {
-    layout: Layout,
+    pub(super) layout: Layout,
+    /// Nothing, if the log is at home on its drive.
     nvram: Nvram,
-    control: u64,
-    /// As NVRAM has it, moved on by what is found behind.
-    cursor: Cursor,
+    /// Number of the control block, and what is wrong with the other one.
+    pub(super) control: u64,
+    pub(super) other: Option<Damage>,
+    /// As the control block has it.
+    pub(super) told: Cursor,
+    /// The same, moved on by what is found behind.
+    pub(super) cursor: Cursor,
     map: Map,
     /// By piece, through all portions.
     known: Vec<bool>,
-    state: State,
+    pub(super) state: State,
     /// The next record.
-    next: Start,
+    pub(super) next: Start,
+    /// Number of the first record that nothing vouches for.
+    pub(super) end: u64,
+    /// The highest number that a record has which lies behind one that is not sound; 0 if none has. For a home on the drive.
+    pub(super) highest: u64,
+    /// Whether a record follows a younger control block than the one that was found.
+    pub(super) is_outdated: bool,
+    /// The youngest record that nothing vouches for, and the log before it. For a home on the drive.
+    pub(super) youngest: Option<(Cursor, Youngest)>,
     /// Where the next read begins, counted through all laps.
     at: u64,
     /// Behind the last read of this walk.
@@ -65,9 +83,10 @@ pub struct Recovery {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Walking,
     Ahead,
+    Through,
     Done,
 }
 
@@ -83,7 +102,7 @@ pub struct Recovered {
 }
 
 /// How a record ended the look at what was read.
-enum Step {
+pub(super) enum Step {
     /// It was taken; the next one follows, if there is one.
     Next,
     /// It is not in the bytes as a whole.
@@ -96,18 +115,32 @@ impl Recovery {
     /// # Errors
     /// NVRAM is damaged, newer, or of another volume or geometry.
     pub fn new(geometry: &Geometry, nvram: Nvram) -> Result<Recovery, Damage> {
+        let control = nvram.read_control(geometry)?;
+        Ok(Recovery::by(control, nvram))
+    }
+
+    /// Begins with what a control block says.
+    pub(super) fn by(control: Control, nvram: Nvram) -> Recovery {
         let Control {
             number,
             layout,
             cursor,
-        } = Control::read(&nvram, geometry)?;
+            other,
+        } = control;
+        let geometry = &layout.geometry;
         let pieces = layout.first_piece(layout.settings.portions.into());
         let mut older = cursor.older(&layout);
         older.reverse();
         let mut recovery = Recovery {
             nvram,
             control: number,
+            other,
             next: cursor.tail(&layout),
+            end: cursor.sequence,
+            highest: 0,
+            is_outdated: false,
+            youngest: None,
+            told: cursor.clone(),
             cursor,
             map: Map::all(geometry, 0),
             known: vec![false; pieces as usize],
@@ -121,16 +154,18 @@ impl Recovery {
             layout,
         };
         recovery.begin(recovery.next);
-        Ok(recovery)
+        recovery
     }
 
-    /// Blocks of the log region, as NVRAM has it.
+    /// Blocks of the log region, as the control block has it.
     pub fn region(&self) -> Blocks {
         self.layout.settings.region
     }
 
     /// Begins a walk.
-    fn begin(&mut self, from: Start) {
+    pub(super) fn begin(&mut self, from: Start) {
+        self.cursor.clone_from(&self.told);
+        self.youngest = None;
         let empty = self.cursor.begins_empty(from);
         if empty {
             let copies = self.map.copies.iter_mut();
@@ -138,15 +173,21 @@ impl Recovery {
         }
         self.known.fill(empty);
         self.next = from;
-        (self.at, self.until) = (from.at, self.cursor.reach(&self.layout));
+        (self.at, self.until) = (from.at, self.reach());
         self.carry.clear();
         self.state = State::Walking;
         self.turn();
     }
 
-    /// Looks ahead when all is read that NVRAM knows of.
+    /// Behind the last block that is read.
+    fn reach(&self) -> u64 {
+        let tail = self.told.tail(&self.layout);
+        self.told.reach(&self.layout, tail)
+    }
+
+    /// Looks ahead when all is read that is vouched for.
     fn turn(&mut self) {
-        if self.state == State::Walking && self.next.sequence == self.cursor.sequence {
+        if self.state == State::Walking && self.next.sequence == self.end {
             self.state = State::Ahead;
         }
     }
@@ -177,6 +218,12 @@ impl Recovery {
         self.at = end;
         let mut carry = std::mem::take(&mut self.carry);
         loop {
+            if self.state == State::Through {
+                if let Err(damage) = self.look_through(begin, bytes) {
+                    return self.fall_back(damage);
+                }
+                break carry.clear();
+            }
             let at = self.layout.place(self.next.at);
             let cut = at < begin;
             if cut {
@@ -196,7 +243,7 @@ impl Recovery {
             let step = match self.state {
                 State::Walking => self.walk(at, rest),
                 State::Ahead => self.look(at, rest),
-                State::Done => return Ok(()),
+                State::Through | State::Done => return Ok(()),
             };
             match step {
                 Ok(Step::Next) => self.turn(),
@@ -206,13 +253,17 @@ impl Recovery {
             }
         }
         self.carry = carry;
-        match self.state != State::Done && self.at == self.until {
-            true => self.fall_back(self.unended()),
-            false => Ok(()),
+        match self.state {
+            State::Done => Ok(()),
+            _ if self.at < self.until => Ok(()),
+            State::Ahead | State::Through if self.layout.settings.home == Home::Drive => {
+                self.read_all()
+            }
+            _ => self.fall_back(self.unended()),
         }
     }
 
-    /// What NVRAM knows of does not end where it says.
+    /// What is vouched for does not end where it should.
     fn unended(&self) -> Damage {
         let (at, last) = (self.layout.place(self.next.at), self.cursor.head);
         let fault = Fault::outside("block of the log, counted through all laps,", at, 0, last);
@@ -226,6 +277,7 @@ impl Recovery {
         let Some(record) = bytes.get(..header.blocks as usize * BLOCK_BYTES as usize) else {
             return Ok(Step::More);
         };
+        self.check_control(&header, place)?;
         match header.check_payload(record) {
             Ok(()) => self.apply(&header, record).map_err(|f| f.at(place))?,
             Err(fault) => {
@@ -242,6 +294,9 @@ impl Recovery {
     /// Takes the record that begins here if it is whole: NVRAM does not know of it. Whatever it is, all of its place is read
     /// before it is looked at.
     fn look(&mut self, at: u64, bytes: &[u8]) -> Result<Step, Damage> {
+        if self.layout.settings.home == Home::Drive {
+            return self.look_on(at, bytes);
+        }
         if (bytes.len() as u64) < self.layout.record_max * BLOCK_BYTES {
             return Ok(Step::More);
         }
@@ -253,18 +308,17 @@ impl Recovery {
         if let Some((header, record)) = found {
             let place = Place::Log(self.layout.offset(at));
             self.apply(&header, record).map_err(|f| f.at(place))?;
-            match header.kind {
-                Kind::Batch => self.cursor.add_batch(&self.layout, at),
-                Kind::Piece => {
-                    let blocks = header.blocks.into();
-                    self.cursor.add_piece(&self.layout, at, blocks);
-                }
-            }
+            self.pass(at, &header);
         }
         self.conclude()
     }
 
-    fn pass(&mut self, at: u64, header: &Header) {
+    /// Moves on behind a record; the cursor too, if it had not come so far.
+    pub(super) fn pass(&mut self, at: u64, header: &Header) {
+        if header.sequence == self.cursor.sequence {
+            let blocks = header.blocks.into();
+            self.cursor.add(&self.layout, header.kind, at, blocks);
+        }
         self.next = Start {
             at: at + u64::from(header.blocks),
             sequence: header.sequence + 1,
@@ -278,7 +332,7 @@ impl Recovery {
     }
 
     /// Reads a header, which has to be that of the record whose turn it is, and fit the layout.
-    fn header(&self, bytes: &[u8]) -> Result<Header, Fault> {
+    pub(super) fn header(&self, bytes: &[u8]) -> Result<Header, Fault> {
         let layout = &self.layout;
         let header = Header::read(bytes, layout.geometry.volume)?;
         if header.sequence != self.next.sequence {
@@ -288,7 +342,7 @@ impl Recovery {
             });
         }
         let (blocks, count) = match header.kind {
-            Kind::Batch => (layout.batch_blocks, layout.half.into()),
+            Kind::Batch => layout.batch(header.count),
             Kind::Piece => {
                 let (_, entries) = self.piece(&header)?;
                 let count = entries.end - entries.start;
@@ -325,7 +379,7 @@ impl Recovery {
     }
 
     /// Takes the entries of a sound record.
-    fn apply(&mut self, header: &Header, record: &[u8]) -> Result<(), Fault> {
+    pub(super) fn apply(&mut self, header: &Header, record: &[u8]) -> Result<(), Fault> {
         let payload = &record[HEADER_BYTES..];
         let geometry = &self.layout.geometry;
         if header.kind == Kind::Batch {
@@ -344,7 +398,7 @@ impl Recovery {
     }
 
     /// All that there is was read.
-    fn conclude(&mut self) -> Result<Step, Damage> {
+    pub(super) fn conclude(&mut self) -> Result<Step, Damage> {
         let Some(number) = self.known.iter().position(|known| !known) else {
             self.state = State::Done;
             return Ok(Step::Next);
@@ -363,7 +417,7 @@ impl Recovery {
     }
 
     /// A walk came to nothing: the next one begins at an older portion, if there is one.
-    fn fall_back(&mut self, damage: Damage) -> Result<(), Damage> {
+    pub(super) fn fall_back(&mut self, damage: Damage) -> Result<(), Damage> {
         // What is lost matters less than where the damage is by which it was lost.
         let lost = matches!(damage.fault, Fault::Lost { .. });
         let cause = self.notes.first().filter(|_| lost).cloned();
@@ -390,9 +444,41 @@ impl Recovery {
     ///
     /// # Panics
     /// There is something left to read, or recovery has failed.
-    pub fn finish(mut self) -> Result<Recovered, Damage> {
+    pub fn finish(self) -> Result<Recovered, Damage> {
+        self.finish_before(None)
+    }
+
+    /// The same, before a record that is to be written again.
+    pub(super) fn finish_before(mut self, again: Option<Youngest>) -> Result<Recovered, Damage> {
         assert_eq!(self.state, State::Done, "something is left to read");
         assert!(self.known.iter().all(|known| *known), "recovery has failed");
+        let layout = self.layout;
+        let keeper: Box<dyn Keeper> = match layout.settings.home {
+            Home::Nvram => Box::new(self.replay_nvram()?),
+            Home::Drive => {
+                let entries = again.as_ref().map(|of| of.entries(layout.geometry.volume));
+                let tail = self.told.tail(&layout);
+                Box::new(OnDrive::resume(
+                    self.control,
+                    tail,
+                    entries.unwrap_or_default(),
+                ))
+            }
+        };
+        unique::check(&layout.geometry, &self.map, &[])?;
+        let log = MapLog::resume(layout, keeper, self.cursor);
+        Ok(Recovered {
+            map: self.map,
+            log: match again {
+                Some(youngest) => log.resume_writing(youngest),
+                None => log,
+            },
+            notes: self.notes,
+        })
+    }
+
+    /// Replays what the log does not have.
+    fn replay_nvram(&mut self) -> Result<InNvram, Damage> {
         let (layout, batches) = (&self.layout, self.cursor.batches);
         let halves = Half::read_both(&self.nvram, layout, batches)?;
         for half in halves.iter().filter(|half| half.batch > batches) {
@@ -401,13 +487,14 @@ impl Recovery {
             let place = Place::Nvram(nvram::word_at(layout, half.batch));
             replayed.map_err(|fault| fault.at(place))?;
         }
-        unique::check(&layout.geometry, &self.map, &[])?;
-        let log = MapLog::resume(self.layout, self.nvram, self.cursor, self.control, halves);
-        Ok(Recovered {
-            map: self.map,
-            log,
-            notes: self.notes,
-        })
+        let nvram = self.nvram.clone();
+        Ok(InNvram::resume(
+            layout,
+            nvram,
+            &self.cursor,
+            self.control,
+            halves,
+        ))
     }
 }
 

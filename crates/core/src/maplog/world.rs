@@ -68,6 +68,7 @@ pub(super) fn in_pairs(geometry: Geometry) -> Geometry {
 /// Small settings, different for each seed, in the smallest region or one somewhat larger.
 pub(super) fn small_settings(geometry: &Geometry, rng: &mut Rng) -> Settings {
     let mut settings = Settings {
+        home: Home::Nvram,
         nvram_entries: 2 + rng.below(60) as u32,
         portions: 1 + rng.below(4) as u8,
         interval: Blocks(1 + rng.below(6)),

@@ -16,7 +16,7 @@
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager::prepare::{CHUNK, Setup};
-use super::eager::store::{MAP, NVRAM, PORTIONS, REGION, STATIONS};
+use super::eager::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
 use super::eager::volume::Volume;
 use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::Placement;
@@ -81,6 +81,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         UNIT,
         CHUNK,
         MAP,
+        HOME,
         NVRAM,
         PORTIONS,
         REGION,

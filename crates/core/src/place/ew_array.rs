@@ -13,7 +13,7 @@
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager::prepare::{AGING, CHUNK, COMPACT, Setup};
-use super::eager::store::{MAP, NVRAM, PORTIONS, REGION, STATIONS};
+use super::eager::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
 use super::eager::volume::Volume;
 use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::Placement;
@@ -84,6 +84,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         CHUNK,
         AGING,
         MAP,
+        HOME,
         NVRAM,
         PORTIONS,
         REGION,

@@ -1,7 +1,7 @@
 //! Consecutive blocks of a drive that are kept for the log of a map.
 
 use crate::freemap::{FreeMap, Slot, Tracks};
-use crate::registry::ConfigError;
+use crate::registry::{ConfigError, VolumeError};
 use crate::units::{Blocks, Pba};
 
 /// Blocks of a drive that belong to the log.
@@ -9,6 +9,18 @@ use crate::units::{Blocks, Pba};
 pub(super) struct Region {
     pub(super) first: Pba,
     pub(super) len: Blocks,
+}
+
+impl Region {
+    /// A log that was found has room here.
+    pub(super) fn check_log(&self, what: &str, len: Blocks) -> Result<(), VolumeError> {
+        if len.0 <= self.len.0 {
+            return Ok(());
+        }
+        let found = format!("{} KiB", len.bytes() / 1024);
+        let expected = format!("at most the {} KiB of its place", self.len.bytes() / 1024);
+        Err(VolumeError::unfit(what, &found, &expected))
+    }
 }
 
 /// Takes the slots out of a drive's free map that a log needs: consecutive blocks from the middle of the used cylinders on.

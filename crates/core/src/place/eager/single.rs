@@ -10,7 +10,7 @@
 //! processing workload", FAST 2002, section 2.
 
 use super::prepare::{AGING, CHUNK, COMPACT, Setup};
-use super::store::{MAP, NVRAM, PORTIONS, REGION, STATIONS};
+use super::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
 use super::volume::Volume;
 use crate::contract::Placement;
 use crate::maplog::Spread;
@@ -59,6 +59,7 @@ pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
         CHUNK,
         AGING,
         MAP,
+        HOME,
         NVRAM,
         PORTIONS,
         REGION,

@@ -8,11 +8,11 @@ use super::map::Map;
 use super::prepare::{Empty, Setup};
 use super::store::log::{self, LogStore};
 use super::store::virtual_log::{self, FoundLog, VirtualLogStore};
-use super::store::{MapStore, STATIONS};
+use super::store::{HOME, MapStore, NVRAM, NVRAM_ENTRIES, STATIONS};
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
 use crate::place::striping::numbered;
-use crate::registry::{ConfigError, Knobs, Survivors, VolumeEnv, VolumeError};
+use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeEnv, VolumeError};
 use crate::rng::Rng;
 use crate::units::Blocks;
 
@@ -62,15 +62,25 @@ impl Volume<'_> {
 
     /// Says that an option has no effect.
     fn check_effect(&self) -> Result<(), ConfigError> {
+        let (map, home) = (self.knobs.choice("map"), self.knobs.choice(HOME.name));
+        let refused = |knob: &Knob, value: &str, allowed: &str| {
+            Err(ConfigError::value(knob.name, value, allowed))
+        };
         let tracks = self.knobs.integer(STATIONS.name);
-        match (self.knobs.choice("map"), tracks) {
-            ("virtual_log", _) | (_, 0) => Ok(()),
-            (map, _) => {
-                let allowed = format!("0 with map={map}, which has no map sectors");
-                let value = tracks.to_string();
-                Err(ConfigError::value(STATIONS.name, &value, &allowed))
-            }
+        if map != "virtual_log" && tracks > 0 {
+            let allowed = format!("0 with map={map}, which has no map sectors");
+            return refused(&STATIONS, &tracks.to_string(), &allowed);
         }
+        if map != "log" && home == "drive" {
+            let allowed = format!("nvram with map={map}, which has no log region");
+            return refused(&HOME, home, &allowed);
+        }
+        let entries = self.knobs.integer(NVRAM.name);
+        if home == "drive" && entries != NVRAM_ENTRIES as u64 {
+            let allowed = format!("{NVRAM_ENTRIES} with home=drive, which has no NVRAM");
+            return refused(&NVRAM, &entries.to_string(), &allowed);
+        }
+        Ok(())
     }
 
     fn in_memory(&self) -> Result<Parts, ConfigError> {
@@ -197,9 +207,9 @@ impl StoreChoice {
     ) -> Result<StoredMap, VolumeError> {
         let map = |slots| Map::found(geometry, setup, empty, slots);
         match self {
-            StoreChoice::ByLog(_) => {
+            StoreChoice::ByLog(settings) => {
                 let region = empty.region.expect("it was asked for");
-                let (slots, store) = LogStore::recover(geometry, region, survivors)?;
+                let (slots, store) = LogStore::recover(geometry, settings.home, region, survivors)?;
                 Ok((map(slots)?, Box::new(store)))
             }
             StoreChoice::ByVirtualLog { .. } => {

@@ -78,7 +78,9 @@ fn tally(place: &str, mut world: World, events: u64) -> Tally {
 
 /// All is found that has to be.
 fn suffer(place: &str, sched: &str, events: u64) {
-    suffer_in(place, World::new(config(place, sched)), events);
+    for place in &super::at_both_homes(place) {
+        suffer_in(place, World::new(config(place, sched)), events);
+    }
 }
 
 fn suffer_in(place: &str, world: World, events: u64) {
@@ -142,11 +144,14 @@ fn forced_writes_and_flushes_that_meet() {
 }
 
 /// Placements that write eagerly and keep their map, and such with copies at fixed places.
-pub(super) const EAGER: [&str; 4] = [
+pub(super) const EAGER: [&str; 7] = [
     "eager:dilution=2:map=log:nvram_entries=6",
+    "eager:dilution=2:map=log:home=drive",
     "eager:dilution=2:map=virtual_log",
     "ew_array:dm=2:dd=2:foreground=2:map=log:nvram_entries=6",
+    "ew_array:dm=2:dd=2:foreground=2:map=log:home=drive",
     "distorted_mirror:stripe_kib=8:map=log:nvram_entries=6",
+    "distorted_mirror:stripe_kib=8:map=log:home=drive",
 ];
 pub(super) const FIXED: [&str; 3] = [
     "mirror:disks=2",

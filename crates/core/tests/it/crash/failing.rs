@@ -115,6 +115,8 @@ fn a_map_that_was_given_up_is_found_as_it_was_or_as_it_was_to_be() {
         "ew_array:dm=2:dd=2:map=virtual_log",
         "ew_array:dm=2:ds=1.98:dd=1.0101010101:stripe_kib=4:foreground=2:map=virtual_log",
         "distorted_mirror:ds=1.9:dd=1.0526315789:stripe_kib=4:foreground=2:map=virtual_log",
+        "eager:dilution=1.005:map=log:home=drive",
+        "ew_array:dm=2:dd=2:map=log:home=drive",
     ] {
         for life in 0..4 {
             let mut world = World::new(super::config(place, "satf_ew"));
@@ -228,6 +230,21 @@ fn a_map_comes_back_without_one_of_its_drives() {
             0,
             true,
         ),
+        (
+            "ew_array:dm=2:dd=2:foreground=2:map=log:home=drive",
+            0,
+            true,
+        ),
+        (
+            "ew_array:dm=2:dd=2:foreground=2:map=log:home=drive",
+            2,
+            true,
+        ),
+        (
+            "distorted_mirror:stripe_kib=8:foreground=2:map=log:home=drive",
+            0,
+            true,
+        ),
         ("ew_array:dm=2:dd=2:foreground=2:map=virtual_log", 1, true),
         ("ew_array:dm=2:dd=2:foreground=2:map=virtual_log", 0, false),
     ] {
@@ -255,6 +272,7 @@ fn a_map_comes_back_without_one_of_its_drives() {
 fn a_map_that_cannot_be_read_is_told() {
     for place in [
         "eager:dilution=2:map=log:nvram_entries=6",
+        "eager:dilution=2:map=log:home=drive",
         "eager:dilution=2:chunk_kib=1:map=virtual_log",
         "eager:dilution=2:chunk_kib=1:map=virtual_log:map_tracks=8",
     ] {
@@ -264,9 +282,10 @@ fn a_map_that_cannot_be_read_is_told() {
         for event in 0..300 {
             world.step();
             let cut = world.cut(event);
-            // For the youngest sector of a virtual log nothing vouches but a saved tail. Slots have two blocks.
+            // For the youngest sector of a virtual log nothing vouches but a saved tail, and for the youngest record of a log without
+            // NVRAM nothing does. Slots have two blocks.
             let youngest = match cut.tail_slot() {
-                _ if !is_virtual => 0..0,
+                _ if !is_virtual => cut.youngest_record(),
                 Some(slot) => u64::from(slot) * 2..u64::from(slot + 1) * 2,
                 None => continue,
             };

@@ -11,9 +11,20 @@ use super::world::Cut;
 type Fault = fn(Cut, &Cut) -> Cut;
 
 const IN_A_LOG: &str = "eager:dilution=2:map=log:nvram_entries=6";
+const ON_A_DRIVE: &str = "eager:dilution=2:map=log:home=drive";
 const VIRTUAL: &str = "eager:dilution=2:map=virtual_log";
 const STATIONS: &str = "eager:dilution=2:map=virtual_log:map_tracks=6";
 const PAIRS: &str = "distorted_mirror:map=log:nvram_entries=6";
+const PAIRS_ON_DRIVES: &str = "distorted_mirror:map=log:home=drive";
+
+const ALL: [&str; 6] = [
+    IN_A_LOG,
+    ON_A_DRIVE,
+    VIRTUAL,
+    STATIONS,
+    PAIRS,
+    PAIRS_ON_DRIVES,
+];
 
 const CUTS: u64 = 16;
 const EVENTS_BETWEEN: u64 = 15;
@@ -42,7 +53,7 @@ fn seen(place: &str, fault: Fault) -> u64 {
 
 #[test]
 fn without_a_fault_nothing_is_seen() {
-    for place in [IN_A_LOG, VIRTUAL, STATIONS, PAIRS] {
+    for place in ALL {
         assert_eq!(seen(place, |cut, _| cut), 0, "{place}");
     }
 }
@@ -57,7 +68,7 @@ fn nvram_of_an_earlier_instant_is_seen() {
 
 #[test]
 fn a_map_that_lost_its_last_writes_is_seen() {
-    for place in [IN_A_LOG, VIRTUAL, STATIONS, PAIRS] {
+    for place in ALL {
         let seen = seen(place, |cut, before| cut.with_own_sectors_of(before));
         assert!(seen > CUTS / 8, "{place}: {seen}");
     }
@@ -65,7 +76,7 @@ fn a_map_that_lost_its_last_writes_is_seen() {
 
 #[test]
 fn data_that_never_reached_the_drive_are_seen() {
-    for place in [IN_A_LOG, VIRTUAL, STATIONS, PAIRS] {
+    for place in ALL {
         let seen = seen(place, |cut, before| cut.with_data_of(before));
         assert!(seen > CUTS / 8, "{place}: {seen}");
     }
@@ -73,7 +84,7 @@ fn data_that_never_reached_the_drive_are_seen() {
 
 #[test]
 fn an_answer_before_its_time_is_seen() {
-    for place in [IN_A_LOG, VIRTUAL, STATIONS, PAIRS] {
+    for place in ALL {
         let seen = seen(place, |cut, _| cut.with_all_answered());
         assert!(seen > CUTS / 8, "{place}: {seen}");
     }

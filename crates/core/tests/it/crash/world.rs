@@ -91,6 +91,13 @@ struct Running {
     sectors: Vec<Sector>,
 }
 
+impl Running {
+    /// Whether it writes a control block of a map's log.
+    fn writes_control(&self) -> bool {
+        matches!(self.sectors.first(), Some(Sector::Own(bytes)) if bytes.starts_with(b"NearSCtl"))
+    }
+}
+
 /// Writes that were not answered yet, by request.
 type Pending = BTreeMap<u64, (u64, std::ops::Range<u64>)>;
 
@@ -331,6 +338,16 @@ impl World {
         let of_chunk = |sector: &Sector| matches!(sector, Sector::Client(of, _) if *of == block);
         let mut running = self.running.iter().flatten();
         running.any(|one| one.origin.request.is_none() && one.sectors.iter().any(of_chunk))
+    }
+
+    /// The second drive that has something of the map's log.
+    pub(crate) fn second_log(&self) -> usize {
+        let own = |image: &Image| {
+            let mut sectors = image.iter();
+            sectors.any(|(_, sector)| matches!(sector, Sector::Own(_)))
+        };
+        let mut drives = (1..self.images.len()).filter(|drive| own(&self.images[*drive]));
+        drives.next().expect("the log is on two drives")
     }
 
     pub(crate) fn log_writes(&self) -> u64 {
@@ -721,10 +738,12 @@ impl World {
         }
         let mut foretold = Vec::new();
         self.stack.recovery(&mut foretold);
+        // Recovery may find the one under way, or the one before.
+        let control = self.running.iter().flatten().any(Running::writes_control);
         Cut {
             config: self.config.clone(),
             images,
-            foretold: Some(foretold).filter(|_| self.is_sound()),
+            foretold: Some(foretold).filter(|_| self.is_sound() && !control),
             reads: Default::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
             answered: match &self.covered {

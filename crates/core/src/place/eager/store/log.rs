@@ -1,20 +1,26 @@
-//! The map of eager copies, kept safe by NVRAM, a log and checkpoints (`map=log`).
+//! The map of eager copies, kept safe by a log and checkpoints (`map=log`).
 //!
-//! Every change of the map is recorded in NVRAM before the write that made it is answered and before a slot becomes free.
 //! Batches and checkpoints go to a region in the middle of the cylinders in use, on the drives that
 //! have the first chunk's first two copies,
-//! as ordinary I/Os, so that their cost shows. While NVRAM has no room, changes wait for the write under way.
+//! as ordinary I/Os, so that their cost shows. What of the log is in no batch has a home ([`Home`]):
 //!
-//! Source: Zhang and others, FAST 2002, section 5.
+//! * NVRAM: every change of the map is recorded there before the write that made it is answered and before a slot becomes free. While
+//!   NVRAM has no room, changes wait for the write under way.
+//! * The drive: a change waits until the batch that has it is on the medium of all drives with the log ([`on_drive`]).
+//!
+//! Source: Zhang and others, FAST 2002, section 5; the home on the drive is ours.
 
 use std::collections::VecDeque;
+
+mod in_nvram;
+mod on_drive;
 
 use super::{MapStore, MapWrite, Retry, TRIES, When, refused};
 use crate::contract::Drives;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
-use crate::maplog::{Entry, Geometry, MapLog, Nvram, Recovered, Recovery, Settings};
+use crate::maplog::{CONTROLS, Entry, Geometry, Home, LogWrite, MapLog, Settings};
 use crate::op::Failure;
 use crate::place::eager::map::{Map, NOWHERE};
 use crate::place::eager::region::Region;
@@ -22,12 +28,24 @@ use crate::plan::Target;
 use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks, Instant};
 
+/// What keeps the log beside its region.
+pub(in crate::place) const HOME: Knob = Knob::choice(
+    "home",
+    "nvram",
+    &["nvram", "drive"],
+    "map = log: nvram: it keeps the changes that are not in the log, and says how far that has come; drive: the log's region does, and \
+     every change waits for its write",
+);
+
+/// Changes that NVRAM has room for if nothing else is said.
+pub(in crate::place) const NVRAM_ENTRIES: i64 = 670;
+
 /// Room of NVRAM.
 pub(in crate::place) const NVRAM: Knob = Knob::integer(
     "nvram_entries",
-    670,
+    NVRAM_ENTRIES,
     2..=16_777_214,
-    "map = log: changes of the map that NVRAM has room for, in two halves",
+    "map = log with NVRAM: changes of the map that it has room for, in two halves",
 );
 
 /// How often the map is checkpointed.
@@ -50,33 +68,78 @@ pub(in crate::place) const REGION: Knob = Knob::integer(
 pub(in crate::place::eager) struct LogStore {
     log: MapLog,
     region: Region,
-    /// Drives that have the log.
-    drives: Vec<DriveId>,
+    /// Drives that have the log, but those that were given up.
+    drives: Vec<LogDrive>,
+    under_way: UnderWay,
     /// Of the write under way, drives that have not done it.
     left: usize,
-    /// Failures one after the other, by drive that has the log.
-    failures: Vec<(DriveId, u8)>,
-    /// Changes that wait for room.
+    /// Changes that wait: for their batch, and the youngest of them for room.
     waiting: VecDeque<(Tag, Entry)>,
+    /// How many of these are not recorded.
+    unrecorded: usize,
+    /// What recovery has read, and would read again of a drive until a control block is written there.
+    again: Vec<RecoveryRead>,
 }
+
+/// A drive with the log.
+#[derive(Clone, Copy, Debug)]
+struct LogDrive {
+    drive: DriveId,
+    part: Part,
+    /// Whether it has done the write under way.
+    is_done: bool,
+    /// Failures one after the other.
+    failures: u8,
+}
+
+/// What of the log a drive has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// All.
+    Whole,
+    /// All but the youngest record, which is written again.
+    AllButYoungest,
+    /// Another log, of an earlier life, whose control blocks have to go.
+    Stale,
+    /// All from the record with this number on, and no control block.
+    Since(u64),
+}
+
+/// What the write under way is, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnderWay {
+    /// What the log says.
+    OfTheLog,
+    /// Zeros over the control blocks of stale logs.
+    Erasing,
+}
+
+/// What control blocks are erased with.
+const BLANK: [u8; (CONTROLS.0 * BLOCK_BYTES) as usize] = [0; _];
 
 /// Settings of a log by its knobs, with the region that is asked for or the smallest that will do.
 pub(in crate::place::eager) fn settings(
     geometry: &Geometry,
     knobs: &Knobs,
 ) -> Result<Settings, ConfigError> {
-    let portions = (knobs.integer("portions") as u8).min(geometry.entries().min(16) as u8);
-    let mut settings = Settings {
-        nvram_entries: knobs.integer("nvram_entries") as u32,
-        portions,
-        ..Settings::fitting(geometry).map_err(refused)?
+    let portions = (knobs.integer(PORTIONS.name) as u8).min(geometry.entries().min(16) as u8);
+    let fitting = Settings::fitting(geometry).map_err(refused)?;
+    let (home, nvram_entries) = match knobs.choice(HOME.name) {
+        "drive" => (Home::Drive, fitting.nvram_entries),
+        _ => (Home::Nvram, knobs.integer(NVRAM.name) as u32),
     };
-    let asked = Blocks(knobs.integer("log_region_kib") * 1024 / BLOCK_BYTES);
+    let mut settings = Settings {
+        home,
+        nvram_entries,
+        portions,
+        ..fitting
+    };
+    let asked = Blocks(knobs.integer(REGION.name) * 1024 / BLOCK_BYTES);
     let least = settings.region_min(geometry).map_err(refused)?;
     if asked.0 > 0 && asked.0 < least.0 {
         let allowed = format!("0, or at least {}", (least.bytes()).div_ceil(1024));
         let kib = (asked.bytes() / 1024).to_string();
-        return Err(ConfigError::value("log_region_kib", &kib, &allowed));
+        return Err(ConfigError::value(REGION.name, &kib, &allowed));
     }
     settings.region = if asked.0 == 0 { least } else { asked };
     Ok(settings)
@@ -95,46 +158,81 @@ impl LogStore {
         region: Region,
     ) -> Result<LogStore, ConfigError> {
         let log = MapLog::of_filled(geometry, settings).map_err(refused)?;
-        Ok(LogStore::of(log, geometry, region))
+        let parts = log_drives(geometry).map(|drive| (drive, Part::Whole));
+        Ok(LogStore::of(log, region, parts))
     }
 
-    fn of(log: MapLog, geometry: &Geometry, region: Region) -> LogStore {
+    fn of(log: MapLog, region: Region, parts: impl Iterator<Item = (DriveId, Part)>) -> LogStore {
+        let drives = parts.map(|(drive, part)| LogDrive {
+            drive,
+            part,
+            is_done: false,
+            failures: 0,
+        });
         LogStore {
             log,
             region,
-            drives: log_drives(geometry).collect(),
+            drives: drives.collect(),
+            under_way: UnderWay::OfTheLog,
             left: 0,
-            failures: log_drives(geometry).map(|drive| (drive, 0)).collect(),
             waiting: VecDeque::new(),
+            unrecorded: 0,
+            again: Vec::new(),
         }
+    }
+
+    /// What survived, read back: the map, and the log to go on with. `home`: as the knobs have it.
+    pub(in crate::place::eager) fn recover(
+        geometry: &Geometry,
+        home: Home,
+        region: Region,
+        survivors: &dyn Survivors,
+    ) -> Result<(Vec<Slot>, LogStore), VolumeError> {
+        let (map, store) = match home {
+            Home::Nvram => in_nvram::recover(geometry, region, survivors)?,
+            Home::Drive => on_drive::recover(geometry, region, survivors)?,
+        };
+        let slots = map.copies.concat().into_iter().map(Slot).collect();
+        Ok((slots, store))
     }
 
     /// A drive has done its part of the write under way, or is given up.
     fn one_is_done(&mut self) {
         self.left -= 1;
-        if self.left == 0 {
-            self.log.written();
+        if self.left > 0 {
+            return;
+        }
+        self.drives
+            .iter_mut()
+            .for_each(|drive| drive.is_done = false);
+        match self.under_way {
+            UnderWay::OfTheLog => self.log.written(),
+            UnderWay::Erasing => self.join(),
         }
     }
 
-    /// What survived, read back: the map, and the log to go on with. A drive whose log is damaged is passed over if another
-    /// one has it too.
-    pub(in crate::place::eager) fn recover(
-        geometry: &Geometry,
-        region: Region,
-        survivors: &dyn Survivors,
-    ) -> Result<(Vec<Slot>, LogStore), VolumeError> {
-        let mut failure = None;
-        for drive in log_drives(geometry) {
-            match read_log(geometry, region, drive, survivors) {
-                Ok(Recovered { map, log, .. }) => {
-                    let slots = map.copies.concat().into_iter().map(Slot).collect();
-                    return Ok((slots, LogStore::of(log, geometry, region)));
-                }
-                Err(error) => failure = failure.or(Some(error)),
-            }
-        }
-        Err(failure.expect("there is a drive with a log"))
+    fn known(&mut self, drive: DriveId) -> &mut LogDrive {
+        let mut drives = self.drives.iter_mut();
+        let known = drives.find(|other| other.drive == drive);
+        known.expect("it has the log")
+    }
+
+    /// The same write to drives, or to some of them.
+    fn write_to(
+        &mut self,
+        (offset, len): (Blocks, Blocks),
+        goes: impl Fn(&LogDrive) -> bool,
+        out: &mut Vec<MapWrite>,
+    ) {
+        let target = Target::At(self.region.first + offset);
+        let drives = self.drives.iter().filter(|drive| goes(drive));
+        let before = out.len();
+        out.extend(drives.map(|LogDrive { drive, .. }| MapWrite {
+            drive: *drive,
+            target,
+            len,
+        }));
+        self.left = out.len() - before;
     }
 }
 
@@ -143,31 +241,37 @@ impl MapStore for LogStore {
         self.log.nvram().bytes()
     }
 
-    /// From the first drive that has the log: another one is read only if this one is damaged.
     fn recovery(&self, _map: &Map, out: &mut Vec<RecoveryRead>) {
-        let (drive, first) = (self.drives[0], self.region.first);
-        out.extend(self.log.recovery_reads().map(|(offset, len)| RecoveryRead {
-            drive,
-            at: first + offset,
-            len,
-        }));
+        match self.log.settings().home {
+            Home::Nvram => in_nvram::recovery(self, out),
+            Home::Drive => on_drive::recovery(self, out),
+        }
     }
 
-    /// It waits if nothing can be recorded now, or others wait that came before.
+    /// It waits if nothing can be recorded now, or others wait for that; and if its record is in memory alone.
     fn change(&mut self, tag: Tag, entry: Entry) -> When {
-        if !self.waiting.is_empty() || self.log.is_full() {
-            self.waiting.push_back((tag, entry));
-            return When::Later;
+        if self.unrecorded > 0 || self.log.is_full() {
+            self.unrecorded += 1;
+        } else {
+            self.log.record(entry);
+            if self.log.at_risk() == 0 {
+                return When::Now;
+            }
         }
-        self.log.record(entry);
-        When::Now
+        self.waiting.push_back((tag, entry));
+        When::Later
     }
 
     fn settled(&mut self, map: &Map) -> Option<Tag> {
-        if self.log.is_full() {
+        let recorded = self.waiting.len() - self.unrecorded;
+        if recorded > self.log.at_risk() {
+            return self.waiting.pop_front().map(|(tag, _)| tag);
+        }
+        if recorded > 0 || self.log.is_full() {
             return None;
         }
         let (tag, entry) = self.waiting.pop_front()?;
+        self.unrecorded -= 1;
         // What was discarded while it waited need not be discarded again.
         if Slot(entry.slot) != NOWHERE || map.holds(entry.chunk) {
             self.log.record(entry);
@@ -175,7 +279,6 @@ impl MapStore for LogStore {
         Some(tag)
     }
 
-    /// The same to each drive that has the log.
     fn next_writes(
         &mut self,
         _now: Instant,
@@ -183,42 +286,60 @@ impl MapStore for LogStore {
         map: &Map,
         out: &mut Vec<MapWrite>,
     ) {
-        let Some(write) = self.log.next_write(map) else {
+        if self.left > 0 || self.mends(out) {
+            return;
+        }
+        let Some(LogWrite {
+            offset,
+            bytes,
+            is_control,
+        }) = self.log.next_write(map)
+        else {
             return;
         };
-        let target = Target::At(self.region.first + write.offset);
-        let len = Blocks(write.bytes.len() as u64 / BLOCK_BYTES);
-        self.left = self.drives.len();
-        out.extend(self.drives.iter().map(|drive| MapWrite {
-            drive: *drive,
-            target,
-            len,
-        }));
+        let len = Blocks(bytes.len() as u64 / BLOCK_BYTES);
+        let oldest = self.log.oldest_number();
+        let goes = |drive: &LogDrive| !is_control || drive.may_have_control(oldest);
+        self.write_to((offset, len), goes, out);
     }
 
     fn content(&self) -> &[u8] {
-        let write = self.log.under_way();
-        write.expect("a log write is under way").bytes
+        match self.under_way {
+            UnderWay::Erasing => &BLANK,
+            UnderWay::OfTheLog => {
+                let write = self.log.under_way();
+                write.expect("a log write is under way").bytes
+            }
+        }
     }
 
     fn written(&mut self, drive: DriveId, _slot: Slot) -> Option<Slot> {
-        let known = self.failures.iter_mut().filter(|(of, _)| *of == drive);
-        known.for_each(|(_, failures)| *failures = 0);
+        let write = self.log.under_way();
+        let is_control = write.is_some_and(|write| write.is_control);
+        let known = self.known(drive);
+        (known.failures, known.is_done) = (0, true);
+        known.part = match known.part {
+            Part::Since(_) if is_control => Part::Whole,
+            Part::AllButYoungest => Part::Whole,
+            part => part,
+        };
+        if is_control {
+            self.again.retain(|read| read.drive != drive);
+        }
         self.one_is_done();
         None
     }
 
     /// The region has one place for it. A drive that fails again and again, or is gone, has no log from now on: what lies there is
-    /// older than NVRAM says, so recovery passes it over.
+    /// older than NVRAM or the other drive says, so recovery passes it over.
     fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry {
-        let known = self.failures.iter_mut().find(|(of, _)| *of == drive);
-        let (_, failures) = known.expect("it has the log");
-        *failures += 1;
-        if failure != Failure::Gone && *failures < TRIES {
+        let known = self.known(drive);
+        known.failures += 1;
+        if failure != Failure::Gone && known.failures < TRIES {
             return Retry::Again;
         }
-        self.drives.retain(|other| *other != drive);
-        if self.drives.is_empty() {
+        self.drives.retain(|other| other.drive != drive);
+        if !self.drives.iter().any(|other| other.part == Part::Whole) {
             self.waiting.clear();
             return Retry::Lost;
         }
@@ -227,40 +348,12 @@ impl MapStore for LogStore {
     }
 
     fn spares(&self, drive: DriveId) -> bool {
-        self.drives.iter().any(|other| *other != drive)
+        let mut others = self.drives.iter().filter(|other| other.drive != drive);
+        others.any(|other| other.part == Part::Whole)
     }
 
     /// No slot is its own: those in the region were never free.
     fn audit(&self, _own: &mut dyn FnMut(DriveId, Slot)) {
         self.log.audit();
     }
-}
-
-/// Recovery from one drive's log.
-fn read_log(
-    geometry: &Geometry,
-    region: Region,
-    drive: DriveId,
-    survivors: &dyn Survivors,
-) -> Result<Recovered, VolumeError> {
-    let place = format!("map log of drive {}", drive.0);
-    let nvram = Nvram::from_bytes(survivors.nvram().to_vec());
-    let mut recovery =
-        Recovery::new(geometry, nvram).map_err(|why| VolumeError::damaged("NVRAM", why))?;
-    if recovery.region().0 > region.len.0 {
-        let found = format!("{} KiB", recovery.region().bytes() / 1024);
-        let expected = format!("at most the {} KiB of its place", region.len.bytes() / 1024);
-        return Err(VolumeError::unfit("map log by NVRAM", &found, &expected));
-    }
-    let mut bytes = Vec::new();
-    while let Some((offset, len)) = recovery.next_read() {
-        bytes.resize(len.bytes() as usize, 0);
-        survivors.read(drive, region.first + offset, &mut bytes);
-        recovery
-            .feed(&bytes)
-            .map_err(|why| VolumeError::damaged(&place, why))?;
-    }
-    recovery
-        .finish()
-        .map_err(|why| VolumeError::damaged(&place, why))
 }

@@ -1,14 +1,14 @@
 //! What keeps the map of eager copies safe while it is used: what the engine asks of it, whatever the way.
 //!
 //! A change of the map waits until its store lets it be made; then it is made in memory, the write that brought it is answered,
-//! and what it leaves becomes free. [`log`] lets a change be made when NVRAM has room to record it,
-//! [`virtual_log`] when the map sector that has it is on the platter. Both write what they have to
+//! and what it leaves becomes free. [`log`] lets a change be made when NVRAM has room to record it, or without NVRAM
+//! when the batch that has it is on the medium, [`virtual_log`] when the map sector that has it is. Both write what they have to
 //! write as ordinary I/Os, so that their cost shows.
 
 pub(super) mod log;
 pub(super) mod virtual_log;
 
-pub(in crate::place) use log::{NVRAM, PORTIONS, REGION};
+pub(in crate::place) use log::{HOME, NVRAM, NVRAM_ENTRIES, PORTIONS, REGION};
 pub(in crate::place) use virtual_log::STATIONS;
 
 use super::map::Map;
@@ -27,7 +27,7 @@ pub(in crate::place) const MAP: Knob = Knob::choice(
     "map",
     "memory",
     &["memory", "log", "virtual_log"],
-    "memory: lost with the power; log: NVRAM, a log region and checkpoints keep it; virtual_log: map sectors \
+    "memory: lost with the power; log: a log region and checkpoints keep it, with NVRAM or without; virtual_log: map sectors \
      written eagerly do, without NVRAM",
 );
 

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use nearslot_core::config::StackConfig;
+use nearslot_core::contract::Placement;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::RecoveryRead;
-use nearslot_core::registry::{Survivors, VolumeError};
+use nearslot_core::registry::{KnobValue, Survivors, VolumeError};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Pba};
 
@@ -45,6 +46,7 @@ pub(crate) struct Cut {
 
 impl Survivors for Cut {
     fn nvram(&self) -> &[u8] {
+        assert!(!self.is_without_nvram(), "there is no NVRAM to be read");
         &self.nvram
     }
 
@@ -69,6 +71,13 @@ impl Survivors for Cut {
 }
 
 impl Cut {
+    /// Whether the map's log is at home on its drive.
+    pub(super) fn is_without_nvram(&self) -> bool {
+        let place = self.config.parts.of::<dyn Placement>();
+        let on_drive = ("home".to_owned(), KnobValue::Text("drive".to_owned()));
+        place.knobs.contains(&on_drive)
+    }
+
     /// Whether a write of several sectors was under way.
     pub(crate) fn tears(&self) -> bool {
         self.tears

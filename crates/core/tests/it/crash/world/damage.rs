@@ -1,5 +1,7 @@
 //! What else may have happened to drives and NVRAM when the power went.
 
+use std::ops::Range;
+
 use nearslot_core::rng::Rng;
 
 use super::Cut;
@@ -52,6 +54,36 @@ impl Cut {
         self
     }
 
+    /// The log of one drive is as it was at an earlier cut.
+    pub(crate) fn with_log_of(mut self, drive: usize, before: &Cut) -> Cut {
+        let own = |sector: &Sector| matches!(sector, Sector::Own(_));
+        self.images[drive].forget(own);
+        let older = before.images[drive].iter().filter(|(_, of)| own(of));
+        for (at, sector) in older {
+            *self.images[drive].place(at) = Some(sector.clone());
+        }
+        self.foretold = None;
+        self
+    }
+
+    /// Blocks of the first drive that have the record of the map's log with the highest number, if nothing else vouches for it.
+    pub(crate) fn youngest_record(&self) -> Range<u64> {
+        let number = |bytes: &[u8], at| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let record = |(at, sector): (u64, &Sector)| match sector {
+            Sector::Own(bytes) if bytes.starts_with(b"NearSLog") => Some((
+                number(&bytes[..], 24),
+                at,
+                number(&bytes[..], 36) & 0xFFFF_FFFF,
+            )),
+            _ => None,
+        };
+        let records = self.images[0].iter().filter_map(record);
+        match records.max().filter(|_| self.is_without_nvram()) {
+            Some((_, at, blocks)) => at..at + blocks,
+            None => 0..0,
+        }
+    }
+
     /// The slot that a saved tail names, if there is one.
     pub(crate) fn tail_slot(&self) -> Option<u32> {
         let slot = self.nvram.get(44..48)?;
@@ -78,7 +110,9 @@ impl Cut {
     pub(crate) fn with_a_flipped_bit(mut self, seed: u64) -> Cut {
         let mut rng = Rng::stream(seed, "flip");
         self.foretold = None;
-        let logged: Vec<u64> = self.images[0].own().collect();
+        let youngest = self.youngest_record();
+        let logged = self.images[0].own();
+        let logged: Vec<u64> = logged.filter(|at| !youngest.contains(at)).collect();
         let bit = 1 << rng.below(8);
         if rng.chance(0.3) && !self.nvram.is_empty() {
             let at = rng.below(self.nvram.len() as u64) as usize;
