@@ -2,7 +2,7 @@
 //!
 //! With NVRAM, `record` puts an entry there, where it is safe at once. NVRAM has two halves; when one is full it is appended to
 //! the log while the other fills, and nothing leaves NVRAM before the append is complete. Without, an entry is `at_risk` until the
-//! batch that has it is written ([`home`](super::home) has both ways). Between batches go pieces of
+//! batch that has it is written (`keeper` has both ways). Between batches go pieces of
 //! checkpoints, as [`layout`](super::layout) has it, and when a portion of the map is whole, the oldest portion and the
 //! updates after it become garbage.
 //!
@@ -19,9 +19,11 @@ use crate::units::{BLOCK_BYTES, Blocks};
 
 use super::cursor::{Cursor, Start};
 use super::format::{self, ENTRY_BYTES, HEADER_BYTES, Header, Kind};
-use super::home::{Home, Keeper};
+use super::home::Home;
+use super::in_nvram::InNvram;
+use super::keeper::Keeper;
 use super::layout::{Layout, Refused, Settings};
-use super::nvram::{InNvram, Nvram};
+use super::nvram::Nvram;
 use super::on_drive::OnDrive;
 use super::{Entry, Geometry, MapView, put_entries};
 

@@ -30,6 +30,8 @@ pub mod copies;
 mod cursor;
 pub mod format;
 pub mod home;
+mod in_nvram;
+mod keeper;
 pub mod layout;
 pub mod log;
 pub mod nvram;

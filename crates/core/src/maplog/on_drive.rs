@@ -19,7 +19,7 @@ use super::Entry;
 use super::control::write_control;
 use super::cursor::{Cursor, Start};
 use super::format::{self, ENTRY_BYTES, Kind};
-use super::home::Keeper;
+use super::keeper::Keeper;
 use super::layout::{CONTROL_BLOCKS, Layout};
 use super::nvram::Nvram;
 use crate::units::{BLOCK_BYTES, Blocks};

@@ -7,7 +7,7 @@
 //! Walking -> Ahead -> Done, or -> Walking again from an older portion, or an error
 //! ```
 //!
-//! That is the way with NVRAM. Where the log is at home on its drive, more lies ahead: [`recovery_on_drive`](super::recovery_on_drive).
+//! That is the way with NVRAM. Where the log is at home on its drive, more lies ahead: `recovery_on_drive`.
 //!
 //! A sound piece makes its entries *known*; a sound batch updates them. A damaged piece leaves known what an older one has
 //! made known, because all updates since are replayed over that. A damaged batch makes everything unknown until pieces that
@@ -32,10 +32,12 @@ use crate::units::{BLOCK_BYTES, Blocks};
 use super::control::Control;
 use super::cursor::{Cursor, Start};
 use super::format::{Damage, ENTRY_BYTES, Fault, HEADER_BYTES, Header, Kind, Place};
-use super::home::{Home, Keeper};
+use super::home::Home;
+use super::in_nvram::InNvram;
+use super::keeper::Keeper;
 use super::layout::Layout;
 use super::log::{MapLog, Youngest};
-use super::nvram::{Half, InNvram, Nvram};
+use super::nvram::{Half, Nvram};
 use super::on_drive::OnDrive;
 use super::{Geometry, Map, NOWHERE, format, nvram, take_entries, unique};
 

@@ -101,6 +101,21 @@ fn a_log_is_read_as_fast_as_the_platter_turns() {
     assert!(cost.seconds < least * 2.0, "{least}: {cost:?}");
 }
 
+/// At home on the drive, the log is read as far as it may reach, and so are the control blocks before it.
+#[test]
+fn a_log_without_nvram_is_read_as_far_as_it_may_reach() {
+    let cost = recovery("eager:map=log:home=drive", 4_000).unwrap();
+    assert_possible(&cost);
+    // Five portions with what is written meanwhile, of which four are the map; and a record.
+    assert!((6.2..7.5).contains(&cost.mib), "{cost:?}");
+    let (least, _) = limits(&cost);
+    assert!(cost.seconds < least * 2.2, "{least}: {cost:?}");
+    // Two drives have the log, and which has come further is known when both were read.
+    let pair = recovery("distorted_mirror:map=log:home=drive", 8_000).unwrap();
+    let one = recovery("distorted_mirror:map=log", 8_000).unwrap();
+    assert!(pair.mib > 2.0 * one.mib, "{pair:?}, {one:?}");
+}
+
 #[test]
 fn a_walk_reads_sector_by_sector() {
     let cost = recovery("eager:map=virtual_log", 8_000).unwrap();

@@ -255,6 +255,7 @@ fn what_a_forced_request_waits_for_is_forced() {
         "sr_array:stripe_kib=8",
         "eager",
         "ew_array:dm=2:stripe_kib=8:map=log",
+        "eager:map=log:home=drive",
         "distorted_mirror:stripe_kib=8:map=virtual_log",
     ] {
         for fua in [true, false] {

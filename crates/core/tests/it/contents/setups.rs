@@ -103,10 +103,11 @@ impl Setup {
         self.place.contains("compact=true")
     }
 
-    /// Whether all free slots may be taken by copies that are away from home, or by writes whose map sector is not written yet,
+    /// Whether all free slots may be taken by copies that are away from home, or by writes whose change of the map is not written yet,
     /// so that moves home cannot wait.
     pub(crate) fn tight(&self) -> bool {
-        let few = self.place.contains("dd=1.") || self.place.contains("map=virtual_log");
+        let waits = self.place.contains("map=virtual_log") || self.place.contains("home=drive");
+        let few = self.place.contains("dd=1.") || waits;
         self.name() == "distorted_mirror" && few
     }
 
@@ -298,4 +299,8 @@ pub(crate) const SETUPS: &[Setup] = &[
     .buffer(3),
     Setup::new("concat:disks=3", 1, 1).chunk(1),
     Setup::new("eager:map=virtual_log:map_tracks=4", 1, 1),
+    Setup::new("eager:dilution=1.25:map=log:home=drive:compact=true", 1, 1),
+    Setup::new("ew_array:dm=2:stripe_kib=8:map=log:home=drive", 2, 1),
+    Setup::new("ew_array:dm=3:stripe_kib=8:map=log:home=drive", 3, 2).buffer(3),
+    Setup::new("distorted_mirror:stripe_kib=8:map=log:home=drive", 2, 2),
 ];

@@ -506,10 +506,14 @@ fn the_older_of_two_logs_is_not_taken() {
                 world.step();
                 if event % 10 == 9 {
                     let cut = world.cut(event).with_log_of(drive, &before);
-                    let recovered = cut.recover();
+                    let recovered = cut.clone().recover();
                     recovered
                         .unwrap_or_else(|error| panic!("{place}, event {event}: {error}"))
                         .check(true);
+                    // Not even if the younger one is damaged.
+                    if let Ok(mut recovered) = cut.with_a_flipped_bit(event).recover() {
+                        recovered.check(true);
+                    }
                 }
                 if event % 70 == 9 {
                     before = world.cut(event);

@@ -182,9 +182,11 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
     for knob in knobs {
         let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
-        // Without a queue there is nothing to sort, and without map sectors nowhere to put them.
+        // Without a queue there is nothing to sort, without map sectors nowhere to put them, and only a log has a home.
         let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
-            || knob.name == "map_tracks" && !text.contains("map=virtual_log");
+            || knob.name == "map_tracks" && !text.contains("map=virtual_log")
+            || knob.name == "home" && !text.contains("map=log")
+            || knob.name == "nvram_entries" && text.contains("home=drive");
         if !idle && rng.chance(share) {
             let _ = write!(text, ":{}={}", knob.name, value(rng, knob, cap));
         }

@@ -341,6 +341,7 @@ impl MapStore for LogStore {
         self.drives.retain(|other| other.drive != drive);
         if !self.drives.iter().any(|other| other.part == Part::Whole) {
             self.waiting.clear();
+            self.unrecorded = 0;
             return Retry::Lost;
         }
         self.one_is_done();

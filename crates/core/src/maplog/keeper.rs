@@ -1,0 +1,62 @@
+//! Who keeps the updates of a map log that no record has yet, and says how far the log has come: NVRAM, or the log's own drive.
+//!
+//! | | NVRAM (`in_nvram`) | Drive (`on_drive`) |
+//! |---|---|---|
+//! | an update is safe | when NVRAM counts it | when the batch that has it is written |
+//! | a batch is written | when half of NVRAM is full | when there is an update and no write is under way |
+//! | a control block | stored after each record | a write of its own: before the next record, if the tail has moved |
+//!
+//! Everything else is the same: records, checkpoints, the region and how it is gone round.
+//!
+//! Sources: NVRAM, FAST 2002, section 5. The drive is ours.
+
+use std::fmt;
+
+use super::Entry;
+use super::cursor::{Cursor, Start};
+use super::format::Kind;
+use super::layout::Layout;
+use super::nvram::Nvram;
+use crate::units::Blocks;
+
+/// Keeps what no record has.
+pub(super) trait Keeper: fmt::Debug + Send {
+    /// Takes an update, for which there is room.
+    fn record(&mut self, layout: &Layout, cursor: &Cursor, entry: &Entry);
+
+    /// Whether no update can be taken before the next record is written.
+    fn is_full(&self, layout: &Layout) -> bool;
+
+    /// Updates that can be taken before that.
+    fn room(&self, layout: &Layout, cursor: &Cursor) -> u32;
+
+    /// Updates that were taken, and that a power cut would take back.
+    fn at_risk(&self) -> usize;
+
+    /// The updates of the batch with this number, if it is its turn. `round`: a round of checkpoints was asked for.
+    fn batch(&mut self, layout: &Layout, number: u64, round: bool) -> Option<&[u8]>;
+
+    /// Number of the control block that records follow; 0 if they do not tell.
+    fn control(&self) -> u64;
+
+    /// The control block that has to be written before the next record, if one has: puts it there, and says where it goes.
+    fn due(&self, layout: &Layout, cursor: &Cursor, block: &mut Vec<u8>) -> Option<Blocks>;
+
+    /// It was written.
+    fn kept(&mut self, layout: &Layout, cursor: &Cursor);
+
+    /// A record is in the log, as the cursor has it.
+    fn advanced(&mut self, layout: &Layout, cursor: &Cursor, kind: Kind);
+
+    /// From where recovery would walk.
+    fn tail(&self, layout: &Layout, cursor: &Cursor) -> Start;
+
+    /// What survives a power cut beside the drives.
+    fn nvram(&self) -> &Nvram;
+
+    #[cfg(test)]
+    fn nvram_mut(&mut self) -> &mut Nvram;
+
+    /// Panics where something is not what is remembered.
+    fn audit(&self, layout: &Layout, cursor: &Cursor);
+}
