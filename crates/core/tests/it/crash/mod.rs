@@ -499,7 +499,7 @@ fn the_older_of_two_logs_is_not_taken() {
         "ew_array:dm=2:dd=2:map=log:home=drive",
         "distorted_mirror:stripe_kib=8:foreground=2:map=log:home=drive",
     ] {
-        for drive in [0, World::new(config(place, "satf_ew")).second_log()] {
+        for drive in [0, World::new(config(place, "satf_ew")).cut(0).second_log()] {
             let mut world = World::new(config(place, "satf_ew"));
             let mut before = world.cut(0);
             for event in 0..300 {

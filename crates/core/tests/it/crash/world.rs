@@ -91,13 +91,6 @@ struct Running {
     sectors: Vec<Sector>,
 }
 
-impl Running {
-    /// Whether it writes a control block of a map's log.
-    fn writes_control(&self) -> bool {
-        matches!(self.sectors.first(), Some(Sector::Own(bytes)) if bytes.starts_with(b"NearSCtl"))
-    }
-}
-
 /// Writes that were not answered yet, by request.
 type Pending = BTreeMap<u64, (u64, std::ops::Range<u64>)>;
 
@@ -338,16 +331,6 @@ impl World {
         let of_chunk = |sector: &Sector| matches!(sector, Sector::Client(of, _) if *of == block);
         let mut running = self.running.iter().flatten();
         running.any(|one| one.origin.request.is_none() && one.sectors.iter().any(of_chunk))
-    }
-
-    /// The second drive that has something of the map's log.
-    pub(crate) fn second_log(&self) -> usize {
-        let own = |image: &Image| {
-            let mut sectors = image.iter();
-            sectors.any(|(_, sector)| matches!(sector, Sector::Own(_)))
-        };
-        let mut drives = (1..self.images.len()).filter(|drive| own(&self.images[*drive]));
-        drives.next().expect("the log is on two drives")
     }
 
     pub(crate) fn log_writes(&self) -> u64 {
@@ -698,6 +681,13 @@ impl World {
         reads && self.silent.is_none()
     }
 
+    /// Whether a control block of a map's log is under way: recovery may find it, or the one before.
+    fn writes_control(&self) -> bool {
+        let running = self.running.iter().flatten();
+        let mut starts = running.filter_map(|one| one.sectors.first());
+        starts.any(Sector::is_control)
+    }
+
     /// The power goes: of each write under way, some sectors have arrived.
     pub(crate) fn cut(&self, seed: u64) -> Cut {
         self.stack.audit();
@@ -738,12 +728,10 @@ impl World {
         }
         let mut foretold = Vec::new();
         self.stack.recovery(&mut foretold);
-        // Recovery may find the one under way, or the one before.
-        let control = self.running.iter().flatten().any(Running::writes_control);
         Cut {
             config: self.config.clone(),
             images,
-            foretold: Some(foretold).filter(|_| self.is_sound() && !control),
+            foretold: Some(foretold).filter(|_| self.is_sound() && !self.writes_control()),
             reads: Default::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
             answered: match &self.covered {

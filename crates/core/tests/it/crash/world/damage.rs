@@ -66,6 +66,13 @@ impl Cut {
         self
     }
 
+    /// The second drive that has something of the map's log.
+    pub(crate) fn second_log(&self) -> usize {
+        let has = |drive: &usize| self.images[*drive].own().next().is_some();
+        let found = (1..self.images.len()).find(has);
+        found.expect("the log is on two drives")
+    }
+
     /// Blocks of the first drive that have the record of the map's log with the highest number, if nothing else vouches for it.
     pub(crate) fn youngest_record(&self) -> Range<u64> {
         let number = |bytes: &[u8], at| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());

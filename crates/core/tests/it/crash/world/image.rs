@@ -12,6 +12,11 @@ pub(super) enum Sector {
 }
 
 impl Sector {
+    /// Whether it begins a control block of a map's log.
+    pub(super) fn is_control(&self) -> bool {
+        matches!(self, Sector::Own(bytes) if bytes.starts_with(b"NearSCtl"))
+    }
+
     /// Flips bits of one byte of a sector of the map's log; whether it is one.
     pub(super) fn flip(&mut self, byte: usize, bits: u8) -> bool {
         match self {
