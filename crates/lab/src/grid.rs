@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use nearslot_core::config::{Kinds, PartConfig, Parts, StackKind};
+use nearslot_core::config::{PartConfig, Parts, StackKind};
 use nearslot_core::contract::Scheduler;
 use nearslot_core::registry::ConfigError;
 
@@ -240,13 +240,20 @@ pub fn check_overload(word: Option<&str>, points: &[Point]) -> Result<(), Config
 
 /// A part that acts only when another asks it makes a difference only where one does. The default is there for who needs it.
 fn check_asked(points: &[Point]) -> Result<(), ConfigError> {
-    let parts = || points.iter().map(|point| &point.scenario.parts);
-    let of_any = parts().flat_map(Parts::iter);
-    for (kind, part) in of_any.filter(|(kind, _)| kind.card().asked) {
-        let key = kind.key();
-        if *part != PartConfig::named(kind.default) && !any_asks(parts(), key)? {
-            let who = askers(points[0].scenario.parts.kinds(), key).join(" or ");
-            let allowed = format!("left out where no {who} asks the {}", kind.card().word);
+    let all = || points.iter().map(|point| &point.scenario.parts);
+    for parts in all() {
+        for (kind, part) in parts.iter().filter(|(kind, _)| kind.card().asked) {
+            let key = kind.key();
+            if *part == PartConfig::named(kind.default) || any_asks(all(), key)? {
+                continue;
+            }
+            let (words, here) = askers(parts, key);
+            let word = kind.card().word;
+            let allowed = format!(
+                "left out where no {} asks the {word}, as under {}",
+                words.join(" or "),
+                here.join(" over ")
+            );
             return Err(ConfigError::value(key, &part.to_string(), &allowed));
         }
     }
@@ -263,16 +270,18 @@ fn any_asks<'a>(parts: impl Iterator<Item = &'a Parts>, key: &str) -> Result<boo
     Ok(false)
 }
 
-/// Words of the kinds that have a part which asks that of the kind `key`.
-fn askers(kinds: Kinds, key: &str) -> Vec<&'static str> {
-    let asks = |kind: &&StackKind| {
+/// Words of the kinds that have a part which asks that of the kind `key`, and their parts here.
+fn askers(parts: &Parts, key: &str) -> (Vec<&'static str>, Vec<String>) {
+    let asks = |kind: &StackKind| {
         kind.kind
             .parts()
             .iter()
             .any(|part| part.asks.contains(&key))
     };
-    let cards = kinds.iter().filter(asks).map(StackKind::card);
-    cards.map(|card| card.word).collect()
+    let asking = parts.iter().filter(|(kind, _)| asks(kind));
+    asking
+        .map(|(kind, part)| (kind.card().word, part.to_string()))
+        .unzip()
 }
 
 fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {
