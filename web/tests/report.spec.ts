@@ -604,9 +604,9 @@ describe("hostile data", () => {
 
 test("data of another layout are refused in words", async () => {
   const file = join(tmpdir(), `nearslot-refused-${process.pid}.html`);
-  writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":3', '"schema":4'));
+  writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":4', '"schema":5'));
   const { page, trouble } = await open(browser, file);
-  expect(await page.locator("main").innerText()).toContain("the data have layout 4, this page reads layout 3");
+  expect(await page.locator("main").innerText()).toContain("the data have layout 5, this page reads layout 4");
   expect(trouble).toEqual([]);
   await page.context().close();
 });

@@ -75,7 +75,10 @@ def _rows_of(results: Results) -> list[bytes]:
     arrow = arrow_module()
     table = arrow.table(results).drop_columns(list(NOT_OF_THE_RUN))
     labels = [run.label for run in results.runs]
-    own = [json.dumps([asdict(told) for told in results.warnings if told.run in (None, label)]) for label in labels]
+    own = [
+        json.dumps([asdict(told) for told in results.warnings if told.run in (None, label)])
+        for label in labels
+    ]
     at = table.schema.get_field_index("warnings")
     table = table.set_column(at, table.schema.field(at), arrow.array(own, arrow.string()))
     return [_packed(table.slice(index, 1)) for index in range(table.num_rows)]
