@@ -13,7 +13,7 @@ from .frame import Experiment, Outcome
 from .table import Table
 from .verdict import Mean, Where
 
-_SCHEMA = 2
+_SCHEMA = 3
 
 
 @dataclass(frozen=True, kw_only=True)
