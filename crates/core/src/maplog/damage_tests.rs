@@ -1,6 +1,6 @@
 //! Damage of every kind to NVRAM and log: it is an error that names its place, or the map is right all the same.
 
-use super::format::{HEADER_BYTES, Header, Kind};
+use super::format::{HEADER_BYTES, Kind};
 use super::world::*;
 use super::*;
 use crate::rng::Rng;
@@ -115,42 +115,17 @@ fn writes_that_never_reached_the_platter_are_never_a_wrong_map() {
 /// Two portions of two pieces each, batches of one block between them, in a region of so many times the least.
 fn pieces(times: u64) -> World {
     let rng = Rng::stream(1, "maplog/pieces");
-    let geometry = Geometry {
-        volume: 5,
-        chunks: 400,
-        copies: 1,
-        columns: 1,
-        unit: 1,
-        spread: Spread::ByCopy,
-        slots: 500,
-    };
-    let mut settings = Settings {
-        home: Home::Nvram,
-        nvram_entries: 20,
-        portions: 2,
-        interval: Blocks(6),
-        write_max: Blocks(1),
-        region: Blocks(0),
-    };
+    let (geometry, mut settings) = of_pieces();
     let least = settings.region_min(&geometry).unwrap();
     settings.region = Blocks(least.0 * times);
     World::new(geometry, settings, rng)
-}
-
-/// Records of the log in order of their numbers: block, kind, portion, number.
-fn records(world: &World) -> Vec<(usize, Header)> {
-    let all = world.region.chunks(BLOCK).enumerate();
-    let header = |(block, bytes)| Some((block, Header::read(bytes, 5).ok()?));
-    let mut found: Vec<(usize, Header)> = all.filter_map(header).collect();
-    found.sort_by_key(|(_, header)| header.sequence);
-    found
 }
 
 /// Runs until a portion has its first piece and not its second.
 fn until_half_a_portion(world: &mut World) {
     loop {
         world.run(1);
-        let records = records(world);
+        let records = world.records();
         let mut pieces = records.iter().rev().filter(|r| r.1.kind == Kind::Piece);
         let (last, before) = (pieces.next(), pieces.next());
         if let (Some((_, last)), Some((_, before))) = (last, before)
@@ -171,7 +146,7 @@ fn a_younger_checkpoint_that_is_damaged_gives_way_to_an_older_one_in_the_log() {
     let mut world = pieces(1);
     world.run(700);
     until_half_a_portion(&mut world);
-    let records = records(&world);
+    let records = world.records();
     let (block, _) = *records.iter().rfind(|r| r.1.kind == Kind::Piece).unwrap();
     damage(&mut world, block);
     let recovered = world.recover().unwrap();
@@ -186,7 +161,7 @@ fn a_whole_checkpoint_that_is_damaged_needs_an_older_one_that_is_still_there() {
         let mut world = pieces(times);
         world.run(2_000);
         until_half_a_portion(&mut world);
-        let records = records(&world);
+        let records = world.records();
         // The last three pieces are of the portion under way, and of the one before.
         let mut young = records.iter().rev().filter(|r| r.1.kind == Kind::Piece);
         let (block, _) = *young.nth(1).unwrap();
@@ -213,7 +188,7 @@ fn no_older_checkpoint_makes_up_for_damaged_updates() {
         let mut world = pieces(times);
         world.run(2_000);
         until_half_a_portion(&mut world);
-        let records = records(&world);
+        let records = world.records();
         let (block, _) = *records.iter().rfind(|r| r.1.kind == Kind::Batch).unwrap();
         damage(&mut world, block);
         let damage = world.recover().unwrap_err();
@@ -225,7 +200,8 @@ fn no_older_checkpoint_makes_up_for_damaged_updates() {
 fn damaged_updates_do_no_harm_when_all_was_checkpointed_after_them() {
     let mut world = pieces(1);
     world.run(2_000);
-    let last = *records(&world)
+    let last = *world
+        .records()
         .iter()
         .rfind(|r| r.1.kind == Kind::Batch)
         .unwrap();
@@ -236,7 +212,7 @@ fn damaged_updates_do_no_harm_when_all_was_checkpointed_after_them() {
         world.land(&write);
         world.log.written();
     }
-    let before = records(&world);
+    let before = world.records();
     assert!(before.iter().any(|r| r.1.sequence == last.1.sequence));
     damage(&mut world, last.0);
     world.write_all();
@@ -258,7 +234,7 @@ fn a_newer_release_is_not_overruled() {
         nvram[control] = 3;
         newer(recover(&world.geometry, &nvram, &world.region));
     }
-    let tail = records(&world);
+    let tail = world.records();
     let (block, _) = *tail.iter().rev().find(|r| r.1.kind == Kind::Piece).unwrap();
     world.region[block * BLOCK + 8] = 3;
     newer(world.recover());
@@ -328,7 +304,7 @@ fn a_batch_that_is_neither_in_nvram_nor_in_the_log_is_missed() {
     // Until a batch is what was written last.
     let last = loop {
         world.run(1);
-        let last = *records(&world).last().unwrap();
+        let last = *world.records().last().unwrap();
         if last.1.kind == Kind::Batch {
             break last;
         }
@@ -399,7 +375,7 @@ fn entries_that_cannot_be_are_named_with_their_place() {
         (Kind::Piece, 0, "slot 65791, allowed is 0 to 499"),
     ] {
         let mut region = world.region.clone();
-        let (block, header) = *records(&world).iter().rfind(|r| r.1.kind == kind).unwrap();
+        let (block, header) = *world.records().iter().rfind(|r| r.1.kind == kind).unwrap();
         let record = &mut region[block * BLOCK..][..BLOCK];
         match at {
             0 => record[HEADER_BYTES..][..4].copy_from_slice(&65_791u32.to_le_bytes()),

@@ -62,23 +62,7 @@ impl DriveWorld {
 
     /// Batches of one block, two portions of two pieces each.
     fn of_blocks(rng: &str) -> DriveWorld {
-        let geometry = Geometry {
-            volume: 5,
-            chunks: 400,
-            copies: 1,
-            columns: 1,
-            unit: 1,
-            spread: Spread::ByCopy,
-            slots: 500,
-        };
-        let settings = Settings {
-            home: Home::Nvram,
-            nvram_entries: 20,
-            portions: 2,
-            interval: Blocks(6),
-            write_max: Blocks(1),
-            region: Blocks(0),
-        };
+        let (geometry, settings) = of_pieces();
         DriveWorld::new(geometry, settings, Rng::stream(1, rng))
     }
 
@@ -200,16 +184,6 @@ impl DriveWorld {
                 world.free[geometry.drive(copy, chunk).index()].retain(|free| *free != slot);
             }
         }
-    }
-
-    /// Records in order of their numbers: block, header.
-    fn records(&self) -> Vec<(usize, Header)> {
-        let volume = self.world.geometry.volume;
-        let blocks = self.world.region.chunks(BLOCK).enumerate();
-        let header = |(block, bytes)| Some((block, Header::read(bytes, volume).ok()?));
-        let mut found: Vec<(usize, Header)> = blocks.filter_map(header).collect();
-        found.sort_by_key(|(_, header)| header.sequence);
-        found
     }
 
     /// The control blocks: which is the younger one, and its number.
@@ -421,7 +395,7 @@ fn a_damaged_control_block_is_told() {
     for _ in 0..60 {
         world.run(1);
         let (young, number) = world.controls();
-        let records = world.records();
+        let records = world.world.records();
         let follows = records.last().unwrap().1.control == number as u32;
         let mut region = world.world.region.clone();
         region[young * 8 * BLOCK + 100] ^= 1;
@@ -464,7 +438,7 @@ fn damage_in_the_middle_is_no_torn_write() {
     while world.world.log.next_number() < world.records_known() + 5 {
         world.run(1);
     }
-    let records = world.records();
+    let records = world.world.records();
     let known = world.records_known();
     let last = records.last().unwrap().1.sequence;
     let (mut torn, mut told) = (0, 0);
@@ -499,7 +473,7 @@ fn a_flipped_bit_is_never_a_wrong_map() {
         let mut world = DriveWorld::small(seed);
         let records = 20 + world.world.rng.below(700) as usize;
         world.run(records);
-        let last = world.records().last().unwrap().0;
+        let last = world.world.records().last().unwrap().0;
         let geometry = world.world.geometry;
         for byte in 0..world.world.region.len() {
             let mask = 1 << world.world.rng.below(8);
@@ -535,7 +509,7 @@ fn the_log_that_came_further_is_known() {
         let lacks = newer.is_one_ahead_of(older.reached());
         assert_eq!(lacks, records == 1 && newer.youngest_is_new(&older));
         // Damaged, it still tells that the other one is old.
-        let (block, _) = world.records()[world.records().len() - 2];
+        let (block, _) = world.world.records()[world.world.records().len() - 2];
         let mut region = world.world.region.clone();
         region[block * BLOCK + 9] ^= 1;
         let mut damaged = Recovery::on_drive(&geometry, &region[..HEAD * BLOCK]).unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::format::Header;
 use super::*;
 use crate::rng::Rng;
 use crate::units::{BLOCK_BYTES, Blocks};
@@ -32,6 +33,28 @@ pub(super) fn free_slots(geometry: &Geometry, rng: &mut Rng) -> Vec<Vec<u32>> {
         slots
     };
     (0..geometry.drives()).map(|_| shuffled(rng)).collect()
+}
+
+/// A volume whose log has batches of one block and two portions of two pieces each.
+pub(super) fn of_pieces() -> (Geometry, Settings) {
+    let geometry = Geometry {
+        volume: 5,
+        chunks: 400,
+        copies: 1,
+        columns: 1,
+        unit: 1,
+        spread: Spread::ByCopy,
+        slots: 500,
+    };
+    let settings = Settings {
+        home: Home::Nvram,
+        nvram_entries: 20,
+        portions: 2,
+        interval: Blocks(6),
+        write_max: Blocks(1),
+        region: Blocks(0),
+    };
+    (geometry, settings)
 }
 
 /// A small volume, different for each seed.
@@ -81,6 +104,16 @@ pub(super) fn small_settings(geometry: &Geometry, rng: &mut Rng) -> Settings {
 }
 
 impl World {
+    /// Records of the log in order of their numbers, with the blocks where they begin.
+    pub(super) fn records(&self) -> Vec<(usize, Header)> {
+        let blocks = self.region.chunks(BLOCK).enumerate();
+        let header =
+            |(block, bytes)| Some((block, Header::read(bytes, self.geometry.volume).ok()?));
+        let mut found: Vec<(usize, Header)> = blocks.filter_map(header).collect();
+        found.sort_by_key(|(_, header)| header.sequence);
+        found
+    }
+
     pub(super) fn new(geometry: Geometry, settings: Settings, mut rng: Rng) -> World {
         World {
             log: MapLog::new(&geometry, &settings).unwrap(),
