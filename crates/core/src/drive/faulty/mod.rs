@@ -219,7 +219,10 @@ impl FaultyDrive {
         match status {
             Status::Failed(Failure::Gone | Failure::MapLost) => return,
             Status::Failed(Failure::Medium) => {
-                written.end = self.first_bad(running).unwrap_or(written.end);
+                // It ends at the block that it was to write there, wherever it has gone.
+                let before = self.first_bad(running).map(|bad| bad - command.at.0);
+                let reached = before.map_or(fate.written.0, |blocks| blocks.min(fate.written.0));
+                written.end = written.start + reached;
             }
             Status::Failed(Failure::TimedOut) => {}
             Status::Done if fate.lands != command.at => self.counts.misdirected += 1,
@@ -229,11 +232,16 @@ impl FaultyDrive {
         }
         let about = (&*self.faults, self.drive);
         self.damage.written(about, &written, began);
-        if fate.lands != command.at {
-            self.damage.stray(&written);
-            self.damage.spoil(&asked);
-        } else if status.is_done() {
-            self.damage.spoil(&(written.end..asked.end));
+        let missed = match fate.lands == command.at {
+            true => written.end..asked.end,
+            false => {
+                self.damage.stray(&written);
+                asked
+            }
+        };
+        // What a write did not reach that failed holds what it held before.
+        if status.is_done() {
+            self.damage.spoil(&missed);
         }
     }
 }

@@ -8,11 +8,11 @@ use super::map::Map;
 use super::prepare::{Empty, Setup};
 use super::store::log::{self, LogStore};
 use super::store::virtual_log::{self, FoundLog, VirtualLogStore};
-use super::store::{HOME, MapStore, NVRAM, NVRAM_ENTRIES, STATIONS};
+use super::store::{HOME, MapStore, NVRAM, NVRAM_ENTRIES, PORTIONS, REGION, STATIONS};
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
 use crate::place::striping::numbered;
-use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeEnv, VolumeError};
+use crate::registry::{ConfigError, Knob, KnobValue, Knobs, Survivors, VolumeEnv, VolumeError};
 use crate::rng::Rng;
 use crate::units::Blocks;
 
@@ -74,6 +74,13 @@ impl Volume<'_> {
         if map != "log" && home == "drive" {
             let allowed = format!("nvram with map={map}, which has no log region");
             return refused(&HOME, home, &allowed);
+        }
+        for knob in [&PORTIONS, &REGION, &NVRAM] {
+            let (value, default) = (self.knobs.integer(knob.name), knob.default_value());
+            if map != "log" && KnobValue::Integer(value as i64) != default {
+                let allowed = format!("{default} with map={map}, which has no log region");
+                return refused(knob, &value.to_string(), &allowed);
+            }
         }
         let entries = self.knobs.integer(NVRAM.name);
         if home == "drive" && entries != NVRAM_ENTRIES as u64 {

@@ -42,6 +42,10 @@ const CAUGHT: &[&str] = &[
     "injected:latent_per_tib=4000000:latent_run_blocks=3:latent_within_s=15:tries_ms=5:rot_per_tib=8000000:rot_within_s=15",
 ];
 
+/// What they do not tell, of writes that fail for bad blocks, too: these stay bad.
+const MIXED: &str = "injected:misdirected_share=0.3:lost_share=0.05:torn_share=0.1:latent_per_tib=9000000:\
+                     latent_run_blocks=3:latent_within_s=15:latent_mend=false:tries_ms=2";
+
 /// A life on such drives, and what is found at its end.
 fn life(setup: &Setup, kind: &str, seed: u64) -> Rig {
     let mut rig = Rig::new(setup, kind, "satf", seed);
@@ -142,6 +146,29 @@ fn what_no_drive_tells_is_wrong_where_it_happened_and_nowhere_else() {
     totals.check(100);
     assert!(wrong > 1_000, "only {wrong} blocks were wrong");
     assert!(compared > 20 * wrong, "{wrong} of {compared} blocks");
+}
+
+/// A write that went elsewhere, or was lost or torn, may meet a bad block where it should have gone: then it has failed, and has left there
+/// what came before that block.
+#[test]
+fn a_write_that_fails_has_left_what_came_before_wherever_it_went() {
+    let names = [
+        "failed_medium",
+        "misdirected_writes",
+        "lost_writes",
+        "torn_writes",
+        "wrong_blocks_read",
+    ];
+    let mut totals = Totals::of(&names);
+    for (index, setup) in SETUPS.iter().enumerate() {
+        let rig = life(
+            &with(setup, MIXED),
+            DRIVES[index % DRIVES.len()],
+            index as u64,
+        );
+        totals.add(&rig);
+    }
+    totals.check(100);
 }
 
 /// Of what drives do not tell, guard and tag leave what was lost, torn, or never reached its place. Which that is, the medium knows: it

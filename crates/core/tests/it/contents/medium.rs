@@ -114,7 +114,9 @@ impl Medium {
         };
         match expected {
             Status::Failed(Failure::Gone) => deed.written = 0,
-            Status::Failed(Failure::Medium) => deed.written = bad.map_or(0, |bad| bad - at.0),
+            Status::Failed(Failure::Medium) => {
+                deed.written = bad.map_or(0, |bad| (bad - at.0).min(fate.written.0));
+            }
             _ => {}
         }
         if let Status::Failed(failure) = expected {

@@ -551,7 +551,7 @@ fn an_old_log_is_made_whole() {
 }
 
 #[test]
-fn a_home_without_effect_is_refused() {
+fn a_knob_of_a_log_without_effect_is_refused() {
     let refused = |place: &str| {
         let error = config(place, "satf_ew").build().err().unwrap();
         error.to_string()
@@ -568,6 +568,18 @@ fn a_home_without_effect_is_refused() {
         (
             "distorted_mirror:map=log:home=drive:nvram_entries=8",
             "nvram_entries = 8 (allowed: 670 with home=drive,",
+        ),
+        (
+            "eager:nvram_entries=8",
+            "nvram_entries = 8 (allowed: 670 with map=memory, which has no log region)",
+        ),
+        (
+            "ew_array:map=virtual_log:portions=3",
+            "portions = 3 (allowed: 4 with map=virtual_log, which has no log region)",
+        ),
+        (
+            "distorted_mirror:map=virtual_log:log_region_kib=900",
+            "log_region_kib = 900 (allowed: 0 with map=virtual_log, which has no log region)",
         ),
     ] {
         let text = refused(place);
