@@ -2,21 +2,30 @@
 //!
 //! ```text
 //! prelude (sequence = ordinal of the control block)
-//! 32 geometry 15 | 47 portions 1 | 48 entries in NVRAM 4 | 52 begins known 2 | 54 whether it began empty 1 | 55 spread 1
+//! 32 geometry 15 | 47 portions 1 | 48 entries in NVRAM 4 | 52 begins known 2 | 54 flags 1 | 55 spread 1
 //! 56 interval, largest write, region, head, sequence, batches, portions begun, pieces, blocks since: 8 each
 //! 128 begins of portions, the oldest first: block 8 | sequence 8
 //! ```
 //!
-//! The same bytes lie in NVRAM and at the head of a region on a drive. A block may tear: the other one still holds.
+//! flags: 1, the map was empty when the log began; 2, one drive alone has all of the log, of those that are to have it
+//!
+//! In the place of one lies a mark (a prelude, of another magic word) where a drive was set aside: no control block that is not younger
+//! counts there.
+//!
+//! The same bytes lie in NVRAM, and at both ends of a region on a drive. A block may tear: the other one still holds.
 
 use super::Geometry;
 use super::cursor::{Cursor, Start};
-use super::format::{self, CONTROL, Damage, Fault, PRELUDE_BYTES, put, u16_at, u32_at, u64_at};
+use super::format::{
+    self, CONTROL, Damage, Fault, MARK, PRELUDE_BYTES, put, u16_at, u32_at, u64_at,
+};
 use super::home::Home;
 use super::layout::{Layout, PORTIONS_MAX, Settings};
-use crate::units::Blocks;
+use crate::units::{BLOCK_BYTES, Blocks};
 
 const STARTS_AT: usize = 128;
+const FROM_EMPTY: u8 = 1;
+const ALONE: u8 = 2;
 const STARTS_MAX: usize = 2 * PORTIONS_MAX as usize + 1;
 /// A control block.
 pub(super) const CONTROL_BYTES: usize = STARTS_AT + 16 * STARTS_MAX;
@@ -27,12 +36,19 @@ pub(super) struct Control {
     pub(super) number: u64,
     pub(super) layout: Layout,
     pub(super) cursor: Cursor,
+    /// Whether one drive alone has all of the log.
+    pub(super) alone: bool,
     /// What is wrong with the other one, if something is.
     pub(super) other: Option<Damage>,
 }
 
-/// The control block of this number.
-pub(super) fn write_control(layout: &Layout, cursor: &Cursor, number: u64) -> [u8; CONTROL_BYTES] {
+/// The control block of this number. `alone`: one drive alone has all of the log.
+pub(super) fn write_control(
+    layout: &Layout,
+    cursor: &Cursor,
+    number: u64,
+    alone: bool,
+) -> [u8; CONTROL_BYTES] {
     let mut block = [0; CONTROL_BYTES];
     let settings = layout.settings;
     put_geometry(&layout.geometry, &mut block);
@@ -41,7 +57,9 @@ pub(super) fn write_control(layout: &Layout, cursor: &Cursor, number: u64) -> [u
     let starts = cursor.starts.len() as u16;
     put(&mut block, 52, &starts.to_le_bytes());
     let spread = layout.geometry.spread.to_byte();
-    put(&mut block, 54, &[cursor.from_empty.into(), spread]);
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    let flags = flag(cursor.from_empty, FROM_EMPTY) | flag(alone, ALONE);
+    put(&mut block, 54, &[flags, spread]);
     let words = [
         settings.interval.0,
         settings.write_max.0,
@@ -65,6 +83,14 @@ pub(super) fn write_control(layout: &Layout, cursor: &Cursor, number: u64) -> [u
     block
 }
 
+/// The mark of a drive that is set aside behind the control block of this number.
+pub(super) fn write_mark(layout: &Layout, number: u64) -> Vec<u8> {
+    let mut block = vec![0; BLOCK_BYTES as usize];
+    let prelude = &mut block[..PRELUDE_BYTES];
+    format::seal(prelude, MARK, layout.geometry.volume, number);
+    block
+}
+
 impl Control {
     /// What the younger sound one of two control blocks says.
     pub(super) fn younger(
@@ -75,6 +101,13 @@ impl Control {
             // A newer release has been here, whatever an older one left in the other block.
             (Err(damage), _) | (_, Err(damage)) if matches!(damage.fault, Fault::Newer { .. }) => {
                 Err(damage)
+            }
+            (Err(mark), other) | (other, Err(mark)) if mark.is_mark() => {
+                match (other, mark.fault) {
+                    // The drive is whole again since.
+                    (Ok(sound), Fault::SetAside { control }) if sound.number > control => Ok(sound),
+                    (_, fault) => Err(fault.at(mark.place)),
+                }
             }
             (Ok(even), Ok(odd)) if even.number > odd.number => Ok(even),
             (Ok(_), Ok(odd)) => Ok(odd),
@@ -92,6 +125,9 @@ impl Control {
 
     /// What a control block says of a log at this home, which has to fit the volume.
     pub(super) fn parse(block: &[u8], geometry: &Geometry, home: Home) -> Result<Control, Fault> {
+        if let Ok(control) = format::unseal(&block[..PRELUDE_BYTES], MARK, geometry.volume) {
+            return Err(Fault::SetAside { control });
+        }
         let number = format::unseal(block, CONTROL, geometry.volume)?;
         check_geometry(block, geometry)?;
         geometry.spread.check(block[55])?;
@@ -125,12 +161,13 @@ impl Control {
             pieces: word(7),
             since: word(8),
             starts: (0..starts as usize).map(start).collect(),
-            from_empty: block[54] == 1,
+            from_empty: block[54] & FROM_EMPTY != 0,
         };
         Ok(Control {
             number,
             layout,
             cursor,
+            alone: block[54] & ALONE != 0,
             other: None,
         })
     }

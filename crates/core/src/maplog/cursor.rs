@@ -112,12 +112,22 @@ impl Cursor {
         }
     }
 
-    /// Behind the last block that recovery looks at from this tail on. At home in NVRAM, which knows all records but one: that of the
+    /// Behind the last block that was written from this tail on. At home in NVRAM, which knows all records but one: that of the
     /// record which may be under way, were it the largest. At home on the drive: the last that a record may have.
     pub(super) fn reach(&self, layout: &Layout, tail: Start) -> u64 {
         match layout.settings.home {
             Home::Nvram => layout.place(self.head) + layout.record_max,
             Home::Drive => tail.at + layout.bound,
+        }
+    }
+
+    /// Behind the last block that recovery reads. At home on the drive that is one record more: if the youngest control block is lost, the
+    /// first record that follows it may begin there, and tells of it.
+    pub(super) fn looks(&self, layout: &Layout, tail: Start) -> u64 {
+        let reach = self.reach(layout, tail);
+        match layout.settings.home {
+            Home::Nvram => reach,
+            Home::Drive => (reach + layout.record_max).min(tail.at + layout.lap),
         }
     }
 

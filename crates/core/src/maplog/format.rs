@@ -44,6 +44,8 @@ const CHECKSUM_AT: usize = 12;
 pub(super) const RECORD: [u8; 8] = *b"NearSLog";
 /// Opens a control block in NVRAM.
 pub(super) const CONTROL: [u8; 8] = *b"NearSCtl";
+/// Opens a mark in the place of a control block.
+pub(super) const MARK: [u8; 8] = *b"NearSOut";
 /// Opens a map sector of a virtual log.
 pub(super) const SECTOR: [u8; 8] = *b"NearSMap";
 /// Opens a saved tail of a virtual log.
@@ -146,6 +148,12 @@ pub enum Fault {
         /// That of the youngest that is there.
         allowed: u32,
     },
+    /// The log went on without this drive.
+    #[error("was set aside behind control block {control}, and is not whole again")]
+    SetAside {
+        /// Number of the youngest control block then.
+        control: u64,
+    },
     /// A number that cannot be.
     #[error("{what} {found}, allowed is {allowed}")]
     Impossible {
@@ -237,6 +245,13 @@ impl fmt::Display for Claim {
             Claim::Chunk(copy, chunk) => write!(f, "chunk {chunk} (copy {copy})"),
             Claim::MapSector => write!(f, "a sector of the map"),
         }
+    }
+}
+
+impl Damage {
+    /// Whether it is none: a mark says that the log went on without this drive.
+    pub fn is_mark(&self) -> bool {
+        matches!(self.fault, Fault::SetAside { .. })
     }
 }
 
@@ -381,6 +396,20 @@ impl Header {
             payload_sum: u32_at(head, 56),
             control: u32_at(head, 60),
         })
+    }
+
+    /// The checksum of a record's header and those before it.
+    pub(super) fn follow(&self, before: u32) -> u32 {
+        let words = [
+            self.sequence,
+            self.number,
+            self.blocks.into(),
+            self.count.into(),
+            self.payload_sum.into(),
+            self.control.into(),
+        ];
+        let bytes = words.map(u64::to_le_bytes);
+        crc32c::crc32c_append(before, bytes.as_flattened())
     }
 
     /// Checks the payload of a whole record.

@@ -123,7 +123,7 @@ impl Keeper for InNvram {
         0
     }
 
-    fn due(&self, _layout: &Layout, _cursor: &Cursor, _block: &mut Vec<u8>) -> Option<Blocks> {
+    fn due(&mut self, _layout: &Layout, _cursor: &Cursor, _block: &mut Vec<u8>) -> Option<Blocks> {
         None
     }
 

@@ -40,13 +40,21 @@ pub(super) trait Keeper: fmt::Debug + Send {
     fn control(&self) -> u64;
 
     /// The control block that has to be written before the next record, if one has: puts it there, and says where it goes.
-    fn due(&self, layout: &Layout, cursor: &Cursor, block: &mut Vec<u8>) -> Option<Blocks>;
+    fn due(&mut self, layout: &Layout, cursor: &Cursor, block: &mut Vec<u8>) -> Option<Blocks>;
 
     /// It was written.
     fn kept(&mut self, layout: &Layout, cursor: &Cursor);
 
     /// A record is in the log, as the cursor has it.
     fn advanced(&mut self, layout: &Layout, cursor: &Cursor, kind: Kind);
+
+    /// From now on one drive alone has all of the log, or not. What was recorded is not safe without it before a control block says so.
+    fn tell_alone(&mut self, _alone: bool) {}
+
+    /// Whether a control block says it, if it is so.
+    fn has_told(&self) -> bool {
+        true
+    }
 
     /// From where recovery would walk.
     fn tail(&self, layout: &Layout, cursor: &Cursor) -> Start;

@@ -34,8 +34,10 @@ const HALF_MAX: u32 = (1 << 24) - 1;
 /// What recovery reads at once: 1 MiB, so that a drive hardly notices where one read ends. In tests so few that records are
 /// cut.
 const READ: u64 = if cfg!(test) { 5 } else { 2_048 };
-/// A control block before the records of a log that is at home on its drive.
+/// A control block of a log that is at home on its drive: one lies before the records, one behind them.
 pub(super) const CONTROL_BLOCKS: u64 = 8;
+/// The same, as a length.
+pub const CONTROL_LEN: Blocks = Blocks(CONTROL_BLOCKS);
 /// 32 MiB: beyond that a write holds up a drive for long.
 const WRITE_MAX_MAX: u64 = 1 << 16;
 
@@ -115,7 +117,7 @@ impl Settings {
     /// The settings or the geometry cannot be, whatever the region.
     pub fn region_min(&self, geometry: &Geometry) -> Result<Blocks, Refused> {
         let layout = Layout::sized(geometry, self)?;
-        Ok(Blocks(layout.head + layout.bound))
+        Ok(Blocks(2 * layout.head + layout.bound))
     }
 }
 
@@ -128,7 +130,7 @@ pub(super) struct Layout {
     pub(super) half: u32,
     /// Blocks of the largest record.
     pub(super) record_max: u64,
-    /// Blocks of the region before the records.
+    /// Blocks of the region before the records, and as many behind them.
     pub(super) head: u64,
     /// Blocks of the region that records go round in.
     pub(super) lap: u64,
@@ -142,7 +144,7 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(geometry: &Geometry, settings: &Settings) -> Result<Layout, Refused> {
         let layout = Layout::sized(geometry, settings)?;
-        let (found, bound) = (settings.region.0, layout.head + layout.bound);
+        let (found, bound) = (settings.region.0, 2 * layout.head + layout.bound);
         if found < bound {
             let what = "blocks of the log region";
             return Err(Refused::new(what, found, format!("at least {bound}")));
@@ -183,14 +185,14 @@ impl Layout {
         let round = portion_blocks + interval.0 + batch_blocks - 1;
         let head = match home {
             Home::Nvram => 0,
-            Home::Drive => 2 * CONTROL_BLOCKS,
+            Home::Drive => CONTROL_BLOCKS,
         };
         Ok(Layout {
             geometry: *geometry,
             settings: *settings,
             half,
             head,
-            lap: region.0.saturating_sub(head),
+            lap: region.0.saturating_sub(2 * head),
             record_max,
             bound: (u64::from(portions) + 1) * round + record_max - 1,
             piece_entries,
@@ -257,10 +259,20 @@ impl Layout {
         std::iter::successors(first, move |(_, end)| (*end < until).then(|| read(*end)))
     }
 
+    /// Where the control block of this number lies: the two ends of a region fail by themselves, unlike neighbours.
+    pub(super) fn control_at(&self, number: u64) -> Blocks {
+        control_places(self.settings.region)[(number % 2) as usize]
+    }
+
     /// The block of the region.
     pub(super) fn offset(&self, at: u64) -> Blocks {
         Blocks(self.head + at % self.lap)
     }
+}
+
+/// Where the control blocks of even and of odd numbers lie in a region on a drive.
+pub fn control_places(region: Blocks) -> [Blocks; 2] {
+    [Blocks(0), Blocks(region.0 - CONTROL_BLOCKS)]
 }
 
 /// Blocks of a record with so many bytes of payload.

@@ -17,12 +17,13 @@
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
+use super::control::write_mark;
 use super::cursor::{Cursor, Start};
 use super::format::{self, ENTRY_BYTES, HEADER_BYTES, Header, Kind};
 use super::home::Home;
 use super::in_nvram::InNvram;
 use super::keeper::Keeper;
-use super::layout::{Layout, Refused, Settings};
+use super::layout::{CONTROL_LEN, Layout, Refused, Settings, control_places};
 use super::nvram::Nvram;
 use super::on_drive::OnDrive;
 use super::{Entry, Geometry, MapView, put_entries};
@@ -163,6 +164,24 @@ impl MapLog {
         self.keeper.at_risk()
     }
 
+    /// From now on one drive alone has all of the log, or not. Before a control block says so, what was written since is not safe.
+    pub fn tell_alone(&mut self, alone: bool) {
+        self.keeper.tell_alone(alone);
+    }
+
+    /// Whether a control block says it, if one drive alone has the log.
+    pub fn has_told(&self) -> bool {
+        self.keeper.has_told()
+    }
+
+    /// A mark for a drive that is set aside, so that no control block counts which it has, and where it goes.
+    pub fn mark(&self) -> (Blocks, Vec<u8>) {
+        let writes_control = matches!(self.writing, Some(Writing::Control(_)));
+        let number = self.keeper.control() + u64::from(writes_control);
+        let at = self.layout.control_at(number);
+        (at, write_mark(&self.layout, number))
+    }
+
     /// Asks for a whole round of checkpoints as soon as nothing else is to write.
     pub fn checkpoint(&mut self) {
         self.wanted = self.cursor.begun + u64::from(self.layout.settings.portions);
@@ -276,13 +295,17 @@ impl MapLog {
         let whole = cursor.complete(&layout) >= layout.settings.portions.into();
         let found = whole || cursor.begins_empty(from);
         let until = match found {
-            true => cursor.reach(&layout, from),
+            true => cursor.looks(&layout, from),
             false => from.at,
         };
-        let head = Some(Blocks(layout.head)).filter(|head| found && head.0 > 0);
+        let controls = match layout.settings.home {
+            Home::Drive if found => control_places(layout.settings.region).to_vec(),
+            _ => Vec::new(),
+        };
+        let controls = controls.into_iter().map(|at| (at, CONTROL_LEN));
         let reads = layout.reads(from.at, until);
         let reads = reads.map(move |(at, end)| (layout.offset(at), Blocks(end - at)));
-        head.map(|head| (Blocks(0), head)).into_iter().chain(reads)
+        controls.chain(reads)
     }
 
     /// Blocks of the region that recovery needs, with the ends of the region that stay empty.

@@ -51,6 +51,8 @@ mod damage_tests;
 #[cfg(test)]
 mod drive_tests;
 #[cfg(test)]
+mod two_drives_tests;
+#[cfg(test)]
 mod virtual_tests;
 #[cfg(test)]
 mod world;
@@ -58,11 +60,11 @@ mod world;
 pub use copies::CopiesTable;
 pub use format::{Damage, Fault, Place};
 pub use home::Home;
-pub use layout::{Refused, Settings};
+pub use layout::{CONTROL_LEN, Refused, Settings, control_places};
 pub use log::{LogWrite, MapLog};
 pub use nvram::Nvram;
 pub use recovery::{Recovered, Recovery};
-pub use recovery_on_drive::{CONTROLS, Reached};
+pub use recovery_on_drive::{Has, Reached, Survey};
 pub use virtual_log::{Dirty, Placed, SectorWrite, Spot, Tail, VirtualLog};
 pub use virtual_recovery::{VirtualRecovered, VirtualRecovery};
 

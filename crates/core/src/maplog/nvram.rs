@@ -64,7 +64,7 @@ impl Nvram {
 
     /// Writes the control block of this number over the older one.
     pub(super) fn set_control(&mut self, number: u64, layout: &Layout, cursor: &Cursor) {
-        let block = write_control(layout, cursor, number);
+        let block = write_control(layout, cursor, number, false);
         self.store((number % 2) as usize * CONTROL_BYTES, &block);
     }
 

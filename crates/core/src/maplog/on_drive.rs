@@ -1,9 +1,9 @@
-//! A log that is at home on its drive: two control blocks lie before the records, and what no record has is in memory alone.
+//! A log that is at home on its drive: a control block lies before the records and one behind them, and what no record has is in memory alone.
 //!
 //! ```text
-//! 0     control block, even    } of 4 KiB each, in turns; the younger sound one counts
-//! 8     control block, odd     }
-//! 16    records, round and round
+//! 0      control block, even    } of 4 KiB each, in turns; the younger sound one counts
+//! 8      records, round and round
+//! end-8  control block, odd     }
 //! ```
 //!
 //! An update is safe when its batch is on the medium. So a batch is written whenever there is an update and no write is under way;
@@ -14,6 +14,9 @@
 //! youngest control block still needs, and all records lie between its tail and the bound of the log. Each life begins with one, too:
 //! of two drives with the log, the one that is left behind is the one whose control block is older. Records tell the number of the
 //! control block that they follow; a record that follows a younger one than recovery has found says that that one is damaged.
+//!
+//! And one is written when a drive is set aside that had the log, too, before anything is answered that it lacks. So of two
+//! drives, the one that lacks a record has all that was answered, unless the control block of the other says that this one is alone.
 
 use super::Entry;
 use super::control::write_control;
@@ -27,9 +30,15 @@ use crate::units::{BLOCK_BYTES, Blocks};
 /// What a log has in memory that is at home on its drive.
 #[derive(Debug)]
 pub(super) struct OnDrive {
-    /// Updates that no whole record has, as a batch has them.
+    /// Updates as a batch has them. The first are in the log, and stay until they are half of all: so an update is copied once or twice,
+    /// however many wait.
     waiting: Vec<u8>,
-    /// Bytes of them that are in the batch under way.
+    /// Bytes of these first ones.
+    written: usize,
+    /// Bytes that were copied when these went.
+    #[cfg(test)]
+    copied: usize,
+    /// Bytes of the next ones that are in the batch under way.
     under_way: usize,
     /// Number of the youngest control block.
     control: u64,
@@ -37,6 +46,10 @@ pub(super) struct OnDrive {
     tail: Start,
     /// Whether it is of an earlier life.
     is_old: bool,
+    /// Whether one drive alone has all of the log; whether the youngest control block says so, and the one under way.
+    alone: bool,
+    told_alone: bool,
+    telling_alone: bool,
     /// Whether the last record was a batch.
     was_batch: bool,
     nothing: Nvram,
@@ -47,10 +60,16 @@ impl OnDrive {
     pub(super) fn resume(control: u64, tail: Start, waiting: &[u8]) -> OnDrive {
         OnDrive {
             waiting: waiting.to_vec(),
+            written: 0,
+            #[cfg(test)]
+            copied: 0,
             under_way: waiting.len(),
             control,
             tail,
             is_old: true,
+            alone: false,
+            told_alone: false,
+            telling_alone: false,
             was_batch: false,
             nothing: Nvram::from_bytes(Vec::new()),
         }
@@ -71,43 +90,61 @@ impl Keeper for OnDrive {
     }
 
     fn at_risk(&self) -> usize {
-        self.waiting.len() / ENTRY_BYTES
+        (self.waiting.len() - self.written) / ENTRY_BYTES
     }
 
     fn batch(&mut self, layout: &Layout, _number: u64, round: bool) -> Option<&[u8]> {
-        if self.waiting.is_empty() || round && self.was_batch {
+        let waiting = &self.waiting[self.written..];
+        if waiting.is_empty() || round && self.was_batch {
             return None;
         }
         let largest = layout.half as usize * ENTRY_BYTES;
-        self.under_way = self.waiting.len().min(largest);
-        Some(&self.waiting[..self.under_way])
+        self.under_way = waiting.len().min(largest);
+        Some(&waiting[..self.under_way])
     }
 
     fn control(&self) -> u64 {
         self.control
     }
 
-    fn due(&self, layout: &Layout, cursor: &Cursor, block: &mut Vec<u8>) -> Option<Blocks> {
-        if !self.is_old && cursor.tail(layout) == self.tail {
+    fn due(&mut self, layout: &Layout, cursor: &Cursor, block: &mut Vec<u8>) -> Option<Blocks> {
+        if !self.is_old && self.has_told() && cursor.tail(layout) == self.tail {
             return None;
         }
         let number = self.control + 1;
+        self.telling_alone = self.alone;
         block.clear();
-        block.extend(write_control(layout, cursor, number));
+        block.extend(write_control(layout, cursor, number, self.alone));
         block.resize((CONTROL_BLOCKS * BLOCK_BYTES) as usize, 0);
-        Some(Blocks(number % 2 * CONTROL_BLOCKS))
+        Some(layout.control_at(number))
     }
 
     fn kept(&mut self, layout: &Layout, cursor: &Cursor) {
         self.control += 1;
         (self.tail, self.is_old) = (cursor.tail(layout), false);
+        self.told_alone = self.telling_alone;
     }
 
     fn advanced(&mut self, _layout: &Layout, _cursor: &Cursor, kind: Kind) {
         self.was_batch = kind == Kind::Batch;
         if self.was_batch {
-            self.waiting.drain(..std::mem::take(&mut self.under_way));
+            self.written += std::mem::take(&mut self.under_way);
+            if self.written * 2 >= self.waiting.len() {
+                self.waiting.drain(..std::mem::take(&mut self.written));
+                #[cfg(test)]
+                {
+                    self.copied += self.waiting.len();
+                }
+            }
         }
+    }
+
+    fn tell_alone(&mut self, alone: bool) {
+        self.alone = alone;
+    }
+
+    fn has_told(&self) -> bool {
+        !self.alone || self.told_alone
     }
 
     fn tail(&self, _layout: &Layout, _cursor: &Cursor) -> Start {
@@ -126,8 +163,53 @@ impl Keeper for OnDrive {
     fn audit(&self, layout: &Layout, cursor: &Cursor) {
         let whole = self.waiting.len().is_multiple_of(ENTRY_BYTES);
         assert!(whole, "a part of an update waits");
-        assert!(self.under_way <= self.waiting.len(), "more than waits");
+        let waits = self.waiting.len() - self.written;
+        assert!(self.under_way <= waits, "more than waits");
         let tail = cursor.tail(layout);
         assert!(self.tail.at <= tail.at, "the tail moved backward");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::of_pieces;
+    use super::super::{Home, Settings};
+    use super::*;
+
+    /// However many wait, and however few a batch takes, an update is copied once at most on average.
+    #[test]
+    fn a_batch_costs_what_it_has_and_not_what_waits() {
+        let (geometry, settings) = of_pieces();
+        let mut settings = Settings {
+            home: Home::Drive,
+            ..settings
+        };
+        settings.region = settings.region_min(&geometry).unwrap();
+        let layout = Layout::new(&geometry, &settings).unwrap();
+        let mut cursor = Cursor::fresh(true);
+        let mut log = OnDrive::resume(0, cursor.tail(&layout), &[]);
+        let mut recorded = 0;
+        for batch in 0..4_000 {
+            // First more come than go.
+            for _ in 0..if batch < 2_000 { 17 } else { 3 } {
+                recorded += 1;
+                let entry = Entry {
+                    copy: 0,
+                    chunk: recorded % 400,
+                    slot: recorded % 500,
+                    alone: false,
+                };
+                log.record(&layout, &cursor, &entry);
+            }
+            let entries = log.batch(&layout, 0, false).expect("some wait");
+            let first = format::take_entry(&geometry, entries).unwrap();
+            assert_eq!(first.slot, (batch * 10 + 1) % 500, "in order");
+            cursor.add(&layout, Kind::Batch, cursor.head, 1);
+            log.advanced(&layout, &cursor, Kind::Batch);
+            log.audit(&layout, &cursor);
+        }
+        assert_eq!(log.at_risk(), 0);
+        let all = recorded as usize * ENTRY_BYTES;
+        assert!(log.copied <= all, "{} of {all} bytes copied", log.copied);
     }
 }

@@ -53,6 +53,8 @@ pub struct Recovery {
     /// Number of the control block, and what is wrong with the other one.
     pub(super) control: u64,
     pub(super) other: Option<Damage>,
+    /// Whether the control block says that one drive alone has all of the log.
+    pub(super) alone: bool,
     /// As the control block has it.
     pub(super) told: Cursor,
     /// The same, moved on by what is found behind.
@@ -69,8 +71,12 @@ pub struct Recovery {
     pub(super) highest: u64,
     /// Whether a record follows a younger control block than the one that was found.
     pub(super) is_outdated: bool,
+    /// A checksum over the headers of the records from the tail on: two drives with the same have the same records.
+    pub(super) trail: u32,
     /// The youngest record that nothing vouches for, and the log before it. For a home on the drive.
-    pub(super) youngest: Option<(Cursor, Youngest)>,
+    pub(super) youngest: Option<(Before, Youngest)>,
+    /// The highest number of a control block that any drive has: the next one is higher. For a home on the drive.
+    pub(super) highest_control: u64,
     /// Where the next read begins, counted through all laps.
     at: u64,
     /// Behind the last read of this walk.
@@ -83,6 +89,9 @@ pub struct Recovery {
     /// Why the first walk came to nothing.
     failed: Option<Damage>,
 }
+
+/// A log before its youngest record: how far it has come, and the checksum of what it has.
+pub(super) type Before = (Cursor, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -127,6 +136,7 @@ impl Recovery {
             number,
             layout,
             cursor,
+            alone,
             other,
         } = control;
         let geometry = &layout.geometry;
@@ -137,11 +147,14 @@ impl Recovery {
             nvram,
             control: number,
             other,
+            alone,
             next: cursor.tail(&layout),
             end: cursor.sequence,
             highest: 0,
             is_outdated: false,
+            trail: 0,
             youngest: None,
+            highest_control: number,
             told: cursor.clone(),
             cursor,
             map: Map::all(geometry, 0),
@@ -174,6 +187,7 @@ impl Recovery {
             copies.for_each(|copy| copy.fill(NOWHERE));
         }
         self.known.fill(empty);
+        self.trail = 0;
         self.next = from;
         (self.at, self.until) = (from.at, self.reach());
         self.carry.clear();
@@ -184,7 +198,7 @@ impl Recovery {
     /// Behind the last block that is read.
     fn reach(&self) -> u64 {
         let tail = self.told.tail(&self.layout);
-        self.told.reach(&self.layout, tail)
+        self.told.looks(&self.layout, tail)
     }
 
     /// Looks ahead when all is read that is vouched for.
@@ -321,6 +335,10 @@ impl Recovery {
             let blocks = header.blocks.into();
             self.cursor.add(&self.layout, header.kind, at, blocks);
         }
+        if header.sequence == self.told.tail(&self.layout).sequence {
+            self.trail = 0;
+        }
+        self.trail = header.follow(self.trail);
         self.next = Start {
             at: at + u64::from(header.blocks),
             sequence: header.sequence + 1,
@@ -461,7 +479,7 @@ impl Recovery {
                 let entries = again.as_ref().map(|of| of.entries(layout.geometry.volume));
                 let tail = self.told.tail(&layout);
                 Box::new(OnDrive::resume(
-                    self.control,
+                    self.next_control() - 1,
                     tail,
                     entries.unwrap_or_default(),
                 ))

@@ -14,48 +14,123 @@
 //! records may lie beyond its bound, so its log is not taken.
 //!
 //! **Two drives with the log.** The one whose control block is younger has come further, and of equal ones the one with the higher
-//! number ([`Reached`]). A log that is damaged tells how far it had come, as far as that can be seen: a sound one that is older is not taken
-//! in its place. Every life writes a control block before its first record, so a drive that was away for a life has an older one.
+//! number ([`Reached`]). Every life writes a control block before its first record, so a drive that was away for a life has an older one.
+//! A sound log is taken beside one that is damaged only if it [covers](Recovery::covers) that one: has all that was answered there. What
+//! a drive has of the log that is taken is looked up in its records, read by the control block of that log ([`Has`]).
 
 use super::Geometry;
-use super::control::{CONTROL_BYTES, Control};
+use super::control::{CONTROL_BYTES, Control, write_control};
 use super::format::{Damage, Fault, Header, Place};
 use super::home::Home;
-use super::layout::CONTROL_BLOCKS;
+use super::layout::{CONTROL_LEN, control_places};
 use super::log::Youngest;
 use super::nvram::Nvram;
 use super::recovery::{Recovered, Recovery, State, Step};
 use crate::units::{BLOCK_BYTES, Blocks};
 
-/// What is read first: both control blocks.
-pub const CONTROLS: Blocks = Blocks(2 * CONTROL_BLOCKS);
-
 /// How far a log has come: the further, the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reached {
     /// Number of the youngest control block.
-    control: u64,
+    pub control: u64,
     /// Number of the record that comes next.
-    next: u64,
+    pub next: u64,
+}
+
+/// What a drive has of the records of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Has {
+    /// All.
+    All,
+    /// All but the youngest one, of which nothing says that it was whole before the power went.
+    AllButYoungest,
+    /// Less, or others.
+    Less,
+}
+
+/// Whether a control block that was found by its number is younger than another one; both are low halves.
+fn is_younger(one: u32, other: u32) -> bool {
+    one != other && one.wrapping_sub(other) < 1 << 31
+}
+
+/// A look at all blocks of a region, whatever they are: how far the youngest records there have come.
+#[derive(Clone, Copy, Debug)]
+pub struct Survey {
+    volume: u64,
+    /// The low half of the control block that they follow, and the highest number of those that do.
+    youngest: Option<(u32, u64)>,
+}
+
+impl Survey {
+    /// Before it begins.
+    pub fn new(geometry: &Geometry) -> Survey {
+        let volume = geometry.volume;
+        Survey {
+            volume,
+            youngest: None,
+        }
+    }
+
+    /// Looks at a part of the region.
+    pub fn look(&mut self, bytes: &[u8]) {
+        for block in bytes.chunks_exact(BLOCK_BYTES as usize) {
+            let Ok(header) = Header::read(block, self.volume) else {
+                continue;
+            };
+            let (control, highest) = self.youngest.unwrap_or((header.control, 0));
+            let (found, number) = (header.control, header.sequence);
+            if found == control {
+                self.youngest = Some((control, highest.max(number)));
+            } else if is_younger(found, control) {
+                self.youngest = Some((found, number));
+            }
+        }
+    }
+
+    /// How far they have come; nothing if there is no record. `near`: a control block whose number is not far from theirs.
+    pub fn reached(&self, near: u64) -> Option<Reached> {
+        let (control, highest) = self.youngest?;
+        let ahead = control.wrapping_sub(near as u32).cast_signed();
+        Some(Reached {
+            control: near.wrapping_add_signed(ahead.into()),
+            next: highest + 1,
+        })
+    }
 }
 
 impl Recovery {
-    /// Begins with the control blocks at the head of the region on a drive.
+    /// Begins with the control blocks at the ends of the region on a drive, which are so long: [`control_places`].
     ///
     /// # Errors
     /// Both are damaged, or newer, or of another volume or geometry.
     ///
     /// # Panics
-    /// There are not as many bytes as [`CONTROLS`] says.
-    pub fn on_drive(geometry: &Geometry, controls: &[u8]) -> Result<Recovery, Damage> {
-        assert_eq!(controls.len() as u64, CONTROLS.bytes(), "control blocks");
-        let read = |index: u64| {
-            let at = Blocks(index * CONTROL_BLOCKS);
-            let block = &controls[at.bytes() as usize..][..CONTROL_BYTES];
+    /// They are not as long as [`CONTROL_LEN`] says.
+    pub fn on_drive(
+        geometry: &Geometry,
+        region: Blocks,
+        [even, odd]: [&[u8]; 2],
+    ) -> Result<Recovery, Damage> {
+        let [at_even, at_odd] = control_places(region);
+        let read = |at: Blocks, block: &[u8]| {
+            assert_eq!(block.len() as u64, CONTROL_LEN.bytes(), "a control block");
+            let block = &block[..CONTROL_BYTES];
             Control::parse(block, geometry, Home::Drive).map_err(|f| f.at(Place::Control(at)))
         };
-        let control = Control::younger(read(0), read(1))?;
+        let control = Control::younger(read(at_even, even), read(at_odd, odd))?;
         Ok(Recovery::by(control, Nvram::from_bytes(Vec::new())))
+    }
+
+    /// The way back of another drive's log by the control block of this one.
+    pub fn of_another_drive(&self) -> Recovery {
+        let control = Control {
+            number: self.control,
+            layout: self.layout,
+            cursor: self.told.clone(),
+            alone: self.alone,
+            other: None,
+        };
+        Recovery::by(control, Nvram::from_bytes(Vec::new()))
     }
 
     /// How far a sound log has come, when all was read.
@@ -66,38 +141,70 @@ impl Recovery {
         }
     }
 
-    /// How far a damaged log may have come, by all of its region that was [looked at](Recovery::survey).
-    pub fn may_have_reached(&self) -> Reached {
-        Reached {
-            control: self.control + u64::from(self.is_outdated),
-            next: self.told.sequence.max(self.highest + 1),
+    /// Whether this log, which is sound, has all that was answered by another drive's, which is not: of that one its way back, as far as
+    /// that came, and a look at its region. A drive of which nothing can be seen has no say.
+    ///
+    /// Records go to both drives, and one is answered when both have it. One that the other drive lacks is answered only if a control
+    /// block says that this drive is alone. So a drive that has one record more, and no such control block, has one that was not answered.
+    pub fn covers(&self, other: Option<&Recovery>, survey: &Survey) -> bool {
+        let Reached { control, next } = self.reached();
+        let near = other.map_or(control, |other| other.control);
+        let surveyed = survey.reached(near);
+        let told = other.map(|other| Reached {
+            control: other.control,
+            next: other.told.sequence,
+        });
+        let Some(seen) = surveyed.max(told) else {
+            return true;
+        };
+        let is_told = other.filter(|other| other.control == seen.control);
+        let one_more = match other {
+            Some(other) if other.control == seen.control => other.other.is_none() || control == 1,
+            // The youngest control block is lost: where the next one would lie, there is this one.
+            Some(other) => other.control + 1 == seen.control,
+            None => false,
+        };
+        if seen.control > control {
+            let on_its_way = seen.control == control + 1 && seen.next <= next;
+            return on_its_way && is_told.is_some_and(|other| !other.alone);
+        }
+        seen.control < control || seen.next <= next + u64::from(one_more)
+    }
+
+    /// What another drive has of the records of this log. Both were read by a control block that says the same.
+    pub fn has(&self, other: &Recovery) -> Has {
+        let same = |next: u64, trail: u32| (other.next.sequence, other.trail) == (next, trail);
+        let next = self.next.sequence;
+        match &self.youngest {
+            _ if other.told != self.told => Has::Less,
+            _ if same(next, self.trail) => Has::All,
+            Some(((_, before), _)) if same(next - 1, *before) => Has::AllButYoungest,
+            _ => Has::Less,
         }
     }
 
-    /// Looks at a part of the region of a log that is damaged, for what tells how far it had come.
-    pub fn survey(&mut self, bytes: &[u8]) {
-        for block in bytes.chunks_exact(BLOCK_BYTES as usize) {
-            let header = Header::read(block, self.layout.geometry.volume);
-            if let Ok(header) = header
-                && header.sequence >= self.told.sequence
-            {
-                _ = self.check_control(&header, Place::Map);
-                self.highest = self.highest.max(header.sequence);
-            }
-        }
+    /// Whether another drive's log was read by the control block of this one.
+    pub fn has_control(&self, other: &Recovery) -> bool {
+        self.control == other.control && self.told == other.told
     }
 
-    /// Whether another drive that has come as far as `other`, by a sound log, has the same records.
-    pub fn is_like(&self, other: Reached) -> bool {
-        let Reached { control, next } = self.reached();
-        let torn = other.control + 1 == control && next == self.told.sequence;
-        next == other.next && (control == other.control || torn)
+    /// The control block of this log, where it lies.
+    pub fn control_block(&self) -> (Blocks, Vec<u8>) {
+        let (layout, number) = (&self.layout, self.control);
+        let mut block = write_control(layout, &self.told, number, self.alone).to_vec();
+        block.resize(CONTROL_LEN.bytes() as usize, 0);
+        (layout.control_at(number), block)
     }
 
-    /// Whether such a one lacks the youngest record alone.
-    pub fn is_one_ahead_of(&self, other: Reached) -> bool {
-        let Reached { control, next } = self.reached();
-        control == other.control && next == other.next + 1 && self.youngest.is_some()
+    /// Another drive has something of a control block with this number: the next one of this log is to be younger.
+    pub fn outdo(&mut self, control: u64) {
+        self.highest_control = self.highest_control.max(control);
+    }
+
+    /// Number of the next control block. It never lies where the youngest one does.
+    pub(super) fn next_control(&self) -> u64 {
+        let next = self.highest_control + 1;
+        next + u64::from(next % 2 == self.control % 2)
     }
 
     /// As `finish`, but the youngest record is under way again.
@@ -108,7 +215,7 @@ impl Recovery {
     /// # Panics
     /// There is something left to read, or recovery has failed.
     pub fn finish_and_repeat(mut self) -> Result<Recovered, Damage> {
-        let again = self.youngest.take().map(|(before, youngest)| {
+        let again = self.youngest.take().map(|((before, _), youngest)| {
             self.cursor = before;
             youngest
         });
@@ -123,7 +230,7 @@ impl Recovery {
             return Ok(());
         }
         let found = header.control;
-        self.is_outdated |= found.wrapping_sub(allowed) < 1 << 31;
+        self.is_outdated |= is_younger(found, allowed);
         let fault = Fault::Control { found, allowed };
         let other = self.other.clone().filter(|_| self.is_outdated);
         Err(other.unwrap_or_else(|| fault.at(place)))
@@ -154,7 +261,7 @@ impl Recovery {
             at,
             bytes: record.to_vec(),
         };
-        self.youngest = Some((self.cursor.clone(), youngest));
+        self.youngest = Some(((self.cursor.clone(), self.trail), youngest));
         self.pass(at, &header);
         Ok(Step::Next)
     }
@@ -166,16 +273,21 @@ impl Recovery {
         Ok(Step::Next)
     }
 
-    /// Looks for records with higher numbers.
+    /// Looks for records with higher numbers. Those that follow an older control block are of a life that was lost.
     pub(super) fn look_through(&mut self, at: u64, bytes: &[u8]) -> Result<(), Damage> {
         let blocks = bytes.chunks_exact(BLOCK_BYTES as usize);
         for (at, block) in (at..).zip(blocks) {
             let Ok(header) = Header::read(block, self.layout.geometry.volume) else {
                 continue;
             };
-            if header.sequence > self.next.sequence {
-                self.check_control(&header, Place::Log(self.layout.offset(at)))?;
-                self.highest = self.highest.max(header.sequence);
+            if header.sequence <= self.next.sequence {
+                continue;
+            }
+            let place = Place::Log(self.layout.offset(at));
+            match self.check_control(&header, place) {
+                Ok(()) => self.highest = self.highest.max(header.sequence),
+                Err(damage) if self.is_outdated => return Err(damage),
+                Err(_) => {}
             }
         }
         Ok(())

@@ -292,8 +292,11 @@ impl Persistent for EagerCopies {
         self.store.as_ref().map_or(&[], |store| store.nvram())
     }
 
-    fn content(&self, _tag: Tag) -> &[u8] {
-        self.store.as_ref().map_or(&[], |store| store.content())
+    fn content(&self, tag: Tag) -> &[u8] {
+        let drive = self.underway[tag.0 as usize].drive;
+        self.store
+            .as_ref()
+            .map_or(&[], |store| store.content(drive))
     }
 
     fn recovery(&self, out: &mut Vec<RecoveryRead>) {

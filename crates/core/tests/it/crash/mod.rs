@@ -11,6 +11,7 @@ mod failing;
 mod faults;
 mod fixed;
 mod silent;
+mod two_logs;
 mod world;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};

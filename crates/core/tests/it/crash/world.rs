@@ -5,6 +5,7 @@ mod cut;
 mod damage;
 mod faulty;
 mod image;
+mod lies;
 mod recovered;
 mod silent;
 
@@ -26,6 +27,7 @@ use cache::{Below, Covered};
 pub(crate) use cut::{Cut, Nothing};
 use faulty::Faulty;
 use image::{Image, Sector};
+pub(crate) use lies::Lies;
 pub(crate) use recovered::Recovered;
 use silent::Silent;
 pub(crate) use silent::{Chances, Counts};
@@ -293,6 +295,23 @@ impl World {
         world
     }
 
+    /// This drive does not answer from now on, or all do.
+    pub(crate) fn muting(self, drive: Option<usize>) -> World {
+        let mut world = match self.faulty {
+            Some(_) => self,
+            None => self.failing(0.0),
+        };
+        let faulty = world.faulty.as_mut();
+        faulty.expect("it was made").mute = drive;
+        world
+    }
+
+    /// Writes of the map that failed.
+    pub(crate) fn map_failures(&self) -> u64 {
+        let faulty = self.faulty.as_ref();
+        faulty.map_or(0, |faulty| faulty.map_failures)
+    }
+
     /// Reads and writes of drives that failed, and requests.
     pub(crate) fn failures(&self) -> ([u64; 2], u64) {
         let drives = self
@@ -445,11 +464,11 @@ impl World {
         if !self.lazy || flushed {
             self.below[index].settle(now, &*self.drives[index]);
         }
+        let of_map = origin.data().is_none();
         let kept = match &mut self.faulty {
-            Some(faulty) => faulty.ended(index, &mut done),
+            Some(faulty) => faulty.ended((index, of_map), &mut done),
             None => command.len.0,
         };
-        let of_map = origin.data().is_none();
         let lands = match &mut self.silent {
             Some(silent) => {
                 let blocks = self.drive_blocks;
@@ -677,7 +696,9 @@ impl World {
     /// Whether every drive can be read as a whole.
     fn is_sound(&self) -> bool {
         let mut faulty = self.faulty.iter();
-        let reads = faulty.all(|faulty| faulty.bad.is_empty() && faulty.gone.is_none());
+        let reads = faulty.all(|faulty| {
+            faulty.failures[1] == 0 && faulty.bad.is_empty() && faulty.gone.is_none()
+        });
         reads && self.silent.is_none()
     }
 
@@ -746,43 +767,6 @@ impl World {
             version: self.version,
             tears,
             lost,
-        }
-    }
-}
-
-/// What drives do not do though they say that they did; or what a placement has not told them to do, which comes to the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Lies {
-    /// They do everything.
-    #[default]
-    Nothing,
-    /// Forced writes of clients' data stay in the cache.
-    ForcedData,
-    /// Forced writes of the map do.
-    ForcedMap,
-    /// A flush leaves the cache as it is.
-    Flushes,
-}
-
-impl Lies {
-    /// The command as the drive takes it. `of_map`: it writes the map.
-    fn told(self, command: Command, of_map: bool) -> Command {
-        let lie = match of_map {
-            true => Lies::ForcedMap,
-            false => Lies::ForcedData,
-        };
-        let fua = command.fua && self != lie;
-        Command { fua, ..command }
-    }
-
-    /// What it does.
-    fn carried_out(self, command: Command) -> Command {
-        match (self, command.op) {
-            (Lies::Flushes, Op::Flush) => Command {
-                op: Op::Discard,
-                ..command
-            },
-            _ => command,
         }
     }
 }

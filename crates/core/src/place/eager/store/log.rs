@@ -12,6 +12,7 @@
 
 use std::collections::VecDeque;
 
+mod aside;
 mod in_nvram;
 mod on_drive;
 
@@ -20,7 +21,7 @@ use crate::contract::Drives;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
-use crate::maplog::{CONTROLS, Entry, Geometry, Home, LogWrite, MapLog, Settings};
+use crate::maplog::{Entry, Geometry, Home, LogWrite, MapLog, Settings};
 use crate::op::Failure;
 use crate::place::eager::map::{Map, NOWHERE};
 use crate::place::eager::region::Region;
@@ -68,7 +69,7 @@ pub(in crate::place) const REGION: Knob = Knob::integer(
 pub(in crate::place::eager) struct LogStore {
     log: MapLog,
     region: Region,
-    /// Drives that have the log, but those that were given up.
+    /// Drives that are to have the log, but those that were given up.
     drives: Vec<LogDrive>,
     under_way: UnderWay,
     /// Of the write under way, drives that have not done it.
@@ -77,19 +78,22 @@ pub(in crate::place::eager) struct LogStore {
     waiting: VecDeque<(Tag, Entry)>,
     /// How many of these are not recorded.
     unrecorded: usize,
-    /// What recovery has read, and would read again of a drive until a control block is written there.
-    again: Vec<RecoveryRead>,
+    again: on_drive::Again,
+    /// The control block that recovery has found, and where it lies.
+    control: (Blocks, Vec<u8>),
 }
 
 /// A drive with the log.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct LogDrive {
     drive: DriveId,
     part: Part,
     /// Whether it has done the write under way.
     is_done: bool,
-    /// Failures one after the other.
+    /// Failures since it had all of the log.
     failures: u8,
+    /// The mark that is on its way to it, if it is stale.
+    mark: Option<Vec<u8>>,
 }
 
 /// What of the log a drive has.
@@ -97,9 +101,9 @@ struct LogDrive {
 enum Part {
     /// All.
     Whole,
-    /// All but the youngest record, which is written again.
-    AllButYoungest,
-    /// Another log, of an earlier life, whose control blocks have to go.
+    /// All but these, which are written again: the control block, the youngest record.
+    Lacks { control: bool, youngest: bool },
+    /// Another log, which is to be marked as such.
     Stale,
     /// All from the record with this number on, and no control block.
     Since(u64),
@@ -110,12 +114,9 @@ enum Part {
 enum UnderWay {
     /// What the log says.
     OfTheLog,
-    /// Zeros over the control blocks of stale logs.
-    Erasing,
+    /// The control block that recovery has found, to drives that lack it.
+    ControlAgain,
 }
-
-/// What control blocks are erased with.
-const BLANK: [u8; (CONTROLS.0 * BLOCK_BYTES) as usize] = [0; _];
 
 /// Settings of a log by its knobs, with the region that is asked for or the smallest that will do.
 pub(in crate::place::eager) fn settings(
@@ -168,6 +169,7 @@ impl LogStore {
             part,
             is_done: false,
             failures: 0,
+            mark: None,
         });
         LogStore {
             log,
@@ -177,7 +179,8 @@ impl LogStore {
             left: 0,
             waiting: VecDeque::new(),
             unrecorded: 0,
-            again: Vec::new(),
+            again: on_drive::Again::default(),
+            control: (Blocks(0), Vec::new()),
         }
     }
 
@@ -205,9 +208,8 @@ impl LogStore {
         self.drives
             .iter_mut()
             .for_each(|drive| drive.is_done = false);
-        match self.under_way {
-            UnderWay::OfTheLog => self.log.written(),
-            UnderWay::Erasing => self.join(),
+        if self.under_way == UnderWay::OfTheLog {
+            self.log.written();
         }
     }
 
@@ -264,7 +266,7 @@ impl MapStore for LogStore {
 
     fn settled(&mut self, map: &Map) -> Option<Tag> {
         let recorded = self.waiting.len() - self.unrecorded;
-        if recorded > self.log.at_risk() {
+        if recorded > self.log.at_risk() && !self.is_held() {
             return self.waiting.pop_front().map(|(tag, _)| tag);
         }
         if recorded > 0 || self.log.is_full() {
@@ -286,26 +288,42 @@ impl MapStore for LogStore {
         map: &Map,
         out: &mut Vec<MapWrite>,
     ) {
+        self.mark(out);
         if self.left > 0 || self.mends(out) {
             return;
         }
-        let Some(LogWrite {
-            offset,
-            bytes,
-            is_control,
-        }) = self.log.next_write(map)
-        else {
-            return;
-        };
-        let len = Blocks(bytes.len() as u64 / BLOCK_BYTES);
-        let oldest = self.log.oldest_number();
-        let goes = |drive: &LogDrive| !is_control || drive.may_have_control(oldest);
-        self.write_to((offset, len), goes, out);
+        self.tell_alone();
+        let is_stale = |drive: &LogDrive| drive.part == Part::Stale;
+        while self.left == 0 && !self.drives.iter().all(is_stale) {
+            let Some(LogWrite {
+                offset,
+                bytes,
+                is_control,
+            }) = self.log.next_write(map)
+            else {
+                return;
+            };
+            let len = Blocks(bytes.len() as u64 / BLOCK_BYTES);
+            let oldest = self.log.oldest_number();
+            let goes = |drive: &LogDrive| match is_control {
+                true => drive.may_have_control(oldest),
+                false => !is_stale(drive),
+            };
+            self.write_to((offset, len), goes, out);
+            if self.left == 0 {
+                // No drive may have a control block yet.
+                self.log.written();
+            }
+        }
     }
 
-    fn content(&self) -> &[u8] {
+    fn content(&self, drive: DriveId) -> &[u8] {
+        let mut drives = self.drives.iter().filter(|of| of.drive == drive);
+        if let Some(mark) = drives.find_map(|of| of.mark.as_ref()) {
+            return mark;
+        }
         match self.under_way {
-            UnderWay::Erasing => &BLANK,
+            UnderWay::ControlAgain => &self.control.1,
             UnderWay::OfTheLog => {
                 let write = self.log.under_way();
                 write.expect("a log write is under way").bytes
@@ -315,42 +333,42 @@ impl MapStore for LogStore {
 
     fn written(&mut self, drive: DriveId, _slot: Slot) -> Option<Slot> {
         let write = self.log.under_way();
-        let is_control = write.is_some_and(|write| write.is_control);
+        let again = self.under_way == UnderWay::ControlAgain;
+        let is_control = again || write.is_some_and(|write| write.is_control);
         let known = self.known(drive);
-        (known.failures, known.is_done) = (0, true);
+        if known.part == Part::Stale {
+            self.was_marked(drive);
+            return None;
+        }
+        known.is_done = true;
         known.part = match known.part {
             Part::Since(_) if is_control => Part::Whole,
-            Part::AllButYoungest => Part::Whole,
+            Part::Lacks { youngest: true, .. } if again => Part::Lacks {
+                control: false,
+                youngest: true,
+            },
+            Part::Lacks { .. } => Part::Whole,
             part => part,
         };
+        if known.part == Part::Whole {
+            known.failures = 0;
+        }
         if is_control {
-            self.again.retain(|read| read.drive != drive);
+            self.again.forget(drive);
         }
         self.one_is_done();
         None
     }
 
-    /// The region has one place for it. A drive that fails again and again, or is gone, has no log from now on: what lies there is
-    /// older than NVRAM or the other drive says, so recovery passes it over.
+    /// The region has one place for it, so what failed is written again there. A drive that does not answer is
+    /// [set aside](aside); one that fails again and again, or is gone, has no log from now on: what lies there is older than NVRAM or the
+    /// other drive says, so recovery passes it over.
     fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry {
-        let known = self.known(drive);
-        known.failures += 1;
-        if failure != Failure::Gone && known.failures < TRIES {
-            return Retry::Again;
-        }
-        self.drives.retain(|other| other.drive != drive);
-        if !self.drives.iter().any(|other| other.part == Part::Whole) {
-            self.waiting.clear();
-            self.unrecorded = 0;
-            return Retry::Lost;
-        }
-        self.one_is_done();
-        Retry::Next
+        self.has_failed(drive, failure)
     }
 
     fn spares(&self, drive: DriveId) -> bool {
-        let mut others = self.drives.iter().filter(|other| other.drive != drive);
-        others.any(|other| other.part == Part::Whole)
+        self.is_whole_beside(Some(drive))
     }
 
     /// No slot is its own: those in the region were never free.

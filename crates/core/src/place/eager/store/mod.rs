@@ -5,6 +5,7 @@
 //! when the batch that has it is on the medium, [`virtual_log`] when the map sector that has it is. Both write what they have to
 //! write as ordinary I/Os, so that their cost shows.
 
+mod held;
 pub(super) mod log;
 pub(super) mod virtual_log;
 
@@ -80,8 +81,8 @@ pub(super) trait MapStore: Send {
         out: &mut Vec<MapWrite>,
     );
 
-    /// The bytes of the write under way.
-    fn content(&self) -> &[u8];
+    /// The bytes of the write under way to a drive.
+    fn content(&self, drive: DriveId) -> &[u8];
 
     /// A drive has done its write: in this slot, if its address was open. A slot of the drive that is free now.
     fn written(&mut self, drive: DriveId, slot: Slot) -> Option<Slot>;

@@ -16,16 +16,16 @@
 //! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.2; the
 //! spare, and changes that share a sector, are ours.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::held::Held;
 use super::{MapStore, MapWrite, Retry, TRIES, When, refused};
 use crate::contract::Drives;
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{
-    Damage, Dirty, Entry, Geometry, MapView, NOWHERE, Spot, Tail, VirtualLog, VirtualRecovered,
+    Damage, Entry, Geometry, MapView, NOWHERE, Spot, Tail, VirtualLog, VirtualRecovered,
     VirtualRecovery,
 };
 use crate::op::Failure;
@@ -57,7 +57,7 @@ pub(in crate::place::eager) struct VirtualLogStore {
     log: VirtualLog,
     geometry: Geometry,
     slot_blocks: Blocks,
-    waiting: VecDeque<Held>,
+    waiting: Held,
     /// Slots for sectors: one, and one for each sector that was never written. None if there are stations.
     spares: Vec<Slot>,
     stations: Option<Stations>,
@@ -69,25 +69,17 @@ pub(in crate::place::eager) struct VirtualLogStore {
     tail: Vec<u8>,
 }
 
-/// A change that waits for its sector.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    tag: Tag,
-    entry: Entry,
-    dirty: Dirty,
-    safe: bool,
-}
-
 /// The map as it will be when all that waits has been made.
 struct Ahead<'a> {
     map: &'a Map,
-    waiting: &'a VecDeque<Held>,
+    waiting: &'a Held,
 }
 
 impl MapView for Ahead<'_> {
     fn read(&self, copy: u8, first: u32, out: &mut [u32]) {
         self.map.read(copy, first, out);
-        for Held { entry, .. } in self.waiting {
+        let behind = first.saturating_add(out.len() as u32);
+        for entry in self.waiting.of(first..behind) {
             let index = entry.chunk.wrapping_sub(first) as usize;
             match out.get_mut(index) {
                 Some(slot) if entry.copy == copy => *slot = entry.slot,
@@ -155,7 +147,7 @@ impl VirtualLogStore {
             log,
             geometry: *geometry,
             slot_blocks: free.tracks().slot_blocks(),
-            waiting: VecDeque::new(),
+            waiting: Held::default(),
             spares: spread(free, spares)?,
             stations,
             bound: None,
@@ -374,18 +366,12 @@ impl MapStore for VirtualLogStore {
     /// It waits: it is never on the platter yet.
     fn change(&mut self, tag: Tag, entry: Entry) -> When {
         let dirty = self.log.dirty(entry.chunk);
-        self.waiting.push_back(Held {
-            tag,
-            entry,
-            dirty,
-            safe: false,
-        });
+        self.waiting.add(tag, entry, dirty);
         When::Later
     }
 
     fn settled(&mut self, _map: &Map) -> Option<Tag> {
-        let index = self.waiting.iter().position(|held| held.safe)?;
-        self.waiting.remove(index).map(|held| held.tag)
+        self.waiting.settled()
     }
 
     fn next_writes(
@@ -421,7 +407,7 @@ impl MapStore for VirtualLogStore {
         });
     }
 
-    fn content(&self) -> &[u8] {
+    fn content(&self, _drive: DriveId) -> &[u8] {
         let write = self.log.under_way();
         write.expect("a map sector is under way").bytes
     }
@@ -438,10 +424,7 @@ impl MapStore for VirtualLogStore {
             drive,
             slot: slot.0,
         });
-        for waiting in &mut self.waiting {
-            let Dirty { sector, after } = waiting.dirty;
-            waiting.safe |= sector == placed.sector && after < placed.number;
-        }
+        self.waiting.placed(&placed);
         self.save_tail();
         if let Some(stations) = &mut self.stations {
             let left = placed.freed.map(|old| Slot(old.slot));
@@ -483,8 +466,7 @@ impl MapStore for VirtualLogStore {
 
     fn audit(&self, own: &mut dyn FnMut(DriveId, Slot)) {
         self.log.audit();
-        let safe = self.waiting.iter().filter(|held| held.safe).count();
-        assert_eq!(safe, 0, "safe changes that were not made");
+        assert_eq!(self.waiting.unmade(), 0, "safe changes that were not made");
         if let Some(stations) = &self.stations {
             let used = self.log.spots().count() + usize::from(self.bound.is_some());
             return stations.audit(used as u64);

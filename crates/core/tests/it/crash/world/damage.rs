@@ -66,6 +66,58 @@ impl Cut {
         self
     }
 
+    /// Control blocks of the map's log on a drive, from the oldest to the youngest: number and place.
+    fn controls_of(&self, drive: usize) -> Vec<(u64, u64)> {
+        let number = |(at, sector): (u64, &Sector)| match sector {
+            Sector::Own(bytes) if sector.is_control() => {
+                Some((u64::from_le_bytes(bytes[24..32].try_into().unwrap()), at))
+            }
+            _ => None,
+        };
+        let mut found: Vec<_> = self.images[drive].iter().filter_map(number).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// No control block on this drive can be read.
+    pub(crate) fn without_controls_of(mut self, drive: usize) -> Cut {
+        for (_, at) in self.controls_of(drive) {
+            let bad = self.bad.get_or_insert_default();
+            bad.insert((drive, at));
+        }
+        self.foretold = None;
+        self
+    }
+
+    /// The power tore the youngest control block on this drive; nothing, if a record follows it there.
+    pub(crate) fn with_a_torn_control_of(mut self, drive: usize) -> Option<Cut> {
+        let (youngest, at) = *self.controls_of(drive).last()?;
+        let follows = |(_, sector): (u64, &Sector)| match sector {
+            Sector::Own(bytes) if bytes.starts_with(b"NearSLog") => {
+                bytes[60..64] == (youngest as u32).to_le_bytes()
+            }
+            _ => false,
+        };
+        if self.images[drive].iter().any(follows) {
+            return None;
+        }
+        let sector = self.images[drive].place(at).as_mut();
+        sector.expect("it is there").flip(300, 1);
+        self.foretold = None;
+        Some(self)
+    }
+
+    /// A sector of the map's log cannot be read, on one of these drives.
+    pub(crate) fn with_an_unreadable_sector(mut self, seed: u64, drives: &[usize]) -> Cut {
+        let mut rng = Rng::stream(seed, "one unreadable");
+        let drive = drives[rng.below(drives.len() as u64) as usize];
+        let own: Vec<u64> = self.images[drive].own().collect();
+        let at = own[rng.below(own.len() as u64) as usize];
+        self.bad.get_or_insert_default().insert((drive, at));
+        self.foretold = None;
+        self
+    }
+
     /// The second drive that has something of the map's log.
     pub(crate) fn second_log(&self) -> usize {
         let has = |drive: &usize| self.images[*drive].own().next().is_some();

@@ -21,12 +21,15 @@ pub(super) struct Faulty {
     chance: f64,
     /// The only drive whose commands fail; none if all may.
     only: Option<usize>,
+    /// A drive that does not answer.
+    pub(super) mute: Option<usize>,
     /// A drive that carries out nothing any more.
     pub(super) gone: Option<usize>,
     /// Blocks that cannot be read.
     pub(super) bad: BTreeSet<Spot>,
-    /// Reads and writes that failed.
+    /// Reads and writes that failed, and of these the writes of the map.
     pub(super) failures: [u64; 2],
+    pub(super) map_failures: u64,
 }
 
 impl Faulty {
@@ -36,9 +39,11 @@ impl Faulty {
             rng: Rng::stream(7 ^ super::super::seed(), life),
             chance,
             only: None,
+            mute: None,
             gone: None,
             bad,
             failures: [0; 2],
+            map_failures: 0,
         }
     }
 
@@ -55,17 +60,18 @@ impl Faulty {
         Faulty { gone, ..self }
     }
 
-    /// A command has ended; perhaps it has failed. How many of the blocks that it was to write are written.
-    pub(super) fn ended(&mut self, drive: usize, done: &mut DriveDone) -> u64 {
+    /// A command has ended; perhaps it has failed. `of_map`: it is the map's. How many of the blocks that it was to write are written.
+    pub(super) fn ended(&mut self, (drive, of_map): (usize, bool), done: &mut DriveDone) -> u64 {
         let blocks = done.at.0..done.at.0 + done.len.0;
         let spots = || blocks.clone().map(|at| (drive, at));
         if self.gone == Some(drive) {
             self.failures[usize::from(done.op == Op::Write)] += 1;
+            self.map_failures += u64::from(of_map && done.op == Op::Write);
             done.status = Status::Failed(Failure::Gone);
             return 0;
         }
         let fails = self.rng.chance(self.chance) && self.only.is_none_or(|only| only == drive);
-        let late = fails && self.rng.chance(0.5);
+        let late = fails && self.rng.chance(0.5) || self.mute == Some(drive);
         let failure = match done.op {
             Op::Read | Op::Write if late => Some(Failure::TimedOut),
             Op::Read => {
@@ -90,6 +96,7 @@ impl Faulty {
             return done.len.0;
         };
         self.failures[usize::from(done.op == Op::Write)] += 1;
+        self.map_failures += u64::from(of_map && done.op == Op::Write);
         done.status = Status::Failed(failure);
         self.rng.below(done.len.0 + 1)
     }

@@ -1,23 +1,26 @@
 //! The way back of a log that is at home on its drives, and what has to be done so that two of them have the same again.
 //!
-//! All drives with the log are read, and the one that has come further is taken: a drive that was given up has a log that is sound,
-//! and old. If the one that has come further is damaged, that is told, since the other may be old.
+//! All drives with the log are read, and of those that are sound the one that has come further is taken. One that is damaged may have come
+//! further still: then that is told, unless the one that is taken has [all that was answered](Recovery::covers).
 //!
 //! | What the other one has | What follows |
 //! |---|---|
 //! | the same | nothing |
-//! | all but the youngest record, which the power cut tore there | that record is written there again, before anything else |
-//! | anything else: nothing, damage, a log of an earlier life | its control blocks are erased; from then on it gets all records, and a control block when the log needs no older ones |
+//! | the same records, but another control block or none, as the power tore it or it cannot be read | the control block is written there again, before anything else |
+//! | all but the youngest record, which the power cut tore there | that record is written there again, next |
+//! | anything else: nothing, damage, a log of an earlier life | it is [stale](super::aside) |
 //!
-//! To let the third kind go on where it is would not do: it may have records of the right number that are of another life. The
-//! volume asks for a round of checkpoints, after which the log needs nothing older.
+//! To let the last kind go on where it is would not do: it may have records of the right number that are of another life.
 //!
-//! One thing cannot be seen: if a drive was given up and then all that others have of the log is lost, the old log is taken.
+//! One thing cannot be seen: if a drive was set aside and then all that others have of the log is lost, to the last record, the old log
+//! is taken.
 
-use super::{BLANK, LogDrive, LogStore, MapWrite, Part, UnderWay, log_drives};
+use super::{LogDrive, LogStore, MapWrite, Part, UnderWay, log_drives};
 use crate::ids::DriveId;
 use crate::io::RecoveryRead;
-use crate::maplog::{CONTROLS, Damage, Fault, Geometry, Map, Reached, Recovered, Recovery};
+use crate::maplog::{
+    CONTROL_LEN, Damage, Fault, Geometry, Has, Map, Recovered, Recovery, Survey, control_places,
+};
 use crate::place::eager::region::Region;
 use crate::registry::{Survivors, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks};
@@ -28,10 +31,33 @@ const SURVEY: u64 = 2_048;
 /// What a drive has of the log.
 struct Found {
     drive: DriveId,
-    /// Nothing, if there is no control block.
-    reached: Option<Reached>,
-    /// If it is sound.
-    log: Result<Recovery, Damage>,
+    log: Result<Recovery, Remains>,
+}
+
+/// What can be seen of a log that is damaged.
+struct Remains {
+    /// What is wrong.
+    damage: Damage,
+    /// Its way back as far as that came, if there is a control block.
+    way: Option<Recovery>,
+    survey: Survey,
+}
+
+/// What recovery has read, and would read again of a drive until its log is as it is to be.
+#[derive(Default)]
+pub(super) struct Again {
+    /// Drive by drive.
+    first: Vec<RecoveryRead>,
+    /// Then by the control block of the log that is taken.
+    second: Vec<RecoveryRead>,
+}
+
+impl Again {
+    /// This drive has another log than it had.
+    pub(super) fn forget(&mut self, drive: DriveId) {
+        self.first.retain(|read| read.drive != drive);
+        self.second.retain(|read| read.drive != drive);
+    }
 }
 
 /// The log of a drive, while it is read.
@@ -53,46 +79,66 @@ impl Reader<'_> {
     }
 
     fn find(&mut self, geometry: &Geometry) -> Result<Found, VolumeError> {
-        let drive = self.drive;
-        let mut recovery = match Recovery::on_drive(geometry, self.read(Blocks(0), CONTROLS)) {
-            Ok(recovery) => recovery,
+        let (drive, len) = (self.drive, self.region.len);
+        let [even, odd] = control_places(len).map(|at| self.read(at, CONTROL_LEN).to_vec());
+        let mut way = match Recovery::on_drive(geometry, len, [&even, &odd]) {
+            Ok(way) => way,
             Err(damage) if matches!(damage.fault, Fault::Newer { .. }) => {
                 return Err(damaged(drive, damage));
             }
             Err(damage) => {
-                return Ok(Found {
-                    drive,
-                    reached: None,
-                    log: Err(damage),
+                let survey = self.survey(geometry);
+                let log = Err(Remains {
+                    damage,
+                    way: None,
+                    survey,
                 });
+                return Ok(Found { drive, log });
             }
         };
-        let len = recovery.region();
-        self.region.check_log("map log by its control block", len)?;
-        while let Some((offset, len)) = recovery.next_read() {
-            if let Err(damage) = recovery.feed(self.read(offset, len)) {
-                self.survey(&mut recovery);
-                return Ok(Found {
-                    drive,
-                    reached: Some(recovery.may_have_reached()),
-                    log: Err(damage),
-                });
-            }
+        self.region
+            .check_log("map log by its control block", way.region())?;
+        let log = match self.walk(&mut way) {
+            Ok(()) => Ok(way),
+            Err(damage) => Err(Remains {
+                damage,
+                way: Some(way),
+                survey: self.survey(geometry),
+            }),
+        };
+        Ok(Found { drive, log })
+    }
+
+    fn walk(&mut self, way: &mut Recovery) -> Result<(), Damage> {
+        while let Some((offset, len)) = way.next_read() {
+            way.feed(self.read(offset, len))?;
         }
-        Ok(Found {
-            drive,
-            reached: Some(recovery.reached()),
-            log: Ok(recovery),
-        })
+        Ok(())
     }
 
     /// Looks for how far a damaged log has come.
-    fn survey(&mut self, recovery: &mut Recovery) {
-        let (mut at, end) = (CONTROLS.0, recovery.region().0);
+    fn survey(&mut self, geometry: &Geometry) -> Survey {
+        let mut survey = Survey::new(geometry);
+        let (mut at, end) = (0, self.region.len.0);
         while at < end {
             let len = SURVEY.min(end - at);
-            recovery.survey(self.read(Blocks(at), Blocks(len)));
+            survey.look(self.read(Blocks(at), Blocks(len)));
             at += len;
+        }
+        survey
+    }
+}
+
+impl Found {
+    /// The highest number of a control block that it tells of.
+    fn control(&self, near: u64) -> u64 {
+        match &self.log {
+            Ok(log) => log.reached().control,
+            Err(Remains { way, survey, .. }) => {
+                let read = way.as_ref().map_or(0, |way| way.reached().control);
+                let told = survey.reached(if read > 0 { read } else { near });
+                read.max(told.map_or(0, |told| told.control))
+            }
         }
     }
 }
@@ -101,62 +147,110 @@ fn damaged(drive: DriveId, why: Damage) -> VolumeError {
     VolumeError::damaged(&format!("map log of drive {}", drive.0), why)
 }
 
+/// The sound log that has come furthest, and the other drives.
+fn furthest(mut all: Vec<Found>) -> Result<(DriveId, Recovery, Vec<Found>), VolumeError> {
+    let reached = |found: &Found| Some(found.log.as_ref().ok()?.reached());
+    let mut best = 0;
+    for index in 1..all.len() {
+        if reached(&all[index]) > reached(&all[best]) {
+            best = index;
+        }
+    }
+    let Found { drive, log } = all.remove(best);
+    let log = log.map_err(|remains| damaged(drive, remains.damage))?;
+    for other in &all {
+        let Err(remains) = &other.log else {
+            continue;
+        };
+        if !remains.damage.is_mark() && !log.covers(remains.way.as_ref(), &remains.survey) {
+            let (other, taken) = (other.drive.0, drive.0);
+            let what = format!(
+                "map log of drive {other}, beside which that of drive {taken} may lack something,"
+            );
+            return Err(VolumeError::damaged(&what, remains.damage.clone()));
+        }
+    }
+    Ok((drive, log, all))
+}
+
 /// From the log that has come furthest.
 pub(super) fn recover(
     geometry: &Geometry,
     region: Region,
     survivors: &dyn Survivors,
 ) -> Result<(Map, LogStore), VolumeError> {
-    let mut reads = Vec::new();
-    let mut best: Option<Found> = None;
-    let mut others = Vec::new();
+    let mut again = Again::default();
+    let mut all = Vec::new();
     for drive in log_drives(geometry) {
+        let reads = &mut again.first;
         let mut reader = Reader {
             drive,
             region,
             survivors,
-            reads: &mut reads,
+            reads,
             bytes: Vec::new(),
         };
-        let found = reader.find(geometry)?;
-        let further =
-            |than: &Found| (found.reached, found.log.is_ok()) > (than.reached, than.log.is_ok());
-        match best.as_ref().is_none_or(further) {
-            true => others.extend(best.replace(found)),
-            false => others.push(found),
-        }
+        all.push(reader.find(geometry)?);
     }
-    let Found { drive, log, .. } = best.expect("there is a drive with a log");
-    let log = log.map_err(|why| damaged(drive, why))?;
+    let (drive, mut log, others) = furthest(all)?;
     let mut parts = vec![(drive, Part::Whole)];
-    parts.extend(others.iter().map(|other| (other.drive, part(&log, other))));
+    for other in &others {
+        let mut reader = Reader {
+            drive: other.drive,
+            region,
+            survivors,
+            reads: &mut again.second,
+            bytes: Vec::new(),
+        };
+        parts.push((other.drive, part(&log, other, &mut reader)));
+        log.outdo(other.control(log.reached().control));
+    }
     parts.sort_by_key(|(drive, _)| *drive);
-    let repeats = parts.iter().any(|(_, part)| *part == Part::AllButYoungest);
+    let lacks = |part: &Part| matches!(part, Part::Lacks { youngest: true, .. });
+    let repeats = parts.iter().any(|(_, part)| lacks(part));
+    let control = log.control_block();
     let recovered = match repeats {
         true => log.finish_and_repeat(),
         false => log.finish(),
     };
     let Recovered { map, log, .. } = recovered.map_err(|why| damaged(drive, why))?;
     let store = LogStore {
-        again: reads,
+        again,
+        control,
         ..LogStore::of(log, region, parts.into_iter())
     };
     Ok((map, store))
 }
 
 /// What a drive has of the log that is taken.
-fn part(log: &Recovery, other: &Found) -> Part {
-    let sound = other.reached.filter(|_| other.log.is_ok());
-    match sound {
-        Some(reached) if log.is_like(reached) => Part::Whole,
-        Some(reached) if log.is_one_ahead_of(reached) => Part::AllButYoungest,
-        _ => Part::Stale,
+fn part(log: &Recovery, other: &Found, reader: &mut Reader<'_>) -> Part {
+    let own = other.log.as_ref().ok().filter(|own| log.has_control(own));
+    let (has, control) = match own {
+        Some(own) => (log.has(own), true),
+        None => {
+            let mut way = log.of_another_drive();
+            match reader.walk(&mut way) {
+                Ok(()) => (log.has(&way), false),
+                Err(_) => (Has::Less, false),
+            }
+        }
+    };
+    match (has, control) {
+        (Has::All, true) => Part::Whole,
+        (Has::Less, _) => Part::Stale,
+        (has, control) => Part::Lacks {
+            control: !control,
+            youngest: has == Has::AllButYoungest,
+        },
     }
 }
 
-/// From all drives that have the log. Of one that has no control block yet, the place of these is read.
+/// From all drives that have the log. Of one that is not whole, what is read besides follows from what lies there.
 pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
     let control = store.log.under_way().is_some_and(|write| write.is_control);
+    let is_ahead = control && store.drives.iter().any(|drive| drive.is_done);
+    let controls = control_places(store.region.len).len();
+    let mut second = Vec::new();
     for LogDrive {
         drive,
         part,
@@ -164,64 +258,60 @@ pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
         ..
     } in &store.drives
     {
+        let read = |(offset, len)| RecoveryRead {
+            drive: *drive,
+            at: store.region.first + offset,
+            len,
+        };
+        if is_ahead && !is_done && *part == Part::Whole {
+            let behind = store.log.recovery_reads_behind();
+            second.extend(behind.skip(controls).map(read));
+        }
         let before = out.len();
-        out.extend(store.again.iter().filter(|read| read.drive == *drive));
+        let again = store.again.first.iter();
+        out.extend(again.filter(|read| read.drive == *drive));
         if out.len() > before {
             continue;
         }
         let count = match part {
             Part::Whole => usize::MAX,
-            _ => 1,
-        };
-        let read = |(offset, len)| RecoveryRead {
-            drive: *drive,
-            at: store.region.first + offset,
-            len,
+            _ => controls,
         };
         match control && *is_done {
             true => out.extend(store.log.recovery_reads_behind().take(count).map(read)),
             false => out.extend(store.log.recovery_reads().take(count).map(read)),
         }
     }
-}
-
-impl LogDrive {
-    /// Whether it has all records from the oldest one on that the log needs.
-    pub(super) fn may_have_control(&self, oldest: u64) -> bool {
-        match self.part {
-            Part::Whole => true,
-            Part::Since(first) => first <= oldest,
-            Part::AllButYoungest | Part::Stale => false,
-        }
-    }
+    out.extend(&store.again.second);
+    out.append(&mut second);
 }
 
 impl LogStore {
-    /// Writes first what makes drives with the log alike, if some are not. Whether there was something.
+    /// Writes first what makes drives with the log alike, if some lack something. Whether there was something.
     pub(super) fn mends(&mut self, out: &mut Vec<MapWrite>) -> bool {
-        let is = |part| move |drive: &LogDrive| drive.part == part;
-        if self.drives.iter().any(is(Part::AllButYoungest)) {
-            let youngest = self.log.under_way().expect("it is under way again");
-            let len = Blocks(youngest.bytes.len() as u64 / BLOCK_BYTES);
-            let place = (youngest.offset, len);
-            self.write_to(place, is(Part::AllButYoungest), out);
+        let lacks_control = |of: &LogDrive| matches!(of.part, Part::Lacks { control: true, .. });
+        let lacks_youngest = |of: &LogDrive| matches!(of.part, Part::Lacks { youngest: true, .. });
+        if self.drives.iter().any(lacks_control) {
+            self.under_way = UnderWay::ControlAgain;
+            let (offset, block) = &self.control;
+            let place = (*offset, Blocks(block.len() as u64 / BLOCK_BYTES));
+            self.write_to(place, lacks_control, out);
             return true;
         }
-        if self.drives.iter().any(is(Part::Stale)) {
-            self.under_way = UnderWay::Erasing;
-            let len = Blocks(BLANK.len() as u64 / BLOCK_BYTES);
-            self.write_to((Blocks(0), len), is(Part::Stale), out);
+        self.under_way = UnderWay::OfTheLog;
+        if self.drives.iter().any(lacks_youngest) {
+            let youngest = self.log.under_way().expect("it is under way again");
+            let place = (
+                youngest.offset,
+                Blocks(youngest.bytes.len() as u64 / BLOCK_BYTES),
+            );
+            self.write_to(place, lacks_youngest, out);
             return true;
+        }
+        // The drives that lacked it were set aside.
+        if self.log.under_way().is_some() {
+            self.log.written();
         }
         false
-    }
-
-    /// Stale logs are no logs any more: their drives get all records from now on.
-    pub(super) fn join(&mut self) {
-        self.under_way = UnderWay::OfTheLog;
-        let next = self.log.next_number();
-        let stale = self.drives.iter_mut().filter(|of| of.part == Part::Stale);
-        stale.for_each(|drive| drive.part = Part::Since(next));
-        self.log.checkpoint();
     }
 }

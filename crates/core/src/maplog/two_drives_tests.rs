@@ -1,0 +1,230 @@
+//! Two drives with a log at home on them: which has come further, what makes them alike again, and what a lost life has left.
+
+use std::collections::VecDeque;
+
+use super::drive_tests::*;
+use super::format::Header;
+use super::world::{BLOCK, of_pieces};
+use super::*;
+use crate::rng::Rng;
+use crate::units::Blocks;
+
+/// Records were written to both drives until one of them was given up.
+#[test]
+fn the_log_that_came_further_is_known() {
+    let mut world = DriveWorld::of_blocks("two");
+    world.run(300);
+    for records in [1, 2, 40, 200] {
+        let old = world.world.region.clone();
+        world.run(records);
+        let geometry = world.world.geometry;
+        let older = read(&geometry, &old).unwrap();
+        let newer = read(&geometry, &world.world.region).unwrap();
+        assert!(newer.reached() > older.reached(), "{records} records");
+        let has = has(&newer, &older, &old);
+        let lacks_youngest = records == 1 && newer.youngest_is_new(&older);
+        assert_eq!(has == Has::AllButYoungest, lacks_youngest, "{has:?}");
+        assert_ne!(has, Has::All);
+        // Damaged, it still tells that the other one is old, but where that one lacks what was never answered.
+        let (block, _) = world.world.records()[world.world.records().len() - 2];
+        let mut region = world.world.region.clone();
+        region[block * BLOCK + 9] ^= 1;
+        let damaged = begin(&geometry, &region).unwrap();
+        let looked_at = survey(&geometry, &region);
+        assert_eq!(older.covers(Some(&damaged), &looked_at), lacks_youngest);
+        assert!(!older.covers(None, &looked_at), "it may be alone");
+        assert!(newer.covers(Some(&older), &survey(&geometry, &old)));
+        assert!(newer.covers(None, &survey(&geometry, &old)));
+    }
+}
+
+/// One drive has a record that the power tore on the other, and is away for a life in which another record gets its number.
+#[test]
+fn a_record_of_a_life_that_was_lost_is_not_gone_on_with() {
+    let mut world = DriveWorld::of_blocks("lost life");
+    world.run(300);
+    let geometry = world.world.geometry;
+    let before = world.world.region.clone();
+    world.record_any();
+    let write = world.world.begin_write().unwrap();
+    assert!(!world.is_control(&write), "a record is under way");
+    world.world.land(&write);
+    let away = std::mem::replace(&mut world.world.region, before);
+    // The other life: a control block, and a record.
+    world.crash();
+    for _ in 0..2 {
+        world.record_any();
+        let write = world.world.begin_write().unwrap();
+        world.world.land(&write);
+        world.written();
+    }
+    let region = away;
+    let (away, here) = (
+        read(&geometry, &region).unwrap(),
+        read(&geometry, &world.world.region).unwrap(),
+    );
+    assert_eq!(away.next, here.next, "of the same number");
+    assert!(here.reached() > away.reached());
+    // Its own record of that number is not taken for it.
+    assert_eq!(has(&here, &away, &region), Has::AllButYoungest);
+    world.run(1);
+    let here = read(&geometry, &world.world.region).unwrap();
+    assert_eq!(has(&here, &away, &region), Has::Less);
+}
+
+/// After a power cut the youngest record is on one of two drives. It is written again as it was, and nothing else before it.
+#[test]
+fn the_youngest_record_is_written_again_as_it_was() {
+    for seed in 0..30 {
+        let mut world = DriveWorld::small(seed + 50);
+        world.run(60);
+        (0..3).for_each(|_| world.record_any());
+        let before = world.world.region.clone();
+        let Some(write) = world.world.begin_write() else {
+            continue;
+        };
+        if world.is_control(&write) {
+            continue;
+        }
+        world.world.land(&write);
+        let geometry = world.world.geometry;
+        let one = read(&geometry, &world.world.region).unwrap();
+        let other = read(&geometry, &before).unwrap();
+        assert_eq!(one.has(&other), Has::AllButYoungest, "seed {seed}");
+        let mut recovered = one.finish_and_repeat().unwrap();
+        assert!(world.is_right(&recovered.map));
+        let again = recovered.log.under_way().unwrap();
+        assert_eq!(again.offset.bytes() as usize, write.0);
+        assert_eq!(again.bytes, write.1);
+        assert_eq!(recovered.log.next_write(&recovered.map), None);
+        recovered.log.written();
+        assert_eq!(recovered.log.at_risk(), 0);
+        let next = recovered.log.next_write(&recovered.map).unwrap();
+        assert!(next.is_control, "a life begins with a control block");
+    }
+}
+
+/// A drive comes back from a life that was lost, and gets all records from there on. Those of the lost life have higher numbers.
+#[test]
+fn records_of_a_lost_life_are_passed_over() {
+    let (geometry, settings) = of_pieces();
+    let settings = Settings {
+        region: Blocks(1_500),
+        ..settings
+    };
+    let mut world = DriveWorld::new(geometry, settings, Rng::stream(1, "lost life"));
+    world.run(100);
+    let before = world.world.region.clone();
+    world.run(300);
+    let mut away = std::mem::replace(&mut world.world.region, before);
+    let mut recovery = read(&geometry, &world.world.region).unwrap();
+    let lost = read(&geometry, &away).unwrap().reached();
+    recovery.outdo(lost.control);
+    (world.world.map, world.waiting) = (Map::empty(&geometry), VecDeque::new());
+    world.go_on(recovery.finish().unwrap());
+    world.world.log.checkpoint();
+    let mut sound = 0;
+    for _ in 0..60 {
+        world.record_any();
+        while let Some((begin, bytes)) = world.world.begin_write() {
+            world.world.land(&(begin, bytes.clone()));
+            away[begin..][..bytes.len()].copy_from_slice(&bytes);
+            world.written();
+        }
+        if world.world.log.is_checkpointed() {
+            let (_, recovered) = recover(&geometry, &away).unwrap();
+            assert!(world.is_right(&recovered.map));
+            sound += 1;
+        }
+    }
+    assert!(world.world.log.next_number() < lost.next, "none is left");
+    assert!(sound > 20, "{sound} looks");
+}
+
+#[test]
+fn a_mark_takes_all_control_blocks_that_are_not_younger() {
+    let mut world = DriveWorld::of_blocks("mark");
+    world.run(100);
+    let geometry = world.world.geometry;
+    let (at, mark) = world.world.log.mark();
+    world.world.land(&(at.bytes() as usize, mark));
+    let damage = begin(&geometry, &world.world.region).unwrap_err();
+    assert!(damage.is_mark(), "{damage}");
+    let (_, number) = world.controls();
+    let says = format!("was set aside behind control block {number}, and is not whole again");
+    assert!(damage.to_string().ends_with(&says), "{damage}");
+    while world.controls().1 == number {
+        world.run(1);
+    }
+    let found = begin(&geometry, &world.world.region).unwrap();
+    assert_eq!(found.control, number + 1);
+    world.cut("whole again");
+}
+
+/// A drive that lacks what was answered is told by the control block of the one that went on alone, even if that one is damaged.
+#[test]
+fn who_is_alone_says_so_before_anything_is_answered() {
+    let mut world = DriveWorld::of_blocks("alone");
+    world.run(300);
+    while world.world.log.next_number() < world.records_known() + 4 {
+        world.run(1);
+    }
+    let geometry = world.world.geometry;
+    let set_aside = world.world.region.clone();
+    let older = read(&geometry, &set_aside).unwrap();
+    world.record_any();
+    let write = world.world.begin_write().unwrap();
+    assert!(!world.is_control(&write));
+    world.world.land(&write);
+    let covers = |region: &[u8]| {
+        let mut region = region.to_vec();
+        // A record in the middle is damaged.
+        let known = begin(&geometry, &region).unwrap().told.sequence;
+        let records = world_records(&region, geometry.volume);
+        let (block, _) = records.iter().rfind(|(_, of)| of.sequence < known).unwrap();
+        region[block * BLOCK + 9] ^= 1;
+        let way = begin(&geometry, &region).unwrap();
+        older.covers(Some(&way), &survey(&geometry, &region))
+    };
+    assert!(covers(&world.world.region), "it is not answered");
+    world.world.log.tell_alone(true);
+    world.world.log.written();
+    assert!(!world.world.log.has_told());
+    let control = world.world.begin_write().unwrap();
+    assert!(world.is_control(&control), "before the next record");
+    world.world.land(&control);
+    world.world.log.written();
+    assert!(world.world.log.has_told());
+    assert!(!covers(&world.world.region), "it may be answered");
+}
+
+/// What a drive has of a log, as a volume that comes back asks for it.
+fn has(log: &Recovery, own: &Recovery, region: &[u8]) -> Has {
+    if log.has_control(own) {
+        return log.has(own);
+    }
+    let way = walk(log.of_another_drive(), region);
+    way.map_or(Has::Less, |way| log.has(&way))
+}
+
+fn world_records(region: &[u8], volume: u64) -> Vec<(usize, Header)> {
+    let blocks = region.chunks(BLOCK).enumerate();
+    let header = |(block, bytes)| Some((block, Header::read(bytes, volume).ok()?));
+    let mut found: Vec<(usize, Header)> = blocks.filter_map(header).collect();
+    found.sort_by_key(|(_, header)| header.sequence);
+    found
+}
+
+/// A look at all of a region.
+fn survey(geometry: &Geometry, region: &[u8]) -> Survey {
+    let mut survey = Survey::new(geometry);
+    survey.look(region);
+    survey
+}
+
+impl Recovery {
+    /// Whether the two have the same control block, so that one record is all the difference.
+    fn youngest_is_new(&self, older: &Recovery) -> bool {
+        self.control == older.control
+    }
+}

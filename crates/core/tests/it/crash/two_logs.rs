@@ -1,0 +1,162 @@
+//! A map's log at home on two drives: what one of them has lost, the other one has, and older data are never found in its place.
+
+use super::config;
+use super::world::{Cut, World};
+
+const PLACES: [&str; 2] = [
+    "ew_array:dm=2:dd=2:foreground=2:map=log:home=drive",
+    "distorted_mirror:stripe_kib=8:foreground=2:map=log:home=drive",
+];
+
+fn world(place: &str) -> World {
+    World::new(config(place, "satf_ew"))
+}
+
+/// The drives that have the log.
+fn drives(place: &str) -> [usize; 2] {
+    [0, world(place).cut(0).second_log()]
+}
+
+/// What is found is right, or the volume is refused. Whether it came back.
+fn is_right_if_it_comes_back(cut: Cut, all: bool) -> bool {
+    let recovered = cut.recover();
+    recovered.map(|mut found| found.check(all)).is_ok()
+}
+
+/// Of two drives one may be ahead by a record that was not answered: a bad sector there takes nothing, either.
+#[test]
+fn one_bad_sector_never_takes_a_volume() {
+    for place in PLACES {
+        let (mut world, drives) = (world(place), drives(place));
+        for event in 0..900 {
+            world.step();
+            let cut = world.cut(event).with_an_unreadable_sector(event, &drives);
+            let recovered = cut.recover();
+            recovered
+                .unwrap_or_else(|error| panic!("{place}, event {event}: {error}"))
+                .check(event % 99 == 0);
+        }
+    }
+}
+
+/// A drive was set aside long ago, and the other one has lost both control blocks: its records tell that it has come further.
+#[test]
+fn an_old_log_is_not_taken_where_the_other_has_lost_its_control_blocks() {
+    for place in PLACES {
+        for (one, other) in [(0, 1), (1, 0)] {
+            let (mut world, drives) = (world(place), drives(place));
+            let (one, other) = (drives[one], drives[other]);
+            let mut before = world.cut(0);
+            let (mut same, mut refused) = (0, 0);
+            for event in 0..240_u64 {
+                world.step();
+                let cut = world.cut(event).without_controls_of(one);
+                same += u64::from(is_right_if_it_comes_back(cut.clone(), false));
+                let old = cut.with_log_of(other, &before);
+                refused += u64::from(!is_right_if_it_comes_back(old, event % 39 == 0));
+                if event % 60 == 9 {
+                    before = world.cut(event);
+                }
+            }
+            assert!(same > 150, "{place}: {same} of 240 came back");
+            assert!(refused > 150, "{place}: {refused} of 240 were refused");
+        }
+    }
+}
+
+/// A control block is torn on one drive, and in the next life another one: the first was made whole again before.
+#[test]
+fn a_control_block_torn_on_one_drive_is_written_again_there() {
+    let mut twice = 0;
+    for place in PLACES {
+        let (mut world, drives) = (world(place), drives(place));
+        for event in 0..300 {
+            world.step();
+            let Some(torn) = world.cut(event).with_a_torn_control_of(drives[1]) else {
+                continue;
+            };
+            let mut next = torn.recover().expect("the other drive has it").go_on();
+            for again in 0..40 {
+                next.step();
+                let Some(torn) = next.cut(again).with_a_torn_control_of(drives[1]) else {
+                    continue;
+                };
+                let recovered = torn.without_log_of(drives[0]).recover();
+                recovered
+                    .unwrap_or_else(|error| panic!("{place}, event {event}, {again}: {error}"))
+                    .check(false);
+                twice += 1;
+            }
+        }
+    }
+    assert!(twice > 100, "{twice} control blocks were torn twice");
+}
+
+/// The log goes on with the drive that answers. What it says then is not lost for an older log, even where that drive is damaged; and when the
+/// other one answers again, it is made whole.
+#[test]
+fn a_drive_that_does_not_answer_is_set_aside_and_made_whole_again() {
+    // With one copy before the answer, or a write would wait for the other drive anyway.
+    let places = [
+        "ew_array:dm=2:dd=2:map=log:home=drive",
+        "distorted_mirror:stripe_kib=8:map=log:home=drive",
+    ];
+    for (place, which) in places
+        .into_iter()
+        .flat_map(|place| [(place, 0), (place, 1)])
+    {
+        let (mut world, drives) = (world(place), drives(place));
+        let (mute, other) = (drives[which], drives[1 - which]);
+        (0..50).for_each(|_| world.step());
+        world = world.muting(Some(mute));
+        let mut alone = None;
+        let (mut event, mut refused) = (0, 0);
+        while world.map_failures() < 6 {
+            world.step();
+            event += 1;
+            let failures = world.map_failures();
+            if failures == 1 && alone.is_none() {
+                alone = Some(world.log_writes());
+            }
+            is_right_if_it_comes_back(world.cut(event), false);
+            let damaged = world.cut(event).with_an_unreadable_sector(event, &[other]);
+            refused += u64::from(!is_right_if_it_comes_back(damaged, false));
+        }
+        // Five are those that did not succeed since.
+        let since = world.log_writes() - alone.expect("one failed") - 5;
+        assert!(since > 1, "{place}: {since} writes after a time-out");
+        assert!(refused > 0, "{place}: an older log may be taken");
+        world = world.muting(None);
+        let mut is_whole = 0;
+        for event in 0..400 {
+            world.step();
+            match world.cut(event).without_log_of(other).recover() {
+                Ok(mut recovered) => {
+                    is_whole += 1;
+                    recovered.check(event % 20 == 0);
+                }
+                // A control block on its way may have arrived at a cut, and not at the next one.
+                Err(error) => assert!(is_whole < 10, "{place}, event {event}: {error}"),
+            }
+        }
+        assert!(is_whole > 100, "{place}: whole at {is_whole} cuts of 400");
+    }
+}
+
+/// The last drive that has all of the log is gone while the other one is on its way: nothing is lost, and answers wait until that one is whole.
+#[test]
+fn the_map_is_not_lost_while_the_other_drive_is_on_its_way() {
+    for place in PLACES {
+        let (mut world, [one, other]) = (world(place), drives(place));
+        (0..50).for_each(|_| world.step());
+        let before = world.cut(0);
+        (0..90).for_each(|_| world.step());
+        let cut = world.cut(1).with_log_of(other, &before);
+        let recovered = cut.recover().expect("one is whole");
+        let mut world = recovered.losing(one).go_on();
+        (0..600).for_each(|_| world.step());
+        assert!(!world.has_lost_its_map(), "{place}");
+        let mut recovered = world.cut(2).recover().expect("the other one is whole");
+        recovered.check(true);
+    }
+}
