@@ -1,13 +1,36 @@
 //! Copies that are written in spare time.
 
 use super::unsettled::{Copies, Unsettled, lowest, members};
-use super::{Apart, FixedCopies, Layout, Part, Piece, Underway, follow};
+use super::{Apart, FixedCopies, Layout, Part, Piece, RUN_MAX, Underway, follow};
+use crate::ids::DriveId;
 use crate::op::Op;
 use crate::place::delayed::{CopyOf, Pushed};
 use crate::plan::Plan;
 use crate::units::Blocks;
 
 impl<L: Layout> FixedCopies<L> {
+    /// A drive has spare time: writes the delayed copies whose turn it is.
+    pub(super) fn spend_spare_time(&mut self, drive: DriveId, out: &mut Plan) {
+        while let Some(first) = self.delayed.pop(drive) {
+            if !self.is_due(first) {
+                continue;
+            }
+            let mut chunks = 1;
+            while let Some(next) = self.delayed.first(drive)
+                && chunks < RUN_MAX
+                && next.copy == first.copy
+                && next.chunk == first.chunk + chunks
+                && self.follows(next.chunk)
+                && self.is_due(next)
+                && self.same_source(first.chunk, next.chunk)
+            {
+                self.delayed.pop(drive);
+                chunks += 1;
+            }
+            return self.propagate(first, chunks, out);
+        }
+    }
+
     /// A delayed write has ended, or never started. If a block of one of several chunks could not be read or written, each is tried
     /// alone (`apart`): the others need not stay stale for it.
     pub(super) fn delayed_ended(
@@ -48,6 +71,9 @@ impl<L: Layout> FixedCopies<L> {
                 state.take_candidate();
             }
         });
+        if !done {
+            self.strike(chunk, bit);
+        }
         // A copy that cannot be written is waited for no longer.
         let given_up = !spoiled && !done || self.left(chunk, bit) == 0;
         let answers = given_up || self.has_enough(&state);
@@ -95,7 +121,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Whether a delayed copy still has to be written.
-    pub(super) fn is_due(&self, of: CopyOf) -> bool {
+    fn is_due(&self, of: CopyOf) -> bool {
         let state = self.state(of.chunk);
         let has_source = !state.unbuffered || self.left(of.chunk, state.current) != 0;
         !state.writing && has_source && (state.current | state.flying) >> of.copy & 1 == 0
@@ -136,7 +162,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one copy.
-    pub(super) fn same_source(&self, one: u32, other: u32) -> bool {
+    fn same_source(&self, one: u32, other: u32) -> bool {
         let source = |chunk| {
             let state = self.state(chunk);
             let current = self.left_or_all(chunk, state.current);

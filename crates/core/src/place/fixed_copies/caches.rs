@@ -68,6 +68,8 @@ pub(super) enum FlushOf {
 
 /// What the caches of the drives may have.
 pub(super) struct Caches {
+    /// See [`CACHED_MAX`].
+    most: usize,
     last: Sorted<Last>,
     number: u64,
     /// Chunks of writes since the last flush was planned; one that was written again stands there again.
@@ -82,6 +84,7 @@ pub(super) struct Caches {
 impl Caches {
     pub(super) fn new() -> Caches {
         Caches {
+            most: CACHED_MAX,
             last: Sorted::default(),
             number: 0,
             written: Vec::new(),
@@ -89,6 +92,18 @@ impl Caches {
             flushing: false,
             unused: Vec::new(),
         }
+    }
+
+    /// So many writes may be without a flush.
+    #[cfg(test)]
+    pub(super) fn allow(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// Chunks that the next flush has to cover.
+    #[cfg(test)]
+    pub(super) fn to_cover(&mut self) -> usize {
+        self.chunks_to_cover().len()
     }
 
     /// Copies of a chunk were written. Whether the drives have to be flushed now, lest too many be cached.
@@ -101,7 +116,7 @@ impl Caches {
             self.last.insert(Last { of, number });
         }
         self.written.push(chunk);
-        self.written.len() > CACHED_MAX && !self.flushing
+        self.written.len() > self.most && !self.flushing
     }
 
     /// Forgets the last write of a copy if it is one of the first so many; whether it was.
@@ -137,6 +152,19 @@ impl Caches {
         (flush.left == 0).then(|| self.flushes.remove(key))
     }
 
+    /// These copies of a chunk may not be readable: no flush under way covers them, if it covers others.
+    fn strike(&mut self, chunk: u32, copies: Copies) {
+        for (_, flush) in &mut self.flushes {
+            let found = flush.covered.binary_search_by_key(&chunk, |one| one.chunk);
+            if let Ok(index) = found {
+                let covered = &mut flush.covered[index].copies;
+                if *covered & !copies != 0 {
+                    *covered &= !copies;
+                }
+            }
+        }
+    }
+
     /// A forced write has put a chunk on the medium of these copies: what was safe before is older.
     fn forced(&mut self, chunk: u32, copies: Copies) {
         for (_, flush) in &mut self.flushes {
@@ -168,6 +196,13 @@ impl<L: Layout> FixedCopies<L> {
     pub(super) fn note_forced(&mut self, chunk: u32, copies: Copies) {
         if let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) {
             caches.forced(chunk, copies);
+        }
+    }
+
+    /// These copies of a chunk may not be readable.
+    pub(super) fn strike(&mut self, chunk: u32, copies: Copies) {
+        if let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) {
+            caches.strike(chunk, copies);
         }
     }
 

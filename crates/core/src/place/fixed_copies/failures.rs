@@ -71,6 +71,7 @@ impl<L: Layout> FixedCopies<L> {
                 state.unbuffered |= !buffered;
                 state.fail(bit);
             });
+            self.strike(chunk, bit);
             others &= state.current & !bit;
             if state.writing {
                 continue;
@@ -129,6 +130,7 @@ impl<L: Layout> FixedCopies<L> {
             // After a power cut another copy is taken.
             for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
                 self.change(chunk, |state| state.fail(bit));
+                self.strike(chunk, bit);
             }
         }
         let wanted = self.wanted(ended.first.chunk);

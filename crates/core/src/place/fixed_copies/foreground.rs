@@ -138,10 +138,6 @@ impl<L: Layout> FixedCopies<L> {
         } = self.writes[key];
         let cached = if forced { 0 } else { self.cached_of(done) };
         for chunk in first..first + chunks {
-            match forced {
-                true => self.note_forced(chunk, done),
-                false => self.note_cached(chunk, done, out),
-            }
             let state = self.change(chunk, |state| {
                 state.writing = false;
                 if done != 0 {
@@ -155,10 +151,18 @@ impl<L: Layout> FixedCopies<L> {
                     if state.current & !failed == 0 {
                         state.current = lowest(state.current);
                     }
+                    // What is being written is older than what one of them may have.
+                    state.spoiled = state.flying;
                     state.unbuffered = true;
                 }
                 state.fail(failed);
             });
+            self.strike(chunk, failed);
+            // Behind the change, as a flush that begins here covers what is current.
+            match forced {
+                true => self.note_forced(chunk, done),
+                false => self.note_cached(chunk, done, out),
+            }
             let stale = self.all & !state.current & !state.flying;
             let comes = self.left(chunk, stale | state.flying) != 0;
             match short && done != 0 && comes && !self.has_enough(&state) {

@@ -47,6 +47,8 @@ mod caches;
 mod failures;
 mod foreground;
 mod gone;
+#[cfg(test)]
+mod tests;
 mod unsettled;
 
 use caches::{Caches, FlushOf};
@@ -477,24 +479,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
     }
 
     fn idle(&mut self, _now: Instant, drive: DriveId, _drives: &dyn Drives, out: &mut Plan) {
-        while let Some(first) = self.delayed.pop(drive) {
-            if !self.is_due(first) {
-                continue;
-            }
-            let mut chunks = 1;
-            while let Some(next) = self.delayed.first(drive)
-                && chunks < RUN_MAX
-                && next.copy == first.copy
-                && next.chunk == first.chunk + chunks
-                && self.follows(next.chunk)
-                && self.is_due(next)
-                && self.same_source(first.chunk, next.chunk)
-            {
-                self.delayed.pop(drive);
-                chunks += 1;
-            }
-            return self.propagate(first, chunks, out);
-        }
+        self.spend_spare_time(drive, out);
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {

@@ -27,8 +27,8 @@ pub(crate) struct Failing {
     writes: bool,
     /// Whether half of what fails is not answered in time.
     timeouts: bool,
-    /// A drive that carries out nothing any more.
-    pub(crate) gone: Option<DriveId>,
+    /// Drives that carry out nothing any more.
+    pub(crate) gone: Vec<DriveId>,
     /// Blocks that cannot be read.
     unreadable: BTreeSet<(DriveId, u64)>,
     /// Reads and writes that failed.
@@ -42,7 +42,7 @@ impl Failing {
             chance,
             writes: true,
             timeouts: false,
-            gone: None,
+            gone: Vec::new(),
             unreadable: BTreeSet::new(),
             failures: [0; 2],
         }
@@ -55,7 +55,7 @@ impl Failing {
 
     /// A command has ended; perhaps it has failed.
     pub(crate) fn ended(&mut self, drive: DriveId, done: &mut DriveDone) {
-        if self.gone == Some(drive) {
+        if self.gone.contains(&drive) {
             done.status = Status::Failed(Failure::Gone);
             done.cost.transfer = Duration(0);
             return;
@@ -243,7 +243,7 @@ fn a_map_sector_that_cannot_be_written_goes_to_another_slot() {
 fn a_volume_that_cannot_keep_its_map_says_so() {
     let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=virtual_log");
     let mut rig = written(setup, 2, Slip::None, |_| 0.0);
-    rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));
+    rig.failing.as_mut().expect("some fail").gone = vec![DriveId(0)];
     (0..60).for_each(|chunk| rig.submit(Op::Write, chunk * 8, 8, 0));
     rig.settle();
     rig.submit(Op::Write, 0, 8, 0);
@@ -274,7 +274,7 @@ fn a_volume_that_cannot_keep_its_map_says_so() {
 fn a_log_goes_on_without_one_of_its_drives() {
     let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=log:nvram_entries=4");
     let mut rig = written(setup, 3, Slip::None, |_| 0.0);
-    rig.failing.as_mut().expect("some fail").gone = Some(DriveId(2));
+    rig.failing.as_mut().expect("some fail").gone = vec![DriveId(2)];
     let rig = use_up(rig, setup, 3);
     let lost = Status::Failed(Failure::MapLost);
     assert!(replies(&rig).all(|status| status != lost));
@@ -309,11 +309,32 @@ pub(crate) fn check_flush(slip: Slip) {
         ("ew_array:dm=2:stripe_kib=8:map=virtual_log", false),
     ] {
         let mut rig = written(Setup::of(place), 4, slip, |_| 0.0);
-        rig.failing.as_mut().expect("some fail").gone = Some(DriveId(0));
+        rig.failing.as_mut().expect("some fail").gone = vec![DriveId(0)];
         rig.submit(Op::Flush, 0, 0, 0);
         rig.settle();
         let status = replies(&rig).next_back().expect("it is answered");
         assert_eq!(status.is_done(), spared, "{place}");
+    }
+}
+
+#[test]
+fn a_flush_fails_when_all_drives_are_gone() {
+    for place in [
+        "mirror:disks=2",
+        "sr_array:ds=1:dr=2",
+        "ew_array:dm=2:stripe_kib=8",
+        "distorted_mirror:stripe_kib=8",
+    ] {
+        let mut rig = written(Setup::of(place), 6, Slip::None, |_| 0.0);
+        let all = (0..rig.drives() as u16).map(DriveId).collect();
+        rig.failing.as_mut().expect("some fail").gone = all;
+        // Those that find out, and one that knows.
+        for _ in 0..2 {
+            rig.submit(Op::Flush, 0, 0, 0);
+            rig.settle();
+            let status = replies(&rig).next_back().expect("it is answered");
+            assert_eq!(status, Status::Failed(Failure::Gone), "{place}");
+        }
     }
 }
 
@@ -330,7 +351,7 @@ fn a_flush_fails_without_a_drive_that_has_the_only_copy() {
         Action::Start { drive, origin, .. } if origin.request.is_some() => Some(*drive),
         _ => None,
     });
-    rig.failing.as_mut().expect("some fail").gone = drive;
+    rig.failing.as_mut().expect("some fail").gone = drive.into_iter().collect();
     rig.submit(Op::Flush, 0, 0, 0);
     rig.settle();
     let status = replies(&rig).next_back().expect("it is answered");

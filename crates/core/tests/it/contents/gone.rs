@@ -43,7 +43,7 @@ fn run(setup: &Setup, gone: Option<u16>, blocks: u64, avoids: impl Fn(u64) -> bo
     rig.contents.may_fail = true;
     let drives = rig.drives() as usize;
     let mut failing = Failing::none(drives);
-    failing.gone = gone.map(DriveId);
+    failing.gone = gone.map(DriveId).into_iter().collect();
     rig.failing = Some(failing);
     rig.fill();
     rig.settle();

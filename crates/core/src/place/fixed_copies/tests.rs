@@ -1,0 +1,303 @@
+//! States that hardly ever come about, built by hand: copies side by side, each on a drive of its own.
+
+use slab::Slab;
+
+use super::caches::{Caches, FlushOf};
+use super::*;
+use crate::ids::IoId;
+use crate::op::Cost;
+use crate::plan::Instead;
+
+const FAILED: Status = Status::Failed(Failure::Medium);
+const GONE: Status = Status::Failed(Failure::Gone);
+const CHUNK: Blocks = Blocks(8);
+
+/// So many copies.
+struct Side(u8);
+
+impl Layout for Side {
+    fn copies(&self) -> u8 {
+        self.0
+    }
+
+    fn drives(&self) -> u16 {
+        self.0.into()
+    }
+
+    fn chunks(&self) -> u32 {
+        100
+    }
+
+    fn chunk(&self) -> Blocks {
+        CHUNK
+    }
+
+    fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
+        let at = u64::from(copy.chunk) * CHUNK.0;
+        (DriveId(copy.copy.into()), Pba(at))
+    }
+
+    fn striping(&self) -> Striping {
+        Striping::new(1, 4)
+    }
+}
+
+/// Over drives whose cache loses what it has, if they have one.
+fn volume(copies: u8, cached: bool) -> FixedCopies<Side> {
+    let layout = Side(copies);
+    FixedCopies {
+        foreground: 1,
+        all: (1 << copies) - 1,
+        unsettled: Sorted::default(),
+        underway: Slab::new(),
+        writes: Slab::new(),
+        delayed: Delayed::new(copies.into(), 100),
+        table: CopiesTable::new(&geometry(&layout, 1)),
+        undecided: 0,
+        gone: Gone::none(copies.into()),
+        lost: 0,
+        column_is_lost: false,
+        caches: cached.then(Caches::new),
+        pieces: Vec::new(),
+        layout,
+    }
+}
+
+fn end(op: Op, chunk: u32, chunks: u32, status: Status) -> DriveDone {
+    DriveDone {
+        io: IoId(0),
+        op,
+        at: Pba(u64::from(chunk) * CHUNK.0),
+        len: Blocks(u64::from(chunks) * CHUNK.0),
+        status,
+        cost: Cost::default(),
+        arm: None,
+    }
+}
+
+fn underway(chunk: u32, chunks: u32, copy: u8, part: Part) -> Underway {
+    Underway {
+        first: CopyOf { chunk, copy },
+        chunks,
+        part,
+    }
+}
+
+/// The only foreground write of chunk 0, which goes to copy 0, ends like this.
+fn write_ends(copies: &mut FixedCopies<Side>, status: Status, out: &mut Plan) {
+    let key = copies.writes.insert(Writing {
+        first: 0,
+        chunks: 1,
+        left: 1,
+        done: 0,
+        failed: 0,
+        forced: false,
+        short: false,
+        held: 0,
+    });
+    copies.change(0, |state| state.writing = true);
+    let ended = underway(0, 1, 0, Part::Foreground(key));
+    copies.foreground_done(key, &ended, &end(Op::Write, 0, 1, status), out);
+    copies.audit();
+}
+
+/// Copy 0 of chunk 0 alone is current; these are being written from the buffer.
+fn flying(copies: &mut FixedCopies<Side>, flying: Copies) {
+    copies.change(0, |state| {
+        state.current = 1;
+        state.flying = flying;
+    });
+}
+
+fn reads(plan: &Plan) -> Vec<(DriveId, Pba, Blocks)> {
+    let reads = plan.ios().filter(|io| io.op == Op::Read);
+    let place = |io: &PlannedIo| match io.target {
+        Target::At(at) => (io.drive, at, io.len),
+        Target::Open(_) => panic!("copies have fixed places"),
+    };
+    reads.map(place).collect()
+}
+
+/// What is being written in spare time is older than what the write that has failed may have left.
+#[test]
+fn a_write_that_failed_outdates_what_is_being_written() {
+    let mut copies = volume(2, false);
+    flying(&mut copies, 0b10);
+    write_ends(&mut copies, FAILED, &mut Plan::default());
+    let mut out = Plan::default();
+    let ended = underway(0, 1, 1, Part::Delayed(Apart::Tried));
+    copies.delayed_ended(&ended, true, false, &mut out);
+    assert_eq!(copies.state(0).current, 0b01);
+    copies.spend_spare_time(DriveId(1), &mut out);
+    assert_eq!(reads(&out), [(DriveId(0), Pba(0), CHUNK)], "it is copied");
+}
+
+/// When nothing of a chunk is delayed any more, no copy of it is written from the buffer.
+#[test]
+fn a_chunk_leaves_the_buffer_with_its_last_delayed_copy() {
+    let mut copies = volume(3, false);
+    flying(&mut copies, 0b110);
+    let mut out = Plan::default();
+    let delayed = |copy| underway(0, 1, copy, Part::Delayed(Apart::Tried));
+    copies.delayed_ended(&delayed(1), false, false, &mut out);
+    assert!(
+        !copies.state(0).unbuffered,
+        "copy 2 is still written from it"
+    );
+    copies.delayed_ended(&delayed(2), true, false, &mut out);
+    assert!(copies.state(0).unbuffered);
+    let read = underway(0, 1, 0, Part::Read);
+    copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
+    copies.spend_spare_time(DriveId(0), &mut out);
+    assert_eq!(reads(&out), [(DriveId(2), Pba(0), CHUNK)]);
+}
+
+/// So it does if the drive of the last one is gone.
+#[test]
+fn a_chunk_leaves_the_buffer_with_the_drive_of_its_last_delayed_copy() {
+    let mut copies = volume(3, false);
+    copies.change(0, |state| state.current = 0b011);
+    copies.delay(0, 0b100, &mut Plan::default());
+    assert!(copies.gone.learn(DriveId(2), GONE));
+    copies.leave_out(DriveId(2), &mut Plan::default());
+    assert!(copies.state(0).unbuffered);
+    copies.audit();
+}
+
+/// The placement flushes its drives itself when too much is cached: with the write that is one too many.
+#[test]
+fn a_flush_covers_the_write_that_brings_it() {
+    let mut copies = volume(2, true);
+    copies.caches.as_mut().expect("there are some").allow(0);
+    let mut out = Plan::default();
+    write_ends(&mut copies, Status::Done, &mut out);
+    let flushes: Vec<PlannedIo> = out.ios().filter(|io| io.op == Op::Flush).copied().collect();
+    assert_eq!(flushes.len(), 2);
+    for flush in flushes {
+        let done = end(Op::Flush, 0, 0, Status::Done);
+        copies.flush_ended(flush.tag, flush.drive, &done, &mut Plan::default());
+    }
+    assert_eq!(copies.state(0).safe, 0b01, "copy 1 is stale");
+    assert_eq!(copies.state(0).cached, 0);
+}
+
+/// A copy that fails while a flush is under way is not safe when that has ended.
+#[test]
+fn a_flush_does_not_cover_what_has_failed_meanwhile() {
+    let mut copies = volume(3, true);
+    copies.change(0, |state| {
+        state.cached = 0b111;
+    });
+    copies.note_cached(0, 0b111, &mut Plan::default());
+    let mut out = Plan::default();
+    copies.plan_flush(FlushOf::Client, &mut out);
+    let read = underway(0, 1, 0, Part::Read);
+    copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
+    let flushes: Vec<PlannedIo> = out.ios().copied().collect();
+    for flush in flushes {
+        let done = end(Op::Flush, 0, 0, Status::Done);
+        copies.flush_ended(flush.tag, flush.drive, &done, &mut Plan::default());
+    }
+    assert_eq!(copies.state(0).safe, 0b110);
+}
+
+/// What a drive alone had that is gone is no reason to flush the others again and again.
+#[test]
+fn what_is_lost_is_covered_no_more() {
+    let mut copies = volume(2, true);
+    let mut out = Plan::default();
+    write_ends(&mut copies, Status::Done, &mut out);
+    copies.change(0, |state| state.unbuffered = true);
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut out);
+    copies.audit();
+    for _ in 0..2 {
+        let mut out = Plan::default();
+        copies.plan_flush(FlushOf::Client, &mut out);
+        assert_eq!(out.failure, Some(Failure::Gone));
+        let flush = *out.ios().next().expect("drive 1 is flushed");
+        assert_eq!((out.steps.len(), flush.drive), (1, DriveId(1)));
+        let done = end(Op::Flush, 0, 0, Status::Done);
+        copies.flush_ended(flush.tag, flush.drive, &done, &mut Plan::default());
+    }
+    let caches = copies.caches.as_mut().expect("there are some");
+    assert_eq!(caches.to_cover(), 0);
+}
+
+/// Two copies of which any will do after a power cut.
+fn undecided() -> FixedCopies<Side> {
+    let mut copies = volume(2, false);
+    copies.undecided = 1;
+    copies.unsettled.insert(Unsettled {
+        current: 0b01,
+        candidates: 0b11,
+        unbuffered: true,
+        ..Unsettled::settled(0, 0b11)
+    });
+    copies.change(0, |_| ());
+    copies
+}
+
+#[test]
+fn another_candidate_is_taken_until_one_was_read() {
+    let read = underway(0, 1, 0, Part::Read);
+    let failed = end(Op::Read, 0, 1, FAILED);
+    let mut copies = undecided();
+    let mut out = Plan::default();
+    copies.read_failed(&read, &failed, &mut out);
+    assert_eq!(copies.state(0).current, 0b10);
+    assert!(matches!(out.instead, Instead::Step(_)));
+    copies.audit();
+
+    let mut copies = undecided();
+    copies.was_read(&read);
+    let mut out = Plan::default();
+    copies.read_failed(&read, &failed, &mut out);
+    assert_eq!(copies.state(0).current, 0b01, "a client has read of it");
+    assert_eq!(out.instead, Instead::Nothing);
+    copies.audit();
+}
+
+#[test]
+fn a_candidate_whose_drive_is_gone_is_none() {
+    let mut copies = undecided();
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    assert_eq!(copies.state(0).current, 0b10);
+    copies.audit();
+}
+
+#[test]
+fn a_flush_that_a_drive_does_not_end_fails_unless_that_is_gone() {
+    for (status, instead) in [
+        (Status::Failed(Failure::TimedOut), Instead::Nothing),
+        (GONE, Instead::Tolerated),
+    ] {
+        let mut copies = volume(2, true);
+        let mut flushes = Plan::default();
+        copies.plan_flush(FlushOf::Client, &mut flushes);
+        let flush = *flushes.ios().next().expect("each drive is flushed");
+        let mut out = Plan::default();
+        copies.gone.learn(flush.drive, status);
+        let done = end(Op::Flush, 0, 0, status);
+        copies.flush_ended(flush.tag, flush.drive, &done, &mut out);
+        assert_eq!(out.instead, instead, "{status:?}");
+    }
+}
+
+/// Delayed copies side by side are tried one by one if the medium is bad somewhere, and given up if the drive does not answer.
+#[test]
+fn delayed_copies_that_failed_together_are_tried_alone_after_medium_errors() {
+    for (status, alone) in [(FAILED, 3), (Status::Failed(Failure::TimedOut), 0)] {
+        let mut copies = volume(2, false);
+        (0..3).for_each(|chunk| {
+            copies.change(chunk, |state| (state.current, state.flying) = (0b01, 0b10));
+        });
+        let write = underway(0, 3, 1, Part::Delayed(Apart::Tried));
+        let tag = Tag(copies.underway.insert(write) as u64);
+        let mut out = Plan::default();
+        copies.ended(tag, &end(Op::Write, 0, 3, status), &mut out);
+        assert_eq!(out.ios().count(), alone, "{status:?}");
+        assert!(out.ios().all(|io| io.len == CHUNK), "{status:?}");
+    }
+}
