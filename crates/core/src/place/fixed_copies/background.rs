@@ -59,24 +59,27 @@ impl<L: Layout> FixedCopies<L> {
         let before = self.state(chunk);
         let spoiled = before.spoiled & bit != 0;
         let cached = self.cached_of(bit);
+        let left = self.left(chunk, self.all);
         let state = self.change(chunk, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
             if !spoiled && done {
                 state.current |= bit;
+                state.suspect &= !bit;
                 state.cached |= cached;
             }
             if !done {
-                state.distrust(bit);
-                state.take_candidate();
+                state.distrust(bit, left);
+                state.take_candidate(left);
             }
         });
         if !done {
             self.strike(chunk, bit);
         }
-        // A copy that cannot be written is waited for no longer.
-        let given_up = !spoiled && !done || self.left(chunk, bit) == 0;
-        let answers = given_up || self.has_enough(&state);
+        // A write that is held waits as long as a copy comes: one that cannot be written does not, nor one on a drive that is gone.
+        let repeats = spoiled && left & bit != 0;
+        let comes = repeats || state.flying & left != 0;
+        let answers = !comes || self.has_enough(&state);
         if let Some(key) = before.held.filter(|_| answers) {
             self.change(chunk, |state| state.held = None);
             self.let_go(key as usize, 1, out);
@@ -93,6 +96,7 @@ impl<L: Layout> FixedCopies<L> {
             }
         }
         self.forget_buffer(chunk);
+        self.trust_again(chunk, out);
     }
 
     /// The buffer has no chunk any more of which no copy is delayed: whoever writes another copy reads one first.

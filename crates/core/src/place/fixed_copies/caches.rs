@@ -102,7 +102,7 @@ impl Caches {
 
     /// Chunks that the next flush has to cover.
     #[cfg(test)]
-    pub(super) fn to_cover(&mut self) -> usize {
+    pub(super) fn due(&mut self) -> usize {
         self.chunks_to_cover().len()
     }
 
@@ -152,13 +152,13 @@ impl Caches {
         (flush.left == 0).then(|| self.flushes.remove(key))
     }
 
-    /// These copies of a chunk may not be readable: no flush under way covers them, if it covers others.
-    fn strike(&mut self, chunk: u32, copies: Copies) {
+    /// These copies of a chunk may not be readable: no flush under way covers them, if it covers others that are `left`.
+    fn strike(&mut self, chunk: u32, copies: Copies, left: Copies) {
         for (_, flush) in &mut self.flushes {
             let found = flush.covered.binary_search_by_key(&chunk, |one| one.chunk);
             if let Ok(index) = found {
                 let covered = &mut flush.covered[index].copies;
-                if *covered & !copies != 0 {
+                if *covered & !copies & left != 0 {
                     *covered &= !copies;
                 }
             }
@@ -182,6 +182,21 @@ impl<L: Layout> FixedCopies<L> {
         if self.caches.is_some() { copies } else { 0 }
     }
 
+    /// Of these copies of a chunk, those of which the last write was covered by no flush.
+    pub(super) fn still_cached(&self, chunk: u32, copies: Copies) -> Copies {
+        let is_cached = |copy: &u8| {
+            let of = CopyOf { chunk, copy: *copy };
+            let last = self
+                .caches
+                .as_ref()
+                .and_then(|caches| caches.last.at(caches.last.seek(&of)));
+            last.is_some_and(|last| last.of == of)
+        };
+        members(copies)
+            .filter(is_cached)
+            .fold(0, |all, copy| all | 1 << copy)
+    }
+
     /// These copies of a chunk have ended in the caches of their drives, if those may lose them.
     pub(super) fn note_cached(&mut self, chunk: u32, copies: Copies, out: &mut Plan) {
         let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) else {
@@ -201,8 +216,9 @@ impl<L: Layout> FixedCopies<L> {
 
     /// These copies of a chunk may not be readable.
     pub(super) fn strike(&mut self, chunk: u32, copies: Copies) {
+        let left = self.left(chunk, self.all);
         if let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) {
-            caches.strike(chunk, copies);
+            caches.strike(chunk, copies, left);
         }
     }
 

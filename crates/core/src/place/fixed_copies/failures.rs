@@ -42,16 +42,17 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Whether somebody is reading something of a chunk.
+    /// Whether somebody is reading something of a chunk, from a drive that is not gone.
     pub(super) fn is_read(&self, chunk: u32) -> bool {
         let mut underway = self.underway.iter();
         underway.any(|(_, one)| {
             let chunks = one.first.chunk..one.first.chunk + one.chunks;
-            matches!(one.part, Part::Read) && chunks.contains(&chunk)
+            let is_gone = || self.gone.has(self.layout.place(one.first).0);
+            matches!(one.part, Part::Read) && chunks.contains(&chunk) && !is_gone()
         })
     }
 
-    /// A copy could not be read. If others are current, it is stale from now on: it will be written again from one of them. If
+    /// A copy could not be read. If others are current and their drives are left, it is stale from now on: it will be written again from one of them. If
     /// one of them is current for all chunks, that is read instead. If all of them are still to be written from the buffer, that
     /// has the blocks.
     pub(super) fn read_failed(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
@@ -60,16 +61,21 @@ impl<L: Layout> FixedCopies<L> {
         let chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
         for chunk in chunks.clone() {
             let before = self.state(chunk);
+            let left = self.left(chunk, self.all);
             // Another read may bring what the copy has: then no other one may be taken.
-            let open = before.candidates & !bit != 0 && !self.is_read(chunk);
-            if before.current & bit == 0 || before.current == bit && !open {
+            let open = before.candidates & !bit & left != 0 && !self.is_read(chunk);
+            let is_only = before.current & !bit & left == 0 && !open;
+            if before.current & bit == 0 || is_only {
                 others &= before.current & !bit;
                 continue;
             }
             let buffered = self.is_buffered(chunk);
             let state = self.change(chunk, |state| {
                 state.unbuffered |= !buffered;
-                state.fail(bit);
+                state.fail(bit, left);
+                if before.candidates == 0 {
+                    state.suspect |= bit;
+                }
             });
             self.strike(chunk, bit);
             others &= state.current & !bit;
@@ -129,7 +135,8 @@ impl<L: Layout> FixedCopies<L> {
         if !done.status.is_done() {
             // After a power cut another copy is taken.
             for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
-                self.change(chunk, |state| state.fail(bit));
+                let left = self.left(chunk, self.all);
+                self.change(chunk, |state| state.fail(bit, left));
                 self.strike(chunk, bit);
             }
         }

@@ -1,6 +1,6 @@
 //! Writes that a request waits for.
 
-use super::unsettled::{Copies, Unsettled, lowest, members};
+use super::unsettled::{Copies, Unsettled, members};
 use super::{FixedCopies, Layout, Part, Piece, Writing, follow};
 use crate::contract::Drives;
 use crate::io::Tag;
@@ -138,24 +138,23 @@ impl<L: Layout> FixedCopies<L> {
         } = self.writes[key];
         let cached = if forced { 0 } else { self.cached_of(done) };
         for chunk in first..first + chunks {
+            let on_left = self.left(chunk, self.all);
             let state = self.change(chunk, |state| {
                 state.writing = false;
                 if done != 0 {
                     state.current = done;
+                    state.suspect = 0;
                     state.candidates = 0;
                     state.cached = cached;
                     state.spoiled = state.flying;
                     state.unbuffered = false;
                 } else if failed != 0 {
-                    // Each of these has of each block what it had before or what was written, but no two need be the same.
-                    if state.current & !failed == 0 {
-                        state.current = lowest(state.current);
-                    }
+                    state.tear(failed, on_left);
                     // What is being written is older than what one of them may have.
                     state.spoiled = state.flying;
                     state.unbuffered = true;
                 }
-                state.fail(failed);
+                state.fail(failed, on_left);
             });
             self.strike(chunk, failed);
             // Behind the change, as a flush that begins here covers what is current.
@@ -170,6 +169,7 @@ impl<L: Layout> FixedCopies<L> {
                 false => self.delay(chunk, stale, out),
             }
             self.forget_buffer(chunk);
+            self.trust_again(chunk, out);
         }
         self.let_go(key, 0, out);
     }

@@ -53,6 +53,10 @@ impl<L: Layout> FixedCopies<L> {
         while let Some(of) = self.delayed.pop(drive) {
             self.forget_buffer(of.chunk);
         }
+        let lost = self.unsettled.iter().filter(|one| self.is_lost(one));
+        let lost: Vec<u32> = lost.map(|one| one.chunk).collect();
+        lost.into_iter()
+            .for_each(|chunk| self.trust_again(chunk, out));
         if self.undecided == 0 {
             return;
         }
@@ -63,6 +67,23 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
+    /// If the newest data of a chunk are on drives that are gone alone: copies that were stale because of a failed read have them too, and
+    /// are current again.
+    pub(super) fn trust_again(&mut self, chunk: u32, out: &mut Plan) {
+        let state = self.state(chunk);
+        let again = self.left(chunk, state.suspect & !state.flying);
+        if again == 0 || state.writing || !self.is_lost(&state) {
+            return;
+        }
+        let cached = self.still_cached(chunk, again);
+        let state = self.change(chunk, |state| {
+            state.current |= again;
+            state.suspect &= !again;
+            state.cached |= cached;
+        });
+        self.delay(chunk, self.all & !(state.current | state.flying), out);
+    }
+
     /// A power cut has left several copies of which any will do: one whose drive is not gone does, if nobody reads another one.
     fn take_one_that_is_left(&mut self, chunk: u32, out: &mut Plan) {
         let candidates = self.state(chunk).candidates;
@@ -70,7 +91,8 @@ impl<L: Layout> FixedCopies<L> {
         if gone == 0 || self.is_read(chunk) {
             return;
         }
-        let state = self.change(chunk, |state| state.fail(gone));
+        let left = self.left(chunk, self.all);
+        let state = self.change(chunk, |state| state.fail(gone, left));
         if !state.writing {
             self.delay(chunk, self.all & !(state.current | state.flying), out);
         }

@@ -160,7 +160,8 @@ pub(super) struct FixedCopies<L> {
     undecided: usize,
     /// Drives that nothing more is sent to that is elsewhere too.
     gone: Gone,
-    /// Of chunks that are not settled, how many lie on such drives alone; and whether settled ones do.
+    /// Of chunks that are not settled, how many lie on such drives alone; and whether settled ones do: these stay lost, as nothing can be
+    /// written there.
     lost: usize,
     column_is_lost: bool,
     /// What the caches of the drives have; none if they lose nothing.

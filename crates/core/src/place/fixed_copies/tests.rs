@@ -221,7 +221,7 @@ fn what_is_lost_is_covered_no_more() {
         copies.flush_ended(flush.tag, flush.drive, &done, &mut Plan::default());
     }
     let caches = copies.caches.as_mut().expect("there are some");
-    assert_eq!(caches.to_cover(), 0);
+    assert_eq!(caches.due(), 0);
 }
 
 /// Two copies of which any will do after a power cut.
@@ -300,4 +300,107 @@ fn delayed_copies_that_failed_together_are_tried_alone_after_medium_errors() {
         assert_eq!(out.ios().count(), alone, "{status:?}");
         assert!(out.ios().all(|io| io.len == CHUNK), "{status:?}");
     }
+}
+
+/// Without the other drive, one that fails is all that there is: what it has can still be read, or be written again.
+#[test]
+fn a_copy_that_fails_stays_current_if_the_others_are_on_drives_that_are_gone() {
+    for status in [FAILED, Status::Failed(Failure::TimedOut)] {
+        let mut copies = volume(2, true);
+        assert!(copies.gone.learn(DriveId(1), GONE));
+        copies.leave_out(DriveId(1), &mut Plan::default());
+        let read = underway(0, 8, 0, Part::Read);
+        let mut out = Plan::default();
+        copies.read_failed(&read, &end(Op::Read, 0, 8, status), &mut out);
+        assert_eq!(out.instead, Instead::Nothing, "nothing else can be read");
+        write_ends(&mut copies, status, &mut out);
+        assert_eq!(copies.state(0).current, 0b01, "of which a part was written");
+        assert_eq!(copies.state(0).safe, 0b01);
+        copies.audit();
+        copies.plan_flush(FlushOf::Client, &mut out);
+        assert_eq!(out.failure, None, "nothing is lost");
+    }
+}
+
+/// The read that takes the place of one that failed finds out that its drive is gone.
+#[test]
+fn a_copy_that_failed_is_current_again_if_no_other_drive_is_left() {
+    let mut copies = volume(2, true);
+    let mut out = Plan::default();
+    copies.note_cached(0, 0b01, &mut out);
+    copies.change(0, |state| state.cached = 0b01);
+    let read = underway(0, 2, 0, Part::Read);
+    copies.read_failed(&read, &end(Op::Read, 0, 2, FAILED), &mut out);
+    assert_eq!([0, 1].map(|chunk| copies.state(chunk).current), [0b10; 2]);
+    assert!(copies.gone.learn(DriveId(1), GONE));
+    copies.leave_out(DriveId(1), &mut out);
+    copies.audit();
+    assert_eq!([0, 1].map(|chunk| copies.state(chunk).current), [0b11; 2]);
+    assert_eq!([0, 1].map(|chunk| copies.state(chunk).cached), [0b01, 0]);
+    assert!(!copies.has_lost());
+}
+
+/// But not if something newer was written since, or the write that was to mend it has not ended.
+#[test]
+fn a_copy_that_failed_and_is_older_is_never_current_again() {
+    let mut copies = volume(2, false);
+    let mut out = Plan::default();
+    let read = underway(0, 1, 1, Part::Read);
+    copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
+    copies.spend_spare_time(DriveId(1), &mut out);
+    assert_eq!(copies.state(0).flying, 0b10);
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut out);
+    assert_eq!(copies.state(0).current, 0b01, "it is being written");
+    let ended = underway(0, 1, 1, Part::Delayed(Apart::Useless));
+    copies.delayed_ended(&ended, false, false, &mut out);
+    assert_eq!(copies.state(0).current, 0b11);
+
+    let mut copies = volume(2, false);
+    copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
+    write_ends(&mut copies, Status::Done, &mut out);
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut out);
+    assert_eq!(copies.state(0).current, 0b01, "the newest data are lost");
+    assert!(copies.has_lost());
+}
+
+/// Two of three copies were being written when a write came: it waits for one of them, and not for the drive that is gone.
+#[test]
+fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
+    let mut copies = volume(3, false);
+    copies.foreground = 3;
+    let key = copies.writes.insert(Writing {
+        first: 0,
+        chunks: 1,
+        left: 0,
+        done: 0b001,
+        failed: 0,
+        forced: false,
+        short: true,
+        held: 1,
+    });
+    flying(&mut copies, 0b110);
+    copies.change(0, |state| state.held = Some(key as u32));
+    assert!(copies.gone.learn(DriveId(1), GONE));
+    copies.leave_out(DriveId(1), &mut Plan::default());
+    let delayed = |copy| underway(0, 1, copy, Part::Delayed(Apart::Tried));
+    let mut out = Plan::default();
+    copies.delayed_ended(&delayed(1), false, false, &mut out);
+    assert!(out.open.is_empty(), "the third copy is not there");
+    copies.delayed_ended(&delayed(2), true, false, &mut out);
+    assert_eq!(out.open, [Tag(key as u64)]);
+    copies.audit();
+}
+
+/// Reads that wait for a drive that is gone bring nothing.
+#[test]
+fn another_candidate_is_taken_while_reads_wait_for_a_drive_that_is_gone() {
+    let mut copies = undecided();
+    let read = underway(0, 1, 0, Part::Read);
+    (0..2).for_each(|_| _ = copies.underway.insert(read));
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    assert_eq!(copies.state(0).current, 0b10);
+    copies.audit();
 }

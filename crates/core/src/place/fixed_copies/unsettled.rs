@@ -34,7 +34,10 @@ pub(super) struct Unsettled {
     pub(super) chunk: u32,
     /// Have the newest data.
     pub(super) current: Copies,
-    /// Of those, perhaps only in the caches of their drives.
+    /// Have them too, as far as they can be read: a read failed, and nothing else was written there since. They count if the drives of all
+    /// current copies are gone.
+    pub(super) suspect: Copies,
+    /// Of the current ones, perhaps only in the caches of their drives.
     pub(super) cached: Copies,
     /// Have of each block, on the medium, what the last flush covered or something younger. Never none.
     pub(super) safe: Copies,
@@ -60,6 +63,7 @@ impl Unsettled {
         Unsettled {
             chunk,
             current: all,
+            suspect: 0,
             cached: 0,
             safe: all,
             candidates: 0,
@@ -88,35 +92,54 @@ impl Unsettled {
         self.current == all && open == 0 && !self.writing
     }
 
-    /// These copies could not be written as a whole, or not be read: they are not current, nor safe, if there are others that may be.
-    pub(super) fn fail(&mut self, failed: Copies) {
+    /// These copies could not be written as a whole, or not be read: they are not current, nor safe, if there are others that may be,
+    /// on drives that are `left`.
+    pub(super) fn fail(&mut self, failed: Copies, left: Copies) {
+        self.suspect &= !failed;
         let others = self.candidates & !failed;
-        if others != 0 {
+        if others & left != 0 {
             self.candidates = others;
             // What is being written was to have the data of the copy that failed.
             self.spoiled |= self.flying;
-            self.take_candidate();
+            self.take_candidate(left);
         }
-        if self.current & !failed != 0 {
+        if self.current & !failed & left != 0 {
             self.current &= !failed;
         }
-        self.distrust(failed);
+        self.distrust(failed, left);
     }
 
-    /// Of the candidates, the lowest is the current copy, but none that is being written.
-    pub(super) fn take_candidate(&mut self) {
+    /// Of the candidates, the lowest on a drive that is `left` is the current copy, but none that is being written.
+    pub(super) fn take_candidate(&mut self, left: Copies) {
         let rest = self.candidates & !self.flying;
         if rest != 0 && self.candidates & self.current == 0 {
-            self.current = lowest(rest);
+            let readable = if rest & left != 0 { rest & left } else { rest };
+            self.current = lowest(readable);
         }
         if self.candidates == self.current {
             self.candidates = 0;
         }
     }
 
-    /// These copies may not be readable: they are not the safe ones if there are others.
-    pub(super) fn distrust(&mut self, copies: Copies) {
-        if self.safe & !copies != 0 {
+    /// A foreground write has failed on these copies, and on all that were tried: each has of each block what it had before or what
+    /// was written, but no two need be the same. So one of them is current, if no other copy is on a drive that is `left`.
+    pub(super) fn tear(&mut self, failed: Copies, left: Copies) {
+        let others = self.current & !failed;
+        let torn = self.current & failed;
+        let has_others = others & left != 0 || others != 0 && torn & left == 0;
+        self.current = match (has_others, torn & left) {
+            (true, _) => others,
+            (false, 0) => lowest(torn),
+            (false, readable) => lowest(readable),
+        };
+        if !has_others {
+            self.suspect = 0;
+        }
+    }
+
+    /// These copies may not be readable: they are not the safe ones if there are others on drives that are `left`.
+    pub(super) fn distrust(&mut self, copies: Copies, left: Copies) {
+        if self.safe & !copies & left != 0 {
             self.safe &= !copies;
         }
     }
@@ -144,6 +167,8 @@ impl Unsettled {
         assert_eq!(stale, 0, "a stale copy waits for a flush");
         let again = self.current & self.flying;
         assert_eq!(again, 0, "a current copy is written again");
+        let both = self.current & self.suspect;
+        assert_eq!(both, 0, "a current copy is under suspicion");
     }
 }
 
