@@ -354,6 +354,11 @@ impl FreeMap {
         map
     }
 
+    /// The map of the same drive if nothing were on it.
+    pub fn emptied(&self) -> FreeMap {
+        FreeMap::empty(Arc::clone(&self.tracks))
+    }
+
     /// Where the slots lie.
     #[inline]
     pub fn tracks(&self) -> &Tracks {

@@ -9,13 +9,15 @@ use crate::ids::DriveId;
 use crate::place::delayed::CopyOf;
 
 impl EagerCopies {
-    /// Every slot is free, or holds a copy or a part of the map, or is being written, or is still read from, or is a home.
+    /// But on drives that are gone, every slot is free, or holds a copy or a part of the map, or is being written, or is still read from, or is a home.
     pub(super) fn audit_slots(&self) {
         let drives = (0..self.geometry.drives()).map(DriveId);
-        let mut uses: Vec<Uses> = drives.map(|drive| Uses::new(&self.map, drive)).collect();
+        let left = |drive: DriveId| !self.gone.has(drive);
+        let uses = drives.map(|drive| left(drive).then(|| Uses::new(&self.map, drive)));
+        let mut uses: Vec<Option<Uses>> = uses.collect();
         let mut take = |drive: DriveId, slot: Slot| {
-            if slot != NOWHERE {
-                uses[drive.index()].take(slot);
+            if let Some(uses) = uses[drive.index()].as_mut().filter(|_| slot != NOWHERE) {
+                uses.take(slot);
             }
         };
         for chunk in 0..self.geometry.chunks {
@@ -25,7 +27,7 @@ impl EagerCopies {
         }
         for (_, one) in &self.underway {
             match one.purpose {
-                Purpose::Read | Purpose::MoveRead => {}
+                Purpose::Read | Purpose::ReadInstead(..) | Purpose::MoveRead => {}
                 Purpose::Write(_) | Purpose::Dropped | Purpose::Map => take(one.drive, one.slot),
             }
         }
@@ -33,7 +35,7 @@ impl EagerCopies {
             match change {
                 Change::Moves(landed) => take(landed.drive, landed.slot),
                 // Of a copy that is given up the map still knows.
-                Change::Discards(_) | Change::GivesUp(..) => {}
+                Change::Discards(_) | Change::GivesUp(..) | Change::Stays(..) => {}
             }
         }
         self.audit_homes();
@@ -45,8 +47,16 @@ impl EagerCopies {
             store.audit(&mut take);
         }
         for (uses, all) in uses.into_iter().zip(&self.map.slots_of) {
-            uses.finish(*all);
+            if let Some(uses) = uses {
+                uses.finish(*all);
+            }
         }
+    }
+
+    /// How many chunks are on drives that are gone alone is known without a look at all.
+    pub(super) fn audit_lost(&self) {
+        let lost = (0..self.geometry.chunks).filter(|chunk| self.is_lost(*chunk));
+        assert_eq!(lost.count(), self.lost, "chunks that are lost");
     }
 
     /// Of a chunk that is somewhere, what is known says which copies are stale: the others need not be looked at.
@@ -86,13 +96,14 @@ impl EagerCopies {
             match purpose {
                 Purpose::Write(Reason::Delayed) | Purpose::Dropped => used(*of, *slot),
                 Purpose::Write(Reason::Foreground(_) | Reason::Move) => {}
-                Purpose::Read | Purpose::MoveRead | Purpose::Map => {}
+                Purpose::Read | Purpose::ReadInstead(..) => {}
+                Purpose::MoveRead | Purpose::Map => {}
             }
         }
         for (_, change) in self.changes.iter() {
             match change {
                 Change::Moves(Landed { of, slot, .. }) => used(*of, *slot),
-                Change::Discards(_) | Change::GivesUp(..) => {}
+                Change::Discards(_) | Change::GivesUp(..) | Change::Stays(..) => {}
             }
         }
     }

@@ -110,11 +110,6 @@ impl Copies {
         }
     }
 
-    /// All of them.
-    pub(super) fn unsettled(&self) -> impl Iterator<Item = CopyOf> {
-        self.unsettled.iter().map(|one| one.of)
-    }
-
     /// Those that could not be written, and how often. O(copies that are not settled), if there is any.
     pub(super) fn failed_ones(&self) -> impl Iterator<Item = (CopyOf, u8)> {
         let any = Some(&self.unsettled).filter(|_| self.failed > 0);

@@ -1,12 +1,12 @@
 //! Reads and writes that fail: another copy is read, another slot is written.
 //!
 //! A slot that could not be read or written is retired: it is not free again while the volume is up, as long as enough others
-//! are. When the volume is opened again it is tried again, since the map does not say what was retired. A copy that could not be read is given up if another
-//! one is current, and is written anew from that in spare time. If none is, the buffer may have what it held.
+//! are. When the volume is opened again it is tried again, since the map does not say what was retired. A copy that could not be read is given up when another
+//! one was read, and is written anew from that in spare time. If none can be, the buffer may have what it held.
 
 use super::copies::Source;
 use super::map::NOWHERE;
-use super::{Change, EagerCopies, Reason, Underway};
+use super::{Change, EagerCopies, Purpose, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::DriveDone;
@@ -37,12 +37,10 @@ impl EagerCopies {
             copy: (of.copy + step) % copies,
             ..of
         });
-        let current = |other: &CopyOf| {
-            let at = self.slot(*other);
-            let is_there = at != NOWHERE && (*other != of || at != slot);
-            is_there && !self.is_given_up(*other) && !self.gone.has(self.drive(*other))
-        };
-        let Some(other) = others.into_iter().find(current) else {
+        let differs = |other: &CopyOf| *other != of || self.slot(*other) != slot;
+        let mut others = others.filter(|other| differs(other) && self.can_be_read(*other));
+        let is_tried = |other: &CopyOf| read.failed + 1 < copies || *other == of;
+        let Some(other) = others.next().filter(is_tried) else {
             out.instead = match self.current(of.chunk).next() {
                 Some(_) if self.is_buffered(of.chunk) => Instead::Buffered,
                 Some(_) => Instead::Nothing,
@@ -51,15 +49,20 @@ impl EagerCopies {
             };
             return;
         };
-        if read.failed + 1 < copies || other == of {
-            let (drive, slot) = (self.drive(other), self.slot(other));
-            let again = self.read_copy(other, drive, slot, from, done.len);
-            self.underway[again.tag.0 as usize].failed = read.failed + 1;
-            out.instead = Instead::Step(out.io(again));
-        }
+        let place = (self.drive(other), self.slot(other));
+        let again = self.read_copy(other, place.0, place.1, from, done.len);
+        let instead = &mut self.underway[again.tag.0 as usize];
+        // One that was written elsewhere meanwhile is another place of the same copy.
+        instead.failed = read.failed + u8::from(other != of);
+        instead.purpose = Purpose::ReadInstead(of.copy, slot);
+        out.instead = Instead::Step(out.io(again));
+    }
+
+    /// A copy was read in place of this one, which could not be: that is given up.
+    pub(super) fn read_instead(&mut self, of: CopyOf, slot: Slot, out: &mut Plan) {
         // What waits to be entered in the map supersedes it anyway; and when no change of it can be kept, it stays as it is.
-        let stays = self.is_overtaken(of) || self.map_lost || self.gone.has(drive);
-        if self.slot(of) == slot && !stays {
+        let stays = self.is_overtaken(of) || self.map_lost || self.gone.has(self.drive(of));
+        if self.slot(of) == slot && !stays && self.is_elsewhere(of) {
             self.give_up(of, out);
         }
     }
@@ -89,18 +92,25 @@ impl EagerCopies {
         self.change(Change::GivesUp(of, self.slot(of)), entry, out);
     }
 
-    /// The map says on the drives, too, that a copy is not there any more.
+    /// The map says on the drives, too, that a copy is not there any more. If meanwhile it has become the last one, it is to say that
+    /// it is.
     pub(super) fn given_up(&mut self, of: CopyOf, slot: Slot, out: &mut Plan) {
         assert_eq!(self.slot(of), slot, "changes of {of:?} follow each other");
+        if !self.is_elsewhere(of) && !self.is_overtaken(of) {
+            let entry = of.entry(slot, false);
+            return self.change(Change::Stays(of), entry, out);
+        }
         self.leaves_the_map(of, slot);
         self.vacate(of, slot);
         self.delay(of, Source::AnotherCopy, out);
     }
 
     fn leaves_the_map(&mut self, of: CopyOf, slot: Slot) {
+        self.lost -= usize::from(self.is_lost(of.chunk));
         let index = self.index(of);
         self.map.slots[index] = NOWHERE;
         self.compact_moved(of, slot, NOWHERE);
+        self.lost += usize::from(self.is_lost(of.chunk));
     }
 
     /// Whether a change that gives a copy up waits.

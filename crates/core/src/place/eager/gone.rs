@@ -4,6 +4,7 @@
 
 use super::EagerCopies;
 use super::map::NOWHERE;
+use super::store::MapStore;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::op::{Failure, Op, Status};
@@ -33,14 +34,31 @@ impl EagerCopies {
         copies.filter(move |of| !(is_left && gone(of)))
     }
 
-    /// A drive is gone, as was just found out. Copies that wait for it stay stale.
+    /// Whether a copy can still be read, as far as is known: it lies somewhere and stays there, on a drive that is not gone.
+    pub(super) fn can_be_read(&self, of: CopyOf) -> bool {
+        let stays = self.slot(of) != NOWHERE && !self.is_given_up(of);
+        stays && !self.gone.has(self.drive(of))
+    }
+
+    /// Whether another copy of its chunk can still be read: only then a copy may be given up.
+    pub(super) fn is_elsewhere(&self, of: CopyOf) -> bool {
+        let mut copies = self.copies_of(of.chunk);
+        copies.any(|other| other != of && self.can_be_read(other))
+    }
+
+    /// A drive is gone, as was just found out. Copies that wait for it stay stale. What is written there fails, so it needs no slot of
+    /// its own: from now on all are free, and who waits for one is told by the drive and writes another copy.
     pub(super) fn leave_out(&mut self, drive: DriveId) {
         self.copies.clear(drive);
-        let gone = |chunk| {
-            let mut copies = self.copies_of(chunk);
-            copies.all(|of| self.gone.has(self.drive(of)))
-        };
-        self.column_is_lost = (0..self.geometry.chunks).any(gone);
+        let free = &mut self.map.free[drive.index()];
+        *free = free.emptied();
+        let lost = (0..self.geometry.chunks).filter(|chunk| self.is_lost(*chunk));
+        self.lost = lost.count();
+    }
+
+    /// Whether a chunk is on drives that are gone alone.
+    pub(super) fn is_lost(&self, chunk: u32) -> bool {
+        self.gone.any() && self.current(chunk).next().is_some() && !self.is_left(chunk)
     }
 
     /// A flush of every drive that is left. It fails if something may be on the others alone.
@@ -61,37 +79,10 @@ impl EagerCopies {
         }
     }
 
-    /// Whether some chunk, or the map, is on drives that are gone alone. Of chunks for which nothing is to be done, every copy is current
-    /// whose drive is left.
+    /// Whether some chunk, or the map, is on drives that are gone alone. A chunk is not lost any more when it is written elsewhere, or
+    /// discarded. O(drives).
     fn has_lost(&self) -> bool {
-        let mut gone = (0..self.geometry.drives())
-            .map(DriveId)
-            .filter(|drive| self.gone.has(*drive));
-        let lost = |chunk: u32| self.current(chunk).next().is_some() && !self.is_left(chunk);
-        let mut unsettled = self.copies.unsettled().map(|of| of.chunk);
-        let loses_map = |drive| self.store.iter().any(|store| !store.spares(drive));
-        self.gone.any()
-            && (self.column_is_lost
-                || gone.any(loses_map)
-                || unsettled.any(lost)
-                || self.writing().any(lost))
-    }
-
-    /// Writes may wait for a slot of a drive that is gone: they are to have one, and fail. It is that of a copy which is elsewhere too.
-    /// O(chunks), if no slot is free.
-    pub(super) fn free_a_slot(&mut self, drive: DriveId, out: &mut Plan) {
-        if self.map.free[drive.index()].free() > 0 {
-            return;
-        }
-        let spared = |of: &CopyOf| {
-            let here = self.drive(*of) == drive && self.slot(*of) != NOWHERE;
-            let holds_one = here && self.home(*of) != Some(self.slot(*of));
-            holds_one && self.is_left(of.chunk) && !self.is_overtaken(*of) && !self.is_given_up(*of)
-        };
-        let mut all = (0..self.geometry.chunks).flat_map(|chunk| self.copies_of(chunk));
-        let Some(of) = all.find(spared) else {
-            return;
-        };
-        self.ask_to_give_up(of, out);
+        let loses_map = |store: &dyn MapStore| !store.spares(&self.gone);
+        self.gone.any() && (self.lost > 0 || self.store.as_deref().is_some_and(loses_map))
     }
 }

@@ -213,7 +213,7 @@ impl MapView for Map {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::freemap::{Span, Tracks};
     use crate::maplog::Spread;
@@ -221,7 +221,7 @@ mod tests {
     use crate::units::{Angle, Blocks, Pba};
 
     /// One pair of drives with 20 slots each; both have two homes.
-    const PAIR: Geometry = Geometry {
+    pub(in crate::place::eager) const PAIR: Geometry = Geometry {
         volume: 1,
         chunks: 4,
         copies: 2,
@@ -264,7 +264,8 @@ mod tests {
         }
     }
 
-    fn found(slots: [u32; 8]) -> Result<Map, String> {
+    /// What was found there, by copy and chunk.
+    pub(in crate::place::eager) fn found(slots: [u32; 8]) -> Result<Map, String> {
         let map = Map::found(&PAIR, &SETUP, &empty(), slots.map(Slot).to_vec());
         map.map_err(|error| error.to_string())
     }

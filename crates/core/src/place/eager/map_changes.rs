@@ -17,10 +17,14 @@ impl EagerCopies {
         let ended = self.underway.remove(tag.0 as usize);
         let is_done = done.status.is_done();
         match ended.purpose {
-            Purpose::Read => {
+            Purpose::Read | Purpose::ReadInstead(..) => {
                 self.read_ended(&ended);
-                if !is_done {
-                    self.read_failed(&ended, done, out);
+                match ended.purpose {
+                    _ if !is_done => self.read_failed(&ended, done, out),
+                    Purpose::ReadInstead(copy, slot) => {
+                        self.read_instead(CopyOf { copy, ..ended.of }, slot, out);
+                    }
+                    _ => {}
                 }
             }
             Purpose::MoveRead => {
@@ -96,6 +100,7 @@ impl EagerCopies {
             Change::Moves(landed) => self.landed(&landed, true, out),
             Change::Discards(chunk) => self.discard(chunk),
             Change::GivesUp(of, slot) => self.given_up(of, slot, out),
+            Change::Stays(..) => {}
         }
     }
 
@@ -127,7 +132,7 @@ impl EagerCopies {
         match never.purpose {
             Purpose::Write(reason) => self.landed(&never.landed(reason), false, out),
             Purpose::Dropped => self.dropped_ended(&never, out),
-            Purpose::Read | Purpose::MoveRead | Purpose::Map => {
+            Purpose::Read | Purpose::ReadInstead(..) | Purpose::MoveRead | Purpose::Map => {
                 panic!("{never:?} waits for nothing")
             }
         }
@@ -196,12 +201,15 @@ impl EagerCopies {
     /// memory has what was kept, so that can be read. A write of the map that failed may be on the drive all the same: so whatever
     /// would still go to a free slot, which that may name, is not begun any more.
     fn lose_map(&mut self, out: &mut Plan) {
-        self.map_lost = true;
+        // Each drive that had a part of it may say so.
+        if std::mem::replace(&mut self.map_lost, true) {
+            return;
+        }
         let mut chunks = Vec::new();
         for (tag, change) in std::mem::take(&mut self.changes).iter() {
             match change {
                 Change::Moves(landed) => self.landed(landed, false, out),
-                Change::Discards(_) | Change::GivesUp(..) => {}
+                Change::Discards(_) | Change::GivesUp(..) | Change::Stays(..) => {}
             }
             if change.is_awaited() {
                 out.refuse(tag, Failure::MapLost);
@@ -275,13 +283,13 @@ impl Change {
         match self {
             Change::Moves(landed) => landed.of.chunk,
             Change::Discards(chunk) => *chunk,
-            Change::GivesUp(of, _) => of.chunk,
+            Change::GivesUp(of, _) | Change::Stays(of) => of.chunk,
         }
     }
 
     /// Whether somebody is answered only when it is made.
     fn is_awaited(&self) -> bool {
-        !matches!(self, Change::GivesUp(..))
+        !matches!(self, Change::GivesUp(..) | Change::Stays(..))
     }
 }
 

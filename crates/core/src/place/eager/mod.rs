@@ -55,6 +55,8 @@ mod slots;
 mod spare_time;
 mod stations;
 pub(super) mod store;
+#[cfg(test)]
+mod tests;
 pub(super) mod volume;
 mod waiting;
 
@@ -96,6 +98,8 @@ struct Underway {
 enum Purpose {
     /// To read a chunk, for a request or for a delayed write.
     Read,
+    /// The same in place of this copy, which could not be read in this slot.
+    ReadInstead(u8, Slot),
     /// To read a chunk that compaction is to move.
     MoveRead,
     /// To write a copy of a chunk, which will lie there from then on.
@@ -135,6 +139,8 @@ enum Change {
     Discards(u32),
     /// A copy is not in this slot any more, and nowhere else: another one is current.
     GivesUp(CopyOf, Slot),
+    /// A copy that was given up is where it was all the same: since then the drives of all others are gone.
+    Stays(CopyOf),
 }
 
 /// A placement that writes eagerly.
@@ -153,8 +159,8 @@ struct EagerCopies {
     freed: Vec<DriveId>,
     /// Drives that nothing more is sent to that is elsewhere too.
     gone: Gone,
-    /// Whether each copy of some chunk is on such a drive.
-    column_is_lost: bool,
+    /// Chunks that are on such drives alone.
+    lost: usize,
     /// Keeps the map safe; none if it is lost with the power.
     store: Option<Box<dyn MapStore>>,
     /// Whether every write is forced to the medium, as the map must not name a slot whose data a power cut may take, and a slot
@@ -196,7 +202,7 @@ impl EagerCopies {
             retired: Retired::new(geometry.drives()),
             freed: Vec::new(),
             gone: Gone::none(geometry.drives()),
-            column_is_lost: false,
+            lost: 0,
             store,
             forces: false,
             map_lost: false,
@@ -271,6 +277,7 @@ impl EagerCopies {
     /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are stale: they leave the map,
     /// and what of them is in flight is dropped. Their slots become free when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
+        self.lost -= usize::from(self.is_lost(of.chunk));
         for other in self.copies_of(of.chunk) {
             if alone || other == of {
                 if let Some(write) = self.copies.renewed(other, self.home(other).is_some()) {
@@ -283,6 +290,7 @@ impl EagerCopies {
                 self.vacate(other, old);
             }
         }
+        self.lost += usize::from(self.is_lost(of.chunk));
     }
 }
 
@@ -354,7 +362,9 @@ impl Placement for EagerCopies {
     }
 
     fn bind(&mut self, _now: Instant, tag: Tag, drive: DriveId, slot: Slot) {
-        self.map.free[drive.index()].take(slot);
+        if !self.gone.has(drive) {
+            self.map.free[drive.index()].take(slot);
+        }
         self.underway[tag.0 as usize].slot = slot;
         self.open_map_write.take_if(|(open, _)| *open == tag);
     }
@@ -398,11 +408,8 @@ impl Placement for EagerCopies {
     }
 
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
-        if self.map_lost {
+        if self.map_lost || self.gone.has(drive) {
             return;
-        }
-        if self.gone.has(drive) {
-            return self.free_a_slot(drive, out);
         }
         if self.map.free[drive.index()].free() == 0 {
             self.make_room(drive, out);
@@ -432,5 +439,6 @@ impl Placement for EagerCopies {
         self.audit_compactor();
         self.audit_slots();
         self.audit_stale();
+        self.audit_lost();
     }
 }

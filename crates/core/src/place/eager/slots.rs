@@ -99,8 +99,11 @@ impl EagerCopies {
         }
     }
 
-    /// A slot becomes free, whatever lay there.
+    /// A slot becomes free, whatever lay there. Those of a drive that is gone are.
     pub(super) fn free(&mut self, drive: DriveId, slot: Slot) {
+        if self.gone.has(drive) {
+            return;
+        }
         let free = &mut self.map.free[drive.index()];
         if free.free() == 0 {
             self.freed.push(drive);

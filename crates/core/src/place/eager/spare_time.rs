@@ -81,9 +81,7 @@ impl EagerCopies {
         let spared = |of: &CopyOf| {
             let here = self.drive(*of) == drive && self.slot(*of) != NOWHERE;
             let holds_one = here && self.home(*of) != Some(self.slot(*of));
-            let others = self.current(of.chunk).filter(|(other, ..)| other != of);
-            let mut kept = others.filter(|(other, ..)| !self.is_given_up(*other));
-            holds_one && kept.next().is_some() && !self.is_overtaken(*of)
+            holds_one && self.is_elsewhere(*of) && !self.is_overtaken(*of)
         };
         let found = self.copies.failed_ones().map(|(of, _)| of).find(spared);
         let Some(of) = found else {

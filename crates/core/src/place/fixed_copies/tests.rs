@@ -193,12 +193,32 @@ fn a_flush_does_not_cover_what_has_failed_meanwhile() {
     copies.plan_flush(FlushOf::Client, &mut out);
     let read = underway(0, 1, 0, Part::Read);
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
+    // Something newer is in a cache: it is not what the flush makes safe.
+    copies.change(0, |state| (state.current, state.cached) = (0b010, 0b010));
+    copies.note_cached(0, 0b010, &mut Plan::default());
     let flushes: Vec<PlannedIo> = out.ios().copied().collect();
     for flush in flushes {
         let done = end(Op::Flush, 0, 0, Status::Done);
         copies.flush_ended(flush.tag, flush.drive, &done, &mut Plan::default());
     }
     assert_eq!(copies.state(0).safe, 0b110);
+}
+
+/// But it covers what fails if the drive of the other copy goes meanwhile.
+#[test]
+fn a_flush_covers_what_has_failed_and_is_all_that_is_left() {
+    let mut copies = volume(2, true);
+    copies.change(0, |state| state.cached = 0b11);
+    copies.note_cached(0, 0b11, &mut Plan::default());
+    copies.plan_flush(FlushOf::Client, &mut Plan::default());
+    assert!(copies.gone.learn(DriveId(1), GONE));
+    copies.leave_out(DriveId(1), &mut Plan::default());
+    let read = underway(0, 1, 0, Part::Read);
+    copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
+    let mut out = Plan::default();
+    let gone = end(Op::Flush, 0, 0, GONE);
+    copies.flush_ended(Tag(0), DriveId(1), &gone, &mut out);
+    assert_eq!(out.instead, Instead::Tolerated);
 }
 
 /// What a drive alone had that is gone is no reason to flush the others again and again.

@@ -13,7 +13,8 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::Action;
 use nearslot_core::units::{Duration, Instant};
 
-use crate::contents::failing_faults::{Careless, Slip};
+use crate::contents::failing_faults::Careless;
+pub(crate) use crate::contents::failing_faults::Slip;
 use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
@@ -25,8 +26,8 @@ pub(crate) struct Failing {
     chance: Vec<f64>,
     /// Whether writes fail too.
     writes: bool,
-    /// Whether half of what fails is not answered in time.
-    timeouts: bool,
+    /// Which share of what fails is not answered in time.
+    pub(crate) timeouts: f64,
     /// Drives that carry out nothing any more.
     pub(crate) gone: Vec<DriveId>,
     /// Blocks that cannot be read.
@@ -41,7 +42,7 @@ impl Failing {
             rng: Rng::stream(seed, "failing"),
             chance,
             writes: true,
-            timeouts: false,
+            timeouts: 0.0,
             gone: Vec::new(),
             unreadable: BTreeSet::new(),
             failures: [0; 2],
@@ -51,6 +52,17 @@ impl Failing {
     /// Where nothing fails, unless a drive is gone.
     pub(crate) fn none(drives: usize) -> Failing {
         Failing::new(0, vec![0.0; drives])
+    }
+
+    /// Nothing fails any more but what is bad or gone. How many reads and writes have.
+    pub(crate) fn calm(&mut self) -> u64 {
+        self.chance.fill(0.0);
+        self.failures.iter().sum()
+    }
+
+    /// Whether a drive can read a block.
+    pub(crate) fn reads(&self, drive: DriveId, block: u64) -> bool {
+        !self.gone.contains(&drive) && !self.unreadable.contains(&(drive, block))
     }
 
     /// A command has ended; perhaps it has failed.
@@ -63,8 +75,12 @@ impl Failing {
         let blocks = done.at.0..done.at.0 + done.len.0;
         let places = || blocks.clone().map(|block| (drive, block));
         let fails = self.rng.chance(self.chance[drive.index()]);
-        let is_read = done.op == Op::Read;
-        if fails && self.timeouts && (is_read || self.writes) && self.rng.chance(0.5) {
+        let (is_read, is_write) = (done.op == Op::Read, done.op == Op::Write);
+        if fails
+            && self.timeouts > 0.0
+            && (is_read || is_write && self.writes)
+            && self.rng.chance(self.timeouts)
+        {
             self.failures[usize::from(!is_read)] += 1;
             done.status = Status::Failed(Failure::TimedOut);
             done.cost.transfer = Duration(self.rng.below(1 << 20));
@@ -95,7 +111,7 @@ impl Failing {
 }
 
 /// A volume that was written as a whole, and whose commands fail from now on, by drive so often.
-fn written(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> Rig {
+pub(crate) fn written(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> Rig {
     let built = match slip {
         Slip::None => setup.build("disk", "satf", seed),
         _ => setup.build_over("satf", seed, |inner| Careless::over(inner, slip)),
@@ -176,7 +192,7 @@ fn what_may_have_been_written_is_no_wrong_data() {
     for (seed, setup) in SETUPS.iter().enumerate() {
         let seed = seed as u64 + 100;
         let mut rig = written(setup, seed, Slip::None, |_| 0.06);
-        rig.failing.as_mut().expect("some fail").timeouts = true;
+        rig.failing.as_mut().expect("some fail").timeouts = 0.5;
         failed += use_up(rig, setup, seed).failed;
     }
     assert!(failed > 100, "only {failed} requests failed");

@@ -8,6 +8,7 @@ mod failing_faults;
 mod faults;
 mod gone;
 mod injected;
+mod left;
 mod load;
 mod medium;
 mod merging;

@@ -8,7 +8,7 @@
 //! A read must find the last write that was answered before it was submitted, or one that came later. Where the placement
 //! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
@@ -494,6 +494,40 @@ impl Contents {
             false => one.answered > last,
         };
         history.iter().filter(may).map(|one| one.stamp).collect()
+    }
+
+    /// By block: where drives hold a version of it, and whether that is one which a read may find now.
+    pub(crate) fn places(&self) -> Vec<Vec<(DriveId, u64, bool)>> {
+        let blocks = 0..self.history.len() as u64;
+        let allowed: Vec<_> = blocks.map(|block| self.allowed(block, NEVER)).collect();
+        let mut places = vec![Vec::new(); allowed.len()];
+        for (drive, held) in (0..).map(DriveId).zip(&self.drives) {
+            for (at, stamp) in (0..).zip(held) {
+                if let Stamp::Of { block, .. } = stamp {
+                    let block = *block as usize;
+                    places[block].push((drive, at, allowed[block].contains(stamp)));
+                }
+            }
+        }
+        places
+    }
+
+    /// Blocks of which only this drive holds what a read may find.
+    pub(crate) fn lost(&self, drive: DriveId) -> Vec<u64> {
+        let others = self
+            .drives
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| *index != drive.index());
+        let held: BTreeSet<Stamp> = others.flat_map(|(_, held)| held.iter().copied()).collect();
+        let nowhere = |stamp: &Stamp| matches!(stamp, Stamp::Nothing | Stamp::Blank);
+        let is_lost = |block: &u64| {
+            let allowed = self.allowed(*block, NEVER);
+            !allowed
+                .iter()
+                .any(|stamp| nowhere(stamp) || held.contains(stamp))
+        };
+        (0..self.history.len() as u64).filter(is_lost).collect()
     }
 
     /// A write is answered with as many copies as it should be, of every block that it covers.

@@ -102,6 +102,21 @@ impl Rig {
         }
     }
 
+    /// Blocks with a copy on a drive that is gone, of which another one can read what is to be found.
+    pub(crate) fn left_of(&self, gone: DriveId) -> Vec<u64> {
+        let failing = self.failing.as_ref().expect("some fail");
+        let places = self.contents.places();
+        let is_left = |(_, places): &(u64, Vec<(DriveId, u64, bool)>)| {
+            let was_there = places.iter().any(|(drive, ..)| *drive == gone);
+            let good = |(drive, at, is_one): &(DriveId, u64, bool)| {
+                *is_one && *drive != gone && failing.reads(*drive, *at)
+            };
+            was_there && places.iter().any(good)
+        };
+        let left = (0..).zip(places).filter(is_left);
+        left.map(|(block, _)| block).collect()
+    }
+
     /// A request arrives now.
     pub(crate) fn submit(&mut self, op: Op, start: u64, len: u64, priority: u16) {
         self.requests += 1;

@@ -25,6 +25,7 @@ use crate::maplog::{Entry, Geometry, Home, LogWrite, MapLog, Settings};
 use crate::op::Failure;
 use crate::place::eager::map::{Map, NOWHERE};
 use crate::place::eager::region::Region;
+use crate::place::gone::Gone;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks, Instant};
@@ -367,8 +368,9 @@ impl MapStore for LogStore {
         self.has_failed(drive, failure)
     }
 
-    fn spares(&self, drive: DriveId) -> bool {
-        self.is_whole_beside(Some(drive))
+    fn spares(&self, gone: &Gone) -> bool {
+        let mut left = self.drives.iter().filter(|known| !gone.has(known.drive));
+        left.any(|known| known.part == Part::Whole)
     }
 
     /// No slot is its own: those in the region were never free.

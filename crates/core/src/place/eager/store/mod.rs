@@ -19,6 +19,7 @@ use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{Entry, Refused};
 use crate::op::Failure;
+use crate::place::gone::Gone;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob};
 use crate::units::{Blocks, Instant};
@@ -90,8 +91,8 @@ pub(super) trait MapStore: Send {
     /// A drive could not do its write.
     fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry;
 
-    /// Whether the map is kept without this drive too.
-    fn spares(&self, drive: DriveId) -> bool;
+    /// Whether the map is kept without these drives too.
+    fn spares(&self, gone: &Gone) -> bool;
 
     /// What survives a power cut beside the drives.
     fn nvram(&self) -> &[u8];

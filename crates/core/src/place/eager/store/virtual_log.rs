@@ -31,6 +31,7 @@ use crate::maplog::{
 use crate::op::Failure;
 use crate::place::eager::map::Map;
 use crate::place::eager::stations::Stations;
+use crate::place::gone::Gone;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob, Survivors, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks, Instant, Pba};
@@ -460,8 +461,8 @@ impl MapStore for VirtualLogStore {
         Retry::Lost
     }
 
-    fn spares(&self, drive: DriveId) -> bool {
-        drive != DRIVE
+    fn spares(&self, gone: &Gone) -> bool {
+        !gone.has(DRIVE)
     }
 
     fn audit(&self, own: &mut dyn FnMut(DriveId, Slot)) {

@@ -1,0 +1,211 @@
+//! A drive that is gone, while those that are left have errors.
+//!
+//! What was answered and is on a drive that is left, where it can be read, is not lost. Nothing hangs, and a flush is not answered
+//! while a block is on drives that are gone alone.
+
+use nearslot_core::ids::DriveId;
+use nearslot_core::op::{Op, Status};
+use nearslot_core::rng::Rng;
+use nearslot_core::stack::Action;
+
+use crate::contents::failing::{Slip, written};
+use crate::contents::load;
+use crate::contents::rig::Rig;
+use crate::contents::setups::{SETUPS, Setup};
+
+/// How often a command of a drive that is left fails.
+const FAILS: f64 = 0.08;
+
+/// What a life was like.
+#[derive(Debug, Default)]
+struct Tally {
+    lives: u64,
+    failures: u64,
+    requests: u64,
+    compared: u64,
+    refused: u64,
+}
+
+/// So many lives of each setup in the tests of every day; `NEARSLOT_LIVES` says another number.
+fn lives() -> u64 {
+    std::env::var("NEARSLOT_LIVES").map_or(1, |lives| lives.parse().expect("a number"))
+}
+
+/// All volumes with copies on different drives, each so often, with another drive gone each time.
+fn each(mut life: impl FnMut(&Setup, u64, DriveId)) {
+    let several = |setup: &&Setup| setup.copies > 1 && setup.spread();
+    for (index, setup) in (0..).zip(SETUPS.iter().filter(several)) {
+        for life_number in 0..lives() {
+            let seed = 1_000 * life_number + index;
+            let drives = setup.build("disk", "satf", seed).drives.len() as u64;
+            life(setup, seed, DriveId(((seed + life_number) % drives) as u16));
+        }
+    }
+}
+
+/// A volume that was written as a whole; from now on a drive is gone, and the others fail so often.
+fn alone(setup: &Setup, seed: u64, gone: DriveId, chance: impl Fn(u16) -> f64) -> Rig {
+    let mut rig = written(setup, seed, Slip::None, |drive| chance(drive as u16));
+    rig.failing.as_mut().expect("some fail").gone = vec![gone];
+    rig
+}
+
+/// Requests come; then nothing fails any more but what is bad or gone.
+fn use_up(rig: &mut Rig, setup: &Setup, seed: u64, tally: &mut Tally) {
+    let mut rng = Rng::stream(seed, "load");
+    load::churn(rig, setup, 30, &mut rng);
+    rig.settle();
+    load::scan(rig, setup, &mut rng);
+    rig.settle();
+    tally.lives += 1;
+    tally.failures += rig.failing.as_mut().expect("some fail").calm();
+    tally.requests += rig.failed;
+}
+
+/// The status of a request, when nothing is left to do.
+fn ask(rig: &mut Rig, op: Op, start: u64, len: u64) -> Status {
+    let before = rig.trace.len();
+    rig.submit(op, start, len, 0);
+    rig.settle();
+    let mut replies = rig.trace[before..]
+        .iter()
+        .filter_map(|(_, action)| match action {
+            Action::Reply(reply) => Some(reply.status),
+            _ => None,
+        });
+    replies.next_back().expect("it is answered")
+}
+
+/// Whether the map is on the drive that is gone alone.
+fn loses_its_map(setup: &Setup, gone: DriveId) -> bool {
+    setup.place.contains("map=virtual_log") && gone == DriveId(0)
+}
+
+/// A flush that is answered has all blocks on drives that are left.
+fn check_flush(rig: &mut Rig, gone: DriveId, tally: &mut Tally) -> Status {
+    let status = ask(rig, Op::Flush, 0, 0);
+    let lost = rig.contents.lost(gone);
+    let setup = rig.contents.setup();
+    assert!(
+        !status.is_done() || lost.is_empty(),
+        "{setup:?} without {gone:?}: a flush is answered, and {lost:?} are lost"
+    );
+    tally.refused += u64::from(!status.is_done());
+    status
+}
+
+/// Reads that are not answered in time leave what there is, and writes something: everything can still be read.
+#[test]
+fn what_was_not_answered_in_time_is_not_lost_with_another_drive() {
+    let mut tally = Tally::default();
+    each(|setup, seed, gone| {
+        let mut rig = alone(setup, seed, gone, |_| FAILS);
+        rig.failing.as_mut().expect("some fail").timeouts = 1.0;
+        use_up(&mut rig, setup, seed, &mut tally);
+        for start in (0..rig.blocks()).step_by(setup.chunk as usize) {
+            let len = setup.chunk.min(rig.blocks() - start);
+            let status = ask(&mut rig, Op::Read, start, len);
+            assert!(
+                status.is_done(),
+                "{setup:?}, {seed}, {gone:?}: {start} {status:?}"
+            );
+        }
+        let status = check_flush(&mut rig, gone, &mut tally);
+        let expected = !loses_its_map(setup, gone);
+        assert_eq!(status.is_done(), expected, "{setup:?}, {seed}, {gone:?}");
+        tally.compared += rig.contents.compared;
+    });
+    assert!(tally.failures > 50 * tally.lives, "{tally:?}");
+}
+
+/// One drive is left of two, and some of its blocks cannot be read: the others are.
+#[test]
+fn what_can_be_read_on_the_drive_that_is_left_is_read() {
+    let mut tally = Tally::default();
+    each(|setup, seed, gone| {
+        let mut rig = alone(setup, seed, gone, |_| FAILS);
+        rig.failing.as_mut().expect("some fail").timeouts = 0.3;
+        use_up(&mut rig, setup, seed, &mut tally);
+        check_flush(&mut rig, gone, &mut tally);
+        if setup.maps() || setup.copies > 2 {
+            return;
+        }
+        for block in rig.left_of(gone) {
+            let status = ask(&mut rig, Op::Read, block, 1);
+            assert!(
+                status.is_done(),
+                "{setup:?}, {seed}, {gone:?}: {block} {status:?}"
+            );
+            tally.compared += 1;
+        }
+    });
+    assert!(tally.failures > 50 * tally.lives, "{tally:?}");
+    assert!(tally.compared > 1_000 * lives(), "{tally:?}");
+}
+
+/// Of three copies one is on a drive that is gone, and one on a drive with errors: the third answers.
+#[test]
+fn one_good_drive_of_three_is_enough() {
+    let mut tally = Tally::default();
+    each(|setup, seed, gone| {
+        if setup.copies < 3 || setup.foreground < 2 || loses_its_map(setup, gone) {
+            return;
+        }
+        let bad = (gone.0 + 1) % 3;
+        let mut rig = alone(
+            setup,
+            seed,
+            gone,
+            |drive| if drive == bad { FAILS } else { 0.0 },
+        );
+        rig.failing.as_mut().expect("some fail").timeouts = 0.3;
+        use_up(&mut rig, setup, seed, &mut tally);
+        assert_eq!(rig.contents.failed, 0, "{setup:?}, {seed}, {gone:?}");
+        let status = check_flush(&mut rig, gone, &mut tally);
+        assert!(status.is_done(), "{setup:?}, {seed}, {gone:?}");
+    });
+    assert!(tally.failures > 20 * tally.lives, "{tally:?}");
+}
+
+/// Of three copies the third is on a drive without the log: all data are left, and what is written can be found no more.
+#[test]
+fn a_flush_fails_without_all_drives_that_have_the_log() {
+    let setup = Setup::of("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8");
+    let mut rig = alone(setup, 1, DriveId(0), |_| 0.0);
+    let mut tally = Tally::default();
+    let columns = rig.drives() as u16 / 3;
+    let status = check_flush(&mut rig, DriveId(0), &mut tally);
+    assert!(
+        status.is_done(),
+        "the log is on the drive of the second copy"
+    );
+    rig.failing.as_mut().expect("some fail").gone = vec![DriveId(0), DriveId(columns)];
+    let status = ask(&mut rig, Op::Flush, 0, 0);
+    assert!(
+        !status.is_done(),
+        "drive {columns} has told that it is gone"
+    );
+    let status = ask(&mut rig, Op::Flush, 0, 0);
+    assert!(!status.is_done(), "and it is known");
+    let status = ask(&mut rig, Op::Read, 0, 8);
+    assert!(status.is_done(), "the third copy is left");
+}
+
+/// Errors come first, then a drive goes while requests are under way: nothing is promised of what it had alone, but nothing hangs or is
+/// claimed either.
+#[test]
+fn a_drive_that_goes_among_errors_leaves_nothing_waiting() {
+    let mut tally = Tally::default();
+    each(|setup, seed, gone| {
+        let mut rig = written(setup, seed, Slip::None, |_| FAILS);
+        rig.failing.as_mut().expect("some fail").timeouts = 0.5;
+        let mut rng = Rng::stream(seed, "before");
+        load::churn(&mut rig, setup, 15, &mut rng);
+        load::storm(&mut rig, setup, &mut rng);
+        rig.failing.as_mut().expect("some fail").gone = vec![gone];
+        use_up(&mut rig, setup, seed, &mut tally);
+        check_flush(&mut rig, gone, &mut tally);
+        tally.compared += rig.contents.compared;
+    });
+    assert!(tally.failures > 50 * tally.lives, "{tally:?}");
+}
