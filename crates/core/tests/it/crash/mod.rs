@@ -503,6 +503,7 @@ fn the_older_of_two_logs_is_not_taken() {
         for drive in [0, World::new(config(place, "satf_ew")).cut(0).second_log()] {
             let mut world = World::new(config(place, "satf_ew"));
             let mut before = world.cut(0);
+            let mut recent = before.clone();
             for event in 0..300 {
                 world.step();
                 if event % 10 == 9 {
@@ -511,13 +512,14 @@ fn the_older_of_two_logs_is_not_taken() {
                     recovered
                         .unwrap_or_else(|error| panic!("{place}, event {event}: {error}"))
                         .check(true);
-                    // Not even if the younger one is damaged.
+                    // Not even if the younger one is damaged. The old one lacks more than a record: else the other drive would have
+                    // said that it is alone.
                     if let Ok(mut recovered) = cut.with_a_flipped_bit(event).recover() {
                         recovered.check(true);
                     }
                 }
                 if event % 70 == 9 {
-                    before = world.cut(event);
+                    before = std::mem::replace(&mut recent, world.cut(event));
                 }
             }
         }

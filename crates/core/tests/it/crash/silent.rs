@@ -90,7 +90,7 @@ fn suffer(place: &str, mut world: World, events: u64, checks: bool, tally: &mut 
 
 /// What goes wrong with data, where the map is written as it should be.
 const ALL: Chances = Chances {
-    rot: 0.2,
+    rot: 0.4,
     lost: 0.02,
     misdirected: 0.02,
     map: false,

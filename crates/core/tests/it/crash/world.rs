@@ -703,7 +703,7 @@ impl World {
     }
 
     /// Whether a control block of a map's log is under way: recovery may find it, or the one before.
-    fn writes_control(&self) -> bool {
+    pub(crate) fn writes_control(&self) -> bool {
         let running = self.running.iter().flatten();
         let mut starts = running.filter_map(|one| one.sectors.first());
         starts.any(Sector::is_control)

@@ -79,6 +79,12 @@ impl Cut {
         found
     }
 
+    /// Whether a mark on this drive says that the log went on without it.
+    pub(crate) fn is_marked(&self, drive: usize) -> bool {
+        let mark = |sector: &Sector| matches!(sector, Sector::Own(bytes) if bytes.starts_with(b"NearSOut"));
+        self.images[drive].iter().any(|(_, sector)| mark(sector))
+    }
+
     /// No control block on this drive can be read.
     pub(crate) fn without_controls_of(mut self, drive: usize) -> Cut {
         for (_, at) in self.controls_of(drive) {
@@ -107,11 +113,17 @@ impl Cut {
         Some(self)
     }
 
-    /// A sector of the map's log cannot be read, on one of these drives.
+    /// A sector of the map's log cannot be read, on one of these drives. If there is one alone, it is not of the youngest record, for which
+    /// nothing vouches.
     pub(crate) fn with_an_unreadable_sector(mut self, seed: u64, drives: &[usize]) -> Cut {
         let mut rng = Rng::stream(seed, "one unreadable");
         let drive = drives[rng.below(drives.len() as u64) as usize];
-        let own: Vec<u64> = self.images[drive].own().collect();
+        let youngest = match drives {
+            [_] => self.youngest_record_of(drive),
+            _ => 0..0,
+        };
+        let own = self.images[drive].own();
+        let own: Vec<u64> = own.filter(|at| !youngest.contains(at)).collect();
         let at = own[rng.below(own.len() as u64) as usize];
         self.bad.get_or_insert_default().insert((drive, at));
         self.foretold = None;
@@ -127,6 +139,11 @@ impl Cut {
 
     /// Blocks of the first drive that have the record of the map's log with the highest number, if nothing else vouches for it.
     pub(crate) fn youngest_record(&self) -> Range<u64> {
+        self.youngest_record_of(0)
+    }
+
+    /// The same of another drive.
+    pub(crate) fn youngest_record_of(&self, drive: usize) -> Range<u64> {
         let number = |bytes: &[u8], at| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         let record = |(at, sector): (u64, &Sector)| match sector {
             Sector::Own(bytes) if bytes.starts_with(b"NearSLog") => Some((
@@ -136,7 +153,7 @@ impl Cut {
             )),
             _ => None,
         };
-        let records = self.images[0].iter().filter_map(record);
+        let records = self.images[drive].iter().filter_map(record);
         match records.max().filter(|_| self.is_without_nvram()) {
             Some((_, at, blocks)) => at..at + blocks,
             None => 0..0,
