@@ -79,6 +79,8 @@ impl<L: Layout> FixedCopies<L> {
         let wanted = self.wanted(piece.first);
         let foreground = wanted.min(piece.copies.count_ones());
         let short = foreground < wanted;
+        let size = self.layout.chunk().0;
+        let end = piece.from.0 + piece.len.0;
         let key = self.writes.insert(Writing {
             first: piece.first,
             chunks: piece.chunks,
@@ -87,6 +89,10 @@ impl<L: Layout> FixedCopies<L> {
             failed: 0,
             forced,
             short,
+            partial: [
+                piece.from.0 > 0 || end < size,
+                end < u64::from(piece.chunks) * size,
+            ],
             held: 0,
         });
         if short {
@@ -138,6 +144,7 @@ impl<L: Layout> FixedCopies<L> {
         } = self.writes[key];
         let cached = if forced { 0 } else { self.cached_of(done) };
         for chunk in first..first + chunks {
+            let partial = self.writes[key].is_partial(chunk);
             let on_left = self.left(chunk, self.all);
             let state = self.change(chunk, |state| {
                 state.writing = false;
@@ -147,7 +154,7 @@ impl<L: Layout> FixedCopies<L> {
                     state.candidates = 0;
                     state.cached = cached;
                     state.spoiled = state.flying;
-                    state.unbuffered = false;
+                    state.unbuffered = partial;
                 } else if failed != 0 {
                     state.tear(failed, on_left);
                     // What is being written is older than what one of them may have.

@@ -131,8 +131,20 @@ struct Writing {
     forced: bool,
     /// Whether it went to fewer copies than it has to wait for.
     short: bool,
+    /// Whether it writes only a part of its first chunk, and of its last one.
+    partial: [bool; 2],
     /// Chunks that still have too few current copies for the answer.
     held: u32,
+}
+
+impl Writing {
+    /// Whether it writes only a part of a chunk: then the buffer does not have the rest of that.
+    fn is_partial(&self, chunk: u32) -> bool {
+        let [first, last] = self.partial;
+        let is_first = chunk == self.first;
+        let is_last = chunk + 1 == self.first + self.chunks;
+        is_first && first || is_last && last
+    }
 }
 
 /// Consecutive chunks with what is asked of the first and last one, and the copies that will do.

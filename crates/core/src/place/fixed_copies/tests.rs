@@ -93,6 +93,7 @@ fn write_ends(copies: &mut FixedCopies<Side>, status: Status, out: &mut Plan) {
         failed: 0,
         forced: false,
         short: false,
+        partial: [false; 2],
         held: 0,
     });
     copies.change(0, |state| state.writing = true);
@@ -398,6 +399,7 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
         failed: 0,
         forced: false,
         short: true,
+        partial: [false; 2],
         held: 1,
     });
     flying(&mut copies, 0b110);
@@ -422,5 +424,35 @@ fn another_candidate_is_taken_while_reads_wait_for_a_drive_that_is_gone() {
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut Plan::default());
     assert_eq!(copies.state(0).current, 0b10);
+    copies.audit();
+}
+
+/// What the buffer has of a chunk that was written in part is not the whole chunk.
+#[test]
+fn a_copy_that_missed_a_part_is_written_from_another_one() {
+    let mut copies = volume(2, false);
+    copies.foreground = 2;
+    let key = copies.writes.insert(Writing {
+        first: 0,
+        chunks: 3,
+        left: 2,
+        done: 0,
+        failed: 0,
+        forced: false,
+        short: false,
+        partial: [true, false],
+        held: 0,
+    });
+    (0..3).for_each(|chunk| _ = copies.change(chunk, |state| state.writing = true));
+    for (copy, status) in [(0, Status::Done), (1, FAILED)] {
+        let ended = underway(0, 3, copy, Part::Foreground(key));
+        let done = end(Op::Write, 0, 3, status);
+        copies.foreground_done(key, &ended, &done, &mut Plan::default());
+    }
+    let unbuffered = [0, 1, 2].map(|chunk| copies.state(chunk).unbuffered);
+    assert_eq!(unbuffered, [true, false, false]);
+    let mut out = Plan::default();
+    copies.spend_spare_time(DriveId(1), &mut out);
+    assert_eq!(reads(&out), [(DriveId(0), Pba(0), CHUNK)]);
     copies.audit();
 }

@@ -407,3 +407,38 @@ fn what_is_read_twice_at_rest_is_the_same_twice() {
     }
     assert!(repeated > 20_000, "only {repeated} blocks were read twice");
 }
+
+/// Copies on drives that sort their commands, with everything at once that drives tell and do not tell. A part of a chunk that one copy missed
+/// is not filled up from a buffer that has that part alone.
+#[test]
+fn copies_on_drives_with_a_queue_are_the_same_twice() {
+    let faults = [
+        "injected:latent_per_tib=8000000:latent_run_blocks=3:latent_mend=false:tries_ms=5:timeout_share=0.05:timeout_ms=30",
+        "injected:latent_per_tib=8000000:latent_run_blocks=3:latent_within_s=15:latent_mend=false:tries_ms=5:\
+         timeout_share=0.05:timeout_ms=30:lost_share=0.01:rot_per_tib=8000000:rot_within_s=15",
+    ];
+    let lives = std::env::var("NEARSLOT_LIVES").map_or(6, |lives| lives.parse().unwrap());
+    let mut repeated = 0;
+    for life_number in 0..lives {
+        let place = ["sr_array:ds=1:dr=2", "sr_array:ds=1:dr=3", "mirror:disks=2"]
+            [life_number as usize % 3];
+        for faults in faults {
+            let setup = Setup {
+                foreground: 2,
+                faults,
+                ..*Setup::of(place)
+            };
+            let mut rig = life(&setup, "sorting disk", 1_000 + life_number);
+            let mut rng = Rng::stream(life_number, "again");
+            for _ in 0..2 {
+                load::scan(&mut rig, &setup, &mut rng);
+                rig.settle();
+            }
+            repeated += rig.contents.repeated;
+        }
+    }
+    assert!(
+        repeated > 300 * lives,
+        "only {repeated} blocks were read twice"
+    );
+}
