@@ -388,6 +388,7 @@ class Run:
     response_ms: Times
     read_response_ms: Times | None
     write_response_ms: Times | None
+    flush_response_ms: Times | None
     wait_ms: Times
     read_wait_ms: Times | None
     write_wait_ms: Times | None
@@ -584,7 +585,7 @@ class Results:
         seed: Seed of everything random.
         trace: The trace that was replayed; None for a synthetic workload.
         drive_chosen: The drive that was chosen and why; None if every run has one that was named.
-        runs: Fewer than `runs_planned` after an interruption.
+        runs: Fewer than `runs_planned` after an interruption, or where all reads and writes of a run failed.
         measures: What the numbers in the `measures` of runs are; only those that a run has.
         varied: The keys that the grid varies, in its order.
         verdict: What the runs say of the choices; one ranking for each load.

@@ -187,6 +187,7 @@ const runShape = object({
   response_ms: times,
   read_response_ms: nullable(times),
   write_response_ms: nullable(times),
+  flush_response_ms: nullable(times),
   wait_ms: times,
   read_wait_ms: nullable(times),
   write_wait_ms: nullable(times),

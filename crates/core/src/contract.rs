@@ -9,7 +9,7 @@ use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
-use crate::measure::Tell;
+use crate::measure::{Measure, Tell};
 use crate::op::Op;
 use crate::plan::Plan;
 use crate::position::{
@@ -102,6 +102,15 @@ pub enum Merging {
         /// Whether an I/O also joins one that begins where it ends.
         front: bool,
     },
+}
+
+impl Merging {
+    /// What is counted where I/Os are merged.
+    pub const MEASURES: &'static [Measure] = &[Measure::count(
+        "spared_commands",
+        "commands",
+        "commands that were not needed, as I/Os that waited became parts of others",
+    )];
 }
 
 /// A scheduler's answer.

@@ -15,6 +15,14 @@ pub enum RunError {
     /// The trace does not fit the drive.
     #[error("{0}")]
     Unfit(ConfigError),
+    /// Of a run no read or write was measured.
+    #[error("{label}: {why}")]
+    NothingMeasured {
+        /// Which run.
+        label: String,
+        /// How many there were, and how many failed.
+        why: String,
+    },
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),

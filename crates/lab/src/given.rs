@@ -24,8 +24,9 @@ impl Given {
     /// All runs that are asked for over a scenario, which has the settings that were given once already.
     ///
     /// # Errors
-    /// As [`grid::points`]; a key that is varied was given once as well.
+    /// As [`grid::points`]; a key was given twice, or is varied and was given once as well.
     pub fn points(&self, scenario: &Scenario) -> Result<Vec<Point>, ConfigError> {
+        self.check_twice(scenario)?;
         for (key, value) in &self.once {
             for (said, _) in says(scenario, key, value) {
                 let varied = |vary: &&Vary| spelled(scenario, &vary.key) == said;
@@ -43,6 +44,25 @@ impl Given {
             }
         }
         grid::points(scenario, &self.vary)
+    }
+
+    /// Checks that no two settings say the same key, as a workload with a depth and a depth by itself do.
+    fn check_twice(&self, scenario: &Scenario) -> Result<(), ConfigError> {
+        let mut said: Vec<(String, &(String, String))> = Vec::new();
+        for setting in &self.once {
+            let (key, value) = setting;
+            for (says, _) in says(scenario, key, value) {
+                let other = said.iter().find(|(other, _)| *other == says);
+                if let Some((_, (other, at))) = other {
+                    let allowed = format!(
+                        "left out beside {other}={at}, which sets the same key: one of them"
+                    );
+                    return Err(ConfigError::value(key, value, &allowed));
+                }
+                said.push((says, setting));
+            }
+        }
+        Ok(())
     }
 
     /// Whether an error is about something that was given here, and not about what a scenario file says.
@@ -155,6 +175,36 @@ mod tests {
         let mut of_file = trace;
         of_file.set("depth", "8").unwrap();
         assert_eq!(told(&of_file, &[], &["depth=1,2"]), Ok(2));
+    }
+
+    #[test]
+    fn no_key_is_given_twice() {
+        let synthetic = Scenario::over(Load::Workload("iometer:depth=4".parse().unwrap()));
+        let workload = ("workload", "iometer:depth=4");
+        for (once, refused) in [
+            (
+                [workload, ("depth", "8")],
+                "depth = 8 (allowed: left out beside workload=iometer:depth=4",
+            ),
+            (
+                [workload, ("workload.depth", "8")],
+                "workload.depth = 8 (allowed: left out beside workload=",
+            ),
+            (
+                [("place", "stripe:disks=4"), ("place.disks", "2")],
+                "place.disks = 2 (allowed: left out beside place=",
+            ),
+        ] {
+            let told = told(&synthetic, &once, &[]).unwrap_err();
+            assert!(told.starts_with(refused), "{told}");
+        }
+        let several = [
+            workload,
+            ("place", "stripe"),
+            ("place.disks", "2"),
+            ("seed", "3"),
+        ];
+        assert_eq!(told(&synthetic, &several, &[]), Ok(1));
     }
 
     #[test]

@@ -137,6 +137,8 @@ pub struct Run {
     pub read_response_ms: Option<Times>,
     /// The same for writes alone.
     pub write_response_ms: Option<Times>,
+    /// Response times of flushes, which are in no other time; `None` if none was answered.
+    pub flush_response_ms: Option<Times>,
     /// Arrival to start on the drive.
     pub wait_ms: Times,
     /// Waits of reads alone.

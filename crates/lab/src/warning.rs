@@ -86,6 +86,8 @@ words! {
         Saturated = "saturated",
         /// There were fewer requests than were to be in flight.
         NeverFull = "never-full",
+        /// A run of a comparison has no result, since none of its reads and writes was measured.
+        NothingMeasured = "nothing-measured",
         /// The run was interrupted.
         Interrupted = "interrupted",
         /// Requests failed.

@@ -65,7 +65,8 @@ impl From<RunError> for Failure {
             RunError::Config(error) => Failure::Config(error),
             RunError::Unfit(error) => Failure::Input(error.to_string()),
             RunError::Conservation { .. } => Failure::Check(error.to_string()),
-            RunError::Trace(_)
+            RunError::NothingMeasured { .. }
+            | RunError::Trace(_)
             | RunError::Workload(_)
             | RunError::Overload(_)
             | RunError::Objective(_)

@@ -164,6 +164,7 @@ pub(super) fn blame_run(described: &Described, error: RunError) -> Failure {
         RunError::Config(error) => described.blame(&error),
         RunError::Conservation { .. } => Failure::Check(error.to_string()),
         RunError::Unfit(_)
+        | RunError::NothingMeasured { .. }
         | RunError::Trace(_)
         | RunError::Workload(_)
         | RunError::Overload(_)

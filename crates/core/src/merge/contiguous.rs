@@ -30,7 +30,7 @@ pub(super) static SPEC: Spec<Merging> = Spec {
             "whether an I/O also joins one that begins where it ends",
         ),
     ],
-    measures: &[],
+    measures: Merging::MEASURES,
     asks: &[],
     prepared: false,
     build: |knobs, _| {

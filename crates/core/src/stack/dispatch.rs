@@ -167,15 +167,10 @@ impl Stack {
         slot: Option<Slot>,
     ) -> (Command, Origin) {
         self.withdraw_alternatives(now, id);
-        let mut parts = self.parts.pop().unwrap_or_default();
-        let whole = self.queues[drive.index()].merged(id, &mut parts);
-        if let Some(whole) = &whole {
-            self.start_parts(drive, &parts);
-            parts.clear();
-            self.parts.push(parts);
-            return self.command_of_parts(whole);
+        if let Some(whole) = self.queues[drive.index()].merged(id) {
+            self.start_parts(drive, id);
+            return self.command_of_parts(&whole);
         }
-        self.parts.push(parts);
         let origin = self.begun(drive, id);
         let started = self.graph.io(id);
         assert_eq!(
@@ -192,14 +187,14 @@ impl Stack {
 
     /// An I/O starts on a drive; what for, and what it moves.
     pub(super) fn begun(&self, drive: DriveId, id: IoId) -> Origin {
-        let request = self.graph.step(id).request;
-        let started = self.graph.io(id);
+        let step = self.graph.step(id);
+        let started = step.io(id);
         assert_eq!(
             started.drive, drive,
             "a scheduler started an I/O of another drive"
         );
         Origin {
-            request: request.map(|key| self.requests[key].request.id),
+            request: step.request.map(|key| self.requests[key].request.id),
             step: StepNumber(started.io.sequence),
             open: started.io.open,
             moves: started.moves(),

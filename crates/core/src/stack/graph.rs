@@ -38,14 +38,21 @@ impl Open {
     /// What may be done with an I/O.
     #[inline]
     pub(super) fn standing(&self, id: IoId) -> Standing {
-        let Work::Io(of) = &self.work else {
-            panic!("{id:?} is no I/O");
-        };
+        let of = self.io(id);
         let asked = self.request.is_some() && of.data.is_some();
         Standing {
             asked,
             // A forced write must not wait for the data of others to be on the medium.
             merges: asked && !of.io.open && !of.io.fua && of.alternative == id,
+        }
+    }
+
+    /// The I/O that it is, by this name.
+    #[inline]
+    pub(super) fn io(&self, id: IoId) -> &OpenIo {
+        match &self.work {
+            Work::Io(io) => io,
+            Work::Gate(_) | Work::Parity(_) => panic!("{id:?} is no I/O"),
         }
     }
 
@@ -178,6 +185,18 @@ impl Graph {
         self.steps[id.index()].missing > 0
     }
 
+    /// Whether no step waits for this one.
+    #[inline]
+    pub(super) fn is_last(&self, id: IoId) -> bool {
+        self.steps[id.index()].edge.is_none()
+    }
+
+    /// Takes out a step that no other waits for; gives the request that waits for it.
+    #[inline]
+    pub(super) fn forget(&mut self, id: IoId) -> Option<usize> {
+        self.steps.remove(id.index()).request
+    }
+
     /// Takes a step out; its edges stay for [`Graph::follow`].
     #[inline]
     pub(super) fn remove(&mut self, id: IoId) -> (Open, Edges) {
@@ -297,10 +316,7 @@ impl Graph {
 
     #[inline]
     pub(super) fn io(&self, id: IoId) -> &OpenIo {
-        match &self.steps[id.index()].work {
-            Work::Io(io) => io,
-            Work::Gate(_) | Work::Parity(_) => panic!("{id:?} is no I/O"),
-        }
+        self.step(id).io(id)
     }
 
     #[inline]

@@ -11,14 +11,12 @@ use crate::units::Instant;
 
 impl Stack {
     /// Says of each I/O of a command that it starts.
-    pub(super) fn start_parts(&mut self, drive: DriveId, parts: &[IoId]) {
-        for part in parts {
-            let origin = self.begun(drive, *part);
-            let command = self.graph.io(*part).io.command();
+    pub(super) fn start_parts(&mut self, drive: DriveId, whole: IoId) {
+        for part in self.queues[drive.index()].parts(whole) {
             self.actions.push_back(Action::Join {
                 drive,
-                command,
-                origin,
+                command: self.graph.io(part).io.command(),
+                origin: self.begun(drive, part),
             });
         }
     }
@@ -39,8 +37,8 @@ impl Stack {
 
     /// A drive has ended a command that carried out one I/O, or several.
     pub(super) fn ended(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
-        let asked = self.graph.step(done.io).standing(done.io).asked;
-        let io = (&self.graph.io(done.io).io, asked);
+        let step = self.graph.step(done.io);
+        let io = (&step.io(done.io).io, step.standing(done.io).asked);
         let queue = &mut self.queues[drive.index()];
         let mut parts = self.parts.pop().unwrap_or_default();
         queue.done(now, io, done, &self.streams, &mut parts);

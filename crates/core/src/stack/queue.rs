@@ -28,6 +28,8 @@ pub(super) struct Queue {
     capacity: Blocks,
     /// None if every I/O is a command of its own.
     merger: Option<Merger>,
+    /// Commands that were spared by merging.
+    spared: u64,
     /// I/Os that the scheduler has not admitted: reads, and writes.
     room: [Sorted<Held>; 2],
     /// I/Os that it has admitted.
@@ -88,6 +90,7 @@ impl Queue {
                 Merging::None => None,
                 Merging::Contiguous { most, front } => Some(Merger::new(most, front)),
             },
+            spared: 0,
             room: Default::default(),
             queued: Queued::default(),
             flushes: VecDeque::new(),
@@ -142,6 +145,7 @@ impl Queue {
             after,
             gone,
         } = &grown;
+        self.spared += 1 + u64::from(gone.is_some());
         if let Some(gone) = gone {
             self.scheduler.withdraw(gone);
             self.queued.count(gone.op, -1);
@@ -151,7 +155,14 @@ impl Queue {
     }
 
     /// Admits what there is room for.
+    #[inline]
     fn readmit(&mut self, now: Instant, streams: &Streams) {
+        if self.room.iter().any(|room| !room.is_empty()) {
+            self.admit_more(now, streams);
+        }
+    }
+
+    fn admit_more(&mut self, now: Instant, streams: &Streams) {
         while let Some(held) = self.admissible() {
             self.room[side(held.io.op)].take(&held.io.sequence);
             if !(held.merges && self.join(now, &held.io, streams)) {
@@ -160,7 +171,7 @@ impl Queue {
         }
     }
 
-    /// What its scheduler and its oracle have counted so far.
+    /// What it, its scheduler and its oracle have counted so far.
     pub(super) fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {
         let key = <dyn Scheduler as Kind>::CARD.key;
         self.scheduler
@@ -168,6 +179,10 @@ impl Queue {
         let key = <dyn Oracle as Kind>::CARD.key;
         self.oracle
             .tell(&mut |measure, number| told(key, measure, number));
+        if self.merger.is_some() {
+            let key = <Merging as Kind>::CARD.key;
+            told(key, &Merging::MEASURES[0], self.spared);
+        }
     }
 
     /// The older of the oldest read and the oldest write, if it is admitted; else the other, if that is.
@@ -304,13 +319,15 @@ impl Queue {
         free_place.map(|free_place| free_place.slot)
     }
 
-    /// An I/O starts. If others were merged with it, what their command is to do; their names go to `parts`.
+    /// An I/O starts. If others were merged with it, what their command is to do.
     #[inline]
-    pub(super) fn merged(&mut self, id: IoId, parts: &mut Vec<IoId>) -> Option<Io> {
-        let merger = self.merger.as_mut()?;
-        let whole = merger.started(id)?;
-        parts.extend(merger.parts(id));
-        Some(whole)
+    pub(super) fn merged(&mut self, id: IoId) -> Option<Io> {
+        self.merger.as_mut()?.started(id)
+    }
+
+    /// The I/Os of a command that was merged and has started.
+    pub(super) fn parts(&self, id: IoId) -> impl Iterator<Item = IoId> {
+        self.merger.iter().flat_map(move |merger| merger.parts(id))
     }
 
     pub(super) fn started(&mut self, now: Instant, command: &Command) {

@@ -24,6 +24,14 @@ impl Stack {
         if let (Some(key), Some(failure)) = (request, plan.failure) {
             self.requests[key].fail(failure);
         }
+        // Mostly there is one, which waits for nothing.
+        if let ([Step::Io(only)], []) = (plan.steps.as_slice(), plan.edges.as_slice()) {
+            let id = self.add_io(now, request, only, &[]);
+            self.names.clear();
+            self.names.push(id);
+            self.begin(now, id);
+            return;
+        }
         let mut names = std::mem::take(&mut self.names);
         names.clear();
         for step in &plan.steps {
@@ -154,24 +162,24 @@ impl Stack {
 
     /// A drive has ended an I/O.
     pub(super) fn complete(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
-        let (step, edges) = self.graph.remove(done.io);
-        let (request, io) = (step.request, step.into_io());
+        let mut plan = self.plans.pop().unwrap_or_default();
+        let (drives, of) = (Below(&self.queues), self.graph.io(done.io));
         assert_eq!(
-            io.drive, drive,
+            of.drive, drive,
             "drive {drive:?} completed an I/O of another"
         );
-        let mut plan = self.plans.pop().unwrap_or_default();
-        let drives = Below(&self.queues);
         self.placement
-            .done(now, io.tag, drive, done, &drives, &mut plan);
-        self.note_opened(&plan);
-        if plan.is_empty() && edges.is_empty() {
+            .done(now, of.tag, drive, done, &drives, &mut plan);
+        if plan.is_empty() && self.graph.is_last(done.io) {
             self.plans.push(plan);
-            if let Some(key) = request {
+            if let Some(key) = self.graph.forget(done.io) {
                 self.count(now, key, done, done.status);
             }
             return;
         }
+        self.note_opened(&plan);
+        let (step, edges) = self.graph.remove(done.io);
+        let (request, io) = (step.request, step.into_io());
         self.accept(now, request, &plan);
         self.repeat(io.carries, &plan);
         assert!(
@@ -230,8 +238,19 @@ impl Stack {
         }
     }
 
-    /// Everything that a plan says besides its steps, if no I/O has ended for it.
+    /// Everything that a plan says besides its steps, if no I/O has ended for it. Mostly that is nothing.
+    #[inline]
     pub(super) fn tell_all(&mut self, now: Instant, plan: &mut Plan) {
+        let nothing = self.opened.is_empty()
+            && self.woken.is_empty()
+            && self.skipped.is_empty()
+            && self.fulfilled.is_empty();
+        if !(nothing && plan.revoked.is_empty() && plan.pinned.is_none()) {
+            self.tell_some(now, plan);
+        }
+    }
+
+    fn tell_some(&mut self, now: Instant, plan: &mut Plan) {
         self.tell_those_behind(now, None, None, plan);
         self.tell_others(now, None, plan);
     }

@@ -24,6 +24,7 @@ mod names;
 mod search;
 mod setup;
 mod text;
+mod told;
 mod words;
 
 use std::sync::atomic::Ordering;
@@ -56,6 +57,7 @@ use crate::workload;
 use axis::Axis;
 use choice::Choice;
 use search::Search;
+use told::Told;
 
 /// Version of the layout of the JSON.
 pub const SCHEMA: u32 = 3;
@@ -327,7 +329,7 @@ pub fn capacity(
         Some(choice) => crate::prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?,
         None => 0,
     };
-    let mut longer = Longer::default();
+    let (mut longer, mut told) = (Longer::default(), Told::default());
     let complete = loop {
         let next = next(&choices);
         if next.is_empty() || control.stop.load(Ordering::Relaxed) {
@@ -340,13 +342,14 @@ pub fn capacity(
         let runs: Vec<Point> = runs.collect::<Result<_, _>>()?;
         let found = run::probe(&runs, trace, (&how.objectives, &pool), control)?;
         for ((choice, at), finished) in next.into_iter().zip(found) {
-            if let Some(finished) = finished {
-                run::add_new(&mut warnings, finished.lost.iter());
+            if let Some(mut finished) = finished {
+                told.add(choice, std::mem::take(&mut finished.lost));
                 longer.join(&finished.longer);
                 choices[choice].learn(at, finished, &how.objectives)?;
             }
         }
     };
+    warnings.extend(told.warnings());
     warnings.extend(longer.warnings());
     let mut capacity = Capacity {
         seed: points.first().map_or(1, |point| point.scenario.seed),

@@ -123,6 +123,7 @@ impl Measured {
             response_ms: self.responses(Class::All).times(recorder.batches_tell()),
             read_response_ms,
             write_response_ms,
+            flush_response_ms: (recorder.flushes.count() > 0).then(|| times(&recorder.flushes)),
             wait_ms: times(&Histogram::sum([&reads.wait, &writes.wait])),
             read_wait_ms,
             write_wait_ms,

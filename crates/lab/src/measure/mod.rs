@@ -138,6 +138,8 @@ pub struct Recorder {
     window: Window,
     reads: Recorded,
     writes: Recorded,
+    /// Response times of flushes, which are in no other time.
+    flushes: Histogram,
     /// Requests answered, by `Op` code.
     operations: [u64; Op::ALL.len()],
     /// Of these, requests that failed, by `Failure` code.
@@ -206,6 +208,7 @@ impl Recorder {
             window,
             reads: Recorded::default(),
             writes: Recorded::default(),
+            flushes: Histogram::default(),
             operations: [0; Op::ALL.len()],
             failed: [0; Failure::ALL.len()],
             cost: CostSum::default(),
@@ -404,6 +407,9 @@ impl Observer for Recorder {
         let class = match request.op {
             Op::Read => &mut self.reads,
             Op::Write => &mut self.writes,
+            Op::Flush if failure.is_none() => {
+                return self.flushes.record(reply.timeline.response());
+            }
             Op::Flush | Op::Discard | Op::Seek => return,
         };
         // How long a failure takes says nothing of how long an answer takes.

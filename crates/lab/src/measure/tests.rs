@@ -376,3 +376,45 @@ fn intervals_over_uneven_batches_contain_the_truth() {
     assert_eq!(told, 400);
     assert!((360..=396).contains(&contained), "{contained} of 400");
 }
+
+#[test]
+fn flushes_have_times_of_their_own() {
+    let window = Window {
+        requests: 4,
+        warmup: 1,
+    };
+    let mut recorder = Recorder::new(window, 1, None);
+    let failed = Status::Failed(Failure::Gone);
+    for (number, op, ms, status) in [
+        (0, Op::Flush, 900, Status::Done),
+        (1, Op::Write, 3, Status::Done),
+        (2, Op::Flush, 40, Status::Done),
+        (3, Op::Flush, 700, failed),
+    ] {
+        let came = Instant(number * 1_000_000_000);
+        let request = Request::new(number, op, 0, 8, came);
+        recorder.arrived(came, &request);
+        let replied = came + Duration::from_us(ms * 1_000);
+        let timeline = Timeline {
+            arrived: came,
+            started: came,
+            replied,
+            cost: Cost::default(),
+        };
+        let reply = Reply {
+            request,
+            status,
+            timeline,
+        };
+        recorder.replied(replied, &reply);
+    }
+    let run = recorder.finish(
+        Instant(4_000_000_000),
+        String::new(),
+        serde_json::Value::Null,
+    );
+    let flushes = run.flush_response_ms.unwrap();
+    assert!((flushes.mean - 40.0).abs() < 1e-9, "{flushes:?}");
+    assert_eq!(flushes.ci95, None);
+    assert!((run.response_ms.mean - 3.0).abs() < 1e-9, "{run:?}");
+}

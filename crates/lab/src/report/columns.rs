@@ -223,10 +223,11 @@ fn provenance() -> [Column; 14] {
 
 /// Mean, percentiles and interval of every distribution that a run has.
 fn distributions() -> impl Iterator<Item = Column> {
-    const OF_RUN: [(&str, TimesOf); 12] = [
+    const OF_RUN: [(&str, TimesOf); 13] = [
         ("response_ms", |run| Some(&run.response_ms)),
         ("read_response_ms", |run| run.read_response_ms.as_ref()),
         ("write_response_ms", |run| run.write_response_ms.as_ref()),
+        ("flush_response_ms", |run| run.flush_response_ms.as_ref()),
         ("wait_ms", |run| Some(&run.wait_ms)),
         ("read_wait_ms", |run| run.read_wait_ms.as_ref()),
         ("write_wait_ms", |run| run.write_wait_ms.as_ref()),
@@ -253,7 +254,7 @@ fn distributions() -> impl Iterator<Item = Column> {
         ("ci95_low", |times| Some(times.ci95?[0])),
         ("ci95_high", |times| Some(times.ci95?[1])),
     ];
-    // What was traced is a fact, without intervals.
+    // What was traced is a fact, and flushes are in no batch: without intervals.
     const WITHOUT_INTERVAL: usize = 6;
     // Of response times alone there are intervals of the tail.
     const OF_TAILS: [(&str, StatisticOf); 4] = [
@@ -264,7 +265,9 @@ fn distributions() -> impl Iterator<Item = Column> {
     ];
     OF_RUN.into_iter().flat_map(|(key, times)| {
         let (times_of, tails) = match key {
-            _ if key.starts_with("traced_") => (&OF_TIMES[..WITHOUT_INTERVAL], &[][..]),
+            _ if key.starts_with("traced_") || key.starts_with("flush_") => {
+                (&OF_TIMES[..WITHOUT_INTERVAL], &[][..])
+            }
             _ if key.ends_with("response_ms") => (&OF_TIMES[..], &OF_TAILS[..]),
             _ => (&OF_TIMES[..], &[][..]),
         };
@@ -445,6 +448,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (188, 188));
+        assert_eq!((names.len(), distinct.len()), (195, 195));
     }
 }

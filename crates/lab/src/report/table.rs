@@ -34,6 +34,8 @@ const AGAINST_BEST: &str = "against best\nms";
 const GROWTH: &str = "queue grows\nreq/s";
 /// Heading of what only runs on drives that fail have.
 const FAILED: &str = "failed\nrequests";
+/// Heading of what only loads with flushes have.
+const FLUSHES: &str = "flushes\nms";
 /// Heading of what only some volumes have.
 const RECOVERY: &str = "recovery\ns";
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
@@ -49,7 +51,7 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 27] = [
+const COLUMNS: [Shown; 28] = [
     shown("#", 0, |row| {
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
@@ -92,6 +94,9 @@ const COLUMNS: [Shown; 27] = [
     }),
     shown("writes\nms", 10, |row| {
         mean(row, row.run.write_response_ms.as_ref())
+    }),
+    shown(FLUSHES, 10, |row| {
+        mean(row, row.run.flush_response_ms.as_ref())
     }),
     shown("rate\nreq/s", 4, |row| number(row.run.throughput_rps)),
     shown("rate\nMB/s", 11, |row| number(row.run.throughput_mb_s)),
@@ -255,6 +260,7 @@ fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
     let mut ranks = rows.iter().filter_map(|row| row.rank);
     match shown.heading {
         GROWTH => rows.iter().any(|row| row.run.queue_growth_rps.is_some()),
+        FLUSHES => rows.iter().any(|row| row.run.flush_response_ms.is_some()),
         FAILED => rows.iter().any(|row| failed(row.run) > 0),
         RECOVERY => rows.iter().any(|row| row.run.has("recovery", "s")),
         AGAINST_BEST => {

@@ -46,7 +46,7 @@ use crate::workload::Workload;
 use crate::workload::told::Told;
 
 pub use crate::error::RunError;
-pub(crate) use said::{add_new, warned};
+pub(crate) use said::warned;
 
 use said::{add_said, left_out, unknown_cache, warnings};
 
@@ -112,20 +112,45 @@ pub fn compare(
     let runs = points.par_iter().zip(&demands).with_max_len(1);
     let outcomes: Vec<Result<Option<Finished>, RunError>> =
         pool.install(|| runs.map(one).collect());
-    let mut finished = Vec::new();
-    for outcome in outcomes {
-        finished.extend(outcome?);
-    }
+    let (mut finished, without) = with_results(outcomes)?;
     add_said(&mut warnings, &finished);
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
     let parts = finished.iter_mut();
     let parts = parts.map(|finished| std::mem::take(&mut finished.parts));
     let parts = parts.collect();
     let mut results = summed_up(points, finished, baseline);
+    let labels = without.iter().filter_map(|warning| warning.run.as_deref());
+    verdict::add_without_result(&mut results.verdict, &labels.collect::<Vec<_>>());
+    warnings.extend(without);
     results.trace = trace.map(|trace| trace_info(trace, points));
     (results.drive_chosen, results.warnings) = (drive_chosen, warnings);
     files.finish(&results, parts)?;
     Ok(results)
+}
+
+/// The runs that were finished, and what is to be said of those of which nothing was measured.
+///
+/// # Errors
+/// The first run that failed; of all runs nothing was measured.
+fn with_results(
+    outcomes: Vec<Result<Option<Finished>, RunError>>,
+) -> Result<(Vec<Finished>, Vec<Warning>), RunError> {
+    let (mut finished, mut without) = (Vec::new(), Vec::new());
+    let mut nothing = None;
+    for outcome in outcomes {
+        match outcome {
+            Err(RunError::NothingMeasured { label, why }) => {
+                let warning = Warning::new(WarningKind::NothingMeasured, why.clone());
+                without.push(warning.of_run(&label));
+                nothing.get_or_insert(RunError::NothingMeasured { label, why });
+            }
+            outcome => finished.extend(outcome?),
+        }
+    }
+    match nothing.filter(|_| finished.is_empty()) {
+        Some(error) => Err(error),
+        None => Ok((finished, without)),
+    }
 }
 
 /// What finished runs come to; what else results have is the caller's.
@@ -346,13 +371,14 @@ fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Re
     let Window { requests, warmup } = window;
     let failed = match failed {
         0 => String::new(),
-        failed => format!(", where {failed} requests failed"),
+        failed => format!("; {failed} requests failed"),
     };
-    let allowed = format!(
-        "at least 1 behind the warm-up of {warmup} of {requests} requests; nothing was measured in {label}{failed}"
-    );
-    let error = ConfigError::value("measured reads and writes", "0", &allowed);
-    Err(RunError::Unfit(error))
+    Err(RunError::NothingMeasured {
+        label: label.to_owned(),
+        why: format!(
+            "there is no result, since no read or write was answered behind the warm-up of {warmup} of {requests} requests{failed}"
+        ),
+    })
 }
 
 /// What a run says of each objective.

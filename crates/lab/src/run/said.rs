@@ -41,7 +41,7 @@ pub(super) fn add_said(warnings: &mut Vec<Warning>, finished: &[Finished]) {
 }
 
 /// Adds what runs have to say, each thing once.
-pub(crate) fn add_new<'a>(warnings: &mut Vec<Warning>, said: impl Iterator<Item = &'a Warning>) {
+fn add_new<'a>(warnings: &mut Vec<Warning>, said: impl Iterator<Item = &'a Warning>) {
     for warning in said {
         if !warnings.contains(warning) {
             warnings.push(warning.clone());

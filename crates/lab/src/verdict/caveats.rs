@@ -49,6 +49,18 @@ pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
     })
 }
 
+/// That runs have no result.
+pub(super) fn without_result(labels: &[&str]) -> Option<String> {
+    match labels {
+        [] => None,
+        [one] => Some(format!("{one} has no result: nothing was measured.")),
+        [first, ..] => Some(format!(
+            "{} runs have no result, {first} among them: nothing was measured.",
+            labels.len()
+        )),
+    }
+}
+
 /// Whether the 99th percentile of a run is longer than that of another, beyond the intervals of both.
 pub(super) fn longer_tail(run: &Run, other: &Run) -> bool {
     match (run.response_ms.p99_ci95, other.response_ms.p99_ci95) {

@@ -41,6 +41,12 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
     }
 }
 
+/// Says at the end of the headline that the runs with these labels have no result.
+pub fn add_without_result(verdict: &mut Verdict, labels: &[&str]) {
+    let told = caveats::without_result(labels);
+    verdict.headline.extend(told.map(|told| format!(" {told}")));
+}
+
 /// The runs of a load, best first; ties keep the order of the grid. `None` for a single run: it is not ranked.
 fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ranking> {
     let mean = |index: usize| runs[index].0.response_ms.mean;

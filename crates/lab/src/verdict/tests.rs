@@ -4,6 +4,7 @@ use super::*;
 use nearslot_core::config::KINDS;
 
 use crate::measure::{Recorder, Window};
+use crate::outcome::Times;
 use crate::scenario::keys::role;
 use nearslot_core::units::Instant;
 
@@ -540,4 +541,28 @@ fn choices_with_as_many_drives_under_each_load_are_not_told_apart() {
     let found = details(&keys, &runs(4));
     let range = "The choices differ in their number of drives: from 2 to 4.";
     assert_eq!(found.last().unwrap(), range);
+}
+
+#[test]
+fn flushes_that_take_far_longer_in_one_run_are_told() {
+    let (mut runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
+    let told = |runs: &[(Run, Batches)]| {
+        let details = judged(runs, &varied, None).details;
+        details.into_iter().find(|told| told.starts_with("Flushes"))
+    };
+    assert_eq!(told(&runs), None);
+    let mut take = |means: [f64; 2]| {
+        for ((run, _), mean) in runs.iter_mut().zip(means) {
+            let times = Times {
+                mean,
+                ..Times::default()
+            };
+            run.flush_response_ms = Some(times);
+        }
+        told(&runs)
+    };
+    assert_eq!(take([19.0, 10.0]), None);
+    assert_eq!(take([9.0, 1.0]), None, "requests take longer");
+    let expected = "Flushes are in none of these times: they took from 1.500 ms on average (sched=satf ) to 80.00 ms (sched=fcfs ).";
+    assert_eq!(take([80.0, 1.5]).as_deref(), Some(expected));
 }

@@ -39,6 +39,7 @@ pub(super) fn sentences(
     let names = Names { varied, judged };
     let one_load = runs.iter().all(|run| run.load == runs[0].load);
     let mut more = Vec::from_iter(drives::sentence(runs, varied));
+    more.extend(flushes(runs));
     more.extend(traced(runs));
     match (runs, rankings) {
         ([], _) => ("No run was finished.".to_owned(), Vec::new()),
@@ -57,6 +58,33 @@ fn with(
     details.extend(more);
     (headline, details)
 }
+
+/// Where flushes take longer than what is compared, and far longer in one run than in another under its load, that they do: no mean
+/// and no place is about them.
+fn flushes(runs: &[&Run]) -> Option<String> {
+    let means = runs
+        .iter()
+        .filter_map(|run| Some((run, run.flush_response_ms?.mean)));
+    let by_mean = |one: &(_, f64), other: &(_, f64)| one.1.total_cmp(&other.1);
+    let long = means
+        .clone()
+        .filter(|(run, mean)| *mean > run.response_ms.mean);
+    let (longest, most) = long.max_by(by_mean)?;
+    let of_load = means.filter(|(run, _)| run.load == longest.load);
+    let (shortest, least) = of_load.min_by(by_mean)?;
+    (most >= FLUSHES_APART * least).then(|| {
+        format!(
+            "Flushes are in none of these times: they took from {} ms on average ({}) to {} ms ({}).",
+            number(least),
+            shortest.label,
+            number(most),
+            longest.label
+        )
+    })
+}
+
+/// Means of flushes that are so many times apart are told.
+const FLUSHES_APART: f64 = 2.0;
 
 /// The response times that the trace tells, and how far the model is from them; of several runs, the nearest and the farthest.
 fn traced(runs: &[&Run]) -> Vec<String> {

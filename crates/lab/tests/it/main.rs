@@ -21,3 +21,4 @@ mod recovery;
 mod report;
 mod scenarios;
 mod validate;
+mod without_result;

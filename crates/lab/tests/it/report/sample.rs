@@ -344,6 +344,7 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         response_ms,
         read_response_ms: of(response, read),
         write_response_ms: of(response, write),
+        flush_response_ms: None,
         wait_ms: of(wait, all).expect("there are requests"),
         read_wait_ms: of(wait, read),
         write_wait_ms: of(wait, write),
