@@ -72,6 +72,7 @@ class Tried:
     throughput_rps: float
     throughput_mb_s: float
     utilisation: float
+    utilisation_max: float
     queue_growth_rps: float | None
     requests: int
     failed: int
@@ -122,6 +123,7 @@ class Limit:
     by: Literal["drives", "waits", "service"]
     at: float
     utilisation: float
+    utilisation_max: float
     queue_growth_rps: float | None
     objective: int | None
     wait_ms: float | None

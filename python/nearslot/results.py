@@ -355,7 +355,8 @@ class Run:
         response_ms: Arrival to answer; `wait_ms` is until the start on the drive, `service_ms` from
             there.
         seek_ms: Mean per request; so are `rotation_ms`, `transfer_ms`, `overhead_ms`.
-        utilisation: Share of the time that the drive was busy.
+        utilisation: Share of the time that the drive was busy; of several drives the mean.
+        utilisation_max: The same of the drive that was busiest.
         queue_mean: Requests in the system, averaged over time.
         measures: What parts and measurements have counted, by who counts and by name;
             `Results.measures` says what that is.
@@ -400,6 +401,7 @@ class Run:
     transfer_ms: float
     overhead_ms: float
     utilisation: float
+    utilisation_max: float
     queue_mean: float
     queue_max: int
     measures: dict[str, dict[str, int | float]]

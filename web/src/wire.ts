@@ -199,6 +199,7 @@ const runShape = object({
   transfer_ms: number,
   overhead_ms: number,
   utilisation: number,
+  utilisation_max: number,
   queue_mean: number,
   queue_max: count,
   measures: dictionary(dictionary(number)),

@@ -161,6 +161,8 @@ pub struct Run {
     pub overhead_ms: f64,
     /// Share of the time that the drive was busy, in `0..=1`; of several drives the mean.
     pub utilisation: f64,
+    /// The same of the drive that was busiest.
+    pub utilisation_max: f64,
     /// Mean number of requests in the system, waiting or in service (time average).
     pub queue_mean: f64,
     /// Most requests in the system at once.

@@ -82,6 +82,7 @@ impl Choice {
             throughput_rps: run.throughput_rps,
             throughput_mb_s: run.throughput_mb_s,
             utilisation: run.utilisation,
+            utilisation_max: run.utilisation_max,
             queue_growth_rps: run.queue_growth_rps,
             requests: run.requests,
             failed: run.failed.values().sum(),

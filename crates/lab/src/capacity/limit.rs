@@ -37,6 +37,8 @@ pub struct Limit {
     pub at: f64,
     /// Share of the time that the drives were busy there.
     pub utilisation: f64,
+    /// The same of the drive that was busiest, which limits a load that does not use all alike.
+    pub utilisation_max: f64,
     /// By how many requests a second the queue grows at the easiest setting that fails, if it does.
     pub queue_growth_rps: Option<f64>,
     /// The objective that fails first; `None` where the queue grows, so that all of them fail.
@@ -147,7 +149,7 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
     if objective.is_some_and(for_failures) {
         return None;
     }
-    let busy = seen.utilisation >= BUSY;
+    let busy = seen.utilisation_max >= BUSY;
     let by = match parts {
         _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,
         // Drives that are busy with a single request at a time are no limit to more of them if that one takes too long.
@@ -161,6 +163,7 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
         by,
         at: seen.at,
         utilisation: seen.utilisation,
+        utilisation_max: seen.utilisation_max,
         queue_growth_rps: failed.queue_growth_rps,
         objective,
         wait_ms: parts.map(|(wait, _)| wait),
@@ -173,10 +176,12 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
 pub(super) fn sentence(capacity: &Capacity, found: &Reached) -> Option<String> {
     let limit = found.limit.as_ref()?;
     let (who, place) = (name(capacity, found), position(capacity.find, limit.at));
-    let busy = format!(
-        "{place} the drives are busy {} % of the time",
-        percent(limit.utilisation)
-    );
+    let (all, most) = (percent(limit.utilisation), percent(limit.utilisation_max));
+    let busy = if most == all {
+        format!("{place} the drives are busy {all} % of the time")
+    } else {
+        format!("{place} the busiest drive is busy {most} % of the time, all of them {all} %")
+    };
     let objective = limit.objective.map(|index| &capacity.objectives[index]);
     let parts = objective.zip(limit.wait_ms).zip(limit.service_ms);
     let parts = parts.map(|((objective, wait), service)| {

@@ -224,6 +224,8 @@ pub struct Tried {
     pub throughput_mb_s: f64,
     /// Share of the time that the drives were busy.
     pub utilisation: f64,
+    /// The same of the drive that was busiest.
+    pub utilisation_max: f64,
     /// By how many requests a second the queue grew, if it did.
     pub queue_growth_rps: Option<f64>,
     /// Requests that were simulated; fewer than there are if the run ended because an objective was surely missed.

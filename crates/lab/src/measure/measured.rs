@@ -107,6 +107,9 @@ impl Measured {
         };
         let per_request = |ns: u128| ns as f64 / 1e6 / measured.max(1) as f64;
         let share = |ns: f64| per_second(ns / 1e9);
+        let busy = recorder.in_flight.iter();
+        let busy = busy.map(|drive| drive.until(self.end, recorder.since.is_some()));
+        let busy: Vec<u64> = busy.collect();
         let [read_response_ms, read_wait_ms, read_service_ms] = self.class(Class::Read, reads);
         let [write_response_ms, write_wait_ms, write_service_ms] = self.class(Class::Write, writes);
         Run {
@@ -134,7 +137,9 @@ impl Measured {
             rotation_ms: per_request(recorder.cost.rotation_ns),
             transfer_ms: per_request(recorder.cost.transfer_ns),
             overhead_ms: per_request(recorder.cost.overhead_ns),
-            utilisation: share(recorder.busy_ns as f64) / f64::from(recorder.drives),
+            utilisation: share(busy.iter().map(|ns| u128::from(*ns)).sum::<u128>() as f64)
+                / f64::from(recorder.drives),
+            utilisation_max: share(busy.iter().copied().max().unwrap_or(0) as f64),
             queue_mean: share(recorder.request_ns as f64),
             queue_max: recorder.queue_max,
             queue_growth_rps: recorder.growth_rps(),

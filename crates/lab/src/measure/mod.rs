@@ -164,11 +164,7 @@ pub struct Recorder {
     integrated: Instant,
     drives: u16,
     /// Commands that each drive has.
-    in_flight: Vec<u32>,
-    /// Drives that have some.
-    running: u32,
-    /// Their number, integrated over the time of the measured part.
-    busy_ns: u128,
+    in_flight: Vec<Busy>,
     series: Option<Timeseries>,
     levels: Levels,
     /// The number of the request at whose arrival the queue is noted next.
@@ -176,6 +172,45 @@ pub struct Recorder {
     /// The batch of the last request, and the numbers of all its requests.
     batch: usize,
     batch_numbers: Range<u64>,
+}
+
+/// The commands of a drive, and how long it had any.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy {
+    commands: u32,
+    /// Since when it has some, but not before the measured part.
+    since: Instant,
+    /// How long it had some before that, in the measured part.
+    ns: u64,
+}
+
+impl Busy {
+    #[inline]
+    fn begin(&mut self, now: Instant) {
+        if self.commands == 0 {
+            self.since = now;
+        }
+        self.commands += 1;
+    }
+
+    #[inline]
+    fn end(&mut self, now: Instant, measured: bool) {
+        self.commands -= 1;
+        if self.commands == 0 && measured {
+            self.ns += now.since(self.since).0;
+        }
+    }
+
+    /// All of the measured part, which ends now.
+    fn until(&self, end: Instant, measured: bool) -> u64 {
+        let under_way = self.commands > 0 && measured;
+        self.ns
+            + if under_way {
+                end.since(self.since).0
+            } else {
+                0
+            }
+    }
 }
 
 /// Costs summed over many requests.
@@ -223,9 +258,7 @@ impl Recorder {
             request_ns: 0,
             integrated: Instant::ZERO,
             drives,
-            running: 0,
-            in_flight: vec![0; drives.into()],
-            busy_ns: 0,
+            in_flight: vec![Busy::default(); drives.into()],
             series,
             levels: Levels::default(),
             next_level: window.warmup,
@@ -296,7 +329,6 @@ impl Recorder {
         if self.since.is_some() {
             let span = now.since(self.integrated);
             self.request_ns += u128::from(self.in_system) * u128::from(span.0);
-            self.busy_ns += u128::from(self.running) * u128::from(span.0);
             if let Some(series) = &mut self.series {
                 series.integrate(now, &self.present);
             }
@@ -306,6 +338,9 @@ impl Recorder {
 
     fn begin(&mut self, now: Instant) {
         self.since = Some(now);
+        for drive in &mut self.in_flight {
+            drive.since = now;
+        }
         self.queue_max = self.in_system;
         if let Some(series) = &mut self.series {
             series.begin(now);
@@ -365,9 +400,7 @@ impl Observer for Recorder {
         _stack: &Stack,
     ) {
         self.integrate(now);
-        let commands = &mut self.in_flight[drive.index()];
-        *commands += 1;
-        self.running += u32::from(*commands == 1);
+        self.in_flight[drive.index()].begin(now);
         if let Some(series) = &mut self.series {
             series.started(now, drive, command, origin);
         }
@@ -376,9 +409,8 @@ impl Observer for Recorder {
     #[inline]
     fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.integrate(now);
-        let commands = &mut self.in_flight[drive.index()];
-        *commands -= 1;
-        self.running -= u32::from(*commands == 0);
+        let measured = self.since.is_some();
+        self.in_flight[drive.index()].end(now, measured);
         if let Some(series) = &mut self.series {
             series.done(now, drive, done);
         }

@@ -169,6 +169,7 @@ fn of(kinds: Kinds) -> Vec<Column> {
         measure("transfer_ms", |run| run.transfer_ms),
         measure("overhead_ms", |run| run.overhead_ms),
         measure("utilisation", |run| run.utilisation),
+        measure("utilisation_max", |run| run.utilisation_max),
         measure("queue_mean", |run| run.queue_mean),
         count("queue_max", |_, run| Some(run.queue_max)),
     ]);
@@ -448,6 +449,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (195, 195));
+        assert_eq!((names.len(), distinct.len()), (196, 196));
     }
 }

@@ -120,7 +120,8 @@ pub fn compare(
     let parts = parts.collect();
     let mut results = summed_up(points, finished, baseline);
     let labels = without.iter().filter_map(|warning| warning.run.as_deref());
-    verdict::add_without_result(&mut results.verdict, &labels.collect::<Vec<_>>());
+    let labels: Vec<&str> = labels.collect();
+    verdict::add_without_result(&mut results.verdict, &labels, &results.runs);
     warnings.extend(without);
     results.trace = trace.map(|trace| trace_info(trace, points));
     (results.drive_chosen, results.warnings) = (drive_chosen, warnings);

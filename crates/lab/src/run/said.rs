@@ -9,7 +9,7 @@ use super::Finished;
 use crate::doubt::{self, Longer};
 use crate::grid::Point;
 use crate::load::{LoadedTrace, RequestCount};
-use crate::number::number;
+use crate::number::{counted, number};
 use crate::outcome::Run;
 use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay};
@@ -34,19 +34,22 @@ pub(crate) fn warned(
 pub(super) fn add_said(warnings: &mut Vec<Warning>, finished: &[Finished]) {
     let mut longer = Longer::default();
     for one in finished {
-        add_new(warnings, one.warnings.iter());
+        for warning in &one.warnings {
+            let of_all = finished
+                .iter()
+                .all(|other| other.warnings.contains(warning));
+            // What not all say belongs to the run that says it.
+            let told = match of_all || warning.run.is_some() {
+                true => warning.clone(),
+                false => warning.clone().of_run(&one.run.label),
+            };
+            if !warnings.contains(&told) {
+                warnings.push(told);
+            }
+        }
         longer.join(&one.longer);
     }
     warnings.extend(longer.warnings());
-}
-
-/// Adds what runs have to say, each thing once.
-fn add_new<'a>(warnings: &mut Vec<Warning>, said: impl Iterator<Item = &'a Warning>) {
-    for warning in said {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
-        }
-    }
 }
 
 /// What to know of the results of a run that was interrupted.
@@ -104,9 +107,9 @@ fn faults(run: &Run) -> Option<Warning> {
     let wrong = count("wrong_reads");
     if wrong > 0.0 {
         let text = format!(
-            "{wrong} reads of drives brought {} wrong blocks and were reported done; nothing here keeps checksums of \
-             blocks, so no request was told",
-            count("wrong_blocks_read")
+            "{} of drives brought {} and were reported done, so no request was told",
+            counted(wrong as u64, "read"),
+            counted(count("wrong_blocks_read") as u64, "wrong block")
         );
         return Some(Warning::new(WarningKind::WrongReads, text).of_run(&run.label));
     }

@@ -53,9 +53,11 @@ pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
 pub(super) fn without_result(labels: &[&str]) -> Option<String> {
     match labels {
         [] => None,
-        [one] => Some(format!("{one} has no result: nothing was measured.")),
+        [one] => Some(format!(
+            "{one} has no result: none of its reads and writes was answered."
+        )),
         [first, ..] => Some(format!(
-            "{} runs have no result, {first} among them: nothing was measured.",
+            "{} runs have no result, {first} among them: none of their reads and writes was answered.",
             labels.len()
         )),
     }

@@ -41,10 +41,16 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
     }
 }
 
-/// Says at the end of the headline that the runs with these labels have no result.
-pub fn add_without_result(verdict: &mut Verdict, labels: &[&str]) {
-    let told = caveats::without_result(labels);
-    verdict.headline.extend(told.map(|told| format!(" {told}")));
+/// Says at the end of the headline that the runs with these labels have no result; if one run is left, at its front which.
+pub fn add_without_result(verdict: &mut Verdict, labels: &[&str], left: &[Run]) {
+    let Some(told) = caveats::without_result(labels) else {
+        return;
+    };
+    let of = match left {
+        [only] => format!("{}: ", only.label),
+        _ => String::new(),
+    };
+    verdict.headline = format!("{of}{} {told}", verdict.headline);
 }
 
 /// The runs of a load, best first; ties keep the order of the grid. `None` for a single run: it is not ranked.

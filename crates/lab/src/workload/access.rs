@@ -140,7 +140,20 @@ impl Access {
                 &allowed,
             ));
         }
-        let locality = match knobs.choice("locality") {
+        let locality = knobs.choice("locality");
+        for (of, knob) in [
+            ("hot_cold", HOT_SPACE),
+            ("hot_cold", HOT_REQUESTS),
+            ("zipf", ZIPF_EXPONENT),
+        ] {
+            let name = knob.name;
+            let set = knobs.first_set(&[knob], &[name]);
+            if let Some((name, value)) = set.filter(|_| locality != of) {
+                let allowed = format!("beside locality={of}, without which it has no effect");
+                return Err(ConfigError::value(name, &value.to_string(), &allowed));
+            }
+        }
+        let locality = match locality {
             "uniform" => Locality::Uniform,
             "hot_cold" => Locality::HotCold {
                 space: knobs.number("hot_space"),
@@ -421,6 +434,30 @@ pub(super) mod tests {
         assert!((share(&made, |r| r.extent.start.0 < 10_000) - 0.9).abs() < 0.02);
         let made = requests("locality=hot_cold:hot_space=0.0:hot_requests=1.0");
         assert!((share(&made, |r| r.extent.start.0 < 50_000) - 0.5).abs() < 0.02);
+    }
+
+    #[test]
+    fn knobs_of_another_locality_are_refused() {
+        for (words, refused) in [
+            (
+                "hot_space=0.1",
+                "hot_space = 0.1 (allowed: beside locality=hot_cold",
+            ),
+            (
+                "locality=zipf:hot_requests=0.1",
+                "hot_requests = 0.1 (allowed: beside locality=hot_cold",
+            ),
+            (
+                "locality=hot_cold:zipf_exponent=0.5",
+                "zipf_exponent = 0.5 (allowed: beside locality=zipf",
+            ),
+        ] {
+            let told = synthetic(&format!("iometer:{words}"))
+                .err()
+                .unwrap()
+                .to_string();
+            assert!(told.starts_with(refused), "{told}");
+        }
     }
 
     #[test]

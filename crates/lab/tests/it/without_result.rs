@@ -30,7 +30,9 @@ fn the_other_runs_are_compared_and_the_headline_names_it() {
     assert_eq!(told, [Some(label)]);
     let headline = &results.verdict.headline;
     assert!(
-        headline.ends_with(&format!("{label} has no result: nothing was measured.")),
+        headline.ends_with(&format!(
+            "{label} has no result: none of its reads and writes was answered."
+        )),
         "{headline}"
     );
     let ranked = &results.verdict.rankings[0].ranks;

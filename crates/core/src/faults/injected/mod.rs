@@ -180,12 +180,7 @@ fn refuse_idle(
     owners: &str,
     idle: &[&str],
 ) -> Result<(), ConfigError> {
-    let mut set = knobs.iter().filter(|(name, _)| idle.contains(name));
-    let differs = |name: &str, value: &_| {
-        let knob = KNOBS.iter().find(|knob| knob.name == name);
-        knob.is_some_and(|knob| knob.default_value() != *value)
-    };
-    match set.find(|(name, value)| !happens && differs(name, value)) {
+    match knobs.first_set(KNOBS, idle).filter(|_| !happens) {
         None => Ok(()),
         Some((name, value)) => {
             let allowed = format!("beside {owners}, without which it has no effect");

@@ -12,7 +12,7 @@ use super::store::{HOME, MapStore, NVRAM, NVRAM_ENTRIES, PORTIONS, REGION, STATI
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
 use crate::place::striping::numbered;
-use crate::registry::{ConfigError, Knob, KnobValue, Knobs, Survivors, VolumeEnv, VolumeError};
+use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeEnv, VolumeError};
 use crate::rng::Rng;
 use crate::units::Blocks;
 
@@ -75,12 +75,14 @@ impl Volume<'_> {
             let allowed = format!("nvram with map={map}, which has no log region");
             return refused(&HOME, home, &allowed);
         }
-        for knob in [&PORTIONS, &REGION, &NVRAM] {
-            let (value, default) = (self.knobs.integer(knob.name), knob.default_value());
-            if map != "log" && KnobValue::Integer(value as i64) != default {
-                let allowed = format!("{default} with map={map}, which has no log region");
-                return refused(knob, &value.to_string(), &allowed);
-            }
+        let (of_log, names) = (
+            [PORTIONS, REGION, NVRAM],
+            [PORTIONS.name, REGION.name, NVRAM.name],
+        );
+        let set = self.knobs.first_set(&of_log, &names);
+        if let Some((name, value)) = set.filter(|_| map != "log") {
+            let allowed = format!("left out with map={map}, which has no log region");
+            return Err(ConfigError::value(name, &value.to_string(), &allowed));
         }
         let entries = self.knobs.integer(NVRAM.name);
         if home == "drive" && entries != NVRAM_ENTRIES as u64 {

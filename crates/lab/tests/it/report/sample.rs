@@ -356,6 +356,7 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         transfer_ms: mean(|done| done.transfer),
         overhead_ms: mean(|_| OVERHEAD_NS),
         utilisation: kept.iter().map(service).sum::<u64>() as f64 / span_ns as f64,
+        utilisation_max: kept.iter().map(service).sum::<u64>() as f64 / span_ns as f64,
         queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
         queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
         // As if its map survived.
