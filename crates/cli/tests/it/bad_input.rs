@@ -661,7 +661,7 @@ fn a_load_of_which_no_read_or_write_is_measured_has_no_result() {
             &nearslot(&warm),
             3,
             &[
-                "measured reads and writes = 0",
+                "there is no result, since no read or write was answered",
                 "warm-up of 1 of 9 requests",
             ],
         );

@@ -280,14 +280,15 @@ impl Knobs {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
-    /// The first of these knobs of the card that was set to something else than its default: where they have no effect, that is a
-    /// mistake.
-    pub fn first_set(&self, card: &[Knob], names: &[&str]) -> Option<(&'static str, &KnobValue)> {
-        let is_set = |(name, value): &(&str, &KnobValue)| {
-            let knob = card.iter().find(|knob| knob.name == *name);
-            names.contains(name) && knob.is_some_and(|knob| knob.default_value() != **value)
-        };
-        self.iter().find(is_set)
+    /// The first of these knobs that was set to something else than its default: where they have no effect, that is a mistake.
+    pub fn first_set<'a>(
+        &'a self,
+        mut of: impl Iterator<Item = &'a Knob>,
+    ) -> Option<(&'a Knob, &'a KnobValue)> {
+        of.find_map(|knob| {
+            let value = self.value(knob.name);
+            (knob.default_value() != *value).then_some((knob, value))
+        })
     }
 
     fn value(&self, name: &str) -> &KnobValue {

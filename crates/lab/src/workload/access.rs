@@ -141,16 +141,15 @@ impl Access {
             ));
         }
         let locality = knobs.choice("locality");
-        for (of, knob) in [
-            ("hot_cold", HOT_SPACE),
-            ("hot_cold", HOT_REQUESTS),
-            ("zipf", ZIPF_EXPONENT),
+        for (knob, of) in [
+            (&HOT_SPACE, "hot_cold"),
+            (&HOT_REQUESTS, "hot_cold"),
+            (&ZIPF_EXPONENT, "zipf"),
         ] {
-            let name = knob.name;
-            let set = knobs.first_set(&[knob], &[name]);
-            if let Some((name, value)) = set.filter(|_| locality != of) {
+            let set = knobs.first_set(std::iter::once(knob));
+            if let Some((_, value)) = set.filter(|_| locality != of) {
                 let allowed = format!("beside locality={of}, without which it has no effect");
-                return Err(ConfigError::value(name, &value.to_string(), &allowed));
+                return Err(ConfigError::value(knob.name, &value.to_string(), &allowed));
             }
         }
         let locality = match locality {
@@ -441,15 +440,15 @@ pub(super) mod tests {
         for (words, refused) in [
             (
                 "hot_space=0.1",
-                "hot_space = 0.1 (allowed: beside locality=hot_cold",
+                "hot_space = 0.1 (allowed: beside locality=hot_cold,",
             ),
             (
                 "locality=zipf:hot_requests=0.1",
-                "hot_requests = 0.1 (allowed: beside locality=hot_cold",
+                "hot_requests = 0.1 (allowed: beside locality=hot_cold,",
             ),
             (
                 "locality=hot_cold:zipf_exponent=0.5",
-                "zipf_exponent = 0.5 (allowed: beside locality=zipf",
+                "zipf_exponent = 0.5 (allowed: beside locality=zipf,",
             ),
         ] {
             let told = synthetic(&format!("iometer:{words}"))

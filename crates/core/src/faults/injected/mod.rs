@@ -180,11 +180,12 @@ fn refuse_idle(
     owners: &str,
     idle: &[&str],
 ) -> Result<(), ConfigError> {
-    match knobs.first_set(KNOBS, idle).filter(|_| !happens) {
+    let idle = KNOBS.iter().filter(|knob| idle.contains(&knob.name));
+    match knobs.first_set(idle).filter(|_| !happens) {
         None => Ok(()),
-        Some((name, value)) => {
+        Some((knob, value)) => {
             let allowed = format!("beside {owners}, without which it has no effect");
-            Err(wrong(name, &value.to_string(), &allowed))
+            Err(wrong(knob.name, &value.to_string(), &allowed))
         }
     }
 }

@@ -75,14 +75,12 @@ impl Volume<'_> {
             let allowed = format!("nvram with map={map}, which has no log region");
             return refused(&HOME, home, &allowed);
         }
-        let (of_log, names) = (
-            [PORTIONS, REGION, NVRAM],
-            [PORTIONS.name, REGION.name, NVRAM.name],
-        );
-        let set = self.knobs.first_set(&of_log, &names);
-        if let Some((name, value)) = set.filter(|_| map != "log") {
-            let allowed = format!("left out with map={map}, which has no log region");
-            return Err(ConfigError::value(name, &value.to_string(), &allowed));
+        let of_log = [&PORTIONS, &REGION, &NVRAM];
+        let set = self.knobs.first_set(of_log.into_iter());
+        if let Some((knob, value)) = set.filter(|_| map != "log") {
+            let default = knob.default_value();
+            let allowed = format!("{default} with map={map}, which has no log region");
+            return refused(knob, &value.to_string(), &allowed);
         }
         let entries = self.knobs.integer(NVRAM.name);
         if home == "drive" && entries != NVRAM_ENTRIES as u64 {

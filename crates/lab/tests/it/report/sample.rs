@@ -344,7 +344,6 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         response_ms,
         read_response_ms: of(response, read),
         write_response_ms: of(response, write),
-        flush_response_ms: None,
         wait_ms: of(wait, all).expect("there are requests"),
         read_wait_ms: of(wait, read),
         write_wait_ms: of(wait, write),
@@ -359,16 +358,20 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         utilisation_max: kept.iter().map(service).sum::<u64>() as f64 / span_ns as f64,
         queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
         queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
-        // As if its map survived.
-        measures: match policy {
-            "satf" => Measures::from([("recovery".to_owned(), recovery())]),
-            _ => Measures::new(),
-        },
+        measures: measures(policy),
         simulated_in_s: 0.018,
         series: Some(series(kept, begin, size, policy)),
         demand: Some(demand(kept, begin)),
         traced: Some(traced(response_ms.mean)),
         ..Run::default()
+    }
+}
+
+/// As if the map survived that one policy's run writes.
+fn measures(policy: &str) -> Measures {
+    match policy {
+        "satf" => Measures::from([("recovery".to_owned(), recovery())]),
+        _ => Measures::new(),
     }
 }
 
