@@ -28,6 +28,9 @@ const COSTLY: &[(&str, f64)] = &[
     ("nvram_entries", 20_000.0),
 ];
 
+/// Knobs of a map's log.
+const OF_LOG: [&str; 3] = ["portions", "log_region_kib", "nvram_entries"];
+
 /// The knob of a drive that says what its cache is.
 const CACHE_KNOB: &str = "cache";
 
@@ -186,8 +189,11 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
         let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
             || knob.name == "map_tracks" && !text.contains("map=virtual_log")
             || knob.name == "home" && !text.contains("map=log")
-            || knob.name == "nvram_entries" && text.contains("home=drive");
-        if !idle && rng.chance(share) {
+            || knob.name == "nvram_entries" && text.contains("home=drive")
+            || OF_LOG.contains(&knob.name) && !text.contains("map=log")
+            || knob.name.starts_with("hot_") && !text.contains("locality=hot_cold")
+            || knob.name == "zipf_exponent" && !text.contains("locality=zipf");
+        if rng.chance(share) && !idle {
             let _ = write!(text, ":{}={}", knob.name, value(rng, knob, cap));
         }
     }
@@ -209,7 +215,8 @@ fn value(rng: &mut Rng, knob: &Knob, cap: f64) -> String {
             let max = max.min(cap);
             let between = min + rng.unit() * rng.unit() * rng.unit() * (max - min);
             let whole = libm::round(*default * (1.0 + rng.unit())).clamp(*min, max);
-            one(rng, &[*min, max, between, whole]).to_string()
+            // Products of some have to be whole numbers.
+            one(rng, &[*min, max, between, whole, whole]).to_string()
         }
         KnobKind::Choice { options, .. } => one(rng, options).to_owned(),
         KnobKind::Text { .. } if knob.name == SCHED_KNOB => {
