@@ -71,10 +71,12 @@ impl Waiting {
 
     /// Those of a chunk.
     fn of(&self, chunk: u32) -> impl Iterator<Item = &Waits> {
-        let first = self.by_chunk.seek(&(chunk, 0));
-        let runs = (0..).map(move |step| self.by_chunk.at(self.by_chunk.forward(first, step)));
-        let of_chunk = runs.map_while(move |found| found.filter(|found| found.chunk == chunk));
-        of_chunk.map(|found| &self.changes[found.key])
+        let mut at = self.by_chunk.seek(&(chunk, 0));
+        std::iter::from_fn(move || {
+            let found = self.by_chunk.at(at)?;
+            at = self.by_chunk.after(at);
+            (found.chunk == chunk).then(|| &self.changes[found.key])
+        })
     }
 
     /// Whether one of a chunk waits.
@@ -129,6 +131,19 @@ mod tests {
         assert!(!waiting.any(7) && waiting.any(8));
         assert_eq!(waiting.iter().count(), 1);
         assert_eq!(waiting.take(second).chunk(), 8);
+    }
+
+    /// The changes of a chunk may be in several of the pieces that a sorted list consists of.
+    #[test]
+    fn all_changes_of_a_chunk_are_asked() {
+        let mut waiting = Waiting::default();
+        for copy in [vec![0; 1_000], vec![1]].concat() {
+            let gives_up = Change::GivesUp(of(7, copy), Slot(3));
+            add(&mut waiting, gives_up, of(7, copy).entry(Slot(9), false));
+        }
+        assert_eq!(waiting.of(7).count(), 1_001);
+        assert_eq!(waiting.of(6).count() + waiting.of(8).count(), 0);
+        assert!(waiting.gives_up(of(7, 1)) && !waiting.gives_up(of(7, 2)));
     }
 
     /// A hundred thousand discards, each asked about before: a look at all that wait each time would take minutes.
