@@ -587,7 +587,8 @@ class Results:
         seed: Seed of everything random.
         trace: The trace that was replayed; None for a synthetic workload.
         drive_chosen: The drive that was chosen and why; None if every run has one that was named.
-        runs: Fewer than `runs_planned` after an interruption, or where all reads and writes of a run failed.
+        runs: Fewer than `runs_planned` after an interruption, or where nothing of a run could be
+            measured.
         measures: What the numbers in the `measures` of runs are; only those that a run has.
         varied: The keys that the grid varies, in its order.
         verdict: What the runs say of the choices; one ranking for each load.
