@@ -64,6 +64,10 @@ impl<L: Layout> FixedCopies<L> {
             state.flying &= !bit;
             state.spoiled &= !bit;
             if !spoiled && done {
+                // A write may have failed on drives that are gone since this one began: then they have something else.
+                if left & bit != 0 {
+                    state.current &= left;
+                }
                 state.current |= bit;
                 state.suspect &= !bit;
                 state.cached |= cached;

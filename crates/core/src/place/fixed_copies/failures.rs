@@ -60,6 +60,8 @@ impl<L: Layout> FixedCopies<L> {
         let mut others = self.all & !bit;
         let chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
         for chunk in chunks.clone() {
+            // This read may have kept a candidate whose drive is gone.
+            self.take_one_that_is_left(chunk, out);
             let before = self.state(chunk);
             let left = self.left(chunk, self.all);
             // Another read may bring what the copy has: then no other one may be taken.
@@ -115,8 +117,9 @@ impl<L: Layout> FixedCopies<L> {
         flying || members(copies).any(|copy| self.delayed.waits(CopyOf { chunk, copy }))
     }
 
-    /// A copy was written, or could not be. If in the end too few are on the platter, those that were not tried are written. If
-    /// all were tried, the write is answered if one of them is there, and the others are tried again in spare time.
+    /// A copy was written, or could not be. If in the end too few are on the platters of drives that are left, those that were not tried
+    /// are written, but for those of which a delayed write is under way. When no more can be tried, the write is answered if one of them
+    /// is there, and the others are tried again in spare time.
     pub(super) fn foreground_done(
         &mut self,
         key: usize,
@@ -136,11 +139,17 @@ impl<L: Layout> FixedCopies<L> {
             // After a power cut another copy is taken.
             for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
                 let left = self.left(chunk, self.all);
-                self.change(chunk, |state| state.fail(bit, left));
+                self.change(chunk, |state| {
+                    if done.status != Status::Failed(Failure::Medium) {
+                        state.torn |= bit & state.current;
+                    }
+                    state.fail(bit, left);
+                });
                 self.strike(chunk, bit);
             }
         }
         let wanted = self.wanted(ended.first.chunk);
+        let landed = self.left(ended.first.chunk, landed);
         let others = match left == 1 && failed != 0 && landed.count_ones() < wanted {
             true => self.all & !(failed | landed) & !self.flying(ended),
             false => 0,

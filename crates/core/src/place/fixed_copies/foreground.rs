@@ -136,16 +136,21 @@ impl<L: Layout> FixedCopies<L> {
         let Writing {
             first,
             chunks,
-            done,
-            failed,
+            mut done,
+            mut failed,
             forced,
             short,
             ..
         } = self.writes[key];
+        // It is not answered as done if only drives have it that are gone.
+        if failed != 0 && self.left(first, done) == 0 {
+            failed |= std::mem::take(&mut done);
+        }
         let cached = if forced { 0 } else { self.cached_of(done) };
         for chunk in first..first + chunks {
             let partial = self.writes[key].is_partial(chunk);
             let on_left = self.left(chunk, self.all);
+            let still_cached = self.still_cached(chunk, self.state(chunk).torn);
             let state = self.change(chunk, |state| {
                 state.writing = false;
                 if done != 0 {
@@ -157,10 +162,14 @@ impl<L: Layout> FixedCopies<L> {
                     state.unbuffered = partial;
                 } else if failed != 0 {
                     state.tear(failed, on_left);
-                    // What is being written is older than what one of them may have.
-                    state.spoiled = state.flying;
+                    state.cached |= still_cached & state.current;
+                    // What is being written is older than what one of them may have, unless that can be read from none.
+                    if failed & on_left != 0 || state.flying & on_left == 0 {
+                        state.spoiled = state.flying;
+                    }
                     state.unbuffered = true;
                 }
+                state.torn = 0;
                 state.fail(failed, on_left);
             });
             self.strike(chunk, failed);

@@ -1,8 +1,10 @@
 //! Drives that are gone: what is elsewhere too is neither read nor written there any more.
 //!
-//! What a copy there has stays as it was: it is current until its chunk is written, and stale from then on, as its entry in NVRAM says. So
+//! What a copy there has stays as it was: it is current until its chunk is written, or another copy of it in spare time, and stale from then
+//! on, as its entry in NVRAM says. So
 //! after a power cut nobody takes it for the newest, should the drive be back. An entry for each chunk that was written since stays
-//! in the table.
+//! in the table. A write that failed on such drives alone has changed nothing elsewhere: a copy that is being written then has what is
+//! read from then on.
 
 use super::unsettled::{Copies, Unsettled, members};
 use super::{FixedCopies, Layout};
@@ -85,7 +87,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A power cut has left several copies of which any will do: one whose drive is not gone does, if nobody reads another one.
-    fn take_one_that_is_left(&mut self, chunk: u32, out: &mut Plan) {
+    pub(super) fn take_one_that_is_left(&mut self, chunk: u32, out: &mut Plan) {
         let candidates = self.state(chunk).candidates;
         let gone = candidates & !self.left(chunk, candidates);
         if gone == 0 || self.is_read(chunk) {

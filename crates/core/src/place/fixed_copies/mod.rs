@@ -17,7 +17,8 @@
 //! have there what the last flush covered, or something younger (`caches`). One of them is taken after a power cut.
 //!
 //! A copy that could not be read is stale from then on, if another one is current. A write that fails for a copy goes to
-//! another one; where all were tried, it is answered if one of them is on the platter. A drive that is gone is left alone (`gone`).
+//! another one, but for copies of which a delayed write is in flight; when no more can be tried, it is answered if one of them is on the
+//! platter of a drive that is not gone. A drive that is gone is left alone (`gone`).
 //!
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 

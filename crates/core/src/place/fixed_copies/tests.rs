@@ -456,3 +456,136 @@ fn a_copy_that_missed_a_part_is_written_from_another_one() {
     assert_eq!(reads(&out), [(DriveId(0), Pba(0), CHUNK)]);
     copies.audit();
 }
+
+/// A foreground write of chunk 0 goes to so many copies.
+fn write(copies: &mut FixedCopies<Side>, left: u32) -> usize {
+    copies.change(0, |state| state.writing = true);
+    copies.writes.insert(Writing {
+        first: 0,
+        chunks: 1,
+        left,
+        done: 0,
+        failed: 0,
+        forced: false,
+        short: false,
+        partial: [true; 2],
+        held: 0,
+    })
+}
+
+/// One of the copies that it goes to ends like this, as its placement is told. What that leads to.
+fn copy_ends(copies: &mut FixedCopies<Side>, key: usize, copy: u8, status: Status) -> Plan {
+    let mut out = Plan::default();
+    let drive = DriveId(copy.into());
+    if copies.gone.learn(drive, status) {
+        copies.leave_out(drive, &mut out);
+    }
+    let ended = underway(0, 1, copy, Part::Foreground(key));
+    copies.foreground_done(key, &ended, &end(Op::Write, 0, 1, status), &mut out);
+    copies.audit();
+    out
+}
+
+/// It was only on a drive that is gone, and is being written to the one that is left, when a younger write failed.
+#[test]
+fn what_is_being_written_counts_if_the_write_that_failed_went_to_no_drive_that_is_left() {
+    let mut copies = volume(2, false);
+    flying(&mut copies, 0b10);
+    let key = write(&mut copies, 1);
+    copy_ends(&mut copies, key, 0, GONE);
+    assert!(copies.has_lost());
+    let ended = underway(0, 1, 1, Part::Delayed(Apart::Tried));
+    copies.delayed_ended(&ended, true, false, &mut Plan::default());
+    copies.audit();
+    assert_eq!(copies.state(0).current, 0b10, "the other one may be torn");
+    assert!(!copies.has_lost());
+}
+
+#[test]
+fn a_copy_on_a_drive_that_is_gone_is_not_enough() {
+    let mut copies = volume(3, false);
+    copies.foreground = 2;
+    let key = write(&mut copies, 2);
+    copy_ends(&mut copies, key, 0, Status::Done);
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    let out = copy_ends(&mut copies, key, 1, GONE);
+    let third = out.ios().next().expect("the third one is written");
+    assert_eq!(third.drive, DriveId(2));
+    assert!(matches!(out.instead, Instead::Step(_)));
+}
+
+/// A write that only a drive has which is gone has failed, if it failed elsewhere.
+#[test]
+fn a_write_fails_if_only_drives_that_are_gone_have_it() {
+    let mut copies = volume(2, false);
+    copies.foreground = 2;
+    let key = write(&mut copies, 2);
+    copy_ends(&mut copies, key, 0, Status::Done);
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    let out = copy_ends(&mut copies, key, 1, FAILED);
+    assert_eq!(out.instead, Instead::Nothing);
+    assert_eq!(
+        copies.state(0).current,
+        0b10,
+        "it has what was there before"
+    );
+}
+
+/// Nobody may read the last candidate that is left and find it bad for ever.
+#[test]
+fn a_candidate_whose_drive_went_during_a_read_is_none_when_that_has_failed() {
+    let mut copies = volume(3, false);
+    copies.undecided = 1;
+    copies.unsettled.insert(Unsettled {
+        current: 0b001,
+        candidates: 0b011,
+        unbuffered: true,
+        ..Unsettled::settled(0, 0b111)
+    });
+    copies.change(0, |_| ());
+    copies.delay(0, 0b100, &mut Plan::default());
+    let read = underway(0, 1, 0, Part::Read);
+    let key = copies.underway.insert(read);
+    assert!(copies.gone.learn(DriveId(1), GONE));
+    copies.leave_out(DriveId(1), &mut Plan::default());
+    assert_eq!(copies.state(0).candidates, 0b011, "a client reads");
+    let failed = end(Op::Read, 0, 1, FAILED);
+    copies.ended(Tag(key as u64), &failed, &mut Plan::default());
+    assert_eq!(copies.state(0).candidates, 0);
+    copies.audit();
+    let mut tries = 0;
+    loop {
+        let mut out = Plan::default();
+        copies.spend_spare_time(DriveId(2), &mut out);
+        let Some(read) = out.ios().find(|io| io.op == Op::Read).copied() else {
+            break;
+        };
+        let write = out.ios().find(|io| io.op == Op::Write).copied();
+        copies.ended(read.tag, &failed, &mut Plan::default());
+        let never = copies
+            .underway
+            .remove(write.expect("it is copied").tag.0 as usize);
+        copies.delayed_ended(&never, false, false, &mut Plan::default());
+        tries += 1;
+        assert!(tries < 3, "it is tried for ever");
+    }
+}
+
+/// A copy whose drive did not answer can be read, unlike one with a bad block.
+#[test]
+fn of_torn_copies_one_is_taken_that_can_be_read() {
+    const LATE: Status = Status::Failed(Failure::TimedOut);
+    for ends in [[(0, FAILED), (1, LATE)], [(1, LATE), (0, FAILED)]] {
+        let mut copies = volume(2, true);
+        copies.change(0, |state| state.cached = 0b11);
+        copies.note_cached(0, 0b11, &mut Plan::default());
+        let key = write(&mut copies, 2);
+        for (copy, status) in ends {
+            copy_ends(&mut copies, key, copy, status);
+        }
+        let state = copies.state(0);
+        assert_eq!((state.current, state.cached), (0b10, 0b10), "{ends:?}");
+    }
+}

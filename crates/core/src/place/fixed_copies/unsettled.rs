@@ -49,6 +49,8 @@ pub(super) struct Unsettled {
     pub(super) spoiled: Copies,
     /// A foreground write is under way.
     pub(super) writing: bool,
+    /// Were current until that failed on them, though not because of the medium: they can be read, as far as is known.
+    pub(super) torn: Copies,
     /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read first.
     pub(super) unbuffered: bool,
     /// The foreground write with this key is done, but is answered only when there are enough current copies.
@@ -70,6 +72,7 @@ impl Unsettled {
             flying: 0,
             spoiled: 0,
             writing: false,
+            torn: 0,
             unbuffered: false,
             held: None,
             kept: None,
@@ -122,15 +125,17 @@ impl Unsettled {
     }
 
     /// A foreground write has failed on these copies, and on all that were tried: each has of each block what it had before or what
-    /// was written, but no two need be the same. So one of them is current, if no other copy is on a drive that is `left`.
+    /// was written, but no two need be the same. So one of them is current, if no other copy is on a drive that is `left`: one that can be
+    /// read, if there is one.
     pub(super) fn tear(&mut self, failed: Copies, left: Copies) {
         let others = self.current & !failed;
         let torn = self.current & failed;
         let has_others = others & left != 0 || others != 0 && torn & left == 0;
-        self.current = match (has_others, torn & left) {
-            (true, _) => others,
-            (false, 0) => lowest(torn),
-            (false, readable) => lowest(readable),
+        let sets = [self.torn & left, torn & left, torn];
+        let best = sets.into_iter().find(|set| *set != 0);
+        self.current = match has_others {
+            true => others,
+            false => lowest(best.unwrap_or(self.current)),
         };
         if !has_others {
             self.suspect = 0;
