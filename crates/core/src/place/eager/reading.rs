@@ -1,6 +1,5 @@
 //! Reads of a chunk: from the nearest copy.
 
-use super::map::NOWHERE;
 use super::slots::Readers;
 use super::{EagerCopies, Purpose, Underway};
 use crate::contract::Drives;
@@ -23,21 +22,18 @@ impl EagerCopies {
         out: &mut Plan,
     ) -> Option<StepIndex> {
         let nearest = self.nearest_copy(now, chunk, from, drives);
-        let is_left = self.is_left(chunk);
+        let readable = self.readable(chunk);
+        let readable = readable.fold(0_u32, |all, (of, ..)| all | 1 << of.copy);
+        let copies = self.copies_of(chunk);
+        let copies = copies.filter(|of| readable >> of.copy & 1 == 1);
         let mut planned = None;
-        let mut index = 0;
-        for of in self.copies_of(chunk) {
-            let (drive, slot) = (self.drive(of), self.slot(of));
-            if slot == NOWHERE || is_left && self.gone.has(drive) {
-                continue;
-            }
+        for (index, of) in copies.enumerate() {
             if nearest.is_none_or(|nearest| nearest == index) {
-                let mut read = self.read_copy(of, drive, slot, from, len);
+                let mut read = self.read_copy(of, self.drive(of), self.slot(of), from, len);
                 read.alternative = planned.is_some();
                 let step = out.io(read);
                 planned = planned.or(Some(step));
             }
-            index += 1;
         }
         planned
     }

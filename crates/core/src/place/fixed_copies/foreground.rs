@@ -163,11 +163,6 @@ impl<L: Layout> FixedCopies<L> {
                 } else if failed != 0 {
                     state.tear(failed, on_left);
                     state.cached |= still_cached & state.current;
-                    // What is being written is older than what one of them may have, unless that can be read from none.
-                    if failed & on_left != 0 || state.flying & on_left == 0 {
-                        state.spoiled = state.flying;
-                    }
-                    state.unbuffered = true;
                 }
                 state.torn = 0;
                 state.fail(failed, on_left);

@@ -140,6 +140,11 @@ impl Unsettled {
         if !has_others {
             self.suspect = 0;
         }
+        // What is being written is older than what one of them may have, unless that can be read from none.
+        if failed & left != 0 || self.flying & left == 0 {
+            self.spoiled = self.flying;
+        }
+        self.unbuffered = true;
     }
 
     /// These copies may not be readable: they are not the safe ones if there are others on drives that are `left`.
