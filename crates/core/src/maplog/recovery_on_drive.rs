@@ -159,7 +159,10 @@ impl Recovery {
         };
         let is_told = other.filter(|other| other.control == seen.control);
         let one_more = match other {
-            Some(other) if other.control == seen.control => other.other.is_none() || control == 1,
+            // If it says that this drive is alone, its last record was answered.
+            Some(other) if other.control == seen.control => {
+                !other.alone && (other.other.is_none() || control == 1)
+            }
             // The youngest control block is lost: where the next one would lie, there is this one.
             Some(other) => other.control + 1 == seen.control,
             None => false,
