@@ -15,7 +15,7 @@
 //!
 //! The table grows as it is needed and never shrinks: its length is what was needed at most. That is an entry for each
 //! chunk with delayed copies, at most as many as the buffer holds, for each whose delayed copies are under way or could not
-//! be written, and for each of the writes under way. It begins with room for [`UNIT`] entries.
+//! be written, and for each of the writes under way. While a drive is gone, each chunk that is written keeps its entry. It begins with room for [`UNIT`] entries.
 //!
 //! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4: a table of delayed
 //! writes in NVRAM, some 10,000 entries that say no more than where a current copy is. The words are ours, and that a write

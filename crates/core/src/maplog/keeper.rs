@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | an update is safe | when NVRAM counts it | when the batch that has it is written |
 //! | a batch is written | when half of NVRAM is full | when there is an update and no write is under way |
-//! | a control block | stored after each record | a write of its own: before the next record, if the tail has moved |
+//! | a control block | stored after each record | a write of its own: before the next record, if the tail has moved, once in each life, and when a drive is left alone |
 //!
 //! Everything else is the same: records, checkpoints, the region and how it is gone round.
 //!

@@ -108,7 +108,7 @@ impl Measured {
         let per_request = |ns: u128| ns as f64 / 1e6 / measured.max(1) as f64;
         let share = |ns: f64| per_second(ns / 1e9);
         let busy = recorder.in_flight.iter();
-        let busy = busy.map(|drive| drive.until(self.end, recorder.since.is_some()));
+        let busy = busy.map(|drive| drive.until(self.end));
         let busy: Vec<u64> = busy.collect();
         let [read_response_ms, read_wait_ms, read_service_ms] = self.class(Class::Read, reads);
         let [write_response_ms, write_wait_ms, write_service_ms] = self.class(Class::Write, writes);

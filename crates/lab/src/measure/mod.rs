@@ -178,9 +178,9 @@ pub struct Recorder {
 #[derive(Clone, Copy, Debug, Default)]
 struct Busy {
     commands: u32,
-    /// Since when it has some, but not before the measured part.
+    /// Since when it has some; in the measured part not from before that.
     since: Instant,
-    /// How long it had some before that, in the measured part.
+    /// How long it had some before that. The measured part begins at 0.
     ns: u64,
 }
 
@@ -194,22 +194,19 @@ impl Busy {
     }
 
     #[inline]
-    fn end(&mut self, now: Instant, measured: bool) {
+    fn end(&mut self, now: Instant) {
         self.commands -= 1;
-        if self.commands == 0 && measured {
+        if self.commands == 0 {
             self.ns += now.since(self.since).0;
         }
     }
 
     /// All of the measured part, which ends now.
-    fn until(&self, end: Instant, measured: bool) -> u64 {
-        let under_way = self.commands > 0 && measured;
-        self.ns
-            + if under_way {
-                end.since(self.since).0
-            } else {
-                0
-            }
+    fn until(&self, end: Instant) -> u64 {
+        match self.commands {
+            0 => self.ns,
+            _ => self.ns + end.since(self.since).0,
+        }
     }
 }
 
@@ -339,7 +336,7 @@ impl Recorder {
     fn begin(&mut self, now: Instant) {
         self.since = Some(now);
         for drive in &mut self.in_flight {
-            drive.since = now;
+            (drive.since, drive.ns) = (now, 0);
         }
         self.queue_max = self.in_system;
         if let Some(series) = &mut self.series {
@@ -409,8 +406,7 @@ impl Observer for Recorder {
     #[inline]
     fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.integrate(now);
-        let measured = self.since.is_some();
-        self.in_flight[drive.index()].end(now, measured);
+        self.in_flight[drive.index()].end(now);
         if let Some(series) = &mut self.series {
             series.done(now, drive, done);
         }

@@ -245,15 +245,15 @@ fn what_is_lost_is_covered_no_more() {
     assert_eq!(caches.due(), 0);
 }
 
-/// Two copies of which any will do after a power cut.
-fn undecided() -> FixedCopies<Side> {
-    let mut copies = volume(2, false);
+/// So many copies; of the first two any will do after a power cut.
+fn undecided(count: u8) -> FixedCopies<Side> {
+    let mut copies = volume(count, false);
     copies.undecided = 1;
     copies.unsettled.insert(Unsettled {
         current: 0b01,
         candidates: 0b11,
         unbuffered: true,
-        ..Unsettled::settled(0, 0b11)
+        ..Unsettled::settled(0, copies.all)
     });
     copies.change(0, |_| ());
     copies
@@ -263,14 +263,14 @@ fn undecided() -> FixedCopies<Side> {
 fn another_candidate_is_taken_until_one_was_read() {
     let read = underway(0, 1, 0, Part::Read);
     let failed = end(Op::Read, 0, 1, FAILED);
-    let mut copies = undecided();
+    let mut copies = undecided(2);
     let mut out = Plan::default();
     copies.read_failed(&read, &failed, &mut out);
     assert_eq!(copies.state(0).current, 0b10);
     assert!(matches!(out.instead, Instead::Step(_)));
     copies.audit();
 
-    let mut copies = undecided();
+    let mut copies = undecided(2);
     copies.was_read(&read);
     let mut out = Plan::default();
     copies.read_failed(&read, &failed, &mut out);
@@ -281,7 +281,7 @@ fn another_candidate_is_taken_until_one_was_read() {
 
 #[test]
 fn a_candidate_whose_drive_is_gone_is_none() {
-    let mut copies = undecided();
+    let mut copies = undecided(2);
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut Plan::default());
     assert_eq!(copies.state(0).current, 0b10);
@@ -418,7 +418,7 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
 /// Reads that wait for a drive that is gone bring nothing.
 #[test]
 fn another_candidate_is_taken_while_reads_wait_for_a_drive_that_is_gone() {
-    let mut copies = undecided();
+    let mut copies = undecided(2);
     let read = underway(0, 1, 0, Part::Read);
     (0..2).for_each(|_| _ = copies.underway.insert(read));
     assert!(copies.gone.learn(DriveId(0), GONE));
@@ -536,15 +536,7 @@ fn a_write_fails_if_only_drives_that_are_gone_have_it() {
 /// Nobody may read the last candidate that is left and find it bad for ever.
 #[test]
 fn a_candidate_whose_drive_went_during_a_read_is_none_when_that_has_failed() {
-    let mut copies = volume(3, false);
-    copies.undecided = 1;
-    copies.unsettled.insert(Unsettled {
-        current: 0b001,
-        candidates: 0b011,
-        unbuffered: true,
-        ..Unsettled::settled(0, 0b111)
-    });
-    copies.change(0, |_| ());
+    let mut copies = undecided(3);
     copies.delay(0, 0b100, &mut Plan::default());
     let read = underway(0, 1, 0, Part::Read);
     let key = copies.underway.insert(read);

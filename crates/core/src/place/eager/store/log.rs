@@ -267,7 +267,7 @@ impl MapStore for LogStore {
 
     fn settled(&mut self, map: &Map) -> Option<Tag> {
         let recorded = self.waiting.len() - self.unrecorded;
-        if recorded > self.log.at_risk() && !self.is_held() {
+        if recorded > self.log.at_risk() && !self.nothing_is_safe() {
             return self.waiting.pop_front().map(|(tag, _)| tag);
         }
         if recorded > 0 || self.log.is_full() {
@@ -365,7 +365,7 @@ impl MapStore for LogStore {
     /// [set aside](aside); one that fails again and again, or is gone, has no log from now on: what lies there is older than NVRAM or the
     /// other drive says, so recovery passes it over.
     fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry {
-        self.has_failed(drive, failure)
+        self.try_again_or_set_aside(drive, failure)
     }
 
     fn spares(&self, gone: &Gone) -> bool {

@@ -71,7 +71,7 @@ impl LogStore {
     }
 
     /// Whether nothing that was recorded is safe: no drive has all of the log, or one alone has, and no control block says so.
-    pub(super) fn is_held(&self) -> bool {
+    pub(super) fn nothing_is_safe(&self) -> bool {
         !self.is_whole_beside(None) || !self.log.has_told()
     }
 
@@ -82,7 +82,7 @@ impl LogStore {
     }
 
     /// A drive has not done what it was to do.
-    pub(super) fn has_failed(&mut self, drive: DriveId, failure: Failure) -> Retry {
+    pub(super) fn try_again_or_set_aside(&mut self, drive: DriveId, failure: Failure) -> Retry {
         let others = self.is_whole_beside(Some(drive));
         let waits = self.log.settings().home == Home::Drive;
         let known = self.known(drive);
