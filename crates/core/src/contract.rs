@@ -174,7 +174,7 @@ pub trait Placement: Send {
         panic!("a placement without open I/Os on {drive:?} was told where one goes");
     }
 
-    /// An I/O ended. What it leaves to do goes to `out`, for the same request. If it failed, a step of `out` may stand in
+    /// An I/O ended. Once one of a drive has ended as `Gone`, all that follow there do. What it leaves to do goes to `out`, for the same request. If it failed, a step of `out` may stand in
     /// for it ([`Plan::instead`]); else its request fails, and what waits for it is skipped. Of `drives` it may ask where the
     /// heads are, for writes of its own that follow.
     fn done(
@@ -376,7 +376,9 @@ pub trait Drive: Send {
     /// When it next needs attention.
     fn next_event(&self) -> Option<Instant>;
 
-    /// Let time pass. Gives the completion of the command if it is due; called again until it gives none.
+    /// Let time pass. Gives the completion of the command if it is due; called again until it gives none. Once a command has failed with
+    /// [`Failure::Gone`](crate::op::Failure::Gone), the stack takes every later one of this drive for failed in the same way, whatever the
+    /// completion says: parts above forget at once what they kept account of there.
     fn advance(&mut self, now: Instant) -> Option<DriveDone>;
 
     /// What a power cut at `now` may lose of the writes that ended: the blocks of which the last such write may not be on the

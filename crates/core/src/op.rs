@@ -70,7 +70,7 @@ pub enum Failure {
     Medium,
     /// It has not answered in time. Whether a write was carried out is not known.
     TimedOut,
-    /// It is gone, with everything on it.
+    /// It is gone, with everything on it. That is final: whatever the drive answers later counts as failed for this reason.
     Gone,
     /// Not the drive: the placement cannot keep its map safe any more, so nothing can be written. What was answered is still read.
     MapLost,

@@ -1,6 +1,6 @@
 //! Drives with room: who is asked what to start, and what starts.
 
-use super::queue::{Dispatch, Queue};
+use super::queue::{Dispatch, GONE, Queue};
 use super::{Action, Stack};
 use crate::contract::{Drives, Oracle};
 use crate::freemap::Slot;
@@ -28,6 +28,10 @@ impl Drives for Below<'_> {
 
 impl Stack {
     pub(super) fn drive_done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        if self.queues[drive.index()].takes_back(done.status) {
+            let status = GONE;
+            return self.drive_done(now, drive, &DriveDone { status, ..*done });
+        }
         if done.io == Command::ARM {
             self.queues[drive.index()].arm_moved(now, done);
         } else {

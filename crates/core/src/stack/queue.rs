@@ -13,13 +13,16 @@ use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
 use crate::measure::Measure;
-use crate::op::Op;
+use crate::op::{Failure, Op, Status};
 use crate::position::Search;
 use crate::registry::Kind;
 use crate::sorted::{Keyed, Sorted};
 use crate::stack::Lane;
 use crate::stream::Streams;
 use crate::units::{Blocks, Instant};
+
+/// How every command ends on a drive that is gone.
+pub(super) const GONE: Status = Status::Failed(Failure::Gone);
 
 /// The part of the stack above one drive.
 pub(super) struct Queue {
@@ -45,6 +48,8 @@ pub(super) struct Queue {
     depth: u32,
     /// Whether the arm is moved for the I/O that follows, which may change until it is there.
     arm_moves: bool,
+    /// Whether the drive has said that it is gone.
+    gone: bool,
     /// When a scheduler that waits wants to be asked again.
     pub(super) timer: Option<Instant>,
 }
@@ -98,6 +103,7 @@ impl Queue {
             in_flight: 0,
             depth,
             arm_moves: false,
+            gone: false,
             timer: None,
         }
     }
@@ -338,6 +344,15 @@ impl Queue {
             self.timer = None;
         }
         self.oracle.started(now, command);
+    }
+
+    /// Whether the drive has said before that it is gone, and says otherwise now, as after a reset. Nobody has kept account of what lies there
+    /// meanwhile, so it stays gone.
+    #[inline]
+    pub(super) fn takes_back(&mut self, status: Status) -> bool {
+        let is_gone = status == GONE;
+        self.gone |= is_gone;
+        self.gone && !is_gone
     }
 
     /// The drive has moved its arm.

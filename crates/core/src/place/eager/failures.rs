@@ -6,7 +6,7 @@
 
 use super::copies::Source;
 use super::map::NOWHERE;
-use super::{Change, EagerCopies, Purpose, Reason, Underway};
+use super::{Change, ChunkWrite, EagerCopies, Purpose, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::DriveDone;
@@ -148,13 +148,19 @@ impl EagerCopies {
             out.instead = Instead::Step(out.io(again));
             return;
         }
-        if let Reason::Foreground(writing) = reason {
-            let writing = &self.writes[writing];
-            if writing.left > 1 || writing.done != 0 {
-                out.instead = Instead::Tolerated;
-            }
+        if let Reason::Foreground(writing) = reason
+            && (self.writes[writing].left > 1 || self.is_on_one_left(writing))
+        {
+            out.instead = Instead::Tolerated;
         }
         self.landed(&write.landed(reason), false, out);
+    }
+
+    /// Whether a foreground write is in the map with a copy on a drive that is not gone.
+    fn is_on_one_left(&self, writing: usize) -> bool {
+        let ChunkWrite { chunk, done, .. } = self.writes[writing];
+        let mut copies = self.copies_of(chunk);
+        copies.any(|of| done >> of.copy & 1 == 1 && !self.gone.has(self.drive(of)))
     }
 
     /// Writes what another write could not.

@@ -52,13 +52,22 @@ impl EagerCopies {
         self.copies.clear(drive);
         let free = &mut self.map.free[drive.index()];
         *free = free.emptied();
+        self.count_lost();
+    }
+
+    /// Counts anew what is lost.
+    pub(super) fn count_lost(&mut self) {
         let lost = (0..self.geometry.chunks).filter(|chunk| self.is_lost(*chunk));
         self.lost = lost.count();
     }
 
-    /// Whether a chunk is on drives that are gone alone.
+    /// Whether a chunk is on drives that are gone alone. A copy elsewhere does not count while the map on the drives may say that it is not
+    /// there: it was given up, and that it stays is not safe yet.
     pub(super) fn is_lost(&self, chunk: u32) -> bool {
-        self.gone.any() && self.current(chunk).next().is_some() && !self.is_left(chunk)
+        let counts = |(of, drive, _): (CopyOf, DriveId, Slot)| {
+            !self.gone.has(drive) && !self.changes.leaves_open(of)
+        };
+        self.gone.any() && self.current(chunk).next().is_some() && !self.current(chunk).any(counts)
     }
 
     /// A flush of every drive that is left. It fails if something may be on the others alone.

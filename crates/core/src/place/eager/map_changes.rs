@@ -87,7 +87,9 @@ impl EagerCopies {
         match store.change(tag, entry) {
             When::Now => self.make(change, out),
             When::Later => {
+                self.lost -= usize::from(self.is_lost(entry.chunk));
                 self.changes.add(change, entry);
+                self.lost += usize::from(self.is_lost(entry.chunk));
                 if change.is_awaited() {
                     out.gate(tag);
                 }
@@ -182,12 +184,35 @@ impl EagerCopies {
     /// Makes the changes that waited and need not wait any more.
     fn make_settled(&mut self, out: &mut Plan) {
         while let Some(tag) = self.next_change() {
-            let change = self.changes.take(tag);
+            let change = self.take_change(tag);
             self.make(change, out);
-            if change.is_awaited() {
-                out.open(tag);
+            match change.is_awaited() {
+                true if self.came_too_late(change) => out.refuse(tag, Failure::Gone),
+                true => out.open(tag),
+                false => {}
             }
             self.wake_owners(change, out);
+        }
+    }
+
+    /// A change need not wait any more.
+    pub(super) fn take_change(&mut self, tag: Tag) -> Change {
+        let chunk = self.changes.get(tag).chunk();
+        self.lost -= usize::from(self.is_lost(chunk));
+        let change = self.changes.take(tag);
+        self.lost += usize::from(self.is_lost(chunk));
+        change
+    }
+
+    /// Whether a change was the last of a foreground write of which all drives have gone that have it, while it waited.
+    fn came_too_late(&self, change: Change) -> bool {
+        match change {
+            Change::Moves(Landed {
+                of,
+                reason: Reason::Foreground(key),
+                ..
+            }) => !self.writes.contains(key) && self.is_lost(of.chunk),
+            _ => false,
         }
     }
 
@@ -209,13 +234,19 @@ impl EagerCopies {
         for (tag, change) in std::mem::take(&mut self.changes).iter() {
             match change {
                 Change::Moves(landed) => self.landed(landed, false, out),
-                Change::Discards(_) | Change::GivesUp(..) | Change::Stays(..) => {}
+                Change::Discards(_) => {}
+                // Nobody knows whether the map on the drives still says that it is there.
+                Change::GivesUp(of, _) | Change::Stays(of) => {
+                    let entry = of.entry(self.slot(*of), false);
+                    self.changes.add(Change::Stays(*of), entry);
+                }
             }
             if change.is_awaited() {
                 out.refuse(tag, Failure::MapLost);
             }
             chunks.push(change.chunk());
         }
+        self.count_lost();
         // Copies that these changes would have made stale, or settled.
         for chunk in chunks {
             self.delay_others(chunk, out);

@@ -1,5 +1,7 @@
 //! States that hardly ever come about, built by hand: two drives with two copies of four chunks, of which the first copies have homes.
 
+use std::collections::VecDeque;
+
 use super::copies::Source;
 use super::map::tests::{PAIR, found};
 use super::store::{MapWrite, Retry, When};
@@ -16,17 +18,23 @@ const FAILED: Status = Status::Failed(Failure::Medium);
 const FIRST: CopyOf = CopyOf { chunk: 0, copy: 0 };
 const SECOND: CopyOf = CopyOf { chunk: 0, copy: 1 };
 
-/// Lets every change wait, keeps the map on the first drive, and is lost with the first write that fails.
-struct Slow(Vec<(Tag, Entry)>);
+/// Lets every change wait for the next write, keeps the map on the first drive, and is lost with the first write that fails.
+#[derive(Default)]
+struct Slow {
+    waiting: VecDeque<Tag>,
+    /// Of these, on the drive.
+    written: usize,
+}
 
 impl MapStore for Slow {
-    fn change(&mut self, tag: Tag, entry: Entry) -> When {
-        self.0.push((tag, entry));
+    fn change(&mut self, tag: Tag, _entry: Entry) -> When {
+        self.waiting.push_back(tag);
         When::Later
     }
 
     fn settled(&mut self, _map: &Map) -> Option<Tag> {
-        None
+        self.written = self.written.checked_sub(1)?;
+        self.waiting.pop_front()
     }
 
     fn next_writes(&mut self, _: Instant, _: &dyn Drives, _: &Map, _: &mut Vec<MapWrite>) {}
@@ -36,6 +44,7 @@ impl MapStore for Slow {
     }
 
     fn written(&mut self, _drive: DriveId, _slot: Slot) -> Option<Slot> {
+        self.written = self.waiting.len();
         None
     }
 
@@ -58,7 +67,7 @@ impl MapStore for Slow {
 
 fn volume(slow: bool) -> EagerCopies {
     let map = found([5, 1, 6, 9, 7, 8, 4, 3]).expect("it is one");
-    let slow = slow.then(|| Box::new(Slow(Vec::new())) as Box<dyn MapStore>);
+    let slow = slow.then(|| Box::new(Slow::default()) as Box<dyn MapStore>);
     EagerCopies::new(PAIR, Blocks(1), map, (1, 10), slow).expect("it is one")
 }
 
@@ -78,8 +87,9 @@ fn read(copies: &mut EagerCopies, of: CopyOf, status: Status) -> Plan {
 }
 
 fn ends(copies: &mut EagerCopies, planned: &PlannedIo, status: Status, out: &mut Plan) {
-    let Target::At(at) = planned.target else {
-        panic!("a read has a place");
+    let at = match planned.target {
+        Target::At(at) => at,
+        Target::Open(_) => copies.at(planned.drive, copies.underway[planned.tag.0 as usize].slot),
     };
     let done = DriveDone {
         io: crate::ids::IoId(0),
@@ -91,6 +101,40 @@ fn ends(copies: &mut EagerCopies, planned: &PlannedIo, status: Status, out: &mut
         arm: None,
     };
     copies.ended(planned.tag, &done, out);
+}
+
+/// A drive has ended a write of the map like this.
+fn map_write_ends(copies: &mut EagerCopies, drive: u16, status: Status, out: &mut Plan) {
+    let drive = DriveId(drive);
+    let tag = copies.underway.insert(Underway {
+        of: FIRST,
+        drive,
+        slot: NOWHERE,
+        purpose: Purpose::Map,
+        failed: 0,
+    });
+    let target = Target::At(Pba(0));
+    let mut write = PlannedIo::new(drive, Op::Write, target, Blocks(1));
+    write.tag = Tag(tag as u64);
+    ends(copies, &write, status, out);
+}
+
+/// An open write gets a slot there, and ends like this.
+fn write_ends(copies: &mut EagerCopies, write: &PlannedIo, status: Status) -> Plan {
+    let slot = copies.map.free[write.drive.index()].iter().next();
+    let slot = slot.expect("one is free");
+    copies.bind(Instant::ZERO, write.tag, write.drive, slot);
+    let mut out = Plan::default();
+    ends(copies, write, status, &mut out);
+    out
+}
+
+/// What becomes of a flush that is planned now.
+fn flush(copies: &EagerCopies) -> Option<Failure> {
+    let mut out = Plan::default();
+    copies.flush(&mut out);
+    copies.audit_lost();
+    out.failure
 }
 
 fn instead(out: &Plan) -> PlannedIo {
@@ -148,7 +192,7 @@ fn a_copy_that_is_given_up_and_has_become_the_last_one_stays() {
         if overwritten {
             copies.forget(0, &mut out);
         }
-        copies.changes.take(Tag(0));
+        copies.take_change(Tag(0));
         copies.given_up(FIRST, slot, &mut out);
         let stays = copies
             .changes
@@ -168,35 +212,18 @@ fn a_map_is_lost_once() {
     let mut copies = volume(true);
     let write = copies.write_copy(FIRST, Reason::Delayed);
     let mut out = Plan::default();
-    for drive in [0, 1].map(DriveId) {
-        let tag = Tag(copies.underway.insert(Underway {
-            of: FIRST,
-            drive,
-            slot: NOWHERE,
-            purpose: Purpose::Map,
-            failed: 0,
-        }) as u64);
-        let target = Target::At(Pba(0));
-        let mut write = PlannedIo::new(drive, Op::Write, target, Blocks(1));
-        write.tag = tag;
-        ends(&mut copies, &write, GONE, &mut out);
+    for drive in [0, 1] {
+        map_write_ends(&mut copies, drive, GONE, &mut out);
     }
     assert_eq!(out.revoked, [(write.tag, Failure::MapLost)]);
 }
 
 #[test]
 fn a_flush_knows_what_is_lost() {
-    let flush = |copies: &EagerCopies| {
-        let mut out = Plan::default();
-        copies.flush(&mut out);
-        out.failure
-    };
     let mut copies = volume(true);
     lose(&mut copies, 1);
     assert_eq!(flush(&copies), None, "all is on the first drive");
     let slot = copies.slot(FIRST);
-    copies.given_up(FIRST, slot, &mut Plan::default());
-    copies.changes = Waiting::default();
     copies.move_to(FIRST, NOWHERE, false);
     assert_eq!(flush(&copies), Some(Failure::Gone));
     copies.move_to(FIRST, slot, true);
@@ -231,4 +258,87 @@ fn what_waits_for_a_slot_of_a_drive_that_is_gone_gets_one() {
     copies.bind(Instant::ZERO, write.tag, drive, slot);
     EagerCopies::free(&mut copies, drive, slot);
     copies.audit_slots();
+}
+
+/// The map on the drives does not say any more where a copy is, or not yet again, and the drive of the other one goes.
+#[test]
+fn a_flush_does_not_count_a_copy_that_may_be_in_no_map() {
+    for is_lost in [false, true] {
+        let mut copies = volume(true);
+        let mut out = Plan::default();
+        copies.ask_to_give_up(FIRST, &mut out);
+        assert_eq!(flush(&copies), None, "the other one is there");
+        lose(&mut copies, 1);
+        assert_eq!(flush(&copies), Some(Failure::Gone), "it may be in no map");
+        copies.flush_ended(GONE, &mut out);
+        assert_eq!(out.instead, Instead::Nothing, "nor does one under way");
+        if is_lost {
+            map_write_ends(&mut copies, 0, FAILED, &mut out);
+            assert_eq!(flush(&copies), Some(Failure::Gone), "nobody knows");
+            continue;
+        }
+        map_write_ends(&mut copies, 0, Status::Done, &mut out);
+        assert_eq!(flush(&copies), Some(Failure::Gone), "now it is in none");
+        map_write_ends(&mut copies, 0, Status::Done, &mut out);
+        assert_eq!(flush(&copies), None, "it stays");
+    }
+}
+
+/// A foreground write of chunk 0 that is in the map with the second copy alone.
+fn half_written(copies: &mut EagerCopies) -> usize {
+    copies.writes.insert(ChunkWrite {
+        chunk: 0,
+        left: 1,
+        tried: 0b11,
+        done: 0b10,
+        landed: 0b10,
+    })
+}
+
+#[test]
+fn a_write_fails_if_only_a_drive_that_is_gone_has_it() {
+    for (gone, instead) in [(false, Instead::Tolerated), (true, Instead::Nothing)] {
+        let mut copies = volume(false);
+        let key = half_written(&mut copies);
+        if gone {
+            lose(&mut copies, 1);
+        }
+        let mut write = copies.write_copy(FIRST, Reason::Foreground(key));
+        let mut out = write_ends(&mut copies, &write, FAILED);
+        while let Instead::Step(_) = out.instead {
+            write = *out.ios().next().expect("another slot is tried");
+            out = write_ends(&mut copies, &write, FAILED);
+        }
+        assert_eq!(out.instead, instead);
+    }
+}
+
+/// The change of the map that it waits for comes too late.
+#[test]
+fn a_write_fails_if_its_drive_goes_while_it_waits_for_the_map() {
+    for gone in [false, true] {
+        let mut copies = volume(true);
+        let key = copies.writes.insert(ChunkWrite {
+            chunk: 0,
+            left: 1,
+            tried: 0b10,
+            done: 0,
+            landed: 0,
+        });
+        let write = copies.write_copy(SECOND, Reason::Foreground(key));
+        write_ends(&mut copies, &write, Status::Done);
+        if gone {
+            lose(&mut copies, 1);
+        }
+        let mut out = Plan::default();
+        map_write_ends(&mut copies, 0, Status::Done, &mut out);
+        let (answered, failed) = (out.open, out.refused);
+        match gone {
+            false => assert_eq!((&*answered, &*failed), (&[Tag(0)][..], &[][..])),
+            true => assert_eq!(
+                (&*answered, &*failed),
+                (&[][..], &[(Tag(0), Failure::Gone)][..])
+            ),
+        }
+    }
 }

@@ -54,6 +54,11 @@ impl Waiting {
         self.by_chunk.insert(OfChunk { chunk, key });
     }
 
+    /// One of them.
+    pub(super) fn get(&self, tag: Tag) -> &Change {
+        &self.changes[tag.0 as usize].change
+    }
+
     /// It need not wait any more.
     pub(super) fn take(&mut self, tag: Tag) -> Change {
         let key = tag.0 as usize;
@@ -95,6 +100,16 @@ impl Waiting {
         let gives_up =
             |waits: &Waits| matches!(waits.change, Change::GivesUp(other, _) if other == of);
         self.of(of.chunk).any(gives_up)
+    }
+
+    /// Whether one of them says of a copy that it is given up, or stays after all: until that is safe, nobody knows what the map on the drives
+    /// says of it.
+    pub(super) fn leaves_open(&self, of: CopyOf) -> bool {
+        let concerns = |waits: &Waits| match waits.change {
+            Change::GivesUp(other, _) | Change::Stays(other) => other == of,
+            Change::Moves(_) | Change::Discards(_) => false,
+        };
+        self.of(of.chunk).any(concerns)
     }
 }
 

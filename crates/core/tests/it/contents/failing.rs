@@ -30,6 +30,10 @@ pub(crate) struct Failing {
     pub(crate) timeouts: f64,
     /// Drives that carry out nothing any more.
     pub(crate) gone: Vec<DriveId>,
+    /// Whether these say so of their first command alone, and that all others were carried out.
+    pub(crate) resets: bool,
+    /// Those that have.
+    told: BTreeSet<DriveId>,
     /// Blocks that cannot be read.
     unreadable: BTreeSet<(DriveId, u64)>,
     /// Reads and writes that failed.
@@ -44,6 +48,8 @@ impl Failing {
             writes: true,
             timeouts: 0.0,
             gone: Vec::new(),
+            resets: false,
+            told: BTreeSet::new(),
             unreadable: BTreeSet::new(),
             failures: [0; 2],
         }
@@ -63,6 +69,15 @@ impl Failing {
     /// Whether a drive can read a block.
     pub(crate) fn reads(&self, drive: DriveId, block: u64) -> bool {
         !self.gone.contains(&drive) && !self.unreadable.contains(&(drive, block))
+    }
+
+    /// What a drive says of a command that has ended so.
+    pub(crate) fn said(&mut self, drive: DriveId, status: Status) -> Status {
+        let is_reset = self.resets && self.gone.contains(&drive);
+        match is_reset && !self.told.insert(drive) {
+            true => Status::Done,
+            false => status,
+        }
     }
 
     /// A command has ended; perhaps it has failed.

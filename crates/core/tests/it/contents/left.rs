@@ -209,3 +209,28 @@ fn a_drive_that_goes_among_errors_leaves_nothing_waiting() {
     });
     assert!(tally.failures > 50 * tally.lives, "{tally:?}");
 }
+
+/// It says that it is gone, then that all is well: nobody believes that any more.
+#[test]
+fn a_drive_that_was_gone_stays_gone() {
+    let mut tally = Tally::default();
+    each(|setup, seed, gone| {
+        let mut traces = Vec::new();
+        for resets in [false, true] {
+            let mut rig = alone(setup, seed, gone, |_| FAILS);
+            let failing = rig.failing.as_mut().expect("some fail");
+            (failing.timeouts, failing.resets) = (0.5, resets);
+            use_up(&mut rig, setup, seed, &mut tally);
+            check_flush(&mut rig, gone, &mut tally);
+            traces.push(rig.trace);
+        }
+        let [gone_for_good, reset] = &traces[..] else {
+            panic!("two lives");
+        };
+        let pairs = gone_for_good.iter().zip(reset);
+        let differ = pairs.into_iter().position(|(one, other)| one != other);
+        assert_eq!(differ, None, "{setup:?}, {seed}, {gone:?}");
+        assert_eq!(gone_for_good.len(), reset.len(), "{setup:?}, {seed}");
+    });
+    assert!(tally.failures > 50 * tally.lives, "{tally:?}");
+}

@@ -3,6 +3,7 @@
 use nearslot_core::config::Assembly;
 use nearslot_core::contract::{Drive, Scheduler};
 use nearslot_core::ids::DriveId;
+use nearslot_core::io::DriveDone;
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
 use nearslot_core::stack::{Action, Input, Stack};
@@ -172,10 +173,13 @@ impl Rig {
             if let Some(failing) = &mut self.failing {
                 failing.ended(drive, &mut done);
             }
+            let failing = self.failing.as_mut();
+            let said = failing.map_or(done.status, |failing| failing.said(drive, done.status));
             let medium = self.medium.as_mut();
             let deed = medium.map(|medium| medium.ended(next, drive, &done));
             self.contents.done(drive, &done, deed.as_ref());
-            self.give(Input::Done(drive, done));
+            let status = said;
+            self.give(Input::Done(drive, DriveDone { status, ..done }));
         }
         self.drain();
         self.events += 1;
