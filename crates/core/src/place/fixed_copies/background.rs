@@ -80,11 +80,16 @@ impl<L: Layout> FixedCopies<L> {
         if !done {
             self.strike(chunk, bit);
         }
-        // A write that is held waits as long as a copy comes: one that cannot be written does not, nor one on a drive that is gone.
-        let repeats = spoiled && left & bit != 0;
-        let comes = repeats || state.flying & left != 0;
-        let answers = !comes || self.has_enough(&state);
-        if let Some(key) = before.held.filter(|_| answers) {
+        // A write that is held waits as long as a copy comes: one that cannot be written does not, nor one on a drive that is gone. One that
+        // has not begun waits until none is being written.
+        let flies = state.flying & left != 0;
+        let comes = flies || spoiled && left & bit != 0;
+        let goes_on = |key: &u32| match self.writes[*key as usize].begun {
+            true => !comes || self.has_enough(&state),
+            false => !flies,
+        };
+        let waits = before.held.is_some_and(|key| !goes_on(&key));
+        if let Some(key) = before.held.filter(|_| !waits) {
             self.change(chunk, |state| state.held = None);
             self.let_go(key as usize, 1, out);
         }
@@ -94,9 +99,9 @@ impl<L: Layout> FixedCopies<L> {
         }
         // A copy that could not be written stays stale.
         if spoiled && !state.writing {
-            match before.held.filter(|_| !answers) {
-                Some(_) => self.propagate(CopyOf { chunk, copy }, 1, out),
-                None => self.delay(chunk, bit, out),
+            match waits {
+                true => self.propagate(CopyOf { chunk, copy }, 1, out),
+                false => self.delay(chunk, bit, out),
             }
         }
         self.forget_buffer(chunk);

@@ -48,7 +48,7 @@ impl<L: Layout> FixedCopies<L> {
         underway.any(|(_, one)| {
             let chunks = one.first.chunk..one.first.chunk + one.chunks;
             let is_gone = || self.gone.has(self.layout.place(one.first).0);
-            matches!(one.part, Part::Read) && chunks.contains(&chunk) && !is_gone()
+            matches!(one.part, Part::Read(_)) && chunks.contains(&chunk) && !is_gone()
         })
     }
 
@@ -57,7 +57,11 @@ impl<L: Layout> FixedCopies<L> {
     /// has the blocks.
     pub(super) fn read_failed(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
         let bit = 1 << ended.first.copy;
-        let mut others = self.all & !bit;
+        let tried = match ended.part {
+            Part::Read(tried) => tried,
+            _ => 0,
+        };
+        let mut others = self.all & !(bit | tried);
         let chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
         for chunk in chunks.clone() {
             // This read may have kept a candidate whose drive is gone.
@@ -102,7 +106,69 @@ impl<L: Layout> FixedCopies<L> {
             && done.status != Status::Failed(Failure::Medium)
         {
             self.underway[write].part = Part::Delayed(Apart::Useless);
+        } else if matches!(ended.part, Part::Read(_)) {
+            let instead = match ended.chunks {
+                1 => self.read_suspects(ended, done, tried | bit, out),
+                _ => self.read_apart(ended, done, out),
+            };
+            out.instead = instead.map_or(Instead::Nothing, Instead::Step);
         }
+    }
+
+    /// Reads a chunk of which no current copy can be read from those that are stale only because a read has failed: perhaps of another block.
+    fn read_suspects(
+        &mut self,
+        ended: &Underway,
+        done: &DriveDone,
+        tried: Copies,
+        out: &mut Plan,
+    ) -> Option<StepIndex> {
+        let copies = self.suspects(ended.first.chunk) & !tried;
+        let piece = self.piece(ended, done, copies);
+        (copies != 0).then(|| self.alternatives(&piece, Op::Read, Part::Read(tried), out))
+    }
+
+    /// Copies of a chunk that have its newest data as far as they can be read, on drives that are left: also while these are written there
+    /// once more.
+    fn suspects(&self, chunk: u32) -> Copies {
+        self.left(chunk, self.state(chunk).suspect)
+    }
+
+    /// No copy is left that has all chunks of a read: each is read by itself, if one of them is elsewhere than where that has failed. The
+    /// first of these reads.
+    fn read_apart(
+        &mut self,
+        ended: &Underway,
+        done: &DriveDone,
+        out: &mut Plan,
+    ) -> Option<StepIndex> {
+        let bit = 1 << ended.first.copy;
+        let elsewhere = |chunk| {
+            let others = self.left(chunk, self.state(chunk).current & !bit);
+            others | self.suspects(chunk) & !bit != 0 || self.is_buffered(chunk)
+        };
+        let mut chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
+        if !chunks.clone().any(elsewhere) {
+            return None;
+        }
+        let Piece { from, len, .. } = self.piece(ended, done, 0);
+        let size = self.layout.chunk().0;
+        let end = from.0 + len.0;
+        let mut part = |chunk: u32| {
+            let first = u64::from(chunk - ended.first.chunk) * size;
+            let (start, end) = (from.0.max(first), end.min(first + size));
+            let alone = Piece {
+                first: chunk,
+                chunks: 1,
+                from: Blocks(start - first),
+                len: Blocks(end - start),
+                copies: self.left_or_all(chunk, self.state(chunk).current),
+            };
+            self.alternatives(&alone, Op::Read, Part::Read(0), out)
+        };
+        let step = chunks.next().map(&mut part);
+        chunks.for_each(|chunk| _ = part(chunk));
+        step
     }
 
     /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written.
@@ -154,11 +220,16 @@ impl<L: Layout> FixedCopies<L> {
             true => self.all & !(failed | landed) & !self.flying(ended),
             false => 0,
         };
-        let others = self.left(ended.first.chunk, others);
+        let mut others = self.left(ended.first.chunk, others);
+        // It has reached no drive that is left: it waits for the copies that are being written there.
+        if others == 0 && left == 1 && self.left(ended.first.chunk, landed | failed) == 0 {
+            others = self.left(ended.first.chunk, self.flying(ended));
+        }
         if others != 0 {
             let piece = self.piece(ended, done, others);
             let step = self.alternatives(&piece, Op::Write, ended.part, out);
             repeat_from(step, out);
+            self.start_later(key, others, step.0..out.steps.len() as u32, out);
             if !done.status.is_done() {
                 out.instead = Instead::Step(step);
             }

@@ -1,9 +1,10 @@
 //! Writes that a request waits for.
 
+use std::ops::Range;
+
 use super::unsettled::{Copies, Unsettled, members};
 use super::{FixedCopies, Layout, Part, Piece, Writing, follow};
 use crate::contract::Drives;
-use crate::io::Tag;
 use crate::op::Op;
 use crate::place::choice;
 use crate::place::delayed::CopyOf;
@@ -21,10 +22,7 @@ impl<L: Layout> FixedCopies<L> {
     ) {
         let whole = self.ends_go_as_whole_chunks(request);
         let size = self.layout.chunk();
-        let cut = self.cut(request, whole, |copies, state| {
-            let all = copies.all & !state.flying;
-            copies.left_or_all(state.chunk, all)
-        });
+        let cut = self.cut(request, whole, Self::to_write);
         for piece in &cut {
             let mut piece = *piece;
             let mut after = None;
@@ -33,11 +31,22 @@ impl<L: Layout> FixedCopies<L> {
                 let current = self.state(piece.first).current;
                 let copies = self.left_or_all(piece.first, current);
                 let rest = Piece { copies, ..piece };
-                after = Some(self.either(now, &rest, Op::Read, Part::Read, drives, out));
+                after = Some(self.either(now, &rest, Op::Read, Part::Read(0), drives, out));
             }
             self.write(now, (&piece, request.fua), after, drives, out);
         }
         self.pieces = cut;
+    }
+
+    /// The copies of a chunk that a write goes to: those that are left and are not being written in spare time. If all that are left are,
+    /// these: it starts when that has ended.
+    fn to_write(&self, state: &Unsettled) -> Copies {
+        let rest = self.all & !state.flying;
+        match [rest, state.flying].map(|copies| self.left(state.chunk, copies)) {
+            [0, 0] => rest,
+            [0, flying] => flying,
+            [rest, _] => rest,
+        }
     }
 
     /// Whether a chunk that a request may cover only a part of has to be written as a whole: some copies get it later, or have
@@ -93,20 +102,34 @@ impl<L: Layout> FixedCopies<L> {
                 piece.from.0 > 0 || end < size,
                 end < u64::from(piece.chunks) * size,
             ],
+            begun: true,
             held: 0,
         });
         if short {
-            out.gate(Tag(key as u64));
+            out.gate(Writing::answer(key));
         }
-        let part = Part::Foreground(key);
         for chunk in piece.first..piece.first + piece.chunks {
             self.change(chunk, |state| state.writing = true);
         }
-        if self.foreground == 1 {
-            let first = self.either(now, piece, Op::Write, part, drives, out);
-            let behind = out.steps.len() as u32;
-            return follow(after, first.0..behind, out);
+        let first = out.steps.len() as u32;
+        match self.foreground {
+            1 => _ = self.either(now, piece, Op::Write, Part::Foreground(key), drives, out),
+            _ => self.write_several(now, piece, (key, foreground), drives, out),
         }
+        let writes = first..out.steps.len() as u32;
+        follow(after, writes.clone(), out);
+        self.start_later(key, piece.copies, writes, out);
+    }
+
+    /// Writes so many copies of a piece: on idle drives the nearest, then where the queue is shortest.
+    fn write_several(
+        &mut self,
+        now: Instant,
+        piece: &Piece,
+        (key, foreground): (usize, u32),
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
         let mut left = *piece;
         for _ in 0..foreground {
             let places = |copies| self.places(piece.first, copies);
@@ -120,10 +143,35 @@ impl<L: Layout> FixedCopies<L> {
             let index = index.expect("there are that many copies");
             let (copy, ..) = places(left.copies).nth(index).expect("it is one of them");
             left.copies &= !(1 << copy);
-            let planned = self.planned(piece, copy, Op::Write, part);
-            let write = out.io(planned);
-            follow(after, write.0..write.0 + 1, out);
+            let planned = self.planned(piece, copy, Op::Write, Part::Foreground(key));
+            out.io(planned);
         }
+    }
+
+    /// These steps are the writes of copies of which some are being written in spare time: they start when that has ended.
+    pub(super) fn start_later(
+        &mut self,
+        key: usize,
+        copies: Copies,
+        writes: Range<u32>,
+        out: &mut Plan,
+    ) {
+        if !self.gone.any() {
+            return;
+        }
+        let Writing { first, chunks, .. } = self.writes[key];
+        let flies = |chunk: &u32| self.state(*chunk).flying & copies != 0;
+        let flying: Vec<u32> = (first..first + chunks).filter(flies).collect();
+        if flying.is_empty() {
+            return;
+        }
+        let writing = &mut self.writes[key];
+        (writing.begun, writing.held) = (false, flying.len() as u32);
+        for chunk in flying {
+            self.change(chunk, |state| state.held = Some(key as u32));
+        }
+        let gate = out.gate(Writing::start(key));
+        writes.for_each(|write| out.after(gate, StepIndex(write)));
     }
 
     /// A foreground write of a copy has ended, or never started.
@@ -194,15 +242,19 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// So many chunks of a write that is done have enough current copies. With the last of them it may be answered.
+    /// A write need not wait for so many chunks any more. With the last of them it may start, or be answered if it is done.
     pub(super) fn let_go(&mut self, key: usize, chunks: u32, out: &mut Plan) {
         let writing = &mut self.writes[key];
         writing.held -= chunks;
         if writing.held > 0 {
             return;
         }
+        if !writing.begun {
+            writing.begun = true;
+            return out.open(Writing::start(key));
+        }
         if self.writes.remove(key).short {
-            out.open(Tag(key as u64));
+            out.open(Writing::answer(key));
         }
     }
 }

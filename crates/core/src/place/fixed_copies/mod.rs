@@ -16,9 +16,10 @@
 //! Over drives whose cache a power cut empties, an entry stays until the copies are on the medium, and names the *safe* ones: those that
 //! have there what the last flush covered, or something younger (`caches`). One of them is taken after a power cut.
 //!
-//! A copy that could not be read is stale from then on, if another one is current. A write that fails for a copy goes to
-//! another one, but for copies of which a delayed write is in flight; when no more can be tried, it is answered if one of them is on the
-//! platter of a drive that is not gone. A drive that is gone is left alone (`gone`).
+//! A copy that could not be read is stale from then on, if another one is current; chunks that no copy has all of are read one by one. A
+//! write that fails for a copy goes to another one, but for copies of which a delayed write is in flight; when no more can be tried, it is
+//! answered if one of them is on the platter of a drive that is not gone. A drive that is gone is left alone (`gone`): if all others are
+//! in flight, a write starts when these have ended.
 //!
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
 
@@ -102,7 +103,8 @@ struct Underway {
 
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    Read,
+    /// For a request, after these copies were tried that may be all there is.
+    Read(Copies),
     /// For the delayed write with this key, of data that are in no buffer.
     ReadAgain(usize),
     /// Of the foreground write with this key.
@@ -134,11 +136,24 @@ struct Writing {
     short: bool,
     /// Whether it writes only a part of its first chunk, and of its last one.
     partial: [bool; 2],
-    /// Chunks that still have too few current copies for the answer.
+    /// Whether it may start: not if all its copies that are left are being written in spare time.
+    begun: bool,
+    /// Chunks that it waits for: before it has begun, those of which a copy is being written; then those that have too few current copies
+    /// for the answer.
     held: u32,
 }
 
 impl Writing {
+    /// The gate that one with too few copies is answered behind.
+    fn answer(key: usize) -> Tag {
+        Tag(2 * key as u64)
+    }
+
+    /// The gate that one starts behind which has not begun.
+    fn start(key: usize) -> Tag {
+        Tag(2 * key as u64 + 1)
+    }
+
     /// Whether it writes only a part of a chunk: then the buffer does not have the rest of that.
     fn is_partial(&self, chunk: u32) -> bool {
         let [first, last] = self.partial;
@@ -404,7 +419,7 @@ impl<L: Layout> FixedCopies<L> {
             copies.left_or_all(state.chunk, state.current)
         });
         for piece in &cut {
-            self.either(now, piece, Op::Read, Part::Read, drives, out);
+            self.either(now, piece, Op::Read, Part::Read(0), drives, out);
         }
         self.pieces = cut;
     }
@@ -413,8 +428,8 @@ impl<L: Layout> FixedCopies<L> {
     fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
         let ended = self.underway.remove(tag.0 as usize);
         match ended.part {
-            Part::Read | Part::ReadAgain(_) if done.status.is_done() => self.was_read(&ended),
-            Part::Read | Part::ReadAgain(_) => self.read_failed(&ended, done, out),
+            Part::Read(_) | Part::ReadAgain(_) if done.status.is_done() => self.was_read(&ended),
+            Part::Read(_) | Part::ReadAgain(_) => self.read_failed(&ended, done, out),
             Part::Foreground(key) => self.foreground_done(key, &ended, done, out),
             Part::Delayed(_) => {
                 let apart = done.status == Status::Failed(Failure::Medium);
@@ -484,7 +499,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
     ) {
         let never = self.underway.remove(tag.0 as usize);
         match never.part {
-            Part::Read | Part::ReadAgain(_) => panic!("{never:?} waits for nothing"),
+            Part::Read(_) | Part::ReadAgain(_) => panic!("{never:?} waits for nothing"),
             Part::Foreground(key) => self.foreground_ended(key, out),
             Part::Delayed(apart) => {
                 self.delayed_ended(&never, false, apart == Apart::Tried, out);

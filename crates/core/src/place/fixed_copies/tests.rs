@@ -94,6 +94,7 @@ fn write_ends(copies: &mut FixedCopies<Side>, status: Status, out: &mut Plan) {
         forced: false,
         short: false,
         partial: [false; 2],
+        begun: true,
         held: 0,
     });
     copies.change(0, |state| state.writing = true);
@@ -147,7 +148,7 @@ fn a_chunk_leaves_the_buffer_with_its_last_delayed_copy() {
     );
     copies.delayed_ended(&delayed(2), true, false, &mut out);
     assert!(copies.state(0).unbuffered);
-    let read = underway(0, 1, 0, Part::Read);
+    let read = underway(0, 1, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
     copies.spend_spare_time(DriveId(0), &mut out);
     assert_eq!(reads(&out), [(DriveId(2), Pba(0), CHUNK)]);
@@ -192,7 +193,7 @@ fn a_flush_does_not_cover_what_has_failed_meanwhile() {
     copies.note_cached(0, 0b111, &mut Plan::default());
     let mut out = Plan::default();
     copies.plan_flush(FlushOf::Client, &mut out);
-    let read = underway(0, 1, 0, Part::Read);
+    let read = underway(0, 1, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
     // Something newer is in a cache: it is not what the flush makes safe.
     copies.change(0, |state| (state.current, state.cached) = (0b010, 0b010));
@@ -214,7 +215,7 @@ fn a_flush_covers_what_has_failed_and_is_all_that_is_left() {
     copies.plan_flush(FlushOf::Client, &mut Plan::default());
     assert!(copies.gone.learn(DriveId(1), GONE));
     copies.leave_out(DriveId(1), &mut Plan::default());
-    let read = underway(0, 1, 0, Part::Read);
+    let read = underway(0, 1, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
     let mut out = Plan::default();
     let gone = end(Op::Flush, 0, 0, GONE);
@@ -261,7 +262,7 @@ fn undecided(count: u8) -> FixedCopies<Side> {
 
 #[test]
 fn another_candidate_is_taken_until_one_was_read() {
-    let read = underway(0, 1, 0, Part::Read);
+    let read = underway(0, 1, 0, Part::Read(0));
     let failed = end(Op::Read, 0, 1, FAILED);
     let mut copies = undecided(2);
     let mut out = Plan::default();
@@ -330,7 +331,7 @@ fn a_copy_that_fails_stays_current_if_the_others_are_on_drives_that_are_gone() {
         let mut copies = volume(2, true);
         assert!(copies.gone.learn(DriveId(1), GONE));
         copies.leave_out(DriveId(1), &mut Plan::default());
-        let read = underway(0, 8, 0, Part::Read);
+        let read = underway(0, 8, 0, Part::Read(0));
         let mut out = Plan::default();
         copies.read_failed(&read, &end(Op::Read, 0, 8, status), &mut out);
         assert_eq!(out.instead, Instead::Nothing, "nothing else can be read");
@@ -350,7 +351,7 @@ fn a_copy_that_failed_is_current_again_if_no_other_drive_is_left() {
     let mut out = Plan::default();
     copies.note_cached(0, 0b01, &mut out);
     copies.change(0, |state| state.cached = 0b01);
-    let read = underway(0, 2, 0, Part::Read);
+    let read = underway(0, 2, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 2, FAILED), &mut out);
     assert_eq!([0, 1].map(|chunk| copies.state(chunk).current), [0b10; 2]);
     assert!(copies.gone.learn(DriveId(1), GONE));
@@ -366,7 +367,7 @@ fn a_copy_that_failed_is_current_again_if_no_other_drive_is_left() {
 fn a_copy_that_failed_and_is_older_is_never_current_again() {
     let mut copies = volume(2, false);
     let mut out = Plan::default();
-    let read = underway(0, 1, 1, Part::Read);
+    let read = underway(0, 1, 1, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
     copies.spend_spare_time(DriveId(1), &mut out);
     assert_eq!(copies.state(0).flying, 0b10);
@@ -400,6 +401,7 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
         forced: false,
         short: true,
         partial: [false; 2],
+        begun: true,
         held: 1,
     });
     flying(&mut copies, 0b110);
@@ -411,7 +413,7 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
     copies.delayed_ended(&delayed(1), false, false, &mut out);
     assert!(out.open.is_empty(), "the third copy is not there");
     copies.delayed_ended(&delayed(2), true, false, &mut out);
-    assert_eq!(out.open, [Tag(key as u64)]);
+    assert_eq!(out.open, [Writing::answer(key)]);
     copies.audit();
 }
 
@@ -419,7 +421,7 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
 #[test]
 fn another_candidate_is_taken_while_reads_wait_for_a_drive_that_is_gone() {
     let mut copies = undecided(2);
-    let read = underway(0, 1, 0, Part::Read);
+    let read = underway(0, 1, 0, Part::Read(0));
     (0..2).for_each(|_| _ = copies.underway.insert(read));
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut Plan::default());
@@ -441,6 +443,7 @@ fn a_copy_that_missed_a_part_is_written_from_another_one() {
         forced: false,
         short: false,
         partial: [true, false],
+        begun: true,
         held: 0,
     });
     (0..3).for_each(|chunk| _ = copies.change(chunk, |state| state.writing = true));
@@ -469,6 +472,7 @@ fn write(copies: &mut FixedCopies<Side>, left: u32) -> usize {
         forced: false,
         short: false,
         partial: [true; 2],
+        begun: true,
         held: 0,
     })
 }
@@ -538,7 +542,7 @@ fn a_write_fails_if_only_drives_that_are_gone_have_it() {
 fn a_candidate_whose_drive_went_during_a_read_is_none_when_that_has_failed() {
     let mut copies = undecided(3);
     copies.delay(0, 0b100, &mut Plan::default());
-    let read = underway(0, 1, 0, Part::Read);
+    let read = underway(0, 1, 0, Part::Read(0));
     let key = copies.underway.insert(read);
     assert!(copies.gone.learn(DriveId(1), GONE));
     copies.leave_out(DriveId(1), &mut Plan::default());
@@ -580,4 +584,135 @@ fn of_torn_copies_one_is_taken_that_can_be_read() {
         let state = copies.state(0);
         assert_eq!((state.current, state.cached), (0b10, 0b10), "{ends:?}");
     }
+}
+
+/// Drives that all have something to do.
+struct Busy;
+
+impl Drives for Busy {
+    fn idle(&self, _drive: DriveId) -> bool {
+        false
+    }
+
+    fn waiting(&self, _drive: DriveId) -> usize {
+        1
+    }
+
+    fn oracle(&self, _drive: DriveId) -> &dyn crate::contract::Oracle {
+        panic!("none is idle")
+    }
+}
+
+/// All copies that are left are being written: so a write waits, whether it is known that the other drive is gone, or found out by that.
+#[test]
+fn a_write_beside_a_drive_that_is_gone_waits_for_the_copy_that_is_being_written() {
+    for (known, status) in [(true, Status::Done), (false, Status::Done), (false, FAILED)] {
+        let mut copies = volume(2, false);
+        flying(&mut copies, 0b10);
+        let mut out = Plan::default();
+        if known {
+            assert!(copies.gone.learn(DriveId(0), GONE));
+            copies.leave_out(DriveId(0), &mut out);
+            let request = Request::new(1, Op::Write, 0, CHUNK.0, Instant::ZERO);
+            copies.plan_write(Instant::ZERO, &request, &Busy, &mut out);
+        } else {
+            let key = write(&mut copies, 1);
+            out = copy_ends(&mut copies, key, 0, GONE);
+            assert!(matches!(out.instead, Instead::Step(_)));
+        }
+        let held = *out.ios().next().expect("it is to be written");
+        assert_eq!((held.drive, out.steps.len()), (DriveId(1), 2));
+        assert_eq!(out.edges.len(), 1, "a gate comes first");
+        let mut out = Plan::default();
+        let ended = underway(0, 1, 1, Part::Delayed(Apart::Tried));
+        copies.delayed_ended(&ended, status.is_done(), false, &mut out);
+        assert_eq!(out.open, [Writing::start(0)]);
+        copies.audit();
+        copies.ended(held.tag, &end(Op::Write, 0, 1, Status::Done), &mut out);
+        copies.audit();
+        assert_eq!(copies.state(0).current, 0b10);
+        assert_eq!((out.open.len(), copies.writes.len()), (1, 0));
+    }
+}
+
+/// What is being written of one chunk is waited for, of the other one it is not.
+#[test]
+fn a_write_of_several_chunks_waits_for_those_that_are_being_written() {
+    let mut copies = volume(3, false);
+    copies.foreground = 2;
+    let mut out = Plan::default();
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut out);
+    for chunk in [0, 2] {
+        copies.change(chunk, |state| {
+            state.current = 0b001;
+            state.flying = 0b110;
+        });
+    }
+    let request = Request::new(1, Op::Write, 0, 3 * CHUNK.0, Instant::ZERO);
+    copies.plan_write(Instant::ZERO, &request, &Busy, &mut out);
+    assert_eq!((out.ios().count(), out.edges.len()), (2, 2));
+    let mut opened = Vec::new();
+    for (chunk, copy) in [(2, 1), (0, 1), (0, 2), (2, 2)] {
+        let mut out = Plan::default();
+        let ended = underway(chunk, 1, copy, Part::Delayed(Apart::Tried));
+        copies.delayed_ended(&ended, true, false, &mut out);
+        opened.push(out.open.len());
+    }
+    assert_eq!(opened, [0, 0, 0, 1]);
+    copies.audit();
+}
+
+/// What was planned in place of a read of this copy of these chunks that has failed.
+fn read_fails(copies: &mut FixedCopies<Side>, read: &Underway) -> Vec<Underway> {
+    let done = end(Op::Read, read.first.chunk, read.chunks, FAILED);
+    let mut out = Plan::default();
+    copies.read_failed(read, &done, &mut out);
+    copies.audit();
+    assert_eq!(out.instead == Instead::Nothing, out.steps.is_empty());
+    let instead = out.ios().map(|io| copies.underway[io.tag.0 as usize]);
+    instead.collect()
+}
+
+/// Each of two drives has another bad block.
+#[test]
+fn chunks_that_no_copy_has_all_of_are_read_one_by_one() {
+    let place = |reads: &[Underway]| -> Vec<(u32, u32, u8)> {
+        let place = |read: &Underway| (read.first.chunk, read.chunks, read.first.copy);
+        reads.iter().map(place).collect()
+    };
+    let mut copies = volume(2, false);
+    let whole = read_fails(&mut copies, &underway(3, 3, 0, Part::Read(0)));
+    assert_eq!(place(&whole), [(3, 3, 1)]);
+    let apart = read_fails(&mut copies, &whole[0]);
+    assert_eq!(place(&apart), [(3, 1, 1), (4, 1, 1), (5, 1, 1)]);
+    let again = read_fails(&mut copies, &apart[1]);
+    assert_eq!(
+        place(&again),
+        [(4, 1, 0)],
+        "where the first read has failed"
+    );
+    assert!(read_fails(&mut copies, &again[0]).is_empty());
+}
+
+/// Of a read that begins and ends within chunks no more is read.
+#[test]
+fn a_read_that_is_split_reads_what_was_asked() {
+    let mut copies = volume(2, false);
+    copies.change(1, |state| state.current = 0b10);
+    let ended = underway(0, 2, 0, Part::Read(0));
+    let done = DriveDone {
+        at: Pba(5),
+        len: Blocks(6),
+        ..end(Op::Read, 0, 2, FAILED)
+    };
+    let mut out = Plan::default();
+    copies.change(0, |state| state.current = 0b01);
+    copies.read_failed(&ended, &done, &mut out);
+    let parts = [
+        (DriveId(0), Pba(5), Blocks(3)),
+        (DriveId(1), Pba(8), Blocks(3)),
+    ];
+    assert_eq!(reads(&out), parts);
+    assert_eq!(out.instead, Instead::Step(StepIndex(0)));
 }

@@ -71,6 +71,11 @@ impl Failing {
         !self.gone.contains(&drive) && !self.unreadable.contains(&(drive, block))
     }
 
+    /// A block cannot be read until it is written again.
+    pub(crate) fn spoil(&mut self, drive: DriveId, block: u64) {
+        self.unreadable.insert((drive, block));
+    }
+
     /// What a drive says of a command that has ended so.
     pub(crate) fn said(&mut self, drive: DriveId, status: Status) -> Status {
         let is_reset = self.resets && self.gone.contains(&drive);

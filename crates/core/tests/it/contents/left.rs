@@ -7,6 +7,7 @@ use nearslot_core::ids::DriveId;
 use nearslot_core::op::{Op, Status};
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::Action;
+use nearslot_core::units::{Duration, Instant};
 
 use crate::contents::failing::{Slip, written};
 use crate::contents::load;
@@ -233,4 +234,113 @@ fn a_drive_that_was_gone_stays_gone() {
         assert_eq!(gone_for_good.len(), reset.len(), "{setup:?}, {seed}");
     });
     assert!(tally.failures > 50 * tally.lives, "{tally:?}");
+}
+
+/// Blocks of the whole volume that go bad, each on another drive than its neighbours: of every chunk one copy is left.
+fn spoil_all_but_one(rig: &mut Rig, setup: &Setup, seed: u64) {
+    let mut rng = Rng::stream(seed, "spoil");
+    let places = rig.contents.places();
+    let mut bad = Vec::new();
+    for chunk in places.chunks(setup.chunk as usize) {
+        let block = &chunk[rng.below(chunk.len() as u64) as usize];
+        let mut copies: Vec<(DriveId, u64)> =
+            block.iter().map(|(drive, at, _)| (*drive, *at)).collect();
+        assert_eq!(copies.len(), setup.copies, "{setup:?}");
+        copies.swap_remove(rng.below(copies.len() as u64) as usize);
+        bad.extend(copies);
+    }
+    let failing = rig.failing.as_mut().expect("some fail");
+    bad.into_iter()
+        .for_each(|(drive, at)| failing.spoil(drive, at));
+}
+
+/// No copy has all that a request reads, but each chunk can be read somewhere.
+#[test]
+fn chunks_that_are_left_in_different_places_are_read() {
+    let mut tally = Tally::default();
+    let fixed = |setup: &&Setup| setup.copies > 1 && !setup.maps();
+    for (seed, setup) in (0..).zip(SETUPS.iter().filter(fixed)) {
+        for life in 0..lives() {
+            let seed = 1_000 * life + seed;
+            let mut rig = written(setup, seed, Slip::None, |_| 0.0);
+            spoil_all_but_one(&mut rig, setup, seed);
+            let mut rng = Rng::stream(seed, "spans");
+            let mut start = 0;
+            while start < rig.blocks() {
+                let len = (1 + rng.below(12 * setup.chunk)).min(rig.blocks() - start);
+                let status = ask(&mut rig, Op::Read, start, len);
+                assert!(
+                    status.is_done(),
+                    "{setup:?}, {seed}: {len} at {start} {status:?}"
+                );
+                start += len;
+                tally.compared += len;
+            }
+            tally.lives += 1;
+            tally.failures += rig.failing.as_mut().expect("some fail").calm();
+        }
+    }
+    assert!(tally.failures > 100 * tally.lives, "{tally:?}");
+}
+
+/// Lets time pass until a drive writes a copy in spare time; which one.
+fn until_a_copy_is_written(rig: &mut Rig) -> DriveId {
+    let before = rig.trace.len();
+    let copies = |(_, action): &(Instant, Action)| match action {
+        Action::Start {
+            drive,
+            command,
+            origin,
+        } if command.op == Op::Write && origin.request.is_none() => Some(*drive),
+        _ => None,
+    };
+    for _ in 0..1_000 {
+        if let Some(drive) = rig.trace[before..].iter().find_map(copies) {
+            return drive;
+        }
+        rig.run_until(rig.now + Duration::from_us(200));
+    }
+    panic!("no copy is written");
+}
+
+/// A copy is being written in spare time when all other drives go, and the next write of its chunk comes: before that is found out, or after.
+#[test]
+fn a_write_waits_for_the_only_copy_that_is_left() {
+    let mut tally = Tally::default();
+    each(|setup, seed, _| {
+        if setup.maps() || setup.foreground == setup.copies {
+            return;
+        }
+        for finds_out in [false, true] {
+            let mut rig = written(setup, seed, Slip::None, |_| 0.0);
+            rig.submit(Op::Write, 0, setup.chunk, 0);
+            let left = until_a_copy_is_written(&mut rig);
+            let others = (0..rig.drives() as u16).map(DriveId);
+            let failing = rig.failing.as_mut().expect("some fail");
+            failing.gone = others.filter(|drive| *drive != left).collect();
+            if finds_out {
+                rig.submit(Op::Flush, 0, 0, 0);
+                rig.run_until(rig.now + Duration::from_us(500));
+            }
+            let before = rig.trace.len();
+            rig.submit(Op::Write, 0, setup.chunk, 0);
+            let starts = |(_, action): &(Instant, Action)| matches!(action, Action::Start { .. });
+            let started = rig.trace[before..].iter().any(starts);
+            rig.settle();
+            assert!(
+                !finds_out || !started,
+                "{setup:?}: it is sent to a drive that is gone"
+            );
+            let has_failed = |(_, action): &(Instant, Action)| match action {
+                Action::Reply(reply) => reply.request.op == Op::Write && !reply.status.is_done(),
+                _ => false,
+            };
+            let failed = rig.trace[before..].iter().any(has_failed);
+            assert!(!failed, "{setup:?}: a write has failed, {finds_out}");
+            let status = ask(&mut rig, Op::Read, 0, setup.chunk);
+            assert!(status.is_done(), "{setup:?}: it is left");
+            tally.lives += 1;
+        }
+    });
+    assert!(tally.lives >= 6 * lives(), "{tally:?}");
 }
