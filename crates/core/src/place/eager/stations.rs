@@ -116,3 +116,36 @@ impl Stations {
         assert_eq!(counted, self.all, "a slot of a station got lost");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::freemap::Span;
+    use crate::units::{Angle, Blocks, Pba};
+
+    #[test]
+    fn slots_that_fail_are_left_alone_while_half_of_all_are_free() {
+        let span = Span {
+            first: Pba(0),
+            angle: Angle(0),
+            blocks: Blocks(64),
+            sectors: 64,
+            contiguous: Blocks(64),
+        };
+        let tracks = Tracks::new(Blocks(8), 1, std::iter::once(span), |_| false).unwrap();
+        let free = FreeMap::empty(Arc::new(tracks));
+        let all: Vec<Slot> = free.iter().collect();
+        let mut stations = Stations {
+            tracks: vec![0],
+            retired: 0,
+            all: free.free(),
+            free,
+        };
+        for slot in all {
+            stations.free.take(slot);
+            stations.retire(slot);
+            stations.audit(0);
+        }
+        assert_eq!((stations.retired, stations.free.free()), (3, 5));
+    }
+}

@@ -217,6 +217,7 @@ fn a_flush_covers_what_has_failed_and_is_all_that_is_left() {
     copies.leave_out(DriveId(1), &mut Plan::default());
     let read = underway(0, 1, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
+    write_ends(&mut copies, FAILED, &mut Plan::default());
     let mut out = Plan::default();
     let gone = end(Op::Flush, 0, 0, GONE);
     copies.flush_ended(Tag(0), DriveId(1), &gone, &mut out);

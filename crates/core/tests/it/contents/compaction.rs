@@ -6,6 +6,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::Action;
 use nearslot_core::units::Duration;
 
+use crate::contents::failing::{Slip, written};
 use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
@@ -122,4 +123,25 @@ fn a_request_waits_for_one_move_at_most() {
         met += busy;
     }
     assert!(met > 20, "only {met} came while something was moved");
+}
+
+/// What cannot be written elsewhere stays where it is, and is not tried for ever.
+#[test]
+fn spare_time_rests_though_no_block_can_be_moved() {
+    for (seed, setup) in compacting().enumerate() {
+        let seed = seed as u64;
+        let mut rig = written(setup, seed, Slip::None, |_| 0.0);
+        let mut rng = Rng::stream(seed, "load");
+        load::storm(&mut rig, setup, &mut rng);
+        while rig.stack.pending() > 0 {
+            rig.run_until(rig.now + Duration::from_us(100));
+        }
+        let failing = rig.failing.as_mut().expect("some fail");
+        failing.all_writes = true;
+        rig.settle();
+        let failures = rig.failing.as_mut().expect("some fail").calm();
+        // With hardly a free slot there is nowhere to move to.
+        let full = setup.place.contains("dilution=1.004");
+        assert_eq!(failures > 0, !full, "{failures} failures: {setup:?}");
+    }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Failing {
     chance: Vec<f64>,
     /// Whether writes fail too.
     writes: bool,
+    /// Whether all of them do.
+    pub(crate) all_writes: bool,
     /// Which share of what fails is not answered in time.
     pub(crate) timeouts: f64,
     /// Drives that carry out nothing any more.
@@ -46,6 +48,7 @@ impl Failing {
             rng: Rng::stream(seed, "failing"),
             chance,
             writes: true,
+            all_writes: false,
             timeouts: 0.0,
             gone: Vec::new(),
             resets: false,
@@ -117,7 +120,7 @@ impl Failing {
                     done.status = Status::Failed(Failure::Medium);
                 }
             }
-            Op::Write if fails && self.writes => {
+            Op::Write if fails && self.writes || self.all_writes => {
                 self.unreadable.extend(places());
                 self.failures[1] += 1;
                 done.status = Status::Failed(Failure::Medium);

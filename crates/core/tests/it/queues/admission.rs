@@ -48,6 +48,16 @@ fn what_joins_a_waiting_one_needs_no_room() {
     assert_eq!(rig.commands, [(200, 8), (300, 8), (500, 24)]);
 }
 
+/// Two that wait become one with what lies between them: there is room for another one at once.
+#[test]
+fn what_fills_a_gap_makes_room() {
+    let mut rig = Rig::named("mq-deadline:nr_requests=3", CONTIGUOUS);
+    rig.ask(Op::Read, &[200, 300, 316, 500, 308]);
+    rig.stack.audit();
+    rig.settle();
+    assert_eq!(rig.commands, [(200, 8), (300, 24), (500, 8)]);
+}
+
 /// Admits low blocks at any time, and others only by themselves.
 struct Picky(VecDeque<Io>);
 
