@@ -5,7 +5,7 @@
 //! when the batch that has it is on the medium, [`virtual_log`] when the map sector that has it is. Both write what they have to
 //! write as ordinary I/Os, so that their cost shows.
 
-mod held;
+mod by_sector;
 pub(super) mod log;
 pub(super) mod virtual_log;
 

@@ -18,7 +18,7 @@
 
 use std::ops::Range;
 
-use super::held::Held;
+use super::by_sector::BySector;
 use super::{MapStore, MapWrite, Retry, TRIES, When, refused};
 use crate::contract::Drives;
 use crate::freemap::{FreeMap, Slot, Track, Tracks};
@@ -58,7 +58,7 @@ pub(in crate::place::eager) struct VirtualLogStore {
     log: VirtualLog,
     geometry: Geometry,
     slot_blocks: Blocks,
-    waiting: Held,
+    waiting: BySector,
     /// Slots for sectors: one, and one for each sector that was never written. None if there are stations.
     spares: Vec<Slot>,
     stations: Option<Stations>,
@@ -73,7 +73,7 @@ pub(in crate::place::eager) struct VirtualLogStore {
 /// The map as it will be when all that waits has been made.
 struct Ahead<'a> {
     map: &'a Map,
-    waiting: &'a Held,
+    waiting: &'a BySector,
 }
 
 impl MapView for Ahead<'_> {
@@ -148,7 +148,7 @@ impl VirtualLogStore {
             log,
             geometry: *geometry,
             slot_blocks: free.tracks().slot_blocks(),
-            waiting: Held::default(),
+            waiting: BySector::default(),
             spares: spread(free, spares)?,
             stations,
             bound: None,

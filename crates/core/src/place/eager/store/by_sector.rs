@@ -10,7 +10,7 @@ use crate::maplog::{Dirty, Entry, Placed};
 
 /// Changes that wait.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct BySector {
     /// How many came so far.
     came: u64,
     /// By chunk, and by age.
@@ -29,7 +29,7 @@ struct One {
     after: u64,
 }
 
-impl Held {
+impl BySector {
     /// One more waits until its sector is written.
     pub(super) fn add(&mut self, tag: Tag, entry: Entry, dirty: Dirty) {
         let place = (entry.chunk, self.came);
@@ -69,7 +69,7 @@ impl Held {
 
     /// Nothing waits any more.
     pub(super) fn clear(&mut self) {
-        *self = Held::default();
+        *self = BySector::default();
     }
 
     /// How many are safe and not made.
@@ -101,48 +101,48 @@ mod tests {
 
     #[test]
     fn a_sector_concerns_the_changes_of_its_chunks_alone() {
-        let mut held = Held::default();
+        let mut waiting = BySector::default();
         for (number, chunk) in [31, 5, 32, 31, 7, 39].into_iter().enumerate() {
             let number = number as u64;
-            held.add(Tag(number), entry(chunk, number as u32), dirty(chunk, 4));
+            waiting.add(Tag(number), entry(chunk, number as u32), dirty(chunk, 4));
         }
-        held.add(Tag(9), entry(33, 9), dirty(33, 5));
-        let slots: Vec<u32> = held.of(30..40).map(|entry| entry.slot).collect();
+        waiting.add(Tag(9), entry(33, 9), dirty(33, 5));
+        let slots: Vec<u32> = waiting.of(30..40).map(|entry| entry.slot).collect();
         // By chunk; of the same chunk the youngest comes last.
         assert_eq!(slots, [0, 3, 2, 9, 5]);
-        held.placed(&Placed {
+        waiting.placed(&Placed {
             sector: 3,
             number: 5,
             freed: None,
         });
-        let settled: Vec<Tag> = std::iter::from_fn(|| held.settled()).collect();
+        let settled: Vec<Tag> = std::iter::from_fn(|| waiting.settled()).collect();
         assert_eq!(settled, [0, 2, 3, 5].map(Tag), "what came later waits");
-        assert_eq!(held.of(30..40).count(), 1);
-        assert_eq!(held.of(0..u32::MAX).count(), 3);
+        assert_eq!(waiting.of(30..40).count(), 1);
+        assert_eq!(waiting.of(0..u32::MAX).count(), 3);
     }
 
     /// With a walk over all that waits, for each sector that is written, this would be forty thousand million steps.
     #[test]
     fn what_else_waits_costs_nothing() {
-        let mut held = Held::default();
+        let mut waiting = BySector::default();
         for chunk in 0..200_000 {
-            held.add(Tag(chunk.into()), entry(chunk, 1), dirty(chunk, 0));
+            waiting.add(Tag(chunk.into()), entry(chunk, 1), dirty(chunk, 0));
         }
         for number in 1..200_000 {
             let chunk = 10 + number % 10;
-            held.add(Tag(0), entry(chunk, number), dirty(chunk, number.into()));
+            waiting.add(Tag(0), entry(chunk, number), dirty(chunk, number.into()));
             let sector = 1;
             let number = u64::from(number) + 1;
             let freed = None;
-            held.placed(&Placed {
+            waiting.placed(&Placed {
                 sector,
                 number,
                 freed,
             });
-            assert_eq!(held.unmade() > 0, held.settled().is_some());
-            while held.settled().is_some() {}
-            assert_eq!(held.of(10..20).count(), 0);
+            assert_eq!(waiting.unmade() > 0, waiting.settled().is_some());
+            while waiting.settled().is_some() {}
+            assert_eq!(waiting.of(10..20).count(), 0);
         }
-        assert_eq!(held.of(0..u32::MAX).count(), 199_990);
+        assert_eq!(waiting.of(0..u32::MAX).count(), 199_990);
     }
 }
