@@ -33,6 +33,9 @@ pub(super) trait Keeper: fmt::Debug + Send {
     /// Updates that were taken, and that a power cut would take back.
     fn at_risk(&self) -> usize;
 
+    /// What was taken and is at risk was not: it is taken again later. A batch under way that has some of it says nothing.
+    fn take_back(&mut self) {}
+
     /// The updates of the batch with this number, if it is its turn. `round`: a round of checkpoints was asked for.
     fn batch(&mut self, layout: &Layout, number: u64, round: bool) -> Option<&[u8]>;
 
@@ -50,6 +53,9 @@ pub(super) trait Keeper: fmt::Debug + Send {
 
     /// From now on one drive alone has all of the log, or not. What was recorded is not safe without it before a control block says so.
     fn tell_alone(&mut self, _alone: bool) {}
+
+    /// One control block more has to say it.
+    fn tell_again(&mut self) {}
 
     /// Whether a control block says it, if it is so.
     fn has_told(&self) -> bool {

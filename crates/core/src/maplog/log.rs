@@ -164,9 +164,19 @@ impl MapLog {
         self.keeper.at_risk()
     }
 
+    /// Entries at risk are no more recorded: they will be once again. What of them is in a batch under way has to be passed over in recovery.
+    pub fn take_back(&mut self) {
+        self.keeper.take_back();
+    }
+
     /// From now on one drive alone has all of the log, or not. Before a control block says so, what was written since is not safe.
     pub fn tell_alone(&mut self, alone: bool) {
         self.keeper.tell_alone(alone);
+    }
+
+    /// One control block more has to say it: in the place of the other one lies a mark.
+    pub fn tell_again(&mut self) {
+        self.keeper.tell_again();
     }
 
     /// Whether a control block says it, if one drive alone has the log.
@@ -182,9 +192,13 @@ impl MapLog {
         (at, write_mark(&self.layout, number))
     }
 
-    /// Asks for a whole round of checkpoints as soon as nothing else is to write.
+    /// Asks for a whole round of checkpoints as soon as nothing else is to write: of portions that begin behind the record under way.
     pub fn checkpoint(&mut self) {
-        self.wanted = self.cursor.begun + u64::from(self.layout.settings.portions);
+        let (_, piece) = self.cursor.next_piece(&self.layout);
+        let begins = |kind| kind == Kind::Piece && piece == 0;
+        let begins = matches!(self.writing, Some(Writing::Record { kind, .. }) if begins(kind));
+        let begun = self.cursor.begun + u64::from(begins);
+        self.wanted = begun + u64::from(self.layout.settings.portions);
     }
 
     /// Whether no round of checkpoints that was asked for is still to come.
@@ -387,6 +401,7 @@ impl Record<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::Map;
+    use super::super::world::of_pieces;
     use super::*;
     use crate::maplog::Spread;
 
@@ -470,6 +485,35 @@ mod tests {
         assert_eq!(kinds, "bbpbbpbbpbbpbbpbbp");
         // The second youngest portion, two batches, the youngest.
         assert_eq!(log.used(), Blocks(4));
+    }
+
+    /// Whatever is under way, what begins behind it is all that the log needs when the round is complete.
+    #[test]
+    fn a_round_of_checkpoints_begins_behind_the_record_under_way() {
+        let (geometry, settings) = of_pieces();
+        let home = Home::Drive;
+        let mut settings = Settings { home, ..settings };
+        settings.region = settings.region_min(&geometry).unwrap();
+        let map = Map::empty(&geometry);
+        for writes in 0..60 {
+            let mut log = MapLog::new(&geometry, &settings).unwrap();
+            for chunk in 0..writes {
+                log.record(entry(chunk));
+                log.next_write(&map).expect("there is an entry");
+                log.written();
+            }
+            log.record(entry(writes));
+            let write = log.next_write(&map).expect("there is an entry");
+            let is_record = !write.is_control;
+            let behind = log.next_number() + u64::from(is_record);
+            log.checkpoint();
+            log.written();
+            while log.next_write(&map).is_some() {
+                log.written();
+            }
+            let oldest = log.oldest_number();
+            assert!(oldest >= behind, "{writes} writes: {oldest} is needed");
+        }
     }
 
     #[test]

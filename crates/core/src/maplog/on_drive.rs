@@ -93,6 +93,11 @@ impl Keeper for OnDrive {
         (self.waiting.len() - self.written) / ENTRY_BYTES
     }
 
+    fn take_back(&mut self) {
+        self.waiting.clear();
+        (self.written, self.under_way) = (0, 0);
+    }
+
     fn batch(&mut self, layout: &Layout, _number: u64, round: bool) -> Option<&[u8]> {
         let waiting = &self.waiting[self.written..];
         if waiting.is_empty() || round && self.was_batch {
@@ -141,6 +146,10 @@ impl Keeper for OnDrive {
 
     fn tell_alone(&mut self, alone: bool) {
         self.alone = alone;
+    }
+
+    fn tell_again(&mut self) {
+        self.told_alone = false;
     }
 
     fn has_told(&self) -> bool {

@@ -198,6 +198,83 @@ fn who_is_alone_says_so_before_anything_is_answered() {
     assert!(!covers(&world.world.region), "it may be answered");
 }
 
+/// A control block says that a drive is alone, and a record follows it. Whatever of that drive cannot be read, the other one's log, which lacks
+/// something that was answered, is not taken.
+#[test]
+fn what_was_answered_to_a_drive_that_is_alone_is_not_lost_for_the_other() {
+    let mut world = DriveWorld::of_blocks("alone");
+    world.run(300);
+    while world.world.log.next_number() < world.records_known() + 4 {
+        world.run(1);
+    }
+    let geometry = world.world.geometry;
+    // A record in the middle is damaged, and these places.
+    let known = world.records_known();
+    let records = world.world.records();
+    let (middle, _) = records.iter().rfind(|(_, of)| of.sequence < known).unwrap();
+    let covers = |log: &[u8], other: &[u8], damaged: &[usize]| {
+        let mut other = other.to_vec();
+        for at in damaged.iter().chain([&(middle * BLOCK)]) {
+            other[at + 25] ^= 1;
+        }
+        let way = begin(&geometry, &other).unwrap();
+        let log = read(&geometry, log).unwrap();
+        log.covers(Some(&way), &survey(&geometry, &other))
+    };
+    let next = |world: &mut DriveWorld| {
+        let write = world.world.begin_write().unwrap();
+        world.world.land(&write);
+        write
+    };
+    let lacks_last = world.world.region.clone();
+    world.record_any();
+    let last = next(&mut world);
+    assert!(!world.is_control(&last));
+    let has_last = world.world.region.clone();
+    world.world.log.tell_alone(true);
+    world.written();
+    let control = next(&mut world);
+    assert!(world.is_control(&control));
+    world.written();
+    let alone = world.world.region.clone();
+    // The control block could be one that says it.
+    assert!(covers(&lacks_last, &has_last, &[]));
+    assert!(!covers(&lacks_last, &alone, &[control.0]));
+    world.record_any();
+    let more = next(&mut world);
+    assert!(!world.is_control(&more));
+    let answered = &world.world.region;
+    // Nothing is seen of the last record, but something may have been.
+    assert!(!covers(&has_last, answered, &[more.0]));
+    // It has that control block by now, and not yet that record.
+    assert!(!covers(&alone, answered, &[]));
+    assert!(covers(answered, answered, &[]));
+}
+
+/// The other drive has the next control block, of a life that was lost: the one after that would lie over the youngest of this drive.
+#[test]
+fn a_control_block_never_lies_over_the_youngest() {
+    for more in 0..4 {
+        let mut world = DriveWorld::of_blocks("over");
+        world.run(100);
+        let mut recovery = read(&world.world.geometry, &world.world.region).unwrap();
+        let (_, number) = world.controls();
+        recovery.outdo(number + more);
+        world.go_on(recovery.finish().unwrap());
+        world.record_any();
+        let control = world.world.begin_write().unwrap();
+        assert!(world.is_control(&control));
+        // Whatever sectors of it arrive, none can be read before all have.
+        let (at, mut torn) = control.clone();
+        torn[100] ^= 1;
+        world.world.land(&(at, torn));
+        world.cut("a torn control block");
+        world.world.land(&control);
+        world.written();
+        assert!(world.controls().1 > number + more);
+    }
+}
+
 /// What a drive has of a log, as a volume that comes back asks for it.
 fn has(log: &Recovery, own: &Recovery, region: &[u8]) -> Has {
     if log.has_control(own) {

@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 mod aside;
 mod in_nvram;
 mod on_drive;
+#[cfg(test)]
+mod tests;
 
 use super::{MapStore, MapWrite, Retry, TRIES, When, refused};
 use crate::contract::Drives;
@@ -253,7 +255,7 @@ impl MapStore for LogStore {
 
     /// It waits if nothing can be recorded now, or others wait for that; and if its record is in memory alone.
     fn change(&mut self, tag: Tag, entry: Entry) -> When {
-        if self.unrecorded > 0 || self.log.is_full() {
+        if self.unrecorded > 0 || self.log.is_full() || !self.is_whole_beside(None) {
             self.unrecorded += 1;
         } else {
             self.log.record(entry);
@@ -266,8 +268,11 @@ impl MapStore for LogStore {
     }
 
     fn settled(&mut self, map: &Map) -> Option<Tag> {
+        if self.nothing_is_safe() {
+            return None;
+        }
         let recorded = self.waiting.len() - self.unrecorded;
-        if recorded > self.log.at_risk() && !self.nothing_is_safe() {
+        if recorded > self.log.at_risk() {
             return self.waiting.pop_front().map(|(tag, _)| tag);
         }
         if recorded > 0 || self.log.is_full() {
@@ -336,6 +341,7 @@ impl MapStore for LogStore {
         let write = self.log.under_way();
         let again = self.under_way == UnderWay::ControlAgain;
         let is_control = again || write.is_some_and(|write| write.is_control);
+        let was_whole = self.is_whole_beside(None);
         let known = self.known(drive);
         if known.part == Part::Stale {
             self.was_marked(drive);
@@ -358,6 +364,9 @@ impl MapStore for LogStore {
             self.again.forget(drive);
         }
         self.one_is_done();
+        if !was_whole && self.is_whole_beside(None) {
+            self.record_again();
+        }
         None
     }
 
@@ -365,7 +374,34 @@ impl MapStore for LogStore {
     /// [set aside](aside); one that fails again and again, or is gone, has no log from now on: what lies there is older than NVRAM or the
     /// other drive says, so recovery passes it over.
     fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry {
-        self.try_again_or_set_aside(drive, failure)
+        let others = self.is_whole_beside(Some(drive));
+        let waits = self.log.settings().home == Home::Drive;
+        let known = self.known(drive);
+        known.failures += 1;
+        let given_up = failure == Failure::Gone || known.failures >= TRIES;
+        let is_stale = known.part == Part::Stale;
+        let set_aside = waits && others && failure == Failure::TimedOut && !is_stale;
+        if !given_up && !set_aside {
+            return Retry::Again;
+        }
+        known.part = Part::Stale;
+        if given_up {
+            self.drives.retain(|other| other.drive != drive);
+        }
+        self.again.forget(drive);
+        if self.drives.is_empty() || !waits && !others {
+            self.waiting.clear();
+            self.unrecorded = 0;
+            return Retry::Lost;
+        }
+        if !others {
+            self.begin_anew();
+        }
+        self.tell_alone();
+        if !is_stale {
+            self.one_is_done();
+        }
+        Retry::Next
     }
 
     fn spares(&self, gone: &Gone) -> bool {

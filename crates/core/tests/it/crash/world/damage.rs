@@ -130,6 +130,12 @@ impl Cut {
         self
     }
 
+    /// The drive that was gone can be read.
+    pub(crate) fn with_all_drives(mut self) -> Cut {
+        self.gone = None;
+        self
+    }
+
     /// The second drive that has something of the map's log.
     pub(crate) fn second_log(&self) -> usize {
         let has = |drive: &usize| self.images[*drive].own().next().is_some();

@@ -212,12 +212,6 @@ impl Recovered {
         met
     }
 
-    /// A drive is gone from now on.
-    pub(crate) fn losing(self, drive: usize) -> Recovered {
-        let world = self.world.losing(drive);
-        Recovered { world, ..self }
-    }
-
     /// The power goes again.
     pub(crate) fn cut(&self, seed: u64) -> Cut {
         let mut cut = self.world.cut(seed);

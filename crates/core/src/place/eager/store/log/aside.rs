@@ -15,15 +15,14 @@
 //! block says that one is alone (`MapLog::tell_alone`).
 //!
 //! If the last drive is given up that has all, and another one is on its way, nothing is answered until that one is whole: all of the map is in
-//! memory.
+//! memory. The other one then begins anew with a round of checkpoints, of the map as it was answered. Changes that wait are recorded when it is whole,
+//! again if they were before: a batch that is followed by a piece without its changes would say nothing.
 //!
 //! With NVRAM no answer waits for the log, so a drive that does not answer is asked again, eight times; and if no other drive has all, the map is
 //! lost, as answers were given that need it.
 
-use super::{LogDrive, LogStore, MapWrite, Part, Retry, TRIES};
+use super::{LogDrive, LogStore, MapWrite, Part};
 use crate::ids::DriveId;
-use crate::maplog::Home;
-use crate::op::Failure;
 use crate::plan::Target;
 use crate::units::{BLOCK_BYTES, Blocks};
 
@@ -55,11 +54,37 @@ impl LogStore {
 
     /// A stale log is marked: its drive gets all records that are not under way yet.
     pub(super) fn was_marked(&mut self, drive: DriveId) {
+        self.known(drive).mark = None;
+        self.set_out(drive);
+    }
+
+    /// The log of this drive begins behind the record under way.
+    fn set_out(&mut self, drive: DriveId) {
         let under_way = self.log.under_way().is_some_and(|write| !write.is_control);
         let next = self.log.next_number() + u64::from(under_way);
-        let known = self.known(drive);
-        (known.mark, known.part) = (None, Part::Since(next));
+        self.known(drive).part = Part::Since(next);
         self.log.checkpoint();
+    }
+
+    /// No drive has all of the log any more. Records of changes that were not made lie before all that a drive on its way will have, and
+    /// none comes before that is whole: so its pieces have the map as it was answered, and nothing else.
+    pub(super) fn begin_anew(&mut self) {
+        self.log.take_back();
+        self.unrecorded = self.waiting.len();
+        let is_on_its_way = |of: &&LogDrive| matches!(of.part, Part::Since(_));
+        let drive = self.drives.iter().find(is_on_its_way).map(|of| of.drive);
+        if let Some(drive) = drive {
+            self.set_out(drive);
+        }
+    }
+
+    /// A drive has all of the log again: what waits is recorded, in order. Nothing of it is safe before a second control block takes the place
+    /// of the mark: where the only one could not be read, the drive would look as if it were on its way.
+    pub(super) fn record_again(&mut self) {
+        let again = self.waiting.iter();
+        again.for_each(|(_, entry)| self.log.record(*entry));
+        self.unrecorded = 0;
+        self.log.tell_again();
     }
 
     /// Says whether one drive alone has all of the log, from the next record on.
@@ -79,38 +104,5 @@ impl LogStore {
     pub(super) fn is_whole_beside(&self, drive: Option<DriveId>) -> bool {
         let mut others = self.drives.iter().filter(|of| Some(of.drive) != drive);
         others.any(|other| other.part == Part::Whole)
-    }
-
-    /// A drive has not done what it was to do.
-    pub(super) fn try_again_or_set_aside(&mut self, drive: DriveId, failure: Failure) -> Retry {
-        let others = self.is_whole_beside(Some(drive));
-        let waits = self.log.settings().home == Home::Drive;
-        let known = self.known(drive);
-        known.failures += 1;
-        let given_up = failure == Failure::Gone || known.failures >= TRIES;
-        let is_stale = known.part == Part::Stale;
-        let set_aside = waits && others && failure == Failure::TimedOut && !is_stale;
-        if !given_up && !set_aside {
-            return Retry::Again;
-        }
-        known.part = Part::Stale;
-        if given_up {
-            self.drives.retain(|other| other.drive != drive);
-        }
-        self.again.forget(drive);
-        let is_lost = match self.log.settings().home {
-            Home::Nvram => !self.is_whole_beside(None),
-            Home::Drive => self.drives.is_empty(),
-        };
-        if is_lost {
-            self.waiting.clear();
-            self.unrecorded = 0;
-            return Retry::Lost;
-        }
-        self.tell_alone();
-        if !is_stale {
-            self.one_is_done();
-        }
-        Retry::Next
     }
 }

@@ -1,0 +1,369 @@
+//! A map of two copies whose log is at home on two drives, with changes, time-outs and losses of drives in any order. The power goes at every step.
+//!
+//! What is found has every change that was made, both copies of a chunk have the same version, and no slot has two chunks.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::contract::Oracle;
+use crate::place::eager::map::tests::{PAIR, found};
+use crate::rng::Rng;
+use crate::units::Pba;
+
+const BLOCK: usize = BLOCK_BYTES as usize;
+const CHUNKS: usize = PAIR.chunks as usize;
+const SEEDS: u64 = 200;
+
+/// No drive is asked for anything.
+struct Unasked;
+
+impl Drives for Unasked {
+    fn idle(&self, _drive: DriveId) -> bool {
+        unreachable!("it has its place")
+    }
+
+    fn waiting(&self, _drive: DriveId) -> usize {
+        unreachable!("it has its place")
+    }
+
+    fn oracle(&self, _drive: DriveId) -> &dyn Oracle {
+        unreachable!("it has its place")
+    }
+}
+
+/// What is left on the drives.
+#[derive(Clone)]
+struct Left {
+    images: [Vec<u8>; 2],
+    /// A drive of which nothing can be read.
+    gone: Option<usize>,
+}
+
+impl Survivors for Left {
+    fn nvram(&self) -> &[u8] {
+        unreachable!("there is none")
+    }
+
+    fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
+        let from = at.0 as usize * BLOCK;
+        match self.gone == Some(drive.index()) {
+            true => out.fill(0),
+            false => out.copy_from_slice(&self.images[drive.index()][from..][..out.len()]),
+        }
+    }
+}
+
+impl Left {
+    /// A block of a drive cannot be read: not one of the youngest record, for which nothing vouches.
+    fn damage(&mut self, rng: &mut Rng) {
+        let drive = rng.below(2) as usize;
+        let blocks = self.images[drive].chunks(BLOCK).enumerate();
+        let sequence = |bytes: &[u8]| u64::from_le_bytes(bytes[24..32].try_into().unwrap());
+        let records = blocks.filter(|(_, bytes)| bytes.starts_with(b"NearSLog"));
+        let youngest = records.max_by_key(|(_, bytes)| sequence(bytes));
+        let youngest = youngest.map(|(block, _)| block);
+        let block = rng.below((self.images[drive].len() / BLOCK) as u64) as usize;
+        if Some(block) != youngest {
+            self.images[drive][block * BLOCK..][..BLOCK].fill(0);
+        }
+    }
+}
+
+struct Write {
+    drive: usize,
+    at: usize,
+    bytes: Vec<u8>,
+}
+
+struct World {
+    rng: Rng,
+    region: Region,
+    store: LogStore,
+    map: Map,
+    left: Left,
+    running: Vec<Write>,
+    /// A drive that does not answer.
+    mute: Option<usize>,
+    waiting: VecDeque<(Tag, Entry)>,
+    tags: u64,
+    /// By drive and slot: the chunk and its version.
+    data: BTreeMap<(usize, u32), (u32, u64)>,
+    version: u64,
+    /// By chunk, the version of the last change that was made.
+    made: [u64; CHUNKS],
+    is_lost: bool,
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let mut settings = Settings {
+            home: Home::Drive,
+            nvram_entries: 6,
+            portions: 4,
+            interval: Blocks(2),
+            write_max: Blocks(1),
+            region: Blocks(0),
+        };
+        settings.region = settings.region_min(&PAIR).unwrap();
+        let len = settings.region;
+        let first = Pba(0);
+        let region = Region { first, len };
+        let image = vec![0; len.bytes() as usize];
+        let mut world = World {
+            rng: Rng::stream(seed, "log on two drives"),
+            region,
+            store: LogStore::new(&PAIR, &settings, region).unwrap(),
+            map: found([5, 1, 6, 9, 7, 8, 4, 3]).unwrap(),
+            left: Left {
+                images: [image.clone(), image],
+                gone: None,
+            },
+            running: Vec::new(),
+            mute: None,
+            waiting: VecDeque::new(),
+            tags: 0,
+            data: BTreeMap::new(),
+            version: 0,
+            made: [0; CHUNKS],
+            is_lost: false,
+        };
+        for (copy, chunk) in places() {
+            let slot = *world.slot(copy, chunk);
+            world.data.insert((drive(copy, chunk), slot.0), (chunk, 0));
+        }
+        world.begin();
+        while !world.running.is_empty() {
+            world.end();
+        }
+        world
+    }
+
+    fn slot(&mut self, copy: u8, chunk: u32) -> &mut Slot {
+        &mut self.map.slots[usize::from(copy) * CHUNKS + chunk as usize]
+    }
+
+    /// What a chunk's newest copies left, and what no change that waits needs.
+    fn free_slot(&mut self, on: usize) -> Option<u32> {
+        let mut used: Vec<u32> = Vec::new();
+        for (copy, chunk) in places().filter(|(copy, chunk)| drive(*copy, *chunk) == on) {
+            used.push(self.slot(copy, chunk).0);
+        }
+        let waiting = self.waiting.iter();
+        used.extend(waiting.map(|(_, entry)| entry.slot));
+        let free: Vec<u32> = (0..PAIR.slots)
+            .filter(|slot| !used.contains(slot))
+            .collect();
+        let index = self.rng.below(free.len().max(1) as u64) as usize;
+        free.get(index).copied()
+    }
+
+    /// A chunk was written: the copy that came first says that the other one is stale.
+    fn change(&mut self) {
+        let chunk = self.rng.below(PAIR.chunks.into()) as u32;
+        let first = self.rng.below(2) as u8;
+        let slots = [first, 1 - first].map(|copy| self.free_slot(drive(copy, chunk)));
+        let [Some(one), Some(other)] = slots else {
+            return;
+        };
+        self.version += 1;
+        for (copy, slot, alone) in [(first, one, true), (1 - first, other, false)] {
+            let here = (drive(copy, chunk), slot);
+            self.data.insert(here, (chunk, self.version));
+            let entry = Entry {
+                copy,
+                chunk,
+                slot,
+                alone,
+            };
+            let tag = Tag(self.tags);
+            self.tags += 1;
+            assert_eq!(self.store.change(tag, entry), When::Later);
+            self.waiting.push_back((tag, entry));
+        }
+        self.begin();
+    }
+
+    fn begin(&mut self) {
+        let mut writes = Vec::new();
+        let (map, now) = (&self.map, Instant::ZERO);
+        self.store.next_writes(now, &Unasked, map, &mut writes);
+        for MapWrite { drive, target, .. } in writes {
+            let Target::At(at) = target else {
+                panic!("it has its place")
+            };
+            self.running.push(Write {
+                drive: drive.index(),
+                at: at.0 as usize * BLOCK,
+                bytes: self.store.content(drive).to_vec(),
+            });
+        }
+    }
+
+    /// One of the writes under way ends.
+    fn end(&mut self) {
+        let which = self.rng.below(self.running.len() as u64) as usize;
+        let write = self.running.swap_remove(which);
+        let (on, drive) = (write.drive, DriveId(write.drive as u16));
+        let failure = match self.left.gone == Some(on) {
+            true => Some(Failure::Gone),
+            false => Some(Failure::TimedOut).filter(|_| self.mute == Some(on)),
+        };
+        let all = write.bytes.len() / BLOCK;
+        let blocks = match failure {
+            None => all,
+            Some(_) => self.rng.below(all as u64 + 1) as usize,
+        };
+        if self.left.gone != Some(on) {
+            land(&mut self.left, &write, blocks);
+        }
+        let retry = failure.map(|failure| self.store.failed(drive, failure));
+        match retry {
+            None => _ = self.store.written(drive, NOWHERE),
+            Some(Retry::Again) => return self.running.push(write),
+            Some(Retry::Next) => {}
+            Some(Retry::Lost) => return self.is_lost = true,
+        }
+        while let Some(tag) = self.store.settled(&self.map) {
+            let (expected, entry) = self.waiting.pop_front().expect("it waits");
+            assert_eq!(tag, expected, "in order");
+            self.make(&entry);
+        }
+        self.store.audit(&mut |_, _| {});
+        self.begin();
+    }
+
+    fn make(&mut self, entry: &Entry) {
+        if entry.alone {
+            *self.slot(1 - entry.copy, entry.chunk) = NOWHERE;
+        }
+        *self.slot(entry.copy, entry.chunk) = Slot(entry.slot);
+        let here = (drive(entry.copy, entry.chunk), entry.slot);
+        self.made[entry.chunk as usize] = self.data[&here].1;
+    }
+
+    /// What is left if the power goes now: of each write under way the first blocks.
+    fn cut(&mut self) -> Left {
+        let mut left = self.left.clone();
+        let gone = left.gone;
+        for write in self.running.iter().filter(|of| gone != Some(of.drive)) {
+            let blocks = self.rng.below((write.bytes.len() / BLOCK) as u64 + 1);
+            land(&mut left, write, blocks as usize);
+        }
+        left
+    }
+
+    /// What is found there, if something is.
+    fn recover(&self, left: &Left) -> Result<(Vec<Slot>, LogStore), VolumeError> {
+        let found = LogStore::recover(&PAIR, Home::Drive, self.region, left)?;
+        for chunk in 0..PAIR.chunks {
+            let versions = (0..2).filter_map(|copy| {
+                let slot = found.0[usize::from(copy) * CHUNKS + chunk as usize];
+                let of = self.data.get(&(drive(copy, chunk), slot.0));
+                of.filter(|_| slot != NOWHERE)
+            });
+            let versions: Vec<(u32, u64)> = versions.copied().collect();
+            let made = self.made[chunk as usize];
+            let (of, version) = *versions.first().expect("a chunk lies somewhere");
+            assert!(
+                of == chunk && version >= made,
+                "{made} was made, not {version}"
+            );
+            assert!(versions.iter().all(|of| *of == versions[0]), "{versions:?}");
+        }
+        Ok(found)
+    }
+
+    /// The power goes in copies of the world. Whether all of the log is on a drive that is there.
+    fn look(&mut self) -> bool {
+        let left = self.cut();
+        let gone = left.gone.map(|drive| DriveId(drive as u16));
+        let is_whole = self.store.is_whole_beside(gone);
+        let mut others = self.store.drives.iter().filter(|of| Some(of.drive) != gone);
+        let part = others.next().map(|of| of.part);
+        // What never took its mark, or lacks the youngest record, is taken as it is.
+        if gone.is_some() && matches!(part, Some(Part::Whole | Part::Since(_))) {
+            let found = self.recover(&left);
+            assert!(found.is_ok() || !is_whole, "{:?}", found.err());
+        }
+        let gone = None;
+        let all = Left { gone, ..left };
+        self.recover(&all).expect("all that was made is there");
+        // What was found, though it was not made, is on one drive alone until it is written again.
+        let lacks = |of: &LogDrive| matches!(of.part, Part::Lacks { .. });
+        if !self.store.drives.iter().any(lacks) {
+            let mut damaged = all;
+            damaged.damage(&mut self.rng);
+            _ = self.recover(&damaged);
+        }
+        is_whole
+    }
+
+    /// The run goes on from what is found.
+    fn go_on(&mut self) {
+        let left = self.cut();
+        let gone = None;
+        let left = Left { gone, ..left };
+        let (slots, store) = self.recover(&left).expect("all that was answered is there");
+        (self.map.slots, self.store, self.left) = (slots, store, left);
+        self.waiting.clear();
+        self.running.clear();
+        self.mute = None;
+        for (copy, chunk) in places() {
+            let slot = *self.slot(copy, chunk);
+            if slot != NOWHERE {
+                self.made[chunk as usize] = self.data[&(drive(copy, chunk), slot.0)].1;
+            }
+        }
+        self.begin();
+    }
+}
+
+fn places() -> impl Iterator<Item = (u8, u32)> {
+    (0..2).flat_map(|copy| (0..PAIR.chunks).map(move |chunk| (copy, chunk)))
+}
+
+fn drive(copy: u8, chunk: u32) -> usize {
+    PAIR.drive(copy, chunk).index()
+}
+
+fn land(left: &mut Left, write: &Write, blocks: usize) {
+    let bytes = &write.bytes[..blocks * BLOCK];
+    left.images[write.drive][write.at..][..bytes.len()].copy_from_slice(bytes);
+}
+
+#[test]
+fn the_power_may_go_whatever_drives_do() {
+    let (mut lives, mut not_whole, mut whole_again) = (0, 0, 0);
+    for seed in 0..SEEDS {
+        let mut world = World::new(seed);
+        let mut was_whole = true;
+        for _ in 0..400 {
+            let drive = world.rng.below(2) as usize;
+            match world.rng.below(300) {
+                0..3 => world.mute = Some(drive),
+                3..10 => world.mute = None,
+                10..13 => _ = world.left.gone.get_or_insert(drive),
+                13..16 => {
+                    world.go_on();
+                    lives += 1;
+                }
+                16..80 => world.change(),
+                _ if world.running.is_empty() => world.change(),
+                _ => world.end(),
+            }
+            if world.is_lost {
+                break;
+            }
+            let is_whole = world.look();
+            not_whole += u64::from(!is_whole);
+            whole_again += u64::from(is_whole && !was_whole && world.left.gone.is_some());
+            was_whole = is_whole;
+        }
+    }
+    assert!(lives > SEEDS, "{lives} lives");
+    assert!(not_whole > SEEDS, "no drive was whole at {not_whole} steps");
+    assert!(
+        whole_again > SEEDS / 8,
+        "one was whole again {whole_again} times"
+    );
+}
