@@ -379,6 +379,27 @@ mod tests {
     }
 
     #[test]
+    fn bytes_behind_compressed_ones_are_no_secret() {
+        let zstd = zstd::stream::encode_all(&b"hello"[..], 1).unwrap();
+        for (compressed, name) in [(gzip(b"hello"), "gzip"), (zstd, "zstd")] {
+            for behind in [
+                &b"x"[..],
+                b"\0\0\0\0",
+                b"and so much more that is not compressed",
+            ] {
+                let bytes = [compressed.as_slice(), behind].concat();
+                let read = unwrap(stream(bytes), "x").and_then(|mut input| {
+                    let read = io::copy(&mut input.bytes, &mut io::sink());
+                    read.map_err(|error| damaged(error, "x", &input.containers))
+                });
+                let error = read.unwrap_err().to_string();
+                let begin = format!("x: damaged or cut off {name} data");
+                assert!(error.starts_with(&begin), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn a_cut_off_gzip_names_itself() {
         let mut bytes = gzip(&[7; 100_000]);
         bytes.truncate(bytes.len() - 10);

@@ -103,6 +103,39 @@ fn options_without_effect_are_errors() {
 }
 
 #[test]
+fn what_cannot_be_probed_is_named_with_what_can() {
+    let desk = Desk::new();
+    let small = desk.file("small", vec![0; 100_000]);
+    let folder = small.parent().expect("it is in a folder").to_owned();
+    let begin = "probe = ";
+    for (path, said) in [
+        (
+            word(&folder),
+            "which is a directory (allowed: a file or a block device)",
+        ),
+        (
+            "/dev/null",
+            "which is a pipe, a socket or a device without blocks (allowed",
+        ),
+        (
+            word(&small),
+            "which has 192 blocks (allowed: a file or block device of at least 131072, 64 MiB)",
+        ),
+    ] {
+        let output = nearslot(&["calibrate", "--probe", path]);
+        assert!(!output.status.success());
+        let words = format!("{begin}{path}, {said}");
+        // A file system may refuse direct reads of a file.
+        let direct = told(&output).contains("O_DIRECT");
+        assert!(
+            told(&output).contains(&words) || direct,
+            "{}",
+            told(&output)
+        );
+    }
+}
+
+#[test]
 fn a_probe_reads_and_never_writes() {
     let desk = Desk::new();
     let bytes: Vec<u8> = (0..80_u32 << 20).map(|index| (index >> 12) as u8).collect();

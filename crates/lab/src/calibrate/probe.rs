@@ -9,7 +9,7 @@
 //! The load does not know what it runs on: [`Reads`] is a real file, or a model in virtual time, by which tests recover drives.
 
 use std::fs::File;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -87,7 +87,8 @@ pub fn probe(
 ) -> Result<Samples, CalibrateError> {
     if blocks < BLOCKS_MIN {
         return Err(CalibrateError::Unfit(format!(
-            "{blocks} blocks are too few to probe; at least {BLOCKS_MIN} (64 MiB) are needed"
+            "probe = {}, which has {blocks} blocks (allowed: a file or block device of at least {BLOCKS_MIN}, 64 MiB)",
+            reads.name()
         )));
     }
     let mut run = Run {
@@ -274,18 +275,41 @@ impl Opened {
     /// Opens a file or device and gives its blocks.
     ///
     /// # Errors
-    /// It cannot be opened so, or is empty.
+    /// It is no file or block device, or cannot be opened so.
     pub fn new(path: &Path) -> Result<(Opened, u64), CalibrateError> {
         let error = |source| CalibrateError::Probe {
             path: path.display().to_string(),
             source,
+        };
+        // Looked at before it is opened: that of a pipe waits for who writes.
+        let kind = std::fs::metadata(path).map_err(error)?.file_type();
+        if !(kind.is_file() || kind.is_block_device()) {
+            return Err(CalibrateError::Unfit(format!(
+                "probe = {}, which is {} (allowed: a file or a block device)",
+                path.display(),
+                if kind.is_dir() {
+                    "a directory"
+                } else {
+                    "a pipe, a socket or a device without blocks"
+                }
+            )));
+        }
+        // What a file system says that has no direct reads.
+        let refused = |source: std::io::Error| match source.kind() {
+            std::io::ErrorKind::InvalidInput => error(std::io::Error::new(
+                source.kind(),
+                format!(
+                    "it cannot be read past the page cache (O_DIRECT), so nothing can be timed: {source}"
+                ),
+            )),
+            _ => error(source),
         };
         let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
         let file = File::options()
             .read(true)
             .custom_flags(direct)
             .open(path)
-            .map_err(error)?;
+            .map_err(refused)?;
         // The end of a device is found by going there; its metadata say 0.
         let bytes = std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0)).map_err(error)?;
         let buffer = vec![0_u8; (LONG * BLOCK_BYTES) as usize + ALIGN];

@@ -14,7 +14,7 @@ use std::f64::consts::TAU;
 use super::numbers::{least_squares, quantile, sorted};
 use super::samples::Access;
 use crate::measure::correlation::correlation;
-use crate::number::counted;
+use crate::number::{counted, number};
 
 /// One revolution, and how well it is known.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,14 @@ fn by_spread(far: &[([f64; TERMS], f64)]) -> Result<Rotation, Still> {
     let expected = |x: &[f64; TERMS]| x.iter().zip(seek).map(|(x, c)| x * c).sum::<f64>();
     let pairs: Vec<(f64, f64)> = far.iter().map(|(x, y)| (expected(x), *y)).collect();
     let found = correlation(&pairs);
-    if found.is_nan() || found < CORRELATION_MIN {
+    if found.is_nan() {
+        let ms = far.first().map_or(0.0, |(_, ms)| *ms);
+        return Err(Still(format!(
+            "latencies do not depend on the distance: all of them are {} ms",
+            number(ms)
+        )));
+    }
+    if found < CORRELATION_MIN {
         return Err(Still(format!(
             "latencies do not depend on the distance: their correlation is {found:.2}, and a disk's at least {CORRELATION_MIN}"
         )));

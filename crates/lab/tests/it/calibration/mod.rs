@@ -375,6 +375,7 @@ fn what_does_not_turn_is_refused_and_offered_another_kind() {
         let error = calibrate(&samples, &on("modern-20tb", None)).unwrap_err();
         assert!(matches!(error, CalibrateError::NotADisk { .. }), "{error}");
         assert!(error.to_string().contains("--as empirical"), "{error}");
+        assert!(!error.to_string().contains("NaN"), "{error}");
     }
 }
 
