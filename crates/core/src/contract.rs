@@ -407,6 +407,12 @@ pub trait Faults: Send + Sync {
     /// From this instant on the drive is gone: it carries out nothing, and what it was doing fails.
     fn gone_from(&self, drive: DriveId) -> Instant;
 
+    /// The last instant at which something begins to go wrong that is told to come at an instant of its own; the run's begin if all may go
+    /// wrong from there. What a run says that ends before is said of other faults than those that were asked for.
+    fn begin(&self) -> Instant {
+        Instant::ZERO
+    }
+
     /// What becomes of a command that the drive begins at `began`, if it is not gone and whatever lies where the command goes.
     fn fate(&self, drive: DriveId, began: Instant, command: &Command) -> Fate;
 

@@ -127,6 +127,12 @@ pub static MEASURES: &[Measure] = &[
         "blocks that these reads brought and that are wrong",
     ),
     Measure::count(
+        "late_time_outs",
+        "commands",
+        "commands that were not answered in time and kept their drive busy for longer than timeout_ms: a drive is not free before it \
+         has ended a command",
+    ),
+    Measure::count(
         "caught_reads",
         "commands",
         "reads of a drive with protection information that failed since a block was not what it should be; they are among \

@@ -16,6 +16,16 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A time in seconds, to four digits, without those that are 0.
+pub(crate) fn seconds(s: f64) -> String {
+    let text = number(s);
+    let digits = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{digits} s")
+}
+
 /// Three digits that matter; more only before the point.
 pub(crate) fn rough(value: f64) -> String {
     let size = value.abs();

@@ -96,6 +96,10 @@ words! {
         WrongReads = "wrong-reads",
         /// Faults were to be injected, and none happened.
         NoFaults = "no-faults",
+        /// A run ended before faults begin that come at an instant of their own.
+        BeforeFaults = "before-faults",
+        /// Commands without an answer lasted longer than their host was to wait.
+        LateTimeOuts = "late-time-outs",
         /// Nobody knows what a power cut leaves of the drive's cache.
         UnknownCache = "unknown-cache",
         /// The drive's calibration says that its times need not be those of the drive.

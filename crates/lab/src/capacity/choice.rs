@@ -9,7 +9,7 @@ use super::search::{Boundary, Search};
 use super::{Against, Outcome, Reached, Reading, Shares, Tried, Word};
 use crate::gate::ByBatch;
 use crate::grid::Point;
-use crate::measure::{BATCHES, Estimate, TooFew, weighted};
+use crate::measure::{BATCHES, Estimate, TooFew, busy, weighted};
 use crate::objective::Objective;
 use crate::run::{Finished, RunError};
 
@@ -83,6 +83,8 @@ impl Choice {
             throughput_mb_s: run.throughput_mb_s,
             utilisation: run.utilisation,
             utilisation_max: run.utilisation_max,
+            busiest_without_spare: busy::for_requests(run)[1],
+            before_faults_s: finished.before_faults_s,
             queue_growth_rps: run.queue_growth_rps,
             requests: run.requests,
             failed: run.failed.values().sum(),

@@ -39,6 +39,9 @@ pub struct Limit {
     pub utilisation: f64,
     /// The same of the drive that was busiest, which limits a load that does not use all alike.
     pub utilisation_max: f64,
+    /// The same without what drives did in spare time, which gives way to requests: by this drives are the limit or not.
+    #[serde(skip)]
+    without_spare_time: f64,
     /// By how many requests a second the queue grows at the easiest setting that fails, if it does.
     pub queue_growth_rps: Option<f64>,
     /// The objective that fails first; `None` where the queue grows, so that all of them fail.
@@ -60,7 +63,7 @@ pub struct Shares {
     pub rotation: f64,
     /// Blocks are read or written.
     pub transfer: f64,
-    /// Command, bus and buffer.
+    /// Command, bus and buffer, with what faults add.
     pub overhead: f64,
 }
 
@@ -149,7 +152,7 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
     if objective.is_some_and(for_failures) {
         return None;
     }
-    let busy = seen.utilisation_max >= BUSY;
+    let busy = seen.busiest_without_spare >= BUSY;
     let by = match parts {
         _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,
         // Drives that are busy with a single request at a time are no limit to more of them if that one takes too long.
@@ -164,6 +167,7 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
         at: seen.at,
         utilisation: seen.utilisation,
         utilisation_max: seen.utilisation_max,
+        without_spare_time: seen.busiest_without_spare,
         queue_growth_rps: failed.queue_growth_rps,
         objective,
         wait_ms: parts.map(|(wait, _)| wait),
@@ -177,11 +181,15 @@ pub(super) fn sentence(capacity: &Capacity, found: &Reached) -> Option<String> {
     let limit = found.limit.as_ref()?;
     let (who, place) = (name(capacity, found), position(capacity.find, limit.at));
     let (all, most) = (percent(limit.utilisation), percent(limit.utilisation_max));
-    let busy = if most == all {
+    let mut busy = if most == all {
         format!("{place} the drives are busy {all} % of the time")
     } else {
         format!("{place} the busiest drive is busy {most} % of the time, all of them {all} %")
     };
+    let needed = percent(limit.without_spare_time);
+    if needed != most {
+        busy += &format!(" ({needed} % but for what is done in spare time)");
+    }
     let objective = limit.objective.map(|index| &capacity.objectives[index]);
     let parts = objective.zip(limit.wait_ms).zip(limit.service_ms);
     let parts = parts.map(|((objective, wait), service)| {

@@ -234,6 +234,12 @@ pub struct Tried {
     pub failed: u64,
     /// Whether it ended so.
     pub ended_early: bool,
+    /// The same without what drives did in spare time, which gives way to requests.
+    #[serde(skip)]
+    busiest_without_spare: f64,
+    /// When the run ended, if that was before faults begin that come at an instant of their own, and when these begin, in seconds.
+    #[serde(skip)]
+    before_faults_s: Option<[f64; 2]>,
     /// Shares of the drives' time with a request.
     #[serde(skip)]
     shares: Option<Shares>,

@@ -6,7 +6,7 @@ use super::failures::{failures, reached};
 use super::names::{name, position};
 use super::{Capacity, Find, Reached, Word};
 use crate::grid::Point;
-use crate::number::{counted, list, times};
+use crate::number::{counted, list, seconds, times};
 use crate::objective;
 
 /// What has to hold, in words.
@@ -44,10 +44,11 @@ pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<S
         details.push("The search was interrupted: true boundaries may lie anywhere between the settings that were tried.".to_owned());
     }
     details.push(cost(capacity));
-    let headline = match requests_failed(capacity) {
-        Some(sentence) => format!("{} {sentence}", headline(capacity)),
-        None => headline(capacity),
-    };
+    let more = [requests_failed(capacity), before_faults(capacity)];
+    let headline = more
+        .into_iter()
+        .flatten()
+        .fold(headline(capacity), |said, more| format!("{said} {more}"));
     (headline, details)
 }
 
@@ -92,6 +93,23 @@ fn requests_failed(capacity: &Capacity) -> Option<String> {
         name(capacity, found),
         position(capacity.find, tried.at)
     ))
+}
+
+/// That choices are told at settings at which their runs end before their faults begin: what holds there holds without them.
+fn before_faults(capacity: &Capacity) -> Option<String> {
+    let told = capacity.choices.iter().filter_map(|found| {
+        let tried = found.holds.and(found.shown())?;
+        let [ended_s, begin_s] = tried.before_faults_s?;
+        Some(format!(
+            "{} holds {} without its faults: its run ends there after {}, and they begin after {}.",
+            name(capacity, found),
+            position(capacity.find, tried.at),
+            seconds(ended_s),
+            seconds(begin_s),
+        ))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(" "))
 }
 
 /// That no choice holds anything, with the range.

@@ -11,7 +11,7 @@ use nearslot_core::measure::Measure;
 use nearslot_core::registry::Kind;
 use nearslot_core::stack::Stack;
 
-use super::recovery;
+use super::{busy, recovery};
 use crate::outcome::{Declared, Measures, Number, Run};
 
 /// Who counts, and what.
@@ -34,10 +34,14 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
         let key = kind.key();
         Table { key, measures }
     });
-    let of_lab = [Table {
-        key: recovery::KEY,
-        measures: recovery::MEASURES.iter().collect(),
-    }];
+    let of_lab = [
+        (recovery::KEY, recovery::MEASURES),
+        (busy::KEY, busy::MEASURES),
+    ];
+    let of_lab = of_lab.map(|(key, measures)| Table {
+        key,
+        measures: measures.iter().collect(),
+    });
     of_kind.chain(of_lab).collect()
 }
 

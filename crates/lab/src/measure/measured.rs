@@ -4,7 +4,7 @@ use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Instant;
 
 use super::interval::{Responses, times};
-use super::{BATCHES, Estimate, Recorded, Recorder, TooFew};
+use super::{BATCHES, Estimate, Recorded, Recorder, TooFew, busy};
 use crate::objective::Class;
 use crate::outcome::{Run, Times};
 
@@ -95,7 +95,8 @@ impl Measured {
         let series = series.map(|series| series.finish(self.end, &self.both));
         let recorder = &self.recorder;
         let (reads, writes) = (&recorder.reads, &recorder.writes);
-        let duration = self.end.since(recorder.since.unwrap_or(self.end)).0 as f64 / 1e9;
+        let lasted = self.end.since(recorder.since.unwrap_or(self.end));
+        let duration = lasted.0 as f64 / 1e9;
         let measured = self.both.count();
         // Of a run that took no time nothing is told per second.
         let per_second = |amount: f64| {
@@ -109,7 +110,8 @@ impl Measured {
         let share = |ns: f64| per_second(ns / 1e9);
         let busy = recorder.in_flight.iter();
         let busy = busy.map(|drive| drive.until(self.end));
-        let busy: Vec<u64> = busy.collect();
+        let busy: Vec<[u64; 2]> = busy.collect();
+        let measures = busy::measures(&busy, lasted.0);
         let [read_response_ms, read_wait_ms, read_service_ms] = self.class(Class::Read, reads);
         let [write_response_ms, write_wait_ms, write_service_ms] = self.class(Class::Write, writes);
         Run {
@@ -137,9 +139,10 @@ impl Measured {
             rotation_ms: per_request(recorder.cost.rotation_ns),
             transfer_ms: per_request(recorder.cost.transfer_ns),
             overhead_ms: per_request(recorder.cost.overhead_ns),
-            utilisation: share(busy.iter().map(|ns| u128::from(*ns)).sum::<u128>() as f64)
+            utilisation: share(busy.iter().map(|[ns, _]| u128::from(*ns)).sum::<u128>() as f64)
                 / f64::from(recorder.drives),
-            utilisation_max: share(busy.iter().copied().max().unwrap_or(0) as f64),
+            utilisation_max: share(busy.iter().map(|[ns, _]| *ns).max().unwrap_or(0) as f64),
+            measures,
             queue_mean: share(recorder.request_ns as f64),
             queue_max: recorder.queue_max,
             queue_growth_rps: recorder.growth_rps(),

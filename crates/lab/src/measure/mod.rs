@@ -9,6 +9,7 @@
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
 //! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up.
 
+pub(crate) mod busy;
 pub(crate) mod by_stream;
 pub(crate) mod by_volume;
 mod command_window;
@@ -41,6 +42,7 @@ pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, times, weighted};
 pub(crate) use measured::Measured;
 
+use self::busy::{Busy, is_spare};
 use self::series::Timeseries;
 use crate::outcome::Run;
 use crate::sim::Observer;
@@ -174,42 +176,6 @@ pub struct Recorder {
     batch_numbers: Range<u64>,
 }
 
-/// The commands of a drive, and how long it had any.
-#[derive(Clone, Copy, Debug, Default)]
-struct Busy {
-    commands: u32,
-    /// Since when it has some; in the measured part not from before that.
-    since: Instant,
-    /// How long it had some before that. The measured part begins at 0.
-    ns: u64,
-}
-
-impl Busy {
-    #[inline]
-    fn begin(&mut self, now: Instant) {
-        if self.commands == 0 {
-            self.since = now;
-        }
-        self.commands += 1;
-    }
-
-    #[inline]
-    fn end(&mut self, now: Instant) {
-        self.commands -= 1;
-        if self.commands == 0 {
-            self.ns += now.since(self.since).0;
-        }
-    }
-
-    /// All of the measured part, which ends now.
-    fn until(&self, end: Instant) -> u64 {
-        match self.commands {
-            0 => self.ns,
-            _ => self.ns + end.since(self.since).0,
-        }
-    }
-}
-
 /// Costs summed over many requests.
 #[derive(Clone, Copy, Default)]
 struct CostSum {
@@ -336,7 +302,7 @@ impl Recorder {
     fn begin(&mut self, now: Instant) {
         self.since = Some(now);
         for drive in &mut self.in_flight {
-            (drive.since, drive.ns) = (now, 0);
+            drive.reset(now);
         }
         self.queue_max = self.in_system;
         if let Some(series) = &mut self.series {
@@ -394,10 +360,11 @@ impl Observer for Recorder {
         drive: DriveId,
         command: &Command,
         origin: &Origin,
-        _stack: &Stack,
+        stack: &Stack,
     ) {
         self.integrate(now);
-        self.in_flight[drive.index()].begin(now);
+        let spare = is_spare(origin, stack.waiting_on(drive));
+        self.in_flight[drive.index()].begin(now, spare);
         if let Some(series) = &mut self.series {
             series.started(now, drive, command, origin);
         }

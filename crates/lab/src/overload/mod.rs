@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use nearslot_core::config::Assembly;
 use nearslot_core::contract::Placement;
 use nearslot_core::request::Request;
+use nearslot_core::units::Instant;
 use rayon::prelude::*;
 
 use self::arrivals::Arrivals;
@@ -28,7 +29,7 @@ use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
 use crate::memo::SHARED;
-use crate::number::{number, times};
+use crate::number::{self, number, times};
 use crate::outcome::Demand;
 use crate::prepare::{self, Prepared};
 use crate::scenario::Load;
@@ -69,9 +70,10 @@ struct Offered {
 }
 
 impl Offered {
-    fn against(self: &Arc<Self>, ability: Ability) -> Foreseen {
+    fn against(self: &Arc<Self>, ability: Ability, faults_begin: Instant) -> Foreseen {
         Foreseen {
             offered: self.clone(),
+            faults_begin,
             demand: Demand {
                 offered_rps: self.rps,
                 offered_mb_s: self.mb_s,
@@ -91,6 +93,21 @@ pub(crate) struct Foreseen {
     pub(crate) demand: Demand,
     /// What its load was found to ask for; runs under one load share it.
     offered: Arc<Offered>,
+    /// From when on all its faults may happen. What can be done is that before.
+    faults_begin: Instant,
+}
+
+impl Foreseen {
+    /// What is to be added where it is told what the drives can do.
+    fn reservation(&self) -> String {
+        match self.faults_begin {
+            Instant::ZERO => String::new(),
+            begin => format!(
+                " (what the drives can do is told without the faults that begin after {})",
+                number::seconds(begin.0 as f64 / 1e9)
+            ),
+        }
+    }
 }
 
 /// What each point asks for and what it can have; `None` for loads that wait for answers, and for those too short to tell.
@@ -120,7 +137,15 @@ pub(crate) fn demands(
         }
         let stack = prepare::stack_of(&point.scenario, trace)?;
         let ability = ability(&stack, &offered.sample, control)?;
-        Ok(ability.map(|ability| offered.against(ability)))
+        let Assembly {
+            drives,
+            blueprint,
+            effective,
+            ..
+        } = stack.build_with(&SHARED)?;
+        let faults = effective.faults(drives.len() as u16, &*blueprint)?;
+        let begin = faults.begin();
+        Ok(ability.map(|ability| offered.against(ability, begin)))
     };
     points.par_iter().map(demand).collect()
 }
@@ -240,7 +265,11 @@ pub(crate) fn say(
         refuse(points, foreseen)?;
     }
     let of = |(point, foreseen): (&Point, &Option<Foreseen>)| match foreseen {
-        Some(foreseen) => warnings(point, trace, foreseen, control),
+        Some(foreseen) => {
+            let warnings = warnings(point, trace, foreseen, control)?;
+            let reserved = warnings.into_iter().map(|one| reserved(one, foreseen));
+            Ok(reserved.collect())
+        }
         None => Ok(Vec::new()),
     };
     let runs = points.par_iter().zip(foreseen);
@@ -269,6 +298,12 @@ fn warnings(
     let burst = burst::warning(point, trace, foreseen, control)?;
     let part = burst.or_else(|| in_the_busiest_tenth(point, demand).filter(|_| whole.is_none()));
     Ok(whole.into_iter().chain(part).collect())
+}
+
+/// The same warning, with what its estimate leaves out.
+fn reserved(mut warning: Warning, foreseen: &Foreseen) -> Warning {
+    warning.text += &foreseen.reservation();
+    warning
 }
 
 /// A drive busier than this under given arrivals cannot keep up.
@@ -342,9 +377,12 @@ fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunErro
         refused.then_some((point, foreseen))
     });
     let over: Vec<(&Point, &Foreseen)> = over.collect();
-    let Some((point, Foreseen { demand, offered })) = over.first() else {
+    let Some((point, foreseen)) = over.first() else {
         return Ok(());
     };
+    let Foreseen {
+        demand, offered, ..
+    } = foreseen;
     let requests = offered.requests;
     let others = match points.len() {
         1 => String::new(),
@@ -352,11 +390,12 @@ fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunErro
     };
     Err(RunError::Overload(format!(
         "{}: {}. Nothing was simulated: simulating its {requests} requests would take long and show only this growth{others}. \
-         A speed or rate of {} of this one would be bearable; {}; --overload run simulates it nevertheless",
+         A speed or rate of {} of this one would be bearable; {}; --overload run simulates it nevertheless{}",
         point.label,
         too_much(demand),
         number(0.9 / demand.load_factor),
         instead(point),
+        foreseen.reservation(),
     )))
 }
 
@@ -435,13 +474,21 @@ mod tests {
                 requests: LONG,
                 ..Offered::default()
             });
-            let foreseen = [Some(Foreseen { demand, offered })];
+            let faults_begin = Instant(30_000_000_000);
+            let foreseen = [Some(Foreseen {
+                demand,
+                offered,
+                faults_begin,
+            })];
             let told = refuse(&points, &foreseen).unwrap_err().to_string();
             assert!(told.contains(&advice), "{told}");
             let why = format!(
                 "simulating its {LONG} requests would take long and show only this growth. A speed"
             );
             assert!(told.contains(&why), "{told}");
+            let left_out =
+                "(what the drives can do is told without the faults that begin after 30 s)";
+            assert!(told.ends_with(left_out), "{told}");
         }
     }
 }

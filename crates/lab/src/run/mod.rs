@@ -36,7 +36,7 @@ use crate::outcome::{Measures, Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{prepare, stack_of};
 use crate::program;
-use crate::recorders::{Recorders, RowFiles, RunRows};
+use crate::recorders::{Groups, Recorders, RowFiles, RunRows};
 use crate::report::Target;
 use crate::scenario::{Load, Warmup};
 use crate::sim::{self, Control};
@@ -259,6 +259,8 @@ pub(crate) struct Finished {
     warnings: Vec<Warning>,
     /// What of its load was left out or changed.
     pub(crate) lost: Vec<Warning>,
+    /// When it ended, if that was before its faults begin, and when they do, in seconds.
+    pub(crate) before_faults_s: Option<[f64; 2]>,
     /// Commands that its drives have no times of.
     pub(crate) longer: Longer,
 }
@@ -296,8 +298,7 @@ fn run(
     let (mut workload, count, window) = (load.workload, load.count, load.window);
     let recorders = recorders(point, grid, (window, drives.len()), &*blueprint)?;
     let mut recorders = recorders.with_volumes(load.by_volume);
-    let clock = Clock::now();
-    let (load_of, seen_by) = (&mut *workload, &mut recorders);
+    let (clock, load_of, seen_by) = (Clock::now(), &mut *workload, &mut recorders);
     let end = sim::run(&mut stack, &mut drives, load_of, seen_by, grid.control);
     let simulated_in_s = clock.elapsed().as_secs_f64();
     check_end(&mut *workload, end, &point.label)?;
@@ -306,8 +307,7 @@ fn run(
         return Ok(None);
     }
     let ended_early = checked(&point.label, &stack, &recorders, (window, interrupted))?;
-    let missed = recorders.missed();
-    let by_batch = recorders.by_batch(end, !ended_early);
+    let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
     let names = grid.trace.map(|trace| &*trace.header().clients);
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or_default())?;
     let measured = recorder.end(end);
@@ -317,17 +317,19 @@ fn run(
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
-    identify(&mut run, point, foreseen);
-    (run.replay, run.volumes) = (load.replay, load.volumes);
-    (run.volume_responses, run.stream_responses) = groups;
-    run.measures = counted((&stack, &drives), &effective)?;
-    run.simulated_in_s = simulated_in_s;
-    let mut warnings = warnings(&run, workload.tally(), (count, load.depth));
+    identify(&mut run, point, foreseen, groups);
+    (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
+    run.measures.extend(counted((&stack, &drives), &effective)?);
+    let faults = effective.faults(drives.len() as u16, &*blueprint)?;
+    let before_faults_s = before_faults_s(&run, end, faults.begin());
+    let lost = left_out(&run, workload.tally(), before_faults_s);
+    let mut warnings = [warnings(&run, (count, load.depth)), lost.clone()].concat();
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     warnings.extend(unknown_cache(&scenario.drive.name, &*blueprint, &stack));
     Ok(Some(Finished {
         warnings,
-        lost: left_out(&run, workload.tally()),
+        lost,
+        before_faults_s,
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,
@@ -336,6 +338,12 @@ fn run(
         missed,
         by_batch,
     }))
+}
+
+/// When a whole run ended, if that was before faults begin that come at an instant of their own, and when these begin, in seconds.
+fn before_faults_s(run: &Run, end: Instant, begin: Instant) -> Option<[f64; 2]> {
+    let before = begin > end && run.pending == 0;
+    before.then(|| [end, begin].map(|at| at.0 as f64 / 1e9))
 }
 
 /// Checks that nothing was lost and something was measured; whether the run ended before its load.
@@ -400,8 +408,9 @@ fn hold_beside(run: &mut Run, told: &Told) -> Option<Warning> {
     None
 }
 
-/// What asks and what answers in this run.
-fn identify(run: &mut Run, point: &Point, foreseen: Option<&Foreseen>) {
+/// What asks and what answers in this run, and who had which response times.
+fn identify(run: &mut Run, point: &Point, foreseen: Option<&Foreseen>, groups: Groups) {
+    (run.volume_responses, run.stream_responses) = groups;
     run.demand = foreseen.map(|foreseen| foreseen.demand);
     run.load = point.load();
     run.choice = point.choice();

@@ -9,7 +9,8 @@ use super::Finished;
 use crate::doubt::{self, Longer};
 use crate::grid::Point;
 use crate::load::{LoadedTrace, RequestCount};
-use crate::number::{counted, number};
+use crate::measure::busy;
+use crate::number::{counted, number, seconds};
 use crate::outcome::Run;
 use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay};
@@ -64,12 +65,10 @@ fn interrupted(run: &Run, count: RequestCount) -> Warning {
     Warning::new(WarningKind::Interrupted, text).of_run(&run.label)
 }
 
-pub(super) fn warnings(
-    run: &Run,
-    tally: Tally,
-    (count, depth): (RequestCount, Option<u64>),
-) -> Vec<Warning> {
+pub(super) fn warnings(run: &Run, (count, depth): (RequestCount, Option<u64>)) -> Vec<Warning> {
     let mut warnings = Vec::new();
+    // What drives do in spare time gives way to more load.
+    let [busy, _] = busy::for_requests(run);
     if run.pending > 0 {
         warnings.push(interrupted(run, count));
     }
@@ -80,24 +79,52 @@ pub(super) fn warnings(
             number(growth)
         );
         warnings.push(Warning::new(WarningKind::QueueGrew, text).of_run(&run.label));
-    } else if run.demand.is_some() && run.utilisation > SATURATED {
+    } else if run.demand.is_some() && busy > SATURATED {
         let text = format!(
             "the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
-            run.utilisation * 100.0
+            busy * 100.0
         );
         warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
     warnings.extend(never_full(&run.label, depth, count));
-    warnings.extend(left_out(run, tally));
     warnings
 }
 
-/// What is not in the numbers of a run: requests that failed, and what of its load was left out or changed.
-pub(super) fn left_out(run: &Run, tally: Tally) -> Vec<Warning> {
+/// What is not in the numbers of a run: requests that failed, faults that did not come, and what of its load was left out or changed.
+pub(super) fn left_out(run: &Run, tally: Tally, before_faults_s: Option<[f64; 2]>) -> Vec<Warning> {
     let mut told = Vec::from_iter(failures(run));
-    told.extend(faults(run));
+    told.extend(late_time_outs(run));
+    let early = before_faults_s.map(|times| before_faults(run, times));
+    told.extend(faults(run).filter(|told| early.is_none() || told.kind != WarningKind::NoFaults));
+    told.extend(early);
     told.extend(lost(tally));
     told
+}
+
+/// That a run ended before its faults begin.
+fn before_faults(run: &Run, [ended_s, begin_s]: [f64; 2]) -> Warning {
+    let text = format!(
+        "the run ended after {}, before faults begin that come after {}: what it says is said without them; more requests or an \
+         earlier instant would tell",
+        seconds(ended_s),
+        seconds(begin_s)
+    );
+    Warning::new(WarningKind::BeforeFaults, text).of_run(&run.label)
+}
+
+/// That commands which were not answered in time lasted longer than their host was to wait.
+fn late_time_outs(run: &Run) -> Option<Warning> {
+    let late = run.measure(<dyn Faults as Kind>::CARD.key, "late_time_outs")?;
+    let late = late.value() as u64;
+    (late > 0).then(|| {
+        let text = format!(
+            "{} that {} not answered in time kept the drive busy for longer than timeout_ms and failed at their end: a drive is not \
+             free before it has ended a command",
+            counted(late, "command"),
+            if late == 1 { "was" } else { "were" }
+        );
+        Warning::new(WarningKind::LateTimeOuts, text).of_run(&run.label)
+    })
 }
 
 /// What no drive has told, or that nothing went wrong although it was to.

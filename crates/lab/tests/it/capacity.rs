@@ -14,6 +14,7 @@ use nearslot_lab::overload::Overload;
 use nearslot_lab::run::{RunError, Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_lab::sim::Control;
+use nearslot_lab::warning::WarningKind;
 use nearslot_trace::OpenOptions;
 
 /// Service time of the drive `null` of the catalog in milliseconds.
@@ -280,6 +281,34 @@ fn a_request_that_fails_misses_a_percentile() {
     );
     let mean = faulty("mean < 300 us");
     assert!(mean.choices[0].holds.is_some(), "a mean is of answers");
+}
+
+/// Thousands of requests a second, and a fault after a minute: the runs that hold are over long before.
+#[test]
+fn what_holds_before_its_faults_begin_is_told_as_such() {
+    let of = |faults: &str| {
+        let settings = [("drive", "null"), ("faults", faults)];
+        let base = synthetic("poisson:requests=20000", &settings);
+        found(&points(&base, &[]), &how("p95 < 300 us", Find::Rate))
+    };
+    let kinds = |capacity: &Capacity| -> Vec<WarningKind> {
+        let warnings = capacity.warnings.iter();
+        warnings.map(|warning| warning.kind).collect()
+    };
+    let late = of("injected:slow_factor=3:slow_from_s=60");
+    let holds = late.choices[0].holds.unwrap();
+    assert!(holds > 4_000.0, "{holds}");
+    assert!(kinds(&late).contains(&WarningKind::BeforeFaults));
+    let told = " holds at ";
+    assert!(late.headline.contains(told), "{}", late.headline);
+    let told = " without its faults: its run ends there after ";
+    assert!(late.headline.contains(told), "{}", late.headline);
+    assert!(late.headline.ends_with(", and they begin after 60 s."));
+    // From the beginning on it is too slow at the easiest rate, and nothing is to be added.
+    let at_once = of("injected:slow_factor=4");
+    assert_eq!(at_once.choices[0].holds, None);
+    assert_eq!(kinds(&at_once), []);
+    assert!(!at_once.headline.contains("without its faults"));
 }
 
 #[test]

@@ -386,3 +386,32 @@ fn an_uneven_load_that_is_served_in_time_is_not_told() {
     let told = |warning: &&Warning| warning.kind == WarningKind::Burst;
     assert_eq!(results.warnings.iter().find(told), None);
 }
+
+/// Copies that are delayed fill whatever time is left.
+#[test]
+fn a_mirror_that_copies_in_spare_time_is_not_saturated() {
+    let run = |rate: u64, place: &str| {
+        let workload = format!("poisson:requests=4000:rate_rps={rate}:read_share=0");
+        let mut base = Scenario::over(Load::Workload(workload.parse().unwrap()));
+        base.set("drive", DRIVE).unwrap();
+        base.set("place", place).unwrap();
+        let points = grid::points(&base, &[]).unwrap();
+        let mut results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+        let is = |warning: &Warning| warning.kind == WarningKind::Saturated;
+        let saturated = results.warnings.iter().any(is);
+        (results.runs.remove(0), saturated)
+    };
+    let (healthy, saturated) = run(60, "mirror");
+    assert!(healthy.utilisation > 0.98, "{}", healthy.utilisation);
+    assert_eq!(healthy.queue_growth_rps, None);
+    let told = |name: &str| healthy.measure("spare_time", name).unwrap().value();
+    assert!((0.2..0.6).contains(&told("used")), "{}", told("used"));
+    assert!(told("busiest_without") < 0.8, "{}", told("busiest_without"));
+    assert!(!saturated);
+    // Where requests wait for both copies there is no spare time.
+    let (busy, saturated) = run(53, "mirror:foreground=2");
+    assert!(busy.utilisation > 0.98, "{}", busy.utilisation);
+    assert_eq!(busy.queue_growth_rps, None);
+    assert_eq!(busy.measures.get("spare_time"), None);
+    assert!(saturated);
+}

@@ -2,7 +2,9 @@
 //!
 //! The drive inside carries out each command as if nothing were wrong; what this costs on top (retries, a slow drive, a host
 //! that waits for an answer in vain) is added to the command's overhead before it ends. So the arm is where the drive's oracle believes
-//! it to be, and the platters turn on. A drive that is gone is not asked any more.
+//! it to be, and the platters turn on. So, too, a command that is not answered in time lasts as long as the drive is busy with it, however
+//! short its host's patience: where a drive stands that was told to stop within a command, no oracle could know. A drive that is gone is not
+//! asked any more.
 //!
 //! What goes wrong, [`Faults`] say: a pure function. What is kept here is what follows from it: which bad blocks were written since
 //! ([`damage`]), and which blocks do not hold what the drive said they would. With [`protection`](super::protection) a read of those that
@@ -44,6 +46,7 @@ struct Counts {
     torn: u64,
     wrong_reads: u64,
     wrong_blocks: u64,
+    late: u64,
     caught: u64,
 }
 
@@ -185,6 +188,8 @@ impl FaultyDrive {
                 Failure::Gone | Failure::MapLost => 2,
             };
             self.counts.failed[index] += 1;
+            let late = done.cost.total() > running.fate.at_least;
+            self.counts.late += u64::from(failure == Failure::TimedOut && late);
         }
         match (done.op, done.status) {
             (Op::Read, Status::Done) => self.has_read(running),
@@ -319,6 +324,7 @@ impl Drive for FaultyDrive {
             torn,
             wrong_reads,
             wrong_blocks,
+            late,
             caught,
         } = self.counts;
         let numbers = [
@@ -333,6 +339,7 @@ impl Drive for FaultyDrive {
             torn,
             wrong_reads,
             wrong_blocks,
+            late,
         ];
         // What no drive without protection can count is not told.
         let caught = self.protected.then_some(caught);

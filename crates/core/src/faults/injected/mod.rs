@@ -89,7 +89,7 @@ const KNOBS: &[Knob] = &[
         "timeout_ms",
         TIMEOUT_MS,
         0.001..=1e6,
-        "timeout_share above 0: how long the host waits for an answer",
+        "timeout_share above 0: how long the host waits for an answer; if the drive is busy with the command for longer, until its end",
     ),
     Knob::text(
         "gone_at_s",

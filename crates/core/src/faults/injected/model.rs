@@ -154,6 +154,12 @@ impl Faults for Injected {
         own.map_or(Instant::NEVER, |(_, from)| from)
     }
 
+    fn begin(&self) -> Instant {
+        let gone = self.gone.map(|(_, from)| from);
+        let slow = self.slow.map(|slow| slow.from);
+        gone.max(slow).unwrap_or(Instant::ZERO)
+    }
+
     fn fate(&self, drive: DriveId, began: Instant, command: &Command) -> Fate {
         let mut fate = Fate::good(command.at, command.len);
         let moves_data = matches!(command.op, Op::Read | Op::Write);

@@ -133,7 +133,8 @@ fn what_happens_is_within_what_was_asked_for() {
     for question in questions() {
         let Question(drive, _, command) = question;
         let Answer(_, _, fate, bad) = ask(&*faults, question);
-        assert!(fate.written <= command.len && fate.lands.0 + command.len.0 <= CAPACITY.0);
+        assert!(fate.written <= command.len, "{fate:?}");
+        assert!(fate.lands.0 + command.len.0 <= CAPACITY.0, "{fate:?}");
         let reads = command.op == Op::Read;
         assert!(!reads || fate.lands == command.at, "a read goes astray");
         let index = match (fate.status, fate.lands == command.at, fate.written.0) {
@@ -153,7 +154,8 @@ fn what_happens_is_within_what_was_asked_for() {
         slow += u64::from(fate.factor > 1);
         for run in bad.into_iter().flatten() {
             let cell = command.at.0 / CELL;
-            assert!(run.blocks.start >= cell * CELL && run.blocks.end <= (cell + 1) * CELL);
+            assert!(run.blocks.start >= cell * CELL, "{run:?}");
+            assert!(run.blocks.end <= (cell + 1) * CELL, "{run:?}");
             let len = run.blocks.end - run.blocks.start;
             assert!(len == 7 || len == 1 && run.from == Instant::ZERO, "{run:?}");
         }
@@ -318,7 +320,8 @@ fn bad_sectors_are_read_again_once_they_are_written() {
             .status
             .is_done()
     };
-    assert!(ends(0, &cell(Op::Write)) && ends(10, &cell(Op::Read)));
+    assert!(ends(0, &cell(Op::Write)), "it is written");
+    assert!(ends(10, &cell(Op::Read)), "and can be read");
     assert!(!ends(1_000_000, &cell(Op::Read)));
 }
 
@@ -387,6 +390,21 @@ fn what_no_drive_tells_is_counted() {
     assert_eq!(rotten, [("wrong_reads", 2), ("wrong_blocks_read", 3)]);
     let slow = after("injected:slow_add_ms=0.5", &[read, write, read]);
     assert_eq!(slow, [("delayed", 3), ("delay_ms", 1)]);
+}
+
+/// A drive is busy until a command has ended, however short its host's patience.
+#[test]
+fn a_time_out_within_the_service_is_counted() {
+    for (timeout_ms, late) in [(0.001, 2), (50.0, 0)] {
+        let drive = &mut *flat(&format!("injected:timeout_share=1:timeout_ms={timeout_ms}"));
+        for at in [0, 100] {
+            carry_out(drive, Instant(at * MS), &command(Op::Read, 0, 8));
+        }
+        let counted = told(drive);
+        let found = counted.iter().find(|(name, _)| *name == "late_time_outs");
+        let found = found.map_or(0, |(_, count)| *count);
+        assert_eq!(found, late, "{timeout_ms} ms");
+    }
 }
 
 /// Every sector is rotten in one place of a cell and cannot be read in another one; what a write has put there that failed is well.
