@@ -63,16 +63,100 @@ fn a_headline_says_that_requests_failed() {
     for (run, _) in &mut runs {
         run.requests = 1_000;
     }
+    runs[0].0.failed = [("medium".to_owned(), 4)].into();
     runs[1].0.failed = [("gone".to_owned(), 2), ("medium".to_owned(), 5)].into();
     let told = headline(&runs);
     let most = "most in sched=satf  (7 of 1000)";
     let expected =
-        format!(" Requests failed in 1 of 2 runs, {most}; what is said is of the others.");
+        format!(" Requests failed in 2 of 2 runs, {most}; what is said is of the others.");
     assert!(told.starts_with("satf wins"), "{told}");
     assert!(told.ends_with(&expected), "{told}");
     let told = headline(&runs[1..]);
     let expected = " 7 of 1000 requests failed; what is said is of the others.";
     assert!(told.ends_with(expected), "{told}");
+}
+
+#[test]
+fn a_choice_that_fails_clearly_more_requests_does_not_win() {
+    let (mut runs, keys) =
+        schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
+    for (run, _) in &mut runs {
+        run.requests = 1_000;
+    }
+    let mut failed = |count: [u64; 3]| {
+        for ((run, _), count) in runs.iter_mut().zip(count) {
+            run.failed = [("medium".to_owned(), count)].into();
+        }
+        judged(&runs, &keys, Some("sched=fcfs")).headline
+    };
+    let told = failed([0, 250, 2]);
+    let expected = "None wins: satf failed 25.00 % of its requests, fcfs 0.000 %; of those that were answered it has the lowest mean, \
+                    5.000 ms against 10.00. Requests failed";
+    assert!(told.starts_with(expected), "{told}");
+    // Of a thousand requests, four and ten may be of one chance; four and eleven are hardly.
+    assert!(failed([4, 10, 10]).starts_with("satf wins"));
+    assert!(failed([250, 250, 250]).starts_with("satf wins"));
+    assert!(failed([3, 13, 13]).starts_with("None wins"));
+
+    let mut runs = Vec::new();
+    for depth in ["1", "8"] {
+        runs.push(run(&format!("depth={depth}"), "sched=fcfs", 10.0, 0.0));
+        runs.push(run(&format!("depth={depth}"), "sched=satf", 9.0, 0.01));
+    }
+    for (run, _) in &mut runs {
+        run.requests = 1_000;
+    }
+    runs[3].0.failed = [("medium".to_owned(), 250)].into();
+    let keys = varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])]);
+    let verdict = judged(&runs, &keys, Some("sched=fcfs"));
+    let expected = "satf wins at depth 1: 1.11× as fast as fcfs at 1.";
+    assert!(
+        verdict.headline.starts_with(expected),
+        "{}",
+        verdict.headline
+    );
+    let expected = "At depth 8 none wins, as satf, with the lowest mean, failed a greater share of its requests than fcfs";
+    assert!(
+        verdict.details[0].starts_with(expected),
+        "{:?}",
+        verdict.details
+    );
+}
+
+#[test]
+fn a_run_without_an_interval_takes_none_from_the_others() {
+    let all = [("fcfs", 10.0, 0.0), ("satf", 5.0, 0.01), ("look", 7.0, 0.0)];
+    let without = |lacking: &[usize]| {
+        let (mut runs, keys) = schedulers(&all);
+        for index in lacking {
+            runs[*index].1 = None;
+        }
+        judged(&runs, &keys, None).headline
+    };
+    assert_eq!(
+        without(&[2]),
+        "satf wins: 5.000 ms on average; the next, fcfs, takes 2.00× as long (by 4.996 to 5.004 ms); of look there are too few answers \
+         to tell."
+    );
+    assert_eq!(
+        without(&[1]),
+        "Of satf, which has the lowest mean, 5.000 ms, there are too few answers to tell."
+    );
+    assert_eq!(
+        without(&[0, 2]),
+        "satf has the lowest mean, 5.000 ms; of look and fcfs there are too few answers to tell."
+    );
+    assert_eq!(
+        without(&[0, 1, 2]),
+        "Too few requests to tell: satf has the lowest mean, 5.000 ms."
+    );
+    let (mut runs, keys) =
+        schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 5.1, 3.0)]);
+    runs[0].1 = None;
+    assert_eq!(
+        judged(&runs, &keys, None).headline,
+        "Undecided between satf and look: 5.000 and 5.100 ms on average; of fcfs there are too few answers to tell."
+    );
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The verdict in sentences, made once here and shown by every form of the results.
 //!
-//! A choice *wins* only where the interval of its difference to every other excludes 0. Names are as short as they can be:
-//! where one key is varied, its values alone.
+//! A choice *wins* only where the interval of its difference to every other excludes 0, and where it fails no clearly greater share of its
+//! requests than any other that keeps up: requests that failed are in no mean, so the others' mean would be held against that of those
+//! requests which it served. To rank by failures first was refused: how many milliseconds a failure is worth nobody can say but the reader,
+//! so both are told. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
+//! one key is varied, its values alone.
 
 use super::{Judged, caveats, drives, ratio};
 use crate::number::{list, number, rate, times};
@@ -21,8 +24,10 @@ enum Lead<'a> {
     Equal(Vec<&'a Rank>),
     /// The first has the lowest mean, but cannot be told from the others here.
     Undecided(Vec<&'a Rank>),
-    /// There are no intervals.
+    /// The one with the lowest mean has no interval, so none can be told from it.
     TooFew(&'a Rank),
+    /// The one with the lowest mean failed a clearly greater share of its requests than the other, which keeps up too.
+    Fails(&'a Rank, &'a Rank),
     /// The queue grew under all of them.
     Overloaded,
 }
@@ -161,25 +166,8 @@ fn between([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low), number(high))
 }
 
-fn lead(ranking: &Ranking) -> Lead<'_> {
-    let best = &ranking.ranks[0];
-    let word = |rank: &Rank| rank.against_best.as_ref().map(|difference| difference.word);
-    if best.ratio_to_best.is_none() {
-        return Lead::Overloaded;
-    }
-    let behind = [Some(Word::Slower), Some(Word::Overloaded)];
-    let leaders = ranking
-        .ranks
-        .iter()
-        .filter(|rank| !behind.contains(&word(rank)));
-    let leaders: Vec<&Rank> = leaders.collect();
-    let others = &leaders[1..];
-    match others {
-        [] => Lead::Wins(best),
-        _ if others.iter().any(|rank| word(rank) == Some(Word::TooFew)) => Lead::TooFew(best),
-        _ if others.iter().all(|rank| word(rank) == Some(Word::Equal)) => Lead::Equal(leaders),
-        _ => Lead::Undecided(leaders),
-    }
+fn word(rank: &Rank) -> Option<Word> {
+    rank.against_best.as_ref().map(|difference| difference.word)
 }
 
 /// How choices and loads are called.
@@ -211,6 +199,84 @@ impl Names<'_> {
         self.short(Role::Choice, &rank.choice).to_owned()
     }
 
+    fn lead<'b>(&self, ranking: &'b Ranking) -> Lead<'b> {
+        let best = &ranking.ranks[0];
+        if best.ratio_to_best.is_none() {
+            return Lead::Overloaded;
+        }
+        let behind = [Word::Slower, Word::Overloaded, Word::TooFew].map(Some);
+        let leaders = ranking
+            .ranks
+            .iter()
+            .filter(|rank| !behind.contains(&word(rank)));
+        let leaders: Vec<&Rank> = leaders.collect();
+        let others = &leaders[1..];
+        let alone = others.is_empty();
+        match self.fails_less(ranking).filter(|_| alone) {
+            Some(other) => Lead::Fails(best, other),
+            None if alone && self.tells_nothing(ranking) => Lead::TooFew(best),
+            None if alone => Lead::Wins(best),
+            None if others.iter().all(|rank| word(rank) == Some(Word::Equal)) => {
+                Lead::Equal(leaders)
+            }
+            None => Lead::Undecided(leaders),
+        }
+    }
+
+    /// Of those that keep up and failed a clearly smaller share of their requests than the first, the one that failed least.
+    fn fails_less<'b>(&self, ranking: &'b Ranking) -> Option<&'b Rank> {
+        let best = self.run(&ranking.ranks[0]);
+        let others = ranking.ranks[1..].iter();
+        let keep_up = others.filter(|rank| word(rank) != Some(Word::Overloaded));
+        let less = keep_up.filter(|rank| caveats::fails_clearly_more(best, self.run(rank)));
+        let share = |rank: &Rank| caveats::failed_share(self.run(rank));
+        less.min_by(|one, other| share(one).total_cmp(&share(other)))
+    }
+
+    /// Whether intervals that are missing leave nothing to be said of the first: its own, or those of all others.
+    fn tells_nothing(&self, ranking: &Ranking) -> bool {
+        let [best, others @ ..] = ranking.ranks.as_slice() else {
+            return false;
+        };
+        let open = |rank: &Rank| word(rank) == Some(Word::TooFew);
+        others.iter().all(open) || others.iter().any(open) && self.has_no_interval(best)
+    }
+
+    fn has_no_interval(&self, rank: &Rank) -> bool {
+        self.judged[rank.run].1.is_none()
+    }
+
+    /// Those that keep up and of which too few requests were answered to tell.
+    fn without_interval<'b>(&self, ranking: &'b Ranking) -> Vec<&'b Rank> {
+        let is = |rank: &&Rank| word(rank) == Some(Word::TooFew) && self.has_no_interval(rank);
+        ranking.ranks.iter().filter(is).collect()
+    }
+
+    /// What is said of runs without an interval beside others that have one.
+    fn untold(&self, ranking: &Ranking) -> String {
+        match self.without_interval(ranking).as_slice() {
+            [] => String::new(),
+            some => format!(
+                "; of {} there are too few answers to tell",
+                self.choices(some)
+            ),
+        }
+    }
+
+    /// That the first of a load does not win, since it failed more requests than another one.
+    fn fails(&self, best: &Rank, other: &Rank) -> String {
+        let share = |rank: &Rank| number(100.0 * caveats::failed_share(self.run(rank)));
+        format!(
+            "None wins: {} failed {} % of its requests, {} {} %; of those that were answered it has the lowest mean, {} ms against {}.",
+            self.choice(best),
+            share(best),
+            self.choice(other),
+            share(other),
+            number(best.response_ms_mean),
+            number(other.response_ms_mean),
+        )
+    }
+
     fn choices(&self, ranks: &[&Rank]) -> String {
         list(
             &ranks
@@ -221,18 +287,23 @@ impl Names<'_> {
     }
 
     fn under_one_load(&self, ranking: &Ranking) -> (String, Vec<String>) {
-        let all = ranking.ranks.len();
+        let all = ranking.ranks.len() - self.without_interval(ranking).len();
         let mean = |rank: &Rank| number(rank.response_ms_mean);
-        match lead(ranking) {
+        let untold = self.untold(ranking);
+        match self.lead(ranking) {
+            Lead::Fails(best, other) => (self.fails(best, other), Vec::new()),
             Lead::Wins(best) => self.winner(ranking, best),
             Lead::Equal(leaders) => {
-                let who = if leaders.len() == all {
+                let who = if leaders.len() == ranking.ranks.len() {
                     "All choices".to_owned()
                 } else {
                     self.choices(&leaders)
                 };
                 (
-                    format!("{who} do the same: {} ms on average.", mean(leaders[0])),
+                    format!(
+                        "{who} do the same: {} ms on average{untold}.",
+                        mean(leaders[0])
+                    ),
                     Vec::new(),
                 )
             }
@@ -248,7 +319,7 @@ impl Names<'_> {
                 let why = caveats::uneven(self.judged[first], self.judged[last]);
                 let why = why.map_or(String::new(), |why| format!(", but {why}"));
                 let headline =
-                    format!("Undecided between {who}: {means} ms on average{why}{rest}.");
+                    format!("Undecided between {who}: {means} ms on average{why}{rest}{untold}.");
                 let lead = self.lead_over_baseline(ranking, leaders[0]);
                 let detail = lead.map(|lead| format!("{} is {lead}.", self.choice(leaders[0])));
                 (headline, detail.into_iter().collect())
@@ -256,10 +327,18 @@ impl Names<'_> {
             Lead::Overloaded => (self.overloaded(ranking), Vec::new()),
             Lead::TooFew(best) => {
                 let (who, mean) = (self.choice(best), mean(best));
-                (
-                    format!("Too few requests to tell: {who} has the lowest mean, {mean} ms."),
-                    Vec::new(),
-                )
+                let others = ranking.ranks[1..].iter();
+                let have = others.filter(|rank| !self.has_no_interval(rank)).count();
+                let headline = match (have, self.has_no_interval(best)) {
+                    (0, true) => {
+                        format!("Too few requests to tell: {who} has the lowest mean, {mean} ms.")
+                    }
+                    (_, true) => format!(
+                        "Of {who}, which has the lowest mean, {mean} ms, there are too few answers to tell."
+                    ),
+                    _ => format!("{who} has the lowest mean, {mean} ms{untold}."),
+                };
+                (headline, Vec::new())
             }
         }
     }
@@ -279,7 +358,11 @@ impl Names<'_> {
     }
 
     fn winner(&self, ranking: &Ranking, best: &Rank) -> (String, Vec<String>) {
-        let next = &ranking.ranks[1];
+        let decided = |rank: &&Rank| word(rank) != Some(Word::TooFew);
+        let next = ranking.ranks[1..].iter().find(decided);
+        let next = next.expect("a choice wins over one that has an interval");
+        let (second, is_next) = (next, next.run);
+        let untold = self.untold(ranking);
         let lead = next.against_best.as_ref().and_then(|next| next.ci95_ms);
         let next = match (next.ratio_to_best, lead) {
             (Some(ratio), Some(lead)) => format!(
@@ -291,19 +374,18 @@ impl Names<'_> {
             _ => "it alone keeps up, under the others the queue grows".to_owned(),
         };
         let (who, mean) = (self.choice(best), number(best.response_ms_mean));
-        let is_next = ranking.ranks[1].run;
         match self.lead_over_baseline(ranking, best) {
             Some(lead) => {
                 let base = ranking.ranks.iter();
                 let mut base = base.filter(|rank| Some(rank.run) == ranking.baseline);
                 let but = self.but(best, base.next().unwrap_or(best));
                 let detail = (ranking.baseline != Some(is_next)).then(|| capital(&next) + ".");
-                let headline = format!("{who} wins: {mean} ms on average, {lead}{but}.");
+                let headline = format!("{who} wins: {mean} ms on average, {lead}{but}{untold}.");
                 (headline, detail.into_iter().collect())
             }
             None => {
-                let but = self.but(best, &ranking.ranks[1]);
-                let headline = format!("{who} wins: {mean} ms on average; {next}{but}.");
+                let but = self.but(best, second);
+                let headline = format!("{who} wins: {mean} ms on average; {next}{but}{untold}.");
                 (headline, Vec::new())
             }
         }
@@ -358,7 +440,7 @@ impl Names<'_> {
         let mut others: Vec<((bool, String), Vec<&Ranking>)> = Vec::new();
         for ranking in rankings {
             let all = ranking.ranks.len();
-            let (tells, open) = match lead(ranking) {
+            let (tells, open) = match self.lead(ranking) {
                 Lead::Wins(best) => {
                     push(&mut winners, best.choice.as_str(), ranking);
                     continue;
@@ -378,6 +460,13 @@ impl Names<'_> {
                     )
                 }
                 Lead::TooFew(_) => (false, "there are too few requests to tell".to_owned()),
+                Lead::Fails(best, other) => {
+                    let (who, other) = (self.choice(best), self.choice(other));
+                    let open = format!(
+                        "none wins, as {who}, with the lowest mean, failed a greater share of its requests than {other}"
+                    );
+                    (true, open)
+                }
                 Lead::Overloaded => (
                     false,
                     "none keeps up: the queue grows under all choices".to_owned(),
