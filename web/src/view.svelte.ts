@@ -14,10 +14,12 @@ const DRAWN_FIRST = 8;
 const THEME_KEY = "nearslot-theme";
 
 // Told apart by people who do not see all colours: Okabe and Ito's eight ("Color Universal Design", 2008), darker on
-// light ground where theirs are too pale, lighter on dark ground. Beyond eight, dashes tell runs apart.
-const INKS = {
-  light: ["#0072b2", "#d55e00", "#00836a", "#b3548c", "#a87400", "#2f93cc", "#5b5f66", "#7d7a00"],
-  dark: ["#5aaef0", "#ff8a47", "#33c9a0", "#e696c6", "#eab53c", "#9adcff", "#c9ced6", "#d6d04c"],
+// light ground where theirs are too pale, lighter on dark ground. Their yellow, and on light ground their orange, cannot be dark enough
+// without being each other or vermilion: brown, navy and violet are there in their place. view.test.ts holds any two apart.
+// Beyond eight, dashes tell runs apart.
+export const INKS = {
+  light: ["#0072b2", "#d55e00", "#00836a", "#b3548c", "#6c350c", "#2f93cc", "#5b5f66", "#1a04a8"],
+  dark: ["#5aaef0", "#ff8a47", "#33c9a0", "#e696c6", "#eab53c", "#9adcff", "#c9ced6", "#8f5bff"],
 } as const;
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 5], [5, 2, 1, 2], [1, 5], [12, 3, 5, 3]];
 export const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "plus", "star", "ring"] as const;

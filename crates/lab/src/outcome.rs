@@ -151,13 +151,14 @@ pub struct Run {
     pub read_service_ms: Option<Times>,
     /// Service times of writes alone.
     pub write_service_ms: Option<Times>,
-    /// Mean seek (with head switch and settle) per request.
+    /// Mean seek (with head switch and settle) per request. This and the next three are times of drives: of a request with several commands
+    /// they are sums over these, which may run side by side, so they need not add up to its service time.
     pub seek_ms: f64,
     /// Mean rotational wait per request.
     pub rotation_ms: f64,
     /// Mean media transfer per request.
     pub transfer_ms: f64,
-    /// Mean command, bus and buffer time per request.
+    /// Mean command, bus and buffer time per request, with what faults add.
     pub overhead_ms: f64,
     /// Share of the time that the drive was busy, in `0..=1`; of several drives the mean.
     pub utilisation: f64,

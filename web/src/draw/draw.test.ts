@@ -10,12 +10,30 @@ import { outline, scene as distributionScene } from "./distribution";
 import { closest, ends, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
 import { decades } from "./octaves";
+import { aboveAxis, QUANTITIES, reach } from "./overtime";
 import { deepest } from "./queue";
 import { range, shade, value } from "./space";
 
 const read = (name: string) => parse(readFileSync(new URL(`../../fixtures/${name}.json`, import.meta.url), "utf8"));
 const runs: Run[] = (read("results") as { report: Payload }).report.results.runs;
 const [linear, eager] = [runs[2]!, runs[4]!];
+
+describe("the course over time", () => {
+  const look = { ink: "#000000", dash: [], shape: "circle" } as const;
+  const lines = (response_ms: (number | null)[]) => [{ run: { ...linear, series: { ...linear.series!, response_ms } }, look: { ...look, dash: [] } }];
+  test("is not flattened by a single interval", () => {
+    const usual = Array.from({ length: 199 }, (_, index) => 10 + (index % 2));
+    expect(reach(lines([...usual, null, 36_000]), "response_ms")).toEqual({ top: 22, above: 1, most: 36_000 });
+    expect(aboveAxis(lines([...usual, 36_000]), QUANTITIES[1]!)).toContain("1 interval lies above this axis, up to 36");
+  });
+  test("is drawn whole where nothing stands out", () => {
+    const { top, above, most } = reach(lines([10, 20, null, 49]), "response_ms");
+    expect([above, most]).toEqual([0, 49]);
+    expect(top).toBeGreaterThan(49);
+    expect(aboveAxis(lines([10, 20]), QUANTITIES[1]!)).toBeNull();
+    expect(reach([], "queue").top).toBe(1);
+  });
+});
 
 describe("the arm's way", () => {
   test("has the instants of a command in their order, in milliseconds since the first", () => {

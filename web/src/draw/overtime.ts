@@ -53,7 +53,7 @@ export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }
     readings.sort((one, other) => other.size - one.size);
     return readings.length === 0 ? null : { title: `at ${span(seconds)}`, readings };
   };
-  return { x: times(all), y: [0, top(lines, key)], draw, read };
+  return { x: times(all), y: [0, reach(lines, key).top], draw, read };
 }
 
 function times(runs: readonly Run[]): Extent {
@@ -61,8 +61,25 @@ function times(runs: readonly Run[]): Extent {
   return [0, last || 1];
 }
 
-function top(lines: readonly Line[], key: Quantity["key"]): number {
-  let high = 0;
-  for (const { run } of lines) for (const value of run.series![key]) high = Math.max(high, value ?? 0);
-  return high * 1.06 || 1;
+/** One interval so many times as high as the 99th percentile of all would flatten the others. */
+const OUTLIER = 5;
+
+/** How far the axis goes, how many intervals lie above it, and how high the highest is. */
+export function reach(lines: readonly Line[], key: Quantity["key"]): { top: number; above: number; most: number } {
+  const of = (run: Run): readonly (number | null)[] => run.series![key];
+  const all = lines.flatMap(({ run }) => of(run).filter((value) => value !== null));
+  all.sort((one, other) => one - other);
+  const most = all.at(-1) ?? 0;
+  const usual = all[Math.floor(0.99 * (all.length - 1))] ?? 0;
+  if (usual <= 0 || most <= OUTLIER * usual) return { top: most * 1.06 || 1, above: 0, most };
+  const top = 2 * usual;
+  return { top, above: all.filter((value) => value > top).length, most };
+}
+
+/** What is to be said of intervals above the axis; none if there are none. */
+export function aboveAxis(lines: readonly Line[], { key, unit }: Quantity): string | null {
+  const { above, most } = reach(lines, key);
+  if (above === 0) return null;
+  const high = key === "response_ms" ? duration(most) : `${quantity(most)} ${unit}`;
+  return `${above} ${above === 1 ? "interval lies" : "intervals lie"} above this axis, up to ${high}; the pointer tells.`;
 }
