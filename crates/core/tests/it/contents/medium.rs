@@ -126,6 +126,8 @@ impl Medium {
                 Failure::Gone | Failure::MapLost => "failed_gone",
             };
             self.count(name, 1);
+            let late = failure == Failure::TimedOut && done.cost.total() > fate.at_least;
+            self.count("late_time_outs", u64::from(late));
         }
         match op {
             Op::Read if expected.is_done() => self.was_read(drive, &command, began, &mut deed),
