@@ -202,14 +202,14 @@ fn drain(
     observer: &mut impl Observer,
 ) {
     while let Some(action) = stack.poll() {
-        match action {
+        match &action {
             Action::Start {
                 drive,
                 command,
                 origin,
             } => {
-                observer.started(now, drive, &command, &origin, stack);
-                drives.submit(now, drive, &command);
+                observer.started(now, *drive, command, origin, stack);
+                drives.submit(now, *drive, command);
             }
             // No data are simulated.
             Action::Join { .. }
@@ -217,8 +217,8 @@ fn drain(
             | Action::Compute { .. }
             | Action::Recall { .. } => {}
             Action::Reply(reply) => {
-                observer.replied(now, &reply);
-                workload.replied(now, &reply);
+                observer.replied(now, reply);
+                workload.replied(now, reply);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Drives with room: who is asked what to start, and what starts.
 
+use super::graph::{Open, OpenIo};
 use super::queue::{Dispatch, GONE, Queue};
 use super::{Action, Stack};
 use crate::contract::{Drives, Oracle};
@@ -136,19 +137,27 @@ impl Stack {
     fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
         let (queue, graph) = (&mut self.queues[drive.index()], &self.graph);
         let free = self.placement.free(drive);
-        let (command, origin) = match queue.next(now, free, graph, &self.streams) {
+        match queue.next(now, free, graph, &self.streams) {
             None => return false,
-            Some(Dispatch::Arm(command)) => (command, self.of_arm()),
-            Some(Dispatch::Io(id)) => self.command(now, drive, id, None),
-            Some(Dispatch::Place(id, slot)) => self.command(now, drive, id, Some(slot)),
-        };
+            Some(Dispatch::Arm(command)) => {
+                let origin = self.of_arm();
+                self.start_command(now, drive, command, origin);
+            }
+            Some(Dispatch::Io(id)) => self.start_io(now, drive, id, None),
+            Some(Dispatch::Place(id, slot)) => self.start_io(now, drive, id, Some(slot)),
+        }
+        true
+    }
+
+    /// Gives a drive a command.
+    #[inline]
+    fn start_command(&mut self, now: Instant, drive: DriveId, command: Command, origin: Origin) {
         self.queues[drive.index()].started(now, &command);
         self.actions.push_back(Action::Start {
             drive,
             command,
             origin,
         });
-        true
     }
 
     /// What a movement of the arm is for: nobody in particular.
@@ -162,37 +171,35 @@ impl Stack {
         }
     }
 
-    /// The command of an I/O that starts, its address bound and its alternatives withdrawn.
-    fn command(
-        &mut self,
-        now: Instant,
-        drive: DriveId,
-        id: IoId,
-        slot: Option<Slot>,
-    ) -> (Command, Origin) {
-        self.withdraw_alternatives(now, id);
+    /// An I/O starts, its address bound and its alternatives withdrawn.
+    #[inline]
+    fn start_io(&mut self, now: Instant, drive: DriveId, id: IoId, slot: Option<Slot>) {
+        if self.graph.io(id).alternative != id {
+            self.withdraw_alternatives(now, id);
+        }
         if let Some(whole) = self.queues[drive.index()].merged(id) {
             self.start_parts(drive, id);
-            return self.command_of_parts(&whole);
+            let (command, origin) = self.command_of_parts(&whole);
+            return self.start_command(now, drive, command, origin);
         }
-        let origin = self.begun(drive, id);
-        let started = self.graph.io(id);
+        let step = self.graph.step(id);
+        let started = step.io(id);
         assert_eq!(
             started.io.open,
             slot.is_some(),
             "an open I/O goes to a slot, others do not"
         );
+        let origin = self.begun(drive, step, started);
         let mut command = started.io.command();
         if let Some(slot) = slot {
             command.at = self.bind(now, id, slot);
         }
-        (command, origin)
+        self.start_command(now, drive, command, origin);
     }
 
     /// An I/O starts on a drive; what for, and what it moves.
-    pub(super) fn begun(&self, drive: DriveId, id: IoId) -> Origin {
-        let step = self.graph.step(id);
-        let started = step.io(id);
+    #[inline]
+    pub(super) fn begun(&self, drive: DriveId, step: &Open, started: &OpenIo) -> Origin {
         assert_eq!(
             started.drive, drive,
             "a scheduler started an I/O of another drive"

@@ -142,12 +142,14 @@ pub(super) struct Graph {
 
 impl Graph {
     /// The name of the next step.
+    #[inline]
     pub(super) fn next_name(&self) -> IoId {
         let key = u32::try_from(self.steps.vacant_key());
         IoId(key.expect("fewer than 2^32 steps are open"))
     }
 
     /// Adds a step that waits for nothing yet.
+    #[inline]
     pub(super) fn add(&mut self, request: Option<usize>, work: Work) -> IoId {
         let id = self.next_name();
         match &work {

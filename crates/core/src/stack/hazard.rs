@@ -204,6 +204,12 @@ impl Hazards {
         self.lists.push(write.waiting);
     }
 
+    /// Whether a blocked write may begin now.
+    #[inline]
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// A blocked write that may begin now, the oldest first.
     #[inline]
     pub(super) fn next(&mut self) -> Option<(Request, Key)> {

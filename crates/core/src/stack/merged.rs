@@ -13,10 +13,12 @@ impl Stack {
     /// Says of each I/O of a command that it starts.
     pub(super) fn start_parts(&mut self, drive: DriveId, whole: IoId) {
         for part in self.queues[drive.index()].parts(whole) {
+            let step = self.graph.step(part);
+            let of = step.io(part);
             self.actions.push_back(Action::Join {
                 drive,
-                command: self.graph.io(part).io.command(),
-                origin: self.begun(drive, part),
+                command: of.io.command(),
+                origin: self.begun(drive, step, of),
             });
         }
     }

@@ -51,7 +51,14 @@ impl Stack {
 
     /// Lets requests begin that an answer has unblocked. Many may be answered at once, such as discards behind a write. So they
     /// wait in a list for their drives' turn, the last one first, and not in calls within calls.
+    #[inline]
     fn unblock(&mut self, now: Instant) {
+        if self.hazards.has_ready() {
+            self.begin_ready(now);
+        }
+    }
+
+    fn begin_ready(&mut self, now: Instant) {
         let first = self.answered.len();
         while let Some((request, key)) = self.hazards.next() {
             if let Some(plan) = self.plan(now, request, Some(key)) {
@@ -83,8 +90,10 @@ impl Stack {
         // Others may still have to be told of steps that ended before.
         let before = self.fulfilled.len();
         self.accept(now, Some(key), &plan);
-        // Parities that were computed at once.
-        self.requests[key].remaining -= self.fulfilled.drain(before..).count();
+        if self.fulfilled.len() > before {
+            // Parities that were computed at once.
+            self.requests[key].remaining -= self.fulfilled.drain(before..).count();
+        }
         if self.requests[key].remaining == 0 {
             self.answer(now, key);
             return Some(plan);
