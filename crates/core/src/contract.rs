@@ -174,9 +174,9 @@ pub trait Placement: Send {
         panic!("a placement without open I/Os on {drive:?} was told where one goes");
     }
 
-    /// An I/O ended. Once one of a drive has ended as `Gone`, all that follow there do. What it leaves to do goes to `out`, for the same request. If it failed, a step of `out` may stand in
+    /// An I/O ended. What it leaves to do goes to `out`, for the same request. If it failed, a step of `out` may stand in
     /// for it ([`Plan::instead`]); else its request fails, and what waits for it is skipped. Of `drives` it may ask where the
-    /// heads are, for writes of its own that follow.
+    /// heads are, for writes of its own that follow. Once an I/O of a drive has ended as `Gone`, all later ones there end so.
     fn done(
         &mut self,
         _now: Instant,

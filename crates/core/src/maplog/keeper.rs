@@ -33,7 +33,7 @@ pub(super) trait Keeper: fmt::Debug + Send {
     /// Updates that were taken, and that a power cut would take back.
     fn at_risk(&self) -> usize;
 
-    /// What was taken and is at risk was not: it is taken again later. A batch under way that has some of it says nothing.
+    /// Forgets the updates that are at risk: they are taken again later. A batch under way that has some of them counts for nothing.
     fn take_back(&mut self) {}
 
     /// The updates of the batch with this number, if it is its turn. `round`: a round of checkpoints was asked for.

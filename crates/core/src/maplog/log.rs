@@ -164,7 +164,7 @@ impl MapLog {
         self.keeper.at_risk()
     }
 
-    /// Entries at risk are no more recorded: they will be once again. What of them is in a batch under way has to be passed over in recovery.
+    /// Forgets the entries that are at risk: they are recorded again later. Recovery has to pass over those that are in a batch under way.
     pub fn take_back(&mut self) {
         self.keeper.take_back();
     }

@@ -231,7 +231,11 @@ impl Stack {
 
     /// What a plan says of steps of earlier ones, and requests that ended with it.
     fn tell_others(&mut self, now: Instant, busy: Option<DriveId>, plan: &mut Plan) {
-        self.open_gates(now, busy, plan);
+        while !self.opened.is_empty() {
+            self.open_gates(now, busy, plan);
+            // What waited for a gate may have been doomed. What its placement says of that may open others.
+            self.tell_skipped(now, None, plan);
+        }
         self.fulfil_all(now);
         if let Some((tag, at)) = plan.pinned {
             plan.wake.push(self.pin(now, tag, at));

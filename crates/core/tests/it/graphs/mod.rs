@@ -2,6 +2,7 @@
 //!
 //! The test carries out the stack's actions by itself, on drives that are lists of numbers, and lets commands end in any order.
 
+mod gated;
 mod raid5;
 
 use std::collections::{BTreeMap, BTreeSet};

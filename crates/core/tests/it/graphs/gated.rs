@@ -1,0 +1,118 @@
+//! A write behind a gate and a read that fails: what the stack tells its placement.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nearslot_core::contract::{Drives, Placement, Shape};
+use nearslot_core::ids::DriveId;
+use nearslot_core::io::{Command, DriveDone, Tag};
+use nearslot_core::op::{Cost, Failure, Op, Status};
+use nearslot_core::plan::{Plan, PlannedIo, Target};
+use nearslot_core::request::Request;
+use nearslot_core::stack::{Action, Input, Stack};
+use nearslot_core::units::{Blocks, Instant, Pba};
+
+use super::lanes;
+
+const GATE: Tag = Tag(9);
+const WRITE: Tag = Tag(2);
+
+/// A write reads on the first drive, and writes on the second when that is done and a gate is open. A client's read on the second drive
+/// opens the gate.
+struct Gated {
+    /// Writes of which it was told that they never start.
+    skipped: Arc<AtomicU64>,
+}
+
+fn io(drive: u16, op: Op, tag: Tag) -> PlannedIo {
+    let mut io = PlannedIo::new(DriveId(drive), op, Target::At(Pba(0)), Blocks(1));
+    io.tag = tag;
+    io
+}
+
+impl Placement for Gated {
+    fn shape(&self) -> Shape {
+        Shape {
+            drives: 2,
+            ..Shape::of(Blocks(10))
+        }
+    }
+
+    fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
+        if request.op == Op::Read {
+            out.io(io(1, Op::Read, GATE));
+            return;
+        }
+        let read = out.io(io(0, Op::Read, Tag(1)));
+        let gate = out.gate(GATE);
+        let write = out.io(io(1, Op::Write, WRITE));
+        out.carry(read, write);
+        out.after(gate, write);
+    }
+
+    fn done(
+        &mut self,
+        _now: Instant,
+        tag: Tag,
+        _drive: DriveId,
+        _done: &DriveDone,
+        _drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        if tag == GATE {
+            out.open(GATE);
+        }
+    }
+
+    fn skipped(&mut self, _: Instant, tag: Tag, _: DriveId, _: &dyn Drives, _: &mut Plan) {
+        assert_eq!(tag, WRITE);
+        self.skipped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What the drives have started, and requests that were answered.
+fn drain(stack: &mut Stack, running: &mut [Option<Command>], replies: &mut Vec<(u64, Status)>) {
+    while let Some(action) = stack.poll() {
+        match action {
+            Action::Start { drive, command, .. } => running[drive.index()] = Some(command),
+            Action::Reply(reply) => replies.push((reply.request.id.0, reply.status)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_placement_is_told_what_is_skipped_behind_a_gate() {
+    const FAILED: Status = Status::Failed(Failure::Medium);
+    let skipped = Arc::new(AtomicU64::new(0));
+    let place = Gated {
+        skipped: Arc::clone(&skipped),
+    };
+    let mut stack = Stack::new(Box::new(place), lanes(2));
+    let (mut running, mut replies) = ([None; 2], Vec::new());
+    for (id, op) in [(1, Op::Write), (2, Op::Read)] {
+        let request = Request::new(id, op, 0, 1, Instant::ZERO);
+        stack.input(Instant::ZERO, Input::Submit(request));
+        drain(&mut stack, &mut running, &mut replies);
+    }
+    for (drive, status) in [(0, FAILED), (1, Status::Done)] {
+        let Command {
+            io, op, at, len, ..
+        } = running[drive].take().expect("it works");
+        let done = DriveDone {
+            io,
+            op,
+            at,
+            len,
+            status,
+            cost: Cost::default(),
+            arm: None,
+        };
+        stack.input(Instant::ZERO, Input::Done(DriveId(drive as u16), done));
+        drain(&mut stack, &mut running, &mut replies);
+        stack.audit();
+    }
+    assert_eq!(skipped.load(Ordering::Relaxed), 1);
+    replies.sort_by_key(|(id, _)| *id);
+    assert_eq!(replies, [(1, FAILED), (2, Status::Done)]);
+}
