@@ -67,6 +67,10 @@ pub(super) enum Pushed {
     Full,
 }
 
+/// Copies that a drive is to write at a time if it must not wait for spare time, since the others of their chunks are gone: more would
+/// keep requests waiting for all of them.
+pub(super) const URGENT: usize = 8;
+
 /// Size of the buffer.
 pub(super) const BUFFER: Knob = Knob::integer(
     "buffer_chunks",
@@ -192,6 +196,17 @@ impl Delayed {
         let copy = self.queues.pop(drive)?;
         self.waiting.take(&copy).expect("what is queued waits");
         Some(copy)
+    }
+
+    /// The copies that wait for a drive, the oldest first.
+    pub(super) fn iter(&self, drive: DriveId) -> impl Iterator<Item = CopyOf> {
+        self.queues.iter(drive)
+    }
+
+    /// Takes one that waits out of turn. O(copies that wait for the drive before it).
+    pub(super) fn take(&mut self, drive: DriveId, copy: CopyOf) {
+        self.queues.take(drive, copy);
+        self.waiting.take(&copy).expect("what is queued waits");
     }
 
     /// Recounts everything and panics on a contradiction.

@@ -1,8 +1,9 @@
 //! Drives that are gone, as a placement has learned.
 //!
 //! A drive that is gone says so at the first command that is sent to it ([`Failure::Gone`]). That is final: the stack takes whatever it
-//! answers later for the same. A placement with copies elsewhere sends it nothing more: no read, no copy, no flush. What lies there alone is asked for all the
-//! same, so that its request fails with that failure. A drive stays gone until the volume is opened again; then it is found out anew.
+//! answers later for the same. A placement with copies elsewhere sends it nothing more: no read, no copy, no flush. What lies there alone
+//! is asked for all the same, so that its request fails with that failure. A drive stays gone until the volume is opened again; then it is
+//! found out anew.
 //!
 //! O(1).
 

@@ -3,12 +3,13 @@
 //! The map goes on to say what lies there. A copy that is overwritten elsewhere leaves it, as always, and is not written again.
 
 use super::EagerCopies;
+use super::copies::{Copy, Source};
 use super::map::NOWHERE;
 use super::store::MapStore;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::op::{Failure, Op, Status};
-use crate::place::delayed::CopyOf;
+use crate::place::delayed::{CopyOf, URGENT};
 use crate::plan::{Instead, Plan, PlannedIo, Target};
 use crate::units::{Blocks, Pba};
 
@@ -53,6 +54,30 @@ impl EagerCopies {
         let free = &mut self.map.free[drive.index()];
         *free = free.emptied();
         self.count_lost();
+    }
+
+    /// What only drives that are gone have, and the buffer, does not wait for spare time, lest every flush fails until there is some: each
+    /// drive that is left writes such copies, some at a time.
+    pub(super) fn hurry(&mut self, out: &mut Plan) {
+        let left: Vec<DriveId> = self.gone.left().collect();
+        for drive in left {
+            let waiting = self.copies.waiting(drive);
+            let lost: Vec<CopyOf> = waiting.filter(|of| self.is_lost(of.chunk)).collect();
+            lost.into_iter().for_each(|of| self.urgent.push(drive, of));
+            (0..URGENT).for_each(|_| self.write_urgent(drive, out));
+        }
+    }
+
+    /// A drive writes the next of these copies, if there is one.
+    pub(super) fn write_urgent(&mut self, drive: DriveId, out: &mut Plan) {
+        while let Some(of) = self.urgent.pop(drive) {
+            let waits = self.copies.get(of) == Some(Copy::Waiting(Source::Buffer));
+            let is_free = !self.map_lost && !self.home_is_used(of);
+            if waits && is_free && self.is_lost(of.chunk) && self.is_due(of) {
+                let source = self.copies.withdraw(drive, of);
+                return self.propagate(of, source, out);
+            }
+        }
     }
 
     /// Counts anew what is lost.

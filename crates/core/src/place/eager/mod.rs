@@ -29,7 +29,7 @@ use crate::plan::{Plan, PlannedIo, Target};
 use crate::request::Request;
 use slab::Slab;
 
-use super::delayed::{CopyOf, check_foreground};
+use super::delayed::{CopyOf, Queues, check_foreground};
 use super::gone::Gone;
 use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::freemap::{FreeMap, Slot};
@@ -153,6 +153,8 @@ struct EagerCopies {
     writes: Slab<ChunkWrite>,
     /// Copies that something is to be done for.
     copies: Copies,
+    /// Of those that wait, what only drives that are gone had when that was found out: see [`URGENT`](super::delayed::URGENT).
+    urgent: Queues,
     readers: Sorted<Readers>,
     retired: Retired,
     /// Drives that had no free slot, and have one now: writes may wait for it.
@@ -198,6 +200,7 @@ impl EagerCopies {
             underway: Slab::new(),
             writes: Slab::new(),
             copies: Copies::new(geometry.drives(), buffer),
+            urgent: Queues::new(geometry.drives(), 0),
             readers: Sorted::default(),
             retired: Retired::new(geometry.drives()),
             freed: Vec::new(),
@@ -385,6 +388,7 @@ impl Placement for EagerCopies {
     ) {
         if self.gone.learn(drive, done.status) {
             self.leave_out(drive);
+            self.hurry(out);
         }
         match done.op {
             Op::Flush => self.flush_ended(done.status, out),

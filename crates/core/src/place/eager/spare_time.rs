@@ -157,6 +157,7 @@ impl EagerCopies {
             self.copies.failed(of);
             self.release(of, drive, slot);
         }
+        self.write_urgent(drive, out);
     }
 
     /// A write that is no longer wanted has ended.

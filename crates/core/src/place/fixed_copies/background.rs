@@ -52,6 +52,8 @@ impl<L: Layout> FixedCopies<L> {
                 self.note_cached(chunk, 1 << first.copy, out);
             }
         }
+        let (drive, _) = self.layout.place(first);
+        self.write_urgent(drive, out);
     }
 
     fn delayed_done(&mut self, chunk: u32, copy: u8, done: bool, out: &mut Plan) {
@@ -134,7 +136,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Whether a delayed copy still has to be written.
-    fn is_due(&self, of: CopyOf) -> bool {
+    pub(super) fn is_due(&self, of: CopyOf) -> bool {
         let state = self.state(of.chunk);
         let has_source = !state.unbuffered || self.left(of.chunk, state.current) != 0;
         !state.writing && has_source && (state.current | state.flying) >> of.copy & 1 == 0

@@ -184,8 +184,8 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A copy was written, or could not be. If in the end too few are on the platters of drives that are left, those that were not tried
-    /// are written, but for those of which a delayed write is under way. When no more can be tried, the write is answered if one of them
-    /// is there, and the others are tried again in spare time.
+    /// are written, but for those of which a delayed write is under way. If no drive that is left has been tried, it waits for those writes.
+    /// When no more can be tried, the write is answered if one of them is there, and the others are tried again in spare time.
     pub(super) fn foreground_done(
         &mut self,
         key: usize,

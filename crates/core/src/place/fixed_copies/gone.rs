@@ -9,7 +9,7 @@
 use super::unsettled::{Copies, Unsettled, members};
 use super::{FixedCopies, Layout};
 use crate::ids::DriveId;
-use crate::place::delayed::CopyOf;
+use crate::place::delayed::{CopyOf, URGENT};
 use crate::plan::Plan;
 
 impl<L: Layout> FixedCopies<L> {
@@ -66,6 +66,30 @@ impl<L: Layout> FixedCopies<L> {
         let undecided: Vec<u32> = undecided.map(|one| one.chunk).collect();
         for chunk in undecided {
             self.take_one_that_is_left(chunk, out);
+        }
+    }
+
+    /// What only drives that are gone have, and the buffer, does not wait for spare time, lest every flush fails until there is some: each
+    /// drive that is left writes such copies, some at a time.
+    pub(super) fn hurry(&mut self, out: &mut Plan) {
+        let left: Vec<DriveId> = self.gone.left().collect();
+        for drive in left {
+            let waiting = self.delayed.iter(drive);
+            let lost = waiting.filter(|of| self.is_lost(&self.state(of.chunk)));
+            let lost: Vec<CopyOf> = lost.collect();
+            lost.into_iter().for_each(|of| self.urgent.push(drive, of));
+            (0..URGENT).for_each(|_| self.write_urgent(drive, out));
+        }
+    }
+
+    /// A drive writes the next of these copies, if there is one.
+    pub(super) fn write_urgent(&mut self, drive: DriveId, out: &mut Plan) {
+        while let Some(of) = self.urgent.pop(drive) {
+            let is_lost = self.is_lost(&self.state(of.chunk));
+            if is_lost && self.delayed.waits(of) && self.is_due(of) {
+                self.delayed.take(drive, of);
+                return self.propagate(of, 1, out);
+            }
         }
     }
 

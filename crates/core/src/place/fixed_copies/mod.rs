@@ -33,7 +33,7 @@ use std::ops::Range;
 use slab::Slab;
 
 use super::choice;
-use super::delayed::{CopyOf, Delayed, check_foreground};
+use super::delayed::{CopyOf, Delayed, Queues, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
 use crate::contract::{Drives, Persistent, Placement, Shape};
@@ -183,6 +183,8 @@ pub(super) struct FixedCopies<L> {
     underway: Slab<Underway>,
     writes: Slab<Writing>,
     delayed: Delayed,
+    /// Of these, what only drives that are gone had when that was found out: see [`URGENT`](super::delayed::URGENT).
+    urgent: Queues,
     table: CopiesTable,
     /// Chunks with candidates.
     undecided: usize,
@@ -228,6 +230,7 @@ impl<L: Layout> FixedCopies<L> {
             underway: Slab::new(),
             writes: Slab::new(),
             delayed: Delayed::new(layout.drives(), knobs.integer("buffer_chunks")),
+            urgent: Queues::new(layout.drives(), 0),
             table,
             undecided: 0,
             gone: Gone::none(layout.drives()),
@@ -482,6 +485,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
     ) {
         if self.gone.learn(drive, done.status) {
             self.leave_out(drive, out);
+            self.hurry(out);
         }
         match done.op {
             Op::Flush => self.flush_ended(tag, drive, done, out),

@@ -52,6 +52,7 @@ fn volume(copies: u8, cached: bool) -> FixedCopies<Side> {
         underway: Slab::new(),
         writes: Slab::new(),
         delayed: Delayed::new(copies.into(), 100),
+        urgent: Queues::new(copies.into(), 0),
         table: CopiesTable::new(&geometry(&layout, 1)),
         undecided: 0,
         gone: Gone::none(copies.into()),

@@ -344,3 +344,41 @@ fn a_write_waits_for_the_only_copy_that_is_left() {
     });
     assert!(tally.lives >= 6 * lives(), "{tally:?}");
 }
+
+/// A drive goes while delayed copies wait, and requests come faster than the others can serve them: the copies that the buffer alone has do not
+/// wait until there is spare time, so a flush is answered while there is none.
+#[test]
+fn what_the_buffer_alone_has_does_not_wait_for_spare_time() {
+    let delays = |setup: &&Setup| setup.copies > setup.foreground;
+    // Changes of a map that is kept wait for its writes, which wait among all the requests.
+    let spread = |setup: &&Setup| setup.spread() && !setup.logs();
+    for setup in SETUPS.iter().filter(delays).filter(spread) {
+        let mut rig = alone(setup, 5, DriveId(0), |_| 0.0);
+        rig.failing.as_mut().expect("one is gone").gone.clear();
+        let mut rng = Rng::stream(5, "load");
+        let begin = rig.now;
+        for number in 0..2_400_u64 {
+            rig.run_until(
+                begin
+                    + Duration::from_us(500 * number.min(100) + 2_500 * number.saturating_sub(100)),
+            );
+            if number == 100 {
+                rig.failing.as_mut().expect("one is gone").gone = vec![DriveId(0)];
+            }
+            let chunk = rng.below(rig.blocks() / setup.chunk);
+            let op = if number < 100 { Op::Write } else { Op::Read };
+            rig.submit(op, chunk * setup.chunk, setup.chunk, 0);
+        }
+        let before = rig.trace.len();
+        rig.submit(Op::Flush, 0, 0, 0);
+        rig.run_until(rig.now + Duration::from_us(50_000));
+        let flushed = rig.trace[before..]
+            .iter()
+            .find_map(|(_, action)| match action {
+                Action::Reply(reply) if reply.request.op == Op::Flush => Some(reply.status),
+                _ => None,
+            });
+        assert_eq!(flushed, Some(Status::Done), "{setup:?}");
+        rig.settle();
+    }
+}
