@@ -67,9 +67,9 @@ pub(super) enum Pushed {
     Full,
 }
 
-/// Copies that a drive is to write at a time if it must not wait for spare time, since the others of their chunks are gone: more would
-/// keep requests waiting for all of them.
-pub(super) const URGENT: usize = 8;
+/// Copies that a drive is to write at a time if they must not wait for spare time, since the others of their chunks are gone: half a
+/// second of a disk. More would keep requests waiting for longer.
+pub(super) const URGENT: usize = 64;
 
 /// Size of the buffer.
 pub(super) const BUFFER: Knob = Knob::integer(
