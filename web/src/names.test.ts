@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { short } from "./names";
+import { pieces, short } from "./names";
 
 test("what all share is left out", () => {
   expect(short(["sched=fcfs place=eager", "sched=satf place=eager"])).toEqual(["sched=fcfs", "sched=satf"]);
@@ -21,4 +21,14 @@ test("long names are cut where they still differ", () => {
 test("names that would be cut alike stay whole", () => {
   const names = ["a", "b"].map((one) => `${"x".repeat(20)}${one}${"y".repeat(40)}`);
   expect(short(names)).toEqual(names);
+});
+
+test("names are broken between parts first, and within long parts only", () => {
+  const at = (name: string) => pieces(name).join("|");
+  expect(at("sched=satf faults=none")).toBe("sched=satf faults=none");
+  expect(at("sched=satf faults=injected:gone_at_s=10,slow_add_ms=20")).toBe("sched=satf faults=injected:|gone_at_s=10,|slow_add_ms=20");
+  expect(at("drive.queue_depth=32")).toBe("drive.queue_depth=32");
+  expect(at("drive.queue_depth=128")).toBe("drive.|queue_|depth=|128");
+  expect(at("x".repeat(80))).toBe("x".repeat(80));
+  expect(pieces("")).toEqual([""]);
 });

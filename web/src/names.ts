@@ -1,8 +1,17 @@
-// Names of choices where there is little room: what all of them share is left out, and a long name is cut in the middle, so that
-// names which differ at their end still differ.
+// Names of choices in their room. Most are broken into lines (Label.svelte). In a chart there is one line for each: what all of them
+// share is left out, and a long name is cut in the middle, so that names which differ at their end still differ.
 
 /** Longest name that is shown whole. */
 const LENGTH_MAX = 28;
+
+/** Longest word that is not broken within itself; narrow columns have room for so many letters. */
+const WORD_MAX = 20;
+
+/** A name cut where a line may end besides at spaces: after the parts of a setting, and within those parts that are long. */
+export function pieces(name: string): string[] {
+  const long = (part: string) => part.split(/\s/).some((word) => word.length > WORD_MAX);
+  return name.split(/(?<=[:,;/])/).flatMap((part) => (long(part) ? part.split(/(?<=[.=_-])/) : [part]));
+}
 
 /** Short names, as many and in the same order; each differs from the others wherever the names do. */
 export function short(names: readonly string[], most = LENGTH_MAX): string[] {

@@ -130,7 +130,7 @@ export class Appearance {
 /** Runs that look alike: those of one choice, under whatever load. Where only the load varies, those of one load. */
 export interface Subject {
   name: string;
-  /** The same where there is little room. */
+  /** The same in one line of a chart. */
   short: string;
   /** Indexes of its runs, in the order of the grid. */
   runs: number[];

@@ -1,6 +1,6 @@
 // What a reader does with a report, in a real browser on real files.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { inked, open, pixelsIn, pixelsOf, report, settle, start } from "./browser";
+import { meet, outside, seen } from "./names";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -600,6 +601,71 @@ describe("hostile data", () => {
     expect(ran).not.toBe("owned");
     await page.context().close();
   });
+});
+
+describe("long names", () => {
+  const LONG = [
+    "sched=fcfs faults=none",
+    "sched=fcfs faults=injected:gone_at_s=10",
+    "sched=fcfs faults=injected:slow_add_ms=20,slow_from_s=5,slow_drive=1",
+    "sched=aged_satf drive.queue_depth=32 drive.cache=volatile faults=injected:gone_at_s=10",
+    "sched=aged_satf drive.queue_depth=32 drive.cache=volatile faults=injected:slow_add_ms=20",
+    `sched=${"x".repeat(300)}`,
+  ];
+  const file = join(tmpdir(), `nearslot-names-${process.pid}.html`);
+  beforeAll(() => {
+    const names = ["fcfs", "look", "clook", "sstf", "satf", "aged_satf"].map((name) => `"sched=${name}"`);
+    const written = names.reduce((page, name, at) => page.replaceAll(name, `"${LONG[at]!}"`), readFileSync(report("sample"), "utf8"));
+    writeFileSync(file, written);
+  });
+  afterAll(() => rmSync(file));
+
+  /** Where each name of a section stands, and what stands beside it. */
+  const PLACES = [
+    { rows: ".legend .chip", beside: ".key" },
+    { rows: "#ranking li", beside: ".place, .key, .track, .value, .against" },
+    { rows: "#breakdown tbody tr", beside: ".key, .stack, td.number" },
+    { rows: "#arm h3", beside: ".key" },
+    { rows: "#space h3", beside: ".key" },
+    { rows: "#numbers tbody tr", beside: ".key, td" },
+  ];
+  const cases = [700, 1200, 1600].flatMap((width) => PLACES.map((place) => ({ width, ...place })));
+  test.each(cases)("stay in their rows and off all else, $width px, $rows", async ({ width, rows, beside }) => {
+    const { page, trouble } = await open(browser, file, { viewport: { width, height: 900 } });
+    const found = await page.evaluate(seen, { rows, beside });
+    expect(found.length).toBeGreaterThan(1);
+    for (const { name, title, cut, row, box, others } of found) {
+      expect(LONG, name).toContain(name);
+      expect(title).toBe(name);
+      // Only what cannot be broken is cut, once.
+      expect(cut, name).toBe(name.includes("xxx") ? 1 : 0);
+      expect(outside(box, row), `${name} leaves its row`).toBe(false);
+      for (const other of others) expect(meet(box, other), `${name} over what is beside it`).toBe(false);
+      for (const other of found) expect(other.name !== name && meet(box, other.box), `${name} over ${other.name}`).toBe(false);
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+test("what is not as usual is among the facts", async () => {
+  const file = join(tmpdir(), `nearslot-facts-${process.pid}.html`);
+  const usual = await open(browser, report("sample"));
+  for (const word of ["Placement", "Merge", "Faults"]) {
+    expect(await usual.page.locator(".facts").innerText()).not.toContain(word);
+  }
+  await usual.page.context().close();
+  const written = readFileSync(report("sample"), "utf8").replaceAll('"place":{"name":"linear"}', '"place":{"name":"mirror"}');
+  writeFileSync(file, written.replace('"faults":{"name":"none"}', '"faults":{"name":"injected"}'));
+  const { page, trouble } = await open(browser, file);
+  const facts = await page.locator(".facts").innerText();
+  expect(facts).toMatch(/Placement\s+mirror\s/);
+  expect(facts).toMatch(/Faults\s+(none, injected|injected, none)\s/);
+  expect(facts).not.toContain("Merge");
+  expect(trouble).toEqual([]);
+  rmSync(file);
+  await page.context().close();
 });
 
 test("data of another layout are refused in words", async () => {
