@@ -211,8 +211,8 @@ class Traced:
     """The response times that a trace tells of the requests that a run measured.
 
     Attributes:
-        requests: Reads and writes that the trace tells it of; `untold` are the measured ones that
-            it does not tell it of.
+        requests: Reads and writes that were answered and that the trace tells it of; `untold` are
+            the answered ones that it does not tell it of. Those that failed are on neither side.
         demerit_ms: How far the distributions of simulated and traced response times are apart: the
             root mean square of their distance at equal ranks; None where the queue grew.
         demerit_share: The same as a share of the traced mean; None, too, if that is 0.

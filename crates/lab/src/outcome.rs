@@ -299,9 +299,9 @@ pub struct Times {
 /// The response times that a trace tells of the requests that a run measured, to be held beside those of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traced {
-    /// Reads and writes that the trace tells it of.
+    /// Reads and writes that were answered and that the trace tells it of; those that failed are on neither side.
     pub requests: u64,
-    /// Measured reads and writes that it does not tell it of.
+    /// Answered reads and writes that it does not tell it of.
     pub untold: u64,
     /// Response times as traced, reads and writes.
     pub response_ms: Times,

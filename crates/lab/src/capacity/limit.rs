@@ -180,16 +180,7 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
 pub(super) fn sentence(capacity: &Capacity, found: &Reached) -> Option<String> {
     let limit = found.limit.as_ref()?;
     let (who, place) = (name(capacity, found), position(capacity.find, limit.at));
-    let (all, most) = (percent(limit.utilisation), percent(limit.utilisation_max));
-    let mut busy = if most == all {
-        format!("{place} the drives are busy {all} % of the time")
-    } else {
-        format!("{place} the busiest drive is busy {most} % of the time, all of them {all} %")
-    };
-    let needed = percent(limit.without_spare_time);
-    if needed != most {
-        busy += &format!(" ({needed} % but for what is done in spare time)");
-    }
+    let busy = format!("{place} {}", busy(limit));
     let objective = limit.objective.map(|index| &capacity.objectives[index]);
     let parts = objective.zip(limit.wait_ms).zip(limit.service_ms);
     let parts = parts.map(|((objective, wait), service)| {
@@ -217,6 +208,22 @@ pub(super) fn sentence(capacity: &Capacity, found: &Reached) -> Option<String> {
         text += &format!("; of the drives' time with a request {}", shared(shares));
     }
     Some(text + ".")
+}
+
+/// How busy the drives are; what the busiest one would be without what it does in spare time stands behind what is said of it.
+fn busy(limit: &Limit) -> String {
+    let (all, most) = (percent(limit.utilisation), percent(limit.utilisation_max));
+    let needed = percent(limit.without_spare_time);
+    let without = match needed == most {
+        true => String::new(),
+        false => format!(" ({needed} % but for what is done in spare time)"),
+    };
+    match most == all {
+        true => format!("the drives are busy {all} % of the time{without}"),
+        false => {
+            format!("the busiest drive is busy {most} % of the time{without}, all of them {all} %")
+        }
+    }
 }
 
 /// What more requests do to drives that are busy.
@@ -264,5 +271,34 @@ fn percent(share: f64) -> String {
         0.0 => "0".to_owned(),
         percent if percent < 0.95 => format!("{percent:.1}"),
         percent => format!("{percent:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spare_time_is_told_of_the_busiest_drive() {
+        let limit = |utilisation| Limit {
+            by: LimitedBy::Waits,
+            at: 1.0,
+            utilisation,
+            utilisation_max: 0.48,
+            without_spare_time: 0.44,
+            queue_growth_rps: None,
+            objective: None,
+            wait_ms: None,
+            service_ms: None,
+            shares: None,
+        };
+        assert_eq!(
+            busy(&limit(0.4)),
+            "the busiest drive is busy 48 % of the time (44 % but for what is done in spare time), all of them 40 %"
+        );
+        assert_eq!(
+            busy(&limit(0.48)),
+            "the drives are busy 48 % of the time (44 % but for what is done in spare time)"
+        );
     }
 }

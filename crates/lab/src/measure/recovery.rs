@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::contract::Drive;
 use nearslot_core::io::RecoveryRead;
 use nearslot_core::measure::Measure;
 use nearslot_core::op::Op;
@@ -33,17 +34,20 @@ pub(crate) const MEASURES: &[Measure] = &[
     Measure::quantity("mib", "MiB", "what they read"),
 ];
 
-/// What it would cost if the power went now; none if the volume would not come back. `config` is the run's.
+/// What it would cost if the power went now; none if the volume would not come back, as where a drive that is gone has what is to be read.
+/// `config` is the run's.
 ///
 /// # Errors
 /// The drive cannot be built.
 pub(crate) fn cost(
     stack: &Stack,
+    drives: &[Box<dyn Drive>],
     config: &StackConfig,
 ) -> Result<Option<BTreeMap<String, Number>>, ConfigError> {
     let mut reads = Vec::new();
     stack.recovery(&mut reads);
-    if reads.is_empty() {
+    let lost = |read: &RecoveryRead| is_gone(&*drives[read.drive.index()]);
+    if reads.is_empty() || reads.iter().any(lost) {
         return Ok(None);
     }
     let count = reads.len() as u64;
@@ -61,6 +65,17 @@ pub(crate) fn cost(
     ];
     let names = MEASURES.iter().map(|measure| measure.name.to_owned());
     Ok(Some(names.zip(numbers).collect()))
+}
+
+/// Whether a drive has answered that it is gone.
+fn is_gone(drive: &dyn Drive) -> bool {
+    let mut gone = 0;
+    drive.tell(&mut |measure, number| {
+        if measure.name == "failed_gone" {
+            gone += number;
+        }
+    });
+    gone > 0
 }
 
 /// Carries out the reads of one drive; the seconds that it takes.

@@ -48,18 +48,18 @@ pub(crate) fn beside(told: &Told, kept_up: bool) -> Result<Option<Traced>, Strin
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::op::{Cost, Op, Status};
+    use nearslot_core::op::{Cost, Failure, Op, Status};
     use nearslot_core::request::{Reply, Request, Timeline};
     use nearslot_core::units::{Duration, Instant};
     use nearslot_trace::Record;
 
     use super::*;
 
-    fn answer(told: &mut Told, number: u64, us: u64) {
+    fn answer(told: &mut Told, number: u64, us: u64, status: Status) {
         let arrived = Instant(number * 1_000_000);
         told.replied(&Reply {
             request: Request::new(number, Op::Read, 0, 8, arrived),
-            status: Status::Done,
+            status,
             timeline: Timeline {
                 arrived,
                 started: arrived,
@@ -84,11 +84,33 @@ mod tests {
         // Answers come in another order. Those of warm-up and those that are untold took longest.
         for number in (0..210).rev() {
             let slow = number % 20 == 0 || number < 10;
-            answer(&mut told, number, if slow { 50_000 } else { 1_000 });
+            let us = if slow { 50_000 } else { 1_000 };
+            answer(&mut told, number, us, Status::Done);
         }
         let traced = beside(&told, true).unwrap().unwrap();
         assert_eq!((traced.requests, traced.untold), (190, 10));
         assert_eq!(traced.demerit_ms, Some(0.0));
         assert_eq!(beside(&told, false).unwrap().unwrap().demerit_ms, None);
+    }
+
+    #[test]
+    fn requests_that_failed_are_left_out_on_both_sides() {
+        let mut told = Told::new(0);
+        for number in 0..210 {
+            let failed = number % 20 == 0;
+            // Of one that fails the trace may tell nothing, too.
+            let known = Duration::from_us(if failed { 70_000 } else { 1_000 }).0;
+            let known = if number == 20 { Record::UNKNOWN } else { known };
+            told.note(number, Op::Read, known);
+            let (us, status) = match failed {
+                true => (3_000_000, Status::Failed(Failure::TimedOut)),
+                false => (1_000, Status::Done),
+            };
+            answer(&mut told, number, us, status);
+        }
+        let traced = beside(&told, true).unwrap().unwrap();
+        assert_eq!((traced.requests, traced.untold), (199, 0));
+        assert_eq!(traced.demerit_ms, Some(0.0));
+        assert!(traced.response_ms.max < 1.1, "{:?}", traced.response_ms);
     }
 }

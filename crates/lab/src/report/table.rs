@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
-use nearslot_core::contract::{Faults, Scheduler};
+use nearslot_core::contract::{Faults, Merging, Scheduler};
 use nearslot_core::registry::Kind;
 
 use super::columns::{Ranked, part, seed};
@@ -370,25 +370,43 @@ fn failed(run: &Run) -> u64 {
     run.failed.values().sum()
 }
 
-/// What faults and schedulers counted, as far as it is not nothing: of what no drive tells there is no other sign.
+/// What faults, schedulers and merging counted, as far as it is not nothing, by unit: a request may be several commands, so that what is
+/// counted in commands is not told as requests.
 fn counted_facts(results: &Results) -> Vec<(&'static str, String)> {
-    let of_interest = [<dyn Scheduler>::CARD.key, <dyn Faults>::CARD.key];
+    let of_interest = [
+        <dyn Scheduler>::CARD.key,
+        <Merging as Kind>::CARD.key,
+        <dyn Faults>::CARD.key,
+    ];
     let mut facts = Vec::new();
     for run in &results.runs {
-        let counted = results.measures.iter().filter_map(|declared| {
-            let Declared { of, name, .. } = declared;
-            let value = run.measure(of, name)?.value();
-            let tells = of_interest.contains(&of.as_str()) && value > 0.0;
-            let name = name.replace('_', " ");
-            tells.then(|| match value.fract() == 0.0 {
-                true => format!("{name} {value}"),
-                false => format!("{name} {}", number(value)),
-            })
-        });
-        let counted = counted.collect::<Vec<String>>().join(", ");
+        let mut by_unit: Vec<(&str, Vec<String>)> = Vec::new();
+        for Declared { of, name, unit, .. } in &results.measures {
+            let value = run.measure(of, name).map_or(0.0, Number::value);
+            if !of_interest.contains(&of.as_str()) || value <= 0.0 {
+                continue;
+            }
+            let text = match value.fract() == 0.0 {
+                true => value.to_string(),
+                false => number(value),
+            };
+            let name = name.strip_suffix(unit.as_str()).unwrap_or(name);
+            let text = format!("{} {text}", name.replace('_', " ").trim_end());
+            match by_unit.iter_mut().find(|(other, _)| other == unit) {
+                Some((_, told)) => told.push(text),
+                None => by_unit.push((unit, vec![text])),
+            }
+        }
+        let by_unit = by_unit.into_iter();
+        let counted: Vec<String> = by_unit
+            .map(|(unit, told)| format!("{unit}: {}", told.join(", ")))
+            .collect();
         if !counted.is_empty() {
             let name = if facts.is_empty() { "counted" } else { "" };
-            facts.push((name, format!("{}: {counted}", plain(&run.label))));
+            facts.push((
+                name,
+                format!("{}: {}", plain(&run.label), counted.join("; ")),
+            ));
         }
     }
     facts

@@ -368,6 +368,12 @@ fn a_single_run_is_not_ranked_and_too_few_requests_tell_nothing() {
         alone.headline,
         "20.00 ms on average (too few requests, or too uneven ones, to say how sure that is), 50.00 requests/s."
     );
+    runs[0].0.pending = 9;
+    assert_eq!(
+        judged(&runs[..1], &[], None).headline,
+        "20.00 ms on average (interrupted, and part of a run has no interval), 50.00 requests/s."
+    );
+    runs[0].0.pending = 0;
     for (_, batches) in &mut runs {
         *batches = None;
     }

@@ -153,10 +153,11 @@ fn single(run: &Run) -> String {
         );
     }
     let mean = number(run.response_ms.mean);
-    let sure = run.response_ms.ci95.map_or_else(
-        || "too few requests, or too uneven ones, to say how sure that is".to_owned(),
-        |interval| format!("95 % interval {}", between(interval)),
-    );
+    let sure = match run.response_ms.ci95 {
+        Some(interval) => format!("95 % interval {}", between(interval)),
+        None if run.pending > 0 => "interrupted, and part of a run has no interval".to_owned(),
+        None => "too few requests, or too uneven ones, to say how sure that is".to_owned(),
+    };
     let (many, unit) = rate(run.throughput_rps);
     let many = number(many);
     format!("{mean} ms on average ({sure}), {many} requests/{unit}.")

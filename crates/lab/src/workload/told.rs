@@ -4,9 +4,10 @@
 //! their latencies, the distance between the two distributions shows how far the model is from that drive. A closed loop,
 //! or another speed, is another load: then no traced times are shown. Some tracers see a request only when it is issued to the
 //! drive. They give that instant as its arrival, so the response time of the replay begins at the same instant as theirs.
-//! Requests of which the trace tells no time are left out of both distributions.
+//! Requests of which the trace tells no time, and requests that failed in the model, are left out of both distributions: how long it
+//! takes to fail is no response time of a drive.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::op::Op;
@@ -20,11 +21,11 @@ pub struct Told {
     from: u64,
     pub(crate) reads: Histogram,
     pub(crate) writes: Histogram,
+    /// Answered requests that it does not tell.
     pub(crate) untold: u64,
-    /// Number of the first measured request that it tells. It tells none before, so a trace that tells nothing costs nothing.
-    first: Option<u64>,
-    /// Numbers of later requests that it does not tell, until they are answered.
-    untold_waiting: BTreeSet<u64>,
+    /// What it tells of requests that wait for their answer, by number. It has none that are untold, so a trace that tells nothing
+    /// costs nothing.
+    waiting: BTreeMap<u64, Duration>,
     /// Response times of the model, of the requests that it tells.
     pub(crate) simulated: Histogram,
 }
@@ -37,8 +38,7 @@ impl Told {
             reads: Histogram::default(),
             writes: Histogram::default(),
             untold: 0,
-            first: None,
-            untold_waiting: BTreeSet::new(),
+            waiting: BTreeMap::new(),
             simulated: Histogram::default(),
         }
     }
@@ -46,35 +46,31 @@ impl Told {
     /// Takes what the trace tells of a request: nanoseconds, or [`Record::UNKNOWN`].
     #[inline]
     pub(crate) fn note(&mut self, number: u64, op: Op, response_ns: u64) {
-        let class = match op {
-            Op::Read => &mut self.reads,
-            Op::Write => &mut self.writes,
-            _ => return,
-        };
-        match response_ns {
-            _ if number < self.from => {}
-            Record::UNKNOWN => {
-                self.untold += 1;
-                if self.first.is_some() {
-                    self.untold_waiting.insert(number);
-                }
-            }
-            known => {
-                self.first.get_or_insert(number);
-                class.record(Duration(known));
-            }
+        let counts = number >= self.from && matches!(op, Op::Read | Op::Write);
+        if counts && response_ns != Record::UNKNOWN {
+            self.waiting.insert(number, Duration(response_ns));
         }
     }
 
     /// The model answered a request.
     #[inline]
     pub(crate) fn replied(&mut self, reply: &Reply) {
-        let (number, op) = (reply.request.id.0, reply.request.op);
-        let may_be_told = self.first.is_some_and(|first| number >= first);
-        let counts = may_be_told && matches!(op, Op::Read | Op::Write);
-        if counts && !self.untold_waiting.remove(&number) {
-            self.simulated.record(reply.timeline.response());
+        let number = reply.request.id.0;
+        let known = self.waiting.remove(&number);
+        if number < self.from || !reply.status.is_done() {
+            return;
         }
+        let class = match reply.request.op {
+            Op::Read => &mut self.reads,
+            Op::Write => &mut self.writes,
+            _ => return,
+        };
+        let Some(traced) = known else {
+            self.untold += 1;
+            return;
+        };
+        class.record(traced);
+        self.simulated.record(reply.timeline.response());
     }
 
     /// All that was told.

@@ -214,3 +214,17 @@ fn a_single_run_is_told_in_words() {
         "{line}"
     );
 }
+
+/// Nobody reads the map of a drive that is gone.
+#[test]
+fn what_is_gone_is_not_recovered() {
+    let cost = |faults: &str| {
+        let mut scenario = scenario("eager:map=virtual_log", 4_000);
+        scenario.set("faults", faults).unwrap();
+        let points = grid::points(&scenario, &[]).unwrap();
+        let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+        RecoveryCost::of(&results.runs[0])
+    };
+    assert!(cost("none").is_some());
+    assert_eq!(cost("injected:gone_at_s=2"), None);
+}

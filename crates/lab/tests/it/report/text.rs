@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
-use nearslot_lab::outcome::{Difference, Results, Word};
+use nearslot_lab::outcome::{Declared, Difference, Number, Results, Word};
 use nearslot_lab::report::{Format, ReportError, table, write};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -379,4 +379,34 @@ fn formats_have_their_names() {
         words,
         "format = \"yaml\" is not one of table, json, csv, parquet"
     );
+}
+
+/// A request may be several commands, so beside the number of requests that failed it has to be said that this is another.
+#[test]
+fn what_was_counted_is_told_with_its_unit() {
+    let mut results = results(SMALL);
+    let counts = [
+        ("sched", "expired", "batches", 7),
+        ("merge", "spared_commands", "commands", 12),
+        ("faults", "failed_gone", "commands", 4),
+        ("faults", "delayed", "commands", 0),
+        ("faults", "delay_ms", "ms", 9),
+        ("place", "moved", "chunks", 3),
+    ];
+    for (of, name, unit, count) in counts {
+        results.measures.push(Declared {
+            of: of.to_owned(),
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            help: String::new(),
+        });
+        let measures = results.runs[0].measures.entry(of.to_owned()).or_default();
+        measures.insert(name.to_owned(), Number::Count(count));
+    }
+    let text = table(&results, None);
+    let label = &results.runs[0].label;
+    let told = format!(
+        "counted   {label}: batches: expired 7; commands: spared 12, failed gone 4; ms: delay 9\n"
+    );
+    assert!(text.contains(&told), "{text}");
 }
