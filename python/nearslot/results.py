@@ -354,8 +354,9 @@ class Run:
         throughput_mb_s: Megabytes (10^6) read and written per second.
         response_ms: Arrival to answer; `wait_ms` is until the start on the drive, `service_ms` from
             there.
-        seek_ms: Mean per request; so are `rotation_ms`, `transfer_ms`, `overhead_ms`. Of requests with several commands they are sums
-            over these, and do not add up to the service time. What faults add is overhead.
+        seek_ms: Mean per request; so are `rotation_ms`, `transfer_ms`, `overhead_ms`. Of requests
+            with several commands they are sums over these, and do not add up to the service time.
+            What faults add is overhead.
         utilisation: Share of the time that the drive was busy; of several drives the mean.
         utilisation_max: The same of the drive that was busiest.
         queue_mean: Requests in the system, averaged over time.
