@@ -106,11 +106,11 @@ impl EagerCopies {
     }
 
     fn leaves_the_map(&mut self, of: CopyOf, slot: Slot) {
-        self.lost -= usize::from(self.is_lost(of.chunk));
-        let index = self.index(of);
-        self.map.slots[index] = NOWHERE;
-        self.compact_moved(of, slot, NOWHERE);
-        self.lost += usize::from(self.is_lost(of.chunk));
+        self.counting_lost(of.chunk, |copies| {
+            let index = copies.index(of);
+            copies.map.slots[index] = NOWHERE;
+            copies.compact_moved(of, slot, NOWHERE);
+        });
     }
 
     /// Whether a change that gives a copy up waits.

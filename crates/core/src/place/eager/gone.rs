@@ -80,6 +80,18 @@ impl EagerCopies {
         }
     }
 
+    /// Changes something of a chunk, by which it may be lost or found.
+    pub(super) fn counting_lost<T>(
+        &mut self,
+        chunk: u32,
+        change: impl FnOnce(&mut EagerCopies) -> T,
+    ) -> T {
+        self.lost -= usize::from(self.is_lost(chunk));
+        let result = change(self);
+        self.lost += usize::from(self.is_lost(chunk));
+        result
+    }
+
     /// Counts anew what is lost.
     pub(super) fn count_lost(&mut self) {
         let lost = (0..self.geometry.chunks).filter(|chunk| self.is_lost(*chunk));

@@ -87,9 +87,7 @@ impl EagerCopies {
         match store.change(tag, entry) {
             When::Now => self.make(change, out),
             When::Later => {
-                self.lost -= usize::from(self.is_lost(entry.chunk));
-                self.changes.add(change, entry);
-                self.lost += usize::from(self.is_lost(entry.chunk));
+                self.counting_lost(entry.chunk, |copies| copies.changes.add(change, entry));
                 if change.is_awaited() {
                     out.gate(tag);
                 }
@@ -198,10 +196,7 @@ impl EagerCopies {
     /// A change need not wait any more.
     pub(super) fn take_change(&mut self, tag: Tag) -> Change {
         let chunk = self.changes.get(tag).chunk();
-        self.lost -= usize::from(self.is_lost(chunk));
-        let change = self.changes.take(tag);
-        self.lost += usize::from(self.is_lost(chunk));
-        change
+        self.counting_lost(chunk, |copies| copies.changes.take(tag))
     }
 
     /// Whether a change was the last of a foreground write of which all drives have gone that have it, while it waited.

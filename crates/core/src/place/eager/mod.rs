@@ -280,20 +280,24 @@ impl EagerCopies {
     /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are stale: they leave the map,
     /// and what of them is in flight is dropped. Their slots become free when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
-        self.lost -= usize::from(self.is_lost(of.chunk));
-        for other in self.copies_of(of.chunk) {
-            if alone || other == of {
-                if let Some(write) = self.copies.renewed(other, self.home(other).is_some()) {
-                    self.underway[write].purpose = Purpose::Dropped;
+        self.counting_lost(of.chunk, |copies| {
+            for other in copies.copies_of(of.chunk) {
+                if alone || other == of {
+                    copies.put(other, if other == of { slot } else { NOWHERE });
                 }
-                let to = if other == of { slot } else { NOWHERE };
-                let index = self.index(other);
-                let old = std::mem::replace(&mut self.map.slots[index], to);
-                self.compact_moved(other, old, to);
-                self.vacate(other, old);
             }
+        });
+    }
+
+    /// Says that a copy lies there and no longer where it was.
+    fn put(&mut self, of: CopyOf, to: Slot) {
+        if let Some(write) = self.copies.renewed(of, self.home(of).is_some()) {
+            self.underway[write].purpose = Purpose::Dropped;
         }
-        self.lost += usize::from(self.is_lost(of.chunk));
+        let index = self.index(of);
+        let old = std::mem::replace(&mut self.map.slots[index], to);
+        self.compact_moved(of, old, to);
+        self.vacate(of, old);
     }
 }
 
