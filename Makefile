@@ -22,6 +22,10 @@ DEMO := target/demo/nearslot
 DEMO_TRACE := demo/postgres-and-build.perf.txt.gz
 DEMO_DRIVE := desktop-7200-90mb
 
+# Clippy looks on while tests are compiled, and an error of its ends that: checked first and compiled then, all that the tests
+# stand on would be gone through twice.
+LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
+
 .PHONY: help demo build check test soak cuts bench fmt lint unit web browser python clusters fuzz docs clean
 
 help: ## Say what there is
@@ -51,17 +55,17 @@ fmt: rust
 
 lint: rust
 	$(CARGO) clippy --package nearslot --no-default-features --locked -q -- -D warnings
-	$(CARGO) clippy --workspace --all-targets --locked -q -- -D warnings
+	$(LINTED) $(CARGO) test --workspace --lib --bins --tests --benches --no-run --locked -q
 
 unit: rust
-	$(CARGO) test --workspace --lib --locked -q
-	$(CARGO) test --workspace --test it tidy:: --locked -q
+	$(LINTED) $(CARGO) test --workspace --lib --locked -q
+	$(LINTED) $(CARGO) test --workspace --test it tidy:: --locked -q
 
 test: fmt lint peers ## Everything that CI runs
-	$(CARGO) test --workspace --locked
+	$(LINTED) $(CARGO) test --workspace --locked
 	$(MAKE) --no-print-directory web
 	$(MAKE) --no-print-directory python
-	$(MAKE) --no-print-directory examples PROFILE=dev DEMO=target/debug/nearslot
+	$(LINTED) $(MAKE) --no-print-directory examples PROFILE=dev DEMO=target/debug/nearslot
 
 examples: demo
 	test -s out/report.html
@@ -102,7 +106,7 @@ clusters: $(VENV)/installed ## Sweeps on clusters of Ray and Dask, whose workers
 
 $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock)
 	$(PYTHON) -m venv $(VENV) || { apt-get update && $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }
-	MATURIN_PEP517_ARGS=--profile=dev $(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
+	$(LINTED) MATURIN_PEP517_ARGS=--profile=dev $(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
 	@touch $@
 
 bench: rust ## Speed: decisions, recovery of a map, the simulator, trace readers

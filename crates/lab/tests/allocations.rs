@@ -121,53 +121,70 @@ fn allocations((drive, place, merge, faults): Setup, sched: &str, count: u64) ->
     ALLOCATIONS.get() - before
 }
 
-#[test]
-fn a_request_allocates_nothing_in_steady_state() {
-    for setup in [
-        (
-            "seagate-cheetah-9lp:model=mechanical",
-            "linear",
-            "none",
-            "none",
-        ),
-        (
-            "seagate-cheetah-9lp:model=complete",
-            "linear",
-            "none",
-            "none",
-        ),
-        (
-            "seagate-cheetah-9lp:model=mechanical",
-            "eager",
-            "none",
-            "none",
-        ),
-        (
-            "seagate-cheetah-9lp:model=mechanical:queue_depth=16",
-            "linear",
-            "contiguous",
-            "none",
-        ),
-        // What goes wrong here leaves nothing behind on the drive that would have to be kept.
-        (
-            "seagate-cheetah-9lp:model=complete:queue_depth=4",
-            "linear",
-            "none",
-            "injected:slow_factor=2:slow_share=0.5:latent_per_tib=1:gone_at_s=300000000",
-        ),
-    ] {
-        for spec in sched::TABLE {
-            let (short, long) = (
-                allocations(setup, spec.name, 20_000),
-                allocations(setup, spec.name, 60_000),
-            );
-            assert!(
-                long <= short,
-                "{setup:?} {}: {short} then {long} allocations",
-                spec.name
-            );
-        }
+/// No scheduler allocates for a request.
+fn nothing_for_a_request(setup: Setup) {
+    for spec in sched::TABLE {
+        let (short, long) = (
+            allocations(setup, spec.name, 20_000),
+            allocations(setup, spec.name, 60_000),
+        );
+        assert!(
+            long <= short,
+            "{setup:?} {}: {short} then {long} allocations",
+            spec.name
+        );
     }
+}
+
+#[test]
+fn an_arm_that_moves_allocates_nothing() {
+    nothing_for_a_request((
+        "seagate-cheetah-9lp:model=mechanical",
+        "linear",
+        "none",
+        "none",
+    ));
+}
+
+#[test]
+fn a_drive_with_a_buffer_allocates_nothing() {
+    nothing_for_a_request((
+        "seagate-cheetah-9lp:model=complete",
+        "linear",
+        "none",
+        "none",
+    ));
+}
+
+#[test]
+fn eager_writing_allocates_nothing() {
+    nothing_for_a_request((
+        "seagate-cheetah-9lp:model=mechanical",
+        "eager",
+        "none",
+        "none",
+    ));
+}
+
+#[test]
+fn merging_above_a_drive_that_sorts_allocates_nothing() {
+    nothing_for_a_request((
+        "seagate-cheetah-9lp:model=mechanical:queue_depth=16",
+        "linear",
+        "contiguous",
+        "none",
+    ));
+}
+
+/// What goes wrong here leaves nothing behind on the drive that would have to be kept.
+#[test]
+fn failures_allocate_nothing() {
+    nothing_for_a_request((
+        "seagate-cheetah-9lp:model=complete:queue_depth=4",
+        "linear",
+        "none",
+        "injected:slow_factor=2:slow_share=0.5:latent_per_tib=1:gone_at_s=300000000",
+    ));
 }
 
 /// Over copies one command starts while another one that was merged ends. Which chunks have delayed copies changes for long, so
