@@ -100,9 +100,12 @@ const ALL: Chances = Chances {
 /// All volumes, over drives with protection or without.
 fn check_protected(protected: bool) {
     let mut tally = Tally::default();
+    // Whether what goes wrong meets the map is decided early in a life, so that there are many of them.
     for place in PLACES {
-        let world = world(place).going_wrong(ALL, protected);
-        suffer(place, world, 240, true, &mut tally);
+        for life in 0..6 {
+            let world = world(place).going_wrong_in_life(life, ALL, protected);
+            suffer(place, world, 80, true, &mut tally);
+        }
     }
     let Tally {
         recovered, silent, ..

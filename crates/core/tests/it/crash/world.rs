@@ -268,8 +268,19 @@ impl World {
     }
 
     /// Sectors rot from now on, and writes are lost or go elsewhere. `protected`: drives look at guard and tag of each sector.
-    pub(crate) fn going_wrong(mut self, chances: Chances, protected: bool) -> World {
-        let life = format!("{} silently", self.config.parts.of::<dyn Placement>());
+    pub(crate) fn going_wrong(self, chances: Chances, protected: bool) -> World {
+        self.going_wrong_in_life(0, chances, protected)
+    }
+
+    /// The same in one life out of many, in each of which other things go wrong.
+    pub(crate) fn going_wrong_in_life(
+        mut self,
+        life: u64,
+        chances: Chances,
+        protected: bool,
+    ) -> World {
+        let place = self.config.parts.of::<dyn Placement>();
+        let life = format!("{place} silently, life {life}");
         self.silent = Some(Silent::new(chances, protected, self.drives.len(), &life));
         self
     }
