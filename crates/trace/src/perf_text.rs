@@ -212,7 +212,9 @@ fn priority(cursor: &mut Cursor<'_>) -> Option<u16> {
     cursor.byte(b',')?;
     let level = cursor.number().filter(|level| *level < 1 << 3)?;
     cursor.gap()?;
-    Some(class << 13 | (hint as u16) << 3 | level as u16)
+    let priority = class << 13 | (hint as u16) << 3 | level as u16;
+    // Of no class, or one that there is not, Linux takes no notice.
+    Some(if matches!(class, 1..=3) { priority } else { 0 })
 }
 
 impl PerfText {
@@ -344,7 +346,7 @@ mod tests {
             &FORMAT,
             "\
  a 1 [0]  1.000001: block:block_rq_issue: 8,16 WS 4096 () 8 + 8 [a]
- kworker/0:0H-kb    10/12 [000]  1.000002:    block:block_rq_issue: 8,16 DS 4096 () 80 + 8 be,0,4 [x]
+ kworker/0:0H-kb    10/12 [000]  1.000002:    block:block_rq_issue: 8,16 DS 4096 () 80 + 8 none,0,4 [x]
           <idle>-0     [001] d.h1.  1.000003: block_rq_issue: 8,16 R 512 () 800 + 1 [swapper/1]
      fio-11375   [001]     1.000004: block_rq_issue:       8,16 FWFSM 4096 () 8000 + 8 [fio]
      fio-11375   ( 11370) [001] d..1.     1.000005: block_rq_issue: 8,16 R 4096 () 16000 + 8 rt,5,7 [fio]
@@ -360,6 +362,7 @@ mod tests {
             .collect();
         assert_eq!(times, [1_000, 2_000, 3_000, 4_000, 5_000]);
         assert_eq!(sink.records[1].op, TraceOp::Discard);
+        assert_eq!(sink.records[1].priority, 0);
         assert_eq!(sink.records[4].priority, 1 << 13 | 5 << 3 | 7);
     }
 

@@ -310,7 +310,11 @@ impl Table {
                 "a whole number from 0 to 65535, or words joined by |: {}",
                 Flags::WORDS.map(|(word, _)| word).join(", ")
             ),
-            (Column::Priority, _) => "a whole number from 0 to 65535".to_owned(),
+            (Column::Priority, _) => {
+                "0 for none, or Linux's class << 13 | level, where the class is 1 (real-time), \
+                2 (best effort) or 3 (idle): 16388 is level 4 of best effort"
+                    .to_owned()
+            }
             (Column::Device | Column::Client | Column::Ignored, _) => "a name".to_owned(),
         };
         format!("{} is `{found}`, allowed is {allowed}", self.called(at))
@@ -372,7 +376,7 @@ impl Table {
             Column::Offset(scale) => row.offset = whole(cursor)?.checked_mul(scale),
             Column::Length(scale) => row.length = whole(cursor)?.checked_mul(scale),
             Column::Priority => {
-                row.record.priority = u16::try_from(whole(cursor)?).ok()?;
+                row.record.priority = priority(whole(cursor)?)?;
                 row.record.flags = row.record.flags.with(Flags::PRIORITY);
             }
             // All others were read above.
@@ -574,6 +578,12 @@ fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
     };
     let sign = if mantissa.starts_with(b"-") { -1 } else { 1 };
     i64::try_from(sign * value).ok()
+}
+
+/// A priority as Linux keeps it. A level without a class says nothing there: it would be taken for no priority.
+fn priority(number: u64) -> Option<u16> {
+    let number = u16::try_from(number).ok()?;
+    (number == 0 || matches!(number >> 13, 1..=3)).then_some(number)
 }
 
 /// What people write for an operation.

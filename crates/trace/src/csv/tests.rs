@@ -259,6 +259,26 @@ fn flags_are_words_or_bits() {
 }
 
 #[test]
+fn a_level_without_a_class_is_no_priority() {
+    let read = |prio: u64| {
+        let text = format!("time_us,op,offset,len,prio\n1,W,0,512,{prio}\n");
+        read(&FORMAT, &text)
+    };
+    for prio in [0, 1 << 13, 2 << 13 | 4, 3 << 13] {
+        assert_eq!(u64::from(read(prio).records[0].priority), prio);
+    }
+    for prio in [1, 7, 8_191, 4 << 13, 65_536] {
+        assert_eq!(
+            told(&read(prio)),
+            [format!(
+                "line 2: column 5 (prio) is `{prio}`, allowed is 0 for none, or Linux's class << 13 | level, where the class is \
+                 1 (real-time), 2 (best effort) or 3 (idle): 16388 is level 4 of best effort"
+            )]
+        );
+    }
+}
+
+#[test]
 fn the_epoch_and_the_resolution_are_told() {
     let of = |text: &str| {
         let (mut decoder, mut sink) = (
