@@ -67,7 +67,7 @@ class Tried:
     """
 
     at: float
-    word: Literal["surely holds", "holds", "fails", "surely fails"]
+    word: Literal["surely holds", "holds", "fails", "surely fails", "not shown"]
     readings: list[Measured]
     throughput_rps: float
     throughput_mb_s: float

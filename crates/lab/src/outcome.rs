@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::number::seconds;
 use crate::warning::Warning;
 use nearslot_trace::SpanRead;
 use serde::{Deserialize, Serialize};
@@ -333,6 +334,20 @@ pub struct Demand {
     pub ability_mb_s: f64,
     /// What is offered over what can be done; above 1 the queue grows.
     pub load_factor: f64,
+    /// From when on all faults of the run may happen, in seconds, if that is not its start: what can be done is told without those that
+    /// begin then.
+    #[serde(skip)]
+    pub faults_begin_s: Option<f64>,
+}
+
+impl Demand {
+    /// What is to be added where it is told what the drives can do.
+    pub(crate) fn reservation(&self) -> String {
+        self.faults_begin_s.map_or_else(String::new, |begin| {
+            let begin = seconds(begin);
+            format!(" (what the drives can do is told without the faults that begin after {begin})")
+        })
+    }
 }
 
 /// What varying a key changes.

@@ -71,12 +71,16 @@ impl Choice {
             answer = Answer::FAILS;
             readings.fill(Reading::default());
         }
+        let shown = finished.before_faults_s.is_none() || !answer.estimate;
         let missed = readings.iter().zip(&finished.by_batch);
         let missed =
             missed.map(|(reading, by_batch)| (reading.fails != Some(false)).then_some(*by_batch));
         let tried = Tried {
             at: self.axis.values[at],
-            word: answer.into(),
+            word: match shown {
+                true => answer.into(),
+                false => Outcome::NotShown,
+            },
             missed: missed.collect(),
             readings,
             throughput_rps: run.throughput_rps,
@@ -93,6 +97,8 @@ impl Choice {
             parts,
             by_batch: finished.by_batch,
         };
+        // What holds without its faults may fail with them: the boundary is looked for below.
+        let answer = if shown { answer } else { Answer::FAILS };
         self.search.learn(at as i64, answer);
         if self.config.is_null() {
             self.config = finished.run.config;
@@ -106,6 +112,15 @@ impl Choice {
         let value = best.axis.values[hardest];
         let own = self.holds().map(|at| self.axis.hardness(at));
         if own.is_some_and(|own| own >= best.axis.hardness(hardest)) {
+            if [self, best]
+                .iter()
+                .any(|choice| choice.not_shown().is_some())
+            {
+                return Against {
+                    word: Word::Undecided,
+                    at: None,
+                };
+            }
             return Against {
                 word: Word::Same,
                 at: Some(value),
@@ -117,7 +132,7 @@ impl Choice {
                 at: None,
             };
         }
-        let at = self.axis.index(value);
+        let at = self.axis.index(value).filter(|at| self.is_shown(*at));
         let own = at.and_then(|at| self.tried.get(&at));
         let both = own.zip(best.tried.get(&hardest));
         let less = both.is_some_and(|(own, best)| {
@@ -129,9 +144,22 @@ impl Choice {
         }
     }
 
+    /// Whether a run at a setting, if there was one, was not over before its faults began.
+    fn is_shown(&self, at: usize) -> bool {
+        let tried = self.tried.get(&at);
+        tried.is_none_or(|tried| tried.word != Outcome::NotShown)
+    }
+
+    /// The setting up to which it holds what was shown, if it has shown nothing from there on.
+    fn not_shown(&self) -> Option<i64> {
+        let fails = self.search.found().estimate.fails;
+        fails.filter(|at| !self.is_shown(*at as usize))
+    }
+
     /// Whether it surely fails where another one surely holds.
     fn ends_before(&self, other: &Choice) -> bool {
         let fails = self.search.found().possibly.fails;
+        let fails = fails.filter(|at| self.is_shown(*at as usize));
         let fails = fails.map(|at| self.axis.hardness(at as usize));
         let [_, holds] = other.reach();
         fails
@@ -144,16 +172,20 @@ impl Choice {
         let found = self.search.found();
         let value = |at: Option<i64>| at.map(|at| self.axis.values[at as usize]);
         let Boundary { holds, fails } = found.estimate;
+        let shown = |at: &i64| self.is_shown(*at as usize);
+        let not_shown = self.not_shown();
+        let (fails, surely_fails) = (fails.filter(shown), found.possibly.fails.filter(shown));
         let reached = Reached {
             choice: self.point.choice(),
             surely_holds: value(found.surely.holds),
             holds: value(holds),
             fails: value(fails),
-            surely_fails: value(found.possibly.fails),
+            surely_fails: value(surely_fails),
+            not_shown: value(not_shown),
             easiest: self.axis.values[0],
             hardest: self.axis.values[self.axis.values.len() - 1],
             hardest_because: self.axis.hardest_because,
-            contradicted: found.contradicted,
+            contradicted: found.contradicted && not_shown.is_none(),
             against_best,
             config: self.config,
             tried: self.tried.into_values().collect(),

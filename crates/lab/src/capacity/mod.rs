@@ -4,7 +4,8 @@
 //! All choices are searched at once, a round of runs at a time, with the same requests in every run of a setting (`axis`, `search`).
 //! A run says whether the objectives hold by its estimates, and by both ends of their 95 % intervals; so there are three boundaries:
 //! up to where they *surely* hold, up to where they hold by the estimates, and from where they *surely* fail. A growing queue is no
-//! answer in time, whatever the mean: there they fail. A run that surely misses an objective ends early (`gate`).
+//! answer in time, whatever the mean: there they fail. A run that surely misses an objective ends early (`gate`). A run that holds them
+//! and is over before its faults begin has not shown that they hold: the boundary is looked for below, and no comparison rests on it.
 //!
 //! One choice takes less than the best if it surely fails where the best surely holds. Otherwise that is decided by paired batches at the
 //! hardest setting that the best one holds: there both serve the same requests, and if the other one misses by more, it fails
@@ -136,6 +137,10 @@ pub struct Reached {
     pub fails: Option<f64>,
     /// The easiest at which they surely fail.
     pub surely_fails: Option<f64>,
+    /// The easiest at which they hold by their estimates in a run that ended before its faults began, if there is none below at which
+    /// they fail: what these faults do there is not known.
+    #[serde(skip)]
+    not_shown: Option<f64>,
     /// The easiest setting that could have been tried.
     pub easiest: f64,
     /// The hardest.
@@ -206,6 +211,8 @@ words! {
         Fails = "fails",
         /// Not even by the favourable ends of the intervals.
         SurelyFails = "surely fails",
+        /// They hold by the estimates, but the run ended before faults began that come at an instant of their own.
+        NotShown = "not shown",
     }
 }
 

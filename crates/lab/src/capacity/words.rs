@@ -95,15 +95,17 @@ fn requests_failed(capacity: &Capacity) -> Option<String> {
     ))
 }
 
-/// That choices are told at settings at which their runs end before their faults begin: what holds there holds without them.
+/// From where on choices are not told, since their runs end before their faults begin.
 fn before_faults(capacity: &Capacity) -> Option<String> {
     let told = capacity.choices.iter().filter_map(|found| {
-        let tried = found.holds.and(found.shown())?;
+        let at = found.not_shown?;
+        let tried = found.tried.iter().find(|tried| tried.at.total_cmp(&at).is_eq())?;
         let [ended_s, begin_s] = tried.before_faults_s?;
         Some(format!(
-            "{} holds {} without its faults: its run ends there after {}, and they begin after {}.",
+            "{} holds {} without its faults, so what it takes from there on is not known: its run ends there after {}, and they begin \
+             after {}.",
             name(capacity, found),
-            position(capacity.find, tried.at),
+            position(capacity.find, at),
             seconds(ended_s),
             seconds(begin_s),
         ))
@@ -117,9 +119,15 @@ fn nowhere(capacity: &Capacity, slo: &str) -> String {
     let Some(first) = capacity.choices.first() else {
         return "Nothing was asked.".to_owned();
     };
+    let shown = capacity
+        .choices
+        .iter()
+        .all(|found| found.not_shown.is_none());
     let who = match capacity.choices.as_slice() {
-        [only] => format!("{} holds {slo} nowhere", name(capacity, only)),
-        _ => format!("None holds {slo}"),
+        [only] if shown => format!("{} holds {slo} nowhere", name(capacity, only)),
+        [only] => format!("{} is shown to hold {slo} nowhere", name(capacity, only)),
+        _ if shown => format!("None holds {slo}"),
+        _ => format!("None is shown to hold {slo}"),
     };
     if capacity.choices.iter().any(|found| found.tried.is_empty()) || !capacity.complete {
         return format!("{who} among the settings that were tried before the interruption.");
@@ -155,6 +163,7 @@ fn reach(capacity: &Capacity, found: &Reached) -> String {
         return "nowhere".to_owned();
     };
     let none = match capacity.complete {
+        _ if found.not_shown.is_some() => "no harder setting was shown to hold or fail",
         true => "no setting surely fails",
         false => "no setting that was tried surely fails",
     };
@@ -209,7 +218,8 @@ pub(super) fn from(find: Find) -> &'static str {
 
 /// How much of the capacity the recorded load uses.
 fn today(capacity: &Capacity, best: &Reached) -> Option<String> {
-    let holds = best.holds.filter(|_| capacity.find == Find::Speed)?;
+    let told = capacity.find == Find::Speed && best.not_shown.is_none();
+    let holds = best.holds.filter(|_| told)?;
     let who = name(capacity, best);
     Some(if holds < 1.0 {
         format!(
@@ -257,7 +267,7 @@ fn against(capacity: &Capacity, best: usize) -> Vec<String> {
                 "Whether {names} {takes} {best} is undecided: {place} the interval of the difference contains 0."
             ),
             (Word::Undecided, false) => format!(
-                "Whether {names} {takes} {best} is undecided: there is no run of both at the same setting."
+                "Whether {names} {takes} {best} is undecided: there is no run of both at the same setting that tells."
             ),
         };
         (!who.is_empty()).then_some(sentence)

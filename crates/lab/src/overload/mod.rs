@@ -29,7 +29,7 @@ use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
 use crate::memo::SHARED;
-use crate::number::{self, number, times};
+use crate::number::{number, times};
 use crate::outcome::Demand;
 use crate::prepare::{self, Prepared};
 use crate::scenario::Load;
@@ -71,9 +71,9 @@ struct Offered {
 
 impl Offered {
     fn against(self: &Arc<Self>, ability: Ability, faults_begin: Instant) -> Foreseen {
+        let later = faults_begin > Instant::ZERO;
         Foreseen {
             offered: self.clone(),
-            faults_begin,
             demand: Demand {
                 offered_rps: self.rps,
                 offered_mb_s: self.mb_s,
@@ -82,6 +82,7 @@ impl Offered {
                 ability_rps: ability.rps,
                 ability_mb_s: ability.mb_s,
                 load_factor: self.rps / ability.rps,
+                faults_begin_s: later.then_some(faults_begin.0 as f64 / 1e9),
             },
         }
     }
@@ -93,21 +94,6 @@ pub(crate) struct Foreseen {
     pub(crate) demand: Demand,
     /// What its load was found to ask for; runs under one load share it.
     offered: Arc<Offered>,
-    /// From when on all its faults may happen. What can be done is that before.
-    faults_begin: Instant,
-}
-
-impl Foreseen {
-    /// What is to be added where it is told what the drives can do.
-    fn reservation(&self) -> String {
-        match self.faults_begin {
-            Instant::ZERO => String::new(),
-            begin => format!(
-                " (what the drives can do is told without the faults that begin after {})",
-                number::seconds(begin.0 as f64 / 1e9)
-            ),
-        }
-    }
 }
 
 /// What each point asks for and what it can have; `None` for loads that wait for answers, and for those too short to tell.
@@ -302,7 +288,7 @@ fn warnings(
 
 /// The same warning, with what its estimate leaves out.
 fn reserved(mut warning: Warning, foreseen: &Foreseen) -> Warning {
-    warning.text += &foreseen.reservation();
+    warning.text += &foreseen.demand.reservation();
     warning
 }
 
@@ -395,7 +381,7 @@ fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunErro
         too_much(demand),
         number(0.9 / demand.load_factor),
         instead(point),
-        foreseen.reservation(),
+        foreseen.demand.reservation(),
     )))
 }
 
@@ -417,6 +403,7 @@ mod tests {
                 ability_rps: 100.0,
                 ability_mb_s: 1.0,
                 load_factor,
+                faults_begin_s: None,
             };
             let whole = on_the_whole(&points[0], &demand);
             let part = || in_the_busiest_tenth(&points[0], &demand);
@@ -466,6 +453,7 @@ mod tests {
                 ability_rps: 100.0,
                 ability_mb_s: 1.0,
                 load_factor: 4.0,
+                faults_begin_s: Some(30.0),
             };
             let advice = format!("{advice} asks what the drives can do");
             let told = on_the_whole(&points[0], &demand).unwrap();
@@ -474,12 +462,7 @@ mod tests {
                 requests: LONG,
                 ..Offered::default()
             });
-            let faults_begin = Instant(30_000_000_000);
-            let foreseen = [Some(Foreseen {
-                demand,
-                offered,
-                faults_begin,
-            })];
+            let foreseen = [Some(Foreseen { demand, offered })];
             let told = refuse(&points, &foreseen).unwrap_err().to_string();
             assert!(told.contains(&advice), "{told}");
             let why = format!(

@@ -417,11 +417,12 @@ fn demand_facts(runs: &[Run]) -> Vec<(&'static str, String)> {
     let told = runs.iter().filter_map(|run| {
         let demand = run.demand.as_ref()?;
         Some(format!(
-            "{}: {} requests/s offered ({} in the busiest tenth), about {} can be done",
+            "{}: {} requests/s offered ({} in the busiest tenth), about {} can be done{}",
             plain(&run.label),
             number(demand.offered_rps),
             number(demand.busiest_rps),
             number(demand.ability_rps),
+            demand.reservation(),
         ))
     });
     let named = told.enumerate();

@@ -412,6 +412,7 @@ fn demand(kept: &[Done], begin: u64) -> Demand {
         ability_rps: offered * 1.2,
         ability_mb_s: offered * 0.018,
         load_factor: 1.0 / 1.2,
+        faults_begin_s: None,
     }
 }
 

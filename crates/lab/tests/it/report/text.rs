@@ -5,8 +5,12 @@ use std::io::{self, Write};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
+use nearslot_lab::grid;
 use nearslot_lab::outcome::{Declared, Difference, Number, Results, Word};
 use nearslot_lab::report::{Format, ReportError, table, write};
+use nearslot_lab::run::{Wanted, compare};
+use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::sim::Control;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::report::sample::{POLICIES, SMALL, results, verdict};
@@ -409,4 +413,30 @@ fn what_was_counted_is_told_with_its_unit() {
         "counted   {label}: batches: expired 7; commands: spared 12, failed gone 4; ms: delay 9\n"
     );
     assert!(text.contains(&told), "{text}");
+}
+
+/// What drives can do is estimated without faults that begin later: that is said wherever it is told.
+#[test]
+fn what_can_be_done_is_told_without_later_faults() {
+    let told = |faults: &str| {
+        let load = "poisson:rate_rps=100:requests=4000".parse().unwrap();
+        let mut base = Scenario::over(Load::Workload(load));
+        for (key, value) in [("drive", "null"), ("faults", faults)] {
+            base.set(key, value).unwrap();
+        }
+        let points = grid::points(&base, &[]).unwrap();
+        let (wanted, control) = (Wanted::default(), Control::default());
+        let text = table(&compare(&points, None, &wanted, &control).unwrap(), None);
+        // Long lines are broken.
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let without =
+        "can be done (what the drives can do is told without the faults that begin after 10 s)";
+    let late = told("injected:slow_factor=2:slow_from_s=10");
+    assert!(late.contains(without), "{late}");
+    let at_once = told("injected:slow_factor=2");
+    assert!(
+        at_once.contains(" can be done ") && !at_once.contains("is told without"),
+        "{at_once}"
+    );
 }
