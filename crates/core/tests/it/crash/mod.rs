@@ -373,9 +373,9 @@ fn writes_come_at_once_after_a_power_cut() {
         (virtual_log, "write_first"),
     ] {
         let mut world = World::new(config(place, sched));
-        for event in 0..1_200_u64 {
+        for event in 0..1_200 {
             world.step();
-            if event.is_multiple_of(4 * events_per_cut()) {
+            if event % 4 == 3 {
                 world.cut(event).recover().unwrap().work(200);
             }
         }
