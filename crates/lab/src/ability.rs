@@ -5,7 +5,8 @@
 //! counted while the loop is full. So the estimate knows sizes, directions, places and the scheduler. How sure it is: of a steady
 //! load a few percent; of one whose requests change from hour to hour as sure as sixteen stretches are of the whole. A
 //! scheduler that gains from a longer queue than [`DEPTH`] can do more: SATF about a tenth more with each doubling. It says
-//! nothing of idle time that a placement needs for itself.
+//! nothing of idle time that a placement needs for itself. Faults that begin at an instant of their own are left out: the loop would
+//! meet them at another place in the load than the run does, or not at all.
 //!
 //! **Drives that work on many commands at once.** A network volume with a latency of 10 ms answers 100 requests a second for each
 //! one in flight, up to a limit that may lie far beyond [`DEPTH`] of them; so does a large array. An open load has as many in
@@ -98,7 +99,7 @@ fn at_depth(
         mut stack,
         mut drives,
         ..
-    } = stack.build_with(&SHARED)?;
+    } = stack.build_at_outset(&SHARED)?;
     let count = sample.len() as u64;
     // Enough of them for the loop to be full most of the time.
     let total = if depth <= count / 4 { count } else { 8 * depth };

@@ -6,10 +6,12 @@ mod part;
 mod parts;
 mod queue;
 
+use std::convert;
 use std::sync::Arc;
 
 use crate::contract::{Blueprint, Drive, Faults, Merging, Oracle, Placement, Scheduler};
 use crate::drive::{self, faulty, protection};
+use crate::faults::outset;
 use crate::ids::DriveId;
 use crate::registry::{
     ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Knobs, Memo, Survivors,
@@ -94,7 +96,17 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found.
     pub fn build_with(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
-        self.assemble(memo, None).map_err(VolumeError::of_new)
+        self.assemble(memo, None, convert::identity)
+            .map_err(VolumeError::of_new)
+    }
+
+    /// The same, but faults that begin at an instant of their own never do: what there is before they begin.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn build_at_outset(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
+        self.assemble(memo, None, outset::only)
+            .map_err(VolumeError::of_new)
     }
 
     /// A stack that goes on where an earlier one of the same configuration ended.
@@ -102,13 +114,14 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found; what survived is damaged, newer, or another volume's.
     pub fn recover(&self, survivors: &dyn Survivors) -> Result<Assembly, VolumeError> {
-        self.assemble(&Forgetful, Some(survivors))
+        self.assemble(&Forgetful, Some(survivors), convert::identity)
     }
 
     fn assemble(
         &self,
         memo: &dyn Memo,
         survivors: Option<&dyn Survivors>,
+        shown: fn(Arc<dyn Faults>) -> Arc<dyn Faults>,
     ) -> Result<Assembly, VolumeError> {
         let DriveConfig { part: named, text } = &self.drive;
         let (blueprint, drive_knobs) = self.blueprint()?;
@@ -129,8 +142,8 @@ impl StackConfig {
             seed: self.seed,
         };
         let identity = format!("{:?} {text}", drive_knobs.iter().collect::<Vec<_>>());
-        let placement = self.parts.of::<dyn Placement>();
-        let placement = placement.build::<dyn Placement>(&VolumeEnv {
+        let place = self.parts.of::<dyn Placement>();
+        let placement = place.build::<dyn Placement>(&VolumeEnv {
             seed: self.seed,
             label: "place",
             blueprint: &*blueprint,
@@ -139,7 +152,7 @@ impl StackConfig {
             survivors,
         })?;
         let count = placement.shape().drives;
-        let faults = self.faults(count, &*blueprint)?;
+        let faults = shown(self.faults(count, &*blueprint)?);
         protection::check(protected, &*faults, count)?;
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..count {
@@ -152,8 +165,7 @@ impl StackConfig {
             let stream = format!("drive/{index}/service");
             let drive = turned.wrapped(self.seed, &stream, &wrap);
             if drive.depth() > 1 && free.is_some() {
-                let placement = self.parts.of::<dyn Placement>();
-                return Err(queue::no_open_addresses(drive.depth(), placement).into());
+                return Err(queue::no_open_addresses(drive.depth(), place).into());
             }
             lanes.push(self.lane(&*turned, index, drive.depth())?);
             drives.push(drive);

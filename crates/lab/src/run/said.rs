@@ -142,8 +142,8 @@ fn faults(run: &Run) -> Option<Warning> {
     }
     let none = counts.values().all(|number| number.value() <= 0.0);
     none.then(|| {
-        let text = "nothing went wrong on the drives, although faults were to be injected: they are too rare for this load, or \
-                    come after its end";
+        let text = "nothing went wrong on the drives, although faults were to be injected: they are too rare for this load, \
+                    come after its end, or are faults of writes where it writes nothing that they could meet";
         Warning::new(WarningKind::NoFaults, text).of_run(&run.label)
     })
 }

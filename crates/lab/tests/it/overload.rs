@@ -135,6 +135,26 @@ fn the_ability_is_that_of_a_long_closed_loop() {
     }
 }
 
+/// The loop that finds it out would meet them within its first seconds, and a drive that is gone answers fast.
+#[test]
+fn what_can_be_done_knows_nothing_of_faults_that_begin_later() {
+    let ability = |faults: &str| {
+        let load = "poisson:rate_rps=20:requests=4000".parse().unwrap();
+        let mut base = Scenario::over(Load::Workload(load));
+        for (key, value) in [("drive", DRIVE), ("faults", faults)] {
+            base.set(key, value).unwrap();
+        }
+        let points = grid::points(&base, &[]).unwrap();
+        let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+        results.runs[0].demand.unwrap().ability_rps
+    };
+    let sound = ability("none");
+    for later in ["gone_at_s=5", "slow_factor=10:slow_from_s=2"] {
+        assert_eq!(ability(&format!("injected:{later}")), sound, "{later}");
+    }
+    assert!(ability("injected:slow_factor=10") < sound / 5.0);
+}
+
 /// The drive `null` takes 0.1 ms for each request, whichever comes: 10,000 a second.
 #[test]
 fn a_long_load_is_refused_from_twice_what_the_drive_can_do_on() {
