@@ -89,7 +89,7 @@ cuts: rust ## A power cut at every event of all worlds of the crash tests, ROUND
 	done
 
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
-	$(CARGO) test --workspace --test it --locked -q fuzz_readers::
+	$(LINTED) $(CARGO) test --workspace --test it --locked -q fuzz_readers::
 
 web: node $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
 	cd web && npm ci --no-audit --no-fund && npm test

@@ -15,6 +15,7 @@
 
 use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
 use super::pairing::Step;
+use super::record::has_class;
 use super::rwbs::{Rwbs, priority_class};
 use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, last_decimal, last_seconds};
 use super::traced::{Traced, TracedRequests};
@@ -213,8 +214,7 @@ fn priority(cursor: &mut Cursor<'_>) -> Option<u16> {
     let level = cursor.number().filter(|level| *level < 1 << 3)?;
     cursor.gap()?;
     let priority = class << 13 | (hint as u16) << 3 | level as u16;
-    // Of no class, or one that there is not, Linux takes no notice.
-    Some(if matches!(class, 1..=3) { priority } else { 0 })
+    Some(if has_class(priority) { priority } else { 0 })
 }
 
 impl PerfText {

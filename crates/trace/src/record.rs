@@ -138,6 +138,11 @@ pub struct Record {
     pub op: TraceOp,
 }
 
+/// Whether a Linux I/O priority names a class that there is; of any other Linux takes no notice.
+pub(crate) const fn has_class(priority: u16) -> bool {
+    matches!(priority >> 13, 1..=3)
+}
+
 impl Record {
     /// A time that the trace does not tell.
     pub const UNKNOWN: u64 = u64::MAX;

@@ -117,11 +117,12 @@ impl StackConfig {
         self.assemble(&Forgetful, Some(survivors), convert::identity)
     }
 
+    /// `seen`: those of the faults that happen.
     fn assemble(
         &self,
         memo: &dyn Memo,
         survivors: Option<&dyn Survivors>,
-        shown: fn(Arc<dyn Faults>) -> Arc<dyn Faults>,
+        seen: fn(Arc<dyn Faults>) -> Arc<dyn Faults>,
     ) -> Result<Assembly, VolumeError> {
         let DriveConfig { part: named, text } = &self.drive;
         let (blueprint, drive_knobs) = self.blueprint()?;
@@ -152,7 +153,7 @@ impl StackConfig {
             survivors,
         })?;
         let count = placement.shape().drives;
-        let faults = shown(self.faults(count, &*blueprint)?);
+        let faults = seen(self.faults(count, &*blueprint)?);
         protection::check(protected, &*faults, count)?;
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..count {

@@ -319,6 +319,11 @@ impl Stack {
         }
     }
 
+    /// Whether a drive has said that it is gone.
+    pub fn is_gone(&self, drive: DriveId) -> bool {
+        self.queues[drive.index()].gone
+    }
+
     /// What its parts have counted so far: the key of a kind, one of its measures, and a number. Each drive has a scheduler and
     /// an oracle of its own; what they tell adds up.
     pub fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {

@@ -49,7 +49,7 @@ pub(super) struct Queue {
     /// Whether the arm is moved for the I/O that follows, which may change until it is there.
     arm_moves: bool,
     /// Whether the drive has said that it is gone.
-    gone: bool,
+    pub(super) gone: bool,
     /// When a scheduler that waits wants to be asked again.
     pub(super) timer: Option<Instant>,
 }

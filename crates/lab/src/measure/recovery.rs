@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::config::{Assembly, StackConfig};
-use nearslot_core::contract::Drive;
 use nearslot_core::io::RecoveryRead;
 use nearslot_core::measure::Measure;
 use nearslot_core::op::Op;
@@ -41,12 +40,11 @@ pub(crate) const MEASURES: &[Measure] = &[
 /// The drive cannot be built.
 pub(crate) fn cost(
     stack: &Stack,
-    drives: &[Box<dyn Drive>],
     config: &StackConfig,
 ) -> Result<Option<BTreeMap<String, Number>>, ConfigError> {
     let mut reads = Vec::new();
     stack.recovery(&mut reads);
-    let lost = |read: &RecoveryRead| is_gone(&*drives[read.drive.index()]);
+    let lost = |read: &RecoveryRead| stack.is_gone(read.drive);
     if reads.is_empty() || reads.iter().any(lost) {
         return Ok(None);
     }
@@ -65,17 +63,6 @@ pub(crate) fn cost(
     ];
     let names = MEASURES.iter().map(|measure| measure.name.to_owned());
     Ok(Some(names.zip(numbers).collect()))
-}
-
-/// Whether a drive has answered that it is gone.
-fn is_gone(drive: &dyn Drive) -> bool {
-    let mut gone = 0;
-    drive.tell(&mut |measure, number| {
-        if measure.name == "failed_gone" {
-            gone += number;
-        }
-    });
-    gone > 0
 }
 
 /// Carries out the reads of one drive; the seconds that it takes.

@@ -367,7 +367,7 @@ fn counted(
     config: &StackConfig,
 ) -> Result<Measures, RunError> {
     let mut found = declared::counted(stack, drives);
-    let recovery = recovery::cost(stack, drives, config)?;
+    let recovery = recovery::cost(stack, config)?;
     found.extend(recovery.map(|numbers| (recovery::KEY.to_owned(), numbers)));
     Ok(found)
 }

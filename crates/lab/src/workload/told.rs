@@ -7,13 +7,13 @@
 //! Requests of which the trace tells no time, and requests that failed in the model, are left out of both distributions: how long it
 //! takes to fail is no response time of a drive.
 
-use std::collections::BTreeMap;
-
 use nearslot_core::metrics::Histogram;
 use nearslot_core::op::Op;
 use nearslot_core::request::Reply;
 use nearslot_core::units::Duration;
 use nearslot_trace::Record;
+
+use crate::hash::NumberMap;
 
 /// Response times that the trace tells of the requests that are measured.
 pub struct Told {
@@ -25,7 +25,7 @@ pub struct Told {
     pub(crate) untold: u64,
     /// What it tells of requests that wait for their answer, by number. It has none that are untold, so a trace that tells nothing
     /// costs nothing.
-    waiting: BTreeMap<u64, Duration>,
+    waiting: NumberMap<u64, Duration>,
     /// Response times of the model, of the requests that it tells.
     pub(crate) simulated: Histogram,
 }
@@ -38,7 +38,7 @@ impl Told {
             reads: Histogram::default(),
             writes: Histogram::default(),
             untold: 0,
-            waiting: BTreeMap::new(),
+            waiting: NumberMap::default(),
             simulated: Histogram::default(),
         }
     }

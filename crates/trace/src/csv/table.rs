@@ -7,7 +7,7 @@ use super::columns::{Clock, Columns, Delimiter, OpNames, TIME_UNIT};
 use super::date;
 use crate::decode::{Options, Sink};
 use crate::names::Column;
-use crate::record::{Flags, Record, TraceOp};
+use crate::record::{Flags, Record, TraceOp, has_class};
 use crate::rwbs::Rwbs;
 use crate::text::{Cursor, Odd, SECOND_NS, excerpt};
 
@@ -583,7 +583,7 @@ fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
 /// A priority as Linux keeps it. A level without a class says nothing there: it would be taken for no priority.
 fn priority(number: u64) -> Option<u16> {
     let number = u16::try_from(number).ok()?;
-    (number == 0 || matches!(number >> 13, 1..=3)).then_some(number)
+    (number == 0 || has_class(number)).then_some(number)
 }
 
 /// What people write for an operation.

@@ -100,7 +100,7 @@ const ALL: Chances = Chances {
 /// All volumes, over drives with protection or without.
 fn check_protected(protected: bool) {
     let mut tally = Tally::default();
-    // Whether what goes wrong meets the map is decided early in a life, so that there are many of them.
+    // Whether what goes wrong meets the map is decided early in a life, so there are many lives.
     for place in PLACES {
         for life in 0..6 {
             let world = world(place).going_wrong_in_life(life, ALL, protected);
