@@ -255,6 +255,8 @@ pub struct Sink {
     pub notes: Vec<String>,
     /// Offsets are object ids, which say nothing of places.
     pub object_ids: bool,
+    /// The line that is read, counted from 1, in formats of lines: messages name it.
+    pub line: u64,
 }
 
 impl Default for Sink {
@@ -269,6 +271,7 @@ impl Default for Sink {
             version: None,
             notes: Vec::new(),
             object_ids: false,
+            line: 0,
         }
     }
 }
@@ -469,11 +472,16 @@ impl Anomalies {
             .filter(|(kind, _)| *kind == anomaly)
             .count();
         if kept < Anomalies::EXAMPLES_MAX {
-            let example = match self.place.as_str() {
-                "" => example(),
-                place => format!("{place}: {}", example()),
-            };
+            let example = self.placed(example());
             self.examples.push((anomaly, example));
+        }
+    }
+
+    /// An example with the file that it is of, when there are several.
+    pub(crate) fn placed(&self, example: String) -> String {
+        match self.place.as_str() {
+            "" => example,
+            place => format!("{place}: {example}"),
         }
     }
 

@@ -122,6 +122,7 @@ impl<P: Lines> Text<P> {
             self.parser.comment(line);
             return Ok(());
         }
+        out.line = self.line;
         match self.parser.line(line, out) {
             Ok(()) => self.begun = true,
             Err(odd) => self.odd(odd, line, whole, out)?,

@@ -29,7 +29,7 @@ use super::record::{Flags, TraceOp};
 use super::text::{Lines, Odd, Text, excerpt, looks_like_header};
 use columns::{Clock, Columns, Fields, TIME_UNIT};
 use described::Description;
-use table::{DURATION_ALLOWED, Row, Table};
+use table::{DURATION_ALLOWED, PRIORITY_ALLOWED, Row, Table};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -63,6 +63,8 @@ fn decoder(options: &Options) -> Made<dyn Decoder> {
         untimed: 0,
         no_durations: 0,
         no_duration: String::new(),
+        no_priorities: 0,
+        no_priority: String::new(),
         longer: 0,
         beyond: String::new(),
         zoneless: 0,
@@ -122,6 +124,9 @@ struct Csv {
     /// Rows with something else where they tell how long a request took, and what the first of them has.
     no_durations: u64,
     no_duration: String,
+    /// Rows with something else where they tell how urgent a request is, and where and what the first of them has.
+    no_priorities: u64,
+    no_priority: String,
     /// Rows with more fields than the header names, and what the first of them has there.
     longer: u64,
     beyond: String,
@@ -213,7 +218,7 @@ impl Csv {
             out.note("operations are numbers: 0 was taken as read, 1 as write");
         }
         let (has_op, has_device) = (table.has_op, table.has_device);
-        self.tally(&row, has_op);
+        self.tally(&row, has_op, out);
         record.dev = if has_device {
             out.devices.intern(row.device)
         } else {
@@ -230,7 +235,7 @@ impl Csv {
     }
 
     /// Counts what is to be told of a row.
-    fn tally(&mut self, row: &Row<'_>, has_op: bool) {
+    fn tally(&mut self, row: &Row<'_>, has_op: bool, out: &Sink) {
         self.unsaid += u64::from(!has_op);
         self.untimed += u64::from(row.untimed);
         if let Some(found) = row.no_duration {
@@ -238,6 +243,13 @@ impl Csv {
                 self.no_duration = excerpt(found);
             }
             self.no_durations += 1;
+        }
+        if let Some(found) = row.no_priority {
+            if self.no_priorities == 0 {
+                let first = format!("line {}: `{}`", out.line, excerpt(found));
+                self.no_priority = out.anomalies.placed(first);
+            }
+            self.no_priorities += 1;
         }
         if let Some(found) = row.beyond {
             if self.longer == 0 {
@@ -294,6 +306,13 @@ impl Lines for Csv {
             out.note(format!(
                 "{rows} rows do not tell how long a request took, but have for example `{found}`: that was taken as unknown; allowed is \
                  {DURATION_ALLOWED}"
+            ));
+        }
+        if self.no_priorities > 0 {
+            let (rows, first) = (said_rows(self.no_priorities), &self.no_priority);
+            out.note(format!(
+                "{rows} no priority where one should be (first {first}): these requests were taken without one; allowed is \
+                 {PRIORITY_ALLOWED}"
             ));
         }
         if self.longer > 0 {

@@ -21,6 +21,10 @@ const BYTES_MAX: u64 = 1 << 63;
 pub(super) const DURATION_ALLOWED: &str =
     "a number from 0, such as 1500, 1.25 or 8.7e-05, or -1 where it is not known";
 
+/// What a priority may be.
+pub(super) const PRIORITY_ALLOWED: &str = "0 for none, or Linux's class << 13 | level, where the class is 1 (real-time), \
+    2 (best effort) or 3 (idle): 16388 is level 4 of best effort";
+
 /// How rows are read.
 pub(super) struct Table {
     pub(super) columns: Columns,
@@ -35,7 +39,7 @@ pub(super) struct Table {
     pub(super) told_numbers: bool,
     /// Whether the user said the unit of times for the whole trace.
     unit_said: bool,
-    /// Whether a row is bad as soon as one of its durations is, or with more fields than there are columns.
+    /// Whether a row is bad as soon as one of its durations or its priority is, or with more fields than there are columns.
     strict: bool,
 }
 
@@ -52,6 +56,8 @@ pub(super) struct Row<'a> {
     pub(super) untimed: bool,
     /// What stands where a duration should.
     pub(super) no_duration: Option<&'a [u8]>,
+    /// What stands where a priority should.
+    pub(super) no_priority: Option<&'a [u8]>,
     /// What stands behind the last column that the header names.
     pub(super) beyond: Option<&'a [u8]>,
     /// The arrival is a date that does not say its offset from UTC.
@@ -68,6 +74,7 @@ impl Row<'_> {
         numbered: false,
         untimed: false,
         no_duration: None,
+        no_priority: None,
         beyond: None,
         zoneless: false,
     };
@@ -310,11 +317,7 @@ impl Table {
                 "a whole number from 0 to 65535, or words joined by |: {}",
                 Flags::WORDS.map(|(word, _)| word).join(", ")
             ),
-            (Column::Priority, _) => {
-                "0 for none, or Linux's class << 13 | level, where the class is 1 (real-time), \
-                2 (best effort) or 3 (idle): 16388 is level 4 of best effort"
-                    .to_owned()
-            }
+            (Column::Priority, _) => PRIORITY_ALLOWED.to_owned(),
             (Column::Device | Column::Client | Column::Ignored, _) => "a name".to_owned(),
         };
         format!("{} is `{found}`, allowed is {allowed}", self.called(at))
@@ -358,6 +361,7 @@ impl Table {
                 row.record.flags = row.record.flags.with(flags);
                 return Some(());
             }
+            Column::Priority => return self.priority(cursor, row),
             Column::Service(unit) => {
                 row.record.service_ns = self.duration(cursor, unit, row)?;
                 return Some(());
@@ -375,10 +379,6 @@ impl Table {
             Column::Time => row.record.ts = self.time(cursor)?,
             Column::Offset(scale) => row.offset = whole(cursor)?.checked_mul(scale),
             Column::Length(scale) => row.length = whole(cursor)?.checked_mul(scale),
-            Column::Priority => {
-                row.record.priority = priority(whole(cursor)?)?;
-                row.record.flags = row.record.flags.with(Flags::PRIORITY);
-            }
             // All others were read above.
             _ => {}
         }
@@ -405,13 +405,38 @@ impl Table {
 
     /// A duration, and nothing else up to the next field.
     fn took(&self, cursor: &mut Cursor<'_>, unit: u64) -> Option<u64> {
+        self.alone(cursor, |cursor| took(cursor, unit))
+    }
+
+    /// How urgent a request is. What is no priority is passed over and told, as the request is one without it.
+    fn priority<'a>(&self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
+        let start = *cursor;
+        if let Some(priority) = self.alone(cursor, |cursor| priority(whole(cursor)?)) {
+            row.record.priority = priority;
+            row.record.flags = row.record.flags.with(Flags::PRIORITY);
+            return Some(());
+        }
+        if self.strict {
+            return None;
+        }
+        *cursor = start;
+        row.no_priority = Some(self.text(cursor)?);
+        Some(())
+    }
+
+    /// What is read, perhaps in quotes, and nothing else up to the next field.
+    fn alone<'a, T>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        read: impl FnOnce(&mut Cursor<'a>) -> Option<T>,
+    ) -> Option<T> {
         let quoted = cursor.byte(b'"').is_some();
-        let took = took(cursor, unit)?;
+        let value = read(cursor)?;
         if quoted {
             cursor.byte(b'"')?;
         }
         let (mut end, mut next) = (*cursor, *cursor);
-        end.end().or_else(|| self.pass(&mut next)).map(|()| took)
+        end.end().or_else(|| self.pass(&mut next)).map(|()| value)
     }
 
     fn op<'a>(&mut self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {

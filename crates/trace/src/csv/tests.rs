@@ -267,15 +267,45 @@ fn a_level_without_a_class_is_no_priority() {
     for prio in [0, 1 << 13, 2 << 13 | 4, 3 << 13] {
         assert_eq!(u64::from(read(prio).records[0].priority), prio);
     }
+    let allowed = "allowed is 0 for none, or Linux's class << 13 | level, where the class is 1 (real-time), 2 (best effort) or 3 \
+        (idle): 16388 is level 4 of best effort";
     for prio in [1, 7, 8_191, 4 << 13, 65_536] {
+        let sink = read(prio);
         assert_eq!(
-            told(&read(prio)),
+            sink.records,
+            [Record::new(1_000, TraceOp::Write, 0, 512, 0)]
+        );
+        assert_eq!(
+            sink.notes,
             [format!(
-                "line 2: column 5 (prio) is `{prio}`, allowed is 0 for none, or Linux's class << 13 | level, where the class is \
-                 1 (real-time), 2 (best effort) or 3 (idle): 16388 is level 4 of best effort"
+                "1 row has no priority where one should be (first line 2: `{prio}`): these requests were taken without one; {allowed}"
             )]
         );
+        assert_eq!(told(&sink), [""; 0]);
     }
+    // No request is lost for what stands there, and the first is named.
+    let text = "# made\ntime_us,prio,op,offset,len\n1,16388,W,0,512\n\n2,\"be/4\",W,0,512\n3,,W,0,512\n4,2x,W,0,512\n5,-4,W,0,512\n";
+    let sink = read_with(&FORMAT, text.as_bytes(), &Options::default());
+    assert_eq!(sink.records.len(), 5);
+    assert_eq!(
+        sink.notes,
+        [format!(
+            "3 rows have no priority where one should be (first line 5: `be/4`): these requests were taken without one; {allowed}"
+        )]
+    );
+    let strict = Options {
+        strict: true,
+        ..Options::default()
+    };
+    let error = refusal(
+        &FORMAT,
+        "time_us,op,offset,len,prio\n1,W,0,512,4\n",
+        &strict,
+    );
+    assert!(
+        error.contains(&format!("line 2: column 5 (prio) is `4`, {allowed}")),
+        "{error}"
+    );
 }
 
 #[test]
