@@ -93,7 +93,7 @@ fn prepare_trace(
         load.volumes,
         load.fit,
         (trace.header(), trace.summary()),
-        (stack.capacity(), &scenario.drive.name),
+        (stack.capacity(), &scenario.holder()?),
     )
     .map_err(RunError::Unfit)?;
     let count = trace.count(&layout)?;

@@ -322,12 +322,11 @@ fn fits(axis: &Axis, point: &Point, trace: &LoadedTrace, index: usize) -> Result
         return Ok(());
     };
     let Assembly { stack, .. } = crate::prepare::stack_of(&scenario, Some(trace))?.build()?;
-    let room = (stack.capacity(), scenario.drive.name.as_str());
     Layout::new(
         load.volumes,
         load.fit,
         (trace.header(), trace.summary()),
-        room,
+        (stack.capacity(), &scenario.holder()?),
     )
     .map(|_| ())
     .map_err(RunError::Unfit)

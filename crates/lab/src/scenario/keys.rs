@@ -94,6 +94,12 @@ pub(crate) fn is_key(kinds: Kinds, key: &str) -> bool {
     KEYS.iter().any(|known| known.name == key) || is_kind(kinds, key)
 }
 
+/// Whether this is a key of `[trace]`.
+pub(crate) fn is_of_trace(key: &str) -> bool {
+    let mut keys = KEYS.iter().filter(|known| known.place == Place::Trace);
+    keys.any(|known| known.name == key)
+}
+
 fn is_kind(kinds: Kinds, key: &str) -> bool {
     kinds.iter().any(|kind| kind.key() == key)
 }

@@ -176,6 +176,18 @@ impl Scenario {
         registry::find(&self.parts.of::<dyn Placement>().name)
     }
 
+    /// What holds the blocks, in words: the drive, or the placement over such drives.
+    ///
+    /// # Errors
+    /// There is no such placement.
+    pub(crate) fn holder(&self) -> Result<String, ConfigError> {
+        let drive = &self.drive.name;
+        Ok(match self.placement()?.name {
+            "linear" => drive.clone(),
+            _ => format!("{} over {drive}", self.parts.of::<dyn Placement>()),
+        })
+    }
+
     /// The stack below the load, with the drive's file read.
     ///
     /// # Errors

@@ -4,6 +4,8 @@ use nearslot_core::config::PartConfig;
 use nearslot_core::registry::{ConfigError, KnobValue};
 
 use super::keys::{self, Place};
+use crate::workload;
+
 use super::{DEPTH_MAX, Load, PART_ALLOWED, Scenario, drive_is_file};
 
 /// Keys of `[trace]` that all runs of a grid have in common.
@@ -76,6 +78,15 @@ impl Scenario {
     /// A key of the load: of `[trace]`, or a knob of the synthetic workload.
     fn set_load(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         match &mut self.load {
+            Load::Workload(config)
+                if keys::is_of_trace(key) && !workload::has_knob(config, key) =>
+            {
+                let allowed = format!(
+                    "with a trace: the workload {} has no such knob",
+                    config.name
+                );
+                return Err(ConfigError::value(key, value, &allowed));
+            }
             Load::Workload(config) => {
                 config.knobs.retain(|(name, _)| name != key);
                 config.knobs.push((key.to_owned(), KnobValue::parse(value)));
@@ -180,6 +191,22 @@ mod tests {
         scenario
             .set("drive", "./odd,name.toml")
             .unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    #[test]
+    fn a_key_of_traces_is_no_unknown_knob_of_a_workload() {
+        let mut scenario = read("workload = 'poisson'").unwrap();
+        let mut told = |key: &str, value: &str| scenario.set(key, value).unwrap_err().to_string();
+        for (key, value) in [("speed", "3"), ("depth", "8"), ("volumes", "concat")] {
+            assert_eq!(
+                told(key, value),
+                format!(
+                    "{key} = {value} (allowed: with a trace: the workload poisson has no such knob)"
+                )
+            );
+        }
+        let mut scenario = read("workload = 'iometer'").unwrap();
+        scenario.set("depth", "8").unwrap();
     }
 
     #[test]
