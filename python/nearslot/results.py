@@ -104,8 +104,9 @@ class VolumeResponse:
 
     Attributes:
         device: The device, by its name in the trace.
-        requests: How many there were.
-        mean_ms: Their mean; None, as the others, if there was none.
+        requests: How many were answered.
+        failed: How many failed; they are in no time.
+        mean_ms: The mean of those answered; None, as the others, if there was none.
         p50_ms: Median; of many volumes, as `p99_ms`, told of the 256 with most requests.
         p99_ms: None, too, where fewer than five requests are expected beyond it.
         max_ms: Longest.
@@ -113,6 +114,7 @@ class VolumeResponse:
 
     device: str
     requests: int
+    failed: int
     mean_ms: float | None
     p50_ms: float | None
     p99_ms: float | None
@@ -127,8 +129,9 @@ class StreamResponse:
         stream: Who asks, as ``stream`` in `Results.requests`.
         name: What the trace calls it; empty if it has no name.
         op: read or write.
-        requests: How many there were.
-        mean_ms: Their mean.
+        requests: How many were answered.
+        failed: How many failed; they are in no time.
+        mean_ms: The mean of those answered; None, as the others, if there was none.
         p50_ms: Median; of many streams, as `p99_ms`, told of the 128 that came first.
         p99_ms: None, too, where fewer than five requests are expected beyond it.
         max_ms: Longest.
@@ -138,6 +141,7 @@ class StreamResponse:
     name: str
     op: Literal["read", "write"]
     requests: int
+    failed: int
     mean_ms: float | None
     p50_ms: float | None
     p99_ms: float | None
@@ -359,7 +363,8 @@ class Run:
             What faults add is overhead.
         utilisation: Share of the time that the drive was busy; of several drives the mean.
         utilisation_max: The same of the drive that was busiest.
-        queue_mean: Requests in the system, averaged over time.
+        queue_mean: Requests in the system, averaged over time: those of the warm-up that were still
+            there count, and those that fail, which are in no response time.
         measures: What parts and measurements have counted, by who counts and by name;
             `Results.measures` says what that is.
         demand: What the load asks for and what can be done; None where requests wait for answers.
@@ -444,7 +449,8 @@ class Difference:
     """How a mean response time differs from another one under the same load.
 
     Attributes:
-        ms: This mean less the other; None where a queue grew.
+        ms: This mean less the other; None where a queue grew, or one of the two failed most of its
+            requests.
         ci95_ms: 95 % confidence interval by paired batch means; None with too few requests to tell.
         word: What that says of this run: ``equal`` has the same mean in every batch, ``undecided``
             an interval that contains 0.
@@ -452,7 +458,9 @@ class Difference:
 
     ms: float | None
     ci95_ms: tuple[float, float] | None
-    word: Literal["faster", "slower", "equal", "undecided", "too few requests", "overloaded"]
+    word: Literal[
+        "faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed"
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -463,7 +471,8 @@ class Rank:
         run: Index into the runs.
         place: From 1; runs with the same mean share a place.
         choice: What distinguishes what answers, such as ``sched=satf``.
-        ratio_to_best: Its mean response time over that of the best; None where a queue grew.
+        ratio_to_best: Its mean response time over that of the best; None where a queue grew, or it
+            failed most of its requests.
         against_baseline: None for the baseline, or if that was not finished.
         against_best: None for the best.
     """

@@ -149,6 +149,7 @@ const volume = object({
 const volumeResponse = object({
   device: text,
   requests: count,
+  failed: count,
   mean_ms: nullable(number),
   p50_ms: nullable(number),
   p99_ms: nullable(number),
@@ -160,6 +161,7 @@ const streamResponse = object({
   name: text,
   op: oneOf("read", "write"),
   requests: count,
+  failed: count,
   mean_ms: nullable(number),
   p50_ms: nullable(number),
   p99_ms: nullable(number),
@@ -214,7 +216,7 @@ const runShape = object({
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
   runShape(isObject(value) && !Object.hasOwn(value, "series") ? { ...value, series: null } : value, path);
 
-const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded");
+const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed");
 
 const difference = object({
   ms: nullable(number),

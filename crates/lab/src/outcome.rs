@@ -165,7 +165,8 @@ pub struct Run {
     pub utilisation: f64,
     /// The same of the drive that was busiest.
     pub utilisation_max: f64,
-    /// Mean number of requests in the system, waiting or in service (time average).
+    /// Mean number of requests in the system, waiting or in service (time average), whichever they are: those of the warm-up that were still
+    /// there count, and those that fail, which are in no response time.
     pub queue_mean: f64,
     /// Most requests in the system at once.
     pub queue_max: u64,
@@ -192,9 +193,11 @@ pub struct Run {
 pub struct VolumeResponse {
     /// The device, by its name in the trace.
     pub device: String,
-    /// How many there were.
+    /// How many were answered.
     pub requests: u64,
-    /// Their mean in milliseconds; `None`, as the others, if there was none.
+    /// How many failed; they are in no time.
+    pub failed: u64,
+    /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was none.
     pub mean_ms: Option<f64>,
     /// Median; of many volumes, as `p99_ms`, told of the 256 with most requests.
     pub p50_ms: Option<f64>,
@@ -213,9 +216,11 @@ pub struct StreamResponse {
     pub name: String,
     /// `read` or `write`.
     pub op: String,
-    /// How many there were; at least one.
+    /// How many were answered.
     pub requests: u64,
-    /// Their mean in milliseconds.
+    /// How many failed; they are in no time.
+    pub failed: u64,
+    /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was none.
     pub mean_ms: Option<f64>,
     /// Median; of many streams, as `p99_ms`, told of the 128 that came first.
     pub p50_ms: Option<f64>,
@@ -418,7 +423,7 @@ pub struct Rank {
 /// How a mean response time differs from another one under the same load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// This mean less the other, in milliseconds; `None` where a queue grew.
+    /// This mean less the other, in milliseconds; `None` where a queue grew, or one of the two failed most of its requests.
     pub ms: Option<f64>,
     /// Its 95 % confidence interval `[low, high]` by paired batch means; `None` with too few requests to tell.
     pub ci95_ms: Option<[f64; 2]>,
@@ -437,10 +442,12 @@ words! {
         Equal = "equal",
         /// The interval of the difference contains 0.
         Undecided = "undecided",
-        /// There is no interval: too few requests.
+        /// There is no interval: too few requests, or the other failed most of its own.
         TooFew = "too few requests",
         /// Its queue grew, so that its mean tells how long the load is.
         Overloaded = "overloaded",
+        /// It failed most of its requests, and the other did not: its mean is of the few that it served.
+        Failed = "failed",
     }
 }
 

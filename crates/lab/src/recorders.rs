@@ -21,6 +21,7 @@ use crate::gate::{ByBatch, Gate};
 use crate::measure::Recorder;
 use crate::measure::by_stream::ByStream;
 use crate::measure::by_volume::ByVolume;
+use crate::measure::group::is_grouped;
 use crate::outcome::{Results, StreamResponse, VolumeResponse};
 use crate::report::{
     CommandLane, CommandRows, Lane, LaneFile, RequestRows, RowsWriter, SharedOutput, Target,
@@ -83,7 +84,15 @@ pub(crate) struct Recorders {
     volumes: Option<ByVolume>,
     streams: ByStream,
     warmup: u64,
+    behind: Behind,
     failure: Option<RunError>,
+}
+
+/// Counts measured reads and writes, those that failed among them, and how many of them were answered from an instant on.
+struct Behind {
+    from: Instant,
+    all: u64,
+    behind: u64,
 }
 
 impl Recorders {
@@ -97,6 +106,11 @@ impl Recorders {
             volumes: None,
             streams: ByStream::new(warmup),
             warmup,
+            behind: Behind {
+                from: Instant::ZERO,
+                all: 0,
+                behind: 0,
+            },
             failure: None,
         }
     }
@@ -133,6 +147,17 @@ impl Recorders {
     /// Also measures each volume, if there are several.
     pub(crate) fn with_volumes(self, volumes: Option<ByVolume>) -> Recorders {
         Recorders { volumes, ..self }
+    }
+
+    /// Also counts what is answered from an instant on.
+    pub(crate) fn with_answers_from(mut self, from: Instant) -> Recorders {
+        self.behind.from = from;
+        self
+    }
+
+    /// Which share of the measured reads and writes was answered from that instant on.
+    pub(crate) fn share_behind(&self) -> f64 {
+        self.behind.behind as f64 / self.behind.all.max(1) as f64
     }
 
     /// Which objectives were surely missed, so that the run need not go on.
@@ -217,6 +242,10 @@ impl Observer for Recorders {
             volumes.replied(reply);
         }
         self.streams.replied(reply);
+        if is_grouped(reply, self.warmup) {
+            self.behind.all += 1;
+            self.behind.behind += u64::from(now >= self.behind.from);
+        }
         let warmup = reply.request.id.0 < self.warmup;
         if let Some(requests) = &mut self.requests
             && let Err(error) = requests.push(|rows| rows.push(reply, warmup))

@@ -84,6 +84,8 @@ words! {
         QueueGrew = "queue-grew",
         /// The drives were busy nearly all the time.
         Saturated = "saturated",
+        /// The first requests took so much longer than the others that they decide the mean.
+        Start = "start",
         /// There were fewer requests than were to be in flight.
         NeverFull = "never-full",
         /// A run of a comparison has no result, since none of its reads and writes was measured.

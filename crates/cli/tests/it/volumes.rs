@@ -258,7 +258,7 @@ fn response_times_of_volumes_are_those_of_each_alone() {
     assert_eq!(alone["volume_responses"], json!([]));
     let response = &alone["response_ms"];
     let expected = json!({
-        "device": "sda", "requests": alone["requests"], "mean_ms": response["mean"], "p50_ms": response["p50"],
+        "device": "sda", "requests": alone["requests"], "failed": 0, "mean_ms": response["mean"], "p50_ms": response["p50"],
         "p99_ms": response["p99"], "max_ms": response["max"],
     });
     assert_eq!(told[0], expected);

@@ -6,12 +6,12 @@ use super::answer::Answer;
 use super::axis::Axis;
 use super::limit::{self, Parts};
 use super::search::{Boundary, Search};
-use super::{Against, Outcome, Reached, Reading, Shares, Tried, Word};
+use super::{Against, Outcome, Reached, Reading, SHOWN_FROM, Shares, Tried, Word};
 use crate::gate::ByBatch;
 use crate::grid::Point;
 use crate::measure::{BATCHES, Estimate, TooFew, busy, weighted};
 use crate::objective::Objective;
-use crate::run::{Finished, RunError};
+use crate::run::{Finished, Onset, RunError};
 
 /// A choice, the settings along which it is searched, and those that were tried.
 pub(super) struct Choice {
@@ -71,7 +71,8 @@ impl Choice {
             answer = Answer::FAILS;
             readings.fill(Reading::default());
         }
-        let shown = finished.before_faults_s.is_none() || !answer.estimate;
+        let enough = |onset: Onset| onset.share >= SHOWN_FROM;
+        let shown = finished.onset.is_none_or(enough) || !answer.estimate;
         let missed = readings.iter().zip(&finished.by_batch);
         let missed =
             missed.map(|(reading, by_batch)| (reading.fails != Some(false)).then_some(*by_batch));
@@ -88,7 +89,7 @@ impl Choice {
             utilisation: run.utilisation,
             utilisation_max: run.utilisation_max,
             busiest_without_spare: busy::for_requests(run)[1],
-            before_faults_s: finished.before_faults_s,
+            onset: finished.onset,
             queue_growth_rps: run.queue_growth_rps,
             requests: run.requests,
             failed: run.failed.values().sum(),
@@ -144,7 +145,7 @@ impl Choice {
         }
     }
 
-    /// Whether a run at a setting, if there was one, was not over before its faults began.
+    /// Whether a run at a setting, if there was one, has shown what its faults do.
     fn is_shown(&self, at: usize) -> bool {
         let tried = self.tried.get(&at);
         tried.is_none_or(|tried| tried.word != Outcome::NotShown)

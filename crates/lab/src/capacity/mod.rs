@@ -4,8 +4,9 @@
 //! All choices are searched at once, a round of runs at a time, with the same requests in every run of a setting (`axis`, `search`).
 //! A run says whether the objectives hold by its estimates, and by both ends of their 95 % intervals; so there are three boundaries:
 //! up to where they *surely* hold, up to where they hold by the estimates, and from where they *surely* fail. A growing queue is no
-//! answer in time, whatever the mean: there they fail. A run that surely misses an objective ends early (`gate`). A run that holds them
-//! and is over before its faults begin has not shown that they hold: the boundary is looked for below, and no comparison rests on it.
+//! answer in time, whatever the mean: there they fail. A run that surely misses an objective ends early (`gate`). A run that holds them,
+//! but of whose requests less than half is answered after its faults have begun, has not shown that they hold: the boundary is looked
+//! for below, and no comparison rests on it.
 //!
 //! One choice takes less than the best if it surely fails where the best surely holds. Otherwise that is decided by paired batches at the
 //! hardest setting that the best one holds: there both serve the same requests, and if the other one misses by more, it fails
@@ -49,7 +50,7 @@ use crate::objective::{Class, Objective};
 use crate::outcome::{ChosenDrive, Role, TraceInfo, Varied};
 use crate::overload;
 use crate::program;
-use crate::run::{self, RunError};
+use crate::run::{self, Onset, RunError};
 use crate::scenario::Load;
 use crate::scenario::keys::role;
 use crate::sim::Control;
@@ -68,6 +69,10 @@ pub const RESOLUTION_DEFAULT: f64 = 2.0;
 pub const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.1..=50.0;
 /// Where an open load begins, as a share of what the drives can do.
 const BEGIN: f64 = 0.5;
+
+/// Share of the requests that has to come after all faults have begun, so that a run says what they do: then at most twice as many requests
+/// miss a percentile as may, and a mean is at most twice its limit, among those that met the faults.
+const SHOWN_FROM: f64 = 0.5;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -137,8 +142,8 @@ pub struct Reached {
     pub fails: Option<f64>,
     /// The easiest at which they surely fail.
     pub surely_fails: Option<f64>,
-    /// The easiest at which they hold by their estimates in a run that ended before its faults began, if there is none below at which
-    /// they fail: what these faults do there is not known.
+    /// The easiest at which they hold by their estimates in a run of which too little came after its faults began, if there is none below
+    /// at which they fail: what these faults do there is not known.
     #[serde(skip)]
     not_shown: Option<f64>,
     /// The easiest setting that could have been tried.
@@ -166,6 +171,17 @@ impl Reached {
     fn to_the_end(&self) -> bool {
         let holds = |at: f64| at.total_cmp(&self.hardest).is_eq();
         self.fails.is_none() && self.holds.is_some_and(holds)
+    }
+
+    /// The easiest setting that was tried at which they hold by their estimates though too little of the run came after its faults began: where
+    /// nothing is known of harder ones, or nothing holds.
+    fn first_not_shown(&self) -> Option<&Tried> {
+        let mut tried = self.tried.iter();
+        match (self.not_shown, self.holds) {
+            (Some(at), _) => tried.find(|tried| at.total_cmp(&tried.at).is_eq()),
+            (None, Some(_)) => None,
+            (None, None) => tried.find(|tried| tried.word == Outcome::NotShown),
+        }
     }
 
     /// The setting whose numbers are told: the hardest that holds, or where none does the easiest that was tried.
@@ -211,7 +227,8 @@ words! {
         Fails = "fails",
         /// Not even by the favourable ends of the intervals.
         SurelyFails = "surely fails",
-        /// They hold by the estimates, but the run ended before faults began that come at an instant of their own.
+        /// They hold by the estimates, but less than half of the requests was answered after all faults had begun that come at an instant
+        /// of their own.
         NotShown = "not shown",
     }
 }
@@ -244,9 +261,9 @@ pub struct Tried {
     /// The same without what drives did in spare time, which gives way to requests.
     #[serde(skip)]
     busiest_without_spare: f64,
-    /// When the run ended, if that was before faults begin that come at an instant of their own, and when these begin, in seconds.
+    /// When its faults begin, and how much of the run is behind that.
     #[serde(skip)]
-    before_faults_s: Option<[f64; 2]>,
+    onset: Option<Onset>,
     /// Shares of the drives' time with a request.
     #[serde(skip)]
     shares: Option<Shares>,

@@ -4,7 +4,7 @@ use nearslot_core::contract::Placement;
 
 use super::failures::{failures, reached};
 use super::names::{name, position};
-use super::{Capacity, Find, Reached, Word};
+use super::{Capacity, Find, Outcome, Reached, SHOWN_FROM, Word};
 use crate::grid::Point;
 use crate::number::{counted, list, seconds, times};
 use crate::objective;
@@ -80,35 +80,55 @@ fn headline(capacity: &Capacity) -> String {
     text + "."
 }
 
-/// That requests failed at the settings that the answer is about; of several choices the one with most failures.
+/// That requests failed at the settings that the answer is about, of each choice at its own.
 fn requests_failed(capacity: &Capacity) -> Option<String> {
     let shown = capacity.choices.iter();
     let shown = shown.filter_map(|found| Some((found, found.shown()?)));
-    let failing: Vec<_> = shown.filter(|(_, tried)| tried.failed > 0).collect();
-    let (found, tried) = failing.iter().rev().max_by_key(|(_, tried)| tried.failed)?;
-    Some(format!(
-        "{} of {} failed under {} {}: they miss a percentile, and are in no mean.",
-        tried.failed,
-        counted(tried.requests, "request"),
-        name(capacity, found),
-        position(capacity.find, tried.at)
-    ))
+    let failing = shown.filter(|(_, tried)| tried.failed > 0).enumerate();
+    let failing = failing.map(|(index, (found, tried))| {
+        let all = match index {
+            0 => format!("{} failed", counted(tried.requests, "request")),
+            _ => tried.requests.to_string(),
+        };
+        let (who, place) = (name(capacity, found), position(capacity.find, tried.at));
+        format!("{} of {all} under {who} {place}", tried.failed)
+    });
+    let failing: Vec<String> = failing.collect();
+    (!failing.is_empty()).then(|| {
+        format!(
+            "{}: they miss a percentile, and are in no mean.",
+            list(&failing)
+        )
+    })
 }
 
-/// From where on choices are not told, since their runs end before their faults begin.
+/// From where on choices are not told, since too little of their runs comes after their faults begin.
 fn before_faults(capacity: &Capacity) -> Option<String> {
     let told = capacity.choices.iter().filter_map(|found| {
-        let at = found.not_shown?;
-        let tried = found.tried.iter().find(|tried| tried.at.total_cmp(&at).is_eq())?;
-        let [ended_s, begin_s] = tried.before_faults_s?;
-        Some(format!(
-            "{} holds {} without its faults, so what it takes from there on is not known: its run ends there after {}, and they begin \
-             after {}.",
-            name(capacity, found),
-            position(capacity.find, at),
-            seconds(ended_s),
-            seconds(begin_s),
-        ))
+        let tried = found.first_not_shown()?;
+        let onset = tried.onset?;
+        let (begin, who) = (seconds(onset.begin_s), name(capacity, found));
+        let (most, why) = match onset.never_came() {
+            true => {
+                let ended = seconds(onset.ended_s);
+                ("", format!("its run ends there after {ended}, and they begin after {begin}"))
+            }
+            false => {
+                let share = (1_000.0 * onset.share).floor() / 10.0;
+                let half = 100.0 * SHOWN_FROM;
+                let why = format!(
+                    "{share} % of the requests of its run there come after they begin ({half} % are wanted), which is after {begin}"
+                );
+                ("mostly ", why)
+            }
+        };
+        let place = position(capacity.find, tried.at);
+        let so = match found.fails {
+            None => "so what it takes from there on is not known",
+            // It fails at easier ones with them.
+            Some(_) => "which says nothing of what they do there",
+        };
+        Some(format!("{who} holds {place} {most}without its faults, {so}: {why}."))
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join(" "))
@@ -122,7 +142,7 @@ fn nowhere(capacity: &Capacity, slo: &str) -> String {
     let shown = capacity
         .choices
         .iter()
-        .all(|found| found.not_shown.is_none());
+        .all(|found| found.first_not_shown().is_none());
     let who = match capacity.choices.as_slice() {
         [only] if shown => format!("{} holds {slo} nowhere", name(capacity, only)),
         [only] => format!("{} is shown to hold {slo} nowhere", name(capacity, only)),
@@ -145,6 +165,9 @@ fn nearest(capacity: &Capacity) -> Option<String> {
     let first = |found: &Reached| Some((name(capacity, found), found.tried.first()?.clone()));
     let all = capacity.choices.iter().filter_map(first);
     let known = all.filter_map(|(who, tried)| {
+        if tried.word == Outcome::NotShown {
+            return None;
+        }
         let ms = tried.readings[0].reached_ms()?;
         Some((ms, who, tried))
     });

@@ -65,7 +65,7 @@ impl ByStream {
         let place = place.expect("a stream is noted when its first request comes");
         let (_, groups) = &mut self.streams[place as usize];
         let group = usize::from(reply.request.op == Op::Write);
-        groups[group].record(reply.timeline.response());
+        groups[group].record(reply);
     }
 
     /// What was measured, by the number of the stream; nothing if there is one stream only. `names` are the names of streams, by
@@ -81,12 +81,13 @@ impl ByStream {
         });
         let found = classes.map(|(stream, op, group)| (stream, op, group.found()));
         found
-            .filter(|(.., times)| times.requests > 0)
+            .filter(|(.., times)| times.requests + times.failed > 0)
             .map(|(stream, op, times)| StreamResponse {
                 stream: stream.0,
                 name: names.get(stream.index()).cloned().unwrap_or_default(),
                 op: op.name().to_owned(),
                 requests: times.requests,
+                failed: times.failed,
                 mean_ms: times.mean_ms,
                 p50_ms: times.p50_ms,
                 p99_ms: times.p99_ms,
@@ -135,30 +136,28 @@ mod tests {
         }
         let failed = Status::Failed(Failure::Gone);
         ask(&mut streams, 2, (15, Op::Write), 9_000, failed);
+        // Of what only failed there is nothing but that.
+        ask(&mut streams, 2, (16, Op::Read), 9_000, failed);
         let names = ["", "", "backup"].map(str::to_owned);
         let found = streams.found(&names);
         assert_eq!(
             (found[0].name.as_str(), found[1].name.as_str()),
-            ("backup", "")
+            ("backup", "backup")
         );
+        let failed: Vec<u64> = found.iter().map(|one| one.failed).collect();
+        assert_eq!(failed, [1, 1, 0, 0]);
         let told: Vec<_> = found
             .iter()
-            .map(|one| {
-                (
-                    one.stream,
-                    one.op.as_str(),
-                    one.requests,
-                    one.mean_ms.unwrap(),
-                )
-            })
+            .map(|one| (one.stream, one.op.as_str(), one.requests, one.mean_ms))
             .collect();
         let expected = [
-            (2, "write", 1, 7.0),
-            (7, "read", 2, 3.0),
-            (7, "write", 1, 5.0),
+            (2, "read", 0, None),
+            (2, "write", 1, Some(7.0)),
+            (7, "read", 2, Some(3.0)),
+            (7, "write", 1, Some(5.0)),
         ];
         assert_eq!(told, expected);
-        assert_eq!((found[1].max_ms, found[1].p99_ms), (Some(4.0), None));
+        assert_eq!((found[2].max_ms, found[2].p99_ms), (Some(4.0), None));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl ByVolume {
         let start = reply.request.extent.start.0;
         let behind = self.begins.partition_point(|begin| *begin <= start);
         let volume = &mut self.volumes[behind - 1];
-        volume.group.record(reply.timeline.response());
+        volume.group.record(reply);
     }
 
     /// What was measured, in the order of the volumes.
@@ -78,6 +78,7 @@ impl Volume {
         VolumeResponse {
             device: self.device.clone(),
             requests: times.requests,
+            failed: times.failed,
             mean_ms: times.mean_ms,
             p50_ms: times.p50_ms,
             p99_ms: times.p99_ms,
@@ -136,7 +137,7 @@ mod tests {
     fn an_answer_counts_for_the_volume_in_whose_place_it_lies() {
         for how in [Volumes::Concat, Volumes::OwnDrives] {
             let mut volumes = measured(3, how, Mode::None, 3 * 2_048).unwrap();
-            // Warm-up, flushes and failures are not measured.
+            // Warm-up and flushes are not measured; what failed is counted by itself.
             let failed = Status::Failed(Failure::Medium);
             reply(&mut volumes, (10, Op::Read, 0), 1_000, failed);
             answer(&mut volumes, 9, Op::Read, 0, 1_000);
@@ -149,6 +150,8 @@ mod tests {
             assert_eq!(told.collect::<Vec<_>>(), [("d0", 2), ("d1", 1), ("d2", 1)]);
             assert_eq!((found[0].mean_ms, found[0].max_ms), (Some(3.0), Some(4.0)));
             assert_eq!((found[2].mean_ms, found[2].p99_ms), (Some(9.0), None));
+            let failed: Vec<u64> = found.iter().map(|one| one.failed).collect();
+            assert_eq!(failed, [1, 0, 0]);
         }
     }
 

@@ -15,7 +15,9 @@ pub(crate) const DISTRIBUTIONS_MAX: usize = 256;
 
 /// What is measured of a group.
 pub(crate) struct Group {
+    /// Requests that were answered as asked, and those that failed.
     count: u64,
+    failed: u64,
     sum_ns: u128,
     max: Duration,
     distribution: Option<Histogram>,
@@ -25,17 +27,18 @@ pub(crate) struct Group {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GroupTimes {
     pub(crate) requests: u64,
+    pub(crate) failed: u64,
     pub(crate) mean_ms: Option<f64>,
     pub(crate) p50_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
     pub(crate) max_ms: Option<f64>,
 }
 
-/// Whether a request is measured in groups: a read or a write behind the warm-up that was answered as asked.
+/// Whether a request is measured in groups: a read or a write behind the warm-up.
 #[inline]
 pub(crate) fn is_grouped(reply: &Reply, warmup: u64) -> bool {
     let request = &reply.request;
-    request.id.0 >= warmup && reply.status.is_done() && matches!(request.op, Op::Read | Op::Write)
+    request.id.0 >= warmup && matches!(request.op, Op::Read | Op::Write)
 }
 
 impl Group {
@@ -43,15 +46,21 @@ impl Group {
     pub(crate) fn new(distribution: bool) -> Group {
         Group {
             count: 0,
+            failed: 0,
             sum_ns: 0,
             max: Duration::ZERO,
             distribution: distribution.then(Histogram::default),
         }
     }
 
-    /// Counts a request.
+    /// Counts a request; one that failed is in no time.
     #[inline]
-    pub(crate) fn record(&mut self, response: Duration) {
+    pub(crate) fn record(&mut self, reply: &Reply) {
+        if !reply.status.is_done() {
+            self.failed += 1;
+            return;
+        }
+        let response = reply.timeline.response();
         self.count += 1;
         self.sum_ns += u128::from(response.0);
         self.max = self.max.max(response);
@@ -66,6 +75,7 @@ impl Group {
         let times = self.distribution.as_ref().filter(|_| any).map(times);
         GroupTimes {
             requests: self.count,
+            failed: self.failed,
             mean_ms: any.then(|| self.sum_ns as f64 / 1e6 / self.count as f64),
             p50_ms: times.map(|times| times.p50),
             p99_ms: times.and_then(|times| times.p99),

@@ -18,7 +18,7 @@ pub(crate) mod declared;
 pub(crate) mod demerit;
 pub(crate) mod flight;
 mod free_space;
-mod group;
+pub(crate) mod group;
 mod interval;
 mod measured;
 pub(crate) mod recovery;

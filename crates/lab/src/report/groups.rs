@@ -11,8 +11,8 @@ use crate::outcome::Run;
 /// Rows that are listed: those with most requests. Results as JSON have all.
 const LISTED_MAX: usize = 32;
 
-/// Who asked or was asked, how many requests, and mean, p50, p99 and longest in milliseconds.
-type Row = (String, u64, [Option<f64>; 4]);
+/// Who asked or was asked, how many requests were answered and failed, and mean, p50, p99 and longest in milliseconds.
+type Row = (String, [u64; 2], [Option<f64>; 4]);
 
 /// A table, what its rows are, and how many more there are.
 pub(super) struct Groups {
@@ -28,7 +28,7 @@ pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
     };
     let volumes = run.volume_responses.iter().map(|one| {
         let times = [one.mean_ms, one.p50_ms, one.p99_ms, one.max_ms];
-        (plain(&one.device), one.requests, times)
+        (plain(&one.device), [one.requests, one.failed], times)
     });
     let streams = run.stream_responses.iter().map(|one| {
         let times = [one.mean_ms, one.p50_ms, one.p99_ms, one.max_ms];
@@ -36,7 +36,8 @@ pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
             "" => one.stream.to_string(),
             name => plain(name),
         };
-        (format!("{name}, {}s", one.op), one.requests, times)
+        let name = format!("{name}, {}s", one.op);
+        (name, [one.requests, one.failed], times)
     });
     let tables = [
         group("volume", volumes.collect(), run),
@@ -51,18 +52,24 @@ fn group(of: &'static str, mut rows: Vec<Row>, run: &Run) -> Option<Groups> {
         return None;
     }
     // Among equals their order is kept.
-    rows.sort_by_key(|(_, requests, _)| Reverse(*requests));
+    rows.sort_by_key(|(_, [answered, failed], _)| Reverse(answered + failed));
+    let any_failed = rows.iter().any(|(_, [_, failed], _)| *failed > 0);
     let more = rows.len().saturating_sub(LISTED_MAX);
     rows.truncate(LISTED_MAX);
     let mut table = Table::new();
     table.load_style(RULE).force_no_tty();
-    table.set_header([of, "requests", "mean\nms", "p50\nms", "p99\nms", "max\nms"]);
+    let mut heads = vec![of, "requests"];
+    heads.extend(any_failed.then_some("failed\nrequests"));
+    heads.extend(["mean\nms", "p50\nms", "p99\nms", "max\nms"]);
+    table.set_header(heads);
     // Where the queue grew, times tell how long the load is.
     let known = run.queue_growth_rps.is_none();
-    for (name, requests, times) in rows {
+    for (name, [answered, failed], times) in rows {
         let times = times.map(|ms| ms.filter(|_| known).map_or(dash(), number));
-        let front = [name, requests.to_string()];
-        table.add_row(front.into_iter().chain(times).map(Cell::new));
+        let mut cells = vec![name, answered.to_string()];
+        cells.extend(any_failed.then(|| failed.to_string()));
+        cells.extend(times);
+        table.add_row(cells.into_iter().map(Cell::new));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

@@ -259,10 +259,37 @@ pub(crate) struct Finished {
     warnings: Vec<Warning>,
     /// What of its load was left out or changed.
     pub(crate) lost: Vec<Warning>,
-    /// When it ended, if that was before its faults begin, and when they do, in seconds.
-    pub(crate) before_faults_s: Option<[f64; 2]>,
+    /// When its faults begin; `None` if none comes at an instant of its own, or it ended early.
+    pub(crate) onset: Option<Onset>,
     /// Commands that its drives have no times of.
     pub(crate) longer: Longer,
+}
+
+/// When the last of a run's faults begins that come at an instant of their own, and what of the run is behind that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Onset {
+    pub(crate) begin_s: f64,
+    pub(crate) ended_s: f64,
+    /// Share of the measured reads and writes that were answered from then on.
+    pub(crate) share: f64,
+}
+
+impl Onset {
+    /// Of a whole run, if there is such a fault.
+    fn of(run: &Run, end: Instant, (begin, share): (Instant, f64)) -> Option<Onset> {
+        let [begin_s, ended_s] = [begin, end].map(|at| at.0 as f64 / 1e9);
+        let is = begin > Instant::ZERO && run.pending == 0;
+        is.then_some(Onset {
+            begin_s,
+            ended_s,
+            share,
+        })
+    }
+
+    /// Whether the run was over before.
+    pub(crate) fn never_came(&self) -> bool {
+        self.ended_s < self.begin_s
+    }
 }
 
 /// What all runs of a grid have in common.
@@ -296,18 +323,19 @@ fn run(
     } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
     let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
-    let recorders = recorders(point, grid, (window, drives.len()), &*blueprint)?;
-    let mut recorders = recorders.with_volumes(load.by_volume);
-    let (clock, load_of, seen_by) = (Clock::now(), &mut *workload, &mut recorders);
-    let end = sim::run(&mut stack, &mut drives, load_of, seen_by, grid.control);
-    let simulated_in_s = clock.elapsed().as_secs_f64();
-    check_end(&mut *workload, end, &point.label)?;
+    let begin = effective.faults(drives.len() as u16, &*blueprint)?.begin();
+    let mut recorders = recorders(point, grid, (window, drives.len()), &*blueprint)?
+        .with_volumes(load.by_volume)
+        .with_answers_from(begin);
+    let (below, how) = ((&mut stack, &mut drives[..]), (grid.control, &*point.label));
+    let (end, simulated_in_s) = simulate(below, &mut *workload, &mut recorders, how)?;
     let interrupted = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
     if interrupted && !(grid.single && recorders.recorder.measured_any()) {
         return Ok(None);
     }
     let ended_early = checked(&point.label, &stack, &recorders, (window, interrupted))?;
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
+    let share = recorders.share_behind();
     let names = grid.trace.map(|trace| &*trace.header().clients);
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or_default())?;
     let measured = recorder.end(end);
@@ -320,16 +348,15 @@ fn run(
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     run.measures.extend(counted((&stack, &drives), &effective)?);
-    let faults = effective.faults(drives.len() as u16, &*blueprint)?;
-    let before_faults_s = before_faults_s(&run, end, faults.begin());
-    let lost = left_out(&run, workload.tally(), before_faults_s);
+    let onset = Onset::of(&run, end, (begin, share));
+    let lost = left_out(&run, workload.tally(), (onset, batches_ms.as_ref()));
     let mut warnings = [warnings(&run, (count, load.depth)), lost.clone()].concat();
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     warnings.extend(unknown_cache(&scenario.drive.name, &*blueprint, &stack));
     Ok(Some(Finished {
         warnings,
         lost,
-        before_faults_s,
+        onset,
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,
@@ -340,10 +367,18 @@ fn run(
     }))
 }
 
-/// When a whole run ended, if that was before faults begin that come at an instant of their own, and when these begin, in seconds.
-fn before_faults_s(run: &Run, end: Instant, begin: Instant) -> Option<[f64; 2]> {
-    let before = begin > end && run.pending == 0;
-    before.then(|| [end, begin].map(|at| at.0 as f64 / 1e9))
+/// Runs to the end; gives when that was, and how long it took by the clock on the wall, in seconds.
+fn simulate(
+    (stack, drives): (&mut Stack, &mut [Box<dyn Drive>]),
+    workload: &mut dyn Workload,
+    recorders: &mut Recorders,
+    (control, label): (&Control, &str),
+) -> Result<(Instant, f64), RunError> {
+    let clock = Clock::now();
+    let end = sim::run(stack, drives, workload, recorders, control);
+    let simulated_in_s = clock.elapsed().as_secs_f64();
+    check_end(workload, end, label)?;
+    Ok((end, simulated_in_s))
 }
 
 /// Checks that nothing was lost and something was measured; whether the run ended before its load.

@@ -5,11 +5,11 @@ use nearslot_core::io::WriteCache;
 use nearslot_core::registry::{ConfigError, Kind};
 use nearslot_core::stack::Stack;
 
-use super::Finished;
+use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
 use crate::grid::Point;
 use crate::load::{LoadedTrace, RequestCount};
-use crate::measure::busy;
+use crate::measure::{BATCHES, busy};
 use crate::number::{counted, number, seconds};
 use crate::outcome::Run;
 use crate::overload::SATURATED;
@@ -90,24 +90,73 @@ pub(super) fn warnings(run: &Run, (count, depth): (RequestCount, Option<u64>)) -
     warnings
 }
 
-/// What is not in the numbers of a run: requests that failed, faults that did not come, and what of its load was left out or changed.
-pub(super) fn left_out(run: &Run, tally: Tally, before_faults_s: Option<[f64; 2]>) -> Vec<Warning> {
+/// Batches that a start may be, at most: a quarter of the load.
+const START_MAX: usize = BATCHES / 4;
+/// How many times as long as those behind a quarter of the load the requests of a start take, in each of its batches.
+const START_TIMES: f64 = 2.0;
+
+/// How many batches at the front took far longer than those behind a quarter of the load, and have more than half of all response time;
+/// with the share that they have, their mean, and that of the others.
+fn start(batches: &[f64; BATCHES]) -> Option<(usize, [f64; 3])> {
+    let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
+    let settled = mean(&batches[START_MAX..]);
+    let long = batches[..START_MAX].iter();
+    let count = long
+        .take_while(|batch| **batch > START_TIMES * settled)
+        .count();
+    let (first, rest) = batches.split_at(count);
+    let share = first.iter().sum::<f64>() / batches.iter().sum::<f64>();
+    (share > 0.5).then(|| (count, [share, mean(first), mean(rest)]))
+}
+
+/// That the start of a run decides its mean, and how much warm-up leaves it out.
+///
+/// Whatever has to be set up first does that: a map that is written for the first time, queues that such work leaves behind. Which part it
+/// is need not be known: response times say it.
+fn of_start(run: &Run, batches: Option<&[f64; BATCHES]>) -> Option<Warning> {
+    let (count, [share, first, rest]) = start(batches?)?;
+    let (measured, part) = (
+        run.requests - run.warmup_requests,
+        count as f64 / BATCHES as f64,
+    );
+    let warmup = run.warmup_requests as f64 + part * measured as f64;
+    let text = format!(
+        "the first {:.0} % of the measured requests took {} ms on average, the others {}, so that {:.0} % of all response time is of the \
+         start: the mean and what is compared say more of that than of what follows; --warmup {:.0}% leaves it out",
+        100.0 * part,
+        number(first),
+        number(rest),
+        100.0 * share,
+        (100.0 * warmup / run.requests as f64).ceil()
+    );
+    Some(Warning::new(WarningKind::Start, text).of_run(&run.label))
+}
+
+/// What is not in the numbers of a run, or too much: requests that failed, faults that did not come, what of its load was left out or
+/// changed, and a start that decides the mean.
+pub(super) fn left_out(
+    run: &Run,
+    tally: Tally,
+    (onset, batches): (Option<Onset>, Option<&[f64; BATCHES]>),
+) -> Vec<Warning> {
     let mut told = Vec::from_iter(failures(run));
     told.extend(late_time_outs(run));
-    let early = before_faults_s.map(|times| before_faults(run, times));
+    let early = onset.filter(Onset::never_came);
+    let early = early.map(|onset| before_faults(run, onset));
     told.extend(faults(run).filter(|told| early.is_none() || told.kind != WarningKind::NoFaults));
     told.extend(early);
     told.extend(lost(tally));
+    told.extend(of_start(run, batches));
     told
 }
 
 /// That a run ended before its faults begin.
-fn before_faults(run: &Run, [ended_s, begin_s]: [f64; 2]) -> Warning {
+fn before_faults(run: &Run, onset: Onset) -> Warning {
     let text = format!(
         "the run ended after {}, before faults begin that come after {}: what it says is said without them; more requests or an \
          earlier instant would tell",
-        seconds(ended_s),
-        seconds(begin_s)
+        seconds(onset.ended_s),
+        seconds(onset.begin_s)
     );
     Warning::new(WarningKind::BeforeFaults, text).of_run(&run.label)
 }
@@ -232,4 +281,35 @@ fn lost(tally: Tally) -> Vec<Warning> {
     let told = counts.iter().filter(|(_, count, _)| *count > 0);
     told.map(|(kind, count, what)| Warning::new(*kind, format!("{count} {what}")))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Batches of 10 ms but for these.
+    fn batches(others: &[(std::ops::Range<usize>, f64)]) -> [f64; BATCHES] {
+        let mut batches = [10.0; BATCHES];
+        for (range, ms) in others {
+            batches[range.clone()].fill(*ms);
+        }
+        batches
+    }
+
+    #[test]
+    fn a_start_is_what_lies_at_the_front_and_outweighs_all_that_follows() {
+        let count = |others: &[(std::ops::Range<usize>, f64)]| {
+            start(&batches(others)).map(|(count, _)| count)
+        };
+        assert_eq!(count(&[(0..2, 400.0)]), Some(2));
+        assert_eq!(count(&[(0..START_MAX, 60.0)]), Some(START_MAX));
+        // Half of all is not more than half: 310 of 620.
+        assert_eq!(count(&[(0..1, 310.0)]), None);
+        assert_eq!(count(&[(0..1, 311.0)]), Some(1));
+        // A burst later, a load that is uneven all along, and one that is even are none.
+        assert_eq!(count(&[(1..3, 4_000.0)]), None);
+        assert_eq!(count(&[(0..1, 400.0), (20..22, 4_000.0)]), None);
+        assert_eq!(count(&[]), None);
+        assert_eq!(count(&[(0..BATCHES, 0.0)]), None);
+    }
 }

@@ -34,6 +34,11 @@ pub(super) fn failed_share(run: &Run) -> f64 {
     run.failed.values().sum::<u64>() as f64 / run.requests.max(1) as f64
 }
 
+/// Whether a run failed most of its requests.
+pub(super) fn fails_most(run: &Run) -> bool {
+    failed_share(run) > 0.5
+}
+
 /// Whether a run failed a greater share of its requests than another, by more than chance explains in 19 of 20 cases.
 pub(super) fn fails_clearly_more(run: &Run, other: &Run) -> bool {
     let variance = |run: &Run| {

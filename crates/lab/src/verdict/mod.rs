@@ -5,13 +5,16 @@
 //! Simulation Modeling and Analysis, chapter 10). An interval that contains 0 decides nothing. Runs under different
 //! loads are never compared: with more requests in flight each waits longer, whatever serves them. Nor are means under a
 //! growing queue, which tell how long the load is: a run that keeps up is faster than one that does not, and of those that do
-//! not only the growth is told.
+//! not only the growth is told. Nor is the mean of a run that failed most of its requests, which is of the few that it served: its batches
+//! are not the requests of the other run's. It stands behind all that answered most of theirs.
 
 mod caveats;
 mod drives;
 #[cfg(test)]
 mod tests;
 mod words;
+
+use std::cmp::Ordering;
 
 use crate::measure::{BATCHES, half_width};
 use crate::outcome::{Difference, Rank, Ranking, Run, Varied, Verdict, Word};
@@ -56,14 +59,9 @@ pub fn add_without_result(verdict: &mut Verdict, labels: &[&str], left: &[Run]) 
 /// The runs of a load, best first; ties keep the order of the grid. `None` for a single run: it is not ranked.
 fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ranking> {
     let mean = |index: usize| runs[index].0.response_ms.mean;
-    let growth = |index: usize| runs[index].0.queue_growth_rps;
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.retain(|index| runs[*index].0.load == load);
-    // Those that keep up first; of the others, whose queue grows least.
-    order.sort_by(|one, other| match (growth(*one), growth(*other)) {
-        (None, None) => mean(*one).total_cmp(&mean(*other)),
-        (one, other) => one.unwrap_or(-1.0).total_cmp(&other.unwrap_or(-1.0)),
-    });
+    order.sort_by(|one, other| placed(runs[*one].0, runs[*other].0));
     let best = *order.first().filter(|_| order.len() > 1)?;
     let held_against = order.iter().copied();
     let held_against = held_against
@@ -75,14 +73,11 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
         run,
         place: 1 + order
             .iter()
-            .filter(|other| ahead(runs[**other].0, runs[run].0))
+            .filter(|other| placed(runs[**other].0, runs[run].0).is_lt())
             .count(),
         choice: runs[run].0.choice.clone(),
         response_ms_mean: mean(run),
-        ratio_to_best: match (growth(run), growth(best)) {
-            (None, None) => Some(ratio(mean(run), mean(best))),
-            _ => None,
-        },
+        ratio_to_best: comparable(runs[run].0, runs[best].0).then(|| ratio(mean(run), mean(best))),
         against_baseline: held_against.and_then(|other| against(run, other)),
         against_best: against(run, best),
     });
@@ -93,13 +88,21 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
     })
 }
 
-/// Whether a run has a better place than another.
-fn ahead(one: &Run, other: &Run) -> bool {
-    match (one.queue_growth_rps, other.queue_growth_rps) {
-        (None, None) => one.response_ms.mean < other.response_ms.mean,
-        (Some(one), Some(other)) => one < other,
-        (one, _) => one.is_none(),
-    }
+/// Which of two runs has the better place: those that keep up before those whose queue grows, and behind all of them those that failed
+/// most of their requests; among their like the one with the lower mean, or whose queue grows less.
+fn placed(one: &Run, other: &Run) -> Ordering {
+    let fails = |run: &Run| caveats::fails_most(run);
+    let by_growth = match (one.queue_growth_rps, other.queue_growth_rps) {
+        (None, None) => one.response_ms.mean.total_cmp(&other.response_ms.mean),
+        (one, other) => one.unwrap_or(-1.0).total_cmp(&other.unwrap_or(-1.0)),
+    };
+    fails(one).cmp(&fails(other)).then(by_growth)
+}
+
+/// Whether the means of two runs tell something beside each other.
+fn comparable(one: &Run, other: &Run) -> bool {
+    let grows = one.queue_growth_rps.or(other.queue_growth_rps).is_some();
+    !grows && caveats::fails_most(one) == caveats::fails_most(other)
 }
 
 /// How often `part` fits; 1 where both are nothing.
@@ -113,6 +116,11 @@ fn difference((run, own): Judged<'_>, (other_run, other): Judged<'_>) -> Differe
         ci95_ms: None,
         word,
     };
+    match [run, other_run].map(caveats::fails_most) {
+        [true, false] => return without(None, Word::Failed),
+        [false, true] if run.queue_growth_rps.is_none() => return without(None, Word::TooFew),
+        _ => {}
+    }
     match (run.queue_growth_rps, other_run.queue_growth_rps) {
         (Some(_), _) => return without(None, Word::Overloaded),
         (None, Some(_)) => return without(None, Word::Faster),

@@ -124,6 +124,85 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
 }
 
 #[test]
+fn a_choice_that_failed_most_of_its_requests_is_behind_all_others() {
+    let of = |failed: [u64; 3], grows: bool| {
+        let (mut runs, keys) =
+            schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
+        for ((run, _), failed) in runs.iter_mut().zip(failed) {
+            run.requests = 1_000;
+            run.failed = [("gone".to_owned(), failed)].into();
+        }
+        runs[0].0.queue_growth_rps = grows.then_some(100.0);
+        judged(&runs, &keys, Some("sched=fcfs"))
+    };
+    let ranked = |verdict: &Verdict| -> Vec<(usize, String)> {
+        let ranks = verdict.rankings[0].ranks.iter();
+        ranks
+            .map(|rank| (rank.place, rank.choice.clone()))
+            .collect()
+    };
+    let order = |names: [&str; 3]| -> Vec<(usize, String)> {
+        let names = names.iter().map(|name| format!("sched={name}"));
+        (1..).zip(names).collect()
+    };
+    let verdict = of([0, 910, 2], false);
+    assert_eq!(ranked(&verdict), order(["look", "fcfs", "satf"]));
+    let told = "look wins: 7.000 ms on average, 1.43× as fast as fcfs (by 3.000 to 3.000 ms, with 95 % confidence). Requests failed in 2 \
+                of 3 runs, most in sched=satf  (910 of 1000)";
+    assert!(verdict.headline.starts_with(told), "{}", verdict.headline);
+    let last = &verdict.rankings[0].ranks[2];
+    let against = last.against_best.unwrap();
+    assert_eq!(
+        (against.word, against.ms, last.ratio_to_best),
+        (Word::Failed, None, None)
+    );
+    // Half of them is not most.
+    assert_eq!(
+        ranked(&of([0, 500, 2], false)),
+        order(["satf", "look", "fcfs"])
+    );
+    // That its queue does not grow is no wonder then.
+    let verdict = of([0, 910, 910], true);
+    assert_eq!(ranked(&verdict), order(["fcfs", "satf", "look"]));
+    let told = "None keeps up: the queue grows by 100.0 requests a second under fcfs and by 100.0 under fcfs;";
+    assert!(verdict.headline.starts_with(told), "{}", verdict.headline);
+    let alone = of([0, 910, 990], false).headline;
+    let told = "fcfs wins: 10.00 ms on average; under the others most requests failed.";
+    assert!(alone.starts_with(told), "{alone}");
+    let both = of([0, 2, 990], true).headline;
+    let told = "satf wins: 5.000 ms on average; it alone keeps up, under the others the queue grows or most requests failed.";
+    assert!(both.starts_with(told), "{both}");
+    // Where all failed most, nothing else tells them apart.
+    assert_eq!(
+        ranked(&of([900, 910, 990], false)),
+        order(["satf", "look", "fcfs"])
+    );
+    // Of a baseline that failed most there is nothing to be compared with.
+    let verdict = of([910, 0, 0], false);
+    let against = verdict.rankings[0].ranks[0].against_baseline.unwrap();
+    assert_eq!((against.word, against.ms), (Word::TooFew, None));
+    let told = "satf wins: 5.000 ms on average; the next, look, takes 1.40× as long";
+    assert!(verdict.headline.starts_with(told), "{}", verdict.headline);
+}
+
+#[test]
+fn those_that_do_the_same_are_held_against_the_baseline() {
+    let (runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 5.0, 0.0)]);
+    let verdict = judged(&runs, &keys, Some("sched=fcfs"));
+    assert_eq!(
+        verdict.headline,
+        "satf and look do the same: 5.000 ms on average; all others are slower."
+    );
+    let told = "Each is 2.00× as fast as fcfs (by 5.000 to 5.000 ms, with 95 % confidence).";
+    assert_eq!(verdict.details, [told]);
+    let verdict = judged(&runs[1..], &keys, Some("sched=satf"));
+    assert_eq!(
+        (verdict.headline.as_str(), verdict.details.len()),
+        ("All choices do the same: 5.000 ms on average.", 0)
+    );
+}
+
+#[test]
 fn a_run_without_an_interval_takes_none_from_the_others() {
     let all = [("fcfs", 10.0, 0.0), ("satf", 5.0, 0.01), ("look", 7.0, 0.0)];
     let without = |lacking: &[usize]| {

@@ -3,7 +3,7 @@
 //! A choice *wins* only where the interval of its difference to every other excludes 0, and where it fails no clearly greater share of its
 //! requests than any other that keeps up: requests that failed are in no mean, so the others' mean would be held against that of those
 //! requests which it served. To rank by failures first was refused: how many milliseconds a failure is worth nobody can say but the reader,
-//! so both are told. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
+//! so both are told. Only a run that failed most of its requests is behind the others. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
 //! one key is varied, its values alone.
 
 use super::{Judged, caveats, drives, ratio};
@@ -205,7 +205,7 @@ impl Names<'_> {
         if best.ratio_to_best.is_none() {
             return Lead::Overloaded;
         }
-        let behind = [Word::Slower, Word::Overloaded, Word::TooFew].map(Some);
+        let behind = [Word::Slower, Word::Overloaded, Word::TooFew, Word::Failed].map(Some);
         let leaders = ranking
             .ranks
             .iter()
@@ -288,7 +288,6 @@ impl Names<'_> {
     }
 
     fn under_one_load(&self, ranking: &Ranking) -> (String, Vec<String>) {
-        let all = ranking.ranks.len() - self.without_interval(ranking).len();
         let mean = |rank: &Rank| number(rank.response_ms_mean);
         let untold = self.untold(ranking);
         match self.lead(ranking) {
@@ -300,30 +299,21 @@ impl Names<'_> {
                 } else {
                     self.choices(&leaders)
                 };
-                (
-                    format!(
-                        "{who} do the same: {} ms on average{untold}.",
-                        mean(leaders[0])
-                    ),
-                    Vec::new(),
-                )
+                let (mean, rest) = (mean(leaders[0]), self.rest(ranking, leaders.len()));
+                let headline = format!("{who} do the same: {mean} ms on average{rest}{untold}.");
+                (headline, self.ahead(ranking, leaders[0], "Each is"))
             }
             Lead::Undecided(leaders) => {
                 let means = list(&leaders.iter().map(|rank| mean(rank)).collect::<Vec<_>>());
-                let rest = if leaders.len() == all {
-                    String::new()
-                } else {
-                    format!("; all others are slower{}", hardly(ranking))
-                };
+                let rest = self.rest(ranking, leaders.len());
                 let who = self.choices(&leaders);
                 let (first, last) = (leaders[0].run, leaders[leaders.len() - 1].run);
                 let why = caveats::uneven(self.judged[first], self.judged[last]);
                 let why = why.map_or(String::new(), |why| format!(", but {why}"));
                 let headline =
                     format!("Undecided between {who}: {means} ms on average{why}{rest}{untold}.");
-                let lead = self.lead_over_baseline(ranking, leaders[0]);
-                let detail = lead.map(|lead| format!("{} is {lead}.", self.choice(leaders[0])));
-                (headline, detail.into_iter().collect())
+                let who = format!("{} is", self.choice(leaders[0]));
+                (headline, self.ahead(ranking, leaders[0], &who))
             }
             Lead::Overloaded => (self.overloaded(ranking), Vec::new()),
             Lead::TooFew(best) => {
@@ -344,10 +334,37 @@ impl Names<'_> {
         }
     }
 
-    /// By how much the queue grew under the first and the last of these.
+    /// What is said of those behind so many that lead: that they are slower, or failed most of their requests.
+    fn rest(&self, ranking: &Ranking, leaders: usize) -> String {
+        let failed = self.failed(ranking).len();
+        let all = ranking.ranks.len() - self.without_interval(ranking).len();
+        match all.saturating_sub(leaders) {
+            0 => String::new(),
+            behind if behind == failed => "; all others failed most of their requests".to_owned(),
+            _ if failed > 0 => {
+                "; all others are slower, or failed most of their requests".to_owned()
+            }
+            _ => format!("; all others are slower{}", hardly(ranking)),
+        }
+    }
+
+    /// Those that failed most of their requests, where the first did not.
+    fn failed<'b>(&self, ranking: &'b Ranking) -> Vec<&'b Rank> {
+        let is = |rank: &&Rank| word(rank) == Some(Word::Failed);
+        ranking.ranks.iter().filter(is).collect()
+    }
+
+    /// How much faster than the baseline one of several that lead is, as a detail; `who` is what the sentence begins with.
+    fn ahead(&self, ranking: &Ranking, rank: &Rank, who: &str) -> Vec<String> {
+        let lead = self.lead_over_baseline(ranking, rank);
+        Vec::from_iter(lead.map(|lead| format!("{who} {lead}.")))
+    }
+
+    /// By how much the queue grew under the first and the last of those that answered most of their requests.
     fn overloaded(&self, ranking: &Ranking) -> String {
         let growth = |rank: &Rank| number(self.run(rank).queue_growth_rps.unwrap_or(0.0));
-        let (first, last) = (&ranking.ranks[0], &ranking.ranks[ranking.ranks.len() - 1]);
+        let answered = ranking.ranks.len() - self.failed(ranking).len();
+        let (first, last) = (&ranking.ranks[0], &ranking.ranks[answered - 1]);
         format!(
             "None keeps up: the queue grows by {} requests a second under {} and by {} under {}; response times tell how long \
              the load is.",
@@ -372,7 +389,16 @@ impl Names<'_> {
                 times(ratio),
                 between(lead),
             ),
-            _ => "it alone keeps up, under the others the queue grows".to_owned(),
+            _ => {
+                let others = &ranking.ranks[1..];
+                let any = |is: Word| others.iter().any(|rank| word(rank) == Some(is));
+                match [Word::Overloaded, Word::Failed].map(any) {
+                    [true, true] => "it alone keeps up, under the others the queue grows or most requests failed",
+                    [false, _] => "under the others most requests failed",
+                    [true, false] => "it alone keeps up, under the others the queue grows",
+                }
+                .to_owned()
+            }
         };
         let (who, mean) = (self.choice(best), number(best.response_ms_mean));
         match self.lead_over_baseline(ranking, best) {

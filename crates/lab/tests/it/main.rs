@@ -20,5 +20,6 @@ mod recorder;
 mod recovery;
 mod report;
 mod scenarios;
+mod start;
 mod validate;
 mod without_result;

@@ -423,6 +423,7 @@ fn streams() -> Vec<StreamResponse> {
         name: name.to_owned(),
         op: op.to_owned(),
         requests: 100 + u64::from(stream),
+        failed: u64::from(op == "write"),
         mean_ms: Some(4.5),
         p50_ms: Some(3.25),
         p99_ms: None,

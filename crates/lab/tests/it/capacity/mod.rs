@@ -4,6 +4,8 @@
 //! rate of r (Pollaczek and Khinchine; Kleinrock, Queueing Systems, volume 1, 1975, section 5.6), and their number waiting is known
 //! in distribution (Crommelin, 1932), so the rates at which a mean or a percentile meets a limit are known.
 
+mod faults;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nearslot_lab::capacity::{
@@ -255,103 +257,6 @@ fn threads_change_nothing() {
         serde_json::to_string(&found(&choices, &how)).unwrap()
     };
     assert_eq!(with(1), with(3));
-}
-
-/// Where a twentieth of the requests fail, the 94th percentile of all of them is the 99th of the others. A percentile beyond what is
-/// answered holds nowhere, and the words say why.
-#[test]
-fn a_request_that_fails_misses_a_percentile() {
-    let faulty = |slo: &str| {
-        let faults = "injected:timeout_share=0.05:timeout_ms=0.001";
-        let settings = [("drive", "null"), ("faults", faults)];
-        let base = synthetic("poisson:requests=20000", &settings);
-        found(&points(&base, &[]), &how(slo, Find::Rate))
-    };
-    let none = faulty("p99 < 600 us");
-    assert_eq!(none.choices[0].holds, None);
-    assert!(none.headline.contains("fail"), "{}", none.headline);
-    assert_eq!(none.choices[0].limit, None);
-    let some = faulty("p90 < 600 us");
-    let holds = some.choices[0].holds.unwrap();
-    // The others wait for those that fail, which take a little longer.
-    let truth = rate_of_percentile(0.9 / 0.95, 0.6);
-    assert!((holds / truth - 1.0).abs() < 0.05, "{holds}, not {truth}");
-    assert!(
-        some.headline.contains("requests failed"),
-        "{}",
-        some.headline
-    );
-    let mean = faulty("mean < 300 us");
-    assert!(mean.choices[0].holds.is_some(), "a mean is of answers");
-}
-
-/// A run that is over before its faults begin shows nothing of them: such a setting does not hold, and the search looks below it.
-#[test]
-fn what_ends_before_its_faults_begin_is_not_shown_to_hold() {
-    let of = |vary: &[&str]| {
-        let base = synthetic("poisson:requests=20000", &[("drive", "null")]);
-        found(&points(&base, vary), &how("p95 < 1 ms", Find::Rate))
-    };
-    // Runs of less than 20 s end before the fault. Far longer ones miss the objective.
-    let below = of(&["faults=injected:slow_factor=8:slow_from_s=20"]);
-    let choice = &below.choices[0];
-    let (holds, fails) = (choice.holds.unwrap(), choice.fails.unwrap());
-    assert!(
-        (60.0..120.0).contains(&holds) && fails < 1.05 * holds,
-        "{holds} {fails}"
-    );
-    assert!(choice.surely_fails.unwrap() < 1_000.0, "{choice:?}");
-    assert!(choice.tried.iter().any(|tried| tried.at > 1_030.0));
-    for tried in choice.tried.iter().filter(|tried| tried.at > 1_030.0) {
-        assert!(
-            tried.word == Outcome::NotShown || tried.word == Outcome::SurelyFails,
-            "{tried:?}"
-        );
-    }
-    // Those of less than 60 s do, and longer ones hold.
-    let at = ["faults=none,injected:slow_factor=5:slow_from_s=60"];
-    let both = of(&at);
-    let [without, late] = both.choices.as_slice() else {
-        panic!("two choices");
-    };
-    assert!(without.holds.unwrap() > 2_000.0, "{without:?}");
-    assert!((300.0..340.0).contains(&late.holds.unwrap()), "{late:?}");
-    assert_eq!(
-        (late.fails, late.surely_fails, late.contradicted),
-        (None, None, false)
-    );
-    let against = late.against_best.unwrap();
-    assert_eq!((against.word, against.at), (Word::Undecided, None));
-    let told = said(&both);
-    assert!(!told.contains("95 % confidence"), "{told}");
-    assert!(!told.contains("as well as"), "{told}");
-    let headline = &both.headline;
-    assert!(headline.ends_with(" after 60 s."), "{headline}");
-}
-
-/// Thousands of requests a second, and a fault after a minute: the runs that hold are over long before.
-#[test]
-fn what_holds_before_its_faults_begin_is_told_as_such() {
-    let of = |faults: &str| {
-        let settings = [("drive", "null"), ("faults", faults)];
-        let base = synthetic("poisson:requests=20000", &settings);
-        found(&points(&base, &[]), &how("p95 < 300 us", Find::Rate))
-    };
-    let kinds = |capacity: &Capacity| -> Vec<WarningKind> {
-        let warnings = capacity.warnings.iter();
-        warnings.map(|warning| warning.kind).collect()
-    };
-    let late = of("injected:slow_factor=3:slow_from_s=60");
-    let choice = &late.choices[0];
-    assert!(kinds(&late).contains(&WarningKind::BeforeFaults));
-    assert!(choice.holds.is_none_or(|holds| holds < 340.0), "{choice:?}");
-    let not_shown = |tried: &Tried| tried.word == Outcome::NotShown;
-    assert!(choice.tried.iter().any(not_shown), "{choice:?}");
-    // From the beginning on it is too slow at the easiest rate, and nothing is to be added.
-    let at_once = of("injected:slow_factor=4");
-    assert_eq!(at_once.choices[0].holds, None);
-    assert_eq!(kinds(&at_once), []);
-    assert!(!at_once.headline.contains("they begin after"));
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! Capacities of drives that fail, at once or from an instant on.
+
+use super::*;
+
+/// Where a twentieth of the requests fail, the 94th percentile of all of them is the 99th of the others. A percentile beyond what is
+/// answered holds nowhere, and the words say why.
+#[test]
+fn a_request_that_fails_misses_a_percentile() {
+    let faulty = |slo: &str| {
+        let faults = "injected:timeout_share=0.05:timeout_ms=0.001";
+        let settings = [("drive", "null"), ("faults", faults)];
+        let base = synthetic("poisson:requests=20000", &settings);
+        found(&points(&base, &[]), &how(slo, Find::Rate))
+    };
+    let none = faulty("p99 < 600 us");
+    assert_eq!(none.choices[0].holds, None);
+    assert!(none.headline.contains("fail"), "{}", none.headline);
+    assert_eq!(none.choices[0].limit, None);
+    let some = faulty("p90 < 600 us");
+    let holds = some.choices[0].holds.unwrap();
+    // The others wait for those that fail, which take a little longer.
+    let truth = rate_of_percentile(0.9 / 0.95, 0.6);
+    assert!((holds / truth - 1.0).abs() < 0.05, "{holds}, not {truth}");
+    assert!(
+        some.headline.contains("requests failed"),
+        "{}",
+        some.headline
+    );
+    let mean = faulty("mean < 300 us");
+    assert!(mean.choices[0].holds.is_some(), "a mean is of answers");
+}
+
+/// A run of which less than half comes after its faults begin does not show what they do: such a setting does not hold, and the search
+/// looks below it.
+#[test]
+fn what_ends_before_its_faults_begin_is_not_shown_to_hold() {
+    let of = |vary: &[&str]| {
+        let base = synthetic("poisson:requests=20000", &[("drive", "null")]);
+        found(&points(&base, vary), &how("p95 < 1 ms", Find::Rate))
+    };
+    // Runs of less than 20 s end before the fault. Far longer ones miss the objective.
+    let below = of(&["faults=injected:slow_factor=8:slow_from_s=20"]);
+    let choice = &below.choices[0];
+    let (holds, fails) = (choice.holds.unwrap(), choice.fails.unwrap());
+    assert!(
+        (60.0..120.0).contains(&holds) && fails < 1.05 * holds,
+        "{holds} {fails}"
+    );
+    assert!(choice.surely_fails.unwrap() < 1_000.0, "{choice:?}");
+    assert!(choice.tried.iter().any(|tried| tried.at > 1_030.0));
+    for tried in choice.tried.iter().filter(|tried| tried.at > 1_030.0) {
+        assert!(
+            tried.word == Outcome::NotShown || tried.word == Outcome::SurelyFails,
+            "{tried:?}"
+        );
+    }
+    // Those of less than 120 s are mostly without it, and longer ones hold.
+    let at = ["faults=none,injected:slow_factor=5:slow_from_s=60"];
+    let both = of(&at);
+    let [without, late] = both.choices.as_slice() else {
+        panic!("two choices");
+    };
+    assert!(without.holds.unwrap() > 2_000.0, "{without:?}");
+    assert!((155.0..170.0).contains(&late.holds.unwrap()), "{late:?}");
+    let short = late.tried.iter().filter(|tried| tried.at > 175.0);
+    let words: Vec<Outcome> = short.map(|tried| tried.word).collect();
+    assert!(
+        words.contains(&Outcome::NotShown) && !words.contains(&Outcome::SurelyHolds),
+        "{words:?}"
+    );
+    assert_eq!(
+        (late.fails, late.surely_fails, late.contradicted),
+        (None, None, false)
+    );
+    let against = late.against_best.unwrap();
+    assert_eq!((against.word, against.at), (Word::Undecided, None));
+    let told = said(&both);
+    assert!(!told.contains("95 % confidence"), "{told}");
+    assert!(!told.contains("as well as"), "{told}");
+    let headline = &both.headline;
+    assert!(headline.ends_with(" after 60 s."), "{headline}");
+}
+
+/// Thousands of requests a second, and a fault after a minute: the runs that hold are over long before.
+#[test]
+fn what_holds_before_its_faults_begin_is_told_as_such() {
+    let of = |faults: &str| {
+        let settings = [("drive", "null"), ("faults", faults)];
+        let base = synthetic("poisson:requests=20000", &settings);
+        found(&points(&base, &[]), &how("p95 < 300 us", Find::Rate))
+    };
+    let kinds = |capacity: &Capacity| -> Vec<WarningKind> {
+        let warnings = capacity.warnings.iter();
+        warnings.map(|warning| warning.kind).collect()
+    };
+    let late = of("injected:slow_factor=3:slow_from_s=60");
+    let choice = &late.choices[0];
+    assert!(kinds(&late).contains(&WarningKind::BeforeFaults));
+    assert!(choice.holds.is_none_or(|holds| holds < 340.0), "{choice:?}");
+    let not_shown = |tried: &Tried| tried.word == Outcome::NotShown;
+    assert!(choice.tried.iter().any(not_shown), "{choice:?}");
+    // From the beginning on it is too slow at the easiest rate, and nothing is to be added.
+    let at_once = of("injected:slow_factor=4");
+    assert_eq!(at_once.choices[0].holds, None);
+    assert_eq!(kinds(&at_once), []);
+    assert!(!at_once.headline.contains("they begin after"));
+}
+
+/// With its one drive gone nothing holds; without the fault much does, and that is no capacity.
+#[test]
+fn what_holds_only_without_its_faults_is_not_told_to_hold_nowhere() {
+    let settings = [("drive", "null"), ("faults", "injected:gone_at_s=60")];
+    let base = synthetic("poisson:requests=20000", &settings);
+    let none = found(&points(&base, &[]), &how("p95 < 1 ms", Find::Rate));
+    assert_eq!(none.choices[0].holds, None);
+    let headline = &none.headline;
+    for told in [
+        "is shown to hold `p95 < 1 ms` nowhere",
+        "without its faults, which says nothing of what they do there: ",
+    ] {
+        assert!(headline.contains(told), "{headline}");
+    }
+    let contradicted = said(&none).contains("is harder than one at which it failed");
+    assert!(!contradicted, "{}", said(&none));
+}
+
+#[test]
+fn failures_are_told_of_each_choice_at_its_own_load() {
+    let faults = |share: &str| format!("injected:timeout_share={share}:timeout_ms=0.001");
+    let vary = format!("faults=none,{},{}", faults("0.02"), faults("0.03"));
+    let base = synthetic("poisson:requests=5000", &[("drive", "null")]);
+    let both = found(&points(&base, &[&vary]), &how("p90 < 600 us", Find::Rate));
+    let told = both.choices[1..].iter().map(|choice| {
+        let at = choice.holds.unwrap();
+        let tried = choice
+            .tried
+            .iter()
+            .find(|tried| tried.at.total_cmp(&at).is_eq());
+        (tried.unwrap().failed, at)
+    });
+    for (failed, at) in told {
+        assert!(failed > 50, "{failed}");
+        let headline = &both.headline;
+        assert!(
+            headline.contains(&format!("{failed} of 5000 ")),
+            "{headline}"
+        );
+        assert!(
+            headline.contains(&format!(" at {at} requests/s")),
+            "{headline}"
+        );
+    }
+    assert!(
+        both.headline.contains(" requests failed under "),
+        "{}",
+        both.headline
+    );
+}
