@@ -66,7 +66,7 @@ mod tests {
     fn what_begins_later_never_comes() {
         let (drive, late) = (DriveId(0), Instant(3_600_000_000_000));
         let seek = Command::seek(Pba(8));
-        let later = outset("injected:gone_at_s=1:slow_factor=3:slow_from_s=1");
+        let later = outset("injected:gone_at_s=2:slow_factor=3:slow_from_s=1");
         assert_eq!(later.gone_from(drive), Instant::NEVER);
         assert_eq!(later.fate(drive, late, &seek).factor, 1);
         let at_once = outset("injected:gone_at_s=1:slow_factor=3");

@@ -285,6 +285,41 @@ fn gone(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Option<(DriveId, Instant)>
     )))
 }
 
+/// Refuses what is to happen on one drive alone and begins when that drive is gone already.
+fn refuse_gone(
+    knobs: &Knobs,
+    gone: Option<(DriveId, Instant)>,
+    (knob, value): (&str, &str),
+    (drive, from): (DriveId, Instant),
+) -> Result<(), ConfigError> {
+    match gone.filter(|(gone, at)| *gone == drive && *at <= from) {
+        None => Ok(()),
+        Some(_) => {
+            let at = knobs.choice("gone_at_s");
+            let allowed = format!(
+                "what comes before gone_at_s = {at} of the same drive, or on another one: with a drive that is gone nothing more goes wrong"
+            );
+            Err(wrong(knob, value, &allowed))
+        }
+    }
+}
+
+/// The one drive on which happens what names none of its own, if it is not all.
+fn only_drive(
+    knobs: &Knobs,
+    gone: Option<(DriveId, Instant)>,
+    env: &FaultsEnv<'_>,
+) -> Result<Option<DriveId>, ConfigError> {
+    let word = knobs.choice("drive");
+    if word == ALL {
+        return Ok(None);
+    }
+    let index = word.parse().expect("the card allows numbers");
+    let drive = one_drive("drive", index, env)?;
+    refuse_gone(knobs, gone, ("drive", word), (drive, Instant::ZERO))?;
+    Ok(Some(drive))
+}
+
 fn build(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Box<dyn Faults>, ConfigError> {
     let shares = shares(knobs)?;
     let latent = decaying(knobs, "latent", knobs.integer("latent_run_blocks"));
@@ -316,18 +351,16 @@ fn build(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Box<dyn Faults>, ConfigEr
     let (gone, slow) = (gone(knobs, env)?, slow(knobs, env)?);
     let anywhere = latent.chance + rot.chance + shares.torn > 0.0;
     refuse_idle(knobs, anywhere, "a rate or a share above 0", &["drive"])?;
+    if let Some(slow) = slow {
+        let from = written(knobs.number("slow_from_s"));
+        refuse_gone(knobs, gone, ("slow_from_s", &from), (slow.drive, slow.from))?;
+    }
     if !anywhere && gone.is_none() && slow.is_none() {
         let allowed = "with something that goes wrong: latent_per_tib, timeout_share, slow_factor, slow_add_ms, lost_share, \
                        misdirected_share, torn_share or rot_per_tib above these defaults, or gone_at_s";
         return Err(ConfigError::value("faults", "injected", allowed));
     }
-    let drive = match knobs.choice("drive") {
-        ALL => None,
-        word => {
-            let index = word.parse().expect("the card allows numbers");
-            Some(one_drive("drive", index, env)?)
-        }
-    };
+    let drive = only_drive(knobs, gone, env)?;
     Ok(Box::new(Injected {
         key: Rng::stream(env.seed, env.label).bits(),
         capacity: env.capacity,

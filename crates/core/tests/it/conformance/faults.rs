@@ -515,6 +515,8 @@ fn a_setting_without_an_effect_is_refused_with_what_it_needs() {
     let beside = |what: &str| format!("(allowed: beside {what}, without which it has no effect)");
     let latent = beside("latent_per_tib above 0");
     let slow = beside("slow_factor above 1 or slow_add_ms above 0");
+    let gone = "(allowed: what comes before gone_at_s = 5 of the same drive, or on another one: with a drive that is gone nothing more goes \
+                wrong)";
     for (word, complaint) in [
         ("gone_at_s=1:gone_drive=3", "gone_drive = 3 (allowed: a drive that there is: 0 to 2)".to_owned()),
         ("slow_factor=2:slow_drive=9", "slow_drive = 9 (allowed: a drive that there is: 0 to 2)".to_owned()),
@@ -531,11 +533,22 @@ fn a_setting_without_an_effect_is_refused_with_what_it_needs() {
         ("lost_share=1:slow_drive=1", format!("slow_drive = 1 {slow}")),
         ("slow_factor=2:slow_share=0", "slow_share = 0 (allowed: more than 0, as no command would be slow)".to_owned()),
         ("gone_at_s=1:drive=1", format!("drive = 1 {}", beside("a rate or a share above 0"))),
+        ("gone_at_s=5:slow_factor=2:slow_from_s=5", format!("slow_from_s = 5 {gone}")),
+        ("gone_at_s=0:slow_factor=2", format!("slow_from_s = 0 {}", gone.replace('5', "0"))),
+        ("gone_at_s=0:lost_share=1:drive=0", format!("drive = 0 {}", gone.replace('5', "0"))),
         ("gone_at_s=soon", "gone_at_s = soon (allowed: never, or a number from 0 to 320000000)".to_owned()),
         ("lost_share=0.7:torn_share=0.4", "timeout_share + lost_share + misdirected_share + torn_share = 1.1 (allowed: at most 1, as one command has one of these fates)".to_owned()),
     ] {
         let error = build(&format!("injected:{word}"), 1).err().map(|error| error.to_string());
         assert_eq!(error, Some(format!("injected.{complaint}")), "{word}");
+    }
+    for word in [
+        "gone_at_s=5:slow_factor=2:slow_from_s=4",
+        "gone_at_s=5:slow_factor=2:slow_from_s=9:slow_drive=1",
+        "gone_at_s=1:lost_share=1:drive=0",
+        "gone_at_s=0:gone_drive=1:lost_share=1:drive=0",
+    ] {
+        assert!(build(&format!("injected:{word}"), 1).is_ok(), "{word}");
     }
     let error = build("injected", 1)
         .err()
