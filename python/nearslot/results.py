@@ -449,8 +449,7 @@ class Difference:
     """How a mean response time differs from another one under the same load.
 
     Attributes:
-        ms: This mean less the other; None where a queue grew, or one of the two failed most of its
-            requests.
+        ms: This mean less the other; None where a queue grew, or one of the two is ``failed``.
         ci95_ms: 95 % confidence interval by paired batch means; None with too few requests to tell.
         word: What that says of this run: ``equal`` has the same mean in every batch, ``undecided``
             an interval that contains 0.
@@ -459,7 +458,14 @@ class Difference:
     ms: float | None
     ci95_ms: tuple[float, float] | None
     word: Literal[
-        "faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed"
+        "faster",
+        "slower",
+        "equal",
+        "undecided",
+        "too few requests",
+        "overloaded",
+        "failed",
+        "other failed",
     ]
 
 
@@ -469,10 +475,10 @@ class Rank:
 
     Attributes:
         run: Index into the runs.
-        place: From 1; runs with the same mean share a place.
+        place: From 1; runs with the same mean, growth or share of failures share a place.
         choice: What distinguishes what answers, such as ``sched=satf``.
-        ratio_to_best: Its mean response time over that of the best; None where a queue grew, or it
-            failed most of its requests.
+        ratio_to_best: Its mean response time over that of the best; None where a queue grew, or one
+            of the two is ``failed``.
         against_baseline: None for the baseline, or if that was not finished.
         against_best: None for the best.
     """

@@ -216,7 +216,7 @@ const runShape = object({
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
   runShape(isObject(value) && !Object.hasOwn(value, "series") ? { ...value, series: null } : value, path);
 
-const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed");
+const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed", "other failed");
 
 const difference = object({
   ms: nullable(number),

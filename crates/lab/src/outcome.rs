@@ -397,7 +397,8 @@ pub struct Ranking {
     pub load: String,
     /// The run of the baseline, as an index into `runs`; `None` if it was not finished.
     pub baseline: Option<usize>,
-    /// The runs, by mean response time; behind them those whose queue grew, by how fast it grew.
+    /// The runs, by mean response time; behind them those whose queue grew, by how fast it grew, and at the end those that failed more than
+    /// one in a hundred of their measured reads and writes, by how many these are.
     pub ranks: Vec<Rank>,
 }
 
@@ -406,13 +407,13 @@ pub struct Ranking {
 pub struct Rank {
     /// Index into `runs`.
     pub run: usize,
-    /// From 1; runs with the same mean share a place.
+    /// From 1; runs with the same mean, growth or share of failures share a place.
     pub place: usize,
     /// What distinguishes what answers.
     pub choice: String,
     /// Its mean response time in milliseconds.
     pub response_ms_mean: f64,
-    /// That mean divided by the best one's; 1 for the best. `None` where a queue grew.
+    /// That mean divided by the best one's; 1 for the best. `None` where a queue grew, or one of the two is `failed`.
     pub ratio_to_best: Option<f64>,
     /// The difference to the baseline; `None` for the baseline, or if that was not finished.
     pub against_baseline: Option<Difference>,
@@ -423,7 +424,7 @@ pub struct Rank {
 /// How a mean response time differs from another one under the same load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// This mean less the other, in milliseconds; `None` where a queue grew, or one of the two failed most of its requests.
+    /// This mean less the other, in milliseconds; `None` where a queue grew, or one of the two is `failed`.
     pub ms: Option<f64>,
     /// Its 95 % confidence interval `[low, high]` by paired batch means; `None` with too few requests to tell.
     pub ci95_ms: Option<[f64; 2]>,
@@ -442,12 +443,15 @@ words! {
         Equal = "equal",
         /// The interval of the difference contains 0.
         Undecided = "undecided",
-        /// There is no interval: too few requests, or the other failed most of its own.
+        /// There is no interval: too few requests.
         TooFew = "too few requests",
         /// Its queue grew, so that its mean tells how long the load is.
         Overloaded = "overloaded",
-        /// It failed most of its requests, and the other did not: its mean is of the few that it served.
+        /// It failed more than one in a hundred of its measured reads and writes, so it has no 99th percentile: its mean is of
+        /// those that it served.
         Failed = "failed",
+        /// The other failed so many, and it did not: there is nothing to be compared with.
+        OtherFailed = "other failed",
     }
 }
 

@@ -4,7 +4,7 @@ use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Instant;
 
 use super::interval::{Responses, times};
-use super::{BATCHES, Estimate, Recorded, Recorder, TooFew, busy};
+use super::{BATCHES, Basis, Estimate, Recorded, Recorder, TooFew, busy};
 use crate::objective::Class;
 use crate::outcome::{Run, Times};
 
@@ -73,8 +73,18 @@ impl Measured {
         responses.estimate(rank)
     }
 
+    /// What a verdict judges it by.
+    pub(crate) fn basis(&self) -> Basis {
+        let failed = self.recorder.reads.failed + self.recorder.writes.failed;
+        Basis {
+            batches_ms: self.batch_means_ms(),
+            measured: self.both.count() + failed,
+            failed,
+        }
+    }
+
     /// Means of response times per batch, reads and writes together.
-    pub(crate) fn batch_means_ms(&self) -> Option<[f64; BATCHES]> {
+    fn batch_means_ms(&self) -> Option<[f64; BATCHES]> {
         let tell = self.recorder.batches_tell();
         let means = || self.responses(Class::All).means_ms();
         tell.then(means).flatten()

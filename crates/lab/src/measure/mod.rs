@@ -9,6 +9,7 @@
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
 //! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up.
 
+mod basis;
 pub(crate) mod busy;
 pub(crate) mod by_stream;
 pub(crate) mod by_volume;
@@ -38,6 +39,7 @@ use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 
+pub use basis::Basis;
 pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, times, weighted};
 pub(crate) use measured::Measured;

@@ -266,7 +266,10 @@ fn requests_that_fail_are_counted_and_are_in_no_time_and_no_throughput() {
     }
     assert_eq!(recorder.failed(), 10);
     let end = Instant(79 * 1_000_000_000 + 900_000_000);
-    let run = recorder.finish(end, String::new(), serde_json::Value::Null);
+    let measured = recorder.end(end);
+    let basis = measured.basis();
+    assert_eq!((basis.failed, basis.measured), (5, 20), "without warm-up");
+    let run = measured.run(String::new(), serde_json::Value::Null);
     let told = Failure::ALL.map(|failure| run.failed[failure.name()]);
     assert_eq!(told.iter().sum::<u64>(), 10, "of the warm-up, too");
     assert!(told.iter().all(|count| *count > 0), "{told:?}");

@@ -75,7 +75,10 @@ const COLUMNS: [Shown; 28] = [
     }),
     shown(AGAINST_BEST, 5, |row| {
         row.rank.map_or(dash(), |rank| {
-            difference(rank.against_best.as_ref(), "best")
+            // No queue grew, and yet it is compared with none: it failed too many.
+            let fails = rank.ratio_to_best.is_none() && row.run.queue_growth_rps.is_none();
+            let first = if fails { "fails least" } else { "best" };
+            difference(rank.against_best.as_ref(), first)
         })
     }),
     shown("p50\nms", 3, |row| steady(row, |times| Some(times.p50))),

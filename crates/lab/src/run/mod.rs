@@ -29,7 +29,7 @@ use crate::measure::declared;
 use crate::measure::recovery;
 use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
-use crate::measure::{BATCHES, Estimate, Measured, Recorder, TooFew, Window};
+use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::SHARED;
 use crate::objective::Objective;
 use crate::outcome::{Measures, Results, Run, SCHEMA, TraceInfo};
@@ -156,11 +156,11 @@ fn with_results(
 
 /// What finished runs come to; what else results have is the caller's.
 fn summed_up(points: &[Point], finished: Vec<Finished>, baseline: Option<String>) -> Results {
-    let batches = finished.iter().map(|finished| finished.batches_ms);
-    let batches: Vec<_> = batches.collect();
+    let bases = finished.iter().map(|finished| finished.basis);
+    let bases: Vec<_> = bases.collect();
     let runs = finished.iter().map(|finished| &finished.run);
     let varied = grid::varied(points);
-    let verdict = verdict::of(&runs.zip(&batches).collect::<Vec<_>>(), &varied, baseline);
+    let verdict = verdict::of(&runs.zip(&bases).collect::<Vec<_>>(), &varied, baseline);
     let runs: Vec<Run> = finished.into_iter().map(|finished| finished.run).collect();
     let first = points.first().map(|point| &point.scenario);
     let kinds = first.map_or(KINDS, |scenario| scenario.parts.kinds());
@@ -249,7 +249,7 @@ pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunE
 pub(crate) struct Finished {
     parts: RunRows,
     pub(crate) run: Run,
-    batches_ms: Option<[f64; BATCHES]>,
+    basis: Basis,
     /// What it says of each objective.
     pub(crate) estimates: Vec<Result<Estimate, TooFew>>,
     /// Whether each objective was surely missed before the run's end.
@@ -341,7 +341,7 @@ fn run(
     let measured = recorder.end(end);
     let estimates = estimates(&measured, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let batches_ms = measured.batch_means_ms();
+    let basis = measured.basis();
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
@@ -349,7 +349,7 @@ fn run(
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     run.measures.extend(counted((&stack, &drives), &effective)?);
     let onset = Onset::of(&run, end, (begin, share));
-    let lost = left_out(&run, workload.tally(), (onset, batches_ms.as_ref()));
+    let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
     let mut warnings = [warnings(&run, (count, load.depth)), lost.clone()].concat();
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     warnings.extend(unknown_cache(&scenario.drive.name, &*blueprint, &stack));
@@ -360,7 +360,7 @@ fn run(
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,
-        batches_ms,
+        basis,
         estimates,
         missed,
         by_batch,

@@ -7,7 +7,7 @@
 //! may stand beside a longer p99, and means far apart may be undecided because a few batches make the whole difference.
 
 use super::Judged;
-use crate::measure::{BATCHES, busy};
+use crate::measure::{BATCHES, Basis, busy};
 use crate::number::number;
 use crate::outcome::Run;
 use crate::overload::{SATURATED, SURELY_TOO_MUCH};
@@ -29,24 +29,14 @@ pub(super) fn offered(run: &Run) -> String {
     format!("the load is about {factor:.2} of what the drives can do")
 }
 
-/// Which share of its requests a run has failed.
-pub(super) fn failed_share(run: &Run) -> f64 {
-    run.failed.values().sum::<u64>() as f64 / run.requests.max(1) as f64
-}
-
-/// Whether a run failed most of its requests.
-pub(super) fn fails_most(run: &Run) -> bool {
-    failed_share(run) > 0.5
-}
-
 /// Whether a run failed a greater share of its requests than another, by more than chance explains in 19 of 20 cases.
-pub(super) fn fails_clearly_more(run: &Run, other: &Run) -> bool {
-    let variance = |run: &Run| {
-        let share = failed_share(run);
-        share * (1.0 - share) / run.requests.max(1) as f64
+pub(super) fn fails_clearly_more(run: &Basis, other: &Basis) -> bool {
+    let variance = |run: &Basis| {
+        let share = run.failed_share();
+        share * (1.0 - share) / run.measured.max(1) as f64
     };
     let error = libm::sqrt(variance(run) + variance(other));
-    failed_share(run) - failed_share(other) > 1.96 * error
+    run.failed_share() - other.failed_share() > 1.96 * error
 }
 
 /// That requests failed, so that what is said is of the others alone; of several runs the one with most failures.
@@ -101,15 +91,12 @@ pub(super) fn tails(run: &Run, other: &Run) -> String {
 }
 
 /// Why means that are far apart are not decided: how many batches make more than half of what they differ by.
-pub(super) fn uneven(
-    (run, own): (&Run, &Option<[f64; BATCHES]>),
-    (other_run, other): (&Run, &Option<[f64; BATCHES]>),
-) -> Option<String> {
-    let (own, other) = (own.as_ref()?, other.as_ref()?);
+pub(super) fn uneven((run, own): Judged<'_>, (other_run, other): Judged<'_>) -> Option<String> {
+    let (own, other) = (own.batches_ms?, other.batches_ms?);
     if other_run.response_ms.mean < FAR_APART * run.response_ms.mean {
         return None;
     }
-    let mut apart: Vec<f64> = own.iter().zip(other).map(|(a, b)| (a - b).abs()).collect();
+    let mut apart: Vec<f64> = own.iter().zip(&other).map(|(a, b)| (a - b).abs()).collect();
     apart.sort_by(|one, other| other.total_cmp(one));
     let half = apart.iter().sum::<f64>() / 2.0;
     let mut sum = 0.0;

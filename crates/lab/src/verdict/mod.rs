@@ -5,8 +5,9 @@
 //! Simulation Modeling and Analysis, chapter 10). An interval that contains 0 decides nothing. Runs under different
 //! loads are never compared: with more requests in flight each waits longer, whatever serves them. Nor are means under a
 //! growing queue, which tell how long the load is: a run that keeps up is faster than one that does not, and of those that do
-//! not only the growth is told. Nor is the mean of a run that failed most of its requests, which is of the few that it served: its batches
-//! are not the requests of the other run's. It stands behind all that answered most of theirs.
+//! not only the growth is told. Nor is the mean of a run that failed more than one in a hundred of its requests: it has no 99th percentile,
+//! since a request that failed was never answered, and its batches are not the requests of the other run's. It stands behind all that
+//! failed fewer; such runs are in the order of how many they failed.
 
 mod caveats;
 mod drives;
@@ -16,11 +17,11 @@ mod words;
 
 use std::cmp::Ordering;
 
-use crate::measure::{BATCHES, half_width};
+use crate::measure::{BATCHES, Basis, half_width};
 use crate::outcome::{Difference, Rank, Ranking, Run, Varied, Verdict, Word};
 
-/// A run, and its mean response time in each batch in milliseconds, if every batch has enough requests.
-pub type Judged<'a> = (&'a Run, &'a Option<[f64; BATCHES]>);
+/// A run, and what it is judged by beside what it tells.
+pub type Judged<'a> = (&'a Run, &'a Basis);
 
 /// What these runs say; `baseline` is the choice that the others are held against.
 pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> Verdict {
@@ -61,7 +62,7 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
     let mean = |index: usize| runs[index].0.response_ms.mean;
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.retain(|index| runs[*index].0.load == load);
-    order.sort_by(|one, other| placed(runs[*one].0, runs[*other].0));
+    order.sort_by(|one, other| placed(runs[*one], runs[*other]));
     let best = *order.first().filter(|_| order.len() > 1)?;
     let held_against = order.iter().copied();
     let held_against = held_against
@@ -73,11 +74,11 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
         run,
         place: 1 + order
             .iter()
-            .filter(|other| placed(runs[**other].0, runs[run].0).is_lt())
+            .filter(|other| placed(runs[**other], runs[run]).is_lt())
             .count(),
         choice: runs[run].0.choice.clone(),
         response_ms_mean: mean(run),
-        ratio_to_best: comparable(runs[run].0, runs[best].0).then(|| ratio(mean(run), mean(best))),
+        ratio_to_best: comparable(runs[run], runs[best]).then(|| ratio(mean(run), mean(best))),
         against_baseline: held_against.and_then(|other| against(run, other)),
         against_best: against(run, best),
     });
@@ -89,20 +90,24 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
 }
 
 /// Which of two runs has the better place: those that keep up before those whose queue grows, and behind all of them those that failed
-/// most of their requests; among their like the one with the lower mean, or whose queue grows less.
-fn placed(one: &Run, other: &Run) -> Ordering {
-    let fails = |run: &Run| caveats::fails_most(run);
-    let by_growth = match (one.queue_growth_rps, other.queue_growth_rps) {
+/// many of their requests; among their like the one with the lower mean, whose queue grows less, or that failed fewer.
+fn placed((one, own): Judged<'_>, (other, others): Judged<'_>) -> Ordering {
+    if own.fails() || others.fails() {
+        return own
+            .fails()
+            .cmp(&others.fails())
+            .then_with(|| own.by_failures(others));
+    }
+    match (one.queue_growth_rps, other.queue_growth_rps) {
         (None, None) => one.response_ms.mean.total_cmp(&other.response_ms.mean),
         (one, other) => one.unwrap_or(-1.0).total_cmp(&other.unwrap_or(-1.0)),
-    };
-    fails(one).cmp(&fails(other)).then(by_growth)
+    }
 }
 
 /// Whether the means of two runs tell something beside each other.
-fn comparable(one: &Run, other: &Run) -> bool {
+fn comparable((one, own): Judged<'_>, (other, others): Judged<'_>) -> bool {
     let grows = one.queue_growth_rps.or(other.queue_growth_rps).is_some();
-    !grows && caveats::fails_most(one) == caveats::fails_most(other)
+    !grows && !own.fails() && !others.fails()
 }
 
 /// How often `part` fits; 1 where both are nothing.
@@ -116,18 +121,17 @@ fn difference((run, own): Judged<'_>, (other_run, other): Judged<'_>) -> Differe
         ci95_ms: None,
         word,
     };
-    match [run, other_run].map(caveats::fails_most) {
-        [true, false] => return without(None, Word::Failed),
-        [false, true] if run.queue_growth_rps.is_none() => return without(None, Word::TooFew),
-        _ => {}
+    if own.fails() {
+        return without(None, Word::Failed);
     }
     match (run.queue_growth_rps, other_run.queue_growth_rps) {
         (Some(_), _) => return without(None, Word::Overloaded),
+        _ if other.fails() => return without(None, Word::OtherFailed),
         (None, Some(_)) => return without(None, Word::Faster),
         (None, None) => {}
     }
     let ms = run.response_ms.mean - other_run.response_ms.mean;
-    let (Some(own), Some(other)) = (own, other) else {
+    let (Some(own), Some(other)) = (own.batches_ms, other.batches_ms) else {
         return without(Some(ms), Word::TooFew);
     };
     let paired: [f64; BATCHES] = std::array::from_fn(|batch| own[batch] - other[batch]);

@@ -8,15 +8,13 @@ use crate::outcome::Times;
 use crate::scenario::keys::role;
 use nearslot_core::units::Instant;
 
-type Batches = Option<[f64; BATCHES]>;
-
 /// Noise that all runs of a load share, and that is larger than what they differ by.
 fn noise(batch: usize) -> f64 {
     ((batch * 7) % 5) as f64
 }
 
 /// A run of this load and choice with batch means around `mean`; `own` is what it has of noise for itself.
-fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Batches) {
+fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Basis) {
     let window = Window {
         requests: 1_000,
         warmup: 0,
@@ -30,7 +28,12 @@ fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Batches) {
     run.response_ms.mean = mean;
     let sign = |batch: usize| if batch.is_multiple_of(2) { own } else { -own };
     let batches = std::array::from_fn(|batch| mean + noise(batch) - 2.0 + sign(batch));
-    (run, Some(batches))
+    let basis = Basis {
+        batches_ms: Some(batches),
+        measured: 1_000,
+        failed: 0,
+    };
+    (run, basis)
 }
 
 fn varied(words: &[(&str, &[&str])]) -> Vec<Varied> {
@@ -42,12 +45,12 @@ fn varied(words: &[(&str, &[&str])]) -> Vec<Varied> {
     words.iter().map(one).collect()
 }
 
-fn judged(runs: &[(Run, Batches)], varied: &[Varied], baseline: Option<&str>) -> Verdict {
-    let judged: Vec<Judged<'_>> = runs.iter().map(|(run, batches)| (run, batches)).collect();
+fn judged(runs: &[(Run, Basis)], varied: &[Varied], baseline: Option<&str>) -> Verdict {
+    let judged: Vec<Judged<'_>> = runs.iter().map(|(run, basis)| (run, basis)).collect();
     of(&judged, varied, baseline.map(str::to_owned))
 }
 
-fn schedulers(means: &[(&str, f64, f64)]) -> (Vec<(Run, Batches)>, Vec<Varied>) {
+fn schedulers(means: &[(&str, f64, f64)]) -> (Vec<(Run, Basis)>, Vec<Varied>) {
     let runs = means
         .iter()
         .map(|(name, mean, own)| run("", &format!("sched={name}"), *mean, *own));
@@ -58,7 +61,7 @@ fn schedulers(means: &[(&str, f64, f64)]) -> (Vec<(Run, Batches)>, Vec<Varied>) 
 #[test]
 fn a_headline_says_that_requests_failed() {
     let (mut runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
-    let headline = |runs: &[(Run, Batches)]| judged(runs, &varied, None).headline;
+    let headline = |runs: &[(Run, Basis)]| judged(runs, &varied, None).headline;
     assert!(!headline(&runs).contains("failed"));
     for (run, _) in &mut runs {
         run.requests = 1_000;
@@ -80,33 +83,27 @@ fn a_headline_says_that_requests_failed() {
 fn a_choice_that_fails_clearly_more_requests_does_not_win() {
     let (mut runs, keys) =
         schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
-    for (run, _) in &mut runs {
-        run.requests = 1_000;
-    }
     let mut failed = |count: [u64; 3]| {
-        for ((run, _), count) in runs.iter_mut().zip(count) {
-            run.failed = [("medium".to_owned(), count)].into();
+        for ((_, basis), count) in runs.iter_mut().zip(count) {
+            (basis.measured, basis.failed) = (10_000, count);
         }
         judged(&runs, &keys, Some("sched=fcfs")).headline
     };
-    let told = failed([0, 250, 2]);
-    let expected = "None wins: satf failed 25.00 % of its requests, fcfs 0.000 %; of those that were answered it has the lowest mean, \
-                    5.000 ms against 10.00. Requests failed";
+    let told = failed([0, 90, 2]);
+    let expected = "None wins: satf failed 0.900 % of its requests, fcfs 0.000 %; of those that were answered it has the lowest mean, \
+                    5.000 ms against 10.00.";
     assert!(told.starts_with(expected), "{told}");
-    // Of a thousand requests, four and ten may be of one chance; four and eleven are hardly.
+    // Of ten thousand requests, four and ten may be of one chance; four and twelve are hardly.
     assert!(failed([4, 10, 10]).starts_with("satf wins"));
-    assert!(failed([250, 250, 250]).starts_with("satf wins"));
-    assert!(failed([3, 13, 13]).starts_with("None wins"));
+    assert!(failed([90, 90, 90]).starts_with("satf wins"));
+    assert!(failed([4, 13, 13]).starts_with("None wins"));
 
     let mut runs = Vec::new();
     for depth in ["1", "8"] {
         runs.push(run(&format!("depth={depth}"), "sched=fcfs", 10.0, 0.0));
         runs.push(run(&format!("depth={depth}"), "sched=satf", 9.0, 0.01));
     }
-    for (run, _) in &mut runs {
-        run.requests = 1_000;
-    }
-    runs[3].0.failed = [("medium".to_owned(), 250)].into();
+    runs[3].1.failed = 10;
     let keys = varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])]);
     let verdict = judged(&runs, &keys, Some("sched=fcfs"));
     let expected = "satf wins at depth 1: 1.11× as fast as fcfs at 1.";
@@ -121,68 +118,109 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         "{:?}",
         verdict.details
     );
+    for (_, basis) in &mut runs[2..] {
+        basis.failed = 11;
+    }
+    let verdict = judged(&runs, &keys, Some("sched=fcfs"));
+    let expected = "At depth 8 none wins, as each choice failed more than 1 % of its requests.";
+    assert_eq!(verdict.details, [expected]);
+    runs[2].1.failed = 0;
+    runs[2].0.queue_growth_rps = Some(100.0);
+    let verdict = judged(&runs, &keys, Some("sched=fcfs"));
+    let expected =
+        "At depth 8 none keeps up: the queue grows, or more than 1 % of requests failed.";
+    assert_eq!(verdict.details, [expected]);
+}
+
+/// What is said of three choices, of which so many of a thousand requests failed.
+fn of_failing(failed: [u64; 3], grows: bool) -> Verdict {
+    let (mut runs, keys) =
+        schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
+    for ((_, basis), failed) in runs.iter_mut().zip(failed) {
+        basis.failed = failed;
+    }
+    runs[0].0.queue_growth_rps = grows.then_some(100.0);
+    judged(&runs, &keys, Some("sched=fcfs"))
+}
+
+fn ranked(verdict: &Verdict) -> Vec<(usize, &str)> {
+    let ranks = verdict.rankings[0].ranks.iter();
+    ranks
+        .map(|rank| (rank.place, rank.choice.strip_prefix("sched=").unwrap()))
+        .collect()
 }
 
 #[test]
-fn a_choice_that_failed_most_of_its_requests_is_behind_all_others() {
-    let of = |failed: [u64; 3], grows: bool| {
-        let (mut runs, keys) =
-            schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
-        for ((run, _), failed) in runs.iter_mut().zip(failed) {
-            run.requests = 1_000;
-            run.failed = [("gone".to_owned(), failed)].into();
-        }
-        runs[0].0.queue_growth_rps = grows.then_some(100.0);
-        judged(&runs, &keys, Some("sched=fcfs"))
-    };
-    let ranked = |verdict: &Verdict| -> Vec<(usize, String)> {
-        let ranks = verdict.rankings[0].ranks.iter();
-        ranks
-            .map(|rank| (rank.place, rank.choice.clone()))
-            .collect()
-    };
-    let order = |names: [&str; 3]| -> Vec<(usize, String)> {
-        let names = names.iter().map(|name| format!("sched={name}"));
-        (1..).zip(names).collect()
-    };
-    let verdict = of([0, 910, 2], false);
-    assert_eq!(ranked(&verdict), order(["look", "fcfs", "satf"]));
-    let told = "look wins: 7.000 ms on average, 1.43× as fast as fcfs (by 3.000 to 3.000 ms, with 95 % confidence). Requests failed in 2 \
-                of 3 runs, most in sched=satf  (910 of 1000)";
-    assert!(verdict.headline.starts_with(told), "{}", verdict.headline);
+fn a_choice_that_failed_many_of_its_requests_is_behind_all_others() {
+    let verdict = of_failing([0, 450, 2], false);
+    assert_eq!(ranked(&verdict), [(1, "look"), (2, "fcfs"), (3, "satf")]);
+    let told = "look wins: 7.000 ms on average, 1.43× as fast as fcfs (by 3.000 to 3.000 ms, with 95 % confidence).";
+    assert_eq!(verdict.headline, told);
     let last = &verdict.rankings[0].ranks[2];
     let against = last.against_best.unwrap();
     assert_eq!(
         (against.word, against.ms, last.ratio_to_best),
         (Word::Failed, None, None)
     );
-    // Half of them is not most.
+    // One in a hundred is not more than that.
+    let order = |failed| of_failing(failed, false);
     assert_eq!(
-        ranked(&of([0, 500, 2], false)),
-        order(["satf", "look", "fcfs"])
+        ranked(&order([0, 10, 2])),
+        [(1, "satf"), (2, "look"), (3, "fcfs")]
     );
-    // That its queue does not grow is no wonder then.
-    let verdict = of([0, 910, 910], true);
-    assert_eq!(ranked(&verdict), order(["fcfs", "satf", "look"]));
-    let told = "None keeps up: the queue grows by 100.0 requests a second under fcfs and by 100.0 under fcfs;";
-    assert!(verdict.headline.starts_with(told), "{}", verdict.headline);
-    let alone = of([0, 910, 990], false).headline;
-    let told = "fcfs wins: 10.00 ms on average; under the others most requests failed.";
-    assert!(alone.starts_with(told), "{alone}");
-    let both = of([0, 2, 990], true).headline;
-    let told = "satf wins: 5.000 ms on average; it alone keeps up, under the others the queue grows or most requests failed.";
-    assert!(both.starts_with(told), "{both}");
-    // Where all failed most, nothing else tells them apart.
     assert_eq!(
-        ranked(&of([900, 910, 990], false)),
-        order(["satf", "look", "fcfs"])
+        ranked(&order([0, 11, 2])),
+        [(1, "look"), (2, "fcfs"), (3, "satf")]
     );
-    // Of a baseline that failed most there is nothing to be compared with.
-    let verdict = of([910, 0, 0], false);
+    let alone = order([0, 910, 990]).headline;
+    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of requests failed.";
+    assert_eq!(alone, told);
+    let both = of_failing([0, 2, 990], true).headline;
+    let told = "satf wins: 5.000 ms on average; it alone keeps up, under the others the queue grows or more than 1 % of requests failed.";
+    assert_eq!(both, told);
+    // Nor is its p99 held against that of the winner.
+    let (mut runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
+    runs[0].0.response_ms.p99_ci95 = Some([90.0, 95.0]);
+    runs[1].0.response_ms.p99_ci95 = Some([40.0, 45.0]);
+    runs[1].1.failed = 450;
+    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of requests failed.";
+    assert_eq!(judged(&runs, &keys, None).headline, told);
+    // Of a baseline that failed many there is nothing to be compared with.
+    let verdict = order([910, 0, 0]);
     let against = verdict.rankings[0].ranks[0].against_baseline.unwrap();
-    assert_eq!((against.word, against.ms), (Word::TooFew, None));
+    assert_eq!((against.word, against.ms), (Word::OtherFailed, None));
     let told = "satf wins: 5.000 ms on average; the next, look, takes 1.40× as long";
     assert!(verdict.headline.starts_with(told), "{}", verdict.headline);
+}
+
+#[test]
+fn an_overloaded_choice_is_told_once_beside_those_that_failed() {
+    // That the queue of one that failed many does not grow is no wonder.
+    let verdict = of_failing([0, 910, 900], true);
+    assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
+    let told = "None keeps up: the queue grows by 100.0 requests a second under fcfs; all others failed more than 1 % of their requests; \
+                response times tell how long the load is.";
+    assert_eq!(verdict.headline, told);
+}
+
+#[test]
+fn choices_that_all_failed_many_are_in_the_order_of_how_many() {
+    let verdict = of_failing([110, 250, 900], false);
+    assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "satf"), (3, "look")]);
+    for rank in &verdict.rankings[0].ranks {
+        assert_eq!(rank.ratio_to_best, None);
+        for against in [rank.against_best, rank.against_baseline].iter().flatten() {
+            let told = (against.word, against.ms, against.ci95_ms);
+            assert_eq!(told, (Word::Failed, None, None));
+        }
+    }
+    let told = "None wins: each failed more than 1 % of its requests, from 11.00 % (fcfs) to 90.00 % (look); those that were answered are \
+                not compared.";
+    assert_eq!(verdict.headline, told);
+    assert_eq!(verdict.details.len(), 0);
+    // Those that failed as many share a place.
+    let verdict = of_failing([110, 110, 20], true);
+    assert_eq!(ranked(&verdict), [(1, "look"), (2, "fcfs"), (2, "satf")]);
 }
 
 #[test]
@@ -208,7 +246,7 @@ fn a_run_without_an_interval_takes_none_from_the_others() {
     let without = |lacking: &[usize]| {
         let (mut runs, keys) = schedulers(&all);
         for index in lacking {
-            runs[*index].1 = None;
+            runs[*index].1.batches_ms = None;
         }
         judged(&runs, &keys, None).headline
     };
@@ -231,7 +269,7 @@ fn a_run_without_an_interval_takes_none_from_the_others() {
     );
     let (mut runs, keys) =
         schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 5.1, 3.0)]);
-    runs[0].1 = None;
+    runs[0].1.batches_ms = None;
     assert_eq!(
         judged(&runs, &keys, None).headline,
         "Undecided between satf and look: 5.000 and 5.100 ms on average; of fcfs there are too few answers to tell."
@@ -454,7 +492,7 @@ fn a_single_run_is_not_ranked_and_too_few_requests_tell_nothing() {
     );
     runs[0].0.pending = 0;
     for (_, batches) in &mut runs {
-        *batches = None;
+        batches.batches_ms = None;
     }
     let verdict = judged(&runs, &varied, Some("sched=fcfs"));
     let against = verdict.rankings[0].ranks[0].against_baseline.unwrap();
@@ -528,7 +566,7 @@ fn an_interrupted_baseline_is_not_replaced_by_another() {
 fn means_far_apart_that_are_undecided_have_a_reason() {
     let (mut runs, varied) = schedulers(&[("satf", 7.3, 0.0), ("fcfs", 218.8, 0.0)]);
     // One batch of fcfs waited for something.
-    let batches = runs[1].1.as_mut().unwrap();
+    let batches = runs[1].1.batches_ms.as_mut().unwrap();
     *batches = std::array::from_fn(|batch| 7.3 + noise(batch) - 2.0);
     batches[3] += (218.8 - 7.3) * BATCHES as f64;
     let told = format!(
@@ -716,7 +754,7 @@ fn choices_with_as_many_drives_under_each_load_are_not_told_apart() {
 #[test]
 fn flushes_that_take_far_longer_in_one_run_are_told() {
     let (mut runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
-    let told = |runs: &[(Run, Batches)]| {
+    let told = |runs: &[(Run, Basis)]| {
         let details = judged(runs, &varied, None).details;
         details.into_iter().find(|told| told.starts_with("Flushes"))
     };

@@ -3,10 +3,13 @@
 //! A choice *wins* only where the interval of its difference to every other excludes 0, and where it fails no clearly greater share of its
 //! requests than any other that keeps up: requests that failed are in no mean, so the others' mean would be held against that of those
 //! requests which it served. To rank by failures first was refused: how many milliseconds a failure is worth nobody can say but the reader,
-//! so both are told. Only a run that failed most of its requests is behind the others. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
+//! so both are told. Only a run that failed more than one in a hundred is behind the others. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
 //! one key is varied, its values alone.
 
+mod failing;
+
 use super::{Judged, caveats, drives, ratio};
+use crate::measure::Basis;
 use crate::number::{list, number, rate, times};
 use crate::outcome::{Rank, Ranking, Role, Run, Traced, Varied, Word};
 
@@ -28,8 +31,10 @@ enum Lead<'a> {
     TooFew(&'a Rank),
     /// The one with the lowest mean failed a clearly greater share of its requests than the other, which keeps up too.
     Fails(&'a Rank, &'a Rank),
-    /// The queue grew under all of them.
+    /// The queue grew under all of them that did not fail many of their requests.
     Overloaded,
+    /// All failed many of their requests, the first of them the fewest.
+    AllFail(&'a Rank, &'a Rank),
 }
 
 /// The headline, and what else there is to say.
@@ -182,6 +187,10 @@ impl Names<'_> {
         self.judged[rank.run].0
     }
 
+    fn basis(&self, rank: &Rank) -> &Basis {
+        self.judged[rank.run].1
+    }
+
     /// The one key of this role with several values, if there is just one.
     fn only(&self, role: Role) -> Option<&Varied> {
         let mut of = self.varied.iter().filter(|varied| varied.role == role);
@@ -202,6 +211,9 @@ impl Names<'_> {
 
     fn lead<'b>(&self, ranking: &'b Ranking) -> Lead<'b> {
         let best = &ranking.ranks[0];
+        if self.basis(best).fails() {
+            return Lead::AllFail(best, ranking.ranks.last().unwrap_or(best));
+        }
         if best.ratio_to_best.is_none() {
             return Lead::Overloaded;
         }
@@ -224,16 +236,6 @@ impl Names<'_> {
         }
     }
 
-    /// Of those that keep up and failed a clearly smaller share of their requests than the first, the one that failed least.
-    fn fails_less<'b>(&self, ranking: &'b Ranking) -> Option<&'b Rank> {
-        let best = self.run(&ranking.ranks[0]);
-        let others = ranking.ranks[1..].iter();
-        let keep_up = others.filter(|rank| word(rank) != Some(Word::Overloaded));
-        let less = keep_up.filter(|rank| caveats::fails_clearly_more(best, self.run(rank)));
-        let share = |rank: &Rank| caveats::failed_share(self.run(rank));
-        less.min_by(|one, other| share(one).total_cmp(&share(other)))
-    }
-
     /// Whether intervals that are missing leave nothing to be said of the first: its own, or those of all others.
     fn tells_nothing(&self, ranking: &Ranking) -> bool {
         let [best, others @ ..] = ranking.ranks.as_slice() else {
@@ -244,7 +246,7 @@ impl Names<'_> {
     }
 
     fn has_no_interval(&self, rank: &Rank) -> bool {
-        self.judged[rank.run].1.is_none()
+        self.basis(rank).batches_ms.is_none()
     }
 
     /// Those that keep up and of which too few requests were answered to tell.
@@ -262,20 +264,6 @@ impl Names<'_> {
                 self.choices(some)
             ),
         }
-    }
-
-    /// That the first of a load does not win, since it failed more requests than another one.
-    fn fails(&self, best: &Rank, other: &Rank) -> String {
-        let share = |rank: &Rank| number(100.0 * caveats::failed_share(self.run(rank)));
-        format!(
-            "None wins: {} failed {} % of its requests, {} {} %; of those that were answered it has the lowest mean, {} ms against {}.",
-            self.choice(best),
-            share(best),
-            self.choice(other),
-            share(other),
-            number(best.response_ms_mean),
-            number(other.response_ms_mean),
-        )
     }
 
     fn choices(&self, ranks: &[&Rank]) -> String {
@@ -316,6 +304,7 @@ impl Names<'_> {
                 (headline, self.ahead(ranking, leaders[0], &who))
             }
             Lead::Overloaded => (self.overloaded(ranking), Vec::new()),
+            Lead::AllFail(first, last) => (self.all_fail(first, last), Vec::new()),
             Lead::TooFew(best) => {
                 let (who, mean) = (self.choice(best), mean(best));
                 let others = ranking.ranks[1..].iter();
@@ -334,45 +323,26 @@ impl Names<'_> {
         }
     }
 
-    /// What is said of those behind so many that lead: that they are slower, or failed most of their requests.
+    /// What is said of those behind so many that lead: that they are slower, or failed many of their requests.
     fn rest(&self, ranking: &Ranking, leaders: usize) -> String {
         let failed = self.failed(ranking).len();
         let all = ranking.ranks.len() - self.without_interval(ranking).len();
         match all.saturating_sub(leaders) {
             0 => String::new(),
-            behind if behind == failed => "; all others failed most of their requests".to_owned(),
+            behind if behind == failed => {
+                "; all others failed more than 1 % of their requests".to_owned()
+            }
             _ if failed > 0 => {
-                "; all others are slower, or failed most of their requests".to_owned()
+                "; all others are slower, or failed more than 1 % of their requests".to_owned()
             }
             _ => format!("; all others are slower{}", hardly(ranking)),
         }
-    }
-
-    /// Those that failed most of their requests, where the first did not.
-    fn failed<'b>(&self, ranking: &'b Ranking) -> Vec<&'b Rank> {
-        let is = |rank: &&Rank| word(rank) == Some(Word::Failed);
-        ranking.ranks.iter().filter(is).collect()
     }
 
     /// How much faster than the baseline one of several that lead is, as a detail; `who` is what the sentence begins with.
     fn ahead(&self, ranking: &Ranking, rank: &Rank, who: &str) -> Vec<String> {
         let lead = self.lead_over_baseline(ranking, rank);
         Vec::from_iter(lead.map(|lead| format!("{who} {lead}.")))
-    }
-
-    /// By how much the queue grew under the first and the last of those that answered most of their requests.
-    fn overloaded(&self, ranking: &Ranking) -> String {
-        let growth = |rank: &Rank| number(self.run(rank).queue_growth_rps.unwrap_or(0.0));
-        let answered = ranking.ranks.len() - self.failed(ranking).len();
-        let (first, last) = (&ranking.ranks[0], &ranking.ranks[answered - 1]);
-        format!(
-            "None keeps up: the queue grows by {} requests a second under {} and by {} under {}; response times tell how long \
-             the load is.",
-            growth(first),
-            self.choice(first),
-            growth(last),
-            self.choice(last),
-        )
     }
 
     fn winner(&self, ranking: &Ranking, best: &Rank) -> (String, Vec<String>) {
@@ -393,8 +363,8 @@ impl Names<'_> {
                 let others = &ranking.ranks[1..];
                 let any = |is: Word| others.iter().any(|rank| word(rank) == Some(is));
                 match [Word::Overloaded, Word::Failed].map(any) {
-                    [true, true] => "it alone keeps up, under the others the queue grows or most requests failed",
-                    [false, _] => "under the others most requests failed",
+                    [true, true] => "it alone keeps up, under the others the queue grows or more than 1 % of requests failed",
+                    [false, _] => "under the others more than 1 % of requests failed",
                     [true, false] => "it alone keeps up, under the others the queue grows",
                 }
                 .to_owned()
@@ -420,6 +390,12 @@ impl Names<'_> {
 
     /// What limits a win over another: its tail, and a queue that may grow.
     fn but(&self, best: &Rank, other: &Rank) -> String {
+        // One that failed many has no p99, and is compared with none.
+        let other = if self.basis(other).fails() {
+            best
+        } else {
+            other
+        };
         let (won, lost) = (self.run(best), self.run(other));
         let mut but = String::new();
         if caveats::longer_tail(won, lost) {
@@ -494,10 +470,7 @@ impl Names<'_> {
                     );
                     (true, open)
                 }
-                Lead::Overloaded => (
-                    false,
-                    "none keeps up: the queue grows under all choices".to_owned(),
-                ),
+                Lead::Overloaded | Lead::AllFail(..) => (false, self.no_word(ranking)),
             };
             push(&mut others, (tells, open), ranking);
         }
@@ -554,7 +527,8 @@ impl Names<'_> {
         let at = |is: &dyn Fn(&Run, &Run) -> bool| {
             let pair = |ranking: &Ranking| {
                 let best = self.run(&ranking.ranks[0]);
-                is(best, self.judged[other(ranking)].0)
+                let (other, basis) = self.judged[other(ranking)];
+                is(best, if basis.fails() { best } else { other })
             };
             let loads = won.iter().filter(|ranking| pair(ranking));
             let loads = loads.map(|ranking| self.short(Role::Load, &ranking.load).to_owned());

@@ -46,7 +46,11 @@ fn recovery(place: &str, requests: u64) -> Option<RecoveryCost> {
 }
 
 fn run(place: &str, requests: u64) -> Run {
-    let points = grid::points(&scenario(place, requests), &[]).unwrap();
+    run_of(&scenario(place, requests))
+}
+
+fn run_of(scenario: &Scenario) -> Run {
+    let points = grid::points(scenario, &[]).unwrap();
     let wanted = Wanted::default();
     let results = compare(&points, None, &wanted, &Control::default()).unwrap();
     results.runs.into_iter().next().unwrap()
@@ -144,6 +148,23 @@ fn nothing_comes_back_of_a_map_in_memory() {
     }
     // The first round of checkpoints is not complete.
     assert_eq!(recovery("eager:map=log", 20), None);
+}
+
+/// No drive with the log is left, as all are gone or given up.
+#[test]
+fn nothing_comes_back_of_a_map_that_is_lost() {
+    let silent = "injected:timeout_share=0.8:timeout_ms=3";
+    for (place, faults) in [
+        ("eager:map=log", "injected:gone_at_s=1"),
+        ("ew_array:dm=1:ds=1:dd=2:map=log", "injected:gone_at_s=1"),
+        ("eager:map=log", silent),
+        ("ew_array:dm=2:ds=1:dd=2:map=log", silent),
+        ("distorted_mirror:ds=2:dd=2:map=log", silent),
+    ] {
+        let mut scenario = scenario(place, 3_000);
+        scenario.set("faults", faults).unwrap();
+        assert_eq!(RecoveryCost::of(&run_of(&scenario)), None, "{place}");
+    }
 }
 
 #[test]

@@ -53,6 +53,24 @@ impl EagerCopies {
         }
     }
 
+    /// The drives of delayed writes under way.
+    pub(super) fn delayed_writes(&self) -> impl Iterator<Item = DriveId> {
+        let delayed = self.underway.iter().filter(|(_, one)| one.is_delayed());
+        delayed.map(|(_, one)| one.drive)
+    }
+
+    /// What is to be written at once, and can be, waits before all others.
+    pub(super) fn audit_urgent(&self) {
+        let lost = (0..self.geometry.chunks).filter(|chunk| self.is_lost(*chunk));
+        for of in lost.flat_map(|chunk| self.copies_of(chunk)) {
+            let is_urgent = || self.copies.is_urgent(self.drive(of), of);
+            assert!(
+                !self.can_hurry(of) || is_urgent(),
+                "{of:?} waits for spare time"
+            );
+        }
+    }
+
     /// How many chunks are on drives that are gone alone is known without a look at all.
     pub(super) fn audit_lost(&self) {
         let lost = (0..self.geometry.chunks).filter(|chunk| self.is_lost(*chunk));

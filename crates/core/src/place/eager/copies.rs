@@ -31,7 +31,7 @@
 //! comes, or is dropped if it is not due then. Where a copy lies, and whether it is stale, is in the map alone.
 
 use crate::ids::DriveId;
-use crate::place::delayed::{CopyOf, Queues};
+use crate::place::delayed::{CopyOf, Queues, Turn};
 use crate::sorted::{Keyed, Sorted};
 
 /// Where the data of the next delayed write of a copy are.
@@ -153,8 +153,14 @@ impl Copies {
         }
     }
 
-    /// A copy that is due is to be written in spare time. What is in no buffer is read before, whoever says otherwise.
-    pub(super) fn delay(&mut self, drive: DriveId, of: CopyOf, source: Source) -> Delayed {
+    /// A copy that is due is to be written later. What is in no buffer is read before, whoever says otherwise.
+    pub(super) fn delay(
+        &mut self,
+        drive: DriveId,
+        of: CopyOf,
+        source: Source,
+        turn: Turn,
+    ) -> Delayed {
         let room = self.queues.has_room();
         let (next, answer) = match self.take(of) {
             None if room => (Some(Copy::Waiting(source)), Delayed::Queued),
@@ -185,7 +191,7 @@ impl Copies {
             self.set(of, copy);
         }
         if answer == Delayed::Queued {
-            self.queues.push(drive, of);
+            self.queues.push(drive, of, turn);
         }
         answer
     }
@@ -193,7 +199,7 @@ impl Copies {
     /// A copy that was missing when the power went waits. It is in no buffer, so there is always room.
     pub(super) fn resume(&mut self, drive: DriveId, of: CopyOf) {
         self.set(of, Copy::Waiting(Source::AnotherCopy));
-        self.queues.push(drive, of);
+        self.queues.push(drive, of, Turn::SpareTime);
     }
 
     /// The copy that a drive may write next.
@@ -201,7 +207,25 @@ impl Copies {
         self.queues.first(drive)
     }
 
-    /// The copies that wait for a drive, the oldest first.
+    /// Where the data of a copy in a queue are.
+    pub(super) fn source(&self, of: CopyOf) -> Source {
+        match self.get(of) {
+            Some(Copy::Waiting(source) | Copy::Outdated { source, .. }) => source,
+            other => panic!("{of:?} is in a queue, and is {other:?}"),
+        }
+    }
+
+    /// The queues, for what is urgent in them.
+    pub(super) fn queues(&mut self) -> &mut Queues {
+        &mut self.queues
+    }
+
+    /// Whether a copy is among the urgent ones of its drive. O(these).
+    pub(super) fn is_urgent(&self, drive: DriveId, of: CopyOf) -> bool {
+        self.queues.is_urgent(drive, of)
+    }
+
+    /// The copies that wait for a drive: the urgent ones, then the others, the oldest first.
     pub(super) fn waiting(&self, drive: DriveId) -> impl Iterator<Item = CopyOf> {
         self.queues.iter(drive)
     }
@@ -292,14 +316,15 @@ impl Copies {
         assert!(matches!(before, Some(Copy::Landed(_))), "{of:?} landed");
     }
 
-    /// Its delayed write has failed, or never began.
-    pub(super) fn failed(&mut self, of: CopyOf) {
-        let failed = match self.take(of) {
-            Some(Copy::Flying { failed, .. }) => failed,
-            Some(Copy::Landed(_)) => 0,
+    /// Its delayed write has failed, or never began. Where its data were, and how often it failed one time after the other.
+    pub(super) fn failed(&mut self, of: CopyOf) -> (Source, u8) {
+        let (source, failed) = match self.take(of) {
+            Some(Copy::Flying { source, failed, .. }) => (source, failed.saturating_add(1)),
+            Some(Copy::Landed(source)) => (source, 1),
             other => panic!("{of:?} should fly, and is {other:?}"),
         };
-        self.set(of, Copy::Failed(failed.saturating_add(1)));
+        self.set(of, Copy::Failed(failed));
+        (source, failed)
     }
 
     /// The buffer has a newer version, or the copy is no longer needed, or it lies somewhere else now. The delayed write that is
@@ -347,9 +372,9 @@ impl Copies {
         Some(source)
     }
 
-    /// Recounts everything and panics on a contradiction.
-    pub(super) fn audit(&self) {
-        self.queues.audit();
+    /// Recounts everything and panics on a contradiction. The drives of delayed writes under way, in any order.
+    pub(super) fn audit(&self, writes: impl Iterator<Item = DriveId>) {
+        self.queues.audit(writes);
         let waits = |one: &&Unsettled| match one.copy {
             Copy::Waiting(_) => true,
             Copy::Outdated { waits, .. } => waits,
@@ -405,7 +430,10 @@ mod tests {
     #[test]
     fn a_stale_copy_waits_flies_and_settles() {
         let mut copies = copies(10);
-        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
+        assert_eq!(
+            copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime),
+            Delayed::Queued
+        );
         assert_eq!(copies.get(ONE), Some(Copy::Waiting(Buffer)));
         assert_eq!(copies.first(DRIVE), Some(ONE));
         assert_eq!(copies.pop(DRIVE), Buffer);
@@ -416,41 +444,47 @@ mod tests {
         copies.landed(ONE);
         assert!(copies.flies(ONE));
         assert!(copies.is_written(ONE));
-        copies.audit();
+        copies.audit(std::iter::empty());
         copies.settled(ONE);
         assert_eq!(copies.get(ONE), None);
-        copies.audit();
+        copies.audit(std::iter::empty());
     }
 
     #[test]
     fn a_copy_waits_once_and_in_its_old_place() {
         let mut copies = copies(10);
-        copies.delay(DRIVE, ONE, Buffer);
-        copies.delay(DRIVE, OTHER, Buffer);
-        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Already);
+        copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
+        copies.delay(DRIVE, OTHER, Buffer, Turn::SpareTime);
+        assert_eq!(
+            copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime),
+            Delayed::Already
+        );
         assert!(copies.waiting(DRIVE).eq([ONE, OTHER]));
         assert_eq!(copies.withdraw(DRIVE, OTHER), Buffer);
         assert!(copies.waiting(DRIVE).eq([ONE]));
-        copies.audit();
+        copies.audit(std::iter::empty());
     }
 
     #[test]
     fn the_buffer_is_limited_but_for_what_no_buffer_has() {
         let mut copies = copies(1);
-        copies.delay(DRIVE, ONE, Buffer);
-        assert_eq!(copies.delay(DRIVE, OTHER, Buffer), Delayed::NoRoom(Buffer));
+        copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
+        assert_eq!(
+            copies.delay(DRIVE, OTHER, Buffer, Turn::SpareTime),
+            Delayed::NoRoom(Buffer)
+        );
         assert_eq!(copies.get(OTHER), None);
         copies.resume(DRIVE, OTHER);
         assert_eq!(copies.get(OTHER), Some(Copy::Waiting(AnotherCopy)));
-        copies.audit();
+        copies.audit(std::iter::empty());
     }
 
     #[test]
     fn what_is_in_no_buffer_is_read_until_a_newer_version_comes() {
         let mut copies = copies(10);
-        copies.delay(DRIVE, ONE, Buffer);
-        copies.delay(DRIVE, ONE, AnotherCopy);
-        copies.delay(DRIVE, ONE, Buffer);
+        copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
+        copies.delay(DRIVE, ONE, AnotherCopy, Turn::SpareTime);
+        copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
         assert_eq!(copies.get(ONE), Some(Copy::Waiting(AnotherCopy)));
         assert_eq!(copies.renewed(ONE, false), None);
         assert_eq!(copies.pop(DRIVE), Buffer);
@@ -469,20 +503,29 @@ mod tests {
         let mut copies = outdated(10);
         assert!(copies.is_written(ONE));
         assert!(!copies.flies(ONE));
-        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
-        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Already);
-        copies.audit();
+        assert_eq!(
+            copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime),
+            Delayed::Queued
+        );
+        assert_eq!(
+            copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime),
+            Delayed::Already
+        );
+        copies.audit(std::iter::empty());
         assert_eq!(copies.outdated_ended(ONE), None);
         assert_eq!(copies.get(ONE), Some(Copy::Waiting(Buffer)));
-        copies.audit();
+        copies.audit(std::iter::empty());
     }
 
     #[test]
     fn a_copy_without_room_to_wait_is_looked_at_when_the_older_write_has_ended() {
         let mut copies = outdated(0);
-        assert_eq!(copies.delay(DRIVE, ONE, AnotherCopy), Delayed::Already);
+        assert_eq!(
+            copies.delay(DRIVE, ONE, AnotherCopy, Turn::SpareTime),
+            Delayed::Already
+        );
         assert_eq!(copies.first(DRIVE), None);
-        copies.audit();
+        copies.audit(std::iter::empty());
         assert_eq!(copies.outdated_ended(ONE), Some(AnotherCopy));
         assert_eq!(copies.get(ONE), None);
     }
@@ -504,7 +547,10 @@ mod tests {
         copies.failed(ONE);
         assert!(!copies.flies(ONE));
         assert!(!copies.is_written(ONE));
-        assert_eq!(copies.delay(DRIVE, ONE, Buffer), Delayed::Queued);
+        assert_eq!(
+            copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime),
+            Delayed::Queued
+        );
         assert_eq!(copies.pop(DRIVE), AnotherCopy);
         copies.fly(ONE, 6, AnotherCopy);
         copies.failed(ONE);
@@ -516,7 +562,7 @@ mod tests {
     fn a_version_is_in_the_buffer_until_its_last_copy_is_settled() {
         let mut copies = copies(10);
         assert!(!copies.is_buffered(ONE));
-        copies.delay(DRIVE, ONE, Buffer);
+        copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
         assert!(copies.is_buffered(ONE));
         copies.pop(DRIVE);
         copies.fly(ONE, 5, Buffer);
@@ -538,7 +584,7 @@ mod tests {
     fn an_older_version_on_its_way_home_is_in_no_buffer() {
         let mut copies = outdated(10);
         assert!(!copies.is_buffered(ONE));
-        copies.delay(DRIVE, ONE, Buffer);
+        copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
         assert!(copies.is_buffered(ONE));
     }
 

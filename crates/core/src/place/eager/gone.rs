@@ -9,7 +9,7 @@ use super::store::MapStore;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::op::{Failure, Op, Status};
-use crate::place::delayed::{CopyOf, URGENT};
+use crate::place::delayed::{CopyOf, Turn};
 use crate::plan::{Instead, Plan, PlannedIo, Target};
 use crate::units::{Blocks, Pba};
 
@@ -54,30 +54,64 @@ impl EagerCopies {
         let free = &mut self.map.free[drive.index()];
         *free = free.emptied();
         self.count_lost();
+        self.hurry();
     }
 
-    /// What only drives that are gone have, and the buffer, does not wait for spare time, lest every flush fails until there is some: each
-    /// drive that is left writes such copies, some at a time.
-    pub(super) fn hurry(&mut self, out: &mut Plan) {
-        let left: Vec<DriveId> = self.gone.left().collect();
-        for drive in left {
-            let waiting = self.copies.waiting(drive);
-            let lost: Vec<CopyOf> = waiting.filter(|of| self.is_lost(of.chunk)).collect();
-            lost.into_iter().for_each(|of| self.urgent.push(drive, of));
-            (0..URGENT).for_each(|_| self.write_urgent(drive, out));
-        }
-    }
-
-    /// A drive writes the next of these copies, if there is one.
-    pub(super) fn write_urgent(&mut self, drive: DriveId, out: &mut Plan) {
-        while let Some(of) = self.urgent.pop(drive) {
-            let waits = self.copies.get(of) == Some(Copy::Waiting(Source::Buffer));
-            let is_free = !self.map_lost && !self.home_is_used(of);
-            if waits && is_free && self.is_lost(of.chunk) && self.is_due(of) {
-                let source = self.copies.withdraw(drive, of);
-                return self.propagate(of, source, out);
+    /// What only drives that are gone have, and the buffer, is urgent from now on.
+    fn hurry(&mut self) {
+        for drive in (0..self.geometry.drives()).map(DriveId) {
+            for of in self.copies.queues().take_all(drive) {
+                let turn = self.turn(of, self.copies.source(of));
+                self.copies.queues().push(drive, of, turn);
             }
         }
+    }
+
+    /// A chunk is lost, or its copies can be written now that could not before: those that wait are urgent. O(copies that wait), if a
+    /// drive is gone and the chunk is lost.
+    pub(super) fn hurry_copies(&mut self, chunk: u32) {
+        if !self.gone.any() || !self.is_lost(chunk) {
+            return;
+        }
+        for of in self.copies_of(chunk) {
+            let waits = self.copies.get(of) == Some(Copy::Waiting(Source::Buffer));
+            if waits && self.turn(of, Source::Buffer) == Turn::Urgent {
+                let drive = self.drive(of);
+                self.copies.queues().hurry(drive, of);
+            }
+        }
+    }
+
+    /// When a copy is to be written whose data are there.
+    pub(super) fn turn(&self, of: CopyOf, source: Source) -> Turn {
+        match source {
+            Source::Buffer if !self.map_lost && self.is_lost(of.chunk) => Turn::Urgent,
+            Source::Buffer | Source::AnotherCopy => Turn::SpareTime,
+        }
+    }
+
+    /// Drives write urgent copies. One that cannot be written now waits for spare time.
+    pub(super) fn write_urgent(&mut self, out: &mut Plan) {
+        if !self.copies.queues().any_urgent() {
+            return;
+        }
+        for drive in (0..self.geometry.drives()).map(DriveId) {
+            while let Some(of) = self.copies.queues().first_urgent(drive) {
+                if self.can_hurry(of) {
+                    let source = self.copies.pop(drive);
+                    self.propagate(of, source, out);
+                } else {
+                    self.copies.queues().postpone(drive);
+                }
+            }
+        }
+    }
+
+    /// Whether a copy that waits is to be written at once, and can be.
+    pub(super) fn can_hurry(&self, of: CopyOf) -> bool {
+        let waits = self.copies.get(of) == Some(Copy::Waiting(Source::Buffer));
+        let is_urgent = waits && self.turn(of, Source::Buffer) == Turn::Urgent;
+        is_urgent && self.is_due(of) && !self.home_is_used(of)
     }
 
     /// Changes something of a chunk, by which it may be lost or found.
@@ -86,9 +120,13 @@ impl EagerCopies {
         chunk: u32,
         change: impl FnOnce(&mut EagerCopies) -> T,
     ) -> T {
-        self.lost -= usize::from(self.is_lost(chunk));
+        let was_lost = self.is_lost(chunk);
+        self.lost -= usize::from(was_lost);
         let result = change(self);
         self.lost += usize::from(self.is_lost(chunk));
+        if !was_lost {
+            self.hurry_copies(chunk);
+        }
         result
     }
 

@@ -14,7 +14,7 @@ use crate::units::Instant;
 impl EagerCopies {
     /// A read or write ended. What it changes in the map may have to wait.
     pub(super) fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
-        let ended = self.underway.remove(tag.0 as usize);
+        let ended = self.take_underway(tag);
         let is_done = done.status.is_done();
         match ended.purpose {
             Purpose::Read | Purpose::ReadInstead(..) => {
@@ -128,7 +128,7 @@ impl EagerCopies {
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        let never = self.underway.remove(tag.0 as usize);
+        let never = self.take_underway(tag);
         match never.purpose {
             Purpose::Write(reason) => self.landed(&never.landed(reason), false, out),
             Purpose::Dropped => self.dropped_ended(&never, out),

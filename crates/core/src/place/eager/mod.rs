@@ -29,7 +29,7 @@ use crate::plan::{Plan, PlannedIo, Target};
 use crate::request::Request;
 use slab::Slab;
 
-use super::delayed::{CopyOf, Queues, check_foreground};
+use super::delayed::{CopyOf, check_foreground};
 use super::gone::Gone;
 use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::freemap::{FreeMap, Slot};
@@ -93,6 +93,17 @@ struct Underway {
     failed: u8,
 }
 
+impl Underway {
+    /// Whether it is a write that no request waits for: of a delayed copy, or a move, or what was one before it was dropped.
+    fn is_delayed(&self) -> bool {
+        match self.purpose {
+            Purpose::Write(Reason::Delayed | Reason::Move) | Purpose::Dropped => true,
+            Purpose::Write(Reason::Foreground(_)) | Purpose::Map => false,
+            Purpose::Read | Purpose::ReadInstead(..) | Purpose::MoveRead => false,
+        }
+    }
+}
+
 /// What an I/O is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
@@ -153,8 +164,6 @@ struct EagerCopies {
     writes: Slab<ChunkWrite>,
     /// Copies that something is to be done for.
     copies: Copies,
-    /// Of those that wait, what only drives that are gone had when that was found out: see [`URGENT`](super::delayed::URGENT).
-    urgent: Queues,
     readers: Sorted<Readers>,
     retired: Retired,
     /// Drives that had no free slot, and have one now: writes may wait for it.
@@ -200,7 +209,6 @@ impl EagerCopies {
             underway: Slab::new(),
             writes: Slab::new(),
             copies: Copies::new(geometry.drives(), buffer),
-            urgent: Queues::new(geometry.drives(), 0),
             readers: Sorted::default(),
             retired: Retired::new(geometry.drives()),
             freed: Vec::new(),
@@ -273,8 +281,20 @@ impl EagerCopies {
         planned.fua = op == Op::Write && self.forces;
         let block = u64::from(underway.of.chunk) * self.chunk.0 + from.0;
         planned.data = Some(Data::from(Lba(block)));
+        if underway.is_delayed() {
+            self.copies.queues().write_begins(underway.drive);
+        }
         planned.tag = Tag(self.underway.insert(underway) as u64);
         planned
+    }
+
+    /// An I/O is under way no longer.
+    fn take_underway(&mut self, tag: Tag) -> Underway {
+        let underway = self.underway.remove(tag.0 as usize);
+        if underway.is_delayed() {
+            self.copies.queues().write_ends(underway.drive);
+        }
+        underway
     }
 
     /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are stale: they leave the map,
@@ -377,7 +397,7 @@ impl Placement for EagerCopies {
     }
 
     fn withdrawn(&mut self, tag: Tag, _drive: DriveId) {
-        let read = self.underway.remove(tag.0 as usize);
+        let read = self.take_underway(tag);
         self.read_ended(&read);
     }
 
@@ -392,12 +412,12 @@ impl Placement for EagerCopies {
     ) {
         if self.gone.learn(drive, done.status) {
             self.leave_out(drive);
-            self.hurry(out);
         }
         match done.op {
             Op::Flush => self.flush_ended(done.status, out),
             _ => self.ended(tag, done, out),
         }
+        self.write_urgent(out);
         self.write_map(now, drives, out);
         self.pin_map_write(out);
         out.wake.append(&mut self.freed);
@@ -412,6 +432,7 @@ impl Placement for EagerCopies {
         out: &mut Plan,
     ) {
         self.never_started(now, tag, drives, out);
+        self.write_urgent(out);
         out.wake.append(&mut self.freed);
     }
 
@@ -443,10 +464,11 @@ impl Placement for EagerCopies {
     }
 
     fn audit(&self) {
-        self.copies.audit();
+        self.copies.audit(self.delayed_writes());
         self.audit_compactor();
         self.audit_slots();
         self.audit_stale();
         self.audit_lost();
+        self.audit_urgent();
     }
 }

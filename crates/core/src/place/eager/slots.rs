@@ -120,7 +120,11 @@ impl EagerCopies {
         readers.count -= 1;
         if readers.count > 0 {
             self.readers.insert(readers);
-        } else if readers.left {
+            return;
+        }
+        // A copy may wait for its home.
+        self.hurry_copies(read.of.chunk);
+        if readers.left {
             self.release(read.of, read.drive, read.slot);
         }
     }

@@ -7,7 +7,7 @@ use super::{EagerCopies, Landed, Purpose, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::op::Op;
-use crate::place::delayed::CopyOf;
+use crate::place::delayed::{CopyOf, TRIES, Turn};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::units::Blocks;
 
@@ -43,9 +43,10 @@ impl EagerCopies {
             }
             return;
         }
-        match self.copies.delay(drive, of, source) {
+        let turn = self.turn(of, source);
+        match self.copies.delay(drive, of, source, turn) {
             Delayed::Queued => out.wake.push(drive),
-            Delayed::Already => {}
+            Delayed::Already => self.hurry_copies(of.chunk),
             Delayed::NoRoom(source) => self.propagate(of, source, out),
         }
     }
@@ -154,10 +155,14 @@ impl EagerCopies {
             self.move_to(of, slot, false);
             self.delay_others(of.chunk, out);
         } else {
-            self.copies.failed(of);
+            let (source, failed) = self.copies.failed(of);
             self.release(of, drive, slot);
+            // Nobody else has it: it is tried again while the buffer has it.
+            let is_urgent = self.turn(of, source) == Turn::Urgent;
+            if failed < TRIES && is_urgent && self.is_due(of) {
+                self.propagate(of, source, out);
+            }
         }
-        self.write_urgent(drive, out);
     }
 
     /// A write that is no longer wanted has ended.
@@ -169,6 +174,7 @@ impl EagerCopies {
         {
             self.delay(write.of, source, out);
         }
+        self.hurry_copies(write.of.chunk);
     }
 
     /// Whether somebody reads what was at a copy's home before, or an older write to it is still under way.

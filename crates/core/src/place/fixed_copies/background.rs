@@ -4,7 +4,7 @@ use super::unsettled::{Copies, Unsettled, lowest, members};
 use super::{Apart, FixedCopies, Layout, Part, Piece, RUN_MAX, Underway, follow};
 use crate::ids::DriveId;
 use crate::op::Op;
-use crate::place::delayed::{CopyOf, Pushed};
+use crate::place::delayed::{CopyOf, Pushed, TRIES, Turn};
 use crate::plan::Plan;
 use crate::units::Blocks;
 
@@ -52,8 +52,6 @@ impl<L: Layout> FixedCopies<L> {
                 self.note_cached(chunk, 1 << first.copy, out);
             }
         }
-        let (drive, _) = self.layout.place(first);
-        self.write_urgent(drive, out);
     }
 
     fn delayed_done(&mut self, chunk: u32, copy: u8, done: bool, out: &mut Plan) {
@@ -71,6 +69,7 @@ impl<L: Layout> FixedCopies<L> {
                     state.current &= left;
                 }
                 state.current |= bit;
+                state.failures = 0;
                 state.suspect &= !bit;
                 state.cached |= cached;
             }
@@ -106,8 +105,21 @@ impl<L: Layout> FixedCopies<L> {
                 false => self.delay(chunk, bit, out),
             }
         }
+        if !done && !spoiled {
+            self.try_again(chunk, bit, out);
+        }
         self.forget_buffer(chunk);
         self.trust_again(chunk, out);
+    }
+
+    /// A copy could not be written. If only the buffer has its data, it is tried again, so often.
+    fn try_again(&mut self, chunk: u32, copy: Copies, out: &mut Plan) {
+        let state = self.state(chunk);
+        let is_urgent = self.left(chunk, copy) != 0 && self.turn(chunk) == Turn::Urgent;
+        if is_urgent && !state.writing && state.failures + 1 < TRIES {
+            self.change(chunk, |state| state.failures += 1);
+            self.delay(chunk, copy, out);
+        }
     }
 
     /// The buffer has no chunk any more of which no copy is delayed: whoever writes another copy reads one first.
@@ -127,7 +139,7 @@ impl<L: Layout> FixedCopies<L> {
             if self.gone.has(drive) {
                 continue;
             }
-            match self.delayed.push(drive, of) {
+            match self.delayed.push(drive, of, self.turn(chunk)) {
                 Pushed::Queued => out.wake.push(drive),
                 Pushed::Already => {}
                 Pushed::Full => self.propagate(of, 1, out),

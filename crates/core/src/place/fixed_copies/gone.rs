@@ -9,7 +9,7 @@
 use super::unsettled::{Copies, Unsettled, members};
 use super::{FixedCopies, Layout};
 use crate::ids::DriveId;
-use crate::place::delayed::{CopyOf, URGENT};
+use crate::place::delayed::{CopyOf, Turn};
 use crate::plan::Plan;
 
 impl<L: Layout> FixedCopies<L> {
@@ -69,26 +69,46 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// What only drives that are gone have, and the buffer, does not wait for spare time, lest every flush fails until there is some: each
-    /// drive that is left writes such copies, some at a time.
-    pub(super) fn hurry(&mut self, out: &mut Plan) {
-        let left: Vec<DriveId> = self.gone.left().collect();
-        for drive in left {
-            let waiting = self.delayed.iter(drive);
-            let lost = waiting.filter(|of| self.is_lost(&self.state(of.chunk)));
-            let lost: Vec<CopyOf> = lost.collect();
-            lost.into_iter().for_each(|of| self.urgent.push(drive, of));
-            (0..URGENT).for_each(|_| self.write_urgent(drive, out));
+    /// What only drives that are gone have, and the buffer, is urgent from now on.
+    pub(super) fn hurry(&mut self) {
+        for drive in (0..self.layout.drives()).map(DriveId) {
+            for of in self.delayed.queues().take_all(drive) {
+                let turn = self.turn(of.chunk);
+                self.delayed.queues().push(drive, of, turn);
+            }
         }
     }
 
-    /// A drive writes the next of these copies, if there is one.
-    pub(super) fn write_urgent(&mut self, drive: DriveId, out: &mut Plan) {
-        while let Some(of) = self.urgent.pop(drive) {
-            let is_lost = self.is_lost(&self.state(of.chunk));
-            if is_lost && self.delayed.waits(of) && self.is_due(of) {
-                self.delayed.take(drive, of);
-                return self.propagate(of, 1, out);
+    /// When copies of a chunk are to be written that wait.
+    pub(super) fn turn(&self, chunk: u32) -> Turn {
+        if !self.gone.any() {
+            return Turn::SpareTime;
+        }
+        let state = self.state(chunk);
+        match !state.unbuffered && self.is_lost(&state) {
+            true => Turn::Urgent,
+            false => Turn::SpareTime,
+        }
+    }
+
+    /// Whether a copy that waits is to be written at once, and can be.
+    pub(super) fn can_hurry(&self, of: CopyOf) -> bool {
+        self.turn(of.chunk) == Turn::Urgent && self.is_due(of)
+    }
+
+    /// Drives write urgent copies. One that cannot be written now waits for spare time.
+    pub(super) fn write_urgent(&mut self, out: &mut Plan) {
+        if !self.delayed.queues().any_urgent() {
+            return;
+        }
+        for drive in (0..self.layout.drives()).map(DriveId) {
+            while let Some(of) = self.delayed.queues().first_urgent(drive) {
+                if self.can_hurry(of) {
+                    self.delayed.pop(drive);
+                    self.propagate(of, 1, out);
+                } else {
+                    self.delayed.queues().postpone(drive);
+                }
             }
         }
     }

@@ -33,7 +33,7 @@ use std::ops::Range;
 use slab::Slab;
 
 use super::choice;
-use super::delayed::{CopyOf, Delayed, Queues, check_foreground};
+use super::delayed::{CopyOf, Delayed, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
 use crate::contract::{Drives, Persistent, Placement, Shape};
@@ -183,8 +183,6 @@ pub(super) struct FixedCopies<L> {
     underway: Slab<Underway>,
     writes: Slab<Writing>,
     delayed: Delayed,
-    /// Of these, what only drives that are gone had when that was found out: see [`URGENT`](super::delayed::URGENT).
-    urgent: Queues,
     table: CopiesTable,
     /// Chunks with candidates.
     undecided: usize,
@@ -230,7 +228,6 @@ impl<L: Layout> FixedCopies<L> {
             underway: Slab::new(),
             writes: Slab::new(),
             delayed: Delayed::new(layout.drives(), knobs.integer("buffer_chunks")),
-            urgent: Queues::new(layout.drives(), 0),
             table,
             undecided: 0,
             gone: Gone::none(layout.drives()),
@@ -359,6 +356,9 @@ impl<L: Layout> FixedCopies<L> {
             copy,
         };
         let (drive, at) = self.layout.place(first);
+        if let Part::Delayed(_) = part {
+            self.delayed.queues().write_begins(drive);
+        }
         let mut planned = PlannedIo::new(drive, op, Target::At(at + piece.from), piece.len);
         let block = u64::from(piece.first) * self.layout.chunk().0 + piece.from.0;
         planned.data = Some(Data::from(Lba(block)));
@@ -368,6 +368,16 @@ impl<L: Layout> FixedCopies<L> {
             part,
         }) as u64);
         planned
+    }
+
+    /// An I/O is under way no longer.
+    fn take_underway(&mut self, tag: Tag) -> Underway {
+        let underway = self.underway.remove(tag.0 as usize);
+        if let Part::Delayed(_) = underway.part {
+            let (drive, _) = self.layout.place(underway.first);
+            self.delayed.queues().write_ends(drive);
+        }
+        underway
     }
 
     /// The copies in a set with their places.
@@ -429,7 +439,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// An I/O has ended.
     fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
-        let ended = self.underway.remove(tag.0 as usize);
+        let ended = self.take_underway(tag);
         match ended.part {
             Part::Read(_) | Part::ReadAgain(_) if done.status.is_done() => self.was_read(&ended),
             Part::Read(_) | Part::ReadAgain(_) => self.read_failed(&ended, done, out),
@@ -471,7 +481,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
     }
 
     fn withdrawn(&mut self, tag: Tag, _drive: DriveId) {
-        self.underway.remove(tag.0 as usize);
+        self.take_underway(tag);
     }
 
     fn done(
@@ -485,12 +495,13 @@ impl<L: Layout> Placement for FixedCopies<L> {
     ) {
         if self.gone.learn(drive, done.status) {
             self.leave_out(drive, out);
-            self.hurry(out);
+            self.hurry();
         }
         match done.op {
             Op::Flush => self.flush_ended(tag, drive, done, out),
             _ => self.ended(tag, done, out),
         }
+        self.write_urgent(out);
     }
 
     fn skipped(
@@ -501,7 +512,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         _drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        let never = self.underway.remove(tag.0 as usize);
+        let never = self.take_underway(tag);
         match never.part {
             Part::Read(_) | Part::ReadAgain(_) => panic!("{never:?} waits for nothing"),
             Part::Foreground(key) => self.foreground_ended(key, out),
@@ -509,6 +520,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
                 self.delayed_ended(&never, false, apart == Apart::Tried, out);
             }
         }
+        self.write_urgent(out);
     }
 
     fn idle(&mut self, _now: Instant, drive: DriveId, _drives: &dyn Drives, out: &mut Plan) {
@@ -521,7 +533,11 @@ impl<L: Layout> Placement for FixedCopies<L> {
 
     /// A copy is current, or being written, or waits to be; some copy of a chunk is current; NVRAM says the same.
     fn audit(&self) {
-        self.delayed.audit();
+        let delayed = self.underway.iter().filter_map(|(_, one)| match one.part {
+            Part::Delayed(_) => Some(self.layout.place(one.first).0),
+            Part::Read(_) | Part::ReadAgain(_) | Part::Foreground(_) => None,
+        });
+        self.delayed.audit(delayed);
         assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");
         let undecided = self.unsettled.iter().filter(|one| one.candidates != 0);
         assert_eq!(undecided.count(), self.undecided, "chunks with candidates");
@@ -529,6 +545,14 @@ impl<L: Layout> Placement for FixedCopies<L> {
         assert_eq!(lost.count(), self.lost, "chunks that are lost");
         for state in self.unsettled.iter() {
             state.audit();
+            for copy in 0..self.layout.copies() {
+                let chunk = state.chunk;
+                let of = CopyOf { chunk, copy };
+                let (drive, _) = self.layout.place(of);
+                let hurries = self.delayed.waits(of) && self.can_hurry(of);
+                let is_urgent = || self.delayed.is_urgent(drive, of);
+                assert!(!hurries || is_urgent(), "{of:?} waits for spare time");
+            }
             let kept = state.kept.map(|index| self.table.entry(index));
             assert_eq!(kept, Some(Ok(state.entry())), "NVRAM says something else");
         }

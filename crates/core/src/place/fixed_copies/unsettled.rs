@@ -53,6 +53,8 @@ pub(super) struct Unsettled {
     pub(super) torn: Copies,
     /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read first.
     pub(super) unbuffered: bool,
+    /// How often a copy that only the buffer has could not be written, one time after the other.
+    pub(super) failures: u8,
     /// The foreground write with this key is done, but is answered only when there are enough current copies.
     pub(super) held: Option<u32>,
     /// Where in the table in NVRAM; none if all copies are current.
@@ -74,6 +76,7 @@ impl Unsettled {
             writing: false,
             torn: 0,
             unbuffered: false,
+            failures: 0,
             held: None,
             kept: None,
         }

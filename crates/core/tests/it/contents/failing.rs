@@ -69,6 +69,12 @@ impl Failing {
         self.failures.iter().sum()
     }
 
+    /// Commands fail so often from now on, all of them as time-outs.
+    pub(crate) fn time_out(&mut self, chance: f64) {
+        self.chance.fill(chance);
+        self.timeouts = 1.0;
+    }
+
     /// Whether a drive can read a block.
     pub(crate) fn reads(&self, drive: DriveId, block: u64) -> bool {
         !self.gone.contains(&drive) && !self.unreadable.contains(&(drive, block))

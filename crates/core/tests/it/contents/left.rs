@@ -21,6 +21,8 @@ const FAILS: f64 = 0.08;
 #[derive(Debug, Default)]
 struct Tally {
     lives: u64,
+    /// In which the buffer alone had something when a drive went.
+    buffered: u64,
     failures: u64,
     requests: u64,
     compared: u64,
@@ -77,6 +79,18 @@ fn ask(rig: &mut Rig, op: Op, start: u64, len: u64) -> Status {
     replies.next_back().expect("it is answered")
 }
 
+/// Every chunk can be read.
+fn read_all(rig: &mut Rig, setup: &Setup, seed: u64, gone: DriveId) {
+    for start in (0..rig.blocks()).step_by(setup.chunk as usize) {
+        let len = setup.chunk.min(rig.blocks() - start);
+        let status = ask(rig, Op::Read, start, len);
+        assert!(
+            status.is_done(),
+            "{setup:?}, {seed}, {gone:?}: {start} {status:?}"
+        );
+    }
+}
+
 /// Whether the map is on the drive that is gone alone.
 fn loses_its_map(setup: &Setup, gone: DriveId) -> bool {
     setup.place.contains("map=virtual_log") && gone == DriveId(0)
@@ -103,14 +117,7 @@ fn what_was_not_answered_in_time_is_not_lost_with_another_drive() {
         let mut rig = alone(setup, seed, gone, |_| FAILS);
         rig.failing.as_mut().expect("some fail").timeouts = 1.0;
         use_up(&mut rig, setup, seed, &mut tally);
-        for start in (0..rig.blocks()).step_by(setup.chunk as usize) {
-            let len = setup.chunk.min(rig.blocks() - start);
-            let status = ask(&mut rig, Op::Read, start, len);
-            assert!(
-                status.is_done(),
-                "{setup:?}, {seed}, {gone:?}: {start} {status:?}"
-            );
-        }
+        read_all(&mut rig, setup, seed, gone);
         let status = check_flush(&mut rig, gone, &mut tally);
         let expected = !loses_its_map(setup, gone);
         assert_eq!(status.is_done(), expected, "{setup:?}, {seed}, {gone:?}");
@@ -345,40 +352,115 @@ fn a_write_waits_for_the_only_copy_that_is_left() {
     assert!(tally.lives >= 6 * lives(), "{tally:?}");
 }
 
+/// The requests after a number of actions that failed.
+fn failed_since(rig: &Rig, before: usize) -> Vec<Op> {
+    let failed = |(_, action): &(Instant, Action)| match action {
+        Action::Reply(reply) if !reply.status.is_done() => Some(reply.request.op),
+        _ => None,
+    };
+    rig.trace[before..].iter().filter_map(failed).collect()
+}
+
 /// A drive goes while delayed copies wait, and requests come faster than the others can serve them: the copies that the buffer alone has do not
-/// wait until there is spare time, so a flush is answered while there is none.
+/// wait until there is spare time, so a flush is answered while there is none. Until then only flushes fail, if the buffer has room.
 #[test]
 fn what_the_buffer_alone_has_does_not_wait_for_spare_time() {
     let delays = |setup: &&Setup| setup.copies > setup.foreground;
     // Changes of a map that is kept wait for its writes, which wait among all the requests.
     let spread = |setup: &&Setup| setup.spread() && !setup.logs();
     for setup in SETUPS.iter().filter(delays).filter(spread) {
-        let mut rig = alone(setup, 5, DriveId(0), |_| 0.0);
-        rig.failing.as_mut().expect("one is gone").gone.clear();
-        let mut rng = Rng::stream(5, "load");
-        let begin = rig.now;
-        for number in 0..2_400_u64 {
-            rig.run_until(
-                begin
-                    + Duration::from_us(500 * number.min(100) + 2_500 * number.saturating_sub(100)),
-            );
-            if number == 100 {
-                rig.failing.as_mut().expect("one is gone").gone = vec![DriveId(0)];
+        for writes in [false, true] {
+            let mut rig = alone(setup, 5, DriveId(0), |_| 0.0);
+            rig.failing.as_mut().expect("one is gone").gone.clear();
+            let mut rng = Rng::stream(5, "load");
+            let begin = rig.now;
+            let before = rig.trace.len();
+            for number in 0..2_400_u64 {
+                let (burst, rest) = (number.min(100), number.saturating_sub(100));
+                rig.run_until(begin + Duration::from_us(500 * burst + 2_500 * rest));
+                if number == 100 {
+                    rig.failing.as_mut().expect("one is gone").gone = vec![DriveId(0)];
+                }
+                let chunk = rng.below(rig.blocks() / setup.chunk);
+                let (op, len) = match rng.below(10) {
+                    // Homes are read while their chunks are written elsewhere.
+                    0..3 if number < 100 => (Op::Read, setup.chunk),
+                    _ if number < 100 => (Op::Write, setup.chunk),
+                    // A part of a chunk, or a whole one.
+                    0 if writes => (Op::Write, 1 + rng.below(setup.chunk)),
+                    1 if writes => (Op::Flush, 0),
+                    _ => (Op::Read, setup.chunk),
+                };
+                rig.submit(op, chunk * setup.chunk, len, 0);
             }
-            let chunk = rng.below(rig.blocks() / setup.chunk);
-            let op = if number < 100 { Op::Write } else { Op::Read };
-            rig.submit(op, chunk * setup.chunk, setup.chunk, 0);
+            let last = rig.trace.len();
+            rig.submit(Op::Flush, 0, 0, 0);
+            rig.run_until(rig.now + Duration::from_us(50_000));
+            let flushed = rig.trace[last..]
+                .iter()
+                .find_map(|(_, action)| match action {
+                    Action::Reply(reply) if reply.request.op == Op::Flush => Some(reply.status),
+                    _ => None,
+                });
+            assert_eq!(flushed, Some(Status::Done), "{setup:?}");
+            rig.settle();
+            let failed = failed_since(&rig, before);
+            let others = failed.iter().filter(|op| **op != Op::Flush).count();
+            assert!(others == 0 || setup.buffer <= 3, "{setup:?}: {failed:?}");
         }
-        let before = rig.trace.len();
-        rig.submit(Op::Flush, 0, 0, 0);
-        rig.run_until(rig.now + Duration::from_us(50_000));
-        let flushed = rig.trace[before..]
-            .iter()
-            .find_map(|(_, action)| match action {
-                Action::Reply(reply) if reply.request.op == Op::Flush => Some(reply.status),
-                _ => None,
-            });
-        assert_eq!(flushed, Some(Status::Done), "{setup:?}");
-        rig.settle();
     }
+}
+
+/// Submits a flush, and lets time pass until everything is answered.
+fn flush(rig: &mut Rig) {
+    rig.submit(Op::Flush, 0, 0, 0);
+    while rig.stack.pending() > 0 {
+        rig.run_until(rig.now + Duration::from_us(100));
+    }
+}
+
+/// Writes and reads at once, then a flush, which is answered while copies still wait.
+fn flush_after_a_burst(rig: &mut Rig, setup: &Setup, rng: &mut Rng) {
+    for _ in 0..120 {
+        let chunk = rng.below(rig.blocks() / setup.chunk);
+        let op = if rng.chance(0.3) { Op::Read } else { Op::Write };
+        rig.submit(op, chunk * setup.chunk, setup.chunk, 0);
+        rig.run_until(rig.now + Duration::from_us(rng.below(1_000)));
+    }
+    flush(rig);
+}
+
+/// A drive goes, as a flush finds out, and the others often do not answer for a while: what an answered flush has covered, and the buffer has, is written in the end.
+#[test]
+fn what_was_flushed_is_not_lost_if_its_last_copies_fail_to_be_written() {
+    let mut tally = Tally::default();
+    let delays = |setup: &&Setup| setup.copies > setup.foreground;
+    let several = |setup: &&Setup| setup.spread() && !setup.logs() && delays(setup);
+    for (index, setup) in (0..).zip(SETUPS.iter().filter(several)) {
+        for life in 0..3 * lives() {
+            let seed = 1_000 * life + index;
+            let mut rig = written(setup, seed, Slip::None, |_| 0.0);
+            let mut rng = Rng::stream(seed, "load");
+            flush_after_a_burst(&mut rig, setup, &mut rng);
+            let gone = DriveId(rng.below(rig.drives()) as u16);
+            tally.buffered += u64::from(!rig.contents.lost(gone).is_empty());
+            let failing = rig.failing.as_mut().expect("some fail");
+            failing.gone = vec![gone];
+            flush(&mut rig);
+            rig.failing.as_mut().expect("some fail").time_out(0.3);
+            for _ in 0..200 {
+                let chunk = rng.below(rig.blocks() / setup.chunk);
+                rig.submit(Op::Read, chunk * setup.chunk, setup.chunk, 0);
+                rig.run_until(rig.now + Duration::from_us(rng.below(20_000)));
+            }
+            rig.settle();
+            tally.failures += rig.failing.as_mut().expect("some fail").calm();
+            read_all(&mut rig, setup, seed, gone);
+            let status = check_flush(&mut rig, gone, &mut tally);
+            assert!(status.is_done(), "{setup:?}, {seed}, {gone:?}");
+            tally.lives += 1;
+        }
+    }
+    assert!(tally.failures > 20 * tally.lives, "{tally:?}");
+    assert!(tally.buffered > tally.lives / 2, "{tally:?}");
 }

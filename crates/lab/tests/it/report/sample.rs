@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use nearslot_core::config::KINDS;
 use nearslot_core::rng::Rng;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
-use nearslot_lab::measure::BATCHES;
+use nearslot_lab::measure::{BATCHES, Basis};
 use nearslot_lab::outcome::{
     Declared, Demand, FreeSpace, Gaps, Measures, Number, Results, Run, SCHEMA, Series,
     StreamResponse, Stretch, Times, TraceInfo, Traced, Varied, Verdict,
@@ -187,8 +187,13 @@ pub(crate) fn verdict(runs: &[Run]) -> (Vec<Varied>, Verdict) {
             run.response_ms.mean + 0.1 * sign(batch)
         }))
     };
-    let batches: Vec<Option<[f64; BATCHES]>> = runs.iter().map(batches).collect();
-    let judged: Vec<_> = runs.iter().zip(&batches).collect();
+    let basis = |run: &Run| Basis {
+        batches_ms: batches(run),
+        measured: run.requests,
+        failed: 0,
+    };
+    let bases: Vec<Basis> = runs.iter().map(basis).collect();
+    let judged: Vec<_> = runs.iter().zip(&bases).collect();
     let varied = varied(runs);
     let verdict = verdict::of(&judged, &varied, runs.first().map(|run| run.choice.clone()));
     (varied, verdict)

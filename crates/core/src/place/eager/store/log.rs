@@ -93,7 +93,7 @@ struct LogDrive {
     part: Part,
     /// Whether it has done the write under way.
     is_done: bool,
-    /// Failures since it had all of the log.
+    /// Failures since it had all of the log; or, while no other drive has, since its last write that was done.
     failures: u8,
     /// The mark that is on its way to it, if it is stale.
     mark: Option<Vec<u8>>,
@@ -342,7 +342,11 @@ impl MapStore for LogStore {
         let again = self.under_way == UnderWay::ControlAgain;
         let is_control = again || write.is_some_and(|write| write.is_control);
         let was_whole = self.is_whole_beside(None);
+        let is_last = !self.is_whole_beside(Some(drive));
         let known = self.known(drive);
+        if is_last {
+            known.failures = 0;
+        }
         if known.part == Part::Stale {
             self.was_marked(drive);
             return None;

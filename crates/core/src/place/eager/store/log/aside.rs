@@ -16,7 +16,8 @@
 //!
 //! If the last drive is given up that has all, and another one is on its way, nothing is answered until that one is whole: all of the map is in
 //! memory. The other one then begins anew with a round of checkpoints, of the map as it was answered. Changes that wait are recorded when it is whole,
-//! again if they were before: a batch that is followed by a piece without its changes would say nothing.
+//! again if they were before: a batch that is followed by a piece without its changes would say nothing. The last drive is given up
+//! only when eight of its writes fail one after the other.
 //!
 //! With NVRAM no answer waits for the log, so a drive that does not answer is asked again, eight times; and if no other drive has all, the map is
 //! lost, as answers were given that need it.
@@ -73,6 +74,7 @@ impl LogStore {
         self.unrecorded = self.waiting.len();
         let is_on_its_way = |of: &&LogDrive| matches!(of.part, Part::Since(_));
         let drive = self.drives.iter().find(is_on_its_way).map(|of| of.drive);
+        self.drives.iter_mut().for_each(|of| of.failures = 0);
         if let Some(drive) = drive {
             self.set_out(drive);
         }

@@ -1,6 +1,6 @@
 //! The way back of a log that is at home in NVRAM: that says how far the log has come, so any drive with the log will do.
 
-use super::{LogStore, Part, log_drives};
+use super::{LogDrive, LogStore, Part, log_drives};
 use crate::ids::DriveId;
 use crate::io::RecoveryRead;
 use crate::maplog::{Geometry, Map, Nvram, Recovered, Recovery};
@@ -26,12 +26,15 @@ pub(super) fn recover(
     Err(failure.expect("there is a drive with a log"))
 }
 
-/// From the first drive that has the log: another one is read only if this one is damaged.
+/// From the first drive that has the log: another one is read only if this one is damaged. Nothing if all were given up, as the map is lost.
 pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
-    let (drive, first) = (store.drives[0].drive, store.region.first);
+    let Some(LogDrive { drive, .. }) = store.drives.first() else {
+        return;
+    };
+    let first = store.region.first;
     let reads = store.log.recovery_reads();
     out.extend(reads.map(|(offset, len)| RecoveryRead {
-        drive,
+        drive: *drive,
         at: first + offset,
         len,
     }));

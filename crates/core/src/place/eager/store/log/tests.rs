@@ -84,6 +84,8 @@ struct World {
     running: Vec<Write>,
     /// A drive that does not answer.
     mute: Option<usize>,
+    /// Of each drive, how many of its last writes failed, one after the other.
+    failed: [u8; 2],
     waiting: VecDeque<(Tag, Entry)>,
     tags: u64,
     /// By drive and slot: the chunk and its version.
@@ -120,6 +122,7 @@ impl World {
             },
             running: Vec::new(),
             mute: None,
+            failed: [0; 2],
             waiting: VecDeque::new(),
             tags: 0,
             data: BTreeMap::new(),
@@ -216,12 +219,23 @@ impl World {
         if self.left.gone != Some(on) {
             land(&mut self.left, &write, blocks);
         }
+        self.failed[on] = match failure {
+            None => 0,
+            Some(_) => self.failed[on].saturating_add(1),
+        };
         let retry = failure.map(|failure| self.store.failed(drive, failure));
         match retry {
             None => _ = self.store.written(drive, NOWHERE),
             Some(Retry::Again) => return self.running.push(write),
             Some(Retry::Next) => {}
-            Some(Retry::Lost) => return self.is_lost = true,
+            Some(Retry::Lost) => {
+                let in_a_row = self.failed[on];
+                assert!(
+                    failure == Some(Failure::Gone) || in_a_row >= TRIES,
+                    "given up after {in_a_row} failures in a row"
+                );
+                return self.is_lost = true;
+            }
         }
         while let Some(tag) = self.store.settled(&self.map) {
             let (expected, entry) = self.waiting.pop_front().expect("it waits");
@@ -308,6 +322,7 @@ impl World {
         self.waiting.clear();
         self.running.clear();
         self.mute = None;
+        self.failed = [0; 2];
         for (copy, chunk) in places() {
             let slot = *self.slot(copy, chunk);
             if slot != NOWHERE {
