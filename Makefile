@@ -26,7 +26,7 @@ DEMO_DRIVE := desktop-7200-90mb
 # stand on would be gone through twice.
 LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
 
-.PHONY: help demo build check test soak cuts bench fmt lint unit web browser python clusters fuzz docs clean
+.PHONY: help demo build check test soak cuts bench fmt lint unit web browser python wheel clusters fuzz docs clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -100,12 +100,19 @@ python: $(VENV)/installed ## The Python package: build, install, lint, tests
 	$(VENV)/bin/mypy --strict python/nearslot
 	$(VENV)/bin/pytest -q -n auto python/tests
 
+wheel: rust $(VENV)/bin/pip ## Build a wheel of the Python package into target/wheels, which pip installs in seconds
+	rm -f target/wheels/nearslot-*.whl
+	$(VENV)/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
+	@echo "pip install $$(ls $(CURDIR)/target/wheels/nearslot-*.whl)"
+
 clusters: $(VENV)/installed ## Sweeps on clusters of Ray and Dask, whose workers are killed; installs both
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'nearslot[dask,ray]'
 	$(VENV)/bin/pytest -q -m clusters python/tests
 
-$(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock)
+$(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV) || { apt-get update && $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }
+
+$(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock) | $(VENV)/bin/pip
 	$(LINTED) MATURIN_PEP517_ARGS=--profile=dev $(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
 	@touch $@
 

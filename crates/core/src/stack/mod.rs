@@ -48,6 +48,8 @@ use crate::units::{Blocks, Instant};
 mod audit;
 mod dispatch;
 mod graph;
+#[cfg(test)]
+mod graph_tests;
 mod hazard;
 #[cfg(test)]
 mod hazard_tests;

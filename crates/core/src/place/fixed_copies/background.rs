@@ -81,7 +81,7 @@ impl<L: Layout> FixedCopies<L> {
         if !done {
             self.strike(chunk, bit);
         }
-        // A write that is held waits as long as a copy comes: one that cannot be written does not, nor one on a drive that is gone. One that
+        // A write that is done waits as long as a copy comes: one that cannot be written does not, nor one on a drive that is gone. One that
         // has not begun waits until none is being written.
         let flies = state.flying & left != 0;
         let comes = flies || spoiled && left & bit != 0;
@@ -89,10 +89,10 @@ impl<L: Layout> FixedCopies<L> {
             true => !comes || self.has_enough(&state),
             false => !flies,
         };
-        let waits = before.held.is_some_and(|key| !goes_on(&key));
-        if let Some(key) = before.held.filter(|_| !waits) {
-            self.change(chunk, |state| state.held = None);
-            self.let_go(key as usize, 1, out);
+        let waits = before.waiter.is_some_and(|key| !goes_on(&key));
+        if let Some(key) = before.waiter.filter(|_| !waits) {
+            self.change(chunk, |state| state.waiter = None);
+            self.chunks_ready(key as usize, 1, out);
         }
         // Nothing was written, as the copy that was to be taken could not be read: another one is, or that is tried again.
         if !done && before.candidates != 0 && !state.writing {

@@ -103,7 +103,7 @@ impl<L: Layout> FixedCopies<L> {
                 end < u64::from(piece.chunks) * size,
             ],
             begun: true,
-            held: 0,
+            unready: 0,
         });
         if short {
             out.gate(Writing::answer(key));
@@ -166,9 +166,9 @@ impl<L: Layout> FixedCopies<L> {
             return;
         }
         let writing = &mut self.writes[key];
-        (writing.begun, writing.held) = (false, flying.len() as u32);
+        (writing.begun, writing.unready) = (false, flying.len() as u32);
         for chunk in flying {
-            self.change(chunk, |state| state.held = Some(key as u32));
+            self.change(chunk, |state| state.waiter = Some(key as u32));
         }
         let gate = out.gate(Writing::start(key));
         writes.for_each(|write| out.after(gate, StepIndex(write)));
@@ -224,29 +224,29 @@ impl<L: Layout> FixedCopies<L> {
             let stale = self.all & !state.current & !state.flying;
             let comes = self.left(chunk, stale | state.flying) != 0;
             match short && done != 0 && comes && !self.has_enough(&state) {
-                true => self.hold(chunk, key, stale, out),
+                true => self.await_copies(chunk, key, stale, out),
                 false => self.delay(chunk, stale, out),
             }
             self.forget_buffer(chunk);
             self.trust_again(chunk, out);
         }
-        self.let_go(key, 0, out);
+        self.chunks_ready(key, 0, out);
     }
 
     /// A write that is done has too few current copies of a chunk: the stale ones are written at once, and it waits for them.
-    fn hold(&mut self, chunk: u32, key: usize, stale: Copies, out: &mut Plan) {
-        self.writes[key].held += 1;
-        self.change(chunk, |state| state.held = Some(key as u32));
+    fn await_copies(&mut self, chunk: u32, key: usize, stale: Copies, out: &mut Plan) {
+        self.writes[key].unready += 1;
+        self.change(chunk, |state| state.waiter = Some(key as u32));
         for copy in members(self.left(chunk, stale)) {
             self.propagate(CopyOf { chunk, copy }, 1, out);
         }
     }
 
     /// A write need not wait for so many chunks any more. With the last of them it may start, or be answered if it is done.
-    pub(super) fn let_go(&mut self, key: usize, chunks: u32, out: &mut Plan) {
+    pub(super) fn chunks_ready(&mut self, key: usize, chunks: u32, out: &mut Plan) {
         let writing = &mut self.writes[key];
-        writing.held -= chunks;
-        if writing.held > 0 {
+        writing.unready -= chunks;
+        if writing.unready > 0 {
             return;
         }
         if !writing.begun {

@@ -140,7 +140,7 @@ struct Writing {
     begun: bool,
     /// Chunks that it waits for: before it has begun, those of which a copy is being written; then those that have too few current copies
     /// for the answer.
-    held: u32,
+    unready: u32,
 }
 
 impl Writing {

@@ -95,7 +95,7 @@ fn write_ends(copies: &mut FixedCopies<Side>, status: Status, out: &mut Plan) {
         short: false,
         partial: [false; 2],
         begun: true,
-        held: 0,
+        unready: 0,
     });
     copies.change(0, |state| state.writing = true);
     let ended = underway(0, 1, 0, Part::Foreground(key));
@@ -404,10 +404,10 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
         short: true,
         partial: [false; 2],
         begun: true,
-        held: 1,
+        unready: 1,
     });
     flying(&mut copies, 0b110);
-    copies.change(0, |state| state.held = Some(key as u32));
+    copies.change(0, |state| state.waiter = Some(key as u32));
     assert!(copies.gone.learn(DriveId(1), GONE));
     copies.leave_out(DriveId(1), &mut Plan::default());
     let delayed = |copy| underway(0, 1, copy, Part::Delayed(Apart::Tried));
@@ -446,7 +446,7 @@ fn a_copy_that_missed_a_part_is_written_from_another_one() {
         short: false,
         partial: [true, false],
         begun: true,
-        held: 0,
+        unready: 0,
     });
     (0..3).for_each(|chunk| _ = copies.change(chunk, |state| state.writing = true));
     for (copy, status) in [(0, Status::Done), (1, FAILED)] {
@@ -475,7 +475,7 @@ fn write(copies: &mut FixedCopies<Side>, left: u32) -> usize {
         short: false,
         partial: [true; 2],
         begun: true,
-        held: 0,
+        unready: 0,
     })
 }
 
@@ -622,15 +622,15 @@ fn a_write_beside_a_drive_that_is_gone_waits_for_the_copy_that_is_being_written(
             out = copy_ends(&mut copies, key, 0, GONE);
             assert!(matches!(out.instead, Instead::Step(_)));
         }
-        let held = *out.ios().next().expect("it is to be written");
-        assert_eq!((held.drive, out.steps.len()), (DriveId(1), 2));
+        let waiting = *out.ios().next().expect("it is to be written");
+        assert_eq!((waiting.drive, out.steps.len()), (DriveId(1), 2));
         assert_eq!(out.edges.len(), 1, "a gate comes first");
         let mut out = Plan::default();
         let ended = underway(0, 1, 1, Part::Delayed(Apart::Tried));
         copies.delayed_ended(&ended, status.is_done(), false, &mut out);
         assert_eq!(out.open, [Writing::start(0)]);
         copies.audit();
-        copies.ended(held.tag, &end(Op::Write, 0, 1, Status::Done), &mut out);
+        copies.ended(waiting.tag, &end(Op::Write, 0, 1, Status::Done), &mut out);
         copies.audit();
         assert_eq!(copies.state(0).current, 0b10);
         assert_eq!((out.open.len(), copies.writes.len()), (1, 0));

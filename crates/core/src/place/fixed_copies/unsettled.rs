@@ -55,8 +55,8 @@ pub(super) struct Unsettled {
     pub(super) unbuffered: bool,
     /// How often a copy that only the buffer has could not be written, one time after the other.
     pub(super) failures: u8,
-    /// The foreground write with this key is done, but is answered only when there are enough current copies.
-    pub(super) held: Option<u32>,
+    /// The foreground write with this key waits until no copy is being written, or, if it is done, until enough copies are current.
+    pub(super) waiter: Option<u32>,
     /// Where in the table in NVRAM; none if all copies are current.
     pub(super) kept: Option<Index>,
 }
@@ -77,7 +77,7 @@ impl Unsettled {
             torn: 0,
             unbuffered: false,
             failures: 0,
-            held: None,
+            waiter: None,
             kept: None,
         }
     }
