@@ -63,7 +63,9 @@ mod tests {
         assert!(!gone.any());
         assert!(gone.learn(DriveId(1), Status::Failed(Failure::Gone)));
         assert!(!gone.learn(DriveId(1), Status::Failed(Failure::Gone)));
-        assert!(gone.any() && gone.has(DriveId(1)) && !gone.has(DriveId(2)));
+        assert!(gone.any());
+        assert!(gone.has(DriveId(1)));
+        assert!(!gone.has(DriveId(2)));
         assert!(gone.left().eq([DriveId(0), DriveId(2)]));
     }
 }

@@ -189,10 +189,8 @@ fn a_unit_that_the_header_names_is_not_said_again() {
             false => "5,0,512,R",
         };
         let error = refusal(&FORMAT, &format!("{header}\n{row}\n"), &options);
-        assert!(
-            error.contains("--time-unit") && error.contains(named),
-            "{error}"
-        );
+        assert!(error.contains("--time-unit"), "{error}");
+        assert!(error.contains(named), "{error}");
     }
     let open = "time,offset,len,op\n5,0,512,R\n";
     assert_eq!(

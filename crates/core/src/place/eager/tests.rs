@@ -187,7 +187,8 @@ fn a_copy_that_is_given_up_and_has_become_the_last_one_stays() {
         let slot = copies.slot(FIRST);
         let mut out = Plan::default();
         copies.ask_to_give_up(FIRST, &mut out);
-        assert!(copies.is_given_up(FIRST) && !copies.is_elsewhere(SECOND));
+        assert!(copies.is_given_up(FIRST));
+        assert!(!copies.is_elsewhere(SECOND));
         lose(&mut copies, 1);
         if overwritten {
             copies.forget(0, &mut out);

@@ -301,9 +301,7 @@ fn a_map_that_cannot_be_read_is_told() {
                 Err(error) => panic!("{place}, event {event}: {error}"),
             }
         }
-        assert!(
-            refused > 5 && recovered > 5,
-            "{place}: {refused} refused, {recovered} not"
-        );
+        assert!(refused > 5, "{place}: {refused} refused, {recovered} not");
+        assert!(recovered > 5, "{place}: {refused} refused, {recovered} not");
     }
 }

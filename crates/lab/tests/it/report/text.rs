@@ -435,8 +435,6 @@ fn what_can_be_done_is_told_without_later_faults() {
     let late = told("injected:slow_factor=2:slow_from_s=10");
     assert!(late.contains(without), "{late}");
     let at_once = told("injected:slow_factor=2");
-    assert!(
-        at_once.contains(" can be done ") && !at_once.contains("is told without"),
-        "{at_once}"
-    );
+    assert!(at_once.contains(" can be done "), "{at_once}");
+    assert!(!at_once.contains("is told without"), "{at_once}");
 }

@@ -278,10 +278,8 @@ impl World {
             let versions: Vec<(u32, u64)> = versions.copied().collect();
             let made = self.made[chunk as usize];
             let (of, version) = *versions.first().expect("a chunk lies somewhere");
-            assert!(
-                of == chunk && version >= made,
-                "{made} was made, not {version}"
-            );
+            assert_eq!(of, chunk, "{made} was made, not {version}");
+            assert!(version >= made, "{made} was made, not {version}");
             assert!(versions.iter().all(|of| *of == versions[0]), "{versions:?}");
         }
         Ok(found)
