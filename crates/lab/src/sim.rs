@@ -60,6 +60,9 @@ pub struct Control {
 /// what can be counted are left for what a drive may take for one command.
 pub(crate) const END: Instant = Instant(3 << 61);
 
+/// Actions that there is room for from the start; merged commands have many parts.
+const ACTIONS: usize = 64;
+
 /// Events between two looks at the outside.
 const LOOK_EVERY: u64 = 4_096;
 
@@ -107,13 +110,18 @@ pub fn run(
         due: drives.iter().map(|drive| drive.next_event()).collect(),
         drives,
     };
+    let mut actions = Vec::with_capacity(ACTIONS);
     let (mut events, mut reported) = (0_u64, stack.replied());
     let mut stopping = false;
     while let Some((due, source)) = earliest(stack, &drives.due, workload) {
         assert!(due >= now, "an event at {due} comes after {now}");
         now = due;
         deliver(now, source, stack, &mut drives, workload, observer);
-        drain(now, stack, &mut drives, workload, observer);
+        stack.take_actions(&mut actions);
+        for action in &actions {
+            carry_out(now, action, stack, &mut drives, workload, observer);
+        }
+        actions.clear();
         observer.settled(now, stack);
         events += 1;
         if events.is_multiple_of(LOOK_EVERY) {
@@ -194,32 +202,31 @@ fn deliver(
 }
 
 #[inline]
-fn drain(
+fn carry_out(
     now: Instant,
-    stack: &mut Stack,
+    action: &Action,
+    stack: &Stack,
     drives: &mut Drives<'_>,
     workload: &mut dyn Workload,
     observer: &mut impl Observer,
 ) {
-    while let Some(action) = stack.poll() {
-        match &action {
-            Action::Start {
-                drive,
-                command,
-                origin,
-            } => {
-                observer.started(now, *drive, command, origin, stack);
-                drives.submit(now, *drive, command);
-            }
-            // No data are simulated.
-            Action::Join { .. }
-            | Action::Fold { .. }
-            | Action::Compute { .. }
-            | Action::Recall { .. } => {}
-            Action::Reply(reply) => {
-                observer.replied(now, reply);
-                workload.replied(now, reply);
-            }
+    match action {
+        Action::Start {
+            drive,
+            command,
+            origin,
+        } => {
+            observer.started(now, *drive, command, origin, stack);
+            drives.submit(now, *drive, command);
+        }
+        // No data are simulated.
+        Action::Join { .. }
+        | Action::Fold { .. }
+        | Action::Compute { .. }
+        | Action::Recall { .. } => {}
+        Action::Reply(reply) => {
+            observer.replied(now, reply);
+            workload.replied(now, reply);
         }
     }
 }

@@ -153,7 +153,7 @@ impl Stack {
     #[inline]
     fn start_command(&mut self, now: Instant, drive: DriveId, command: Command, origin: Origin) {
         self.queues[drive.index()].started(now, &command);
-        self.actions.push_back(Action::Start {
+        self.actions.push(Action::Start {
             drive,
             command,
             origin,

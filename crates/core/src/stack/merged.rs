@@ -15,7 +15,7 @@ impl Stack {
         for part in self.queues[drive.index()].parts(whole) {
             let step = self.graph.step(part);
             let of = step.io(part);
-            self.actions.push_back(Action::Join {
+            self.actions.push(Action::Join {
                 drive,
                 command: of.io.command(),
                 origin: self.begun(drive, step, of),

@@ -1,6 +1,6 @@
 //! The stack: the only place where the kinds of parts meet.
 //!
-//! A pure function of its timestamped inputs. Give it one [`Input`], then drain `poll` until it gives nothing, then give the next
+//! A pure function of its timestamped inputs. Give it one [`Input`], then carry out what [`Stack::take_actions`] gives, then give the next
 //! input: every loop, in virtual or in real time, does just that. Every action says all that is needed to carry it out, and is
 //! carried out before the next input. So the log of the inputs of any run, given to a new stack of the same configuration,
 //! gives the same actions again.
@@ -28,8 +28,6 @@
 //! missing to ended when its placement opens it; a parity when the steps before it are done.
 //!
 //! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
-
-use std::collections::VecDeque;
 
 use slab::Slab;
 
@@ -156,7 +154,7 @@ pub struct Stack {
     streams: Streams,
     requests: Slab<Pending>,
     graph: Graph,
-    actions: VecDeque<Action>,
+    actions: Vec<Action>,
     /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it back.
     #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
     plans: Vec<Box<Plan>>,
@@ -203,7 +201,7 @@ impl Stack {
             streams: Streams::default(),
             requests: Slab::new(),
             graph: Graph::default(),
-            actions: VecDeque::with_capacity(MERGED),
+            actions: Vec::with_capacity(MERGED),
             plans: Vec::new(),
             spare: Vec::new(),
             chooses_last: false,
@@ -245,10 +243,14 @@ impl Stack {
         self.spend_spare_time(now);
     }
 
-    /// The next thing to carry out.
+    /// Puts what is to be carried out into an empty list, in order. The lists change places, so that no action is copied.
+    ///
+    /// # Panics
+    /// The list is not empty.
     #[inline]
-    pub fn poll(&mut self) -> Option<Action> {
-        self.actions.pop_front()
+    pub fn take_actions(&mut self, actions: &mut Vec<Action>) {
+        assert!(actions.is_empty(), "actions that were not carried out");
+        std::mem::swap(&mut self.actions, actions);
     }
 
     /// When the stack wants [`Input::Timer`] at the latest.

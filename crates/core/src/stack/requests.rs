@@ -130,7 +130,7 @@ impl Stack {
             replied: now,
             cost,
         };
-        self.actions.push_back(Action::Reply(Reply {
+        self.actions.push(Action::Reply(Reply {
             request,
             status,
             timeline,

@@ -279,7 +279,7 @@ impl Stack {
             carries: None,
         };
         let len = done.len;
-        self.actions.push_back(Action::Recall { origin, len });
+        self.actions.push(Action::Recall { origin, len });
     }
 
     /// Tells the steps that waited for those which have ended.
@@ -309,7 +309,7 @@ impl Stack {
     fn fold(&mut self, of: StepNumber, then: IoId) {
         if let Work::Parity(OpenParity { number, .. }) = &self.graph.step(then).work {
             let into = *number;
-            self.actions.push_back(Action::Fold { into, of });
+            self.actions.push(Action::Fold { into, of });
         }
     }
 
@@ -332,7 +332,7 @@ impl Stack {
             carries: None,
         };
         let written = parity.written.map(|data| (data, parity.len));
-        self.actions.push_back(Action::Compute { origin, written });
+        self.actions.push(Action::Compute { origin, written });
         self.fulfilled.extend(step.request);
         self.ended.push(Ended {
             edges,

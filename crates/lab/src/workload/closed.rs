@@ -11,7 +11,7 @@
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
-use super::intake::Intake;
+use super::intake::{Asked, Intake};
 use super::{Tally, Workload, WorkloadError};
 
 words! {
@@ -74,7 +74,7 @@ impl Loop {
 pub struct Closed {
     intake: Intake,
     room: Loop,
-    next: Option<Request>,
+    next: Option<Asked>,
 }
 
 impl Closed {
@@ -83,7 +83,7 @@ impl Closed {
     /// # Panics
     /// If `depth` is 0.
     pub fn new(mut intake: Intake, depth: u64, refill: Refill) -> Closed {
-        let next = intake.next().map(|asked| asked.request);
+        let next = intake.next();
         Closed {
             intake,
             room: Loop::new(depth, refill),
@@ -94,18 +94,18 @@ impl Closed {
 
 impl Workload for Closed {
     fn next_arrival(&self) -> Option<Instant> {
-        self.next.and_then(|_| self.room.room())
+        self.next.as_ref().and_then(|_| self.room.room())
     }
 
     fn poll(&mut self, now: Instant) -> Option<Request> {
         self.room.room()?;
-        let request = self.next?;
-        self.next = self.intake.next().map(|asked| asked.request);
-        self.room.enter();
-        Some(Request {
+        let request = Request {
             arrived: now,
-            ..request
-        })
+            ..self.next.as_ref()?.request
+        };
+        self.next = self.intake.next();
+        self.room.enter();
+        Some(request)
     }
 
     fn replied(&mut self, now: Instant, _reply: &Reply) {

@@ -7,7 +7,7 @@
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
-use super::intake::Intake;
+use super::intake::{Asked, Intake};
 use super::{Tally, Workload, WorkloadError};
 use crate::workload::told::Told;
 
@@ -38,7 +38,8 @@ impl Speed {
 pub struct Open {
     intake: Intake,
     speed: Speed,
-    next: Option<Request>,
+    /// Its request has the instant at which it comes.
+    next: Option<Asked>,
 }
 
 impl Open {
@@ -58,22 +59,25 @@ impl Open {
 
     #[inline]
     fn prepare(&mut self) {
-        self.next = self.intake.next().map(|asked| Request {
-            arrived: Instant(self.speed.scale(asked.traced.0)),
-            ..asked.request
-        });
+        self.next = self.intake.next();
+        if let Some(asked) = &mut self.next {
+            asked.request.arrived = Instant(self.speed.scale(asked.traced.0));
+        }
     }
 }
 
 impl Workload for Open {
     fn next_arrival(&self) -> Option<Instant> {
-        self.next.map(|request| request.arrived)
+        self.next.as_ref().map(|asked| asked.request.arrived)
     }
 
     fn poll(&mut self, now: Instant) -> Option<Request> {
-        let due = self.next.filter(|request| request.arrived <= now)?;
+        let request = self.next.as_ref()?.request;
+        if request.arrived > now {
+            return None;
+        }
         self.prepare();
-        Some(due)
+        Some(request)
     }
 
     fn replied(&mut self, _now: Instant, reply: &Reply) {

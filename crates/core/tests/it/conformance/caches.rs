@@ -274,7 +274,9 @@ fn what_a_forced_request_waits_for_is_forced() {
             // A map that survives must not name what a power cut may take.
             let forced = fua || place.contains("map=");
             let mut writes = 0;
-            while let Some(action) = stack.poll() {
+            let mut actions = Vec::new();
+            stack.take_actions(&mut actions);
+            for action in actions {
                 if let Action::Start {
                     command, origin, ..
                 } = action

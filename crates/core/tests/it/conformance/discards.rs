@@ -29,19 +29,25 @@ fn many_discards_behind_a_write_are_answered_in_order() {
         let discard = Request::new(number, Op::Discard, 0, 8, Instant::ZERO);
         stack.input(Instant::ZERO, Input::Submit(discard));
     }
-    let Some(Action::Start {
-        drive: on, command, ..
-    }) = stack.poll()
+    let mut actions = Vec::new();
+    stack.take_actions(&mut actions);
+    let [
+        Action::Start {
+            drive: on, command, ..
+        },
+    ] = actions[..]
     else {
-        panic!("the write starts");
+        panic!("the write starts, and discards wait for it: {actions:?}");
     };
-    assert!(stack.poll().is_none(), "discards wait for the write");
+    actions.clear();
     drive.submit(Instant::ZERO, &command);
     let now = drive.next_event().expect("the drive works");
     let done = drive.advance(now).expect("it is due");
     stack.input(now, Input::Done(on, done));
-    for number in 0..=DISCARDS {
-        let Some(Action::Reply(reply)) = stack.poll() else {
+    stack.take_actions(&mut actions);
+    assert_eq!(actions.len() as u64, DISCARDS + 1);
+    for (number, action) in (0..).zip(&actions) {
+        let Action::Reply(reply) = action else {
             panic!("request {number} is answered");
         };
         assert_eq!(reply.request.id.0, number);

@@ -196,7 +196,9 @@ impl Rig {
 
     /// Carries out what the stack wants.
     fn drain(&mut self) {
-        while let Some(action) = self.stack.poll() {
+        let mut actions = Vec::new();
+        self.stack.take_actions(&mut actions);
+        for action in actions {
             self.trace.push((self.now, action));
             match action {
                 Action::Start {

@@ -146,7 +146,7 @@ impl SetAside {
         for event in 0..300 {
             self.world.step();
             let cut = self.world.cut(event);
-            is_marked |= cut.is_marked(self.mute);
+            is_marked |= self.world.is_marked(self.mute);
             if !is_marked || self.world.writes_control() {
                 continue;
             }
@@ -234,9 +234,9 @@ impl OnItsWay {
         for event in 0..300 {
             self.world.step();
             let cut = self.world.cut(event);
-            // Before it is marked its old log is taken.
-            is_marked |= cut.is_marked(self.other);
-            if !is_marked {
+            // Before it is marked its old log is taken. While a control block is on its way a cut has it or not.
+            is_marked |= self.world.is_marked(self.other);
+            if !is_marked || self.world.writes_control() {
                 continue;
             }
             match cut.recover() {
@@ -258,7 +258,7 @@ impl OnItsWay {
         for event in 0.. {
             self.world.step();
             let cut = self.world.cut(event);
-            is_marked |= cut.is_marked(self.other);
+            is_marked |= self.world.is_marked(self.other);
             if !is_marked {
                 continue;
             }

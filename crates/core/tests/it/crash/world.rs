@@ -553,7 +553,9 @@ impl World {
     }
 
     fn drain(&mut self) {
-        while let Some(action) = self.stack.poll() {
+        let mut actions = Vec::new();
+        self.stack.take_actions(&mut actions);
+        for action in actions {
             match action {
                 Action::Start {
                     drive,

@@ -72,7 +72,9 @@ impl Placement for Gated {
 
 /// What the drives have started, and requests that were answered.
 fn drain(stack: &mut Stack, running: &mut [Option<Command>], replies: &mut Vec<(u64, Status)>) {
-    while let Some(action) = stack.poll() {
+    let mut actions = Vec::new();
+    stack.take_actions(&mut actions);
+    for action in actions {
         match action {
             Action::Start { drive, command, .. } => running[drive.index()] = Some(command),
             Action::Reply(reply) => replies.push((reply.request.id.0, reply.status)),

@@ -89,7 +89,9 @@ impl Rig {
     /// Something happens to the stack, which does what it wants.
     pub(crate) fn give(&mut self, input: Input) {
         self.stack.input(self.now, input);
-        while let Some(action) = self.stack.poll() {
+        let mut actions = Vec::new();
+        self.stack.take_actions(&mut actions);
+        for action in actions {
             match action {
                 Action::Join { command, .. } => self.joining.push(command),
                 Action::Start {

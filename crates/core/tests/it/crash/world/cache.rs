@@ -40,6 +40,11 @@ impl Below {
             .retain(|at, _| listed.iter().any(|run| has(run, *at)));
     }
 
+    /// Whether a cut may set a sector back.
+    pub(super) fn may_lose(&self, at: u64) -> bool {
+        self.older.contains_key(&at)
+    }
+
     /// The power goes: each of these sectors is set back with chance one half, or all of them together. How many were.
     pub(super) fn cut(&self, image: &mut Image, rng: &mut Rng) -> u64 {
         let (together, all) = (rng.chance(0.3), rng.chance(0.5));

@@ -4,8 +4,19 @@ use std::ops::Range;
 
 use nearslot_core::rng::Rng;
 
-use super::Cut;
 use super::image::Sector;
+use super::{Cut, World};
+
+impl World {
+    /// Whether a mark says that the log went on without this drive, and no cut takes that back.
+    pub(crate) fn is_marked(&self, drive: usize) -> bool {
+        let mark = |sector: &Sector| matches!(sector, Sector::Own(bytes) if bytes.starts_with(b"NearSOut"));
+        let mut below = self.below[drive].clone();
+        below.settle(self.now, &*self.drives[drive]);
+        let mut sectors = self.images[drive].iter();
+        sectors.any(|(at, sector)| mark(sector) && !below.may_lose(at))
+    }
+}
 
 impl Cut {
     /// NVRAM has what it had at an earlier cut.
@@ -77,12 +88,6 @@ impl Cut {
         let mut found: Vec<_> = self.images[drive].iter().filter_map(number).collect();
         found.sort_unstable();
         found
-    }
-
-    /// Whether a mark on this drive says that the log went on without it.
-    pub(crate) fn is_marked(&self, drive: usize) -> bool {
-        let mark = |sector: &Sector| matches!(sector, Sector::Own(bytes) if bytes.starts_with(b"NearSOut"));
-        self.images[drive].iter().any(|(_, sector)| mark(sector))
     }
 
     /// No control block on this drive can be read.
