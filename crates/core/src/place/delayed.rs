@@ -350,6 +350,20 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_already_may_become_urgent() {
+        let mut delayed = Delayed::new(2, 10);
+        for chunk in [5, 6] {
+            delayed.push(DRIVE, copy(chunk), Turn::SpareTime);
+        }
+        let again = delayed.push(DRIVE, copy(6), Turn::Urgent);
+        assert_eq!(again, Pushed::Already);
+        assert_eq!(delayed.queues().first_urgent(DRIVE), Some(copy(6)));
+        assert_eq!(delayed.pop(DRIVE), Some(copy(6)));
+        assert_eq!(delayed.pop(DRIVE), Some(copy(5)));
+        assert_eq!(delayed.pop(DRIVE), None);
+    }
+
+    #[test]
     fn the_buffer_is_limited() {
         let mut delayed = Delayed::new(2, 2);
         delayed.push(DRIVE, copy(1), Turn::SpareTime);

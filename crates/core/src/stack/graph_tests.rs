@@ -178,6 +178,8 @@ fn the_first_failure_is_the_one_that_dooms() {
         assert_eq!(graph.doomed(then), Some(Failure::Medium));
     }
     assert!(!graph.waits(then));
+    graph.doom(then, Failure::Gone);
+    assert_eq!(graph.doomed(then), Some(Failure::Medium));
 }
 
 /// A ring of so many alternatives.
@@ -199,6 +201,7 @@ fn alternatives_leave_their_ring_one_by_one() {
     assert!(graph.ring(b).eq([b]));
     assert!(graph.ring(a).eq([a, c, d]));
     assert_eq!(graph.leave_ring_after(a), Some(c));
+    assert!(graph.ring(c).eq([c]));
     assert_eq!(graph.leave_ring_after(a), Some(d));
     assert_eq!(graph.leave_ring_after(a), None);
     assert_eq!(graph.leave_ring(a), None, "it is alone");

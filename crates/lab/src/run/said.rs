@@ -312,4 +312,40 @@ mod tests {
         assert_eq!(count(&[]), None);
         assert_eq!(count(&[(0..BATCHES, 0.0)]), None);
     }
+
+    /// One that takes longer than those behind it, but not far longer, is none of the start.
+    #[test]
+    fn a_start_ends_with_the_last_batch_that_takes_far_longer() {
+        let all = batches(&[(0..1, 800.0), (1..2, 19.0)]);
+        assert_eq!(start(&all).map(|(count, _)| count), Some(1));
+    }
+
+    fn run(requests: u64, warmup: u64) -> Run {
+        let window = crate::measure::Window { requests, warmup };
+        let recorder = crate::measure::Recorder::new(window, 1, None);
+        let end = nearslot_core::units::Instant(1);
+        let mut run = recorder.finish(end, String::new(), serde_json::json!({}));
+        (run.requests, run.warmup_requests) = (requests, warmup);
+        run
+    }
+
+    /// The warm-up that leaves a start out is told of all requests, what is left out already among them.
+    #[test]
+    fn the_warmup_of_a_start_begins_at_the_first_request() {
+        let all = batches(&[(0..8, 400.0)]);
+        let told = of_start(&run(2_000, 400), Some(&all)).expect("it decides");
+        assert!(told.text.contains("--warmup 40%"), "{told:?}");
+    }
+
+    #[test]
+    fn a_run_that_ended_early_says_nothing_of_when_its_faults_begin() {
+        use nearslot_core::units::Instant;
+        let mut run = run(2_000, 0);
+        let of = |run: &Run| Onset::of(run, Instant(5), (Instant(9), 0.0));
+        assert!(of(&run).expect("it is whole").never_came());
+        let met = Onset::of(&run, Instant(9), (Instant(5), 0.1));
+        assert!(!met.expect("it is whole").never_came());
+        run.pending = 1;
+        assert_eq!(of(&run), None);
+    }
 }

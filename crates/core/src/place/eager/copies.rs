@@ -300,8 +300,17 @@ impl Copies {
 
     /// Its delayed write goes on as another one: to another slot.
     pub(super) fn fly_on(&mut self, of: CopyOf, write: usize) {
-        let source = self.flew(of);
-        self.fly(of, write, source);
+        match self.take(of) {
+            Some(Copy::Flying { source, failed, .. }) => self.set(
+                of,
+                Copy::Flying {
+                    write,
+                    source,
+                    failed,
+                },
+            ),
+            other => panic!("{of:?} should fly, and is {other:?}"),
+        }
     }
 
     /// Its delayed write is on the platter.

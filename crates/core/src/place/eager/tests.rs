@@ -343,3 +343,171 @@ fn a_write_fails_if_its_drive_goes_while_it_waits_for_the_map() {
         }
     }
 }
+
+/// No drive is idle.
+struct Busy;
+
+impl Drives for Busy {
+    fn idle(&self, _drive: DriveId) -> bool {
+        false
+    }
+
+    fn waiting(&self, _drive: DriveId) -> usize {
+        1
+    }
+
+    fn oracle(&self, _drive: DriveId) -> &dyn crate::contract::Oracle {
+        panic!("none is idle")
+    }
+}
+
+/// The first copy of chunk 0 is stale, and waits with what the buffer has.
+fn buffered(slow: bool) -> EagerCopies {
+    let mut copies = volume(slow);
+    copies.move_to(FIRST, NOWHERE, false);
+    copies.delay(FIRST, Source::Buffer, &mut Plan::default());
+    copies
+}
+
+/// The copies that are written now, since they are urgent.
+fn urgent(copies: &mut EagerCopies) -> Vec<PlannedIo> {
+    let mut out = Plan::default();
+    copies.write_urgent(&mut out);
+    copies.audit_urgent();
+    out.ios().copied().collect()
+}
+
+/// What the buffer alone has is tried so often; what a drive has that is left waits for the next write of its chunk.
+#[test]
+fn what_the_buffer_alone_has_is_tried_so_often() {
+    for (lost, gone, tries) in [
+        (true, false, crate::place::delayed::TRIES),
+        (true, true, 1),
+        (false, false, 1),
+    ] {
+        let mut copies = buffered(false);
+        let mut writes = match lost {
+            true => {
+                lose(&mut copies, 1);
+                urgent(&mut copies)
+            }
+            false => {
+                let source = copies.copies.pop(DriveId(0));
+                let mut out = Plan::default();
+                copies.propagate(FIRST, source, &mut out);
+                out.ios().copied().collect()
+            }
+        };
+        let mut count = 0;
+        while let Some(write) = writes.pop().filter(|_| count < 100) {
+            count += 1;
+            let mut out = Plan::default();
+            let status = match gone {
+                true => GONE,
+                false => Status::Failed(Failure::TimedOut),
+            };
+            if copies.gone.learn(write.drive, status) {
+                copies.leave_out(write.drive);
+            }
+            ends(&mut copies, &write, status, &mut out);
+            writes = out.ios().copied().collect();
+        }
+        assert_eq!(count, tries, "{lost} {gone}");
+    }
+}
+
+/// Nothing is written any more when the map is lost, however urgent it was.
+#[test]
+fn nothing_is_urgent_without_a_map() {
+    let mut copies = buffered(true);
+    map_write_ends(&mut copies, 0, FAILED, &mut Plan::default());
+    lose(&mut copies, 1);
+    assert_eq!(urgent(&mut copies).len(), 0);
+}
+
+/// Its home is still read when a copy becomes urgent: it is written when that has ended.
+#[test]
+fn an_urgent_copy_waits_until_its_home_is_not_read() {
+    let mut copies = volume(false);
+    let mut firsts = (0..PAIR.chunks).map(|chunk| CopyOf { chunk, copy: 0 });
+    let home = firsts.find(|of| copies.home(*of) == Some(copies.slot(*of)));
+    let of = home.expect("one is at home");
+    let (drive, slot) = (copies.drive(of), copies.slot(of));
+    let read = copies.read_copy(of, drive, slot, Blocks(0), Blocks(1));
+    copies.move_to(of, NOWHERE, false);
+    copies.delay(of, Source::Buffer, &mut Plan::default());
+    lose(&mut copies, 1 - drive.0);
+    assert_eq!(urgent(&mut copies).len(), 0, "its home is read");
+    ends(&mut copies, &read, Status::Done, &mut Plan::default());
+    assert_eq!(urgent(&mut copies).len(), 1);
+}
+
+/// An older version is still on its way home when a copy becomes urgent: it is written when that has ended.
+#[test]
+fn an_urgent_copy_waits_until_an_older_version_is_at_its_home() {
+    let mut copies = buffered(false);
+    let source = copies.copies.pop(DriveId(0));
+    let mut out = Plan::default();
+    copies.propagate(FIRST, source, &mut out);
+    let older = *out.ios().next().expect("it is written");
+    let free = copies.map.free[1].iter().next().expect("one is free");
+    copies.map.free[1].take(free);
+    copies.move_to(SECOND, free, true);
+    copies.delay(FIRST, Source::Buffer, &mut Plan::default());
+    lose(&mut copies, 1);
+    assert_eq!(urgent(&mut copies).len(), 0, "its home is written");
+    ends(&mut copies, &older, Status::Done, &mut Plan::default());
+    assert_eq!(urgent(&mut copies).len(), 1);
+}
+
+/// A chunk is lost, and a copy of it waits for what another one has, when a newer version is found to be lost too: the buffer has that.
+#[test]
+fn a_copy_that_waits_is_urgent_when_the_buffer_has_a_newer_version() {
+    for resumed in [false, true] {
+        let mut copies = volume(true);
+        copies.move_to(FIRST, NOWHERE, false);
+        match resumed {
+            true => copies.copies.resume(DriveId(0), FIRST),
+            false => copies.delay(FIRST, Source::Buffer, &mut Plan::default()),
+        }
+        let key = copies.writes.insert(ChunkWrite {
+            chunk: 0,
+            left: 1,
+            tried: 0b10,
+            done: 0,
+            landed: 0,
+        });
+        let write = copies.write_copy(SECOND, Reason::Foreground(key));
+        write_ends(&mut copies, &write, Status::Done);
+        lose(&mut copies, 1);
+        assert_eq!(urgent(&mut copies).len(), usize::from(!resumed));
+        if resumed {
+            map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
+            assert_eq!(urgent(&mut copies).len(), 1, "the buffer has it");
+        }
+    }
+}
+
+/// A write that never started was one of those that a drive has to do at a time.
+#[test]
+fn an_urgent_copy_is_written_in_place_of_one_that_never_started() {
+    let mut copies = buffered(false);
+    let other = CopyOf { chunk: 1, copy: 0 };
+    copies.move_to(other, NOWHERE, false);
+    let drive = copies.drive(other);
+    assert_eq!(drive, copies.drive(FIRST));
+    let mut out = Plan::default();
+    copies.propagate(other, Source::AnotherCopy, &mut out);
+    let never = *out
+        .ios()
+        .find(|io| io.op == Op::Write)
+        .expect("it waits for a read");
+    for _ in 1..crate::place::delayed::URGENT {
+        copies.copies.queues().write_begins(drive);
+    }
+    lose(&mut copies, 1);
+    assert_eq!(urgent(&mut copies).len(), 0, "the drive has enough to do");
+    let mut out = Plan::default();
+    copies.skipped(Instant::ZERO, never.tag, drive, &Busy, &mut out);
+    assert_eq!(out.ios().count(), 1);
+}

@@ -203,6 +203,7 @@ impl<L: Layout> FixedCopies<L> {
                 state.writing = false;
                 if done != 0 {
                     state.current = done;
+                    state.failures = 0;
                     state.suspect = 0;
                     state.candidates = 0;
                     state.cached = cached;
