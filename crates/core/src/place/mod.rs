@@ -3,6 +3,8 @@
 use crate::contract::Placement;
 use crate::registry::{Kind, KindCard, Spec, VolumeEnv, VolumeError};
 
+#[cfg(test)]
+mod busy;
 mod choice;
 mod delayed;
 mod fixed_copies;

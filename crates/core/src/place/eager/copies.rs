@@ -280,9 +280,10 @@ impl Copies {
         );
     }
 
-    fn flew(&mut self, of: CopyOf) -> Source {
+    /// Where the data of a copy were that flew, and how often it had failed.
+    fn flew(&mut self, of: CopyOf) -> (Source, u8) {
         match self.take(of) {
-            Some(Copy::Flying { source, .. }) => source,
+            Some(Copy::Flying { source, failed, .. }) => (source, failed),
             other => panic!("{of:?} should fly, and is {other:?}"),
         }
     }
@@ -300,22 +301,18 @@ impl Copies {
 
     /// Its delayed write goes on as another one: to another slot.
     pub(super) fn fly_on(&mut self, of: CopyOf, write: usize) {
-        match self.take(of) {
-            Some(Copy::Flying { source, failed, .. }) => self.set(
-                of,
-                Copy::Flying {
-                    write,
-                    source,
-                    failed,
-                },
-            ),
-            other => panic!("{of:?} should fly, and is {other:?}"),
-        }
+        let (source, failed) = self.flew(of);
+        let flying = Copy::Flying {
+            write,
+            source,
+            failed,
+        };
+        self.set(of, flying);
     }
 
     /// Its delayed write is on the platter.
     pub(super) fn landed(&mut self, of: CopyOf) {
-        let source = self.flew(of);
+        let (source, _) = self.flew(of);
         self.set(of, Copy::Landed(source));
     }
 

@@ -9,6 +9,7 @@ use super::*;
 use crate::io::DriveDone;
 use crate::maplog::Entry;
 use crate::op::{Cost, Failure, Status};
+use crate::place::busy::Busy;
 use crate::plan::Instead;
 
 const GONE: Status = Status::Failed(Failure::Gone);
@@ -314,20 +315,25 @@ fn a_write_fails_if_only_a_drive_that_is_gone_has_it() {
     }
 }
 
+/// A foreground write of the second copy alone ends on its drive; its change of the map waits.
+fn second_is_written(copies: &mut EagerCopies) {
+    let key = copies.writes.insert(ChunkWrite {
+        chunk: 0,
+        left: 1,
+        tried: 0b10,
+        done: 0,
+        landed: 0,
+    });
+    let write = copies.write_copy(SECOND, Reason::Foreground(key));
+    write_ends(copies, &write, Status::Done);
+}
+
 /// The change of the map that it waits for comes too late.
 #[test]
 fn a_write_fails_if_its_drive_goes_while_it_waits_for_the_map() {
     for gone in [false, true] {
         let mut copies = volume(true);
-        let key = copies.writes.insert(ChunkWrite {
-            chunk: 0,
-            left: 1,
-            tried: 0b10,
-            done: 0,
-            landed: 0,
-        });
-        let write = copies.write_copy(SECOND, Reason::Foreground(key));
-        write_ends(&mut copies, &write, Status::Done);
+        second_is_written(&mut copies);
         if gone {
             lose(&mut copies, 1);
         }
@@ -341,23 +347,6 @@ fn a_write_fails_if_its_drive_goes_while_it_waits_for_the_map() {
                 (&[][..], &[(Tag(0), Failure::Gone)][..])
             ),
         }
-    }
-}
-
-/// No drive is idle.
-struct Busy;
-
-impl Drives for Busy {
-    fn idle(&self, _drive: DriveId) -> bool {
-        false
-    }
-
-    fn waiting(&self, _drive: DriveId) -> usize {
-        1
-    }
-
-    fn oracle(&self, _drive: DriveId) -> &dyn crate::contract::Oracle {
-        panic!("none is idle")
     }
 }
 
@@ -470,15 +459,7 @@ fn a_copy_that_waits_is_urgent_when_the_buffer_has_a_newer_version() {
             true => copies.copies.resume(DriveId(0), FIRST),
             false => copies.delay(FIRST, Source::Buffer, &mut Plan::default()),
         }
-        let key = copies.writes.insert(ChunkWrite {
-            chunk: 0,
-            left: 1,
-            tried: 0b10,
-            done: 0,
-            landed: 0,
-        });
-        let write = copies.write_copy(SECOND, Reason::Foreground(key));
-        write_ends(&mut copies, &write, Status::Done);
+        second_is_written(&mut copies);
         lose(&mut copies, 1);
         assert_eq!(urgent(&mut copies).len(), usize::from(!resumed));
         if resumed {

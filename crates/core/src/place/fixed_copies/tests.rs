@@ -8,6 +8,7 @@ use super::caches::{Caches, FlushOf};
 use super::*;
 use crate::ids::IoId;
 use crate::op::Cost;
+use crate::place::busy::Busy;
 use crate::plan::Instead;
 
 const FAILED: Status = Status::Failed(Failure::Medium);
@@ -587,23 +588,6 @@ fn of_torn_copies_one_is_taken_that_can_be_read() {
         }
         let state = copies.state(0);
         assert_eq!((state.current, state.cached), (0b10, 0b10), "{ends:?}");
-    }
-}
-
-/// Drives that all have something to do.
-struct Busy;
-
-impl Drives for Busy {
-    fn idle(&self, _drive: DriveId) -> bool {
-        false
-    }
-
-    fn waiting(&self, _drive: DriveId) -> usize {
-        1
-    }
-
-    fn oracle(&self, _drive: DriveId) -> &dyn crate::contract::Oracle {
-        panic!("none is idle")
     }
 }
 
