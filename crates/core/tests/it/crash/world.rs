@@ -4,6 +4,7 @@ mod cache;
 mod cut;
 mod damage;
 mod faulty;
+mod fixed;
 mod image;
 mod lies;
 mod recovered;
@@ -26,6 +27,7 @@ use nearslot_core::units::{Blocks, Instant};
 use cache::{Below, Covered};
 pub(crate) use cut::{Cut, Nothing};
 use faulty::Faulty;
+use fixed::Fixed;
 use image::{Image, Sector};
 pub(crate) use lies::Lies;
 pub(crate) use recovered::Recovered;
@@ -35,55 +37,6 @@ pub(crate) use silent::{Chances, Counts};
 const DEPTH: usize = 6;
 /// The version of what was discarded.
 const NOTHING: u64 = 0;
-
-/// What is known of copies at fixed places.
-#[derive(Default)]
-struct Fixed {
-    /// Copies that a write waits for.
-    foreground: usize,
-    /// By block: the versions that its copies have, by drive and place.
-    versions: BTreeMap<u64, BTreeMap<(usize, u64), u64>>,
-    /// Writes in spare time.
-    delayed: u64,
-    /// Reads for those of which the power left no buffer.
-    read_again: u64,
-}
-
-impl Fixed {
-    /// Nothing if copies have no fixed places.
-    fn of(config: &StackConfig, images: &[Image]) -> Option<Fixed> {
-        if !["mirror", "sr_array"].contains(&config.parts.of::<dyn Placement>().name.as_str()) {
-            return None;
-        }
-        let mut fixed = Fixed {
-            foreground: knob(config, "foreground", 1) as usize,
-            ..Fixed::default()
-        };
-        for (drive, image) in images.iter().enumerate() {
-            for (at, sector) in image.iter() {
-                fixed.arrived(drive, at, sector);
-            }
-        }
-        Some(fixed)
-    }
-
-    fn arrived(&mut self, drive: usize, at: u64, sector: &Sector) {
-        let Sector::Client(block, version) = *sector else {
-            panic!("only data are written to fixed places");
-        };
-        let versions = self.versions.entry(block).or_default();
-        versions.insert((drive, at), version);
-    }
-
-    /// A write is answered when enough copies of all its blocks have arrived.
-    fn check_answer(&self, version: u64, blocks: &std::ops::Range<u64>) {
-        for block in blocks.clone() {
-            let found = self.versions[&block].values();
-            let arrived = found.filter(|found| **found == version).count();
-            assert!(arrived >= self.foreground, "{arrived} copies of {block}");
-        }
-    }
-}
 
 /// A command under way.
 struct Running {
@@ -299,10 +252,17 @@ impl World {
         world
     }
 
-    /// A drive is gone from now on.
+    /// A drive is gone from now on. Of a write under way there the first sectors may have arrived; of what it is sent later, nothing does.
     pub(crate) fn losing(self, drive: usize) -> World {
         let mut world = self.failing(0.0);
         world.faulty = world.faulty.map(|faulty| faulty.without(Some(drive)));
+        if let Some(running) = &mut world.running[drive] {
+            let (first, sectors) = (running.command.at.0, std::mem::take(&mut running.sectors));
+            let arrived = world.rng.below(sectors.len() as u64 + 1);
+            for (at, sector) in (first..first + arrived).zip(&sectors) {
+                world.arrived(drive, at, sector, false);
+            }
+        }
         world
     }
 
@@ -492,11 +452,7 @@ impl World {
             let forced = forced && is_done;
             for (number, sector) in (0..kept).zip(&sectors) {
                 if let Some(at) = lands.map(|first| first + number) {
-                    let (image, below) = (&mut self.images[index], &mut self.below[index]);
-                    below.written(image, at, sector.clone(), forced);
-                    if let Some(fixed) = &mut self.fixed {
-                        fixed.arrived(index, at, sector);
-                    }
+                    self.arrived(index, at, sector, forced);
                 }
                 if let Sector::Client(block, version) = *sector
                     && origin.request.is_some()
@@ -515,6 +471,15 @@ impl World {
         self.stack
             .input(now, Input::Done(DriveId(index as u16), done));
         self.drain();
+    }
+
+    /// A sector has arrived at a drive. `forced`: it is on the medium.
+    fn arrived(&mut self, drive: usize, at: u64, sector: &Sector, forced: bool) {
+        let (image, below) = (&mut self.images[drive], &mut self.below[drive]);
+        below.written(image, at, sector.clone(), forced);
+        if let Some(fixed) = &mut self.fixed {
+            fixed.arrived(drive, at, sector);
+        }
     }
 
     /// What a read found.
@@ -562,10 +527,13 @@ impl World {
                     command,
                     origin,
                 } => {
-                    let sectors = match command.op {
+                    let mut sectors = match command.op {
                         Op::Write => self.sectors(drive.index(), &command, &origin),
                         _ => Vec::new(),
                     };
+                    if self.is_gone(drive.index()) {
+                        sectors.clear();
+                    }
                     let command = self.lies.told(command, origin.data().is_none());
                     let carried_out = self.lies.carried_out(command);
                     self.drives[drive.index()].submit(self.now, &carried_out);
@@ -619,6 +587,11 @@ impl World {
             self.found = is_done.then(|| found.collect());
         }
         self.rest.retain(|(of, _), _| *of != request);
+    }
+
+    fn is_gone(&self, drive: usize) -> bool {
+        let mut faulty = self.faulty.iter();
+        faulty.any(|faulty| faulty.gone == Some(drive))
     }
 
     /// Whether commands may fail.
