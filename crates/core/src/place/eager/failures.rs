@@ -2,7 +2,8 @@
 //!
 //! A slot that could not be read or written is retired: it is not free again while the volume is up, as long as enough others
 //! are. When the volume is opened again it is tried again, since the map does not say what was retired. A copy that could not be read is given up when another
-//! one was read, and is written anew from that in spare time. If none can be, the buffer may have what it held.
+//! one was read, and is written anew from that in spare time. If none can be, one may have arrived at its drive of which the map does not know
+//! yet, or the buffer may have what it held.
 
 use super::copies::Source;
 use super::map::NOWHERE;
@@ -37,10 +38,12 @@ impl EagerCopies {
             copy: (of.copy + step) % copies,
             ..of
         });
-        let differs = |other: &CopyOf| *other != of || self.slot(*other) != slot;
-        let mut others = others.filter(|other| differs(other) && self.can_be_read(*other));
-        let is_tried = |other: &CopyOf| read.failed + 1 < copies || *other == of;
-        let Some(other) = others.next().filter(is_tried) else {
+        let others = others.filter(|other| self.can_be_read(*other));
+        let others = others.map(|other| (other, self.slot(other)));
+        let differs = |place: &(CopyOf, Slot)| *place != (of, slot);
+        let is_tried = |(other, _): &(CopyOf, Slot)| read.failed + 1 < copies || *other == of;
+        let current = others.filter(differs).next().filter(is_tried);
+        let Some((other, place)) = current.or_else(|| self.on_its_way(read)) else {
             out.instead = match self.current(of.chunk).next() {
                 Some(_) if self.is_buffered(of.chunk) => Instead::Buffered,
                 Some(_) => Instead::Nothing,
@@ -49,13 +52,23 @@ impl EagerCopies {
             };
             return;
         };
-        let place = (self.drive(other), self.slot(other));
-        let again = self.read_copy(other, place.0, place.1, from, done.len);
+        let again = self.read_copy(other, self.drive(other), place, from, done.len);
         let instead = &mut self.underway[again.tag.0 as usize];
         // One that was written elsewhere meanwhile is another place of the same copy.
-        instead.failed = read.failed + u8::from(other != of);
+        instead.failed = read.failed + u8::from(other != of || current.is_none());
         instead.purpose = Purpose::ReadInstead(of.copy, slot);
         out.instead = Instead::Step(out.io(again));
+    }
+
+    /// A copy that is on a drive with what the others have, and of which the map is only to be told: its place.
+    fn on_its_way(&self, read: &Underway) -> Option<(CopyOf, Slot)> {
+        let Underway {
+            of, slot, failed, ..
+        } = *read;
+        let mut arrived = self.changes.arrived(of.chunk);
+        let place =
+            arrived.find(|place| *place != (of, slot) && !self.gone.has(self.drive(place.0)));
+        place.filter(|_| failed + 1 < self.geometry.copies)
     }
 
     /// A copy was read in place of this one, which could not be: that is given up.

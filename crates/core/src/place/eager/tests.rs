@@ -161,6 +161,48 @@ fn a_copy_that_fails_is_given_up_when_another_one_was_read() {
     assert_ne!(copies.slot(FIRST), NOWHERE, "it is all that is left");
 }
 
+/// A write is in the map with its first copy, and the second has arrived when that cannot be read. If a newer write has arrived since, nobody was
+/// told of it yet.
+#[test]
+fn a_copy_that_the_map_does_not_know_yet_is_read() {
+    for newer in [false, true] {
+        let mut copies = volume(true);
+        let key = copies.writes.insert(ChunkWrite {
+            chunk: 0,
+            left: 2,
+            tried: 0b11,
+            done: 0,
+            landed: 0,
+        });
+        let reason = Reason::Foreground(key);
+        let first = copies.write_copy(FIRST, reason);
+        write_ends(&mut copies, &first, Status::Done);
+        map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
+        let second = copies.write_copy(SECOND, reason);
+        write_ends(&mut copies, &second, Status::Done);
+        if newer {
+            second_is_written(&mut copies);
+        }
+        let out = read(&mut copies, FIRST, FAILED);
+        if newer {
+            assert!(!matches!(out.instead, Instead::Step(_)), "{out:?}");
+            continue;
+        }
+        let again = instead(&out);
+        assert_eq!(again.drive, copies.drive(SECOND));
+        let mut out = Plan::default();
+        ends(&mut copies, &again, FAILED, &mut out);
+        assert!(
+            !matches!(out.instead, Instead::Step(_)),
+            "each is read once"
+        );
+        map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
+        let again = instead(&read(&mut copies, FIRST, FAILED));
+        assert_eq!(again.drive, copies.drive(SECOND), "now it is in the map");
+        copies.audit_slots();
+    }
+}
+
 /// Writes wait for a slot, and a copy was moved home in vain as often as is tried.
 #[test]
 fn no_room_is_made_of_the_last_copy() {

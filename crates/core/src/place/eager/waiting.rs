@@ -5,7 +5,8 @@
 
 use slab::Slab;
 
-use super::Change;
+use super::{Change, Landed};
+use crate::freemap::Slot;
 use crate::io::Tag;
 use crate::maplog::Entry;
 use crate::place::delayed::CopyOf;
@@ -95,6 +96,17 @@ impl Waiting {
         changes.any(|Waits { entry, .. }| entry.alone || entry.copy == of.copy)
     }
 
+    /// Copies that are on their drives and of which one of them is to tell the map, if they have what its current copies have: none if
+    /// one of them makes all others stale, be it a discard.
+    pub(super) fn arrived(&self, chunk: u32) -> impl Iterator<Item = (CopyOf, Slot)> {
+        let is_new = self.of(chunk).any(|Waits { entry, .. }| entry.alone);
+        let all = self.of(chunk).filter(move |_| !is_new);
+        all.filter_map(|Waits { change, .. }| match change {
+            Change::Moves(Landed { of, slot, .. }) => Some((*of, *slot)),
+            _ => None,
+        })
+    }
+
     /// Whether one of them gives a copy up.
     pub(super) fn gives_up(&self, of: CopyOf) -> bool {
         let gives_up =
@@ -116,7 +128,6 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::freemap::Slot;
 
     fn of(chunk: u32, copy: u8) -> CopyOf {
         CopyOf { chunk, copy }
