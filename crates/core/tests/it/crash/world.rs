@@ -126,14 +126,7 @@ impl World {
     fn written(config: StackConfig, built: Assembly) -> World {
         let drives = built.drives.len();
         let mut world = World::of(config, built, vec![Image::default(); drives]);
-        world.submit(Op::Flush, 0..0);
-        while world
-            .drives
-            .iter()
-            .any(|drive| drive.next_event().is_some())
-        {
-            world.event();
-        }
+        world.come_to_rest();
         for chunk in 0..world.chunks() {
             world.submit(Op::Write, world.blocks(chunk));
             while world.stack.pending() >= DEPTH {
@@ -305,6 +298,14 @@ impl World {
     /// Until nothing waits for an answer.
     fn finish(&mut self) {
         while self.stack.pending() > 0 {
+            self.event();
+        }
+    }
+
+    /// Until the drives have nothing left to do, be it in spare time.
+    pub(crate) fn come_to_rest(&mut self) {
+        self.submit(Op::Flush, 0..0);
+        while self.drives.iter().any(|drive| drive.next_event().is_some()) {
             self.event();
         }
     }

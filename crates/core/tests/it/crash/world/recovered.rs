@@ -141,26 +141,13 @@ impl Recovered {
 
     /// Nobody asks for anything until the drives have nothing left to do.
     pub(crate) fn rest(mut self) -> World {
-        self.settle();
+        self.world.come_to_rest();
         self.world
-    }
-
-    /// Drives are asked for what they may do when they were given something.
-    fn settle(&mut self) {
-        let world = &mut self.world;
-        world.submit(Op::Flush, 0..0);
-        while world
-            .drives
-            .iter()
-            .any(|drive| drive.next_event().is_some())
-        {
-            world.event();
-        }
     }
 
     /// When all is done that is to be done in spare time, the copies of a block are the same.
     pub(crate) fn check_fixed_copies(&mut self) {
-        self.settle();
+        self.world.come_to_rest();
         let copies = match self.world.config.parts.of::<dyn Placement>().name.as_str() {
             "mirror" => knob(&self.world.config, "copies", 2),
             _ => knob(&self.world.config, "dr", 2),
