@@ -94,7 +94,8 @@ pub(super) enum Pushed {
 /// waiting for longer.
 pub(super) const URGENT: usize = 64;
 
-/// So many times, one after the other, a copy may fail to be written whose data only the buffer has: then they are lost.
+/// So many times, one after the other, a copy may fail to be written whose data only the buffer has: then they are lost. At fixed places
+/// the copies of a chunk have these tries together.
 pub(super) const TRIES: u8 = 8;
 
 /// Size of the buffer.
@@ -191,8 +192,11 @@ impl Queues {
         self.len -= 1;
     }
 
-    /// A copy that waits is urgent from now on, behind those that are. O(copies that wait for the drive).
+    /// A copy that waits is urgent from now on, behind those that are already. O(copies that wait for the drive).
     pub(super) fn hurry(&mut self, drive: DriveId, copy: CopyOf) {
+        if self.is_urgent(drive, copy) {
+            return;
+        }
         self.take(drive, copy);
         self.push(drive, copy, Turn::Urgent);
     }
@@ -357,7 +361,10 @@ mod tests {
         }
         let again = delayed.push(DRIVE, copy(6), Turn::Urgent);
         assert_eq!(again, Pushed::Already);
-        assert_eq!(delayed.queues().first_urgent(DRIVE), Some(copy(6)));
+        delayed.push(DRIVE, copy(5), Turn::Urgent);
+        delayed.push(DRIVE, copy(6), Turn::Urgent);
+        let first = delayed.queues().first_urgent(DRIVE);
+        assert_eq!(first, Some(copy(6)), "it keeps its turn");
         assert_eq!(delayed.pop(DRIVE), Some(copy(6)));
         assert_eq!(delayed.pop(DRIVE), Some(copy(5)));
         assert_eq!(delayed.pop(DRIVE), None);

@@ -111,21 +111,28 @@ impl EagerCopies {
         free.release(slot);
     }
 
+    /// A read has ended.
     pub(super) fn read_ended(&mut self, read: &Underway) {
+        if self.read_left(read) {
+            // A copy may wait for its home.
+            self.hurry_copies(read.of.chunk);
+        }
+    }
+
+    /// A read has ended, or is taken back. Whether it was the last one there.
+    pub(super) fn read_left(&mut self, read: &Underway) -> bool {
         let place = (read.drive.0, read.slot);
         let mut readers = self
             .readers
             .take(&place)
             .expect("a read is under way there");
         readers.count -= 1;
-        if readers.count > 0 {
+        let is_last = readers.count == 0;
+        if !is_last {
             self.readers.insert(readers);
-            return;
-        }
-        // A copy may wait for its home.
-        self.hurry_copies(read.of.chunk);
-        if readers.left {
+        } else if readers.left {
             self.release(read.of, read.drive, read.slot);
         }
+        is_last
     }
 }

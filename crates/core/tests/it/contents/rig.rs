@@ -15,7 +15,7 @@ use crate::contents::model::Contents;
 use crate::contents::rules::Rules;
 use crate::contents::setups::Setup;
 
-/// Events between two audits of the whole stack.
+/// Events between two audits of the whole stack, as long as no drive is gone.
 const AUDIT_EVERY: u64 = 61;
 
 /// Events without an arrival after which nothing will ever come to rest.
@@ -183,7 +183,9 @@ impl Rig {
         }
         self.drain();
         self.events += 1;
-        if self.events.is_multiple_of(AUDIT_EVERY) {
+        let mut failing = self.failing.iter();
+        let is_gone = failing.any(|failing| !failing.gone.is_empty());
+        if is_gone || self.events.is_multiple_of(AUDIT_EVERY) {
             self.stack.audit();
         }
         true
