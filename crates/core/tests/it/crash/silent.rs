@@ -100,9 +100,12 @@ const ALL: Chances = Chances {
 /// All volumes, over drives with protection or without.
 fn check_protected(protected: bool) {
     let mut tally = Tally::default();
-    // Whether what goes wrong meets the map is decided early in a life, so there are many lives.
-    for place in PLACES {
-        for life in 0..6 {
+    // Whether what goes wrong meets the map is decided early in a life: so there are many lives, and more if it hardly did.
+    for life in 0..24 {
+        if life >= 6 && tally.refused > 5 {
+            break;
+        }
+        for place in PLACES {
             let world = world(place).going_wrong_in_life(life, ALL, protected);
             suffer(place, world, 80, true, &mut tally);
         }
