@@ -380,3 +380,29 @@ fn the_power_may_go_whatever_drives_do() {
         "one was whole again {whole_again} times"
     );
 }
+
+/// No drive has all of the log, and the last one is on its way: its failures count only one after the other.
+#[test]
+fn the_last_drive_is_given_up_when_so_many_writes_in_a_row_fail() {
+    let mut world = World::new(0);
+    let drive = DriveId(0);
+    world.store.drives.truncate(1);
+    world.store.was_marked(drive);
+    for _ in 0..3 {
+        world.begin();
+        assert_eq!(world.running.len(), 1, "a piece of the map is written");
+        world.running.clear();
+        for _ in 0..TRIES / 2 {
+            let retry = world.store.failed(drive, Failure::TimedOut);
+            assert!(matches!(retry, Retry::Again));
+        }
+        world.store.written(drive, NOWHERE);
+        assert!(matches!(world.store.drives[0].part, Part::Since(_)));
+    }
+    world.begin();
+    for _ in 1..TRIES {
+        _ = world.store.failed(drive, Failure::TimedOut);
+    }
+    let retry = world.store.failed(drive, Failure::TimedOut);
+    assert!(matches!(retry, Retry::Lost));
+}
