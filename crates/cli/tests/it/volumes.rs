@@ -306,3 +306,31 @@ fn a_run_shows_its_volumes_as_a_table() {
     }
     assert!(!shown(&["--device", "sda"]).contains("volume "));
 }
+
+/// The page describes the trace, and holds it against the drives that the runs had.
+#[test]
+fn a_page_is_made_where_a_fault_is_on_a_drive_that_only_volumes_bring() {
+    let desk = Desk::new();
+    let two = trace(&desk, "two.csv", None);
+    let page = desk.path("page.html");
+    let faults = "injected:gone_at_s=1:gone_drive=1";
+    let words = [
+        "run",
+        word(&two),
+        "--volumes",
+        "own-drives",
+        "--drive",
+        "hp-c2247a",
+        "--faults",
+        faults,
+        "--html",
+        word(&page),
+    ];
+    let output = nearslot(&words);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(
+        std::fs::read_to_string(page)
+            .unwrap()
+            .contains("gone_drive")
+    );
+}

@@ -238,7 +238,7 @@ pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunE
     if let Some(first) = points.first() {
         let drive = &first.scenario.drive;
         if points.iter().all(|point| point.scenario.drive == *drive) {
-            let Assembly { blueprint, .. } = first.scenario.stack()?.build()?;
+            let Assembly { blueprint, .. } = stack_of(&first.scenario, Some(trace))?.build()?;
             against.drive = Some((drive.name.clone(), blueprint.capacity()));
         }
     }
