@@ -73,6 +73,12 @@ impl Measured {
         responses.estimate(rank)
     }
 
+    /// The arrival from which on it was looked at whether the queue grew.
+    pub(crate) fn growth_from(&self) -> Instant {
+        let [(first, _), ..] = self.recorder.telling().noted;
+        first
+    }
+
     /// What a verdict judges it by.
     pub(crate) fn basis(&self) -> Basis {
         let failed = self.recorder.reads.failed + self.recorder.writes.failed;

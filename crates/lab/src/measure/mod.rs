@@ -7,7 +7,9 @@
 //! throughput. O(1) per request, nothing allocated.
 //!
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
-//! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up.
+//! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up. Where faults begin at an
+//! instant of their own, these are the arrivals from the last such instant on, if there are as many: what comes before says nothing of
+//! drives on which that fault has happened.
 
 mod basis;
 pub(crate) mod busy;
@@ -114,21 +116,47 @@ impl Default for Recorded {
     }
 }
 
-/// The length of the queue at some arrivals.
+/// The length of the queue at some arrivals, from one of them to the last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Levels {
     noted: [(Instant, u64); LEVELS],
     count: usize,
+    /// The number of the request at whose arrival the first is noted, and of that at which the next is.
+    first: u64,
+    next: u64,
 }
 
 impl Levels {
-    /// By how many requests a second it grew, if it grew all the time; `measured` arrivals lie between first and last.
-    fn growth_rps(&self, measured: u64) -> Option<f64> {
+    /// From the request with this number on.
+    fn from(first: u64) -> Levels {
+        Levels {
+            first,
+            next: first,
+            ..Levels::default()
+        }
+    }
+
+    /// Notes the length of the queue at an arrival; `requests` come in all.
+    fn note(&mut self, level: (Instant, u64), requests: u64) {
+        self.noted[self.count] = level;
+        self.count += 1;
+        let others = u128::from((requests - self.first).saturating_sub(1));
+        let next = others * self.count as u128 / (LEVELS - 1) as u128;
+        let over = self.count == LEVELS;
+        self.next = if over {
+            u64::MAX
+        } else {
+            self.first + next as u64
+        };
+    }
+
+    /// By how many requests a second it grew, if it grew all the time; `requests` come in all.
+    fn growth_rps(&self, requests: u64) -> Option<f64> {
         // Fewer arrivals than levels tell nothing.
         if self.count < LEVELS {
             return None;
         }
-        let least = GROWTH_MIN * measured as f64 / (LEVELS - 1) as f64;
+        let least = GROWTH_MIN * (requests - self.first) as f64 / (LEVELS - 1) as f64;
         let grew = |pair: &[(Instant, u64)]| pair[1].1 as f64 - pair[0].1 as f64 >= least.max(1.0);
         let [first, .., last] = self.noted;
         let seconds = last.0.since(first.0).0 as f64 / 1e9;
@@ -170,9 +198,12 @@ pub struct Recorder {
     /// Commands that each drive has.
     in_flight: Vec<Busy>,
     series: Option<Timeseries>,
+    /// From the first measured arrival on.
     levels: Levels,
-    /// The number of the request at whose arrival the queue is noted next.
-    next_level: u64,
+    /// From the first measured arrival on at which all faults have begun.
+    behind: Levels,
+    /// When the last of them begins, until a measured request arrives behind that.
+    faults_begin: Instant,
     /// The batch of the last request, and the numbers of all its requests.
     batch: usize,
     batch_numbers: Range<u64>,
@@ -225,10 +256,19 @@ impl Recorder {
             drives,
             in_flight: vec![Busy::default(); drives.into()],
             series,
-            levels: Levels::default(),
-            next_level: window.warmup,
+            levels: Levels::from(window.warmup),
+            behind: Levels::from(u64::MAX),
+            faults_begin: Instant::NEVER,
             batch: 0,
             batch_numbers: 0..0,
+        }
+    }
+
+    /// Also looks from this instant on whether the queue grows.
+    pub(crate) fn with_faults_from(self, begin: Instant) -> Recorder {
+        Recorder {
+            faults_begin: begin,
+            ..self
         }
     }
 
@@ -261,20 +301,29 @@ impl Recorder {
 
     /// By how many requests a second the queue grew, if it grew all the time.
     fn growth_rps(&self) -> Option<f64> {
-        self.levels
-            .growth_rps(self.window.requests - self.window.warmup)
+        self.telling().growth_rps(self.window.requests)
     }
 
-    /// Notes the length of the queue at the arrival that just was.
+    /// The levels that tell growth: too few arrivals behind faults tell nothing.
+    fn telling(&self) -> &Levels {
+        match self.behind.count {
+            LEVELS => &self.behind,
+            _ => &self.levels,
+        }
+    }
+
+    /// Notes the length of the queue where it is to be noted at the arrival of this measured request, which just was.
     #[cold]
-    fn note_level(&mut self, now: Instant) {
-        let Window { requests, warmup } = self.window;
-        self.levels.noted[self.levels.count] = (now, self.in_system);
-        self.levels.count += 1;
-        let measured = u128::from((requests - warmup).saturating_sub(1));
-        let next = measured * self.levels.count as u128 / (LEVELS - 1) as u128;
-        let over = self.levels.count == LEVELS;
-        self.next_level = if over { u64::MAX } else { warmup + next as u64 };
+    fn note_levels(&mut self, now: Instant, number: u64) {
+        if now >= self.faults_begin {
+            self.behind = Levels::from(number);
+            self.faults_begin = Instant::NEVER;
+        }
+        for levels in [&mut self.levels, &mut self.behind] {
+            if number >= levels.next {
+                levels.note((now, self.in_system), self.window.requests);
+            }
+        }
     }
 
     fn operations_by_name(&self) -> BTreeMap<String, u64> {
@@ -347,8 +396,10 @@ impl Observer for Recorder {
         if self.since.is_none() && request.id.0 >= self.window.warmup {
             self.begin(now);
         }
-        if request.id.0 >= self.next_level {
-            self.note_level(now);
+        let number = request.id.0;
+        let noted = number >= self.levels.next.min(self.behind.next) || now >= self.faults_begin;
+        if noted && number >= self.window.warmup {
+            self.note_levels(now, number);
         }
         if let Some(series) = &mut self.series {
             series.arrived(request);

@@ -129,6 +129,7 @@ fn a_queue_that_grows_all_the_time_is_told_from_one_that_fluctuates() {
     let levels = |lengths: [u64; LEVELS]| Levels {
         noted: std::array::from_fn(|index| (Instant(index as u64 * 1_000_000_000), lengths[index])),
         count: LEVELS,
+        ..Levels::default()
     };
     let grows = |lengths| levels(lengths).growth_rps(4_000);
     assert_eq!(grows([0, 500, 1_000, 1_500, 2_000]), Some(500.0));
@@ -161,6 +162,7 @@ fn a_queue_that_takes_less_than_a_fiftieth_of_what_comes_does_not_grow() {
     let levels = |lengths: [u64; LEVELS]| Levels {
         noted: std::array::from_fn(|index| (Instant(index as u64 * 1_000_000_000), lengths[index])),
         count: LEVELS,
+        ..Levels::default()
     };
     // 1,000 requests come between two levels: 20 of them.
     assert_eq!(levels([0, 20, 40, 60, 80]).growth_rps(4_000), Some(20.0));
@@ -181,6 +183,40 @@ fn the_queue_is_noted_from_the_first_measured_arrival_to_the_last() {
     let lengths = recorder.levels.noted.map(|(_, length)| length);
     assert_eq!(lengths, [101, 350, 600, 850, 1_100]);
     assert_eq!(recorder.growth_rps(), Some(999.0 / 0.999));
+}
+
+/// A request every millisecond, answered at once up to `slow_from` and never from there on.
+#[test]
+fn a_queue_that_begins_to_grow_where_faults_begin_is_looked_at_from_there_on() {
+    let growth = |slow_from: u64, begin: Instant| {
+        let window = Window {
+            requests: 1_100,
+            warmup: 100,
+        };
+        let mut recorder = Recorder::new(window, 1, None).with_faults_from(begin);
+        for number in 0..1_100 {
+            let now = Instant(number * 1_000_000);
+            recorder.arrived(now, &Request::new(number, Op::Read, 0, 8, now));
+            if number < slow_from {
+                recorder.in_system = 0;
+            }
+        }
+        let lengths = recorder.telling().noted.map(|(_, length)| length);
+        (recorder.growth_rps(), lengths)
+    };
+    let whole = (None, [1, 1, 1, 100, 350]);
+    let at = |number: u64| Instant(number * 1_000_000);
+    assert_eq!(growth(750, Instant::NEVER), whole);
+    let behind = (Some(339.0 / 0.339), [11, 95, 180, 265, 350]);
+    assert_eq!(growth(750, at(760)), behind);
+    assert_eq!(growth(750, Instant(at(759).0 + 1)), behind);
+    // It did not grow in each quarter of what comes from there on.
+    assert_eq!(growth(750, at(600)).0, None);
+    // In the warm-up it is all that is measured; where fewer than five requests come behind it, too.
+    assert_eq!(growth(750, at(50)), whole);
+    assert_eq!(growth(750, at(1_096)), whole);
+    assert_eq!(growth(0, at(1_096)).0, Some(999.0 / 0.999));
+    assert_eq!(growth(0, at(1_095)).1, [1_096, 1_097, 1_098, 1_099, 1_100]);
 }
 
 /// A loop that keeps four requests at a drive of 1,000 requests a second: the throughput is that of the drive, whatever the warm-up.

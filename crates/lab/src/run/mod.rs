@@ -324,9 +324,8 @@ fn run(
     let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
     let begin = effective.faults(drives.len() as u16, &*blueprint)?.begin();
-    let mut recorders = recorders(point, grid, (window, drives.len()), &*blueprint)?
-        .with_volumes(load.by_volume)
-        .with_answers_from(begin);
+    let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, begin))?
+        .with_volumes(load.by_volume);
     let (below, how) = ((&mut stack, &mut drives[..]), (grid.control, &*point.label));
     let (end, simulated_in_s) = simulate(below, &mut *workload, &mut recorders, how)?;
     let interrupted = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
@@ -341,7 +340,7 @@ fn run(
     let measured = recorder.end(end);
     let estimates = estimates(&measured, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let basis = measured.basis();
+    let (basis, growth_from) = (measured.basis(), measured.growth_from());
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
@@ -350,7 +349,8 @@ fn run(
     run.measures.extend(counted((&stack, &drives), &effective)?);
     let onset = Onset::of(&run, end, (begin, share));
     let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
-    let mut warnings = [warnings(&run, (count, load.depth)), lost.clone()].concat();
+    let late = Some(begin).filter(|begin| (Instant(1)..=growth_from).contains(begin));
+    let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     warnings.extend(unknown_cache(&scenario.drive.name, &*blueprint, &stack));
     Ok(Some(Finished {
@@ -457,13 +457,15 @@ fn recorders(
     point: &Point,
     grid: &Grid<'_>,
     (window, drives): (Window, usize),
-    blueprint: &dyn Blueprint,
+    (blueprint, faults_begin): (&dyn Blueprint, Instant),
 ) -> Result<Recorders, RunError> {
     let series = grid
         .wanted
         .series
         .then(|| Timeseries::new(window, blueprint.exact(), blueprint.capacity()));
-    Recorders::new(Recorder::new(window, drives as u16, series), window.warmup)
+    let recorder = Recorder::new(window, drives as u16, series).with_faults_from(faults_begin);
+    Recorders::new(recorder, window.warmup)
+        .with_answers_from(faults_begin)
         .with_gate(Gate::new(window, grid.objectives))
         .with_files(grid.files, &point.label, blueprint)?
         .with_schedule(grid.wanted.schedule.as_ref())

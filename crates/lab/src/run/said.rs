@@ -4,6 +4,7 @@ use nearslot_core::contract::{Blueprint, Faults};
 use nearslot_core::io::WriteCache;
 use nearslot_core::registry::{ConfigError, Kind};
 use nearslot_core::stack::Stack;
+use nearslot_core::units::Instant;
 
 use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
@@ -65,7 +66,12 @@ fn interrupted(run: &Run, count: RequestCount) -> Warning {
     Warning::new(WarningKind::Interrupted, text).of_run(&run.label)
 }
 
-pub(super) fn warnings(run: &Run, (count, depth): (RequestCount, Option<u64>)) -> Vec<Warning> {
+/// What to know of a run's numbers as a whole; its queue was looked at from `late` on if faults begin then.
+pub(super) fn warnings(
+    run: &Run,
+    (count, depth): (RequestCount, Option<u64>),
+    late: Option<Instant>,
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     // What drives do in spare time gives way to more load.
     let [busy, _] = busy::for_requests(run);
@@ -73,8 +79,12 @@ pub(super) fn warnings(run: &Run, (count, depth): (RequestCount, Option<u64>)) -
         warnings.push(interrupted(run, count));
     }
     if let Some(growth) = run.queue_growth_rps {
+        let late = late.map_or_else(String::new, |begin| {
+            let begin = seconds(begin.0 as f64 / 1e9);
+            format!(" from {begin} on, when all faults have begun,")
+        });
         let text = format!(
-            "the queue grew by {} requests a second as long as requests came, so response times tell how long the \
+            "the queue grew by {} requests a second{late} as long as requests came, so response times tell how long the \
              load is",
             number(growth)
         );
@@ -323,7 +333,7 @@ mod tests {
     fn run(requests: u64, warmup: u64) -> Run {
         let window = crate::measure::Window { requests, warmup };
         let recorder = crate::measure::Recorder::new(window, 1, None);
-        let end = nearslot_core::units::Instant(1);
+        let end = Instant(1);
         let mut run = recorder.finish(end, String::new(), serde_json::json!({}));
         (run.requests, run.warmup_requests) = (requests, warmup);
         run
@@ -339,7 +349,6 @@ mod tests {
 
     #[test]
     fn a_run_that_ended_early_says_nothing_of_when_its_faults_begin() {
-        use nearslot_core::units::Instant;
         let mut run = run(2_000, 0);
         let of = |run: &Run| Onset::of(run, Instant(5), (Instant(9), 0.0));
         assert!(of(&run).expect("it is whole").never_came());

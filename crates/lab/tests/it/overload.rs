@@ -435,3 +435,37 @@ fn a_mirror_that_copies_in_spare_time_is_not_saturated() {
     assert_eq!(busy.measures.get("spare_time"), None);
     assert!(saturated);
 }
+
+/// Up to 150 of 200 seconds the drive does what comes; from then on it takes twenty times as long.
+#[test]
+fn a_queue_that_grows_only_once_a_fault_has_begun_is_told() {
+    let results = |faults: &str| {
+        let load = "poisson:rate_rps=20:requests=4000".parse().unwrap();
+        let mut base = Scenario::over(Load::Workload(load));
+        for (key, value) in [("drive", DRIVE), ("faults", faults)] {
+            base.set(key, value).unwrap();
+        }
+        let points = grid::points(&base, &["sched=fcfs,satf".parse().unwrap()]).unwrap();
+        compare(&points, None, &Wanted::default(), &Control::default()).unwrap()
+    };
+    let slow = results("injected:slow_factor=20:slow_from_s=150");
+    for run in &slow.runs {
+        let growth = run.queue_growth_rps.unwrap_or_default();
+        assert!((10.0..20.0).contains(&growth), "{}: {growth}", run.label);
+        let told = slow
+            .warnings
+            .iter()
+            .find(|one| one.kind == WarningKind::QueueGrew && one.run.as_ref() == Some(&run.label));
+        let text = &told.expect("it is told").text;
+        assert!(
+            text.contains("a second from 150 s on, when all faults have begun, as long as"),
+            "{text}"
+        );
+    }
+    let headline = &slow.verdict.headline;
+    assert!(headline.starts_with("None keeps up"), "{headline}");
+    let healthy = results("injected:slow_factor=2:slow_from_s=150:slow_share=0.1");
+    for run in &healthy.runs {
+        assert_eq!(run.queue_growth_rps, None, "{}", run.label);
+    }
+}
