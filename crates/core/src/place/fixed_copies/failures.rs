@@ -171,10 +171,12 @@ impl<L: Layout> FixedCopies<L> {
         step
     }
 
-    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written.
+    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written. A write of it keeps it there, though
+    /// the copy does not wait for its turn meanwhile.
     fn is_buffered(&self, chunk: u32) -> bool {
         let state = self.state(chunk);
-        !state.unbuffered && self.is_delayed(chunk, self.all & !state.current)
+        let stale = self.all & !state.current;
+        !state.unbuffered && stale != 0 && (state.writing || self.is_delayed(chunk, stale))
     }
 
     /// Whether one of these copies of a chunk is being written in spare time, or waits for that: it keeps the chunk in the buffer.
@@ -205,7 +207,9 @@ impl<L: Layout> FixedCopies<L> {
             // After a power cut another copy is taken.
             for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
                 let left = self.left(chunk, self.all);
+                let buffered = self.is_buffered(chunk);
                 self.change(chunk, |state| {
+                    state.unbuffered |= !buffered;
                     if done.status != Status::Failed(Failure::Medium) {
                         state.torn |= bit & state.current;
                     }

@@ -20,20 +20,24 @@ impl<L: Layout> FixedCopies<L> {
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        let whole = self.ends_go_as_whole_chunks(request);
+        let apart = self.ends_go_apart(request);
         let size = self.layout.chunk();
-        let cut = self.cut(request, whole, Self::to_write);
+        let cut = self.cut(request, apart, Self::to_write);
         for piece in &cut {
             let mut piece = *piece;
-            let mut after = None;
-            if whole && piece.len < size {
-                (piece.from, piece.len) = (Blocks(0), size);
-                let current = self.state(piece.first).current;
-                let copies = self.left_or_all(piece.first, current);
-                let rest = Piece { copies, ..piece };
-                after = Some(self.either(now, &rest, Op::Read, Part::Read(0), drives, out));
+            let (mut after, mut wanted) = (None, self.wanted(piece.first));
+            if apart && piece.len < size {
+                let state = self.state(piece.first);
+                if self.needs_rest(&state, request.fua) {
+                    (piece.from, piece.len) = (Blocks(0), size);
+                    let copies = self.left_or_all(piece.first, state.current);
+                    let rest = Piece { copies, ..piece };
+                    after = Some(self.either(now, &rest, Op::Read, Part::Read(0), drives, out));
+                } else {
+                    wanted = piece.copies.count_ones();
+                }
             }
-            self.write(now, (&piece, request.fua), after, drives, out);
+            self.write(now, (&piece, wanted, request.fua), after, drives, out);
         }
         self.pieces = cut;
     }
@@ -49,19 +53,23 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Whether a chunk that a request may cover only a part of has to be written as a whole: some copies get it later, or have
-    /// older data. If the request is forced, also if there are cached ones: the part would be on the medium of these copies, and the rest
-    /// perhaps on that of others alone.
-    fn ends_go_as_whole_chunks(&self, request: &Request) -> bool {
+    /// Whether chunks that a request covers only a part of are not written as the others: some copies of these follow later, or the rest of
+    /// such a chunk is needed.
+    fn ends_go_apart(&self, request: &Request) -> bool {
         let size = self.layout.chunk().0;
         let ends = [request.extent.start.0, request.extent.end().0 - 1];
         ends.into_iter().any(|block| {
             let state = self.state((block / size) as u32);
             let left = self.left(state.chunk, self.all);
-            self.foreground < left.count_ones()
-                || state.current & left != left
-                || request.fua && state.cached & left != 0
+            self.foreground < left.count_ones() || self.needs_rest(&state, request.fua)
         })
+    }
+
+    /// Whether a write of a part of a chunk needs the rest, so that the chunk is written as a whole: some copies have older data. If it is
+    /// forced, also if there are cached ones: the part would be on the medium of these copies, and the rest perhaps on that of others alone.
+    fn needs_rest(&self, state: &Unsettled, forced: bool) -> bool {
+        let left = self.left(state.chunk, self.all);
+        state.current & left != left || forced && state.cached & left != 0
     }
 
     /// Copies of a chunk that a write waits for: as many as there are, if drives are gone.
@@ -76,16 +84,15 @@ impl<L: Layout> FixedCopies<L> {
         current >= self.wanted(state.chunk)
     }
 
-    /// The foreground writes of a piece, which are `forced` to the medium if the request asks for that.
+    /// The foreground writes of a piece, of so many copies if there are as many, which are `forced` to the medium if the request asks for that.
     fn write(
         &mut self,
         now: Instant,
-        (piece, forced): (&Piece, bool),
+        (piece, wanted, forced): (&Piece, u32, bool),
         after: Option<StepIndex>,
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        let wanted = self.wanted(piece.first);
         let foreground = wanted.min(piece.copies.count_ones());
         let short = foreground < wanted;
         let size = self.layout.chunk().0;
@@ -112,7 +119,7 @@ impl<L: Layout> FixedCopies<L> {
             self.change(chunk, |state| state.writing = true);
         }
         let first = out.steps.len() as u32;
-        match self.foreground {
+        match wanted {
             1 => _ = self.either(now, piece, Op::Write, Part::Foreground(key), drives, out),
             _ => self.write_several(now, piece, (key, foreground), drives, out),
         }

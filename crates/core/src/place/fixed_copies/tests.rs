@@ -1,5 +1,6 @@
 //! States that hardly ever come about, built by hand: copies side by side, each on a drive of its own.
 
+mod parts;
 mod tries;
 
 use slab::Slab;
