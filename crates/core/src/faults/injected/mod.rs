@@ -285,39 +285,69 @@ fn gone(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Option<(DriveId, Instant)>
     )))
 }
 
-/// Refuses what is to happen on one drive alone and begins when that drive is gone already.
-fn refuse_gone(
+/// Whether a drive is gone at that instant.
+fn is_gone(gone: Option<(DriveId, Instant)>, drive: DriveId, from: Instant) -> bool {
+    gone.is_some_and(|(gone, at)| gone == drive && at <= from)
+}
+
+/// Refuses a slow drive that is gone when it is to become slow.
+fn refuse_slow(
     knobs: &Knobs,
     gone: Option<(DriveId, Instant)>,
-    (knob, value): (&str, &str),
-    (drive, from): (DriveId, Instant),
+    slow: Option<Slow>,
+    env: &FaultsEnv<'_>,
 ) -> Result<(), ConfigError> {
-    match gone.filter(|(gone, at)| *gone == drive && *at <= from) {
-        None => Ok(()),
-        Some(_) => {
-            let at = knobs.choice("gone_at_s");
-            let allowed = format!(
-                "what comes before gone_at_s = {at} of the same drive, or on another one: with a drive that is gone nothing more goes wrong"
-            );
-            Err(wrong(knob, value, &allowed))
-        }
-    }
+    let Some(slow) = slow.filter(|slow| is_gone(gone, slow.drive, slow.from)) else {
+        return Ok(());
+    };
+    let (at, drive) = (knobs.choice("gone_at_s"), slow.drive.0);
+    let sooner = match gone {
+        Some((_, Instant::ZERO)) => None,
+        _ => Some(format!("less than gone_at_s = {at}")),
+    };
+    let another = (env.drives > 1).then(|| format!("any beside a slow_drive other than {drive}"));
+    let allowed: Vec<String> = sooner.into_iter().chain(another).collect();
+    let allowed = match allowed.is_empty() {
+        true => "none, and no slow drive, beside gone_at_s = 0".to_owned(),
+        false => allowed.join(", or "),
+    };
+    let why = format!("{allowed}: drive {drive} is gone from {at} s on and is never slow");
+    Err(wrong(
+        "slow_from_s",
+        &written(knobs.number("slow_from_s")),
+        &why,
+    ))
 }
 
 /// The one drive on which happens what names none of its own, if it is not all.
 fn only_drive(
     knobs: &Knobs,
     gone: Option<(DriveId, Instant)>,
+    anywhere: bool,
     env: &FaultsEnv<'_>,
 ) -> Result<Option<DriveId>, ConfigError> {
     let word = knobs.choice("drive");
-    if word == ALL {
-        return Ok(None);
+    let one = match word {
+        ALL => None,
+        _ => {
+            let index = word.parse().expect("the card allows numbers");
+            Some(one_drive("drive", index, env)?)
+        }
+    };
+    let never = |drive| is_gone(gone, drive, Instant::ZERO);
+    if anywhere && env.drives == 1 && never(DriveId(0)) {
+        let allowed = "more than 0 beside a rate or a share above 0: there is one drive, and nothing more goes wrong with one that is gone";
+        return Err(wrong("gone_at_s", knobs.choice("gone_at_s"), allowed));
     }
-    let index = word.parse().expect("the card allows numbers");
-    let drive = one_drive("drive", index, env)?;
-    refuse_gone(knobs, gone, ("drive", word), (drive, Instant::ZERO))?;
-    Ok(Some(drive))
+    if one.is_some_and(never) {
+        let last = env.drives - 1;
+        let allowed = format!(
+            "all, or a number from 0 to {last} other than gone_drive = {word}: nothing more goes wrong with a drive that is gone from \
+             the begin on"
+        );
+        return Err(wrong("drive", word, &allowed));
+    }
+    Ok(one)
 }
 
 fn build(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Box<dyn Faults>, ConfigError> {
@@ -351,16 +381,13 @@ fn build(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Box<dyn Faults>, ConfigEr
     let (gone, slow) = (gone(knobs, env)?, slow(knobs, env)?);
     let anywhere = latent.chance + rot.chance + shares.torn > 0.0;
     refuse_idle(knobs, anywhere, "a rate or a share above 0", &["drive"])?;
-    if let Some(slow) = slow {
-        let from = written(knobs.number("slow_from_s"));
-        refuse_gone(knobs, gone, ("slow_from_s", &from), (slow.drive, slow.from))?;
-    }
+    refuse_slow(knobs, gone, slow, env)?;
     if !anywhere && gone.is_none() && slow.is_none() {
         let allowed = "with something that goes wrong: latent_per_tib, timeout_share, slow_factor, slow_add_ms, lost_share, \
                        misdirected_share, torn_share or rot_per_tib above these defaults, or gone_at_s";
         return Err(ConfigError::value("faults", "injected", allowed));
     }
-    let drive = only_drive(knobs, gone, env)?;
+    let drive = only_drive(knobs, gone, anywhere, env)?;
     Ok(Box::new(Injected {
         key: Rng::stream(env.seed, env.label).bits(),
         capacity: env.capacity,

@@ -27,27 +27,25 @@ const PARTS: &[&str] = &[
 
 const CAPACITY: Blocks = Blocks(100_000);
 
-fn build(word: &str, seed: u64) -> Result<Arc<dyn Faults>, ConfigError> {
+/// What goes wrong on so many drives.
+fn over(drives: u16, word: &str, seed: u64) -> Result<Arc<dyn Faults>, ConfigError> {
     let part: PartConfig = word.parse()?;
     let built = part.build::<dyn Faults>(&FaultsEnv {
         seed,
         label: "faults",
-        drives: 3,
+        drives,
         capacity: CAPACITY,
     });
     built.map(Arc::from)
 }
 
+fn build(word: &str, seed: u64) -> Result<Arc<dyn Faults>, ConfigError> {
+    over(3, word, seed)
+}
+
 /// What goes wrong on a drive that is alone.
 fn build_alone(word: &str) -> Arc<dyn Faults> {
-    let part: PartConfig = word.parse().expect("well formed");
-    let built = part.build::<dyn Faults>(&FaultsEnv {
-        seed: 1,
-        label: "faults",
-        drives: 1,
-        capacity: CAPACITY,
-    });
-    Arc::from(built.expect("it is valid"))
+    over(1, word, 1).expect("it is valid")
 }
 
 fn made(word: &str) -> Arc<dyn Faults> {
@@ -515,8 +513,6 @@ fn a_setting_without_an_effect_is_refused_with_what_it_needs() {
     let beside = |what: &str| format!("(allowed: beside {what}, without which it has no effect)");
     let latent = beside("latent_per_tib above 0");
     let slow = beside("slow_factor above 1 or slow_add_ms above 0");
-    let gone = "(allowed: what comes before gone_at_s = 5 of the same drive, or on another one: with a drive that is gone nothing more goes \
-                wrong)";
     for (word, complaint) in [
         ("gone_at_s=1:gone_drive=3", "gone_drive = 3 (allowed: a drive that there is: 0 to 2)".to_owned()),
         ("slow_factor=2:slow_drive=9", "slow_drive = 9 (allowed: a drive that there is: 0 to 2)".to_owned()),
@@ -533,22 +529,11 @@ fn a_setting_without_an_effect_is_refused_with_what_it_needs() {
         ("lost_share=1:slow_drive=1", format!("slow_drive = 1 {slow}")),
         ("slow_factor=2:slow_share=0", "slow_share = 0 (allowed: more than 0, as no command would be slow)".to_owned()),
         ("gone_at_s=1:drive=1", format!("drive = 1 {}", beside("a rate or a share above 0"))),
-        ("gone_at_s=5:slow_factor=2:slow_from_s=5", format!("slow_from_s = 5 {gone}")),
-        ("gone_at_s=0:slow_factor=2", format!("slow_from_s = 0 {}", gone.replace('5', "0"))),
-        ("gone_at_s=0:lost_share=1:drive=0", format!("drive = 0 {}", gone.replace('5', "0"))),
         ("gone_at_s=soon", "gone_at_s = soon (allowed: never, or a number from 0 to 320000000)".to_owned()),
         ("lost_share=0.7:torn_share=0.4", "timeout_share + lost_share + misdirected_share + torn_share = 1.1 (allowed: at most 1, as one command has one of these fates)".to_owned()),
     ] {
         let error = build(&format!("injected:{word}"), 1).err().map(|error| error.to_string());
         assert_eq!(error, Some(format!("injected.{complaint}")), "{word}");
-    }
-    for word in [
-        "gone_at_s=5:slow_factor=2:slow_from_s=4",
-        "gone_at_s=5:slow_factor=2:slow_from_s=9:slow_drive=1",
-        "gone_at_s=1:lost_share=1:drive=0",
-        "gone_at_s=0:gone_drive=1:lost_share=1:drive=0",
-    ] {
-        assert!(build(&format!("injected:{word}"), 1).is_ok(), "{word}");
     }
     let error = build("injected", 1)
         .err()
@@ -560,4 +545,58 @@ fn a_setting_without_an_effect_is_refused_with_what_it_needs() {
         ),
         "{error}"
     );
+}
+
+#[test]
+fn what_is_to_go_wrong_on_a_drive_that_is_gone_is_refused_with_what_is_allowed() {
+    let alone = "gone_at_s = 0 (allowed: more than 0 beside a rate or a share above 0: there is one drive, and nothing more goes wrong with \
+                 one that is gone)";
+    for (drives, word, complaint) in [
+        (
+            3,
+            "gone_at_s=5:slow_factor=2:slow_from_s=5",
+            "slow_from_s = 5 (allowed: less than gone_at_s = 5, or any beside a slow_drive other than 0: drive 0 is gone from 5 s on and is never slow)",
+        ),
+        (
+            3,
+            "gone_at_s=0:slow_factor=2",
+            "slow_from_s = 0 (allowed: any beside a slow_drive other than 0: drive 0 is gone from 0 s on and is never slow)",
+        ),
+        (
+            3,
+            "gone_at_s=0:lost_share=1:drive=0",
+            "drive = 0 (allowed: all, or a number from 0 to 2 other than gone_drive = 0: nothing more goes wrong with a drive that is gone from the begin on)",
+        ),
+        (
+            1,
+            "gone_at_s=0:slow_add_ms=2:slow_from_s=9",
+            "slow_from_s = 9 (allowed: none, and no slow drive, beside gone_at_s = 0: drive 0 is gone from 0 s on and is never slow)",
+        ),
+        (
+            1,
+            "gone_at_s=5:slow_factor=2:slow_from_s=9",
+            "slow_from_s = 9 (allowed: less than gone_at_s = 5: drive 0 is gone from 5 s on and is never slow)",
+        ),
+        (1, "gone_at_s=0:lost_share=1", alone),
+        (1, "gone_at_s=0:lost_share=1:drive=0", alone),
+    ] {
+        let error = over(drives, &format!("injected:{word}"), 1)
+            .err()
+            .map(|error| error.to_string());
+        assert_eq!(error, Some(format!("injected.{complaint}")), "{word}");
+    }
+    for (drives, word) in [
+        (3, "gone_at_s=5:slow_factor=2:slow_from_s=4"),
+        (3, "gone_at_s=5:slow_factor=2:slow_from_s=9:slow_drive=1"),
+        (3, "gone_at_s=1:lost_share=1:drive=0"),
+        (3, "gone_at_s=0:gone_drive=1:lost_share=1:drive=0"),
+        (3, "gone_at_s=0:lost_share=1"),
+        (1, "gone_at_s=0"),
+        (1, "gone_at_s=1:lost_share=1"),
+    ] {
+        assert!(
+            over(drives, &format!("injected:{word}"), 1).is_ok(),
+            "{word}"
+        );
+    }
 }
