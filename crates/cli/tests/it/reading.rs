@@ -412,7 +412,11 @@ fn a_table_without_rows_says_so() {
     let output = nearslot(&["inspect", word(&trace)]);
     assert_eq!(output.status.code(), Some(3));
     let said = told(&output);
-    assert!(said.contains("names its columns and has no rows"), "{said}");
+    let expected = format!(
+        "the table {} names its columns and has no rows",
+        word(&trace)
+    );
+    assert!(said.contains(&expected), "{said}");
 }
 
 #[test]

@@ -328,7 +328,10 @@ impl Lines for Csv {
             ));
         }
         if self.table.is_some() && self.rows == 0 {
-            out.note("a table names its columns and has no rows");
+            let file = &self.options.file;
+            out.note(format!(
+                "the table {file} names its columns and has no rows"
+            ));
         }
         Ok(())
     }

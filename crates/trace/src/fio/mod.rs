@@ -222,7 +222,7 @@ impl Lines for Fio {
 
     fn finish(&mut self, out: &mut Sink) -> Result<(), Odd> {
         match self.version {
-            Version::Two => self.waits.finish(out),
+            Version::Two => self.waits.finish(out)?,
             Version::Three if self.unit_ns == MICROSECOND_NS && self.pace.looks_like_ns() => {
                 out.note(
                     "fewer than 10 requests a second: time stamps may be nanoseconds, a common mistake of \
@@ -364,6 +364,20 @@ mod tests {
         let times: Vec<_> = sink.records.iter().map(|it| it.ts).collect();
         assert_eq!(times, [0, 0]);
         assert!(sink.notes[0].contains("no times"), "{:?}", sink.notes);
+    }
+
+    #[test]
+    fn what_waits_mean_is_refused_where_there_are_none() {
+        for meaning in [FioWait::AbsoluteMs, FioWait::RelativeUs] {
+            let options = Options {
+                fio_wait: Some(meaning),
+                ..Options::default()
+            };
+            let without = "fio version 2 iolog\na read 0 512\na write 512 512\n";
+            let refused = refusal(&FORMAT, without, &options);
+            assert!(refused.contains("--fio-wait"), "{refused}");
+            assert!(refused.contains("has no waits"), "{refused}");
+        }
     }
 
     #[test]

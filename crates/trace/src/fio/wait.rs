@@ -91,11 +91,18 @@ impl Waits {
     }
 
     /// The log is over.
-    pub(super) fn finish(&mut self, out: &mut Sink) {
+    ///
+    /// # Errors
+    /// It was said what its waits mean, and it has none.
+    pub(super) fn finish(&mut self, out: &mut Sink) -> Result<(), Odd> {
+        if self.count == 0 && self.told {
+            let why = "this fio iolog has no waits, so nothing says when its requests came";
+            return Err(Odd::Unused("--fio-wait", why.to_owned()));
+        }
         self.decide(self.likely(), out);
         if self.count == 0 {
             out.note(Sink::WITHOUT_TIME);
-            return;
+            return Ok(());
         }
         let (taken, how) = match self.meaning {
             Some(FioWait::AbsoluteMs) => ("milliseconds since the start", "rel-us"),
@@ -107,6 +114,7 @@ impl Waits {
             format!("; --fio-wait={how} takes them otherwise")
         };
         out.note(format!("waits are taken as {taken}{other}"));
+        Ok(())
     }
 
     /// What waits mean that have not fallen so far.
