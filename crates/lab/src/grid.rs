@@ -1,5 +1,6 @@
 //! A grid: one scenario with some of its keys varied, every combination a run.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use nearslot_core::config::{PartConfig, Parts, StackKind};
@@ -172,6 +173,7 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     for point in &mut points {
         configure(&mut point.scenario, &point.settings)?;
     }
+    check_values(&points, vary)?;
     if let [only] = points.as_mut_slice()
         && only.label.is_empty()
     {
@@ -297,17 +299,6 @@ fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {
             let key = format!("vary {key}");
             return Err(ConfigError::value(&key, &values.join(","), &allowed));
         }
-        let twice = values
-            .iter()
-            .enumerate()
-            .find(|(at, value)| values[..*at].contains(value));
-        if let Some((_, value)) = twice {
-            return Err(ConfigError::value(
-                &format!("vary {key}"),
-                value,
-                "each value once",
-            ));
-        }
         runs = runs.saturating_mul(values.len());
     }
     if runs > RUNS_MAX {
@@ -317,6 +308,27 @@ fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {
             &format!("{runs} runs"),
             &allowed,
         ));
+    }
+    Ok(())
+}
+
+/// Checks that no value of a key is given twice, nor in two ways, as in `1,1.0`: runs would be told apart that are the same.
+fn check_values(points: &[Point], vary: &[Vary]) -> Result<(), ConfigError> {
+    let mut apart = points.len();
+    for Vary { key, values } in vary.iter().filter(|_| !points.is_empty()) {
+        apart /= values.len();
+        let mut known: BTreeMap<String, &String> = BTreeMap::new();
+        // The other keys have their first values.
+        for (value, point) in values.iter().zip(points.iter().step_by(apart)) {
+            let made = format!("{:?}", point.scenario);
+            if let Some(earlier) = known.insert(made, value) {
+                let allowed = match earlier == value {
+                    true => "each value once".to_owned(),
+                    false => format!("each value once: it is the same as {earlier}"),
+                };
+                return Err(ConfigError::value(&format!("vary {key}"), value, &allowed));
+            }
+        }
     }
     Ok(())
 }
@@ -361,6 +373,31 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(labels(&[]).unwrap(), ["sched=fcfs"]);
+    }
+
+    #[test]
+    fn a_value_is_varied_once_however_it_is_written() {
+        for (words, complaint) in [
+            (
+                &["speed=1,2,1.0"][..],
+                "vary speed = 1.0 (allowed: each value once: it is the same as 1)",
+            ),
+            (
+                &["sched=fcfs,satf", "speed=2,1,2e0"],
+                "vary speed = 2e0 (allowed: each value once: it is the same as 2)",
+            ),
+            (
+                &["speed=1,01", "sched=fcfs,satf"],
+                "vary speed = 01 (allowed: each value once: it is the same as 1)",
+            ),
+            (
+                &["sched=satf,fcfs,satf"],
+                "vary sched = satf (allowed: each value once)",
+            ),
+        ] {
+            let refused = labels(words).map_err(|error| error.to_string());
+            assert_eq!(refused, Err(complaint.to_owned()), "{words:?}");
+        }
     }
 
     fn grid(words: &[&str]) -> Vec<Point> {
