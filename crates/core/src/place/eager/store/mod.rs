@@ -19,6 +19,7 @@ use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
 use crate::maplog::{Entry, Refused};
 use crate::op::Failure;
+use crate::place::delayed::TRIES;
 use crate::place::gone::Gone;
 use crate::plan::Target;
 use crate::registry::{ConfigError, Knob};
@@ -50,9 +51,6 @@ pub(super) enum When {
     /// When the store says so.
     Later,
 }
-
-/// How often a write of the map may fail, one time after the other, until its drive is given up.
-pub(super) const TRIES: u8 = 8;
 
 /// What follows a write of the map that has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
