@@ -131,8 +131,8 @@ fn of_start(run: &Run, batches: Option<&[f64; BATCHES]>) -> Option<Warning> {
     );
     let warmup = run.warmup_requests as f64 + part * measured as f64;
     let text = format!(
-        "the first {:.0} % of the measured requests took {} ms on average, the others {}, so that {:.0} % of all response time is of the \
-         start: the mean and what is compared say more of that than of what follows; --warmup {:.0}% leaves it out",
+        "the first {:.0} % of the measured requests took {} ms on average, the others {}, so that {:.0} % of all response time belongs to the \
+         start: the mean, and all that is compared by it, tell more of the start than of what follows; --warmup {:.0}% leaves it out",
         100.0 * part,
         number(first),
         number(rest),

@@ -34,33 +34,33 @@ pub(super) struct Table {
     pub(super) has_device: bool,
     /// Digits behind the decimal point of times, the most so far.
     digits: u32,
-    /// Whether times count from 1970, known with the first.
+    /// Whether times count from 1970; the first row says it.
     pub(super) absolute: Option<bool>,
     pub(super) told_numbers: bool,
-    /// Whether the user said the unit of times for the whole trace.
+    /// Whether the user gave a unit for all times of the trace.
     unit_said: bool,
-    /// Whether a row is bad as soon as one of its durations or its priority is, or with more fields than there are columns.
+    /// Whether a row is bad if a duration or the priority in it is wrong, or if it has more fields than there are columns.
     strict: bool,
 }
 
-/// The fields of a row, as far as there are such columns.
+/// The fields of a row. What the table has no column for is empty.
 pub(super) struct Row<'a> {
     pub(super) record: Record,
     pub(super) offset: Option<u64>,
     pub(super) length: Option<u64>,
     pub(super) device: &'a [u8],
     pub(super) client: &'a [u8],
-    /// The operation was `0` or `1`.
+    /// Whether the operation was written as `0` or `1`.
     pub(super) numbered: bool,
-    /// A duration is said to be unknown.
+    /// Whether a duration was written as -1: it is not known.
     pub(super) untimed: bool,
-    /// What stands where a duration should.
+    /// The field of a duration, if it has something else.
     pub(super) no_duration: Option<&'a [u8]>,
-    /// What stands where a priority should.
+    /// The field of the priority, if it has something else.
     pub(super) no_priority: Option<&'a [u8]>,
-    /// What stands behind the last column that the header names.
+    /// The fields behind the last column that the header names, if there are any.
     pub(super) beyond: Option<&'a [u8]>,
-    /// The arrival is a date that does not say its offset from UTC.
+    /// Whether the arrival is a date without its offset from UTC.
     pub(super) zoneless: bool,
 }
 
@@ -388,7 +388,7 @@ impl Table {
         Some(())
     }
 
-    /// How long a request took. What is no duration is passed over and told, as the request is one without it.
+    /// How long a request took. A field that has something else is passed over and told: the request is good without it.
     fn duration<'a>(&self, cursor: &mut Cursor<'a>, unit: u64, row: &mut Row<'a>) -> Option<u64> {
         let start = *cursor;
         if let Some(took) = self.took(cursor, unit) {
@@ -403,12 +403,12 @@ impl Table {
         Some(Record::UNKNOWN)
     }
 
-    /// A duration, and nothing else up to the next field.
+    /// Reads a field that is a duration as a whole.
     fn took(&self, cursor: &mut Cursor<'_>, unit: u64) -> Option<u64> {
         self.alone(cursor, |cursor| took(cursor, unit))
     }
 
-    /// How urgent a request is. What is no priority is passed over and told, as the request is one without it.
+    /// How urgent a request is. A field that has something else is passed over and told: the request is good without it.
     fn priority<'a>(&self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
         let start = *cursor;
         if let Some(priority) = self.alone(cursor, |cursor| priority(whole(cursor)?)) {
@@ -424,7 +424,7 @@ impl Table {
         Some(())
     }
 
-    /// What is read, perhaps in quotes, and nothing else up to the next field.
+    /// Reads a field in which nothing else stands; it may be in quotes.
     fn alone<'a, T>(
         &self,
         cursor: &mut Cursor<'a>,
@@ -529,7 +529,7 @@ impl Table {
     }
 }
 
-/// What a clock counts, for messages.
+/// The unit of a clock in words, for messages.
 fn counted(clock: Clock) -> &'static str {
     match clock {
         Clock::Unit(SECOND_NS) => "seconds",
@@ -605,7 +605,7 @@ fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
     i64::try_from(sign * value).ok()
 }
 
-/// A priority as Linux keeps it. A level without a class says nothing there: it would be taken for no priority.
+/// A priority as Linux keeps it. A level needs a class: Linux takes one without a class for no priority.
 fn priority(number: u64) -> Option<u16> {
     let number = u16::try_from(number).ok()?;
     (number == 0 || has_class(number)).then_some(number)
