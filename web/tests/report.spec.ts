@@ -456,6 +456,34 @@ describe("several loads", () => {
     await page.context().close();
   });
 
+  test("set no axis of a chart that does not show them", async () => {
+    const file = join(tmpdir(), `nearslot-axes-${process.pid}.html`);
+    const written = readFileSync(report("many"), "utf8");
+    const data = /(<script[^>]*type="application\/json"[^>]*>)([^]*?)(<\/script>)/;
+    const slower = (one: { load: string; seek_ms: number; series: { cdf_ms: number[] } | null }) =>
+      one.load === "depth=8"
+        ? one
+        : { ...one, seek_ms: 100 * one.seek_ms, series: one.series && { ...one.series, cdf_ms: one.series.cdf_ms.map((ms) => 100 * ms) } };
+    const changed = written.replace(data, (_all, head: string, text: string, foot: string) => {
+      const all = JSON.parse(text);
+      all.results.runs = all.results.runs.map(slower);
+      return head + JSON.stringify(all).replaceAll("<", "\\u003c") + foot;
+    });
+    expect(changed).not.toBe(written);
+    writeFileSync(file, changed);
+    const seenIn = async (path: string) => {
+      const { page, trouble } = await open(browser, path);
+      const first = await page.locator('.chip[aria-pressed="true"] line').first().getAttribute("stroke");
+      const widths = await page.locator("#breakdown .stack").evaluateAll((bars) => bars.map((bar) => (bar as HTMLElement).style.width));
+      const found = [await pixelsOf(page, "response", first!), widths] as const;
+      expect(trouble).toEqual([]);
+      await page.context().close();
+      return found;
+    };
+    expect(await seenIn(file)).toEqual(await seenIn(report("many")));
+    rmSync(file);
+  });
+
   test("are no question where there is one", async () => {
     const { page } = await open(browser, report("sample"));
     expect(await page.locator("#loads, .load").count()).toBe(0);
@@ -643,6 +671,25 @@ describe("long names", () => {
       for (const other of others) expect(meet(box, other), `${name} over what is beside it`).toBe(false);
       for (const other of found) expect(other.name !== name && meet(box, other.box), `${name} over ${other.name}`).toBe(false);
     }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("a long name in the headline", () => {
+  const file = join(tmpdir(), `nearslot-headline-${process.pid}.html`);
+  const name = `faults=injected:slow_add_ms=20:slow_from_s=5:slow_drive=1:gone_at_s=100:gone_drive=3:lost_share=${"0".repeat(80)}`;
+  beforeAll(() => {
+    const written = readFileSync(report("sample"), "utf8");
+    writeFileSync(file, written.replace(/"headline":"[^"]*"/, `"headline":"${name} wins: 5 ms on average."`));
+  });
+  afterAll(() => rmSync(file));
+  test.each([420, 1300, 1400])("stays in its column, %i px", async (width) => {
+    const { page, trouble } = await open(browser, file, { viewport: { width, height: 900 } });
+    const heading = page.locator("h1");
+    expect(await heading.innerText()).toContain(name);
+    expect(await heading.evaluate((box) => box.scrollWidth - box.clientWidth)).toBeLessThanOrEqual(0);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(trouble).toEqual([]);
     await page.context().close();
