@@ -41,7 +41,7 @@ fn the_other_runs_are_compared_and_the_headline_names_it() {
 
 #[test]
 fn if_no_run_has_a_result_that_is_an_error() {
-    let told = compared("faults=injected:gone_at_s=0,injected:gone_at_s=0:timeout_share=0.1");
+    let told = compared("faults=injected:gone_at_s=0,injected:timeout_share=1");
     let told = told.unwrap_err().to_string();
     let expected = "faults=injected:gone_at_s=0: there is no result, since no read or write was answered behind the warm-up of";
     assert!(told.starts_with(expected), "{told}");
