@@ -185,16 +185,16 @@ fn deliver(
         Source::Drive(index) => {
             let drive = DriveId(index as u16);
             drives.drives[index].outstanding(stack.waiting_on(drive) as u64);
-            if let Some(done) = drives.advance(now, index) {
-                observer.done(now, drive, &done);
-                stack.input(now, Input::Done(drive, done));
+            if let Some(done) = &drives.advance(now, index) {
+                observer.done(now, drive, done);
+                stack.done(now, drive, done);
             }
         }
         Source::Timer => stack.input(now, Input::Timer),
         Source::Arrival => {
-            if let Some(request) = workload.poll(now) {
-                observer.arrived(now, &request);
-                stack.input(now, Input::Submit(request));
+            if let Some(request) = &workload.poll(now) {
+                observer.arrived(now, request);
+                stack.submit(now, request);
             }
         }
         Source::Choice => stack.input(now, Input::Choose),

@@ -234,12 +234,26 @@ impl Stack {
     #[inline]
     pub fn input(&mut self, now: Instant, input: Input) {
         match input {
-            Input::Submit(request) => self.submit(now, request),
-            Input::Done(drive, done) => self.drive_done(now, drive, &done),
+            Input::Submit(request) => return self.submit(now, &request),
+            Input::Done(drive, done) => return self.done(now, drive, &done),
             Input::Timer => self.timer(now),
             Input::Describe(id, stream) => self.streams.describe(id, stream),
             Input::Choose => self.choose(now),
         }
+        self.spend_spare_time(now);
+    }
+
+    /// [`Input::Submit`], of a request that stays where it lies.
+    #[inline]
+    pub fn submit(&mut self, now: Instant, request: &Request) {
+        self.arrive(now, request);
+        self.spend_spare_time(now);
+    }
+
+    /// [`Input::Done`], of a completion that stays where it lies.
+    #[inline]
+    pub fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        self.drive_done(now, drive, done);
         self.spend_spare_time(now);
     }
 

@@ -30,7 +30,7 @@ impl Pending {
 }
 
 impl Stack {
-    pub(super) fn submit(&mut self, now: Instant, request: Request) {
+    pub(super) fn arrive(&mut self, now: Instant, request: &Request) {
         assert!(
             request.extent.end().0 <= self.capacity().0,
             "{:?} of {now} lies beyond block {}",
@@ -38,8 +38,8 @@ impl Stack {
             self.capacity()
         );
         self.submitted += 1;
-        self.streams.asked(&request);
-        let Admission::Begins(hazard) = self.hazards.admit(&request) else {
+        self.streams.asked(request);
+        let Admission::Begins(hazard) = self.hazards.admit(request) else {
             return;
         };
         if let Some(mut plan) = self.plan(now, request, hazard) {
@@ -61,7 +61,7 @@ impl Stack {
     fn begin_ready(&mut self, now: Instant) {
         let first = self.answered.len();
         while let Some((request, key)) = self.hazards.next() {
-            if let Some(plan) = self.plan(now, request, Some(key)) {
+            if let Some(plan) = self.plan(now, &request, Some(key)) {
                 self.answered.push(plan);
             }
         }
@@ -74,13 +74,13 @@ impl Stack {
 
     /// Plans a request and queues what it needs. Gives the plan back if it is answered with that; then others may begin before
     /// its drives start something.
-    fn plan(&mut self, now: Instant, request: Request, hazard: Option<Key>) -> Option<Box<Plan>> {
+    fn plan(&mut self, now: Instant, request: &Request, hazard: Option<Key>) -> Option<Box<Plan>> {
         let mut plan = self.plans.pop().unwrap_or_default();
         let drives = Below(&self.queues);
-        self.placement.plan(now, &request, &drives, &mut plan);
+        self.placement.plan(now, request, &drives, &mut plan);
         self.note_opened(&plan);
         let key = self.requests.insert(Pending {
-            request,
+            request: *request,
             started: None,
             remaining: 0,
             status: Status::Done,
@@ -114,28 +114,21 @@ impl Stack {
     }
 
     fn answer(&mut self, now: Instant, key: usize) {
-        let Pending {
-            request,
-            started,
-            status,
-            cost,
-            hazard,
-            ..
-        } = self.requests.remove(key);
-        self.replied += 1;
-        let started = started.unwrap_or(now);
+        // Read where it lies: taken out first, all of it would be copied once more.
+        let pending = &self.requests[key];
         let timeline = Timeline {
-            arrived: request.arrived,
-            started,
+            arrived: pending.request.arrived,
+            started: pending.started.unwrap_or(now),
             replied: now,
-            cost,
+            cost: pending.cost,
         };
         self.actions.push(Action::Reply(Reply {
-            request,
-            status,
+            request: pending.request,
+            status: pending.status,
             timeline,
         }));
-        if let Some(hazard) = hazard {
+        self.replied += 1;
+        if let Some(hazard) = self.requests.remove(key).hazard {
             self.hazards.answered(hazard);
         }
     }

@@ -405,6 +405,12 @@ impl Stack {
     /// Which gates a placement has opened. Found at once, since it may give their tags to others from now on.
     #[inline]
     pub(super) fn note_opened(&mut self, plan: &Plan) {
+        if !(plan.open.is_empty() && plan.refused.is_empty()) {
+            self.note_all_opened(plan);
+        }
+    }
+
+    fn note_all_opened(&mut self, plan: &Plan) {
         for tag in &plan.open {
             self.opened.push((self.graph.open_gate(*tag), None));
         }
