@@ -20,7 +20,7 @@ pub(crate) fn serve(
     drive.submit(now, command);
     loop {
         let due = drive.next_event().expect("a command is under way");
-        drive.outstanding(outstanding(due));
+        drive.outstanding(&mut || outstanding(due));
         if let Some(done) = drive.advance(due) {
             return (due, done);
         }

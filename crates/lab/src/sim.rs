@@ -184,7 +184,7 @@ fn deliver(
     match source {
         Source::Drive(index) => {
             let drive = DriveId(index as u16);
-            drives.drives[index].outstanding(stack.waiting_on(drive) as u64);
+            drives.drives[index].outstanding(&mut || stack.waiting_on(drive) as u64);
             if let Some(done) = &drives.advance(now, index) {
                 observer.done(now, drive, done);
                 stack.done(now, drive, done);

@@ -309,8 +309,8 @@ impl Drive for CappedDrive {
         self.running = Some((until, flat::done(command, service), command.fua));
     }
 
-    fn outstanding(&mut self, commands: u64) {
-        self.outstanding = commands;
+    fn outstanding(&mut self, commands: &mut dyn FnMut() -> u64) {
+        self.outstanding = commands();
     }
 
     fn next_event(&self) -> Option<Instant> {
@@ -382,7 +382,7 @@ mod tests {
             };
             drive.submit(now, &command);
             let due = drive.next_event().unwrap();
-            drive.outstanding(outstanding);
+            drive.outstanding(&mut || outstanding);
             assert!(drive.advance(due).is_some());
             times.push(due.since(now).0 / 1_000);
             now = due;

@@ -430,8 +430,8 @@ impl Drive for EmpiricalDrive {
         self.running = Some((now + service, flat::done(command, service), command.fua));
     }
 
-    fn outstanding(&mut self, commands: u64) {
-        self.outstanding = commands;
+    fn outstanding(&mut self, commands: &mut dyn FnMut() -> u64) {
+        self.outstanding = commands();
     }
 
     fn next_event(&self) -> Option<Instant> {
@@ -544,12 +544,12 @@ mod tests {
         drive.submit(Instant(0), &command(Op::Read, 8));
         let first = drive.next_event().unwrap();
         assert!((1_000_000..6_000_000).contains(&first.0), "{first}");
-        drive.outstanding(3);
+        drive.outstanding(&mut || 3);
         assert!(drive.advance(first).is_some());
         drive.submit(first, &command(Op::Read, 8));
         let second = drive.next_event().unwrap();
         assert!(second.since(first) < Duration(750_000), "{second}");
-        drive.outstanding(3);
+        drive.outstanding(&mut || 3);
         assert!(drive.advance(second).is_some());
         // It has been idle since: alone.
         let later = second + Duration(1);

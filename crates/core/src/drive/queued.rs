@@ -278,7 +278,7 @@ impl Drive for QueuedDrive {
         }
     }
 
-    fn outstanding(&mut self, commands: u64) {
+    fn outstanding(&mut self, commands: &mut dyn FnMut() -> u64) {
         self.drive.outstanding(commands);
     }
 

@@ -29,9 +29,11 @@ pub(crate) const MEASURES: &[Measure] = &[
     ),
 ];
 
-/// Whether a command begins in spare time; `there` are the I/Os that run or wait on its drive, it among them.
-pub(super) fn is_spare(origin: &Origin, there: usize) -> bool {
-    origin.request.is_none() && origin.moves != Moves::Own && there <= 1
+/// Whether a command begins in spare time; `there` counts the I/Os that run or wait on its drive, it among them. That is asked last, as
+/// most commands are for requests.
+#[inline]
+pub(super) fn is_spare(origin: &Origin, there: impl FnOnce() -> usize) -> bool {
+    origin.request.is_none() && origin.moves != Moves::Own && there() <= 1
 }
 
 /// The commands of a drive, and how long it had any.

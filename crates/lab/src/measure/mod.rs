@@ -416,7 +416,7 @@ impl Observer for Recorder {
         stack: &Stack,
     ) {
         self.integrate(now);
-        let spare = is_spare(origin, stack.waiting_on(drive));
+        let spare = is_spare(origin, || stack.waiting_on(drive));
         self.in_flight[drive.index()].begin(now, spare);
         if let Some(series) = &mut self.series {
             series.started(now, drive, command, origin);

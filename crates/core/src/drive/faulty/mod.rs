@@ -272,7 +272,7 @@ impl Drive for FaultyDrive {
         }
     }
 
-    fn outstanding(&mut self, commands: u64) {
+    fn outstanding(&mut self, commands: &mut dyn FnMut() -> u64) {
         self.inner.outstanding(commands);
     }
 

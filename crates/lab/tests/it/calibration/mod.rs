@@ -448,7 +448,7 @@ fn mean_ms(drive: &mut dyn Drive, outstanding: u64) -> f64 {
     for _ in 0..count {
         drive.submit(now, &read);
         now = drive.next_event().unwrap();
-        drive.outstanding(outstanding);
+        drive.outstanding(&mut || outstanding);
         assert!(drive.advance(now).is_some());
     }
     now.0 as f64 / 1e6 / f64::from(count)
