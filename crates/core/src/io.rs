@@ -1,5 +1,7 @@
 //! What the stack and its drives exchange: I/Os with a place on one drive, commands, completions.
 
+use std::num::NonZeroU64;
+
 use crate::ids::{DriveId, IoId, RequestId, StreamId};
 use crate::op::{Cost, Op, Status};
 use crate::position::{ArmPosition, Candidate, Place};
@@ -86,9 +88,27 @@ impl Origin {
     }
 }
 
-/// The number of a step, in the order of creation; never used again.
+/// The number of a step, in the order of creation; never used again. Steps are counted from 1: so the number of a step that may not
+/// be there takes no more room than one that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StepNumber(pub u64);
+pub struct StepNumber(NonZeroU64);
+
+impl StepNumber {
+    /// The step with this number.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[inline]
+    pub const fn new(number: u64) -> StepNumber {
+        StepNumber(NonZeroU64::new(number).expect("steps are counted from 1"))
+    }
+
+    /// As a number.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+}
 
 /// What an I/O brings from a drive, or puts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,6 +54,7 @@ impl Stack {
     }
 
     /// Lets one drive start something, if it has room and something may start.
+    #[inline]
     pub(super) fn pump(&mut self, now: Instant, drive: DriveId) {
         if self.queues[drive.index()].full() {
             return;
@@ -65,6 +66,7 @@ impl Stack {
     }
 
     /// A drive with room starts something, if something may start.
+    #[inline]
     pub(super) fn start(&mut self, now: Instant, drive: DriveId) {
         while self.dispatch(now, drive) {
             if self.queues[drive.index()].full() {
@@ -206,7 +208,7 @@ impl Stack {
         );
         Origin {
             request: step.request.map(|key| self.requests[key].request.id),
-            step: StepNumber(started.io.sequence),
+            step: StepNumber::new(started.io.sequence),
             open: started.io.open,
             moves: started.moves(),
             carries: started.carries,

@@ -123,7 +123,7 @@ fn steps_start_as_if_each_kept_a_list_of_what_it_waits_for() {
     for seed in 0..200 {
         let mut rng = Rng::stream(seed, "graph");
         let (mut graph, mut twins) = (Graph::default(), Twins::new());
-        for number in 0..200 {
+        for number in 1..=200 {
             let may_end = twins.iter().filter(|(_, twin)| twin.before.is_empty());
             let may_end: Vec<u32> = may_end.map(|(id, _)| *id).collect();
             if may_end.is_empty() || twins.len() < 12 && rng.chance(0.5) {
@@ -137,7 +137,7 @@ fn steps_start_as_if_each_kept_a_list_of_what_it_waits_for() {
                     }
                     1 => followed += end(&mut graph, &mut twins, id, (Some(Failure::Medium), None)),
                     _ => {
-                        let brought = Some(StepNumber(number));
+                        let brought = Some(StepNumber::new(number));
                         followed += end(&mut graph, &mut twins, id, (None, brought));
                     }
                 }

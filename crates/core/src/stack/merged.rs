@@ -28,7 +28,7 @@ impl Stack {
         let request = self.graph.step(whole.id).request;
         let origin = Origin {
             request: request.map(|key| self.requests[key].request.id),
-            step: StepNumber(whole.sequence),
+            step: StepNumber::new(whole.sequence),
             open: false,
             moves: Moves::Parts,
             carries: None,

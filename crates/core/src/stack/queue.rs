@@ -131,6 +131,7 @@ impl Queue {
         self.admit(now, io, false, streams);
     }
 
+    #[inline]
     fn admit(&mut self, now: Instant, io: &Io, merges: bool, streams: &Streams) {
         self.queued.count(io.op, 1);
         if let Some(merger) = self.merger.as_mut().filter(|_| merges) {

@@ -20,6 +20,7 @@ pub(super) struct Ended {
 
 impl Stack {
     /// Gives the steps of a plan their names, and queues the I/Os that wait for no other step.
+    #[inline]
     pub(super) fn accept(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
         if let (Some(key), Some(failure)) = (request, plan.failure) {
             self.requests[key].fail(failure);
@@ -32,6 +33,11 @@ impl Stack {
             self.begin(now, id);
             return;
         }
+        self.accept_graph(now, request, plan);
+    }
+
+    /// The same for a plan of several steps, or of one that is no I/O.
+    fn accept_graph(&mut self, now: Instant, request: Option<usize>, plan: &Plan) {
         let mut names = std::mem::take(&mut self.names);
         names.clear();
         for step in &plan.steps {
@@ -76,7 +82,7 @@ impl Stack {
         let asked = request.map(|key| &self.requests[key].request);
         let io = Io {
             id,
-            sequence: number.0,
+            sequence: number.get(),
             stream: asked.map_or(StreamId(0), |request| request.stream),
             op: planned.op,
             at,
@@ -132,7 +138,7 @@ impl Stack {
 
     pub(super) fn next_number(&mut self) -> StepNumber {
         self.sequence += 1;
-        StepNumber(self.sequence)
+        StepNumber::new(self.sequence)
     }
 
     fn parity_number(&self, id: IoId) -> StepNumber {
@@ -144,6 +150,7 @@ impl Stack {
 
     /// A step that waits for no other begins: an I/O waits in the queue of its drive, which is given; a gate waits for its
     /// placement; a parity is computed.
+    #[inline]
     fn begin(&mut self, now: Instant, id: IoId) -> Option<DriveId> {
         let step = self.graph.step(id);
         match &step.work {
@@ -161,6 +168,7 @@ impl Stack {
     }
 
     /// A drive has ended an I/O.
+    #[inline]
     pub(super) fn complete(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         let mut plan = self.plans.pop().unwrap_or_default();
         let (drives, of) = (Below(&self.queues), self.graph.io(done.io));
@@ -177,6 +185,11 @@ impl Stack {
             }
             return;
         }
+        self.carry_on(now, drive, done, plan);
+    }
+
+    /// A drive has ended an I/O that others wait for, or of which its placement says what is to follow.
+    fn carry_on(&mut self, now: Instant, drive: DriveId, done: &DriveDone, mut plan: Box<Plan>) {
         self.note_opened(&plan);
         let (step, edges) = self.graph.remove(done.io);
         let (request, io) = (step.request, step.into_io());
@@ -201,7 +214,7 @@ impl Stack {
                 self.ended.push(Ended {
                     edges,
                     failure: status.failure(),
-                    brought: reads.then_some(StepNumber(io.io.sequence)),
+                    brought: reads.then_some(StepNumber::new(io.io.sequence)),
                 });
                 self.follow(now);
             }
@@ -273,7 +286,7 @@ impl Stack {
         assert_eq!(done.op, Op::Read, "the buffer stands in for reads alone");
         let origin = Origin {
             request: request.map(|key| self.requests[key].request.id),
-            step: StepNumber(io.io.sequence),
+            step: StepNumber::new(io.io.sequence),
             open: false,
             moves: Moves::Volume(io.data.expect("the buffer holds the volume's data")),
             carries: None,
@@ -459,6 +472,7 @@ impl Stack {
     }
 
     /// An I/O that a request waits for has ended.
+    #[inline]
     fn count(&mut self, now: Instant, key: usize, done: &DriveDone, status: Status) {
         let pending = &mut self.requests[key];
         pending.cost.add(&done.cost);
