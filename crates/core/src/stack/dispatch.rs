@@ -154,7 +154,7 @@ impl Stack {
     /// Gives a drive a command.
     #[inline]
     fn start_command(&mut self, now: Instant, drive: DriveId, command: Command, origin: Origin) {
-        self.queues[drive.index()].started(now, &command);
+        self.queues[drive.index()].started(now, command);
         self.actions.push(Action::Start {
             drive,
             command,

@@ -148,8 +148,8 @@ impl Graph {
         IoId(key.expect("fewer than 2^32 steps are open"))
     }
 
-    /// Adds a step that waits for nothing yet.
-    #[inline]
+    /// Adds a step that waits for nothing yet. Always part of its caller, so that this writes the step where it stays.
+    #[inline(always)]
     pub(super) fn add(&mut self, request: Option<usize>, work: Work) -> IoId {
         let id = self.next_name();
         match &work {

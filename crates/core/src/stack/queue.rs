@@ -337,14 +337,16 @@ impl Queue {
         self.merger.iter().flat_map(move |merger| merger.parts(id))
     }
 
-    pub(super) fn started(&mut self, now: Instant, command: &Command) {
+    /// A command starts. It comes by value: the oracle reads a copy, so the caller can write its own straight into the action.
+    #[inline]
+    pub(super) fn started(&mut self, now: Instant, command: Command) {
         self.in_flight += 1;
         self.arm_moves = command.io == Command::ARM;
         // Its scheduler is asked when a command ends.
         if self.full() {
             self.timer = None;
         }
-        self.oracle.started(now, command);
+        self.oracle.started(now, &command);
     }
 
     /// Whether the drive has said before that it is gone, and says otherwise now, as after a reset. Nobody has kept account of what lies there

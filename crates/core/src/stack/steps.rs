@@ -128,7 +128,7 @@ impl Stack {
     }
 
     /// Adds a step, which is waited for if it has a request.
-    #[inline]
+    #[inline(always)]
     fn add_awaited(&mut self, request: Option<usize>, work: Work) -> IoId {
         if let Some(key) = request {
             self.requests[key].remaining += 1;

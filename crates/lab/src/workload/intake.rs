@@ -129,8 +129,8 @@ impl Intake {
         self.failure.take().map(WorkloadError::Trace)
     }
 
-    /// The next request; `None` at the end and after a failure.
-    #[inline]
+    /// The next request; `None` at the end and after a failure. Always part of its caller, so that this writes the request where it stays.
+    #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Asked> {
         loop {
             if self.next == self.batch.len() && !self.refill() {
@@ -147,7 +147,7 @@ impl Intake {
     }
 
     /// A record as a request, or `None` if it is left out.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, record: &Record) -> Result<Option<Asked>, &'static str> {
         let Ok(traced) = u64::try_from(record.ts) else {
             return Err("a request comes before time 0");
