@@ -142,9 +142,8 @@ impl Fit {
                 start => start,
             },
             How::Scale { end } => {
-                let scaled = u128::from(start) * u128::from(self.capacity) / u128::from(end);
                 let last = self.capacity.checked_sub(blocks)?;
-                aligned((scaled as u64).min(last))
+                aligned(self.scaled(start, end).min(last))
             }
         };
         let fits = start.checked_add(blocks)? <= self.capacity;
@@ -152,6 +151,13 @@ impl Fit {
             start: Lba(start),
             len: Blocks(blocks),
         })
+    }
+
+    /// Kept apart, as this long division would be the greater part of [`Fit::place`], and most traces fit.
+    #[inline(never)]
+    fn scaled(&self, start: u64, end: u64) -> u64 {
+        let scaled = u128::from(start) * u128::from(self.capacity) / u128::from(end);
+        scaled as u64
     }
 }
 
