@@ -105,7 +105,7 @@ class VolumeResponse:
     Attributes:
         device: The device, by its name in the trace.
         requests: How many were answered.
-        failed: How many failed; they are in no time.
+        failed: How many failed; they are in no mean, and beyond all others in percentiles.
         mean_ms: The mean of those answered; None, as the others, if there was none.
         p50_ms: Median; of many volumes, as `p99_ms`, told of the 256 with most requests.
         p99_ms: None, too, where fewer than five requests are expected beyond it.
@@ -130,7 +130,7 @@ class StreamResponse:
         name: What the trace calls it; empty if it has no name.
         op: read or write.
         requests: How many were answered.
-        failed: How many failed; they are in no time.
+        failed: How many failed; they are in no mean, and beyond all others in percentiles.
         mean_ms: The mean of those answered; None, as the others, if there was none.
         p50_ms: Median; of many streams, as `p99_ms`, told of the 128 that came first.
         p99_ms: None, too, where fewer than five requests are expected beyond it.
@@ -153,7 +153,10 @@ class Times:
     """A distribution of times in milliseconds.
 
     Attributes:
-        p95: None, as the other percentiles, where fewer than five requests are expected beyond it.
+        mean: Of the requests that were answered, as `max`.
+        p50: Percentiles of response times are those of all requests: one that failed was never
+            answered. None, as the others, where as many failed as lie beyond it.
+        p95: None, too, as those below, where fewer than five requests are expected beyond it.
         ci95: 95 % confidence interval of the mean, low and high; None when there are too few
             requests to tell, or the queue grew.
         p99_ci95: The same of the 99th percentile, and `p999_ci95` of the 99.9th; told of response
@@ -161,7 +164,7 @@ class Times:
     """
 
     mean: float
-    p50: float
+    p50: float | None
     p95: float | None
     p99: float | None
     p999: float | None

@@ -35,7 +35,7 @@ export const FIGURES_SCHEMA = 3;
 
 const times = object({
   mean: number,
-  p50: number,
+  p50: nullable(number),
   p95: nullable(number),
   p99: nullable(number),
   p999: nullable(number),

@@ -122,7 +122,7 @@ pub struct Run {
     /// Requests by operation: `read`, `write`, `flush`, `discard`.
     pub operations: BTreeMap<String, u64>,
     /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`, `map_lost`; only those that occurred. They
-    /// are in no time, no throughput and no cost below.
+    /// are in no mean, no throughput and no cost below, and beyond all that were answered in percentiles of response times.
     pub failed: BTreeMap<String, u64>,
     /// Requests that arrived and were not answered when the run ended; 0 unless it was cut short.
     pub pending: u64,
@@ -195,11 +195,12 @@ pub struct VolumeResponse {
     pub device: String,
     /// How many were answered.
     pub requests: u64,
-    /// How many failed; they are in no time.
+    /// How many failed; they are in no mean, and beyond all that were answered in percentiles.
     pub failed: u64,
     /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was none.
     pub mean_ms: Option<f64>,
-    /// Median; of many volumes, as `p99_ms`, told of the 256 with most requests.
+    /// Median; of many volumes, as `p99_ms`, told of the 256 with most requests; `None`, as that, too, where as many failed as lie
+    /// beyond it.
     pub p50_ms: Option<f64>,
     /// 99th percentile; `None`, too, where fewer than five requests are expected beyond it.
     pub p99_ms: Option<f64>,
@@ -218,11 +219,12 @@ pub struct StreamResponse {
     pub op: String,
     /// How many were answered.
     pub requests: u64,
-    /// How many failed; they are in no time.
+    /// How many failed; they are in no mean, and beyond all that were answered in percentiles.
     pub failed: u64,
     /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was none.
     pub mean_ms: Option<f64>,
-    /// Median; of many streams, as `p99_ms`, told of the 128 that came first.
+    /// Median; of many streams, as `p99_ms`, told of the 128 that came first; `None`, as that, too, where as many failed as lie
+    /// beyond it.
     pub p50_ms: Option<f64>,
     /// 99th percentile; `None`, too, where fewer than five requests are expected beyond it.
     pub p99_ms: Option<f64>,
@@ -278,14 +280,16 @@ impl Run {
     }
 }
 
-/// A distribution of times in milliseconds.
+/// A distribution of times in milliseconds. Mean and longest are those of the requests that were answered. Percentiles of response times are
+/// those of all requests: one that failed was never answered, so it is beyond all others. Waits and service times are told of the
+/// answered ones alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// Arithmetic mean, exact.
     pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile; `None`, as the others, where fewer than five requests are expected beyond it.
+    /// Median; `None`, as the other percentiles, where as many requests failed as lie beyond it.
+    pub p50: Option<f64>,
+    /// 95th percentile; `None`, too, as those below, where fewer than five requests are expected beyond it.
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,

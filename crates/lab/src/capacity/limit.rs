@@ -127,7 +127,7 @@ fn of(times: &[Option<Times>; 3], objective: &Objective) -> Option<f64> {
     }]?;
     match objective.statistic {
         Statistic::Mean => Some(times.mean),
-        Statistic::P50 => Some(times.p50),
+        Statistic::P50 => times.p50,
         Statistic::P90 | Statistic::P95 => times.p95,
         Statistic::P99 => times.p99,
         Statistic::P999 => times.p999,

@@ -8,8 +8,6 @@ use nearslot_core::op::Op;
 use nearslot_core::request::Reply;
 use nearslot_core::units::Duration;
 
-use super::times;
-
 /// Groups that have a distribution.
 pub(crate) const DISTRIBUTIONS_MAX: usize = 256;
 
@@ -53,7 +51,7 @@ impl Group {
         }
     }
 
-    /// Counts a request; one that failed is in no time.
+    /// Counts a request; one that failed is in no mean.
     #[inline]
     pub(crate) fn record(&mut self, reply: &Reply) {
         if !reply.status.is_done() {
@@ -69,15 +67,16 @@ impl Group {
         }
     }
 
-    /// What was measured; times are `None` if there was no request, percentiles also without a distribution.
+    /// What was measured; times are `None` if no request was answered, percentiles also without a distribution, or if too many failed.
     pub(crate) fn found(&self) -> GroupTimes {
         let any = self.count > 0;
-        let times = self.distribution.as_ref().filter(|_| any).map(times);
+        let times = self.distribution.as_ref().filter(|_| any);
+        let times = times.map(|answered| super::times(answered, self.failed));
         GroupTimes {
             requests: self.count,
             failed: self.failed,
             mean_ms: any.then(|| self.sum_ns as f64 / 1e6 / self.count as f64),
-            p50_ms: times.map(|times| times.p50),
+            p50_ms: times.and_then(|times| times.p50),
             p99_ms: times.and_then(|times| times.p99),
             max_ms: any.then(|| self.max.as_ms()),
         }

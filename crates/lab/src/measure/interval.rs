@@ -4,12 +4,16 @@
 //! class may be spread unevenly over the batches: reads may all come in the morning. Every batch counts by its requests, and
 //! batches that tell too little together give no interval.
 //!
+//! A mean is that of the requests that were answered. A percentile is one of all requests: one that failed was never answered, so it is
+//! beyond all that were. Where as many fail as lie beyond it there is none.
+//!
 //! A percentile is told if at least [`BEYOND_MIN`] requests are expected beyond it. Its interval comes from the same
 //! batches: the share of requests at or below it has an interval by batch means, never narrower than that of as many
 //! independent requests, and the ends of that are taken back to times (Woodruff, Journal of the American Statistical
 //! Association 47, 1952). So requests that depend on each other widen it as they widen that of the mean.
 
 use nearslot_core::metrics::Histogram;
+use nearslot_core::units::Duration;
 
 use super::BATCHES;
 use crate::outcome::Times;
@@ -89,22 +93,13 @@ fn even_batches(weights: &[u64; BATCHES]) -> f64 {
 /// A statistic of response times and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
-    /// In milliseconds.
+    /// In milliseconds; infinite for a percentile that there is not, as too many requests failed.
     pub(crate) ms: f64,
-    /// Lower end of its interval; `None` if that would reach below 0: then a few of the batches decide the mean, and there is
-    /// no interval.
+    /// Lower end of its interval, infinite where there is not even that; `None` if that would reach below 0: then a few of the batches
+    /// decide the mean, and there is no interval.
     pub(crate) low_ms: Option<f64>,
-    /// Upper end; `None` also if it lies beyond what was seen.
+    /// Upper end; `None` also if it lies beyond what was seen, or was never answered.
     pub(crate) high_ms: Option<f64>,
-}
-
-impl Estimate {
-    /// The percentile where more requests fail than lie beyond it.
-    pub(crate) const NEVER: Estimate = Estimate {
-        ms: f64::INFINITY,
-        low_ms: Some(f64::INFINITY),
-        high_ms: None,
-    };
 }
 
 /// Too few requests of a kind for a statistic with an interval.
@@ -125,7 +120,9 @@ pub(crate) struct TooFew {
 pub(crate) struct Responses<'a> {
     /// The batches of each kind of requests that is in it.
     pub(super) kinds: [&'a [Histogram]; 2],
-    /// What all of them have together.
+    /// How many of each batch failed.
+    pub(super) failed: [u64; BATCHES],
+    /// What all of them have together that were answered.
     pub(super) all: &'a Histogram,
 }
 
@@ -136,8 +133,8 @@ impl Responses<'_> {
         kinds.map(of).sum()
     }
 
-    /// How many requests each batch has.
-    fn counts(self) -> [u64; BATCHES] {
+    /// How many requests of each batch were answered.
+    fn answered(self) -> [u64; BATCHES] {
         std::array::from_fn(|batch| self.in_batch(batch, Histogram::count))
     }
 
@@ -149,72 +146,72 @@ impl Responses<'_> {
     /// The mean of each batch, if every one has enough requests.
     pub(super) fn means_ms(self) -> Option<[f64; BATCHES]> {
         let enough = |count: &u64| *count >= BATCH_REQUESTS_MIN;
-        let all = self.counts().iter().all(enough);
+        let all = self.answered().iter().all(enough);
         all.then(|| std::array::from_fn(|batch| self.mean_ms(batch)))
     }
 
-    /// The mean, or the percentile of this rank, with its interval.
+    /// The mean of those that were answered, or the percentile of this rank of all, with its interval.
     ///
     /// # Errors
     /// The requests are too few for that, or for its interval.
     pub(crate) fn estimate(self, rank: Option<f64>) -> Result<Estimate, TooFew> {
-        let counts = self.counts();
-        self.check(&counts, rank)?;
-        let half = |of: &dyn Fn(usize) -> f64| {
-            let value = |batch: usize| if counts[batch] > 0 { of(batch) } else { 0.0 };
-            weighted(&std::array::from_fn(value), &counts).1
-        };
-        Ok(match rank {
-            None => {
-                let ms = self.all.mean_ns() / 1e6;
-                let half = half(&|batch| self.mean_ms(batch));
-                let told = half <= ms;
-                Estimate {
-                    ms,
-                    low_ms: told.then_some(ms - half),
-                    high_ms: told.then_some(ms + half),
-                }
-            }
-            Some(rank) => {
-                let at = self.all.quantile(rank);
-                let share = |batch| {
-                    let at_most = self.in_batch(batch, |kind| kind.at_most(at));
-                    at_most as f64 / counts[batch] as f64
-                };
-                let (low_ms, high_ms) = tail_ends(self.all, rank, half(&share));
-                Estimate {
-                    ms: at.as_ms(),
-                    low_ms: Some(low_ms),
-                    high_ms,
-                }
-            }
+        match rank {
+            None => self.mean(),
+            Some(rank) => self.percentile(rank),
+        }
+    }
+
+    fn mean(self) -> Result<Estimate, TooFew> {
+        let counts = self.answered();
+        check(&counts, None)?;
+        let ms = self.all.mean_ns() / 1e6;
+        let half = half_of(&counts, |batch| self.mean_ms(batch));
+        let told = half <= ms;
+        Ok(Estimate {
+            ms,
+            low_ms: told.then_some(ms - half),
+            high_ms: told.then_some(ms + half),
         })
     }
 
-    /// Whether these are enough requests for a statistic with an interval.
-    fn check(self, counts: &[u64; BATCHES], rank: Option<f64>) -> Result<(), TooFew> {
-        let least = BATCHES as u64 * BATCH_REQUESTS_MIN;
-        let few = TooFew {
-            requests: self.all.count(),
-            needed: rank.map_or(0, tail_needs).max(least),
-            batches: even_batches(counts),
-            batches_needed: EVEN_BATCHES_MIN,
-        };
-        if few.requests < few.needed || few.batches < few.batches_needed {
-            return Err(few);
-        }
-        Ok(())
+    fn percentile(self, rank: f64) -> Result<Estimate, TooFew> {
+        let answered = self.answered();
+        let counts = std::array::from_fn(|batch| answered[batch] + self.failed[batch]);
+        check(&counts, Some(rank))?;
+        let at = self.at(rank);
+        let half = half_of(&counts, |batch| {
+            let at_most = match at {
+                Some(at) => self.in_batch(batch, |kind| kind.at_most(at)),
+                None => answered[batch],
+            };
+            at_most as f64 / counts[batch] as f64
+        });
+        let total = counts.iter().sum::<u64>() as f64;
+        let half = half.max(NORMAL * (rank * (1.0 - rank) / total).sqrt());
+        let ms = |at: Option<Duration>| at.map_or(f64::INFINITY, Duration::as_ms);
+        let high = (rank + half < 1.0).then(|| self.at(rank + half));
+        Ok(Estimate {
+            ms: ms(at),
+            low_ms: Some(ms(self.at((rank - half).max(0.0)))),
+            high_ms: high.flatten().map(Duration::as_ms),
+        })
+    }
+
+    /// The response time of this rank among all requests; `None` if it was never answered.
+    fn at(self, rank: f64) -> Option<Duration> {
+        at(self.all, self.failed.iter().sum(), rank)
     }
 
     /// Both ends of an interval, if it has both.
     fn interval(self, rank: Option<f64>) -> Option<[f64; 2]> {
         let estimate = self.estimate(rank).ok()?;
-        Some([estimate.low_ms?, estimate.high_ms?])
+        let high_ms = estimate.high_ms.filter(|_| estimate.ms.is_finite())?;
+        Some([estimate.low_ms?, high_ms])
     }
 
     /// The distribution, with intervals if batches tell how sure it is.
     pub(super) fn times(self, batches_tell: bool) -> Times {
-        let times = times(self.all);
+        let times = times(self.all, self.failed.iter().sum());
         if !batches_tell {
             return times;
         }
@@ -227,14 +224,36 @@ impl Responses<'_> {
     }
 }
 
-/// The ends of the interval of a percentile in milliseconds, if the share of requests at or below it is sure to within `half`; the
-/// upper one if it was seen.
-fn tail_ends(all: &Histogram, rank: f64, half: f64) -> (f64, Option<f64>) {
-    let independent = NORMAL * (rank * (1.0 - rank) / all.count() as f64).sqrt();
-    let half = half.max(independent);
-    let end = |rank: f64| all.quantile(rank).as_ms();
-    let high = (rank + half < 1.0).then(|| end(rank + half));
-    (end((rank - half).max(0.0)), high)
+/// Half the interval of what each batch has, weighted by how many requests it has.
+fn half_of(counts: &[u64; BATCHES], of: impl Fn(usize) -> f64) -> f64 {
+    let value = |batch: usize| if counts[batch] > 0 { of(batch) } else { 0.0 };
+    weighted(&std::array::from_fn(value), counts).1
+}
+
+/// Whether so many requests in each batch are enough for a statistic with an interval.
+fn check(counts: &[u64; BATCHES], rank: Option<f64>) -> Result<(), TooFew> {
+    let least = BATCHES as u64 * BATCH_REQUESTS_MIN;
+    let few = TooFew {
+        requests: counts.iter().sum(),
+        needed: rank.map_or(0, tail_needs).max(least),
+        batches: even_batches(counts),
+        batches_needed: EVEN_BATCHES_MIN,
+    };
+    if few.requests < few.needed || few.batches < few.batches_needed {
+        return Err(few);
+    }
+    Ok(())
+}
+
+/// The response time of this rank among so many that were answered and so many that failed; `None` if as many failed as lie beyond it.
+fn at(answered: &Histogram, failed: u64, rank: f64) -> Option<Duration> {
+    if failed == 0 {
+        return Some(answered.quantile(rank));
+    }
+    let all = (answered.count() + failed) as f64;
+    // A rank is rounded, and so is its product: a hundredth of 3,000 is 30, whatever the last bits say.
+    let answers = failed as f64 + 1e-6 < (1.0 - rank) * all;
+    answers.then(|| answered.quantile((rank * all / answered.count() as f64).min(1.0)))
 }
 
 /// How many requests it takes to tell a percentile.
@@ -243,16 +262,18 @@ fn tail_needs(rank: f64) -> u64 {
     (BEYOND_MIN / (1.0 - rank) - 1e-6).ceil() as u64
 }
 
-pub(crate) fn times(histogram: &Histogram) -> Times {
-    let at = |rank| histogram.quantile(rank).as_ms();
-    let tail = |rank: f64| (histogram.count() >= tail_needs(rank)).then(|| at(rank));
+/// The distribution of those that were answered and of so many that failed; without intervals.
+pub(crate) fn times(answered: &Histogram, failed: u64) -> Times {
+    let ms = |rank| at(answered, failed, rank).map(Duration::as_ms);
+    let enough = |rank: &f64| answered.count() + failed >= tail_needs(*rank);
+    let tail = |rank: f64| Some(rank).filter(enough).and_then(ms);
     Times {
-        mean: histogram.mean_ns() / 1e6,
-        p50: at(0.5),
+        mean: answered.mean_ns() / 1e6,
+        p50: ms(0.5),
         p95: tail(0.95),
         p99: tail(0.99),
         p999: tail(0.999),
-        max: histogram.max().as_ms(),
+        max: answered.max().as_ms(),
         ..Times::default()
     }
 }

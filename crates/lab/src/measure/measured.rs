@@ -34,43 +34,33 @@ impl Measured {
     /// Response times of a class.
     fn responses(&self, of: Class) -> Responses<'_> {
         let (reads, writes) = (&self.recorder.reads, &self.recorder.writes);
+        let failed = [&reads.failed, &writes.failed];
         let (reads, writes) = (reads.response.as_slice(), writes.response.as_slice());
         match of {
             Class::All => Responses {
                 kinds: [reads, writes],
+                failed: std::array::from_fn(|batch| failed[0][batch] + failed[1][batch]),
                 all: &self.both,
             },
             Class::Read => Responses {
                 kinds: [reads, &[]],
+                failed: *failed[0],
                 all: &self.reads,
             },
             Class::Write => Responses {
                 kinds: [writes, &[]],
+                failed: *failed[1],
                 all: &self.writes,
             },
         }
     }
 
-    /// The mean of the answered requests of a class, or the percentile of this rank of all its requests: one that failed was answered
-    /// later than any that was answered.
+    /// The mean of the answered requests of a class, or the percentile of this rank of all its requests.
     ///
     /// # Errors
     /// They are too few for that, or for its interval.
     pub(crate) fn estimate(&self, of: Class, rank: Option<f64>) -> Result<Estimate, TooFew> {
-        let responses = self.responses(of);
-        let answered = responses.all.count() as f64;
-        let (reads, writes) = (self.recorder.reads.failed, self.recorder.writes.failed);
-        let failed = match of {
-            Class::All => reads + writes,
-            Class::Read => reads,
-            Class::Write => writes,
-        };
-        // The same request is at a higher rank of those that were answered.
-        let rank = rank.map(|rank| rank * (answered + failed as f64) / answered);
-        if failed > 0 && rank.is_some_and(|rank| rank >= 1.0 || rank.is_nan()) {
-            return Ok(Estimate::NEVER);
-        }
-        responses.estimate(rank)
+        self.responses(of).estimate(rank)
     }
 
     /// The arrival from which on it was looked at whether the queue grew.
@@ -81,12 +71,17 @@ impl Measured {
 
     /// What a verdict judges it by.
     pub(crate) fn basis(&self) -> Basis {
-        let failed = self.recorder.reads.failed + self.recorder.writes.failed;
+        let failed = self.failed();
         Basis {
             batches_ms: self.batch_means_ms(),
             measured: self.both.count() + failed,
             failed,
         }
+    }
+
+    /// Measured reads and writes that failed.
+    fn failed(&self) -> u64 {
+        self.responses(Class::All).failed.iter().sum()
     }
 
     /// Means of response times per batch, reads and writes together.
@@ -102,13 +97,14 @@ impl Measured {
             return [None; 3];
         }
         let response = self.responses(of).times(self.recorder.batches_tell());
-        [response, times(&class.wait), times(&class.service)].map(Some)
+        [response, times(&class.wait, 0), times(&class.service, 0)].map(Some)
     }
 
     /// All of it; what else a run has is the caller's.
     pub(crate) fn run(mut self, label: String, config: serde_json::Value) -> Run {
+        let failed = self.failed();
         let series = self.recorder.series.take();
-        let series = series.map(|series| series.finish(self.end, &self.both));
+        let series = series.map(|series| series.finish(self.end, (&self.both, failed)));
         let recorder = &self.recorder;
         let (reads, writes) = (&recorder.reads, &recorder.writes);
         let lasted = self.end.since(recorder.since.unwrap_or(self.end));
@@ -127,6 +123,7 @@ impl Measured {
         let busy = recorder.in_flight.iter();
         let busy = busy.map(|drive| drive.until(self.end));
         let busy: Vec<[u64; 2]> = busy.collect();
+        let flushes = Some(&recorder.flushes).filter(|flushes| flushes.count() > 0);
         let measures = busy::measures(&busy, lasted.0);
         let [read_response_ms, read_wait_ms, read_service_ms] = self.class(Class::Read, reads);
         let [write_response_ms, write_wait_ms, write_service_ms] = self.class(Class::Write, writes);
@@ -144,11 +141,11 @@ impl Measured {
             response_ms: self.responses(Class::All).times(recorder.batches_tell()),
             read_response_ms,
             write_response_ms,
-            flush_response_ms: (recorder.flushes.count() > 0).then(|| times(&recorder.flushes)),
-            wait_ms: times(&Histogram::sum([&reads.wait, &writes.wait])),
+            flush_response_ms: flushes.map(|flushes| times(flushes, recorder.flushes_failed)),
+            wait_ms: times(&Histogram::sum([&reads.wait, &writes.wait]), 0),
             read_wait_ms,
             write_wait_ms,
-            service_ms: times(&Histogram::sum([&reads.service, &writes.service])),
+            service_ms: times(&Histogram::sum([&reads.service, &writes.service]), 0),
             read_service_ms,
             write_service_ms,
             seek_ms: per_request(recorder.cost.seek_ns),

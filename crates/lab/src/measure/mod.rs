@@ -3,8 +3,8 @@
 //! Requests are told apart by their number (order of arrival), which is the same under every policy. The first few are
 //! cut off as warm-up, and the rest falls into [`BATCHES`] batches by number: so two runs of one trace cut the same
 //! requests, and their batch means can be compared pair by pair; how sure means and percentiles are follows from how the
-//! batches differ (`measure/interval.rs`). Requests that fail are counted by what failed, and are in no time and no
-//! throughput. O(1) per request, nothing allocated.
+//! batches differ (`measure/interval.rs`). Requests that fail are counted by what failed. They are in no mean, no cost and no
+//! throughput; percentiles of response times take them for requests that were never answered. O(1) per request, nothing allocated.
 //!
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
 //! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up. Where faults begin at an
@@ -100,8 +100,8 @@ struct Recorded {
     response: Vec<Histogram>,
     wait: Histogram,
     service: Histogram,
-    /// Requests that failed, which are in no time.
-    failed: u64,
+    /// Requests that failed, by batch.
+    failed: [u64; BATCHES],
 }
 
 impl Default for Recorded {
@@ -111,7 +111,7 @@ impl Default for Recorded {
             response: (0..BATCHES).map(|_| Histogram::default()).collect(),
             wait: Histogram::default(),
             service: Histogram::default(),
-            failed: 0,
+            failed: [0; BATCHES],
         }
     }
 }
@@ -172,6 +172,8 @@ pub struct Recorder {
     writes: Recorded,
     /// Response times of flushes, which are in no other time.
     flushes: Histogram,
+    /// Flushes that failed.
+    flushes_failed: u64,
     /// Requests answered, by `Op` code.
     operations: [u64; Op::ALL.len()],
     /// Of these, requests that failed, by `Failure` code.
@@ -240,6 +242,7 @@ impl Recorder {
             reads: Recorded::default(),
             writes: Recorded::default(),
             flushes: Histogram::default(),
+            flushes_failed: 0,
             operations: [0; Op::ALL.len()],
             failed: [0; Failure::ALL.len()],
             cost: CostSum::default(),
@@ -458,11 +461,15 @@ impl Observer for Recorder {
             Op::Flush if failure.is_none() => {
                 return self.flushes.record(reply.timeline.response());
             }
-            Op::Flush | Op::Discard | Op::Seek => return,
+            Op::Flush => {
+                self.flushes_failed += 1;
+                return;
+            }
+            Op::Discard | Op::Seek => return,
         };
         // How long a failure takes says nothing of how long an answer takes.
         if failure.is_some() {
-            class.failed += 1;
+            class.failed[batch] += 1;
             return;
         }
         let response = reply.timeline.response();

@@ -160,7 +160,7 @@ impl Timeseries {
         found
     }
 
-    pub(crate) fn finish(self, end: Instant, response: &Histogram) -> Series {
+    pub(crate) fn finish(self, end: Instant, responses: (&Histogram, u64)) -> Series {
         let mut series = Series::default();
         let intervals = self.until(end);
         self.commands.finish(self.begin, &mut series);
@@ -178,13 +178,14 @@ impl Timeseries {
                 .response_ms
                 .push((interval.replies > 0).then_some(mean));
         }
-        (series.cdf_ms, series.cdf_share) = distribution(response);
+        (series.cdf_ms, series.cdf_share) = distribution(responses);
         series
     }
 }
 
-/// The distribution as points, milliseconds and share at or below, thinned evenly in rank but never at its ends.
-pub(crate) fn distribution(response: &Histogram) -> (Vec<f64>, Vec<f64>) {
+/// The distribution as points, milliseconds and share of all requests at or below, thinned evenly in rank but never at its ends. So many
+/// requests failed, and are below none.
+pub(crate) fn distribution((response, failed): (&Histogram, u64)) -> (Vec<f64>, Vec<f64>) {
     let (mut ms, mut shares) = (Vec::new(), Vec::new());
     let steps: Vec<(Duration, u64)> = response.steps().collect();
     let total = response.count();
@@ -196,7 +197,7 @@ pub(crate) fn distribution(response: &Histogram) -> (Vec<f64>, Vec<f64>) {
         let tail = total - seen < total / 100;
         if index == 0 || tail || shown != Some(place) {
             ms.push(upper.as_ms());
-            shares.push(seen as f64 / total as f64);
+            shares.push(seen as f64 / (total + failed) as f64);
             shown = Some(place);
         }
     }
@@ -222,7 +223,7 @@ mod tests {
             series.replied(Instant(number * 100_000), Duration::from_us(100));
         }
         let end = Instant(us * 1_000);
-        series.finish(end, &Histogram::default()).rate_rps
+        series.finish(end, (&Histogram::default(), 0)).rate_rps
     }
 
     #[test]

@@ -78,6 +78,7 @@ fn times_of(class: &Recorded) -> Times {
     let all = Histogram::sum(&class.response);
     let responses = Responses {
         kinds: [&class.response, &[]],
+        failed: class.failed,
         all: &all,
     };
     responses.times(true)
@@ -266,7 +267,7 @@ fn throughput_counts_what_was_answered_while_it_was_measured() {
 
 /// Each request takes a millisecond longer than the one before; every fourth fails.
 #[test]
-fn requests_that_fail_are_counted_and_are_in_no_time_and_no_throughput() {
+fn requests_that_fail_are_counted_and_are_in_no_mean_and_no_throughput() {
     let window = Window {
         requests: 40,
         warmup: 20,
@@ -322,7 +323,16 @@ fn requests_that_fail_are_counted_and_are_in_no_time_and_no_throughput() {
 }
 
 /// A run with so many reads in each batch; `of` is the response time in microseconds of one, by its batch.
-fn reads(counts: &[u64; BATCHES], mut of: impl FnMut(usize) -> u64) -> Measured {
+fn reads(counts: &[u64; BATCHES], of: impl FnMut(usize) -> u64) -> Measured {
+    reads_that_fail(counts, [0; BATCHES], of)
+}
+
+/// The same with so many more in each batch that fail.
+fn reads_that_fail(
+    counts: &[u64; BATCHES],
+    failed: [u64; BATCHES],
+    mut of: impl FnMut(usize) -> u64,
+) -> Measured {
     let window = Window {
         requests: 1,
         warmup: 0,
@@ -334,12 +344,114 @@ fn reads(counts: &[u64; BATCHES], mut of: impl FnMut(usize) -> u64) -> Measured 
             recorder.reads.wait.record(Duration::ZERO);
         }
     }
+    recorder.reads.failed = failed;
     recorder.end(Instant(1))
 }
 
 fn read_times(measured: Measured) -> Times {
     let run = measured.run(String::new(), serde_json::Value::Null);
     run.read_response_ms.unwrap()
+}
+
+/// 100 reads in each batch, of 1 to 3,200 microseconds all over, and beside them so many that fail.
+fn reads_and_failures(failed: u64) -> Measured {
+    let all = BATCHES as u64;
+    let in_batch = |batch| failed / all + u64::from((batch as u64) < failed % all);
+    failing_in(std::array::from_fn(in_batch))
+}
+
+/// The same with so many in each batch that fail.
+fn failing_in(failed: [u64; BATCHES]) -> Measured {
+    let mut number = 0;
+    reads_that_fail(&[100; BATCHES], failed, |_| {
+        number += 1;
+        1 + number * 1_237 % 3_200
+    })
+}
+
+/// As if each that failed had taken longer than any that was answered.
+#[test]
+fn a_percentile_is_one_of_all_requests() {
+    let near = |found: Option<f64>, us: f64| {
+        let found = found.expect("it is there") * 1e3;
+        assert!((us..us * 1.004).contains(&found), "{found} for {us}");
+    };
+    let none = read_times(reads_and_failures(0));
+    near(none.p99, 3_168.0);
+    near(none.p50, 1_600.0);
+    // Of 3,216 requests 16 fail: the 3,184th and the 1,608th are answered.
+    let some = read_times(reads_and_failures(16));
+    near(some.p99, 3_184.0);
+    near(some.p50, 1_608.0);
+    assert_eq!((some.mean, some.max), (none.mean, none.max));
+    let [low, high] = some.p99_ci95.expect("both of its ends were seen");
+    assert!(low < 3.184 && 3.188 < high, "{low} {high}");
+}
+
+/// That of a hundred requests one failed leaves no 99th percentile, and one less leaves one.
+#[test]
+fn a_percentile_is_there_if_fewer_fail_than_lie_beyond_it() {
+    let told = |failed| {
+        let times = read_times(reads_and_failures(failed));
+        let intervals = [times.ci95, times.p99_ci95].map(|interval| interval.is_some());
+        let percentiles = [Some(times.mean), times.p50, times.p95, times.p99];
+        (percentiles.map(|found| found.is_some()), intervals)
+    };
+    assert_eq!(told(31), ([true; 4], [true, false]));
+    // Batches differ by no more than chance, so the interval has an upper end at a few failures alone.
+    assert_eq!(told(8), ([true; 4], [true, true]));
+    assert_eq!(told(33), ([true, true, true, false], [true, false]));
+    assert_eq!(told(3_199), ([true, true, false, false], [true, false]));
+    assert_eq!(told(3_200), ([true, false, false, false], [true, false]));
+    // 8 of 800 are one in a hundred, whatever the last bits of 0.01 say.
+    let [mut answered, mut failed] = [[25; BATCHES], [0; BATCHES]];
+    (answered[0], failed[0]) = (17, 8);
+    assert_eq!(
+        read_times(reads_that_fail(&answered, failed, |_| 1)).p99,
+        None
+    );
+}
+
+/// An objective is told what a run tells; where there is no such percentile, at least what is surely exceeded.
+#[test]
+fn a_run_and_an_objective_tell_the_same_percentile_where_requests_failed() {
+    for failed in [0, 16, 31] {
+        let measured = reads_and_failures(failed);
+        let estimate = measured.estimate(Class::Read, Some(0.99)).unwrap();
+        let all = measured.estimate(Class::All, Some(0.99)).unwrap();
+        assert_eq!(estimate, all, "there are reads alone");
+        assert_eq!(Some(estimate.ms), read_times(measured).p99, "{failed}");
+    }
+    let lost = reads_and_failures(40);
+    let estimate = lost.estimate(Class::Read, Some(0.99)).unwrap();
+    assert_eq!((estimate.ms, estimate.high_ms), (f64::INFINITY, None));
+    assert!(estimate.low_ms.unwrap() <= 3.2, "as few may fail by chance");
+    let many = reads_and_failures(400);
+    let estimate = many.estimate(Class::Read, Some(0.99)).unwrap();
+    assert_eq!(estimate.low_ms, Some(f64::INFINITY));
+    assert_eq!(read_times(many).p99_ci95, None);
+}
+
+/// Failures that all come in one batch are less sure than as many that are spread.
+#[test]
+fn failures_in_one_batch_widen_the_interval_of_a_percentile() {
+    let low = |spread: bool| {
+        let mut failed = [if spread { 2 } else { 0 }; BATCHES];
+        failed[3] = if spread { 2 } else { 64 };
+        let measured = failing_in(failed);
+        measured.estimate(Class::Read, Some(0.95)).unwrap().low_ms
+    };
+    assert!(low(false) < low(true), "{:?} {:?}", low(false), low(true));
+}
+
+#[test]
+fn a_distribution_ends_at_the_share_that_was_answered() {
+    let mut answered = Histogram::default();
+    (1..=16).for_each(|us| answered.record(Duration::from_us(us)));
+    let (ms, shares) = super::series::distribution((&answered, 84));
+    assert_eq!((ms.len(), shares.last()), (16, Some(&0.16)));
+    let (_, shares) = super::series::distribution((&answered, 0));
+    assert_eq!(shares.last(), Some(&1.0));
 }
 
 #[test]

@@ -31,8 +31,9 @@ pub(crate) fn beside(told: &Told, kept_up: bool) -> Result<Option<Traced>, Strin
     }
     let apart = || demerit(steps_ms(&told.simulated), steps_ms(&all));
     let demerit_ms = kept_up.then(apart).flatten();
-    let response_ms = times(&all);
-    let class = |class: &Histogram| -> Option<Times> { (class.count() > 0).then(|| times(class)) };
+    let response_ms = times(&all, 0);
+    let class =
+        |class: &Histogram| -> Option<Times> { (class.count() > 0).then(|| times(class, 0)) };
     Ok(Some(Traced {
         requests,
         untold: told.untold,

@@ -81,7 +81,7 @@ const COLUMNS: [Shown; 28] = [
             difference(rank.against_best.as_ref(), first)
         })
     }),
-    shown("p50\nms", 3, |row| steady(row, |times| Some(times.p50))),
+    shown("p50\nms", 3, |row| steady(row, |times| times.p50)),
     shown("p95\nms", 9, |row| steady(row, |times| times.p95)),
     shown("p99\nms", 1, |row| steady(row, |times| times.p99)),
     shown("95 % interval\nof p99", 5, |row| {

@@ -438,7 +438,8 @@ fn hold_beside(run: &mut Run, told: &Told) -> Option<Warning> {
         Err(why) => return Some(Warning::new(WarningKind::ToldInPart, why)),
     }
     if let (Some(_), Some(series)) = (&run.traced, &mut run.series) {
-        (series.traced_cdf_ms, series.traced_cdf_share) = series::distribution(&told.responses());
+        (series.traced_cdf_ms, series.traced_cdf_share) =
+            series::distribution((&told.responses(), 0));
     }
     None
 }

@@ -217,7 +217,8 @@ fn failures(run: &Run) -> Option<Warning> {
         .collect();
     (all > 0).then(|| {
         let text = format!(
-            "{all} of {} requests failed ({}); times, throughput and costs are of the others alone",
+            "{all} of {} requests failed ({}); means, throughput and costs are of the others alone, and percentiles take \
+             them for requests that were never answered",
             run.requests,
             causes.join(", ")
         );

@@ -387,7 +387,7 @@ fn traced(simulated_mean_ms: f64) -> Traced {
     let step = |count: u32| f64::from(count) * TRACED_STEP_MS;
     let times = Times {
         mean: step(1_001) / 2.0,
-        p50: step(500),
+        p50: Some(step(500)),
         p95: Some(step(950)),
         p99: Some(step(990)),
         p999: None,
@@ -516,7 +516,7 @@ fn times(all: &[u64]) -> Option<Times> {
     let half = 2.093 * (squares / (count * (count - 1.0))).sqrt();
     Some(Times {
         mean: mean(all),
-        p50: rank(0.5),
+        p50: Some(rank(0.5)),
         p95: Some(rank(0.95)),
         p99: Some(rank(0.99)),
         p999: Some(rank(0.999)),
