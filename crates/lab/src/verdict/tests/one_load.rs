@@ -1,0 +1,206 @@
+//! Who leads under one load, and how sure that is.
+
+use super::*;
+
+#[test]
+fn those_that_do_the_same_are_held_against_the_baseline() {
+    let (runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 5.0, 0.0)]);
+    let verdict = judged(&runs, &keys, Some("sched=fcfs"));
+    assert_eq!(
+        verdict.headline,
+        "satf and look do the same: 5.000 ms on average; all others are slower."
+    );
+    let told = "Each is 2.00× as fast as fcfs (by 5.000 to 5.000 ms, with 95 % confidence).";
+    assert_eq!(verdict.details, [told]);
+    let verdict = judged(&runs[1..], &keys, Some("sched=satf"));
+    assert_eq!(
+        (verdict.headline.as_str(), verdict.details.len()),
+        ("All choices do the same: 5.000 ms on average.", 0)
+    );
+}
+
+#[test]
+fn a_run_without_an_interval_takes_none_from_the_others() {
+    let all = [("fcfs", 10.0, 0.0), ("satf", 5.0, 0.01), ("look", 7.0, 0.0)];
+    let without = |lacking: &[usize]| {
+        let (mut runs, keys) = schedulers(&all);
+        for index in lacking {
+            runs[*index].1.batches_ms = None;
+        }
+        judged(&runs, &keys, None).headline
+    };
+    assert_eq!(
+        without(&[2]),
+        "satf wins: 5.000 ms on average; the next, fcfs, takes 2.00× as long (by 4.996 to 5.004 ms); of look there are too few answers \
+         to tell."
+    );
+    assert_eq!(
+        without(&[1]),
+        "Of satf, which has the lowest mean, 5.000 ms, there are too few answers to tell."
+    );
+    assert_eq!(
+        without(&[0, 2]),
+        "satf has the lowest mean, 5.000 ms; of look and fcfs there are too few answers to tell."
+    );
+    assert_eq!(
+        without(&[0, 1, 2]),
+        "Too few requests to tell: satf has the lowest mean, 5.000 ms."
+    );
+    let (mut runs, keys) =
+        schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 5.1, 3.0)]);
+    runs[0].1.batches_ms = None;
+    assert_eq!(
+        judged(&runs, &keys, None).headline,
+        "Undecided between satf and look: 5.000 and 5.100 ms on average; of fcfs there are too few answers to tell."
+    );
+}
+
+#[test]
+fn a_difference_beyond_noise_is_told_from_noise() {
+    // Both share noise of several milliseconds; pairing removes it.
+    let (runs, varied) = schedulers(&[
+        ("fcfs", 10.0, 0.0),
+        ("satf", 9.9, 0.01),
+        ("look", 9.95, 3.0),
+    ]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let ranks = &verdict.rankings[0].ranks;
+    let names: Vec<&str> = ranks.iter().map(|rank| rank.choice.as_str()).collect();
+    assert_eq!(names, ["sched=satf", "sched=look", "sched=fcfs"]);
+    let satf = ranks[0].against_baseline.unwrap();
+    assert_eq!((satf.word, ranks[0].against_best), (Word::Faster, None));
+    let [low, high] = satf.ci95_ms.unwrap();
+    assert!(low < -0.1, "{low} {high}");
+    assert!(-0.1 < high, "{low} {high}");
+    assert!(high < 0.0, "{low} {high}");
+    let look = ranks[1].against_best.unwrap();
+    assert_eq!(
+        (look.word, ranks[1].against_baseline.unwrap().word),
+        (Word::Undecided, Word::Undecided)
+    );
+    assert_eq!(ranks[2].against_baseline, None);
+    assert_eq!(ranks[2].against_best.unwrap().word, Word::Slower);
+    assert_eq!(
+        verdict.headline,
+        "Undecided between satf and look: 9.900 and 9.950 ms on average; all others are slower, by at most 1.0 %."
+    );
+}
+
+#[test]
+fn a_winner_is_held_against_the_baseline() {
+    let (runs, varied) = schedulers(&[
+        ("fcfs", 20.0, 0.0),
+        ("satf", 10.0, 0.01),
+        ("look", 12.0, 0.01),
+    ]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let told = "satf wins: 10.00 ms on average, 2.00× as fast as fcfs (by 9.996 to 10.00 ms, with 95 % confidence).";
+    assert_eq!(verdict.headline, told);
+    assert_eq!(
+        verdict.details,
+        ["The next, look, takes 1.20× as long (by 2.000 to 2.000 ms)."]
+    );
+    let against_best = judged(&runs, &varied, Some("sched=satf")).headline;
+    assert_eq!(
+        against_best,
+        "satf wins: 10.00 ms on average; the next, look, takes 1.20× as long (by 2.000 to 2.000 ms)."
+    );
+}
+
+#[test]
+fn a_single_run_is_not_ranked_and_too_few_requests_tell_nothing() {
+    let (mut runs, varied) = schedulers(&[("fcfs", 20.0, 0.0), ("satf", 10.0, 0.0)]);
+    let alone = judged(&runs[..1], &[], None);
+    assert!(alone.rankings.is_empty(), "{alone:?}");
+    assert_eq!(
+        alone.headline,
+        "20.00 ms on average (too few requests, or too uneven ones, to say how sure that is), 50.00 requests/s."
+    );
+    runs[0].0.pending = 9;
+    assert_eq!(
+        judged(&runs[..1], &[], None).headline,
+        "20.00 ms on average (interrupted, and part of a run has no interval), 50.00 requests/s."
+    );
+    runs[0].0.pending = 0;
+    for (_, batches) in &mut runs {
+        batches.batches_ms = None;
+    }
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let against = verdict.rankings[0].ranks[0].against_baseline.unwrap();
+    assert_eq!(
+        (against.ms, against.ci95_ms, against.word),
+        (Some(-10.0), None, Word::TooFew)
+    );
+    assert_eq!(
+        verdict.headline,
+        "Too few requests to tell: satf has the lowest mean, 10.00 ms."
+    );
+    assert_eq!(judged(&[], &varied, None).headline, "No run was finished.");
+}
+
+#[test]
+fn under_a_growing_queue_no_mean_is_compared() {
+    let (mut runs, varied) = schedulers(&[
+        ("fcfs", 20.0, 0.0),
+        ("look", 10.0, 0.0),
+        ("satf", 30.0, 0.0),
+    ]);
+    runs[0].0.queue_growth_rps = Some(812.0);
+    runs[1].0.queue_growth_rps = Some(400.0);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    let ranks = &verdict.rankings[0].ranks;
+    let names: Vec<&str> = ranks.iter().map(|rank| rank.choice.as_str()).collect();
+    assert_eq!(names, ["sched=satf", "sched=look", "sched=fcfs"]);
+    assert_eq!(
+        ranks.iter().map(|rank| rank.place).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    let best = ranks[0].against_baseline.unwrap();
+    assert_eq!(
+        (best.ms, best.ci95_ms, best.word),
+        (None, None, Word::Faster)
+    );
+    let behind = ranks[1].against_best.unwrap();
+    assert_eq!(
+        (behind.ms, behind.word, ranks[1].ratio_to_best),
+        (None, Word::Overloaded, None)
+    );
+    let told =
+        "satf wins: 30.00 ms on average; it alone keeps up, under the others the queue grows.";
+    assert_eq!(verdict.headline, told);
+    runs[2].0.queue_growth_rps = Some(100.0);
+    let none = judged(&runs, &varied, Some("sched=fcfs"));
+    let told = "None keeps up: the queue grows by 100.0 requests a second under satf and by 812.0 under fcfs; response \
+                times tell how long the load is.";
+    assert_eq!(none.headline, told);
+    let alone = judged(&runs[..1], &[], None).headline;
+    assert!(
+        alone.starts_with("The queue grows by 812.0 requests a second"),
+        "{alone}"
+    );
+}
+
+#[test]
+fn an_interrupted_baseline_is_not_replaced_by_another() {
+    let (runs, varied) = schedulers(&[("look", 20.0, 0.0), ("satf", 10.0, 0.0)]);
+    let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+    assert_eq!(verdict.rankings[0].baseline, None);
+    assert!(
+        verdict.rankings[0]
+            .ranks
+            .iter()
+            .all(|rank| rank.against_baseline.is_none())
+    );
+}
+
+#[test]
+fn a_difference_is_decided_from_half_its_interval_on() {
+    // Batches differ by the means' difference, and by 1 ms to either side: half the interval is 2.04 / sqrt(31) = 0.366 ms.
+    let word = |difference: f64| {
+        let (runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 10.0 - difference, 1.0)]);
+        let verdict = judged(&runs, &varied, Some("sched=fcfs"));
+        verdict.rankings[0].ranks[0].against_baseline.unwrap().word
+    };
+    assert_eq!(word(0.36), Word::Undecided);
+    assert_eq!(word(0.37), Word::Faster);
+}
