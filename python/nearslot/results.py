@@ -452,7 +452,7 @@ class Difference:
     """How a mean response time differs from another one under the same load.
 
     Attributes:
-        ms: This mean less the other; None where a queue grew, or one of the two is ``failed``.
+        ms: This mean less the other; None unless both keep up.
         ci95_ms: 95 % confidence interval by paired batch means; None with too few requests to tell.
         word: What that says of this run: ``equal`` has the same mean in every batch, ``undecided``
             an interval that contains 0.
@@ -469,6 +469,8 @@ class Difference:
         "overloaded",
         "failed",
         "other failed",
+        "wrong blocks",
+        "other wrong blocks",
     ]
 
 
@@ -478,10 +480,13 @@ class Rank:
 
     Attributes:
         run: Index into the runs.
-        place: From 1; runs with the same mean, growth or share of failures share a place.
+        place: From 1; runs with the same mean, growth, share of failures or number of wrong blocks
+            share a place.
         choice: What distinguishes what answers, such as ``sched=satf``.
-        ratio_to_best: Its mean response time over that of the best; None where a queue grew, or one
-            of the two is ``failed``.
+        standing: What it is ranked by, from the front of a ranking to its end.
+        first: What it is first in; None behind the first place, and for one that shares it by its
+            mean.
+        ratio_to_best: Its mean response time over that of the best; None unless both keep up.
         against_baseline: None for the baseline, or if that was not finished.
         against_best: None for the best.
     """
@@ -489,6 +494,8 @@ class Rank:
     run: int
     place: int
     choice: str
+    standing: Literal["keeps up", "overloaded", "failed", "wrong blocks"]
+    first: Literal["best", "grows least", "fails least"] | None
     response_ms_mean: float
     ratio_to_best: float | None
     against_baseline: Difference | None
@@ -497,7 +504,7 @@ class Rank:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """Runs under one load, best first by mean response time.
+    """Runs under one load, best first: see `Rank.standing`.
 
     Attributes:
         load: What distinguishes the load; empty where all runs have the same.

@@ -216,7 +216,7 @@ const runShape = object({
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
   runShape(isObject(value) && !Object.hasOwn(value, "series") ? { ...value, series: null } : value, path);
 
-const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed", "other failed");
+const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed", "other failed", "wrong blocks", "other wrong blocks");
 
 const difference = object({
   ms: nullable(number),
@@ -228,6 +228,8 @@ const rank = object({
   run: count,
   place: count,
   choice: text,
+  standing: oneOf("keeps up", "overloaded", "failed", "wrong blocks"),
+  first: nullable(oneOf("best", "grows least", "fails least")),
   response_ms_mean: number,
   ratio_to_best: nullable(number),
   against_baseline: nullable(difference),

@@ -401,8 +401,8 @@ pub struct Ranking {
     pub load: String,
     /// The run of the baseline, as an index into `runs`; `None` if it was not finished.
     pub baseline: Option<usize>,
-    /// The runs, by mean response time; behind them those whose queue grew, by how fast it grew, and at the end those that failed more than
-    /// one in a hundred of their measured reads and writes, by how many these are.
+    /// The runs, in the order of [`Standing`]: those that keep up by mean response time, those whose queue grew by how fast it grew, those
+    /// that failed by the share of their measured reads and writes that did, those that served wrong blocks by how many.
     pub ranks: Vec<Rank>,
 }
 
@@ -411,13 +411,17 @@ pub struct Ranking {
 pub struct Rank {
     /// Index into `runs`.
     pub run: usize,
-    /// From 1; runs with the same mean, growth or share of failures share a place.
+    /// From 1; runs with the same mean, growth, share of failures or number of wrong blocks share a place.
     pub place: usize,
     /// What distinguishes what answers.
     pub choice: String,
+    /// What it is ranked by.
+    pub standing: Standing,
+    /// What it is first in; `None` behind the first place, and for one that shares it by its mean: `against_best` tells of that.
+    pub first: Option<First>,
     /// Its mean response time in milliseconds.
     pub response_ms_mean: f64,
-    /// That mean divided by the best one's; 1 for the best. `None` where a queue grew, or one of the two is `failed`.
+    /// That mean divided by the best one's; 1 for the best. `None` unless both keep up.
     pub ratio_to_best: Option<f64>,
     /// The difference to the baseline; `None` for the baseline, or if that was not finished.
     pub against_baseline: Option<Difference>,
@@ -425,10 +429,48 @@ pub struct Rank {
     pub against_best: Option<Difference>,
 }
 
+words! {
+    /// What a run is ranked by, from the front of a ranking to its end.
+    Standing {
+        /// Its mean tells how fast its requests are answered.
+        KeepsUp = "keeps up",
+        /// Its queue grew, so that its mean tells how long the load is.
+        Overloaded = "overloaded",
+        /// It failed more than one in a hundred of its measured reads and writes, so it has no 99th percentile: its mean is of
+        /// those that it served.
+        Failed = "failed",
+        /// It served blocks that were wrong, where another choice under its load served none.
+        WrongBlocks = "wrong blocks",
+    }
+}
+
+words! {
+    /// What the first of a load is first in.
+    First {
+        /// It has the lowest mean response time.
+        Best = "best",
+        /// The queue grew under all that did not fail, and least under this one.
+        GrowsLeast = "grows least",
+        /// All that served no wrong block failed, and this one least.
+        FailsLeast = "fails least",
+    }
+}
+
+impl First {
+    /// How a ranking with such a first one is ordered.
+    pub(crate) fn order(self) -> &'static str {
+        match self {
+            First::Best => "best first by mean response time",
+            First::GrowsLeast => "first the one whose queue grows least",
+            First::FailsLeast => "first the one that failed least",
+        }
+    }
+}
+
 /// How a mean response time differs from another one under the same load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// This mean less the other, in milliseconds; `None` where a queue grew, or one of the two is `failed`.
+    /// This mean less the other, in milliseconds; `None` unless both keep up.
     pub ms: Option<f64>,
     /// Its 95 % confidence interval `[low, high]` by paired batch means; `None` with too few requests to tell.
     pub ci95_ms: Option<[f64; 2]>,
@@ -449,13 +491,16 @@ words! {
         Undecided = "undecided",
         /// There is no interval: too few requests.
         TooFew = "too few requests",
-        /// Its queue grew, so that its mean tells how long the load is.
+        /// Its queue grew: see [`Standing::Overloaded`].
         Overloaded = "overloaded",
-        /// It failed more than one in a hundred of its measured reads and writes, so it has no 99th percentile: its mean is of
-        /// those that it served.
+        /// It failed many: see [`Standing::Failed`].
         Failed = "failed",
         /// The other failed so many, and it did not: there is nothing to be compared with.
         OtherFailed = "other failed",
+        /// It served wrong blocks, where another choice served none: see [`Standing::WrongBlocks`].
+        WrongBlocks = "wrong blocks",
+        /// The other did, and it did not: there is nothing to be compared with.
+        OtherWrongBlocks = "other wrong blocks",
     }
 }
 

@@ -2,7 +2,7 @@
 
 import { count, quantity } from "../format";
 import { keptUp } from "../growth";
-import type { Declared, Run, Times } from "../wire";
+import type { Declared, Rank, Ranking, Run, Times } from "../wire";
 
 export interface Column {
   key: string;
@@ -27,6 +27,9 @@ const STATISTICS: [keyof Omit<Times, "ci95" | "p99_ci95" | "p999_ci95">, string,
   ["max", "max", "Longest"],
 ];
 
+/** Whether requests that failed are not in it; percentiles take them for requests that were never answered. */
+const ofAnswered = (key: keyof Times) => key === "mean" || key === "max";
+
 function column(group: string, name: string, unit: string, help: string, good: Column["good"], value: Column["value"]): Column {
   return { key: `${group}.${name}.${unit}`, group, name, unit, help, value, good, format: quantity };
 }
@@ -48,17 +51,36 @@ export function columns(measures: readonly Declared[]): readonly Column[] {
   return [...COLUMNS, ...declared(measures)];
 }
 
+/** Whether a run served what was asked: the numbers of one that did not are of other requests than those of the rest. */
+const served = ({ standing }: Rank) => standing === "keeps up" || standing === "overloaded";
+
+/** The runs that are best in a column under their load, where there is a choice. */
+export function bests(column: Column, runs: readonly Run[], rankings: readonly Ranking[]): ReadonlySet<number> {
+  if (column.good === "none") return new Set();
+  const ofLoad = ({ ranks }: Ranking) => {
+    const values = ranks.filter(served).flatMap(({ run }) => {
+      const value = column.value(runs[run]!);
+      return value === null ? [] : [{ run, value }];
+    });
+    const all = values.map(({ value }) => value);
+    if (new Set(all.map(column.format)).size < 2) return [];
+    const best = column.good === "low" ? Math.min(...all) : Math.max(...all);
+    return values.filter(({ value }) => value === best).map(({ run }) => run);
+  };
+  return new Set(rankings.flatMap(ofLoad));
+}
+
 const COLUMNS: readonly Column[] = [
   column("Throughput", "rate", "req/s", "Requests answered per second", "high", (run) => run.throughput_rps),
   column("Throughput", "data", "MB/s", "Megabytes read and written per second", "high", (run) => run.throughput_mb_s),
   ...STATISTICS.map(([key, name, help]) =>
-    column("Response", name, "ms", `${help} of response times, arrival to answer`, "low", (run) => (keptUp(run) ? run.response_ms[key] : null)),
+    column("Response", name, "ms", `${help} of response times, arrival to answer, of ${ofAnswered(key) ? "the requests that were answered" : "all requests"}`, "low", (run) => (keptUp(run) ? run.response_ms[key] : null)),
   ),
-  column("Reads", "mean", "ms", "Mean response time of reads", "low", (run) => (keptUp(run) ? (run.read_response_ms?.mean ?? null) : null)),
+  column("Reads", "mean", "ms", "Mean response time of reads that were answered", "low", (run) => (keptUp(run) ? (run.read_response_ms?.mean ?? null) : null)),
   column("Reads", "p99", "ms", "99th percentile of reads", "low", (run) => (keptUp(run) ? (run.read_response_ms?.p99 ?? null) : null)),
-  column("Writes", "mean", "ms", "Mean response time of writes", "low", (run) => (keptUp(run) ? (run.write_response_ms?.mean ?? null) : null)),
+  column("Writes", "mean", "ms", "Mean response time of writes that were answered", "low", (run) => (keptUp(run) ? (run.write_response_ms?.mean ?? null) : null)),
   column("Writes", "p99", "ms", "99th percentile of writes", "low", (run) => (keptUp(run) ? (run.write_response_ms?.p99 ?? null) : null)),
-  column("Flushes", "mean", "ms", "Mean response time of flushes", "low", (run) => run.flush_response_ms?.mean ?? null),
+  column("Flushes", "mean", "ms", "Mean response time of flushes that were answered", "low", (run) => run.flush_response_ms?.mean ?? null),
   column("Mean parts", "wait", "ms", "Arrival to start on the drive", "low", (run) => run.wait_ms.mean),
   column("Mean parts", "service", "ms", "Start on the drive to answer", "low", (run) => run.service_ms.mean),
   column("Drive", "busy", "%", "Share of the time that the drive was busy, spare time that it used among it", "none", (run) => run.utilisation * 100),

@@ -1,6 +1,7 @@
 //! What a verdict judges a run by, beside what the run tells: means of its batches, and how many requests it failed.
 //!
-//! A request that failed was never answered, so of a run that failed more than one in a hundred there is no 99th percentile.
+//! A request that failed was never answered, so of a run that failed more than one in a hundred there is no 99th percentile. Blocks that
+//! drives brought though they were wrong are in no other number: who reads them is told nothing.
 //! Warm-up, flushes and discards are not counted: what is compared are the measured reads and writes. O(1).
 
 use std::cmp::Ordering;
@@ -16,6 +17,8 @@ pub struct Basis {
     pub measured: u64,
     /// Those that failed.
     pub failed: u64,
+    /// Wrong blocks that reads brought which were reported done, over the whole run.
+    pub wrong_blocks: u64,
 }
 
 /// A run that failed a greater share of its measured reads and writes is compared with none: it has no 99th percentile.

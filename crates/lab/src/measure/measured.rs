@@ -69,13 +69,14 @@ impl Measured {
         first
     }
 
-    /// What a verdict judges it by.
+    /// What a verdict judges it by, but for wrong blocks, which drives count.
     pub(crate) fn basis(&self) -> Basis {
         let failed = self.failed();
         Basis {
             batches_ms: self.batch_means_ms(),
             measured: self.both.count() + failed,
             failed,
+            wrong_blocks: 0,
         }
     }
 

@@ -70,15 +70,14 @@ const COLUMNS: [Shown; 28] = [
     }),
     shown(AGAINST_BASELINE, 1, |row| {
         row.rank.map_or(dash(), |rank| {
-            difference(rank.against_baseline.as_ref(), "baseline")
+            let against = rank.against_baseline.as_ref();
+            against.map_or("baseline".to_owned(), difference)
         })
     }),
     shown(AGAINST_BEST, 5, |row| {
-        row.rank.map_or(dash(), |rank| {
-            // No queue grew, and yet it is compared with none: it failed too many.
-            let fails = rank.ratio_to_best.is_none() && row.run.queue_growth_rps.is_none();
-            let first = if fails { "fails least" } else { "best" };
-            difference(rank.against_best.as_ref(), first)
+        row.rank.map_or(dash(), |rank| match rank.first {
+            Some(first) => first.word().to_owned(),
+            None => rank.against_best.as_ref().map_or(dash(), difference),
         })
     }),
     shown("p50\nms", 3, |row| steady(row, |times| times.p50)),
@@ -307,6 +306,15 @@ fn warmup(run: &Run) -> String {
     }
 }
 
+/// How the rankings are ordered.
+fn orders(verdict: &Verdict) -> String {
+    let firsts = verdict
+        .rankings
+        .iter()
+        .filter_map(|ranking| ranking.ranks.first()?.first);
+    distinct(firsts.map(|first| first.order().to_owned()))
+}
+
 /// What the numbers rest on.
 fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     let runs = &results.runs;
@@ -316,8 +324,8 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
             "runs",
             match &results.verdict.baseline {
                 Some(baseline) => format!(
-                    "{done} of {planned}, best first by mean response time; differences with their 95 % interval; \
-                     baseline {}",
+                    "{done} of {planned}, {}; differences with their 95 % interval; baseline {}",
+                    orders(&results.verdict),
                     plain(baseline)
                 ),
                 None => format!("{done} of {planned}"),
@@ -483,10 +491,7 @@ fn recovery_fact(runs: &[Run]) -> Option<(&'static str, String)> {
 }
 
 /// A difference, half its interval, and what that says.
-fn difference(difference: Option<&Difference>, without: &str) -> String {
-    let Some(difference) = difference else {
-        return without.to_owned();
-    };
+fn difference(difference: &Difference) -> String {
     let word = difference.word.word();
     let Some(ms) = difference.ms.filter(|_| difference.word != Word::Equal) else {
         return word.to_owned();

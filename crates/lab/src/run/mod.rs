@@ -149,6 +149,10 @@ fn with_results(
         }
     }
     match nothing.filter(|_| finished.is_empty()) {
+        Some(RunError::NothingMeasured { label, why }) if without.len() > 1 => {
+            let why = format!("{why}; none of the {} runs has a result", without.len());
+            Err(RunError::NothingMeasured { label, why })
+        }
         Some(error) => Err(error),
         None => Ok((finished, without)),
     }
@@ -340,13 +344,14 @@ fn run(
     let measured = recorder.end(end);
     let estimates = estimates(&measured, grid.objectives);
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let (basis, growth_from) = (measured.basis(), measured.growth_from());
+    let (mut basis, growth_from) = (measured.basis(), measured.growth_from());
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     run.measures.extend(counted((&stack, &drives), &effective)?);
+    basis.wrong_blocks = said::wrong_blocks(&run);
     let onset = Onset::of(&run, end, (begin, share));
     let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
     let late = Some(begin).filter(|begin| (Instant(1)..=growth_from).contains(begin));

@@ -177,25 +177,33 @@ fn late_time_outs(run: &Run) -> Option<Warning> {
     let late = late.value() as u64;
     (late > 0).then(|| {
         let text = format!(
-            "{} that {} not answered in time kept the drive busy for longer than timeout_ms and failed at their end: a drive is not \
-             free before it has ended a command",
+            "{} that {} not answered in time kept the drive busy for longer than timeout_ms and failed at {} end: a drive is not free \
+             before it has ended a command",
             counted(late, "command"),
-            if late == 1 { "was" } else { "were" }
+            if late == 1 { "was" } else { "were" },
+            if late == 1 { "its" } else { "their" }
         );
         Warning::new(WarningKind::LateTimeOuts, text).of_run(&run.label)
     })
 }
 
+/// How many wrong blocks its drives brought and reported done.
+pub(super) fn wrong_blocks(run: &Run) -> u64 {
+    let count = run.measure(<dyn Faults as Kind>::CARD.key, "wrong_blocks_read");
+    count.map_or(0, |count| count.value() as u64)
+}
+
 /// What no drive has told, or that nothing went wrong although it was to.
 fn faults(run: &Run) -> Option<Warning> {
     let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
-    let count = |name: &str| counts.get(name).map_or(0.0, |number| number.value());
-    let wrong = count("wrong_reads");
+    let wrong = counts
+        .get("wrong_reads")
+        .map_or(0.0, |number| number.value());
     if wrong > 0.0 {
         let text = format!(
             "{} of drives brought {} and were reported done, so no request was told",
             counted(wrong as u64, "read"),
-            counted(count("wrong_blocks_read") as u64, "wrong block")
+            counted(wrong_blocks(run), "wrong block")
         );
         return Some(Warning::new(WarningKind::WrongReads, text).of_run(&run.label));
     }

@@ -1,14 +1,15 @@
 //! What a headline has to say beside who leads: that a queue may grow, that the tail speaks otherwise, that a few requests
 //! decide.
 //!
-//! That one failed more of its requests than others is no caveat: it keeps it from winning.
+//! That one failed more of its requests than others, or served wrong blocks where another one did not, is no caveat: it keeps it from
+//! winning.
 //!
 //! Each of these can make a true sentence mislead: a mean near the limit of the drives tells how long the load is, a lower mean
 //! may stand beside a longer p99, and means far apart may be undecided because a few batches make the whole difference.
 
 use super::Judged;
 use crate::measure::{BATCHES, Basis, busy};
-use crate::number::number;
+use crate::number::{counted, number};
 use crate::outcome::Run;
 use crate::overload::{SATURATED, SURELY_TOO_MUCH};
 
@@ -62,15 +63,33 @@ pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
     })
 }
 
+/// That wrong blocks were served, and nobody was told; of several runs the one with most of them.
+pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
+    let wrong = judged.iter().filter(|(_, basis)| basis.wrong_blocks > 0);
+    let (run, basis) = wrong
+        .clone()
+        .rev()
+        .max_by_key(|(_, basis)| basis.wrong_blocks)?;
+    let blocks = counted(basis.wrong_blocks, "wrong block");
+    Some(match (judged.len(), wrong.count()) {
+        (1, _) => format!("It served {blocks}."),
+        (_, 1) => format!("{} served {blocks}.", run.label),
+        (all, some) => format!(
+            "{some} of {all} runs served wrong blocks; {} served {blocks}, the most.",
+            run.label
+        ),
+    })
+}
+
 /// That runs have no result.
 pub(super) fn without_result(labels: &[&str]) -> Option<String> {
     match labels {
         [] => None,
         [one] => Some(format!(
-            "{one} has no result: none of its reads and writes was answered."
+            "{one} has no result: none of its measured reads and writes was answered."
         )),
         [first, ..] => Some(format!(
-            "{} runs have no result, {first} among them: none of their reads and writes was answered.",
+            "{} runs have no result, {first} among them: none of their measured reads and writes was answered.",
             labels.len()
         )),
     }

@@ -8,6 +8,10 @@
 //! not only the growth is told. Nor is the mean of a run that failed more than one in a hundred of its requests: it has no 99th percentile,
 //! since a request that failed was never answered, and its batches are not the requests of the other run's. It stands behind all that
 //! failed fewer; such runs are in the order of how many they failed.
+//!
+//! A run that served wrong blocks stands behind all others where one of these served none, however many it failed: a read that fails is
+//! known to be lost, and one that brings something else is not. Where all of them served some, nothing is left to hold against one, and they are
+//! ranked as if there were none.
 
 mod caveats;
 mod drives;
@@ -18,7 +22,7 @@ mod words;
 use std::cmp::Ordering;
 
 use crate::measure::{BATCHES, Basis, half_width};
-use crate::outcome::{Difference, Rank, Ranking, Run, Varied, Verdict, Word};
+use crate::outcome::{Difference, First, Rank, Ranking, Run, Standing, Varied, Verdict, Word};
 
 /// A run, and what it is judged by beside what it tells.
 pub type Judged<'a> = (&'a Run, &'a Basis);
@@ -36,7 +40,8 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         .filter_map(|load| ranking(runs, load, baseline.as_deref()))
         .collect();
     let (mut headline, details) = words::sentences(runs, &rankings, varied, baseline.as_deref());
-    headline.extend(caveats::failures(runs).map(|told| format!(" {told}")));
+    let more = [caveats::failures(runs), caveats::wrong_blocks(runs)];
+    headline.extend(more.into_iter().flatten().map(|told| format!(" {told}")));
     Verdict {
         headline,
         details,
@@ -57,57 +62,101 @@ pub fn add_without_result(verdict: &mut Verdict, labels: &[&str], left: &[Run]) 
     verdict.headline = format!("{of}{} {told}", verdict.headline);
 }
 
+/// A run among those of its load.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    run: &'a Run,
+    basis: &'a Basis,
+    standing: Standing,
+}
+
+impl<'a> Candidate<'a> {
+    /// `clean` says whether any run of the load served no wrong block.
+    fn new((run, basis): Judged<'a>, clean: bool) -> Candidate<'a> {
+        let standing = match run.queue_growth_rps {
+            _ if clean && basis.wrong_blocks > 0 => Standing::WrongBlocks,
+            _ if basis.fails() => Standing::Failed,
+            Some(_) => Standing::Overloaded,
+            None => Standing::KeepsUp,
+        };
+        Candidate {
+            run,
+            basis,
+            standing,
+        }
+    }
+
+    /// Which of two has the better place.
+    fn placed(self, other: Candidate<'_>) -> Ordering {
+        let by_standing = (self.standing as u8).cmp(&(other.standing as u8));
+        by_standing.then_with(|| match self.standing {
+            Standing::KeepsUp => self.mean().total_cmp(&other.mean()),
+            Standing::Overloaded => {
+                let growth = |run: &Run| run.queue_growth_rps.unwrap_or(0.0);
+                growth(self.run).total_cmp(&growth(other.run))
+            }
+            Standing::Failed => self.basis.by_failures(other.basis),
+            Standing::WrongBlocks => self.basis.wrong_blocks.cmp(&other.basis.wrong_blocks),
+        })
+    }
+
+    fn keeps_up(self) -> bool {
+        self.standing == Standing::KeepsUp
+    }
+
+    fn mean(self) -> f64 {
+        self.run.response_ms.mean
+    }
+
+    /// What it is first in, if no other one is before it.
+    fn first(self) -> First {
+        match self.standing {
+            Standing::KeepsUp => First::Best,
+            Standing::Overloaded => First::GrowsLeast,
+            Standing::Failed => First::FailsLeast,
+            Standing::WrongBlocks => unreachable!("a run without wrong blocks is before it"),
+        }
+    }
+}
+
 /// The runs of a load, best first; ties keep the order of the grid. `None` for a single run: it is not ranked.
 fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ranking> {
-    let mean = |index: usize| runs[index].0.response_ms.mean;
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.retain(|index| runs[*index].0.load == load);
-    order.sort_by(|one, other| placed(runs[*one], runs[*other]));
+    let clean = order.iter().any(|index| runs[*index].1.wrong_blocks == 0);
+    let candidate = |index: usize| Candidate::new(runs[index], clean);
+    order.sort_by(|one, other| candidate(*one).placed(candidate(*other)));
     let best = *order.first().filter(|_| order.len() > 1)?;
     let held_against = order.iter().copied();
     let held_against = held_against
         .filter(|index| Some(runs[*index].0.choice.as_str()) == baseline)
         .min();
-    let against =
-        |own: usize, other: usize| (own != other).then(|| difference(runs[own], runs[other]));
-    let ranks = order.iter().map(|&run| Rank {
-        run,
-        place: 1 + order
-            .iter()
-            .filter(|other| placed(runs[**other], runs[run]).is_lt())
-            .count(),
-        choice: runs[run].0.choice.clone(),
-        response_ms_mean: mean(run),
-        ratio_to_best: comparable(runs[run], runs[best]).then(|| ratio(mean(run), mean(best))),
-        against_baseline: held_against.and_then(|other| against(run, other)),
-        against_best: against(run, best),
-    });
+    let against = |own: usize, other: usize| {
+        (own != other).then(|| difference(candidate(own), candidate(other)))
+    };
+    let rank = |run: usize| {
+        let (own, first) = (candidate(run), candidate(best));
+        let mut before = order.iter().map(|other| candidate(*other).placed(own));
+        let place = 1 + before.by_ref().filter(|order| order.is_lt()).count();
+        let compared = own.keeps_up() && run != best;
+        Rank {
+            run,
+            place,
+            choice: own.run.choice.clone(),
+            standing: own.standing,
+            first: (place == 1 && !compared).then(|| own.first()),
+            response_ms_mean: own.mean(),
+            ratio_to_best: (own.keeps_up() && first.keeps_up())
+                .then(|| ratio(own.mean(), first.mean())),
+            against_baseline: held_against.and_then(|other| against(run, other)),
+            against_best: against(run, best),
+        }
+    };
     Some(Ranking {
         load: load.to_owned(),
         baseline: held_against,
-        ranks: ranks.collect(),
+        ranks: order.iter().map(|run| rank(*run)).collect(),
     })
-}
-
-/// Which of two runs has the better place: those that keep up before those whose queue grows, and behind all of them those that failed
-/// many of their requests; among their like the one with the lower mean, whose queue grows less, or that failed fewer.
-fn placed((one, own): Judged<'_>, (other, others): Judged<'_>) -> Ordering {
-    if own.fails() || others.fails() {
-        return own
-            .fails()
-            .cmp(&others.fails())
-            .then_with(|| own.by_failures(others));
-    }
-    match (one.queue_growth_rps, other.queue_growth_rps) {
-        (None, None) => one.response_ms.mean.total_cmp(&other.response_ms.mean),
-        (one, other) => one.unwrap_or(-1.0).total_cmp(&other.unwrap_or(-1.0)),
-    }
-}
-
-/// Whether the means of two runs tell something beside each other.
-fn comparable((one, own): Judged<'_>, (other, others): Judged<'_>) -> bool {
-    let grows = one.queue_growth_rps.or(other.queue_growth_rps).is_some();
-    !grows && !own.fails() && !others.fails()
 }
 
 /// How often `part` fits; 1 where both are nothing.
@@ -115,23 +164,23 @@ fn ratio(of: f64, part: f64) -> f64 {
     if part > 0.0 { of / part } else { 1.0 }
 }
 
-fn difference((run, own): Judged<'_>, (other_run, other): Judged<'_>) -> Difference {
+fn difference(own: Candidate<'_>, other: Candidate<'_>) -> Difference {
     let without = |ms, word| Difference {
         ms,
         ci95_ms: None,
         word,
     };
-    if own.fails() {
-        return without(None, Word::Failed);
+    match (own.standing, other.standing) {
+        (Standing::WrongBlocks, _) => return without(None, Word::WrongBlocks),
+        (Standing::Failed, _) => return without(None, Word::Failed),
+        (Standing::Overloaded, _) => return without(None, Word::Overloaded),
+        (_, Standing::WrongBlocks) => return without(None, Word::OtherWrongBlocks),
+        (_, Standing::Failed) => return without(None, Word::OtherFailed),
+        (_, Standing::Overloaded) => return without(None, Word::Faster),
+        (Standing::KeepsUp, Standing::KeepsUp) => {}
     }
-    match (run.queue_growth_rps, other_run.queue_growth_rps) {
-        (Some(_), _) => return without(None, Word::Overloaded),
-        _ if other.fails() => return without(None, Word::OtherFailed),
-        (None, Some(_)) => return without(None, Word::Faster),
-        (None, None) => {}
-    }
-    let ms = run.response_ms.mean - other_run.response_ms.mean;
-    let (Some(own), Some(other)) = (own.batches_ms, other.batches_ms) else {
+    let ms = own.mean() - other.mean();
+    let (Some(own), Some(other)) = (own.basis.batches_ms, other.basis.batches_ms) else {
         return without(Some(ms), Word::TooFew);
     };
     let paired: [f64; BATCHES] = std::array::from_fn(|batch| own[batch] - other[batch]);

@@ -3,15 +3,18 @@
 //! A choice *wins* only where the interval of its difference to every other excludes 0, and where it fails no clearly greater share of its
 //! requests than any other that keeps up: requests that failed are in no mean, so the others' mean would be held against that of those
 //! requests which it served. To rank by failures first was refused: how many milliseconds a failure is worth nobody can say but the reader,
-//! so both are told. Only a run that failed more than one in a hundred is behind the others. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
+//! so both are told. Only a run that failed more than one in a hundred is behind the others, or one that served wrong blocks where another one
+//! did not. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
 //! one key is varied, its values alone.
 
 mod failing;
 
+use failing::{no_word, others_do_not_serve, rest, serves, those};
+
 use super::{Judged, caveats, drives, ratio};
 use crate::measure::Basis;
 use crate::number::{list, number, rate, times};
-use crate::outcome::{Rank, Ranking, Role, Run, Traced, Varied, Word};
+use crate::outcome::{Rank, Ranking, Role, Run, Standing, Traced, Varied, Word};
 
 /// Loads that are listed one by one; of more only their number is told, and the range of what they say.
 const LISTED_MAX: usize = 6;
@@ -31,10 +34,10 @@ enum Lead<'a> {
     TooFew(&'a Rank),
     /// The one with the lowest mean failed a clearly greater share of its requests than the other, which keeps up too.
     Fails(&'a Rank, &'a Rank),
-    /// The queue grew under all of them that did not fail many of their requests.
+    /// None keeps up, and the queue grew under the first.
     Overloaded,
-    /// All failed many of their requests, the first of them the fewest.
-    AllFail(&'a Rank, &'a Rank),
+    /// The first failed many of its requests, as did all others that served no wrong block.
+    AllFail,
 }
 
 /// The headline, and what else there is to say.
@@ -211,18 +214,14 @@ impl Names<'_> {
 
     fn lead<'b>(&self, ranking: &'b Ranking) -> Lead<'b> {
         let best = &ranking.ranks[0];
-        if self.basis(best).fails() {
-            return Lead::AllFail(best, ranking.ranks.last().unwrap_or(best));
+        match best.standing {
+            Standing::KeepsUp => {}
+            Standing::Overloaded => return Lead::Overloaded,
+            Standing::Failed | Standing::WrongBlocks => return Lead::AllFail,
         }
-        if best.ratio_to_best.is_none() {
-            return Lead::Overloaded;
-        }
-        let behind = [Word::Slower, Word::Overloaded, Word::TooFew, Word::Failed].map(Some);
-        let leaders = ranking
-            .ranks
-            .iter()
-            .filter(|rank| !behind.contains(&word(rank)));
-        let leaders: Vec<&Rank> = leaders.collect();
+        let behind = [Word::Slower, Word::TooFew].map(Some);
+        let mut leaders = those(ranking, Standing::KeepsUp);
+        leaders.retain(|rank| !behind.contains(&word(rank)));
         let others = &leaders[1..];
         let alone = others.is_empty();
         match self.fails_less(ranking).filter(|_| alone) {
@@ -236,13 +235,15 @@ impl Names<'_> {
         }
     }
 
-    /// Whether intervals that are missing leave nothing to be said of the first: its own, or those of all others.
+    /// Whether intervals that are missing leave nothing to be said of the first: its own, or those of all others that keep up.
     fn tells_nothing(&self, ranking: &Ranking) -> bool {
-        let [best, others @ ..] = ranking.ranks.as_slice() else {
+        let keep_up = those(ranking, Standing::KeepsUp);
+        let [best, others @ ..] = keep_up.as_slice() else {
             return false;
         };
-        let open = |rank: &Rank| word(rank) == Some(Word::TooFew);
-        others.iter().all(open) || others.iter().any(open) && self.has_no_interval(best)
+        let open = |rank: &&Rank| word(rank) == Some(Word::TooFew);
+        let any = others.iter().any(open);
+        any && (others.iter().all(open) || self.has_no_interval(best))
     }
 
     fn has_no_interval(&self, rank: &Rank) -> bool {
@@ -287,13 +288,13 @@ impl Names<'_> {
                 } else {
                     self.choices(&leaders)
                 };
-                let (mean, rest) = (mean(leaders[0]), self.rest(ranking, leaders.len()));
+                let (mean, rest) = (mean(leaders[0]), rest(ranking, leaders.len()));
                 let headline = format!("{who} do the same: {mean} ms on average{rest}{untold}.");
                 (headline, self.ahead(ranking, leaders[0], "Each is"))
             }
             Lead::Undecided(leaders) => {
                 let means = list(&leaders.iter().map(|rank| mean(rank)).collect::<Vec<_>>());
-                let rest = self.rest(ranking, leaders.len());
+                let rest = rest(ranking, leaders.len());
                 let who = self.choices(&leaders);
                 let (first, last) = (leaders[0].run, leaders[leaders.len() - 1].run);
                 let why = caveats::uneven(self.judged[first], self.judged[last]);
@@ -304,38 +305,26 @@ impl Names<'_> {
                 (headline, self.ahead(ranking, leaders[0], &who))
             }
             Lead::Overloaded => (self.overloaded(ranking), Vec::new()),
-            Lead::AllFail(first, last) => (self.all_fail(first, last), Vec::new()),
+            Lead::AllFail => (self.all_fail(ranking), Vec::new()),
             Lead::TooFew(best) => {
                 let (who, mean) = (self.choice(best), mean(best));
-                let others = ranking.ranks[1..].iter();
+                let keep_up = those(ranking, Standing::KeepsUp);
+                let others = keep_up[1..].iter();
                 let have = others.filter(|rank| !self.has_no_interval(rank)).count();
+                let rest = rest(ranking, keep_up.len());
                 let headline = match (have, self.has_no_interval(best)) {
                     (0, true) => {
-                        format!("Too few requests to tell: {who} has the lowest mean, {mean} ms.")
+                        format!(
+                            "Too few requests to tell: {who} has the lowest mean, {mean} ms{rest}."
+                        )
                     }
                     (_, true) => format!(
-                        "Of {who}, which has the lowest mean, {mean} ms, there are too few answers to tell."
+                        "Of {who}, which has the lowest mean, {mean} ms, there are too few answers to tell{rest}."
                     ),
-                    _ => format!("{who} has the lowest mean, {mean} ms{untold}."),
+                    _ => format!("{who} has the lowest mean, {mean} ms{untold}{rest}."),
                 };
                 (headline, Vec::new())
             }
-        }
-    }
-
-    /// What is said of those behind so many that lead: that they are slower, or failed many of their requests.
-    fn rest(&self, ranking: &Ranking, leaders: usize) -> String {
-        let failed = self.failed(ranking).len();
-        let all = ranking.ranks.len() - self.without_interval(ranking).len();
-        match all.saturating_sub(leaders) {
-            0 => String::new(),
-            behind if behind == failed => {
-                "; all others failed more than 1 % of their requests".to_owned()
-            }
-            _ if failed > 0 => {
-                "; all others are slower, or failed more than 1 % of their requests".to_owned()
-            }
-            _ => format!("; all others are slower{}", hardly(ranking)),
         }
     }
 
@@ -359,16 +348,7 @@ impl Names<'_> {
                 times(ratio),
                 between(lead),
             ),
-            _ => {
-                let others = &ranking.ranks[1..];
-                let any = |is: Word| others.iter().any(|rank| word(rank) == Some(is));
-                match [Word::Overloaded, Word::Failed].map(any) {
-                    [true, true] => "it alone keeps up, under the others the queue grows or more than 1 % of requests failed",
-                    [false, _] => "under the others more than 1 % of requests failed",
-                    [true, false] => "it alone keeps up, under the others the queue grows",
-                }
-                .to_owned()
-            }
+            _ => others_do_not_serve(ranking),
         };
         let (who, mean) = (self.choice(best), number(best.response_ms_mean));
         match self.lead_over_baseline(ranking, best) {
@@ -390,12 +370,8 @@ impl Names<'_> {
 
     /// What limits a win over another: its tail, and a queue that may grow.
     fn but(&self, best: &Rank, other: &Rank) -> String {
-        // One that failed many has no p99, and is compared with none.
-        let other = if self.basis(other).fails() {
-            best
-        } else {
-            other
-        };
+        // One that does not serve what is asked is compared with none.
+        let other = if serves(other) { other } else { best };
         let (won, lost) = (self.run(best), self.run(other));
         let mut but = String::new();
         if caveats::longer_tail(won, lost) {
@@ -466,11 +442,12 @@ impl Names<'_> {
                 Lead::Fails(best, other) => {
                     let (who, other) = (self.choice(best), self.choice(other));
                     let open = format!(
-                        "none wins, as {who}, with the lowest mean, failed a greater share of its requests than {other}"
+                        "none wins, as {who}, with the lowest mean, failed a greater share of its measured reads and \
+                         writes than {other}"
                     );
                     (true, open)
                 }
-                Lead::Overloaded | Lead::AllFail(..) => (false, self.no_word(ranking)),
+                Lead::Overloaded | Lead::AllFail => (false, no_word(ranking)),
             };
             push(&mut others, (tells, open), ranking);
         }
@@ -527,8 +504,10 @@ impl Names<'_> {
         let at = |is: &dyn Fn(&Run, &Run) -> bool| {
             let pair = |ranking: &Ranking| {
                 let best = self.run(&ranking.ranks[0]);
-                let (other, basis) = self.judged[other(ranking)];
-                is(best, if basis.fails() { best } else { other })
+                let other = other(ranking);
+                let mut ranks = ranking.ranks.iter();
+                let compared = ranks.any(|rank| rank.run == other && serves(rank));
+                is(best, if compared { self.judged[other].0 } else { best })
             };
             let loads = won.iter().filter(|ranking| pair(ranking));
             let loads = loads.map(|ranking| self.short(Role::Load, &ranking.load).to_owned());

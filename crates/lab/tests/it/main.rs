@@ -23,3 +23,4 @@ mod scenarios;
 mod start;
 mod validate;
 mod without_result;
+mod wrong_blocks;

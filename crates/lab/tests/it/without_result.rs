@@ -31,7 +31,7 @@ fn the_other_runs_are_compared_and_the_headline_names_it() {
     let headline = &results.verdict.headline;
     assert!(
         headline.ends_with(&format!(
-            "{label} has no result: none of its reads and writes was answered."
+            "{label} has no result: none of its measured reads and writes was answered."
         )),
         "{headline}"
     );
@@ -45,5 +45,12 @@ fn if_no_run_has_a_result_that_is_an_error() {
     let told = told.unwrap_err().to_string();
     let expected = "faults=injected:gone_at_s=0: there is no result, since no read or write was answered behind the warm-up of";
     assert!(told.starts_with(expected), "{told}");
-    assert!(told.ends_with("200 requests failed"), "{told}");
+    assert!(
+        told.ends_with("200 requests failed; none of the 2 runs has a result"),
+        "{told}"
+    );
+    let alone = compared("faults=injected:gone_at_s=0")
+        .unwrap_err()
+        .to_string();
+    assert!(alone.ends_with("200 requests failed"), "{alone}");
 }

@@ -34,7 +34,7 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         judged(&runs, &keys, Some("sched=fcfs")).headline
     };
     let told = failed([0, 90, 2]);
-    let expected = "None wins: satf failed 0.900 % of its requests, fcfs 0.000 %; of those that were answered it has the lowest mean, \
+    let expected = "None wins: satf failed 0.900 % of its measured reads and writes, fcfs 0.000 %; of those that were answered it has the lowest mean, \
                     5.000 ms against 10.00.";
     assert!(told.starts_with(expected), "{told}");
     // Of ten thousand requests, four and ten may be of one chance; four and twelve are hardly.
@@ -56,7 +56,7 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         "{}",
         verdict.headline
     );
-    let expected = "At depth 8 none wins, as satf, with the lowest mean, failed a greater share of its requests than fcfs";
+    let expected = "At depth 8 none wins, as satf, with the lowest mean, failed a greater share of its measured reads and writes than fcfs";
     assert!(
         verdict.details[0].starts_with(expected),
         "{:?}",
@@ -66,13 +66,12 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         basis.failed = 11;
     }
     let verdict = judged(&runs, &keys, Some("sched=fcfs"));
-    let expected = "At depth 8 none wins, as each choice failed more than 1 % of its requests.";
+    let expected = "At depth 8 none wins, as under each choice more than 1 % of the measured reads and writes failed.";
     assert_eq!(verdict.details, [expected]);
     runs[2].1.failed = 0;
     runs[2].0.queue_growth_rps = Some(100.0);
     let verdict = judged(&runs, &keys, Some("sched=fcfs"));
-    let expected =
-        "At depth 8 none keeps up: the queue grows, or more than 1 % of requests failed.";
+    let expected = "At depth 8 none wins, as under each choice the queue grows or more than 1 % of the measured reads and writes failed.";
     assert_eq!(verdict.details, [expected]);
 }
 
@@ -110,17 +109,17 @@ fn a_choice_that_failed_many_of_its_requests_is_behind_all_others() {
         [(1, "look"), (2, "fcfs"), (3, "satf")]
     );
     let alone = order([0, 910, 990]).headline;
-    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of requests failed.";
+    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of the measured reads and writes failed.";
     assert_eq!(alone, told);
     let both = of_failing([0, 2, 990], true).headline;
-    let told = "satf wins: 5.000 ms on average; it alone keeps up, under the others the queue grows or more than 1 % of requests failed.";
+    let told = "satf wins: 5.000 ms on average; under the others the queue grows or more than 1 % of the measured reads and writes failed.";
     assert_eq!(both, told);
     // Nor is its p99 held against that of the winner.
     let (mut runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
     runs[0].0.response_ms.p99_ci95 = Some([90.0, 95.0]);
     runs[1].0.response_ms.p99_ci95 = Some([40.0, 45.0]);
     runs[1].1.failed = 450;
-    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of requests failed.";
+    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of the measured reads and writes failed.";
     assert_eq!(judged(&runs, &keys, None).headline, told);
     // Of a baseline that failed many there is nothing to be compared with.
     let verdict = order([910, 0, 0]);
@@ -135,8 +134,8 @@ fn an_overloaded_choice_is_told_once_beside_those_that_failed() {
     // That the queue of one that failed many does not grow is no wonder.
     let verdict = of_failing([0, 910, 900], true);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
-    let told = "None keeps up: the queue grows by 100.0 requests a second under fcfs; all others failed more than 1 % of their requests; \
-                response times tell how long the load is.";
+    let told = "None wins: the queue grows by 100.0 requests a second under fcfs; all others failed more than 1 % of their measured reads and \
+                writes; response times tell how long the load is.";
     assert_eq!(verdict.headline, told);
 }
 
@@ -151,11 +150,209 @@ fn choices_that_all_failed_many_are_in_the_order_of_how_many() {
             assert_eq!(told, (Word::Failed, None, None));
         }
     }
-    let told = "None wins: each failed more than 1 % of its requests, from 11.00 % (fcfs) to 90.00 % (look); those that were answered are \
-                not compared.";
+    let told = "None wins: each failed more than 1 % of its measured reads and writes, from 11.00 % (fcfs) to 90.00 % (look); those that were \
+                answered are not compared.";
     assert_eq!(verdict.headline, told);
     assert_eq!(verdict.details.len(), 0);
     // Those that failed as many share a place.
     let verdict = of_failing([110, 110, 20], true);
     assert_eq!(ranked(&verdict), [(1, "look"), (2, "fcfs"), (2, "satf")]);
+    let verdict = of_failing([110, 110, 110], false);
+    let told = "None wins: each failed 11.00 % of its measured reads and writes; those that were answered are not compared.";
+    assert_eq!(verdict.headline, told);
+}
+
+/// A smaller share may be more requests.
+#[test]
+fn failures_are_told_by_their_share_and_before_all_else() {
+    let (mut runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
+    (runs[0].1.measured, runs[0].1.failed) = (4_000, 60);
+    (runs[1].1.measured, runs[1].1.failed) = (1_000, 20);
+    let verdict = judged(&runs, &keys, None);
+    assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "satf")]);
+    // One that failed many and whose queue grows has failed; held against it, one whose queue grows is overloaded.
+    let word = |runs: &[(Run, Basis)], choice: &str| {
+        let verdict = judged(runs, &keys, Some("sched=fcfs"));
+        let ranks = &verdict.rankings[0].ranks;
+        let rank = ranks.iter().find(|rank| rank.choice == choice).unwrap();
+        rank.against_baseline.unwrap().word
+    };
+    runs[0].1.failed = 0;
+    runs[1].0.queue_growth_rps = Some(100.0);
+    assert_eq!(word(&runs, "sched=satf"), Word::Failed);
+    runs[1].1.failed = 0;
+    runs[0].1.failed = 60;
+    assert_eq!(word(&runs, "sched=satf"), Word::Overloaded);
+}
+
+/// One under which the queue grows does not keep the first from winning, though it failed fewer.
+#[test]
+fn an_overloaded_choice_that_failed_fewer_keeps_none_from_winning() {
+    let (mut runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
+    (runs[1].1.measured, runs[1].1.failed) = (10_000, 90);
+    runs[0].0.queue_growth_rps = Some(100.0);
+    let told = judged(&runs, &keys, None).headline;
+    assert!(told.starts_with("satf wins"), "{told}");
+}
+
+/// Behind those that lead together some are slower, and some failed many of their requests.
+#[test]
+fn those_behind_several_that_lead_are_told_for_what_they_are() {
+    let all = [
+        ("fcfs", 10.0, 0.0),
+        ("satf", 5.0, 0.0),
+        ("look", 5.0, 0.0),
+        ("sstf", 6.0, 0.0),
+    ];
+    let of = |failed: [u64; 4]| {
+        let (mut runs, keys) = schedulers(&all);
+        for ((_, basis), failed) in runs.iter_mut().zip(failed) {
+            basis.failed = failed;
+        }
+        judged(&runs, &keys, None).headline
+    };
+    let lead = "satf and look do the same: 5.000 ms on average; all others";
+    let slower = of([0; 4]);
+    assert!(
+        slower.starts_with(&format!("{lead} are slower")),
+        "{slower}"
+    );
+    assert_eq!(
+        of([20, 0, 0, 30]),
+        format!("{lead} failed more than 1 % of their measured reads and writes.")
+    );
+    assert_eq!(
+        of([20, 0, 0, 0]),
+        format!("{lead} are slower, or failed more than 1 % of their measured reads and writes.")
+    );
+}
+
+/// Under several loads, too, one that failed many has no tail to be held against.
+#[test]
+fn under_several_loads_no_tail_is_held_against_one_that_failed_many() {
+    let mut runs = Vec::new();
+    for depth in ["1", "8"] {
+        runs.push(run(&format!("depth={depth}"), "sched=fcfs", 10.0, 0.0));
+        runs.push(run(&format!("depth={depth}"), "sched=satf", 9.0, 0.01));
+    }
+    tail(&mut runs[2].0, 30.0, 4.0);
+    tail(&mut runs[3].0, 50.0, 4.0);
+    let keys = varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])]);
+    let told = judged(&runs, &keys, None).headline;
+    assert!(told.contains("its p99 is longer"), "{told}");
+    runs[2].1.failed = 20;
+    let told = judged(&runs, &keys, None).headline;
+    assert!(!told.contains("p99"), "{told}");
+}
+
+/// Every form of the results shows what the first is first in.
+#[test]
+fn what_the_first_is_first_in_is_told_by_its_rank() {
+    let firsts = |verdict: &Verdict| -> Vec<Option<First>> {
+        let ranks = verdict.rankings[0].ranks.iter();
+        ranks.map(|rank| rank.first).collect()
+    };
+    let best = of_failing([0, 450, 2], true);
+    assert_eq!(firsts(&best), [Some(First::Best), None, None]);
+    let standings: Vec<Standing> = best.rankings[0]
+        .ranks
+        .iter()
+        .map(|rank| rank.standing)
+        .collect();
+    let expected = [Standing::KeepsUp, Standing::Overloaded, Standing::Failed];
+    assert_eq!(standings, expected);
+    let grows = of_failing([0, 450, 20], true);
+    assert_eq!(firsts(&grows), [Some(First::GrowsLeast), None, None]);
+    // One that failed many and whose queue grows has failed.
+    let fails = of_failing([20, 450, 30], true);
+    assert_eq!(firsts(&fails), [Some(First::FailsLeast), None, None]);
+    // Those that share the first place for their failures are told alike.
+    let least = Some(First::FailsLeast);
+    let tied = of_failing([20, 450, 20], false);
+    assert_eq!(firsts(&tied), [least, least, None]);
+    // Those that share it by their mean are compared.
+    let (runs, keys) = schedulers(&[("satf", 5.0, 0.0), ("look", 5.0, 0.0)]);
+    let same = judged(&runs, &keys, None);
+    assert_eq!(firsts(&same), [Some(First::Best), None]);
+}
+
+/// Failures of a third are no reason to win over one of which too few answers tell.
+#[test]
+fn a_choice_does_not_win_over_one_that_tells_nothing_where_others_do_not_keep_up() {
+    let (mut runs, keys) =
+        schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
+    runs[2].1.batches_ms = None;
+    runs[0].1.failed = 20;
+    let told = "satf has the lowest mean, 5.000 ms; of look there are too few answers to tell; all others failed more than 1 % of their \
+                measured reads and writes.";
+    assert_eq!(judged(&runs, &keys, None).headline, told);
+    runs[0].1.failed = 0;
+    runs[0].0.queue_growth_rps = Some(10.0);
+    let told = judged(&runs, &keys, None).headline;
+    assert!(told.starts_with("satf has the lowest mean"), "{told}");
+}
+
+#[test]
+fn a_run_without_a_result_may_have_answered_its_warm_up() {
+    let told = |labels: &[&str]| {
+        let mut verdict = Verdict::default();
+        add_without_result(&mut verdict, labels, &[]);
+        verdict.headline.trim().to_owned()
+    };
+    let one = "satf has no result: none of its measured reads and writes was answered.";
+    assert_eq!(told(&["satf"]), one);
+    let two = "2 runs have no result, satf among them: none of their measured reads and writes was answered.";
+    assert_eq!(told(&["satf", "look"]), two);
+}
+
+/// Three choices, of which so many of a thousand requests failed, and that served so many wrong blocks.
+fn of_wrong(failed: [u64; 3], wrong: [u64; 3]) -> Verdict {
+    let (mut runs, keys) =
+        schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
+    for ((_, basis), (failed, wrong)) in runs.iter_mut().zip(failed.into_iter().zip(wrong)) {
+        (basis.failed, basis.wrong_blocks) = (failed, wrong);
+    }
+    judged(&runs, &keys, Some("sched=fcfs"))
+}
+
+/// A read that brings something else is worse than one that fails.
+#[test]
+fn a_choice_that_served_wrong_blocks_is_behind_all_that_served_none() {
+    let verdict = of_wrong([0; 3], [0, 1, 0]);
+    assert_eq!(ranked(&verdict), [(1, "look"), (2, "fcfs"), (3, "satf")]);
+    let told = "look wins: 7.000 ms on average, 1.43× as fast as fcfs (by 3.000 to 3.000 ms, with 95 % confidence). sched=satf  served 1 \
+                wrong block.";
+    assert_eq!(verdict.headline, told);
+    let last = &verdict.rankings[0].ranks[2];
+    let against = last.against_best.unwrap();
+    let found = (last.standing, against.word, against.ms, last.ratio_to_best);
+    let expected = (Standing::WrongBlocks, Word::WrongBlocks, None, None);
+    assert_eq!(found, expected);
+    // Also behind one that failed nearly all.
+    let verdict = of_wrong([990, 0, 0], [0, 7, 5]);
+    assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
+    let told = "None wins: look and satf served wrong blocks, and fcfs failed 99.00 % of its measured reads and writes; those that were \
+                answered are not compared. 2 of 3 runs served wrong blocks; sched=satf  served 7 wrong blocks, the most.";
+    assert_eq!(verdict.headline, told);
+    // The only one that served none wins, and is held against none.
+    let verdict = of_wrong([3, 0, 0], [0, 7, 5]);
+    let told = "fcfs wins: 10.00 ms on average; under the others wrong blocks were served.";
+    assert!(verdict.headline.starts_with(told), "{}", verdict.headline);
+    let verdict = of_wrong([0; 3], [9, 0, 0]);
+    let against = verdict.rankings[0].ranks[0].against_baseline.unwrap();
+    assert_eq!((against.word, against.ms), (Word::OtherWrongBlocks, None));
+}
+
+/// Then nothing is left to hold against one.
+#[test]
+fn choices_all_of_which_served_wrong_blocks_are_ranked_as_if_there_were_none() {
+    let verdict = of_wrong([0; 3], [1, 900, 2]);
+    assert_eq!(ranked(&verdict), [(1, "satf"), (2, "look"), (3, "fcfs")]);
+    let told = "satf wins: 5.000 ms on average, 2.00× as fast as fcfs (by 5.000 to 5.000 ms, with 95 % confidence). 3 of 3 runs served \
+                wrong blocks; sched=satf  served 900 wrong blocks, the most.";
+    assert_eq!(verdict.headline, told);
+    let (mut runs, keys) = schedulers(&[("satf", 5.0, 0.0)]);
+    runs[0].1.wrong_blocks = 3;
+    let alone = judged(&runs, &keys, None).headline;
+    assert!(alone.ends_with("It served 3 wrong blocks."), "{alone}");
 }

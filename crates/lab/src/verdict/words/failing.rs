@@ -1,32 +1,109 @@
-//! What is said of choices that failed requests, and of those under which the queue grows beside them.
+//! What is said of choices that failed requests or served wrong blocks, and of those under which the queue grows beside them.
 //!
 //! One that failed a clearly greater share than another one does not win; one that failed more than one in a hundred of its measured
 //! reads and writes has no 99th percentile and is compared with none.
 
-use super::{Names, word};
+use super::{Names, hardly, word};
 use crate::number::number;
-use crate::outcome::{Rank, Ranking, Word};
+use crate::outcome::{Rank, Ranking, Standing, Word};
 use crate::verdict::caveats;
 
+/// Those that are ranked by this.
+pub(super) fn those(ranking: &Ranking, standing: Standing) -> Vec<&Rank> {
+    let is = |rank: &&Rank| rank.standing == standing;
+    ranking.ranks.iter().filter(is).collect()
+}
+
+/// Whether a choice serves what is asked, if not in time.
+pub(super) fn serves(rank: &Rank) -> bool {
+    matches!(rank.standing, Standing::KeepsUp | Standing::Overloaded)
+}
+
+/// What of this, which choices do or what happens under them, there is in a ranking.
+fn found<'a>(ranking: &Ranking, words: [(Standing, &'a str); 3]) -> Vec<&'a str> {
+    let there = |of: &(Standing, &str)| !those(ranking, of.0).is_empty();
+    let found = words.into_iter().filter(there);
+    found.map(|(_, words)| words).collect()
+}
+
+/// What happens under choices that do not keep up.
+const UNDER: [(Standing, &str); 3] = [
+    (Standing::Overloaded, "the queue grows"),
+    (
+        Standing::Failed,
+        "more than 1 % of the measured reads and writes failed",
+    ),
+    (Standing::WrongBlocks, "wrong blocks were served"),
+];
+
+/// What choices do that do not keep up.
+const DO: [(Standing, &str); 3] = [
+    (Standing::Overloaded, "are slower"),
+    (
+        Standing::Failed,
+        "failed more than 1 % of their measured reads and writes",
+    ),
+    (Standing::WrongBlocks, "served wrong blocks"),
+];
+
+/// What is said of those behind so many that lead, but for those without an interval.
+pub(super) fn rest(ranking: &Ranking, leaders: usize) -> String {
+    let mut told = found(ranking, DO);
+    let behind = ranking.ranks.iter().skip(leaders);
+    let slower = |rank: &Rank| word(rank) == Some(Word::Slower);
+    if behind.clone().any(slower) && told.first() != Some(&DO[0].1) {
+        told.insert(0, DO[0].1);
+    }
+    let hardly = if told == [DO[0].1] {
+        hardly(ranking)
+    } else {
+        String::new()
+    };
+    match told.as_slice() {
+        [] => String::new(),
+        told => format!("; all others {}{hardly}", told.join(", or ")),
+    }
+}
+
+/// Why the first wins over others none of which keeps up.
+pub(super) fn others_do_not_serve(ranking: &Ranking) -> String {
+    let told = found(ranking, UNDER);
+    let alone = if told == [UNDER[0].1] {
+        "it alone keeps up, "
+    } else {
+        ""
+    };
+    format!("{alone}under the others {}", told.join(" or "))
+}
+
+/// Why there is no word of the choices under one of several loads where none keeps up.
+pub(super) fn no_word(ranking: &Ranking) -> String {
+    match found(ranking, UNDER).as_slice() {
+        [queue] if *queue == UNDER[0].1 => format!("none keeps up: {queue} under all choices"),
+        told => format!("none wins, as under each choice {}", told.join(" or ")),
+    }
+}
+
 impl Names<'_> {
-    /// How many of its reads and writes a run failed, in percent.
-    pub(super) fn failed_percent(&self, rank: &Rank) -> String {
+    /// How many of its measured reads and writes a run failed, in percent.
+    fn failed_percent(&self, rank: &Rank) -> String {
         number(100.0 * self.basis(rank).failed_share())
     }
 
     /// Of those that keep up and failed a clearly smaller share of their requests than the first, the one that failed least.
     pub(super) fn fails_less<'b>(&self, ranking: &'b Ranking) -> Option<&'b Rank> {
         let best = self.basis(&ranking.ranks[0]);
-        let others = ranking.ranks[1..].iter();
-        let keep_up = others.filter(|rank| word(rank) != Some(Word::Overloaded));
-        let less = keep_up.filter(|rank| caveats::fails_clearly_more(best, self.basis(rank)));
+        let mut less = those(ranking, Standing::KeepsUp);
+        less.retain(|rank| caveats::fails_clearly_more(best, self.basis(rank)));
+        let less = less.into_iter();
         less.min_by(|one, other| self.basis(one).by_failures(self.basis(other)))
     }
 
     /// That the first of a load does not win, since it failed more requests than another one.
     pub(super) fn fails(&self, best: &Rank, other: &Rank) -> String {
         format!(
-            "None wins: {} failed {} % of its requests, {} {} %; of those that were answered it has the lowest mean, {} ms against {}.",
+            "None wins: {} failed {} % of its measured reads and writes, {} {} %; of those that were answered it has the lowest mean, {} \
+             ms against {}.",
             self.choice(best),
             self.failed_percent(best),
             self.choice(other),
@@ -36,55 +113,54 @@ impl Names<'_> {
         )
     }
 
-    /// Those that failed many of their requests, where the first did not.
-    pub(super) fn failed<'b>(&self, ranking: &'b Ranking) -> Vec<&'b Rank> {
-        let is = |rank: &&Rank| word(rank) == Some(Word::Failed);
-        ranking.ranks.iter().filter(is).collect()
-    }
-
-    /// That all failed many of their requests: the fewest and the most.
-    pub(super) fn all_fail(&self, first: &Rank, last: &Rank) -> String {
+    /// That all which served no wrong block failed many of their requests: the fewest and the most.
+    pub(super) fn all_fail(&self, ranking: &Ranking) -> String {
+        let failed = those(ranking, Standing::Failed);
+        let (first, last) = (failed[0], failed[failed.len() - 1]);
+        let all = failed.len() == ranking.ranks.len();
+        let who = match failed.as_slice() {
+            _ if all => "each".to_owned(),
+            [only] => self.choice(only),
+            _ => "each of the others".to_owned(),
+        };
+        let wrong = match those(ranking, Standing::WrongBlocks).as_slice() {
+            [] => String::new(),
+            wrong => format!("{} served wrong blocks, and ", self.choices(wrong)),
+        };
+        let share = match [first, last].map(|rank| self.failed_percent(rank)) {
+            [least, most] if least == most => {
+                format!("{least} % of its measured reads and writes")
+            }
+            [least, most] => format!(
+                "more than 1 % of its measured reads and writes, from {least} % ({}) to {most} % ({})",
+                self.choice(first),
+                self.choice(last),
+            ),
+        };
         format!(
-            "None wins: each failed more than 1 % of its requests, from {} % ({}) to {} % ({}); those that were answered are not \
-             compared.",
-            self.failed_percent(first),
-            self.choice(first),
-            self.failed_percent(last),
-            self.choice(last),
+            "None wins: {wrong}{who} failed {share}; those that were answered are not compared."
         )
     }
 
-    /// By how much the queue grew under the first and the last of those that did not fail many of their requests.
+    /// By how much the queue grew under the first and the last of those that answered what was asked.
     pub(super) fn overloaded(&self, ranking: &Ranking) -> String {
         let growth = |rank: &Rank| number(self.run(rank).queue_growth_rps.unwrap_or(0.0));
-        let answered = ranking.ranks.len() - self.failed(ranking).len();
-        let (first, last) = (&ranking.ranks[0], &ranking.ranks[answered - 1]);
-        let and = match answered {
+        let grew = those(ranking, Standing::Overloaded);
+        let (first, last) = (grew[0], grew[grew.len() - 1]);
+        let and = match grew.len() {
             1 => String::new(),
             _ => format!(" and by {} under {}", growth(last), self.choice(last)),
         };
-        let failed = if answered < ranking.ranks.len() {
-            "; all others failed more than 1 % of their requests"
-        } else {
-            ""
+        let others = found(ranking, DO)[1..].join(", or ");
+        // Whether those that failed would keep up if they answered all, their queue does not tell.
+        let (none, others) = match others.as_str() {
+            "" => ("None keeps up", others),
+            _ => ("None wins", format!("; all others {others}")),
         };
         format!(
-            "None keeps up: the queue grows by {} requests a second under {}{and}{failed}; response times tell how long the load \
-             is.",
+            "{none}: the queue grows by {} requests a second under {}{and}{others}; response times tell how long the load is.",
             growth(first),
             self.choice(first),
         )
-    }
-
-    /// Why there is no word of the choices under one of several loads where none keeps up, or each failed many of its requests.
-    pub(super) fn no_word(&self, ranking: &Ranking) -> String {
-        let why = if self.basis(&ranking.ranks[0]).fails() {
-            "none wins, as each choice failed more than 1 % of its requests"
-        } else if self.failed(ranking).is_empty() {
-            "none keeps up: the queue grows under all choices"
-        } else {
-            "none keeps up: the queue grows, or more than 1 % of requests failed"
-        };
-        why.to_owned()
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nearslot_lab::inspect::{Against, Inspector};
 use nearslot_lab::outcome::ChosenDrive;
-use nearslot_lab::outcome::{Results, Word};
+use nearslot_lab::outcome::{Results, Standing, Word};
 use nearslot_lab::report::{Figures, figures_html, html, inspection_html};
 use nearslot_lab::warning::{Warning, WarningKind};
 use nearslot_trace::{Header, Record, TraceOp};
@@ -266,6 +266,7 @@ fn growing() -> Results {
         run.queue_growth_rps = Some(41.5);
         run.response_ms.ci95 = None;
         rank.ratio_to_best = None;
+        rank.standing = Standing::Overloaded;
         let against = [&mut rank.against_baseline, &mut rank.against_best];
         for difference in against.into_iter().flatten() {
             (difference.ms, difference.ci95_ms) = (None, None);

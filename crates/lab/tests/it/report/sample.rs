@@ -172,6 +172,11 @@ pub(crate) fn pictured() -> Inspection {
 
 /// What is said of these runs, as if each had its batch means evenly spread around its mean.
 pub(crate) fn verdict(runs: &[Run]) -> (Vec<Varied>, Verdict) {
+    judged(runs, &vec![0; runs.len()])
+}
+
+/// The same where so many of the requests of each failed.
+pub(crate) fn judged(runs: &[Run], failed: &[u64]) -> (Vec<Varied>, Verdict) {
     let batches = |run: &Run| {
         let [low, high] = run.response_ms.ci95?;
         // The paired interval of two such runs is as wide as theirs differ.
@@ -187,12 +192,13 @@ pub(crate) fn verdict(runs: &[Run]) -> (Vec<Varied>, Verdict) {
             run.response_ms.mean + 0.1 * sign(batch)
         }))
     };
-    let basis = |run: &Run| Basis {
+    let basis = |(run, failed): (&Run, &u64)| Basis {
         batches_ms: batches(run),
         measured: run.requests,
-        failed: 0,
+        failed: *failed,
+        wrong_blocks: 0,
     };
-    let bases: Vec<Basis> = runs.iter().map(basis).collect();
+    let bases: Vec<Basis> = runs.iter().zip(failed).map(basis).collect();
     let judged: Vec<_> = runs.iter().zip(&bases).collect();
     let varied = varied(runs);
     let verdict = verdict::of(&judged, &varied, runs.first().map(|run| run.choice.clone()));

@@ -13,7 +13,7 @@ use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::report::sample::{POLICIES, SMALL, results, verdict};
+use crate::report::sample::{POLICIES, SMALL, judged, results, verdict};
 
 fn written(results: &Results, format: Format) -> Vec<u8> {
     let mut out = Vec::new();
@@ -148,6 +148,48 @@ fn a_growing_queue_is_told_in_place_of_times() {
     assert_eq!(
         (ranks[5].choice.as_str(), ranks[5].ratio_to_best),
         ("sched=fcfs", None)
+    );
+}
+
+/// Where all fail, none is called the best, and those that share a place are called alike.
+#[test]
+fn the_first_of_those_that_fail_is_told_for_what_it_is() {
+    let told = |failed: &[u64], growing: bool| {
+        let mut results = results(SMALL);
+        results.runs.truncate(failed.len());
+        if growing {
+            results.runs[0].queue_growth_rps = Some(812.0);
+        }
+        let (varied, mut verdict) = judged(&results.runs, failed);
+        // The baseline is another one than the first, so there is a column against the best.
+        for rank in &mut verdict.rankings[0].ranks {
+            rank.against_baseline = Some(Difference {
+                ms: None,
+                ci95_ms: None,
+                word: Word::Failed,
+            });
+        }
+        (results.varied, results.verdict) = (varied, verdict);
+        table(&results, None)
+    };
+    let of = |text: &str, word: &str| text.matches(&format!("  {word}")).count();
+    let tied = told(&[6_000, 6_000, 9_000], true);
+    assert_eq!(of(&tied, "fails least"), 2, "{tied}");
+    assert!(!tied.contains("  best\n"), "{tied}");
+    assert!(
+        tied.contains(", first the one that failed least;"),
+        "{tied}"
+    );
+    let grows = told(&[0, 6_000, 6_000], true);
+    assert_eq!(of(&grows, "grows least"), 1, "{grows}");
+    assert!(
+        grows.contains(", first the one whose queue grows least;"),
+        "{grows}"
+    );
+    let best = told(&[0, 6_000, 6_000], false);
+    assert!(
+        best.contains(", best first by mean response time;"),
+        "{best}"
     );
 }
 
