@@ -109,7 +109,12 @@ const EXAMPLE: &str = "such as 'read p99 < 20 ms', or several joined by 'and'";
 pub fn objectives(texts: &[String]) -> Result<Vec<Objective>, ConfigError> {
     let mut all: Vec<Objective> = Vec::new();
     for text in texts {
-        for part in joined(text) {
+        let parts = joined(text);
+        if parts.len() > 1 && parts.iter().any(String::is_empty) {
+            let key = format!("slo '{text}': an objective is missing beside 'and'");
+            return Err(ConfigError::value(&key, "not understood", EXAMPLE));
+        }
+        for part in parts {
             let objective: Objective = part.parse()?;
             let same = |other: &Objective| {
                 (other.class, other.statistic) == (objective.class, objective.statistic)
@@ -235,7 +240,21 @@ mod tests {
             ("", "no '<'", "STATISTIC < TIME"),
             ("p99", "no '<'", "STATISTIC < TIME"),
             ("p99 > 1 ms", "no '<'", "STATISTIC < TIME"),
-            ("p99 < 1 ms and", "no '<'", "STATISTIC < TIME"),
+            (
+                "p99 < 1 ms and",
+                "an objective is missing beside 'and'",
+                "joined by 'and'",
+            ),
+            (
+                "and p99 < 1 ms",
+                "an objective is missing beside 'and'",
+                "joined by 'and'",
+            ),
+            (
+                "p99 < 1 ms and and p50 < 1 ms",
+                "an objective is missing beside 'and'",
+                "joined by 'and'",
+            ),
             ("p99 < 20", "20", "us, ms or s"),
             ("p99 < ms", "ms", "us, ms or s"),
             ("p99 < -1 ms", "-1 ms", "above 0"),

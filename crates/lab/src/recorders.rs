@@ -22,6 +22,7 @@ use crate::measure::Recorder;
 use crate::measure::by_stream::ByStream;
 use crate::measure::by_volume::ByVolume;
 use crate::measure::group::is_grouped;
+use crate::objective::{Class, Objective};
 use crate::outcome::{Results, StreamResponse, VolumeResponse};
 use crate::report::{
     CommandLane, CommandRows, Lane, LaneFile, RequestRows, RowsWriter, SharedOutput, Target,
@@ -88,11 +89,38 @@ pub(crate) struct Recorders {
     failure: Option<RunError>,
 }
 
-/// Counts measured reads and writes, those that failed among them, and how many of them were answered from an instant on.
+/// Counts measured reads, and writes, those that failed among them, and how many of them were answered from an instant on.
 struct Behind {
     from: Instant,
-    all: u64,
-    behind: u64,
+    all: [u64; 2],
+    behind: [u64; 2],
+}
+
+impl Behind {
+    fn replied(&mut self, now: Instant, op: Op) {
+        let class = usize::from(op == Op::Write);
+        self.all[class] += 1;
+        self.behind[class] += u64::from(now >= self.from);
+    }
+
+    /// Which share of a class was answered from that instant on.
+    fn share(&self, class: Class) -> f64 {
+        let sum = |[reads, writes]: [u64; 2]| match class {
+            Class::All => reads + writes,
+            Class::Read => reads,
+            Class::Write => writes,
+        };
+        sum(self.behind) as f64 / sum(self.all).max(1) as f64
+    }
+
+    /// Of the classes that objectives are about the one of which least was answered from that instant on, and which share; without
+    /// objectives, of all.
+    fn least(&self, objectives: &[Objective]) -> (Class, f64) {
+        let classes = objectives.iter().map(|objective| objective.class);
+        let shares = classes.map(|class| (class, self.share(class)));
+        let least = shares.min_by(|one, other| one.1.total_cmp(&other.1));
+        least.unwrap_or((Class::All, self.share(Class::All)))
+    }
 }
 
 impl Recorders {
@@ -108,8 +136,8 @@ impl Recorders {
             warmup,
             behind: Behind {
                 from: Instant::ZERO,
-                all: 0,
-                behind: 0,
+                all: [0; 2],
+                behind: [0; 2],
             },
             failure: None,
         }
@@ -155,9 +183,15 @@ impl Recorders {
         self
     }
 
-    /// Which share of the measured reads and writes was answered from that instant on.
-    pub(crate) fn share_behind(&self) -> f64 {
-        self.behind.behind as f64 / self.behind.all.max(1) as f64
+    /// Of the requests that objectives are about, those of which least was answered from that instant on, and which share of them was.
+    pub(crate) fn least_behind(&self, objectives: &[Objective]) -> (Class, f64) {
+        self.behind.least(objectives)
+    }
+
+    /// Whether the run tells anything: some requests were answered, or all failed and it is held against objectives, which they miss.
+    pub(crate) fn tells(&self) -> bool {
+        let recorder = &self.recorder;
+        recorder.measured_any() || self.gate.is_some() && recorder.measured_failures()
     }
 
     /// Which objectives were surely missed, so that the run need not go on.
@@ -243,8 +277,7 @@ impl Observer for Recorders {
         }
         self.streams.replied(reply);
         if is_grouped(reply, self.warmup) {
-            self.behind.all += 1;
-            self.behind.behind += u64::from(now >= self.behind.from);
+            self.behind.replied(now, reply.request.op);
         }
         let warmup = reply.request.id.0 < self.warmup;
         if let Some(requests) = &mut self.requests
@@ -330,5 +363,32 @@ fn record(reply: &Reply) -> Record {
         service_ns: reply.timeline.service().0,
         response_ns: reply.timeline.response().0,
         ..Record::new(arrived, op, extent.start.0 * 512, extent.len.bytes(), 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All reads come before the faults, and most writes after them.
+    #[test]
+    fn what_comes_after_faults_is_told_of_the_requests_that_are_asked_about() {
+        let mut behind = Behind {
+            from: Instant(50),
+            all: [0; 2],
+            behind: [0; 2],
+        };
+        (0..50).for_each(|at| behind.replied(Instant(at), Op::Read));
+        (40..100).for_each(|at| behind.replied(Instant(at), Op::Write));
+        let least = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+            behind.least(&crate::objective::objectives(&texts).unwrap())
+        };
+        assert_eq!(least(&["read p99 < 1 ms"]), (Class::Read, 0.0));
+        assert_eq!(least(&["write p99 < 1 ms"]), (Class::Write, 50.0 / 60.0));
+        assert_eq!(least(&["p99 < 1 ms"]), (Class::All, 50.0 / 110.0));
+        let both = ["write p99 < 1 ms", "read p50 < 1 ms"];
+        assert_eq!(least(&both), (Class::Read, 0.0));
+        assert_eq!(behind.least(&[]), (Class::All, 50.0 / 110.0));
     }
 }

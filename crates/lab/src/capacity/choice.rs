@@ -64,7 +64,7 @@ impl Choice {
             let readings = surely_missed(&finished.missed, objectives, &parts);
             (Answer::FAILS, readings)
         } else {
-            judged(objectives, &finished.estimates)?
+            judged(objectives, &finished.estimates, &run.label)?
         };
         if run.queue_growth_rps.is_some() {
             // Response times tell how long the load is.
@@ -209,15 +209,18 @@ fn surely_missed(missed: &[bool], objectives: &[Objective], parts: &Parts) -> Ve
     missed.iter().zip(objectives).map(reading).collect()
 }
 
-/// What the estimates of a whole run say of all objectives together, and of each.
+/// What the estimates of the whole run with this label say of all objectives together, and of each.
 fn judged(
     objectives: &[Objective],
     estimates: &[Result<Estimate, TooFew>],
+    label: &str,
 ) -> Result<(Answer, Vec<Reading>), RunError> {
     let mut answer = Answer::HOLDS;
     let mut readings = Vec::new();
     for (objective, estimate) in objectives.iter().zip(estimates) {
-        let estimate = estimate.as_ref().map_err(|few| too_few(objective, few))?;
+        let estimate = estimate
+            .as_ref()
+            .map_err(|few| too_few(objective, few, label))?;
         let judged = Answer::of(objective, estimate);
         answer = answer.and(judged);
         readings.push(Reading {
@@ -255,11 +258,12 @@ fn misses_more(missed: &[Option<ByBatch>], other: &[ByBatch]) -> bool {
     })
 }
 
-fn too_few(objective: &Objective, few: &TooFew) -> RunError {
+fn too_few(objective: &Objective, few: &TooFew, label: &str) -> RunError {
     let class = objective.class.requests();
     RunError::Objective(format!(
-        "slo '{objective}': a run measures {} {class}, as if spread over {:.1} of {BATCHES} consecutive parts of the load; {} with its \
+        "slo '{objective}': the run {} measures {} {class}, as if spread over {:.1} of {BATCHES} consecutive parts of the load; {} with its \
          interval needs {} of them over at least {} parts; a longer trace has them, or a statistic nearer to the middle needs fewer",
+        label.trim(),
         few.requests,
         few.batches,
         objective.statistic.word(),

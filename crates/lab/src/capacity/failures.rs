@@ -51,7 +51,11 @@ pub(super) fn reached(objective: &Objective, reading: &Reading, tried: &Tried) -
     let far = |ms: f64| format!("{} the limit", times(ms / objective.limit_ms));
     if tried.missed_for_failures(objective, reading) {
         let all = counted(tried.requests, "request");
-        return format!("{} of {all} fail there, and so miss it", tried.failed);
+        let so = match objective.statistic.rank() {
+            Some(_) => "and so miss it",
+            None => "so that too few are answered to tell",
+        };
+        return format!("{} of {all} fail there, {so}", tried.failed);
     }
     match (reading.ms, reading.so_far_ms) {
         (Some(ms), _) => format!("it is {} ms there, {}", number(ms), far(ms)),

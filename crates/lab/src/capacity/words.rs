@@ -9,6 +9,9 @@ use crate::grid::Point;
 use crate::number::{counted, list, seconds, times};
 use crate::objective;
 
+/// Choices whose failures are listed one by one; of more only their number is told.
+const LISTED_MAX: usize = 6;
+
 /// What has to hold, in words.
 pub(super) fn objectives(capacity: &Capacity) -> String {
     objective::text(&capacity.objectives.iter().collect::<Vec<_>>())
@@ -84,20 +87,26 @@ fn headline(capacity: &Capacity) -> String {
 fn requests_failed(capacity: &Capacity) -> Option<String> {
     let shown = capacity.choices.iter();
     let shown = shown.filter_map(|found| Some((found, found.shown()?)));
-    let failing = shown.filter(|(_, tried)| tried.failed > 0).enumerate();
-    let failing = failing.map(|(index, (found, tried))| {
+    let failing: Vec<_> = shown.filter(|(_, tried)| tried.failed > 0).collect();
+    let listed = failing.iter().take(LISTED_MAX).enumerate();
+    let mut told: Vec<String> = Vec::new();
+    told.extend(listed.map(|(index, (found, tried))| {
         let all = match index {
             0 => format!("{} failed", counted(tried.requests, "request")),
             _ => tried.requests.to_string(),
         };
         let (who, place) = (name(capacity, found), position(capacity.find, tried.at));
         format!("{} of {all} under {who} {place}", tried.failed)
-    });
-    let failing: Vec<String> = failing.collect();
-    (!failing.is_empty()).then(|| {
+    }));
+    let more = failing.len() - told.len();
+    if more > 0 {
+        let choices = if more == 1 { "choice" } else { "choices" };
+        told.push(format!("some under {more} more {choices}"));
+    }
+    (!told.is_empty()).then(|| {
         format!(
             "{}: they miss a percentile, and are in no mean.",
-            list(&failing)
+            list(&told)
         )
     })
 }
@@ -117,7 +126,8 @@ fn before_faults(capacity: &Capacity) -> Option<String> {
                 let share = (1_000.0 * onset.share).floor() / 10.0;
                 let half = 100.0 * SHOWN_FROM;
                 let why = format!(
-                    "{share} % of the requests of its run there come after they begin ({half} % are wanted), which is after {begin}"
+                    "{share} % of the {} of its run there come after they begin ({half} % are wanted), which is after {begin}",
+                    onset.of.requests()
                 );
                 ("mostly ", why)
             }

@@ -93,13 +93,23 @@ fn even_batches(weights: &[u64; BATCHES]) -> f64 {
 /// A statistic of response times and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
-    /// In milliseconds; infinite for a percentile that there is not, as too many requests failed.
+    /// In milliseconds; infinite for a percentile that there is not, as too many requests failed, and for a mean of which so many
+    /// failed that the others are too few to tell it.
     pub(crate) ms: f64,
     /// Lower end of its interval, infinite where there is not even that; `None` if that would reach below 0: then a few of the batches
     /// decide the mean, and there is no interval.
     pub(crate) low_ms: Option<f64>,
     /// Upper end; `None` also if it lies beyond what was seen, or was never answered.
     pub(crate) high_ms: Option<f64>,
+}
+
+impl Estimate {
+    /// Surely beyond every limit.
+    const NEVER: Estimate = Estimate {
+        ms: f64::INFINITY,
+        low_ms: Some(f64::INFINITY),
+        high_ms: None,
+    };
 }
 
 /// Too few requests of a kind for a statistic with an interval.
@@ -138,6 +148,12 @@ impl Responses<'_> {
         std::array::from_fn(|batch| self.in_batch(batch, Histogram::count))
     }
 
+    /// The same with those that failed.
+    fn asked(self) -> [u64; BATCHES] {
+        let answered = self.answered();
+        std::array::from_fn(|batch| answered[batch] + self.failed[batch])
+    }
+
     fn mean_ms(self, batch: usize) -> f64 {
         let ns = self.in_batch(batch, Histogram::sum_ns) as f64;
         ns / self.in_batch(batch, Histogram::count) as f64 / 1e6
@@ -163,7 +179,11 @@ impl Responses<'_> {
 
     fn mean(self) -> Result<Estimate, TooFew> {
         let counts = self.answered();
-        check(&counts, None)?;
+        if let Err(few) = check(&counts, None) {
+            // With those that failed they would be enough: that is no matter of the load.
+            check(&self.asked(), None).map_err(|_| few)?;
+            return Ok(Estimate::NEVER);
+        }
         let ms = self.all.mean_ns() / 1e6;
         let half = half_of(&counts, |batch| self.mean_ms(batch));
         let told = half <= ms;
@@ -175,8 +195,7 @@ impl Responses<'_> {
     }
 
     fn percentile(self, rank: f64) -> Result<Estimate, TooFew> {
-        let answered = self.answered();
-        let counts = std::array::from_fn(|batch| answered[batch] + self.failed[batch]);
+        let (answered, counts) = (self.answered(), self.asked());
         check(&counts, Some(rank))?;
         let at = self.at(rank);
         let half = half_of(&counts, |batch| {

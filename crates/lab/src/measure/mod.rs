@@ -286,6 +286,14 @@ impl Recorder {
         self.reads.wait.count() + self.writes.wait.count() > 0
     }
 
+    /// Whether any request after the warm-up was a read or a write that failed.
+    pub(crate) fn measured_failures(&self) -> bool {
+        let classes = [&self.reads, &self.writes];
+        classes
+            .iter()
+            .any(|class| class.failed.iter().any(|failed| *failed > 0))
+    }
+
     /// How many requests failed.
     pub(crate) fn failed(&self) -> u64 {
         self.failed.iter().sum()

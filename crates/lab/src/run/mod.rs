@@ -31,7 +31,7 @@ use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::SHARED;
-use crate::objective::Objective;
+use crate::objective::{Class, Objective};
 use crate::outcome::{Measures, Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{prepare, stack_of};
@@ -274,18 +274,21 @@ pub(crate) struct Finished {
 pub(crate) struct Onset {
     pub(crate) begin_s: f64,
     pub(crate) ended_s: f64,
-    /// Share of the measured reads and writes that were answered from then on.
+    /// Of the requests that the objectives are about, those of which least was answered from then on.
+    pub(crate) of: Class,
+    /// Share of these that were, measured ones alone.
     pub(crate) share: f64,
 }
 
 impl Onset {
     /// Of a whole run, if there is such a fault.
-    fn of(run: &Run, end: Instant, (begin, share): (Instant, f64)) -> Option<Onset> {
+    fn of(run: &Run, end: Instant, (begin, (of, share)): (Instant, (Class, f64))) -> Option<Onset> {
         let [begin_s, ended_s] = [begin, end].map(|at| at.0 as f64 / 1e9);
         let is = begin > Instant::ZERO && run.pending == 0;
         is.then_some(Onset {
             begin_s,
             ended_s,
+            of,
             share,
         })
     }
@@ -338,7 +341,7 @@ fn run(
     }
     let ended_early = checked(&point.label, &stack, &recorders, (window, interrupted))?;
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
-    let share = recorders.share_behind();
+    let least = recorders.least_behind(grid.objectives);
     let names = grid.trace.map(|trace| &*trace.header().clients);
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or_default())?;
     let measured = recorder.end(end);
@@ -352,7 +355,7 @@ fn run(
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     run.measures.extend(counted((&stack, &drives), &effective)?);
     basis.wrong_blocks = said::wrong_blocks(&run);
-    let onset = Onset::of(&run, end, (begin, share));
+    let onset = Onset::of(&run, end, (begin, least));
     let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
     let late = Some(begin).filter(|begin| (Instant(1)..=growth_from).contains(begin));
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
@@ -396,7 +399,7 @@ fn checked(
     let recorder = &recorders.recorder;
     let ended_early = stack.pending() > 0 && recorders.missed().contains(&true);
     conserve(label, stack, interrupted || ended_early)?;
-    let any = ended_early || recorder.measured_any();
+    let any = ended_early || recorders.tells();
     check_measured(label, (window, recorder.failed()), any)?;
     Ok(ended_early)
 }

@@ -359,9 +359,10 @@ mod tests {
     #[test]
     fn a_run_that_ended_early_says_nothing_of_when_its_faults_begin() {
         let mut run = run(2_000, 0);
-        let of = |run: &Run| Onset::of(run, Instant(5), (Instant(9), 0.0));
+        use crate::objective::Class;
+        let of = |run: &Run| Onset::of(run, Instant(5), (Instant(9), (Class::All, 0.0)));
         assert!(of(&run).expect("it is whole").never_came());
-        let met = Onset::of(&run, Instant(9), (Instant(5), 0.1));
+        let met = Onset::of(&run, Instant(9), (Instant(5), (Class::All, 0.1)));
         assert!(!met.expect("it is whole").never_came());
         run.pending = 1;
         assert_eq!(of(&run), None);

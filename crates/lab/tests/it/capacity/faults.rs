@@ -152,3 +152,56 @@ fn failures_are_told_of_each_choice_at_its_own_load() {
         both.headline
     );
 }
+
+/// A choice of which too little is answered to tell a mean fails, and the others are searched on; so does one that answers nothing at all.
+#[test]
+fn a_choice_that_fails_nearly_all_does_not_end_the_search_for_a_mean() {
+    let base = synthetic("poisson:requests=2000", &[("drive", "null")]);
+    let most = "injected:timeout_share=0.99:timeout_ms=0.001";
+    let vary = format!("faults=none,{most},injected:gone_at_s=0");
+    let all = found(&points(&base, &[&vary]), &how("mean < 300 us", Find::Rate));
+    let holds: Vec<bool> = all.choices.iter().map(|one| one.holds.is_some()).collect();
+    assert_eq!(holds, [true, false, false]);
+    assert!(all.complete);
+    let told = said(&all);
+    let why = "requests fail there, so that too few are answered to tell";
+    assert_eq!(told.matches(why).count(), 2, "{told}");
+    for failing in &all.choices[1..] {
+        assert_eq!(failing.against_best.unwrap().word, Word::Less);
+        let first = &failing.tried[0];
+        assert_eq!(
+            (first.word, first.readings[0].ms),
+            (Outcome::SurelyFails, None)
+        );
+    }
+}
+
+/// What is too few for all choices is told of the run that had them.
+#[test]
+fn requests_that_are_too_few_are_told_of_their_run() {
+    let base = synthetic("poisson:requests=200", &[("drive", "null")]);
+    let points = points(&base, &["sched=fcfs,satf"]);
+    let how = how("mean < 300 us", Find::Rate);
+    let error = capacity(&points, None, &how, &Control::default()).unwrap_err();
+    let told = error.to_string();
+    assert!(told.contains("the run sched=fcfs rate_rps="), "{told}");
+}
+
+#[test]
+fn of_many_choices_that_fail_requests_only_some_are_listed() {
+    let faults = "injected:timeout_share=0.02:timeout_ms=0.001";
+    let settings = [("drive", "null"), ("faults", faults)];
+    let base = synthetic("poisson:requests=2000", &settings);
+    let vary = "sched=fcfs,sstf,look,scan,cscan,clook,satf,vscan";
+    let many = found(&points(&base, &[vary]), &how("p90 < 600 us", Find::Rate));
+    let headline = &many.headline;
+    assert!(
+        headline.contains(" and some under 2 more choices: they miss"),
+        "{headline}"
+    );
+    let six = found(
+        &points(&base, &["sched=fcfs,sstf,look,scan,cscan,clook"]),
+        &how("p90 < 600 us", Find::Rate),
+    );
+    assert!(!six.headline.contains("some under"), "{}", six.headline);
+}
