@@ -134,6 +134,24 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_of_a_volume_is_one_of_all_its_requests() {
+        let p99 = |failed: u64| {
+            let mut volumes = measured(2, Volumes::Concat, Mode::None, 3 * 2_048).unwrap();
+            for number in 10..1_010 {
+                let fails = number < 10 + failed;
+                let status = match fails {
+                    true => Status::Failed(Failure::Gone),
+                    false => Status::Done,
+                };
+                reply(&mut volumes, (number, Op::Read, 0), number, status);
+            }
+            volumes.found()[0].p99_ms
+        };
+        assert!(p99(9).is_some());
+        assert_eq!(p99(10), None);
+    }
+
+    #[test]
     fn an_answer_counts_for_the_volume_in_whose_place_it_lies() {
         for how in [Volumes::Concat, Volumes::OwnDrives] {
             let mut volumes = measured(3, how, Mode::None, 3 * 2_048).unwrap();

@@ -445,6 +445,49 @@ fn failures_in_one_batch_widen_the_interval_of_a_percentile() {
 }
 
 #[test]
+fn flushes_that_fail_are_beyond_all_others_of_them() {
+    let median = |failed: u64| {
+        let window = Window {
+            requests: 10,
+            warmup: 0,
+        };
+        let mut recorder = Recorder::new(window, 1, None);
+        for number in 0..10 {
+            let now = Instant(number * 1_000_000);
+            let request = Request::new(number, Op::Flush, 0, 0, now);
+            recorder.arrived(now, &request);
+            let timeline = Timeline {
+                arrived: now,
+                started: now,
+                replied: now + Duration::from_us(100 * (1 + number)),
+                cost: Cost::default(),
+            };
+            let fails = number >= 10 - failed;
+            let status = if fails {
+                Status::Failed(Failure::Gone)
+            } else {
+                Status::Done
+            };
+            let reply = Reply {
+                request,
+                status,
+                timeline,
+            };
+            recorder.replied(timeline.replied, &reply);
+        }
+        let run = recorder.finish(
+            Instant(1_000_000_000),
+            String::new(),
+            serde_json::Value::Null,
+        );
+        run.flush_response_ms.unwrap().p50
+    };
+    let found = median(4).expect("six were answered");
+    assert!((0.5..0.502).contains(&found), "{found}");
+    assert_eq!(median(5), None);
+}
+
+#[test]
 fn a_distribution_ends_at_the_share_that_was_answered() {
     let mut answered = Histogram::default();
     (1..=16).for_each(|us| answered.record(Duration::from_us(us)));

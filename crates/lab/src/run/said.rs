@@ -367,4 +367,25 @@ mod tests {
         run.pending = 1;
         assert_eq!(of(&run), None);
     }
+
+    #[test]
+    fn one_command_that_lasted_too_long_is_told_as_one() {
+        use crate::outcome::Number;
+        let told = |late: u64| {
+            let mut run = run(2_000, 0);
+            let counts = [("late_time_outs".to_owned(), Number::Count(late))];
+            run.measures.insert("faults".to_owned(), counts.into());
+            late_time_outs(&run).map(|warning| warning.text)
+        };
+        assert_eq!(told(0), None);
+        let one = told(1).expect("there is one");
+        assert!(one.starts_with("1 command that was not answered"), "{one}");
+        assert!(one.contains("failed at its end"), "{one}");
+        let two = told(2).expect("there are two");
+        assert!(
+            two.starts_with("2 commands that were not answered"),
+            "{two}"
+        );
+        assert!(two.contains("failed at their end"), "{two}");
+    }
 }
