@@ -205,3 +205,32 @@ fn of_many_choices_that_fail_requests_only_some_are_listed() {
     );
     assert!(!six.headline.contains("some under"), "{}", six.headline);
 }
+
+/// All reads come before all writes: half of a run comes after its faults, and yet no read meets them.
+#[test]
+fn an_objective_on_reads_is_shown_by_reads() {
+    let of = |first: char| {
+        let second = if first == 'R' { 'W' } else { 'R' };
+        let op = |number: u64| if number < 1_000 { first } else { second };
+        let rows = (0..2_000_u64).map(|number| {
+            let ms = number as f64 / 1e3;
+            format!("{ms},{},{},4096\n", op(number), number * 8_192)
+        });
+        let (load, loaded) = table("ts_s,op,offset,size", rows);
+        let mut base = Scenario::over(Load::Trace(load));
+        base.set("drive", "null").unwrap();
+        base.set("faults", "injected:slow_add_ms=0.01:slow_from_s=1")
+            .unwrap();
+        let points = points(&base, &[]);
+        let how = how("read p95 < 1 ms", Find::Speed);
+        let found = capacity(&points, Some(&loaded), &how, &Control::default()).unwrap();
+        (found.choices[0].holds.unwrap(), found.headline)
+    };
+    // Half of these reads come within a second at half the speed, and of those behind the writes at one and a half.
+    let (before, headline) = of('R');
+    assert!((0.48..0.52).contains(&before), "{before}");
+    let told = " % of the reads of its run there come after they begin";
+    assert!(headline.contains(told), "{headline}");
+    let (behind, _) = of('W');
+    assert!((1.45..1.55).contains(&behind), "{behind}");
+}
