@@ -42,7 +42,8 @@ impl EagerCopies {
         let others = others.map(|other| (other, self.slot(other)));
         let differs = |place: &(CopyOf, Slot)| *place != (of, slot);
         let is_tried = |(other, _): &(CopyOf, Slot)| read.failed + 1 < copies || *other == of;
-        let current = others.filter(differs).next().filter(is_tried);
+        let mut others = others.filter(differs);
+        let current = others.next().filter(is_tried);
         let Some((other, place)) = current.or_else(|| self.on_its_way(read)) else {
             out.instead = match self.current(of.chunk).next() {
                 Some(_) if self.is_buffered(of.chunk) => Instead::Buffered,
