@@ -20,22 +20,23 @@ impl<L: Layout> FixedCopies<L> {
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        let apart = self.ends_go_apart(request);
         let size = self.layout.chunk();
+        let ends = [request.extent.start.0, request.extent.end().0];
+        let aligned = ends.into_iter().all(|end| end.is_multiple_of(size.0));
+        let apart = !aligned && self.ends_need_rest(request);
         let cut = self.cut(request, apart, Self::to_write);
         for piece in &cut {
             let mut piece = *piece;
             let (mut after, mut wanted) = (None, self.wanted(piece.first));
-            if apart && piece.len < size {
-                let state = self.state(piece.first);
-                if self.needs_rest(&state, request.fua) {
-                    (piece.from, piece.len) = (Blocks(0), size);
-                    let copies = self.left_or_all(piece.first, state.current);
-                    let rest = Piece { copies, ..piece };
-                    after = Some(self.either(now, &rest, Op::Read, Part::Read(0), drives, out));
-                } else {
-                    wanted = piece.copies.count_ones();
-                }
+            let is_part = piece.len < size;
+            let state = self.state(piece.first);
+            if is_part && apart && self.needs_rest(&state, request.fua) {
+                (piece.from, piece.len) = (Blocks(0), size);
+                let copies = self.left_or_all(piece.first, state.current);
+                let rest = Piece { copies, ..piece };
+                after = Some(self.either(now, &rest, Op::Read, Part::Read(0), drives, out));
+            } else if !aligned && (is_part || !apart) {
+                wanted = wanted.max(piece.copies.count_ones());
             }
             self.write(now, (&piece, wanted, request.fua), after, drives, out);
         }
@@ -53,16 +54,12 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Whether chunks that a request covers only a part of are not written as the others: some copies of these follow later, or the rest of
-    /// such a chunk is needed.
-    fn ends_go_apart(&self, request: &Request) -> bool {
+    /// Whether the rest is needed of a chunk at one of the ends of a request.
+    fn ends_need_rest(&self, request: &Request) -> bool {
         let size = self.layout.chunk().0;
         let ends = [request.extent.start.0, request.extent.end().0 - 1];
-        ends.into_iter().any(|block| {
-            let state = self.state((block / size) as u32);
-            let left = self.left(state.chunk, self.all);
-            self.foreground < left.count_ones() || self.needs_rest(&state, request.fua)
-        })
+        let mut chunks = ends.into_iter().map(|block| (block / size) as u32);
+        chunks.any(|chunk| self.needs_rest(&self.state(chunk), request.fua))
     }
 
     /// Whether a write of a part of a chunk needs the rest, so that the chunk is written as a whole: some copies have older data. If it is
