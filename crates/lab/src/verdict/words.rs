@@ -200,10 +200,14 @@ impl Names<'_> {
         of.next().filter(|_| of.next().is_none())
     }
 
-    /// The settings without their key if it is the only one.
+    /// The settings without their key if it is the only one. A choice that is a number or a switch is nothing without its key.
     fn short<'b>(&self, role: Role, settings: &'b str) -> &'b str {
+        let is_name = |value: &str| {
+            let is_switch = ["true", "false", "on", "off"].contains(&value);
+            value.starts_with(char::is_alphabetic) && !is_switch
+        };
         match (self.only(role), settings.split_once('=')) {
-            (Some(_), Some((_, value))) => value,
+            (Some(_), Some((_, value))) if role == Role::Load || is_name(value) => value,
             _ => settings,
         }
     }

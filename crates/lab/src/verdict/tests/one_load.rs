@@ -204,3 +204,24 @@ fn a_difference_is_decided_from_half_its_interval_on() {
     assert_eq!(word(0.36), Word::Undecided);
     assert_eq!(word(0.37), Word::Faster);
 }
+
+/// A number or a switch says nothing without its key; what is drawn by its name does.
+#[test]
+fn a_choice_that_is_a_number_is_called_by_its_key() {
+    for (key, values, told) in [
+        ("faults.rot", ["0", "0.001"], "faults.rot=0.001 wins"),
+        (
+            "drive.protection",
+            ["off", "on"],
+            "drive.protection=on wins",
+        ),
+        ("sched", ["fcfs", "satf"], "satf wins"),
+    ] {
+        let means = [10.0, 5.0].into_iter().zip(values);
+        let runs = means.map(|(mean, value)| run("", &format!("{key}={value}"), mean, 0.0));
+        let runs: Vec<_> = runs.collect();
+        let verdict = judged(&runs, &varied(&[(key, &values)]), None);
+        let starts = verdict.headline.starts_with(told);
+        assert!(starts, "{}", verdict.headline);
+    }
+}
