@@ -101,10 +101,19 @@ impl Measured {
         [response, times(&class.wait, 0), times(&class.service, 0)].map(Some)
     }
 
+    /// Response times of flushes; `None` if none was answered.
+    fn flushes(&self) -> Option<Times> {
+        let Recorder {
+            flushes,
+            flushes_failed,
+            ..
+        } = &self.recorder;
+        (flushes.count() > 0).then(|| times(flushes, *flushes_failed))
+    }
+
     /// All of it; what else a run has is the caller's.
     pub(crate) fn run(mut self, label: String, config: serde_json::Value) -> Run {
-        let failed = self.failed();
-        let series = self.recorder.series.take();
+        let (failed, series) = (self.failed(), self.recorder.series.take());
         let series = series.map(|series| series.finish(self.end, (&self.both, failed)));
         let recorder = &self.recorder;
         let (reads, writes) = (&recorder.reads, &recorder.writes);
@@ -124,7 +133,6 @@ impl Measured {
         let busy = recorder.in_flight.iter();
         let busy = busy.map(|drive| drive.until(self.end));
         let busy: Vec<[u64; 2]> = busy.collect();
-        let flushes = Some(&recorder.flushes).filter(|flushes| flushes.count() > 0);
         let measures = busy::measures(&busy, lasted.0);
         let [read_response_ms, read_wait_ms, read_service_ms] = self.class(Class::Read, reads);
         let [write_response_ms, write_wait_ms, write_service_ms] = self.class(Class::Write, writes);
@@ -142,7 +150,7 @@ impl Measured {
             response_ms: self.responses(Class::All).times(recorder.batches_tell()),
             read_response_ms,
             write_response_ms,
-            flush_response_ms: flushes.map(|flushes| times(flushes, recorder.flushes_failed)),
+            flush_response_ms: self.flushes(),
             wait_ms: times(&Histogram::sum([&reads.wait, &writes.wait]), 0),
             read_wait_ms,
             write_wait_ms,

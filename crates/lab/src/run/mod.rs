@@ -341,13 +341,13 @@ fn run(
     }
     let ended_early = checked(&point.label, &stack, &recorders, (window, interrupted))?;
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
-    let least = recorders.least_behind(grid.objectives);
+    let behind = (begin, recorders.least_behind(grid.objectives));
     let names = grid.trace.map(|trace| &*trace.header().clients);
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or_default())?;
     let measured = recorder.end(end);
-    let estimates = estimates(&measured, grid.objectives);
+    let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let (mut basis, growth_from) = (measured.basis(), measured.growth_from());
+    let late = Some(begin).filter(|begin| (Instant(1)..=measured.growth_from()).contains(begin));
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
@@ -355,9 +355,8 @@ fn run(
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     run.measures.extend(counted((&stack, &drives), &effective)?);
     basis.wrong_blocks = said::wrong_blocks(&run);
-    let onset = Onset::of(&run, end, (begin, least));
+    let onset = Onset::of(&run, end, behind);
     let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
-    let late = Some(begin).filter(|begin| (Instant(1)..=growth_from).contains(begin));
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
     warnings.extend(unknown_cache(&scenario.drive.name, &*blueprint, &stack));
