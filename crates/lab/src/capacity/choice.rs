@@ -11,7 +11,7 @@ use crate::gate::ByBatch;
 use crate::grid::Point;
 use crate::measure::{BATCHES, Estimate, TooFew, busy, weighted};
 use crate::objective::Objective;
-use crate::run::{Finished, Onset, RunError};
+use crate::run::{Finished, Onset, RunError, wrong_blocks};
 
 /// A choice, the settings along which it is searched, and those that were tried.
 pub(super) struct Choice {
@@ -93,6 +93,7 @@ impl Choice {
             queue_growth_rps: run.queue_growth_rps,
             requests: run.requests,
             failed: run.failed.values().sum(),
+            wrong_blocks: wrong_blocks(run),
             ended_early,
             shares: Shares::of(run),
             parts,

@@ -256,6 +256,9 @@ pub struct Tried {
     pub requests: u64,
     /// Of these, requests that failed. They miss an objective on a percentile; a mean is of the others.
     pub failed: u64,
+    /// Blocks that drives have read which were not what had been written there.
+    #[serde(skip)]
+    wrong_blocks: u64,
     /// Whether it ended so.
     pub ended_early: bool,
     /// The same without what drives did in spare time, which gives way to requests.

@@ -4,7 +4,7 @@ use nearslot_core::contract::Placement;
 
 use super::failures::{failures, reached};
 use super::names::{name, position};
-use super::{Capacity, Find, Outcome, Reached, SHOWN_FROM, Word};
+use super::{Capacity, Find, Outcome, Reached, SHOWN_FROM, Tried, Word};
 use crate::grid::Point;
 use crate::number::{counted, list, seconds, times};
 use crate::objective;
@@ -47,7 +47,11 @@ pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<S
         details.push("The search was interrupted: true boundaries may lie anywhere between the settings that were tried.".to_owned());
     }
     details.push(cost(capacity));
-    let more = [requests_failed(capacity), before_faults(capacity)];
+    let more = [
+        wrong_blocks(capacity),
+        requests_failed(capacity),
+        before_faults(capacity),
+    ];
     let headline = more
         .into_iter()
         .flatten()
@@ -83,11 +87,31 @@ fn headline(capacity: &Capacity) -> String {
     text + "."
 }
 
-/// That requests failed at the settings that the answer is about, of each choice at its own.
+/// What the answer is about: each choice with the setting that is told of it.
+fn shown(capacity: &Capacity) -> impl Iterator<Item = (&Reached, &Tried)> {
+    let all = capacity.choices.iter();
+    all.filter_map(|found| Some((found, found.shown()?)))
+}
+
+/// That wrong blocks were served there. An objective on times says nothing of them.
+fn wrong_blocks(capacity: &Capacity) -> Option<String> {
+    let serving: Vec<_> = shown(capacity)
+        .filter(|(_, tried)| tried.wrong_blocks > 0)
+        .collect();
+    let (found, tried) = serving.iter().max_by_key(|(_, tried)| tried.wrong_blocks)?;
+    let (who, place) = (name(capacity, found), position(capacity.find, tried.at));
+    let count = counted(tried.wrong_blocks, "wrong block");
+    Some(match serving.len() {
+        1 => format!("{who} served {count} {place}."),
+        all => format!("{all} choices served wrong blocks, {who} the most: {count} {place}."),
+    })
+}
+
+/// That requests failed there.
 fn requests_failed(capacity: &Capacity) -> Option<String> {
-    let shown = capacity.choices.iter();
-    let shown = shown.filter_map(|found| Some((found, found.shown()?)));
-    let failing: Vec<_> = shown.filter(|(_, tried)| tried.failed > 0).collect();
+    let failing: Vec<_> = shown(capacity)
+        .filter(|(_, tried)| tried.failed > 0)
+        .collect();
     let listed = failing.iter().take(LISTED_MAX).enumerate();
     let mut told: Vec<String> = Vec::new();
     told.extend(listed.map(|(index, (found, tried))| {

@@ -188,7 +188,7 @@ fn late_time_outs(run: &Run) -> Option<Warning> {
 }
 
 /// How many wrong blocks its drives brought and reported done.
-pub(super) fn wrong_blocks(run: &Run) -> u64 {
+pub(crate) fn wrong_blocks(run: &Run) -> u64 {
     let count = run.measure(<dyn Faults as Kind>::CARD.key, "wrong_blocks_read");
     count.map_or(0, |count| count.value() as u64)
 }

@@ -30,7 +30,9 @@ fn a_drive_that_serves_rot_does_not_win_over_one_that_refuses_it() {
     assert!(wrong > 0.0);
     let headline = &results.verdict.headline;
     assert!(
-        headline.starts_with("None wins: off served wrong blocks, and on failed"),
+        headline.starts_with(
+            "None wins: drive.protection=off served wrong blocks, and drive.protection=on failed"
+        ),
         "{headline}"
     );
     let told = format!("drive.protection=off served {wrong} wrong blocks.");

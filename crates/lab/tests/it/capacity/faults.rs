@@ -234,3 +234,15 @@ fn an_objective_on_reads_is_shown_by_reads() {
     let (behind, _) = of('W');
     assert!((1.45..1.55).contains(&behind), "{behind}");
 }
+
+/// An objective on times says nothing of what was read, so the headline does.
+#[test]
+fn wrong_blocks_are_told_of_the_choice_that_served_them() {
+    let vary = "faults=none,injected:rot_per_tib=8000000:rot_within_s=0";
+    let settings = [("drive", "seagate-cheetah-9lp")];
+    let base = synthetic("poisson:requests=2000", &settings);
+    let both = found(&points(&base, &[vary]), &how("mean < 30 ms", Find::Rate));
+    let headline = &both.headline;
+    assert!(headline.contains("rot_within_s=0 served "), "{headline}");
+    assert!(headline.contains(" wrong blocks at "), "{headline}");
+}
