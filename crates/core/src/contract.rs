@@ -369,9 +369,9 @@ pub trait Drive: Send {
     /// Take a command. The drive must have room for it.
     fn submit(&mut self, now: Instant, command: &Command);
 
-    /// Offers to count the commands that run or wait for this drive, the running one included. Called before every `advance` that may
-    /// end one. For models of drives that serve several commands at a time: each gets a share of the time. Others do not let them be
-    /// counted.
+    /// `commands` counts those that run or wait for this drive, the running one included. Called before every `advance` that may end
+    /// one. For models of drives that serve several commands at a time: each gets a share of the time. A drive that does not need the
+    /// number does not call it, since counting costs time.
     fn outstanding(&mut self, _commands: &mut dyn FnMut() -> u64) {}
 
     /// When it next needs attention.

@@ -70,9 +70,9 @@ pub enum Failure {
     Medium,
     /// It has not answered in time. Whether a write was carried out is not known.
     TimedOut,
-    /// It is gone, with everything on it. That is final: whatever the drive answers later counts as failed for this reason. Who serves a
-    /// drive says so only when it carries out nothing more of what it is sent, before the volume is opened again: what is sent
-    /// until then may be meant for places whose data an older map still names.
+    /// It is gone, with everything on it. That is final: whatever the drive answers later counts as failed for this reason. A drive
+    /// may be called gone only when it carries out no command any more until the volume is opened again: a write that arrived later
+    /// could overwrite a place that an older map still names.
     Gone,
     /// Not the drive: the placement cannot keep its map safe any more, so nothing can be written. What was answered is still read.
     MapLost,

@@ -113,15 +113,15 @@ fn requests_failed(capacity: &Capacity) -> Option<String> {
         .filter(|(_, tried)| tried.failed > 0)
         .collect();
     let listed = failing.iter().take(LISTED_MAX).enumerate();
-    let mut told: Vec<String> = Vec::new();
-    told.extend(listed.map(|(index, (found, tried))| {
+    let listed = listed.map(|(index, (found, tried))| {
         let all = match index {
             0 => format!("{} failed", counted(tried.requests, "request")),
             _ => tried.requests.to_string(),
         };
         let (who, place) = (name(capacity, found), position(capacity.find, tried.at));
         format!("{} of {all} under {who} {place}", tried.failed)
-    }));
+    });
+    let mut told: Vec<String> = listed.collect();
     let more = failing.len() - told.len();
     if more > 0 {
         let choices = if more == 1 { "choice" } else { "choices" };

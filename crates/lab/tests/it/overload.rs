@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nearslot_lab::grid;
+use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::{Results, Word};
 use nearslot_lab::overload::Overload;
@@ -23,6 +23,17 @@ fn simulate(workload: &str, wanted: &Wanted, control: &Control) -> Result<Result
 
 fn simulated(workload: &str) -> Results {
     simulate(workload, &Wanted::default(), &Control::default()).unwrap()
+}
+
+/// 200 seconds of a load that the drive can do, with faults.
+fn with_faults(faults: &str, vary: &[Vary]) -> Results {
+    let load = "poisson:rate_rps=20:requests=4000".parse().unwrap();
+    let mut base = Scenario::over(Load::Workload(load));
+    for (key, value) in [("drive", DRIVE), ("faults", faults)] {
+        base.set(key, value).unwrap();
+    }
+    let points = grid::points(&base, vary).unwrap();
+    compare(&points, None, &Wanted::default(), &Control::default()).unwrap()
 }
 
 /// No clock is needed to see that it is fast: not one request of the runs was answered.
@@ -138,16 +149,7 @@ fn the_ability_is_that_of_a_long_closed_loop() {
 /// The loop that finds it out would meet them within its first seconds, and a drive that is gone answers fast.
 #[test]
 fn what_can_be_done_knows_nothing_of_faults_that_begin_later() {
-    let ability = |faults: &str| {
-        let load = "poisson:rate_rps=20:requests=4000".parse().unwrap();
-        let mut base = Scenario::over(Load::Workload(load));
-        for (key, value) in [("drive", DRIVE), ("faults", faults)] {
-            base.set(key, value).unwrap();
-        }
-        let points = grid::points(&base, &[]).unwrap();
-        let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
-        results.runs[0].demand.unwrap().ability_rps
-    };
+    let ability = |faults: &str| with_faults(faults, &[]).runs[0].demand.unwrap().ability_rps;
     let sound = ability("none");
     for later in ["gone_at_s=5", "slow_factor=10:slow_from_s=2"] {
         assert_eq!(ability(&format!("injected:{later}")), sound, "{later}");
@@ -439,15 +441,7 @@ fn a_mirror_that_copies_in_spare_time_is_not_saturated() {
 /// Up to 150 of 200 seconds the drive does what comes; from then on it takes twenty times as long.
 #[test]
 fn a_queue_that_grows_only_once_a_fault_has_begun_is_told() {
-    let results = |faults: &str| {
-        let load = "poisson:rate_rps=20:requests=4000".parse().unwrap();
-        let mut base = Scenario::over(Load::Workload(load));
-        for (key, value) in [("drive", DRIVE), ("faults", faults)] {
-            base.set(key, value).unwrap();
-        }
-        let points = grid::points(&base, &["sched=fcfs,satf".parse().unwrap()]).unwrap();
-        compare(&points, None, &Wanted::default(), &Control::default()).unwrap()
-    };
+    let results = |faults: &str| with_faults(faults, &["sched=fcfs,satf".parse().unwrap()]);
     let slow = results("injected:slow_factor=20:slow_from_s=150");
     for run in &slow.runs {
         let growth = run.queue_growth_rps.unwrap_or_default();

@@ -61,7 +61,7 @@ impl EagerCopies {
 
     /// What is to be written at once, and can be, waits before all others; if that came about as a read was taken back, from the next answer on.
     pub(super) fn audit_urgent(&self) {
-        let is_known = |chunk: &u32| self.is_lost(*chunk) && !self.unread.contains(chunk);
+        let is_known = |chunk: &u32| self.is_lost(*chunk) && !self.withdrawn.contains(chunk);
         let lost = (0..self.geometry.chunks).filter(is_known);
         for of in lost.flat_map(|chunk| self.copies_of(chunk)) {
             let is_urgent = || self.copies.is_urgent(self.drive(of), of);

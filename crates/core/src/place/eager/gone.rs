@@ -92,7 +92,7 @@ impl EagerCopies {
 
     /// Drives write urgent copies. One that cannot be written now waits for spare time.
     pub(super) fn write_urgent(&mut self, out: &mut Plan) {
-        while let Some(chunk) = self.unread.pop() {
+        while let Some(chunk) = self.withdrawn.pop() {
             self.hurry_copies(chunk);
         }
         if !self.copies.queues().any_urgent() {

@@ -172,8 +172,9 @@ struct EagerCopies {
     gone: Gone,
     /// Chunks that are on such drives alone.
     lost: usize,
-    /// Chunks of which a read was taken back since the last answer, if drives are gone: copies may have waited for it that are urgent.
-    unread: Vec<u32>,
+    /// Chunks of which the last read of a slot was taken back since the last answer, if drives are gone: copies may have waited for it
+    /// that are urgent.
+    withdrawn: Vec<u32>,
     /// Keeps the map safe; none if it is lost with the power.
     store: Option<Box<dyn MapStore>>,
     /// Whether every write is forced to the medium, as the map must not name a slot whose data a power cut may take, and a slot
@@ -216,7 +217,7 @@ impl EagerCopies {
             freed: Vec::new(),
             gone: Gone::none(geometry.drives()),
             lost: 0,
-            unread: Vec::new(),
+            withdrawn: Vec::new(),
             store,
             forces: false,
             map_lost: false,
@@ -401,9 +402,8 @@ impl Placement for EagerCopies {
 
     fn withdrawn(&mut self, tag: Tag, _drive: DriveId) {
         let read = self.take_underway(tag);
-        self.read_left(&read);
-        if self.gone.any() {
-            self.unread.push(read.of.chunk);
+        if self.end_read(&read) && self.gone.any() {
+            self.withdrawn.push(read.of.chunk);
         }
     }
 

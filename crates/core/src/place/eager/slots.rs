@@ -113,14 +113,14 @@ impl EagerCopies {
 
     /// A read has ended.
     pub(super) fn read_ended(&mut self, read: &Underway) {
-        if self.read_left(read) {
+        if self.end_read(read) {
             // A copy may wait for its home.
             self.hurry_copies(read.of.chunk);
         }
     }
 
     /// A read has ended, or is taken back. Whether it was the last one there.
-    pub(super) fn read_left(&mut self, read: &Underway) -> bool {
+    pub(super) fn end_read(&mut self, read: &Underway) -> bool {
         let place = (read.drive.0, read.slot);
         let mut readers = self
             .readers

@@ -31,14 +31,7 @@ fn a_win_with_a_longer_tail_says_so() {
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
     assert!(!said.contains("p99"), "{said}");
 
-    let mut runs = Vec::new();
-    for depth in ["1", "8"] {
-        runs.push(run(&format!("depth={depth}"), "sched=fcfs", 10.0, 0.0));
-        runs.push(run(&format!("depth={depth}"), "sched=satf", 9.0, 0.01));
-    }
-    tail(&mut runs[2].0, 30.0, 4.0);
-    tail(&mut runs[3].0, 50.0, 4.0);
-    let keys = varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])]);
+    let (runs, keys) = longer_tail_at_8();
     assert_eq!(
         judged(&runs, &keys, Some("sched=fcfs")).headline,
         "satf wins at every depth: 1.11× as fast as fcfs at 1, 1.11× at 8; but its p99 is longer than that of fcfs at 8."

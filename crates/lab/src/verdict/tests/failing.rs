@@ -230,14 +230,7 @@ fn those_behind_several_that_lead_are_told_for_what_they_are() {
 /// Under several loads, too, one that failed many has no tail to be held against.
 #[test]
 fn under_several_loads_no_tail_is_held_against_one_that_failed_many() {
-    let mut runs = Vec::new();
-    for depth in ["1", "8"] {
-        runs.push(run(&format!("depth={depth}"), "sched=fcfs", 10.0, 0.0));
-        runs.push(run(&format!("depth={depth}"), "sched=satf", 9.0, 0.01));
-    }
-    tail(&mut runs[2].0, 30.0, 4.0);
-    tail(&mut runs[3].0, 50.0, 4.0);
-    let keys = varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])]);
+    let (mut runs, keys) = longer_tail_at_8();
     let told = judged(&runs, &keys, None).headline;
     assert!(told.contains("its p99 is longer"), "{told}");
     runs[2].1.failed = 20;

@@ -76,3 +76,18 @@ fn tail(run: &mut Run, p99: f64, half: f64) {
     run.response_ms.p99 = Some(p99);
     run.response_ms.p99_ci95 = Some([p99 - half, p99 + half]);
 }
+
+/// Two loads, under both of which satf is faster; under the second its tail is longer.
+fn longer_tail_at_8() -> (Vec<(Run, Basis)>, Vec<Varied>) {
+    let mut runs = Vec::new();
+    for depth in ["1", "8"] {
+        runs.push(run(&format!("depth={depth}"), "sched=fcfs", 10.0, 0.0));
+        runs.push(run(&format!("depth={depth}"), "sched=satf", 9.0, 0.01));
+    }
+    tail(&mut runs[2].0, 30.0, 4.0);
+    tail(&mut runs[3].0, 50.0, 4.0);
+    (
+        runs,
+        varied(&[("sched", &["fcfs", "satf"]), ("depth", &["1", "8"])]),
+    )
+}
