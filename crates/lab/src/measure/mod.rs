@@ -8,8 +8,8 @@
 //!
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
 //! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up. Where faults begin at an
-//! instant of their own, these are the arrivals from the last such instant on, if there are as many: what comes before says nothing of
-//! drives on which that fault has happened.
+//! instant of their own, these are the arrivals from the last such instant on, if there are enough of them ([`BEHIND_SHARE`]): what comes before
+//! says nothing of drives on which that fault has happened.
 
 mod basis;
 pub(crate) mod busy;
@@ -90,6 +90,9 @@ fn seconds(span: Duration) -> f64 {
 const GROWTH_MIN: f64 = 0.02;
 /// Nor is one shorter than this.
 const GROWTH_QUEUE_MIN: u64 = 64;
+/// Behind the instant at which faults begin, growth is looked at if at least one in so many of the measured requests arrives there: of
+/// a few at the end nothing is learnt.
+const BEHIND_SHARE: u64 = 8;
 /// Arrivals at which the length of the queue is noted.
 const LEVELS: usize = 5;
 
@@ -317,8 +320,11 @@ impl Recorder {
 
     /// The levels that tell growth: too few arrivals behind faults tell nothing.
     fn telling(&self) -> &Levels {
+        let Window { requests, warmup } = self.window;
+        let behind = requests.saturating_sub(self.behind.first);
+        let enough = behind >= (requests - warmup).div_ceil(BEHIND_SHARE);
         match self.behind.count {
-            LEVELS => &self.behind,
+            LEVELS if enough => &self.behind,
             _ => &self.levels,
         }
     }

@@ -213,11 +213,11 @@ fn a_queue_that_begins_to_grow_where_faults_begin_is_looked_at_from_there_on() {
     assert_eq!(growth(750, Instant(at(759).0 + 1)), behind);
     // It did not grow in each quarter of what comes from there on.
     assert_eq!(growth(750, at(600)).0, None);
-    // In the warm-up it is all that is measured; where fewer than five requests come behind it, too.
+    // In the warm-up it is all that is measured; where less than an eighth of that comes behind it, too.
     assert_eq!(growth(750, at(50)), whole);
-    assert_eq!(growth(750, at(1_096)), whole);
-    assert_eq!(growth(0, at(1_096)).0, Some(999.0 / 0.999));
-    assert_eq!(growth(0, at(1_095)).1, [1_096, 1_097, 1_098, 1_099, 1_100]);
+    assert_eq!(growth(750, at(976)), whole);
+    assert_eq!(growth(750, at(975)).1, [226, 257, 288, 319, 350]);
+    assert_eq!(growth(0, at(976)).0, Some(999.0 / 0.999));
 }
 
 /// A loop that keeps four requests at a drive of 1,000 requests a second: the throughput is that of the drive, whatever the warm-up.

@@ -7,7 +7,7 @@
 
 use super::copies::Source;
 use super::map::NOWHERE;
-use super::{Change, ChunkWrite, EagerCopies, Purpose, Reason, Underway};
+use super::{Change, ChunkWrite, EagerCopies, Purpose, Reason, Tried, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
 use crate::io::DriveDone;
@@ -31,6 +31,13 @@ impl EagerCopies {
         let Underway {
             of, slot, drive, ..
         } = *read;
+        let mut tried = match read.purpose {
+            Purpose::ReadInstead(.., tried) => tried,
+            _ => Tried {
+                mapped: 1 << of.copy,
+                arrived: 0,
+            },
+        };
         let copies = self.geometry.copies;
         let from = Blocks(done.at.0 - self.at(drive, slot).0);
         // Of this copy too, if it has been written elsewhere meanwhile.
@@ -40,11 +47,12 @@ impl EagerCopies {
         });
         let others = others.filter(|other| self.can_be_read(*other));
         let others = others.map(|other| (other, self.slot(other)));
-        let differs = |place: &(CopyOf, Slot)| *place != (of, slot);
-        let is_tried = |(other, _): &(CopyOf, Slot)| read.failed + 1 < copies || *other == of;
-        let mut others = others.filter(differs);
-        let current = others.next().filter(is_tried);
-        let Some((other, place)) = current.or_else(|| self.on_its_way(read)) else {
+        let is_new = |(other, place): &(CopyOf, Slot)| match *other == of {
+            true => *place != slot,
+            false => tried.mapped >> other.copy & 1 == 0,
+        };
+        let current = others.filter(is_new).next();
+        let Some((other, place)) = current.or_else(|| self.on_its_way(read, tried)) else {
             out.instead = match self.current(of.chunk).next() {
                 Some(_) if self.is_buffered(of.chunk) => Instead::Buffered,
                 Some(_) => Instead::Nothing,
@@ -53,23 +61,25 @@ impl EagerCopies {
             };
             return;
         };
+        match current {
+            Some(_) => tried.mapped |= 1 << other.copy,
+            None => tried.arrived |= 1 << other.copy,
+        }
         let again = self.read_copy(other, self.drive(other), place, from, done.len);
         let instead = &mut self.underway[again.tag.0 as usize];
-        // One that was written elsewhere meanwhile is another place of the same copy.
-        instead.failed = read.failed + u8::from(other != of || current.is_none());
-        instead.purpose = Purpose::ReadInstead(of.copy, slot);
+        instead.purpose = Purpose::ReadInstead(of.copy, slot, tried);
         out.instead = Instead::Step(out.io(again));
     }
 
     /// A copy that is on a drive with what the others have, and of which the map is only to be told: its place.
-    fn on_its_way(&self, read: &Underway) -> Option<(CopyOf, Slot)> {
-        let Underway {
-            of, slot, failed, ..
-        } = *read;
-        let mut arrived = self.changes.arrived(of.chunk);
-        let place =
-            arrived.find(|place| *place != (of, slot) && !self.gone.has(self.drive(place.0)));
-        place.filter(|_| failed + 1 < self.geometry.copies)
+    fn on_its_way(&self, read: &Underway, tried: Tried) -> Option<(CopyOf, Slot)> {
+        let mut arrived = self.changes.arrived(read.of.chunk);
+        arrived.find(|(other, place)| {
+            let is_new = tried.arrived >> other.copy & 1 == 0;
+            // It may have been read there when the map had it, and be on its way there again.
+            let is_elsewhere = (*other, *place) != (read.of, read.slot);
+            is_new && is_elsewhere && !self.gone.has(self.drive(*other))
+        })
     }
 
     /// A copy was read in place of this one, which could not be: that is given up.

@@ -105,7 +105,7 @@ impl EagerCopies {
             writing.done |= 1 << landed.of.copy;
             self.move_to(landed.of, landed.slot, first);
         } else {
-            self.release(landed.of, landed.drive, landed.slot);
+            self.vacate(landed.of, landed.slot);
         }
         if self.writes[key].left == 0 {
             let ChunkWrite { chunk, done, .. } = self.writes.remove(key);

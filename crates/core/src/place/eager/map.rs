@@ -270,6 +270,28 @@ pub(super) mod tests {
         map.map_err(|error| error.to_string())
     }
 
+    /// One chunk with three copies without homes.
+    pub(in crate::place::eager) const THREE: Geometry = Geometry {
+        volume: 1,
+        chunks: 1,
+        copies: 3,
+        columns: 1,
+        unit: 1,
+        spread: Spread::ByCopy,
+        slots: 20,
+    };
+
+    /// They lie in the same slot of their drives.
+    pub(in crate::place::eager) fn three() -> Map {
+        let setup = Setup {
+            homes: 0,
+            drives: 3,
+            ..SETUP
+        };
+        let map = Map::found(&THREE, &setup, &empty(), vec![Slot(5); 3]);
+        map.unwrap_or_else(|error| panic!("{error}"))
+    }
+
     #[test]
     fn homes_are_found_where_they_were_prepared() {
         let empty = empty();

@@ -21,7 +21,7 @@ impl EagerCopies {
                 self.read_ended(&ended);
                 match ended.purpose {
                     _ if !is_done => self.read_failed(&ended, done, out),
-                    Purpose::ReadInstead(copy, slot) => {
+                    Purpose::ReadInstead(copy, slot, _) => {
                         self.read_instead(CopyOf { copy, ..ended.of }, slot, out);
                     }
                     _ => {}
@@ -115,7 +115,7 @@ impl EagerCopies {
             }
             Reason::Move => {
                 self.move_failed(landed.drive);
-                self.release(landed.of, landed.drive, landed.slot);
+                self.vacate(landed.of, landed.slot);
             }
         }
     }

@@ -89,7 +89,7 @@ struct Underway {
     /// What is read, or where the write goes once that is known.
     slot: Slot,
     purpose: Purpose,
-    /// How often the same has failed before: with other copies, or in other slots.
+    /// In how many other slots the same write has failed before.
     failed: u8,
 }
 
@@ -104,13 +104,22 @@ impl Underway {
     }
 }
 
+/// Copies that the same read was tried with, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tried {
+    /// Where the map has them.
+    mapped: u32,
+    /// Where they have arrived, of which the map is only to be told.
+    arrived: u32,
+}
+
 /// What an I/O is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// To read a chunk, for a request or for a delayed write.
     Read,
     /// The same in place of this copy, which could not be read in this slot.
-    ReadInstead(u8, Slot),
+    ReadInstead(u8, Slot, Tried),
     /// To read a chunk that compaction is to move.
     MoveRead,
     /// To write a copy of a chunk, which will lie there from then on.

@@ -147,16 +147,14 @@ impl EagerCopies {
 
     /// A delayed write is in the map now, or it could not be done.
     pub(super) fn delayed_ended(&mut self, landed: &Landed, done: bool, out: &mut Plan) {
-        let Landed {
-            of, drive, slot, ..
-        } = *landed;
+        let Landed { of, slot, .. } = *landed;
         if done {
             self.copies.settled(of);
             self.move_to(of, slot, false);
             self.delay_others(of.chunk, out);
         } else {
             let (source, failed) = self.copies.failed(of);
-            self.release(of, drive, slot);
+            self.vacate(of, slot);
             // Nobody else has it: it is tried again while the buffer has it.
             let is_urgent = self.turn(of, source) == Turn::Urgent;
             if failed < TRIES && is_urgent && self.is_due(of) {

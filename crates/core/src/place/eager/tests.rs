@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::copies::Source;
-use super::map::tests::{PAIR, found};
+use super::map::tests::{PAIR, THREE, found, three};
 use super::store::{MapWrite, Retry, When};
 use super::*;
 use crate::io::DriveDone;
@@ -161,25 +161,30 @@ fn a_copy_that_fails_is_given_up_when_another_one_was_read() {
     assert_ne!(copies.slot(FIRST), NOWHERE, "it is all that is left");
 }
 
+/// A write of both copies is in the map with the first one; the second has arrived.
+fn both_arrive(copies: &mut EagerCopies) {
+    let key = copies.writes.insert(ChunkWrite {
+        chunk: 0,
+        left: 2,
+        tried: 0b11,
+        done: 0,
+        landed: 0,
+    });
+    let reason = Reason::Foreground(key);
+    let first = copies.write_copy(FIRST, reason);
+    write_ends(copies, &first, Status::Done);
+    map_write_ends(copies, 0, Status::Done, &mut Plan::default());
+    let second = copies.write_copy(SECOND, reason);
+    write_ends(copies, &second, Status::Done);
+}
+
 /// A write is in the map with its first copy, and the second has arrived when that cannot be read. If a newer write has arrived since, nobody was
 /// told of it yet.
 #[test]
 fn a_copy_that_the_map_does_not_know_yet_is_read() {
     for newer in [false, true] {
         let mut copies = volume(true);
-        let key = copies.writes.insert(ChunkWrite {
-            chunk: 0,
-            left: 2,
-            tried: 0b11,
-            done: 0,
-            landed: 0,
-        });
-        let reason = Reason::Foreground(key);
-        let first = copies.write_copy(FIRST, reason);
-        write_ends(&mut copies, &first, Status::Done);
-        map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
-        let second = copies.write_copy(SECOND, reason);
-        write_ends(&mut copies, &second, Status::Done);
+        both_arrive(&mut copies);
         if newer {
             second_is_written(&mut copies);
         }
@@ -201,6 +206,51 @@ fn a_copy_that_the_map_does_not_know_yet_is_read() {
         assert_eq!(again.drive, copies.drive(SECOND), "now it is in the map");
         copies.audit_slots();
     }
+}
+
+/// Of three copies the map has one, and two have arrived. None can be read.
+#[test]
+fn each_copy_is_tried_once() {
+    let store = Box::new(Slow::default());
+    let copies = EagerCopies::new(THREE, Blocks(1), three(), (3, 10), Some(store));
+    let mut copies = copies.expect("it is one");
+    let mut plan = Plan::default();
+    copies.write(Instant::ZERO, 0, None, &Busy, &mut plan);
+    let writes: Vec<PlannedIo> = plan.ios().copied().collect();
+    for (number, write) in writes.iter().enumerate() {
+        write_ends(&mut copies, write, Status::Done);
+        if number == 0 {
+            map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
+        }
+    }
+    let (mapped, ..) = copies.current(0).next().expect("one is in the map");
+    let mut tried = vec![copies.drive(mapped)];
+    let mut out = read(&mut copies, mapped, FAILED);
+    while let Instead::Step(_) = out.instead {
+        let again = instead(&out);
+        tried.push(again.drive);
+        out = Plan::default();
+        ends(&mut copies, &again, FAILED, &mut out);
+    }
+    assert_eq!(tried.len(), 3, "{tried:?}");
+    tried.sort();
+    assert_eq!(tried, [0, 1, 2].map(DriveId));
+    copies.audit_slots();
+}
+
+/// Somebody reads a copy that has arrived while the map is lost, which will never have it.
+#[test]
+fn a_slot_that_is_read_is_free_only_behind_the_read() {
+    let mut copies = volume(true);
+    both_arrive(&mut copies);
+    let again = instead(&read(&mut copies, FIRST, FAILED));
+    let place = copies.underway[again.tag.0 as usize];
+    map_write_ends(&mut copies, 0, FAILED, &mut Plan::default());
+    let free = |copies: &EagerCopies| copies.map.free[place.drive.index()].has(place.slot);
+    assert!(!free(&copies));
+    ends(&mut copies, &again, Status::Done, &mut Plan::default());
+    assert!(free(&copies));
+    copies.audit_slots();
 }
 
 /// Writes wait for a slot, and a copy was moved home in vain as often as is tried.
