@@ -21,21 +21,19 @@ impl<L: Layout> FixedCopies<L> {
         out: &mut Plan,
     ) {
         let size = self.layout.chunk();
-        let ends = [request.extent.start.0, request.extent.end().0];
-        let aligned = ends.into_iter().all(|end| end.is_multiple_of(size.0));
-        let apart = !aligned && self.ends_need_rest(request);
+        let apart = self.ends_need_rest(request);
         let cut = self.cut(request, apart, Self::to_write);
         for piece in &cut {
             let mut piece = *piece;
             let (mut after, mut wanted) = (None, self.wanted(piece.first));
-            let is_part = piece.len < size;
+            let is_part = piece.covers_a_part(size);
             let state = self.state(piece.first);
             if is_part && apart && self.needs_rest(&state, request.fua) {
                 (piece.from, piece.len) = (Blocks(0), size);
                 let copies = self.left_or_all(piece.first, state.current);
                 let rest = Piece { copies, ..piece };
                 after = Some(self.either(now, &rest, Op::Read, Part::Read(0), drives, out));
-            } else if !aligned && (is_part || !apart) {
+            } else if is_part {
                 wanted = wanted.max(piece.copies.count_ones());
             }
             self.write(now, (&piece, wanted, request.fua), after, drives, out);
@@ -54,11 +52,12 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Whether the rest is needed of a chunk at one of the ends of a request.
+    /// Whether the rest is needed of a chunk in which a request begins or ends.
     fn ends_need_rest(&self, request: &Request) -> bool {
         let size = self.layout.chunk().0;
-        let ends = [request.extent.start.0, request.extent.end().0 - 1];
-        let mut chunks = ends.into_iter().map(|block| (block / size) as u32);
+        let ends = [request.extent.start.0, request.extent.end().0];
+        let within = ends.into_iter().filter(|end| !end.is_multiple_of(size));
+        let mut chunks = within.map(|block| (block / size) as u32);
         chunks.any(|chunk| self.needs_rest(&self.state(chunk), request.fua))
     }
 

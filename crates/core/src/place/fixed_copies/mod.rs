@@ -177,6 +177,13 @@ struct Piece {
     copies: Copies,
 }
 
+impl Piece {
+    /// Whether of its first or its last chunk, each of that `size`, only a part is covered.
+    fn covers_a_part(&self, size: Blocks) -> bool {
+        self.len.0 < u64::from(self.chunks) * size.0
+    }
+}
+
 /// A placement with copies at fixed places.
 pub(super) struct FixedCopies<L> {
     layout: L,
@@ -337,7 +344,7 @@ impl<L: Layout> FixedCopies<L> {
                 len: Blocks(to - from),
                 copies: copies(self, &self.state(chunk)),
             };
-            let partial = |piece: &Piece| piece.len.0 < u64::from(piece.chunks) * size;
+            let partial = |piece: &Piece| piece.covers_a_part(Blocks(size));
             match cut.last_mut() {
                 Some(last)
                     if last.copies == piece.copies

@@ -49,6 +49,8 @@ const NEVER: u64 = u64::MAX;
 struct Asked {
     request: Request,
     submitted: u64,
+    /// Whether the chunks in which it begins and ends had all their copies then, and nothing was under way there.
+    at_rest: bool,
     /// What its reads brought, by block of the volume.
     read: BTreeMap<u64, Stamp>,
     /// How many of its writes of a block are done.
@@ -87,6 +89,8 @@ pub(crate) struct Contents {
     pub(crate) failed: u64,
     asked: BTreeMap<RequestId, Asked>,
     clock: u64,
+    /// Writes of a part of a chunk that was at rest, and of these, such as did not go to all copies.
+    parts: (u64, u64),
     /// Whether a write has failed: nobody knows then what a place holds.
     torn: bool,
     /// Blocks that the buffer stood in for.
@@ -116,6 +120,7 @@ impl Contents {
             failed: 0,
             asked: BTreeMap::new(),
             clock: 0,
+            parts: (0, 0),
             torn: false,
             recalled: 0,
             compared: 0,
@@ -158,6 +163,7 @@ impl Contents {
 
     pub(crate) fn submitted(&mut self, request: &Request) {
         let submitted = self.tick();
+        let at_rest = self.is_at_rest(request);
         for (block, stamp) in self.changes(request) {
             self.history[block as usize].push(Written {
                 stamp,
@@ -170,10 +176,21 @@ impl Contents {
         let asked = Asked {
             request: *request,
             submitted,
+            at_rest,
             read: BTreeMap::new(),
             written: BTreeMap::new(),
         };
         assert!(self.asked.insert(request.id, asked).is_none());
+    }
+
+    /// Whether a write at fixed places, where nothing fails, finds all copies of the chunks in which it begins and ends, and meets no other.
+    fn is_at_rest(&self, request: &Request) -> bool {
+        let Request { op, fua, .. } = *request;
+        if op != Op::Write || fua || self.may_fail || self.setup.maps() {
+            return false;
+        }
+        let ends = [request.extent.start.0, request.extent.end().0 - 1];
+        !self.meets_a_write(request) && !ends.iter().any(|end| self.misses_a_copy(*end))
     }
 
     /// A drive begins a command.
@@ -359,13 +376,18 @@ impl Contents {
         if self.setup.copies > 1 && (self.setup.logs() || self.torn) {
             return true;
         }
+        self.misses_a_copy(block)
+    }
+
+    /// Whether a copy of something in a block's chunk is missing.
+    fn misses_a_copy(&self, block: u64) -> bool {
         let size = self.setup.chunk;
         let first = block / size * size;
-        (first..first + size).any(|block| self.misses_a_copy(self.buffer[block as usize]))
+        (first..first + size).any(|block| self.is_in_too_few_places(self.buffer[block as usize]))
     }
 
     /// Whether so few places hold this that a copy of it is missing.
-    fn misses_a_copy(&self, stamp: Stamp) -> bool {
+    fn is_in_too_few_places(&self, stamp: Stamp) -> bool {
         let count = |drive: &Vec<Stamp>| drive.iter().filter(|held| **held == stamp).count();
         let counts = self.drives.iter().map(count);
         // Where a chunk moves, it stays where it was until that is written over.
@@ -530,16 +552,22 @@ impl Contents {
         (0..self.history.len() as u64).filter(is_lost).collect()
     }
 
-    /// A write is answered with as many copies as it should be, of every block that it covers. At fixed places one that covers only a part
-    /// of a chunk may have more, as none can follow later without the rest.
-    fn check_copies(&self, asked: &Asked) {
-        let ends = [asked.request.extent.start.0, asked.request.extent.end().0];
-        let aligned = ends.iter().all(|end| end.is_multiple_of(self.setup.chunk));
-        let most = match aligned || self.setup.maps() {
-            true => self.setup.foreground,
-            false => self.setup.copies,
+    /// A write is answered with as many copies as it should be, of every block that it covers. At fixed places one that covers a part
+    /// of a chunk has all of that chunk, as none can follow later without the rest, and so may have all of the others. Where copies were
+    /// missing, the chunk is written as a whole.
+    fn check_copies(&mut self, asked: &Asked) {
+        let (start, end) = (asked.request.extent.start.0, asked.request.extent.end().0);
+        let size = self.setup.chunk;
+        let within = [start, end].map(|end| Some(end / size).filter(|_| !end.is_multiple_of(size)));
+        let parts = match self.setup.maps() {
+            true => [None; 2],
+            false => within,
         };
-        for block in asked.request.extent.start.0..asked.request.extent.end().0 {
+        let most = match parts {
+            [None, None] => self.setup.foreground,
+            _ => self.setup.copies,
+        };
+        for block in start..end {
             let copies = asked.written.get(&block).copied().unwrap_or_default();
             if self.may_fail {
                 assert!(copies >= 1, "{:?} wrote nothing at {block}", asked.request);
@@ -551,12 +579,31 @@ impl Contents {
                 asked.request
             );
         }
+        if asked.at_rest && parts != [None, None] {
+            let mut blocks = start..end;
+            let is_short = |block: u64| {
+                let is_part = parts.contains(&Some(block / size));
+                is_part
+                    && asked
+                        .written
+                        .get(&block)
+                        .is_none_or(|copies| *copies < most)
+            };
+            self.parts.0 += 1;
+            self.parts.1 += u64::from(blocks.any(is_short));
+        }
     }
 
     /// Nothing is under way and nothing is left to do: all copies of every block are the newest.
     pub(crate) fn check_at_rest(&self) {
         assert!(self.asked.is_empty(), "something is not answered");
         assert!(self.running.iter().all(Vec::is_empty), "something runs");
+        // A copy that holds everything may yet be one that its placement writes again.
+        let (parts, short) = self.parts;
+        assert!(
+            short <= 1 + parts / 2,
+            "{short} of {parts} parts miss a copy"
+        );
         if !self.setup.ordered() || self.may_fail {
             return;
         }

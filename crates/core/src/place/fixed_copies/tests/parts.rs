@@ -34,6 +34,67 @@ fn a_part_goes_to_all_copies_and_needs_no_rest() {
     assert_eq!(writes(&out), [(0, 8, 16, false), (1, 8, 16, true)]);
 }
 
+/// The first chunk is written as a whole, so its older copy has no part in it.
+#[test]
+fn an_end_that_is_none_within_a_chunk_needs_no_rest() {
+    let mut copies = volume(2, false);
+    copies.change(0, |state| state.current = 1);
+    let out = planned(&mut copies, 0, 12);
+    assert_eq!(reads(&out), []);
+    assert_eq!(writes(&out), [(0, 0, 12, false), (1, 0, 12, false)]);
+}
+
+/// A part that is forced, while a copy is only in a cache, would be on the medium of all and the rest perhaps on one alone.
+#[test]
+fn a_forced_part_over_a_copy_in_a_cache_needs_the_rest() {
+    for forced in [false, true] {
+        let mut copies = volume(2, true);
+        copies.change(0, |state| state.cached = 0b11);
+        let request = Request {
+            fua: forced,
+            ..Request::new(1, Op::Write, 1, 2, Instant::ZERO)
+        };
+        let mut out = Plan::default();
+        copies.plan_write(Instant::ZERO, &request, &Busy, &mut out);
+        assert_eq!(reads(&out).is_empty(), !forced);
+        let whole = [(0, 0, 8, false), (1, 0, 8, true)];
+        let part = [(0, 1, 2, false), (1, 1, 2, false)];
+        assert_eq!(writes(&out), if forced { whole } else { part });
+    }
+}
+
+/// A part fails on one copy: that one is stale, and is written from the other one, as the buffer has only the part.
+#[test]
+fn a_copy_that_missed_its_part_is_written_with_what_another_one_has() {
+    let mut copies = volume(2, false);
+    let out = planned(&mut copies, 1, 2);
+    let [first, second] = [0, 1].map(|drive| {
+        let mut ios = out.ios().filter(|io| io.drive == DriveId(drive));
+        ios.next().expect("it is written there").tag
+    });
+    let mut ends = Plan::default();
+    copies.ended(first, &end(Op::Write, 0, 1, FAILED), &mut ends);
+    assert_eq!(ends.instead, Instead::Tolerated);
+    copies.ended(second, &end(Op::Write, 0, 1, Status::Done), &mut ends);
+    assert_eq!(copies.state(0).current, 0b10);
+    let mut spare = Plan::default();
+    copies.spend_spare_time(DriveId(0), &mut spare);
+    assert_eq!(reads(&spare), [(DriveId(1), Pba(0), CHUNK)]);
+    assert_eq!(writes(&spare), [(0, 0, 8, false)]);
+    copies.audit();
+}
+
+/// The other one is all that is left, and all that the write waits for.
+#[test]
+fn a_part_goes_to_the_drives_that_are_left() {
+    let mut copies = volume(2, false);
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    let out = planned(&mut copies, 1, 2);
+    assert_eq!(reads(&out), []);
+    assert_eq!(writes(&out), [(1, 1, 2, false)]);
+}
+
 /// Of each end by itself: copy 1 of the first chunk is older, all of the last one are the newest.
 #[test]
 fn a_part_of_a_chunk_with_an_older_copy_needs_the_rest_of_that_chunk_alone() {
