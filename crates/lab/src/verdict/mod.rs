@@ -9,9 +9,8 @@
 //! since a request that failed was never answered, and its batches are not the requests of the other run's. It stands behind all that
 //! failed fewer; such runs are in the order of how many they failed.
 //!
-//! A run that served wrong blocks stands behind all others where one of these served none, however many it failed: a read that fails is
-//! known to be lost, and one that brings something else is not. Where all of them served some, nothing is left to hold against one, and they are
-//! ranked as if there were none.
+//! A run that served wrong blocks stands behind all others where one of these served none. Where all of them served some, they are ranked as
+//! if there were none.
 
 mod caveats;
 mod drives;
@@ -136,8 +135,8 @@ fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ra
     };
     let rank = |run: usize| {
         let (own, first) = (candidate(run), candidate(best));
-        let mut before = order.iter().map(|other| candidate(*other).placed(own));
-        let place = 1 + before.by_ref().filter(|order| order.is_lt()).count();
+        let before = order.iter().map(|other| candidate(*other).placed(own));
+        let place = 1 + before.filter(|order| order.is_lt()).count();
         let compared = own.keeps_up() && run != best;
         Rank {
             run,

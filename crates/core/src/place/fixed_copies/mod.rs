@@ -6,7 +6,7 @@
 //!
 //! Only chunks that something is under way for have a record, so memory is bounded by the buffer of delayed copies and
 //! what is in flight. A copy whose delayed write is in flight takes no foreground write: the two could pass each other.
-//! A write that covers only a part of a chunk goes to all copies as it is, and none of them follows later: one that got the whole chunk in
+//! What is written with a part of a chunk goes to all copies at once, and none of them follows later: one that got the whole chunk in
 //! spare time would need the rest. That would be read before the write, which costs a turn of the platter, or lie on one drive alone until
 //! then. Where some copies have older data, or the part is forced and others are only in caches, the rest is read first and the chunk
 //! written as a whole.
