@@ -29,7 +29,7 @@ import {
 export { type Json, WireError } from "./parsers";
 
 /** Version of the layout that this page reads. */
-export const SCHEMA = 4;
+export const SCHEMA = 5;
 /** The same of published figures. */
 export const FIGURES_SCHEMA = 3;
 

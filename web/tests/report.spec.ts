@@ -717,9 +717,9 @@ test("what is not as usual is among the facts", async () => {
 
 test("data of another layout are refused in words", async () => {
   const file = join(tmpdir(), `nearslot-refused-${process.pid}.html`);
-  writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":4', '"schema":5'));
+  writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":5', '"schema":6'));
   const { page, trouble } = await open(browser, file);
-  expect(await page.locator("main").innerText()).toContain("the data have layout 5, this page reads layout 4");
+  expect(await page.locator("main").innerText()).toContain("the data have layout 6, this page reads layout 5");
   expect(trouble).toEqual([]);
   await page.context().close();
 });

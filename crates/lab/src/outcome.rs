@@ -10,7 +10,7 @@ use nearslot_trace::SpanRead;
 use serde::{Deserialize, Serialize};
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 5;
 
 /// All results of one command.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -107,7 +107,7 @@ fn compare_ranks_and_carries_its_provenance() {
         "7",
     ];
     let results = json(&words);
-    assert_eq!(results["schema"], 4);
+    assert_eq!(results["schema"], 5);
     assert_eq!(results["seed"], 7);
     assert_eq!(results["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(results["build"], BUILD);

@@ -52,10 +52,10 @@ pub(super) fn reached(objective: &Objective, reading: &Reading, tried: &Tried) -
     if tried.missed_for_failures(objective, reading) {
         let all = counted(tried.requests, "request");
         let so = match objective.statistic.rank() {
-            Some(_) => "and so miss it",
-            None => "so that too few are answered to tell",
+            Some(_) => ", and so miss it",
+            None => ": a mean is missed where more than 1 % of its requests fail",
         };
-        return format!("{} of {all} fail there, {so}", tried.failed);
+        return format!("{} of {all} fail there{so}", tried.failed);
     }
     match (reading.ms, reading.so_far_ms) {
         (Some(ms), _) => format!("it is {} ms there, {}", number(ms), far(ms)),

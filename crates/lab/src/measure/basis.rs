@@ -19,15 +19,22 @@ pub struct Basis {
     pub failed: u64,
     /// Wrong blocks that reads brought which were reported done, over the whole run.
     pub wrong_blocks: u64,
+    /// Whether anything went wrong on its drives; `None` where nothing was to.
+    pub met_faults: Option<bool>,
 }
 
 /// A run that failed a greater share of its measured reads and writes is compared with none: it has no 99th percentile.
 const FAILED_MAX_PERCENT: u64 = 1;
 
+/// Whether so many of the requests that were asked failed that the mean of the others tells nothing.
+pub(super) fn too_many_fail(failed: u64, asked: u64) -> bool {
+    100 * u128::from(failed) > u128::from(FAILED_MAX_PERCENT) * u128::from(asked)
+}
+
 impl Basis {
     /// Whether so many requests failed that the others tell nothing beside those of another run.
     pub(crate) fn fails(&self) -> bool {
-        100 * u128::from(self.failed) > u128::from(FAILED_MAX_PERCENT) * u128::from(self.measured)
+        too_many_fail(self.failed, self.measured)
     }
 
     /// The share of reads and writes that failed.

@@ -16,6 +16,7 @@ use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Duration;
 
 use super::BATCHES;
+use super::basis::too_many_fail;
 use crate::outcome::Times;
 
 /// Student's t for 95 % and `BATCHES - 1` degrees of freedom (any statistical table: 31).
@@ -177,13 +178,22 @@ impl Responses<'_> {
         }
     }
 
-    fn mean(self) -> Result<Estimate, TooFew> {
-        let counts = self.answered();
-        if let Err(few) = check(&counts, None) {
-            // With those that failed they would be enough: that is no matter of the load.
-            check(&self.asked(), None).map_err(|_| few)?;
+    /// The same for an objective. A mean is of no use for one if so many failed that a percentile would not hold either.
+    ///
+    /// # Errors
+    /// The requests are too few, those that failed among them.
+    pub(crate) fn objective(self, rank: Option<f64>) -> Result<Estimate, TooFew> {
+        let asked = self.asked();
+        if rank.is_none() && too_many_fail(self.failed.iter().sum(), asked.iter().sum()) {
+            check(&asked, None)?;
             return Ok(Estimate::NEVER);
         }
+        self.estimate(rank)
+    }
+
+    fn mean(self) -> Result<Estimate, TooFew> {
+        let counts = self.answered();
+        check(&counts, None)?;
         let ms = self.all.mean_ns() / 1e6;
         let half = half_of(&counts, |batch| self.mean_ms(batch));
         let told = half <= ms;

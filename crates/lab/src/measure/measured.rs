@@ -60,7 +60,7 @@ impl Measured {
     /// # Errors
     /// They are too few for that, or for its interval.
     pub(crate) fn estimate(&self, of: Class, rank: Option<f64>) -> Result<Estimate, TooFew> {
-        self.responses(of).estimate(rank)
+        self.responses(of).objective(rank)
     }
 
     /// The arrival from which on it was looked at whether the queue grew.
@@ -69,7 +69,7 @@ impl Measured {
         first
     }
 
-    /// What a verdict judges it by, but for wrong blocks, which drives count.
+    /// What a verdict judges it by, but for what drives count: wrong blocks, and whether they met faults.
     pub(crate) fn basis(&self) -> Basis {
         let failed = self.failed();
         Basis {
@@ -77,6 +77,7 @@ impl Measured {
             measured: self.both.count() + failed,
             failed,
             wrong_blocks: 0,
+            met_faults: None,
         }
     }
 

@@ -48,7 +48,7 @@ use crate::workload::told::Told;
 pub use crate::error::RunError;
 pub(crate) use said::{warned, wrong_blocks};
 
-use said::{add_said, left_out, unknown_cache, warnings};
+use said::{add_said, left_out, met_faults, unknown_cache, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -354,7 +354,7 @@ fn run(
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     run.measures.extend(counted((&stack, &drives), &effective)?);
-    basis.wrong_blocks = wrong_blocks(&run);
+    (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
     let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();

@@ -193,6 +193,12 @@ pub(crate) fn wrong_blocks(run: &Run) -> u64 {
     count.map_or(0, |count| count.value() as u64)
 }
 
+/// Whether anything went wrong on the drives of a run; `None` where nothing was to.
+pub(super) fn met_faults(run: &Run) -> Option<bool> {
+    let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
+    Some(counts.values().any(|number| number.value() > 0.0))
+}
+
 /// What no drive has told, or that nothing went wrong although it was to.
 fn faults(run: &Run) -> Option<Warning> {
     let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
@@ -207,8 +213,7 @@ fn faults(run: &Run) -> Option<Warning> {
         );
         return Some(Warning::new(WarningKind::WrongReads, text).of_run(&run.label));
     }
-    let none = counts.values().all(|number| number.value() <= 0.0);
-    none.then(|| {
+    (met_faults(run) == Some(false)).then(|| {
         let text = "nothing went wrong on the drives, although faults were to be injected: they are too rare for this load, \
                     come after its end, or are faults of writes where it writes nothing that they could meet";
         Warning::new(WarningKind::NoFaults, text).of_run(&run.label)

@@ -40,7 +40,7 @@ pub(super) fn fails_clearly_more(run: &Basis, other: &Basis) -> bool {
     run.failed_share() - other.failed_share() > 1.96 * error
 }
 
-/// That requests failed, so that what is said is of the others alone; of several runs the one with most failures.
+/// That requests failed, so that means are of the others alone; of several runs the first with most failures.
 pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
     let failed = |run: &Run| run.failed.values().sum::<u64>();
     let runs = judged.iter().map(|(run, _)| *run);
@@ -52,10 +52,10 @@ pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
         .copied()?;
     let (count, all) = (failed(worst), worst.requests);
     Some(if judged.len() == 1 {
-        format!("{count} of {all} requests failed; what is said is of the others.")
+        format!("{count} of {all} requests failed; they are in no mean.")
     } else {
         format!(
-            "Requests failed in {} of {} runs, most in {} ({count} of {all}); what is said is of the others.",
+            "Requests failed in {} of {} runs, most in {} ({count} of {all}); they are in no mean.",
             failing.len(),
             judged.len(),
             worst.label
@@ -63,22 +63,33 @@ pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
     })
 }
 
-/// That wrong blocks were served, and nobody was told; of several runs the one with most of them.
+/// That wrong blocks were served, and nobody was told; of several runs the one with the fewest and the one with the most of them.
 pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
-    let wrong = judged.iter().filter(|(_, basis)| basis.wrong_blocks > 0);
-    let (run, basis) = wrong
-        .clone()
-        .rev()
-        .max_by_key(|(_, basis)| basis.wrong_blocks)?;
-    let blocks = counted(basis.wrong_blocks, "wrong block");
-    Some(match (judged.len(), wrong.count()) {
-        (1, _) => format!("It served {blocks}."),
-        (_, 1) => format!("{} served {blocks}.", run.label),
-        (all, some) => format!(
-            "{some} of {all} runs served wrong blocks; {} served {blocks}, the most.",
-            run.label
+    let mut wrong: Vec<&Judged<'_>> = judged.iter().collect();
+    wrong.retain(|(_, basis)| basis.wrong_blocks > 0);
+    wrong.sort_by_key(|(_, basis)| basis.wrong_blocks);
+    let blocks = |(_, basis): &Judged<'_>| counted(basis.wrong_blocks, "wrong block");
+    let all = judged.len();
+    Some(match wrong.as_slice() {
+        [] => return None,
+        [only] if all == 1 => format!("It served {}.", blocks(only)),
+        [only] => format!("{} served {}.", only.0.label, blocks(only)),
+        [least, .., most] => format!(
+            "{} of {all} runs served wrong blocks: {} served {}, {} {}.",
+            wrong.len(),
+            least.0.label,
+            blocks(least),
+            most.0.label,
+            most.1.wrong_blocks
         ),
     })
+}
+
+/// That what was to go wrong has not, in any run for which something was to. One run says that in a warning of its own.
+pub(super) fn without_faults(judged: &[Judged<'_>]) -> Option<String> {
+    let mut of_interest = judged.iter().filter_map(|(_, basis)| basis.met_faults);
+    let none = judged.len() > 1 && !of_interest.clone().any(|met| met);
+    (none && of_interest.next().is_some()).then(|| "No fault has happened in any run.".to_owned())
 }
 
 /// That runs have no result.

@@ -39,7 +39,11 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         .filter_map(|load| ranking(runs, load, baseline.as_deref()))
         .collect();
     let (mut headline, details) = words::sentences(runs, &rankings, varied, baseline.as_deref());
-    let more = [caveats::failures(runs), caveats::wrong_blocks(runs)];
+    let more = [
+        caveats::failures(runs),
+        caveats::wrong_blocks(runs),
+        caveats::without_faults(runs),
+    ];
     headline.extend(more.into_iter().flatten().map(|told| format!(" {told}")));
     Verdict {
         headline,

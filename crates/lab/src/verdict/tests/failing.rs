@@ -14,12 +14,11 @@ fn a_headline_says_that_requests_failed() {
     runs[1].0.failed = [("gone".to_owned(), 2), ("medium".to_owned(), 5)].into();
     let told = headline(&runs);
     let most = "most in sched=satf  (7 of 1000)";
-    let expected =
-        format!(" Requests failed in 2 of 2 runs, {most}; what is said is of the others.");
+    let expected = format!(" Requests failed in 2 of 2 runs, {most}; they are in no mean.");
     assert!(told.starts_with("satf wins"), "{told}");
     assert!(told.ends_with(&expected), "{told}");
     let told = headline(&runs[1..]);
-    let expected = " 7 of 1000 requests failed; what is said is of the others.";
+    let expected = " 7 of 1000 requests failed; they are in no mean.";
     assert!(told.ends_with(expected), "{told}");
 }
 
@@ -325,7 +324,8 @@ fn a_choice_that_served_wrong_blocks_is_behind_all_that_served_none() {
     let verdict = of_wrong([990, 0, 0], [0, 7, 5]);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
     let told = "None wins: look and satf served wrong blocks, and fcfs failed 99.00 % of its measured reads and writes; those that were \
-                answered are not compared. 2 of 3 runs served wrong blocks; sched=satf  served 7 wrong blocks, the most.";
+                answered are not compared. 2 of 3 runs served wrong blocks: sched=look  served 5 wrong blocks, \
+                sched=satf  7.";
     assert_eq!(verdict.headline, told);
     // The only one that served none wins, and is held against none.
     let verdict = of_wrong([3, 0, 0], [0, 7, 5]);
@@ -336,13 +336,29 @@ fn a_choice_that_served_wrong_blocks_is_behind_all_that_served_none() {
     assert_eq!((against.word, against.ms), (Word::OtherWrongBlocks, None));
 }
 
+/// One run says it in a warning; runs for which nothing was to go wrong have nothing to say.
+#[test]
+fn a_comparison_in_which_no_fault_has_happened_says_so() {
+    let of = |met: [Option<bool>; 2]| {
+        let (mut runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
+        (runs[0].1.met_faults, runs[1].1.met_faults) = (met[0], met[1]);
+        let told = judged(&runs, &keys, None).headline;
+        assert!(!judged(&runs[..1], &keys, None).headline.contains("fault"));
+        told.ends_with(" No fault has happened in any run.")
+    };
+    assert!(of([Some(false); 2]));
+    assert!(of([None, Some(false)]));
+    assert!(!of([Some(true), Some(false)]));
+    assert!(!of([None; 2]));
+}
+
 /// Then nothing is left to hold against one.
 #[test]
 fn choices_all_of_which_served_wrong_blocks_are_ranked_as_if_there_were_none() {
     let verdict = of_wrong([0; 3], [1, 900, 2]);
     assert_eq!(ranked(&verdict), [(1, "satf"), (2, "look"), (3, "fcfs")]);
     let told = "satf wins: 5.000 ms on average, 2.00× as fast as fcfs (by 5.000 to 5.000 ms, with 95 % confidence). 3 of 3 runs served \
-                wrong blocks; sched=satf  served 900 wrong blocks, the most.";
+                wrong blocks: sched=fcfs  served 1 wrong block, sched=satf  900.";
     assert_eq!(verdict.headline, told);
     let (mut runs, keys) = schedulers(&[("satf", 5.0, 0.0)]);
     runs[0].1.wrong_blocks = 3;

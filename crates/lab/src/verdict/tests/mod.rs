@@ -38,6 +38,7 @@ fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Basis) {
         measured: 1_000,
         failed: 0,
         wrong_blocks: 0,
+        met_faults: None,
     };
     (run, basis)
 }

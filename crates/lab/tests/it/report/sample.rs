@@ -197,6 +197,7 @@ pub(crate) fn judged(runs: &[Run], failed: &[u64]) -> (Vec<Varied>, Verdict) {
         measured: run.requests,
         failed: *failed,
         wrong_blocks: 0,
+        met_faults: None,
     };
     let bases: Vec<Basis> = runs.iter().zip(failed).map(basis).collect();
     let judged: Vec<_> = runs.iter().zip(&bases).collect();
