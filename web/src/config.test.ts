@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { flatten, partName, split } from "./config";
+import { flatten, partName, placement, split } from "./config";
 
 describe("configurations", () => {
   test("are flattened by their keys", () => {
@@ -29,5 +29,13 @@ describe("configurations", () => {
     expect(partName({ drive: "null" }, "drive")).toBe("null");
     expect(partName({}, "__proto__")).toBeNull();
     expect(partName(null, "drive")).toBeNull();
+  });
+
+  test("name volumes on drives of their own in place of a placement", () => {
+    const place = { name: "concat" };
+    expect(placement({ load: { volumes: "own-drives" }, place })).toBe("own-drives");
+    expect(placement({ load: { volumes: "concat" }, place })).toBe("concat");
+    expect(placement({ load: "iometer", place })).toBe("concat");
+    expect(placement(null)).toBeNull();
   });
 });

@@ -2,6 +2,8 @@
 
 import type { Json } from "./wire";
 
+const OWN_DRIVES = "own-drives";
+
 export type Setting = [key: string, value: string];
 
 /** Name of a part, which is a table with `name` or a bare word. */
@@ -12,6 +14,13 @@ export function partName(config: Json, kind: string): string | null {
   if (typeof part === "string") return part;
   if (part === null || typeof part !== "object" || Array.isArray(part)) return null;
   return typeof part["name"] === "string" ? part["name"] : null;
+}
+
+/** Name of the placement; where every volume lies on drives of its own, that. */
+export function placement(config: Json): string | null {
+  const load = config !== null && typeof config === "object" && !Array.isArray(config) ? config["load"] : null;
+  const volumes = load !== null && typeof load === "object" && !Array.isArray(load) ? load?.["volumes"] : null;
+  return volumes === OWN_DRIVES ? OWN_DRIVES : partName(config, "place");
 }
 
 export function flatten(value: Json, prefix = ""): Setting[] {

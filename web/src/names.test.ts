@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { pieces, short } from "./names";
+import { inSentence, pieces, short } from "./names";
 
 test("what all share is left out", () => {
   expect(short(["sched=fcfs place=eager", "sched=satf place=eager"])).toEqual(["sched=fcfs", "sched=satf"]);
@@ -21,6 +21,11 @@ test("long names are cut where they still differ", () => {
 test("names that would be cut alike stay whole", () => {
   const names = ["a", "b"].map((one) => `${"x".repeat(20)}${one}${"y".repeat(40)}`);
   expect(short(names)).toEqual(names);
+});
+
+test("a sentence is broken within the settings that it names alone", () => {
+  const at = inSentence("Most in sched=fcfs faults=injected:timeout_share=0.3 (5 of 9): 0.5 ms.").join("|");
+  expect(at).toBe("Most in |sched=fcfs| |faults=injected:|timeout_share=0.3| (5 of 9): 0.5 ms.");
 });
 
 test("names are broken between parts first, and within long parts only", () => {

@@ -13,6 +13,11 @@ export function pieces(name: string): string[] {
   return name.split(/(?<=[:,;/])/).flatMap((part) => (long(part) ? part.split(/(?<=[.=_-])/) : [part]));
 }
 
+/** A sentence cut where a line may end within the settings that it names, and around them. */
+export function inSentence(text: string): string[] {
+  return text.split(/(\S*=\S*)/).flatMap((piece, index) => (index % 2 === 1 ? pieces(piece) : [piece]));
+}
+
 /** Short names, as many and in the same order; each differs from the others wherever the names do. */
 export function short(names: readonly string[], most = LENGTH_MAX): string[] {
   const settings = names.map((name) => name.split(" "));

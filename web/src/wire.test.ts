@@ -77,7 +77,7 @@ describe("what is not there", () => {
 
 describe("what the page does not know is refused by name", () => {
   const wrong: [string, (value: any) => void, string][] = [
-    ["a newer layout", (v) => (v.results.schema = 5), "layout 5"],
+    ["a newer layout", (v) => (v.results.schema = 6), "layout 6"],
     ["an unknown key", (v) => (v.results.runs[2].response_ms.p42 = 1), "results.runs[2].response_ms: unknown key p42"],
     ["a missing key", (v) => delete v.results.runs[1].queue_max, "results.runs[1].queue_max is missing"],
     ["null for a number", (v) => (v.results.runs[0].seek_ms = null), "results.runs[0].seek_ms: expected a number"],

@@ -715,6 +715,28 @@ test("what is not as usual is among the facts", async () => {
   await page.context().close();
 });
 
+test("a choice that failed many requests has no bar, and does not set the axis", async () => {
+  const file = join(tmpdir(), `nearslot-failed-${process.pid}.html`);
+  const bars = async (path: string) => {
+    const { page, trouble } = await open(browser, path);
+    const found = [await page.locator(".ladder .mean").count(), await page.locator(".ladder li").count()] as const;
+    const told = await page.locator("#ranking").innerText();
+    expect(trouble).toEqual([]);
+    await page.context().close();
+    return { found, told };
+  };
+  const usual = await bars(report("sample"));
+  expect(usual.found[0]).toBe(usual.found[1]);
+  expect(usual.told).not.toContain("has no bar");
+  const written = readFileSync(report("sample"), "utf8");
+  const last = written.lastIndexOf('"standing":"keeps up"');
+  writeFileSync(file, written.slice(0, last) + written.slice(last).replace('"keeps up"', '"failed"'));
+  const failed = await bars(file);
+  expect(failed.found).toEqual([usual.found[0] - 1, usual.found[1]]);
+  expect(failed.told).toContain("has no bar: its mean is of what it answered");
+  rmSync(file);
+});
+
 test("data of another layout are refused in words", async () => {
   const file = join(tmpdir(), `nearslot-refused-${process.pid}.html`);
   writeFileSync(file, readFileSync(report("sample"), "utf8").replace('"schema":5', '"schema":6'));
