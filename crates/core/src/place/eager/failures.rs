@@ -46,12 +46,12 @@ impl EagerCopies {
             ..of
         });
         let others = others.filter(|other| self.can_be_read(*other));
-        let others = others.map(|other| (other, self.slot(other)));
+        let mut others = others.map(|other| (other, self.slot(other)));
         let is_new = |(other, place): &(CopyOf, Slot)| match *other == of {
             true => *place != slot,
             false => tried.mapped >> other.copy & 1 == 0,
         };
-        let current = others.filter(is_new).next();
+        let current = others.find(is_new);
         let Some((other, place)) = current.or_else(|| self.on_its_way(read, tried)) else {
             out.instead = match self.current(of.chunk).next() {
                 Some(_) if self.is_buffered(of.chunk) => Instead::Buffered,
