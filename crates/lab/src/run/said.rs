@@ -310,6 +310,27 @@ fn lost(tally: Tally) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Number;
+
+    #[test]
+    fn one_fault_of_many_kinds_is_one() {
+        let key = <dyn Faults as Kind>::CARD.key.to_owned();
+        let met = |counts: [u64; 2]| {
+            let counts = ["lost_writes", "wrong_reads"]
+                .map(str::to_owned)
+                .into_iter()
+                .zip(counts);
+            let counts = counts.map(|(name, count)| (name, Number::Count(count)));
+            let measures = [(key.clone(), counts.collect())].into();
+            met_faults(&Run {
+                measures,
+                ..Run::default()
+            })
+        };
+        assert_eq!(met([0, 1]), Some(true));
+        assert_eq!(met([0, 0]), Some(false));
+        assert_eq!(met_faults(&Run::default()), None);
+    }
 
     /// Batches of 10 ms but for these.
     fn batches(others: &[(std::ops::Range<usize>, f64)]) -> [f64; BATCHES] {

@@ -415,6 +415,32 @@ mod tests {
         );
     }
 
+    /// What was guessed is told with what else there is; what was said needs no more than that.
+    #[test]
+    fn how_waits_are_taken_is_told() {
+        let told = |waits: [u64; 2], fio_wait| {
+            let [a, b] = waits;
+            let log = format!(
+                "fio version 2 iolog\nx wait {a} 0\nx read 0 512\nx wait {b} 0\nx read 8 512\n"
+            );
+            let options = Options {
+                fio_wait,
+                ..Options::default()
+            };
+            read_with(&FORMAT, log.as_bytes(), &options).notes[0].to_string()
+        };
+        let (ms, us) = (
+            "milliseconds since the start",
+            "microseconds after the wait before",
+        );
+        let taken = |as_what: &str| format!("waits are taken as {as_what}");
+        let other = |how: &str| format!("; --fio-wait={how} takes them otherwise");
+        assert_eq!(told([5, 7], None), taken(ms) + &other("rel-us"));
+        assert_eq!(told([7, 5], None), taken(us) + &other("abs-ms"));
+        assert_eq!(told([7, 5], Some(FioWait::AbsoluteMs)), taken(ms));
+        assert_eq!(told([5, 7], Some(FioWait::RelativeUs)), taken(us));
+    }
+
     #[test]
     fn one_wait_is_relative() {
         let sink = read(&FORMAT, "fio version 2 iolog\nx wait 250 0\nx read 0 512\n");

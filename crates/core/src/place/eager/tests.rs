@@ -161,6 +161,66 @@ fn a_copy_that_fails_is_given_up_when_another_one_was_read() {
     assert_ne!(copies.slot(FIRST), NOWHERE, "it is all that is left");
 }
 
+/// What happens to a copy that could not be read, before another one has been.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Meanwhile {
+    Nothing,
+    /// It was written elsewhere.
+    Moves,
+    /// A newer version of the other copy waits for the map.
+    Overtaken,
+    MapLost,
+    Gone,
+}
+
+#[test]
+fn a_copy_that_failed_is_given_up_only_if_it_is_still_there_and_the_map_may_change() {
+    use Meanwhile::{Gone, MapLost, Moves, Nothing, Overtaken};
+    for meanwhile in [Nothing, Moves, Overtaken, MapLost, Gone] {
+        let mut copies = volume(true);
+        let again = instead(&read(&mut copies, FIRST, FAILED));
+        match meanwhile {
+            Nothing => {}
+            Moves => {
+                let slot = copies.map.free[0].iter().next().expect("one is free");
+                copies.map.free[0].take(slot);
+                copies.move_to(FIRST, slot, false);
+            }
+            Overtaken => second_is_written(&mut copies),
+            MapLost => map_write_ends(&mut copies, 0, FAILED, &mut Plan::default()),
+            Gone => lose(&mut copies, 0),
+        }
+        let before = copies.slot(FIRST);
+        ends(&mut copies, &again, Status::Done, &mut Plan::default());
+        let given_up = copies.slot(FIRST) == NOWHERE || copies.is_given_up(FIRST);
+        assert_eq!(given_up, meanwhile == Nothing, "{meanwhile:?}");
+        assert!(given_up || copies.slot(FIRST) == before, "{meanwhile:?}");
+        copies.audit_slots();
+    }
+}
+
+/// A copy is overwritten, or given up, while somebody reads what was there.
+#[test]
+fn what_was_read_is_written_over_only_behind_the_read() {
+    for overwritten in [false, true] {
+        let mut copies = volume(true);
+        let (drive, slot) = (copies.drive(FIRST), copies.slot(FIRST));
+        let read = copies.read_copy(FIRST, drive, slot, Blocks(0), Blocks(1));
+        if overwritten {
+            both_arrive(&mut copies);
+        } else {
+            copies.ask_to_give_up(FIRST, &mut Plan::default());
+            map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
+        }
+        assert_ne!(copies.slot(FIRST), slot);
+        let free = |copies: &EagerCopies| copies.map.free[drive.index()].has(slot);
+        assert!(!free(&copies));
+        ends(&mut copies, &read, Status::Done, &mut Plan::default());
+        assert!(free(&copies));
+        copies.audit_slots();
+    }
+}
+
 /// A write of both copies is in the map with the first one; the second has arrived.
 fn both_arrive(copies: &mut EagerCopies) {
     let key = copies.writes.insert(ChunkWrite {

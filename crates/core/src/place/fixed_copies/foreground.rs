@@ -101,10 +101,7 @@ impl<L: Layout> FixedCopies<L> {
             failed: 0,
             forced,
             short,
-            partial: [
-                piece.from.0 > 0 || end < size,
-                end < u64::from(piece.chunks) * size,
-            ],
+            partial: [piece.from.0 > 0, end < u64::from(piece.chunks) * size],
             begun: true,
             unready: 0,
         });
