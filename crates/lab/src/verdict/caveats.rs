@@ -51,16 +51,21 @@ pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
         .max_by_key(|run| failed(run))
         .copied()?;
     let (count, all) = (failed(worst), worst.requests);
-    Some(if judged.len() == 1 {
-        format!("{count} of {all} requests failed; they are in no mean.")
-    } else {
-        format!(
-            "Requests failed in {} of {} runs, most in {} ({count} of {all}); they are in no mean.",
-            failing.len(),
-            judged.len(),
-            worst.label
-        )
-    })
+    if judged.len() == 1 {
+        return Some(format!(
+            "{count} of {all} requests failed; they are in no mean."
+        ));
+    }
+    let as_many = failing.iter().filter(|run| failed(run) == count).count();
+    let most = match as_many {
+        1 => format!("most in {} ({count} of {all})", worst.label),
+        _ => format!("up to {count} of {all}, as in {}", worst.label),
+    };
+    Some(format!(
+        "Requests failed in {} of {} runs, {most}; they are in no mean.",
+        failing.len(),
+        judged.len()
+    ))
 }
 
 /// That wrong blocks were served, and nobody was told; of several runs the one with the fewest and the one with the most of them.

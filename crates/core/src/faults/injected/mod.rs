@@ -308,7 +308,7 @@ fn refuse_slow(
     let another = (env.drives > 1).then(|| format!("any beside a slow_drive other than {drive}"));
     let allowed: Vec<String> = sooner.into_iter().chain(another).collect();
     let allowed = match allowed.is_empty() {
-        true => "none, and no slow drive, beside gone_at_s = 0".to_owned(),
+        true => "no slow drive at all".to_owned(),
         false => allowed.join(", or "),
     };
     let why = format!("{allowed}: drive {drive} is gone from {at} s on and is never slow");

@@ -570,7 +570,7 @@ fn what_is_to_go_wrong_on_a_drive_that_is_gone_is_refused_with_what_is_allowed()
         (
             1,
             "gone_at_s=0:slow_add_ms=2:slow_from_s=9",
-            "slow_from_s = 9 (allowed: none, and no slow drive, beside gone_at_s = 0: drive 0 is gone from 0 s on and is never slow)",
+            "slow_from_s = 9 (allowed: no slow drive at all: drive 0 is gone from 0 s on and is never slow)",
         ),
         (
             1,

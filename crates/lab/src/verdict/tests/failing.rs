@@ -17,6 +17,11 @@ fn a_headline_says_that_requests_failed() {
     let expected = format!(" Requests failed in 2 of 2 runs, {most}; they are in no mean.");
     assert!(told.starts_with("satf wins"), "{told}");
     assert!(told.ends_with(&expected), "{told}");
+    runs[0].0.failed = [("medium".to_owned(), 7)].into();
+    let told = headline(&runs);
+    let expected =
+        " Requests failed in 2 of 2 runs, up to 7 of 1000, as in sched=fcfs ; they are in no mean.";
+    assert!(told.ends_with(expected), "{told}");
     let told = headline(&runs[1..]);
     let expected = " 7 of 1000 requests failed; they are in no mean.";
     assert!(told.ends_with(expected), "{told}");
