@@ -569,18 +569,24 @@ fn nothing_is_urgent_without_a_map() {
 /// Its home is still read when a copy becomes urgent: it is written when that has ended.
 #[test]
 fn an_urgent_copy_waits_until_its_home_is_not_read() {
-    let mut copies = volume(false);
-    let mut firsts = (0..PAIR.chunks).map(|chunk| CopyOf { chunk, copy: 0 });
-    let home = firsts.find(|of| copies.home(*of) == Some(copies.slot(*of)));
-    let of = home.expect("one is at home");
-    let (drive, slot) = (copies.drive(of), copies.slot(of));
-    let read = copies.read_copy(of, drive, slot, Blocks(0), Blocks(1));
-    copies.move_to(of, NOWHERE, false);
-    copies.delay(of, Source::Buffer, &mut Plan::default());
-    lose(&mut copies, 1 - drive.0);
-    assert_eq!(urgent(&mut copies).len(), 0, "its home is read");
-    ends(&mut copies, &read, Status::Done, &mut Plan::default());
-    assert_eq!(urgent(&mut copies).len(), 1);
+    for withdrawn in [false, true] {
+        let mut copies = volume(false);
+        let mut firsts = (0..PAIR.chunks).map(|chunk| CopyOf { chunk, copy: 0 });
+        let home = firsts.find(|of| copies.home(*of) == Some(copies.slot(*of)));
+        let of = home.expect("one is at home");
+        let (drive, slot) = (copies.drive(of), copies.slot(of));
+        let read = copies.read_copy(of, drive, slot, Blocks(0), Blocks(1));
+        copies.move_to(of, NOWHERE, false);
+        copies.delay(of, Source::Buffer, &mut Plan::default());
+        lose(&mut copies, 1 - drive.0);
+        assert_eq!(urgent(&mut copies).len(), 0, "its home is read");
+        match withdrawn {
+            // Another drive has begun the same read.
+            true => copies.withdrawn(read.tag, drive),
+            false => ends(&mut copies, &read, Status::Done, &mut Plan::default()),
+        }
+        assert_eq!(urgent(&mut copies).len(), 1);
+    }
 }
 
 /// An older version is still on its way home when a copy becomes urgent: it is written when that has ended.
