@@ -10,7 +10,7 @@ import nearslot
 from nearslot._kinds import KINDS, Parts
 
 # The module of kinds as the engine's tests make it with one kind more.
-WITH_CACHES = Path(__file__).parent / "data" / "kinds_with_caches.py"
+WITH_TIERS = Path(__file__).parent / "data" / "kinds_with_tiers.py"
 
 PROGRAM = """
 import importlib.util
@@ -24,25 +24,25 @@ spec.loader.exec_module(module)
 import nearslot
 from nearslot.running import gridded
 
-scenario = nearslot.Scenario(workload="iometer", sched="look", cache="lru:mib=8")
-assert scenario.parts["cache"] == scenario.cache == "lru:mib=8"
-assert 'cache = "lru:mib=8"' in scenario.to_toml()
-assert scenario.replace(cache="none").cache == nearslot.Scenario(workload="iometer").cache == "none"
-_, _, grid = gridded(None, None, {"workload": "iometer", "cache": ["none", "lru"]})
-assert grid == {"cache": ["none", "lru"]}, grid
+scenario = nearslot.Scenario(workload="iometer", sched="look", tier="box:mib=8")
+assert scenario.parts["tier"] == scenario.tier == "box:mib=8"
+assert 'tier = "box:mib=8"' in scenario.to_toml()
+assert scenario.replace(tier="none").tier == nearslot.Scenario(workload="iometer").tier == "none"
+_, _, grid = gridded(None, None, {"workload": "iometer", "tier": ["none", "box"]})
+assert grid == {"tier": ["none", "box"]}, grid
 from nearslot.sweeping import grid as of_sweeps
 
-assert "cache" in of_sweeps._COMMON, "its cards say that equal ones share what is prepared"
+assert "tier" in of_sweeps._COMMON, "its cards say that equal ones share what is prepared"
 assert of_sweeps._prepares(scenario, {})
-assert of_sweeps._prepares(scenario.replace(cache="none"), {"cache": ["none", "lru"]})
-assert not of_sweeps._prepares(scenario.replace(cache="none"), {"sched": ["look", "satf"]})
+assert of_sweeps._prepares(scenario.replace(tier="none"), {"tier": ["none", "box"]})
+assert not of_sweeps._prepares(scenario.replace(tier="none"), {"sched": ["look", "satf"]})
 try:
     scenario.to_dict()
 except nearslot.ConfigError as error:
-    # The engine of this package has no caches: it got the key, and says so.
-    assert "unknown key of scenario `cache`" in str(error), error
+    # The engine of this package has no tiers: it got the key, and says so.
+    assert "unknown key of scenario `tier`" in str(error), error
 else:
-    raise AssertionError("the engine has no caches")
+    raise AssertionError("the engine has no tiers")
 """
 
 
@@ -59,6 +59,6 @@ def test_a_part_is_named_by_its_kind() -> None:
 
 
 def test_a_new_kind_follows_from_the_table() -> None:
-    command = [sys.executable, "-c", PROGRAM, str(WITH_CACHES)]
+    command = [sys.executable, "-c", PROGRAM, str(WITH_TIERS)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -63,6 +63,12 @@ pub(crate) enum Command {
 
 Exit codes: 3 the load has too few requests to tell, 4 interrupted, with what was found until then.")]
     Capacity(CapacityArgs),
+    /// Say what caches of given sizes would miss of a trace, whatever a miss costs
+    #[command(after_help = "Examples:
+  nearslot hitrate mytrace.csv --cache lru,arc,s3_fifo --size 1%,10%
+  nearslot hitrate mytrace.csv --cache lru,optimal --size 512MiB,4GiB --count reads
+  nearslot hitrate objects.oracleGeneral --block-size 4096 --unit request --size 1000lines --format json")]
+    Hitrate(HitrateArgs),
     #[command(about = format!("List what there is of a kind: {}", kinds_listed()))]
     List(ListArgs),
     /// Say what one part does, where it comes from, and what can be set
@@ -262,6 +268,52 @@ pub(crate) struct InspectArgs {
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: TextFormat,
+}
+
+/// `nearslot hitrate`.
+#[derive(Debug, Args)]
+pub(crate) struct HitrateArgs {
+    /// Trace files; several are one trace; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) span: SpanArgs,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    /// Caches: names or name:knob=value
+    #[arg(
+        long,
+        value_name = "CACHES",
+        value_delimiter = ',',
+        default_value = "lru,arc,sieve,s3_fifo,optimal"
+    )]
+    pub(crate) cache: Vec<String>,
+    /// Sizes: shares of what the trace asks for, bytes or lines, as 1%, 512MiB, 1000lines
+    #[arg(
+        long,
+        value_name = "SIZES",
+        value_delimiter = ',',
+        default_value = "0.1%,1%,10%"
+    )]
+    pub(crate) size: Vec<String>,
+    /// What is cached as one: pages of so many bytes, or requests by their first byte
+    #[arg(long, value_name = "UNIT", default_value = "4096")]
+    pub(crate) unit: String,
+    /// Which requests count
+    #[arg(long, value_name = "WHICH", default_value = "all")]
+    pub(crate) count: CountWord,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextFormat,
+}
+
+/// Which requests of a trace a cache is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CountWord {
+    /// Reads and writes alike
+    All,
+    /// Reads alone
+    Reads,
 }
 
 /// Text or JSON.

@@ -4,7 +4,7 @@
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use nearslot_core::config::{KINDS, Kinds, StackKind};
-use nearslot_core::contract::Scheduler;
+use nearslot_core::contract::{Cache, Scheduler};
 use nearslot_core::registry::{Kind, Of};
 use nearslot_lab::workload::Synthetic;
 
@@ -81,7 +81,8 @@ impl Args for PartArgs {
 pub(crate) fn kinds_listed() -> String {
     let stack = KINDS.iter().map(|of| of.card().plural);
     let workloads = Of::<Synthetic>::KIND.card().plural;
-    let others = ["drives", "drive-kinds", workloads, "formats"];
+    let caches = Of::<dyn Cache>::KIND.card().plural;
+    let others = ["drives", "drive-kinds", workloads, caches, "formats"];
     stack.chain(others).collect::<Vec<_>>().join(", ")
 }
 

@@ -7,7 +7,7 @@
 
 use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
-use crate::ids::{DriveId, IoId};
+use crate::ids::{DriveId, IoId, Line};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::op::Op;
@@ -474,4 +474,72 @@ pub trait Blueprint: Send + Sync {
     /// # Errors
     /// No track has room for one, or there are too many to number.
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable>;
+}
+
+/// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
+///
+/// A line that is asked for is hit or missed. One that was missed enters when it has been brought, and before, others leave if
+/// there is no room. So in a simulation of the cache alone, and in a stack where it takes a drive's time until a line is there.
+pub trait Cache: Send {
+    /// Lines below this number may be asked for from now on.
+    fn reserve(&mut self, lines: u32);
+
+    /// Whether a line is in the cache.
+    fn holds(&self, line: Line) -> bool;
+
+    /// How many lines are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A line that is in the cache is asked for.
+    fn hit(&mut self, line: Line);
+
+    /// A line that is not in the cache is asked for.
+    fn miss(&mut self, _line: Line) {}
+
+    /// A line leaves, so that this one may enter, which was missed. None if the cache is empty.
+    fn leave(&mut self, incoming: Line) -> Option<Line>;
+
+    /// A line that was missed enters; there is room.
+    fn enter(&mut self, line: Line);
+
+    /// A line that has left with a hit, or beside another one, and of which nobody was told. Asked after each of these.
+    fn left(&mut self) -> Option<Line> {
+        None
+    }
+
+    /// Whether it wants to know when each line is asked for the next time.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// These lines are asked for one after the other, and each that was missed enters at once, in a cache that has room for so many lines. How
+    /// many were missed. If it looks ahead, `next` says of each when it is asked for the next time; else it is empty.
+    fn ask(&mut self, capacity: usize, asked: &[Line], _next: &[u32]) -> u64 {
+        let mut misses = 0;
+        for line in asked.iter().copied() {
+            if self.holds(line) {
+                self.hit(line);
+            } else {
+                misses += 1;
+                self.miss(line);
+                while self.len() >= capacity {
+                    self.leave(line);
+                }
+                self.enter(line);
+            }
+            while self.left().is_some() {}
+        }
+        misses
+    }
+
+    /// Tells what it has counted so far, of the measures on its card.
+    fn tell(&self, _tell: Tell<'_>) {}
+
+    /// Recounts everything from scratch and panics on a contradiction.
+    fn audit(&self) {}
 }

@@ -41,3 +41,7 @@ id! {
     /// Streams that share one share; 0 is the root, to which all belong of whom nothing else is said.
     GroupId(u16)
 }
+id! {
+    /// A line of a read cache: as many consecutive blocks of a volume as are cached together. Numbered, from 0, by who keeps the directory.
+    Line(u32)
+}

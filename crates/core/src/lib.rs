@@ -6,7 +6,7 @@
 //! | Floor | Modules |
 //! |---|---|
 //! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
-//! | F2 | [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
+//! | F2 | [`cache`], [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
 //! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
@@ -15,6 +15,7 @@
 #[macro_use]
 pub mod registry;
 
+pub mod cache;
 pub mod config;
 pub mod contract;
 pub mod drive;

@@ -22,6 +22,7 @@ mod gate;
 pub mod given;
 pub mod grid;
 mod hash;
+pub mod hitrate;
 pub mod inspect;
 pub mod load;
 pub mod measure;

@@ -5,6 +5,7 @@ mod capacity;
 mod compare;
 mod convert;
 mod doctor;
+mod hitrate;
 mod inspect;
 mod parts;
 mod scenario;
@@ -25,6 +26,7 @@ pub(crate) fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(args) => compare::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Capacity(args) => capacity::capacity(&args),
+        Command::Hitrate(args) => hitrate::hitrate(&args),
         Command::List(args) => parts::list(&args),
         Command::Show(args) => parts::show(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),

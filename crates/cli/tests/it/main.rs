@@ -14,6 +14,7 @@ mod command;
 mod common;
 mod default_drive;
 mod docs;
+mod hitrate;
 mod interrupted;
 mod outputs;
 mod reading;

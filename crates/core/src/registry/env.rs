@@ -75,6 +75,13 @@ pub struct FaultsEnv<'a> {
     pub capacity: Blocks,
 }
 
+/// The surroundings of a read cache.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheEnv {
+    /// Lines that it may hold.
+    pub capacity: u32,
+}
+
 /// What survived of an earlier life of a volume: the bytes of its NVRAM and of its drives.
 pub trait Survivors {
     /// The bytes of its NVRAM.

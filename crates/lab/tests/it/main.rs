@@ -11,6 +11,7 @@ mod caches;
 mod calibration;
 mod capacity;
 mod golden;
+mod hitrate;
 mod laws;
 mod measured;
 mod oracles;

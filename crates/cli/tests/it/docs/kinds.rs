@@ -22,17 +22,17 @@ use serde_json::json;
 use crate::docs::pages::sentence;
 
 /// What stays in memory.
-trait Cache {}
+trait Tier {}
 
 struct Nothing;
 
-impl Cache for Nothing {}
+impl Tier for Nothing {}
 
-impl Kind for dyn Cache {
+impl Kind for dyn Tier {
     const CARD: KindCard = KindCard {
-        key: "cache",
-        word: "cache",
-        plural: "caches",
+        key: "tier",
+        word: "tier",
+        plural: "tiers",
         summary: "what stays in memory",
         asked: false,
     };
@@ -41,14 +41,14 @@ impl Kind for dyn Cache {
 
     type Error = ConfigError;
 
-    fn table() -> &'static [&'static Spec<dyn Cache>] {
-        CACHES
+    fn table() -> &'static [&'static Spec<dyn Tier>] {
+        TIERS
     }
 }
 
-static CACHES: &[&Spec<dyn Cache>] = &[&NONE, &LRU];
+static TIERS: &[&Spec<dyn Tier>] = &[&NONE, &BOX];
 
-static NONE: Spec<dyn Cache> = Spec {
+static NONE: Spec<dyn Tier> = Spec {
     name: "none",
     aliases: &[],
     summary: "nothing does",
@@ -62,8 +62,8 @@ static NONE: Spec<dyn Cache> = Spec {
 
 const HITS: &[Measure] = &[Measure::count("hits", "requests", "what was found there")];
 
-static LRU: Spec<dyn Cache> = Spec {
-    name: "lru",
+static BOX: Spec<dyn Tier> = Spec {
+    name: "box",
     aliases: &["least_recently_used"],
     summary: "what was asked for last",
     source: "",
@@ -75,20 +75,20 @@ static LRU: Spec<dyn Cache> = Spec {
 };
 
 /// The table with one line more.
-static WITH_CACHES: LazyLock<Vec<StackKind>> = LazyLock::new(|| {
-    let cache = StackKind {
-        kind: Of::<dyn Cache>::KIND,
+static WITH_TIERS: LazyLock<Vec<StackKind>> = LazyLock::new(|| {
+    let tier = StackKind {
+        kind: Of::<dyn Tier>::KIND,
         default: "none",
     };
-    KINDS.iter().copied().chain([cache]).collect()
+    KINDS.iter().copied().chain([tier]).collect()
 });
 
-fn with_caches() -> Kinds {
-    &WITH_CACHES
+fn with_tiers() -> Kinds {
+    &WITH_TIERS
 }
 
 fn scenario(text: &str) -> Scenario {
-    let read = Scenario::from_toml_of(with_caches(), text, Path::new(""));
+    let read = Scenario::from_toml_of(with_tiers(), text, Path::new(""));
     read.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -96,50 +96,50 @@ const LOAD: &str = "drive = 'null'\nworkload = 'iometer:requests=200'\n";
 
 #[test]
 fn a_new_kind_is_listed_and_shown() {
-    let lists = list_json_of(with_caches(), None).expect("all kinds exist");
-    assert_eq!(lists["caches"][1]["name"], "lru");
-    assert_eq!(lists["caches"][1]["knobs"][0]["name"], "mib");
-    assert_eq!(lists["caches"][1]["measures"][0]["name"], "hits");
+    let lists = list_json_of(with_tiers(), None).expect("all kinds exist");
+    assert_eq!(lists["tiers"][1]["name"], "box");
+    assert_eq!(lists["tiers"][1]["knobs"][0]["name"], "mib");
+    assert_eq!(lists["tiers"][1]["measures"][0]["name"], "hits");
     let before = list_json(None).expect("all kinds exist");
     let names = |lists: &serde_json::Value| lists.as_object().map(serde_json::Map::len);
     assert_eq!(names(&lists), names(&before).map(|count| count + 1));
-    for word in ["caches", "cache"] {
-        let text = list_text(with_caches(), Some(word)).expect("it is a kind");
+    for word in ["tiers", "tier"] {
+        let text = list_text(with_tiers(), Some(word)).expect("it is a kind");
         assert!(
-            text.starts_with("caches:\n  none  nothing does\n  lru "),
+            text.starts_with("tiers:\n  none  nothing does\n  box "),
             "{text}"
         );
     }
-    let shown = show_json_of(with_caches(), "least-recently-used").expect("it is a part");
+    let shown = show_json_of(with_tiers(), "least-recently-used").expect("it is a part");
     assert_eq!(
         (&shown["kind"], &shown["name"]),
-        (&json!("caches"), &json!("lru"))
+        (&json!("tiers"), &json!("box"))
     );
-    let text = show_text(with_caches(), "lru").expect("it is a part");
-    assert!(text.contains("lru (cache)"), "{text}");
+    let text = show_text(with_tiers(), "box").expect("it is a part");
+    assert!(text.contains("box (tier)"), "{text}");
     assert!(text.contains("mib = 64"), "{text}");
     assert!(text.contains("hits\n      what was found there"), "{text}");
 }
 
 #[test]
 fn a_new_kind_is_read_and_set() {
-    let part = |scenario: &Scenario| scenario.parts.get("cache").map(ToString::to_string);
+    let part = |scenario: &Scenario| scenario.parts.get("tier").map(ToString::to_string);
     let told = |text: &str| part(&scenario(&format!("{text}{LOAD}")));
     assert_eq!(told("").as_deref(), Some("none"));
-    assert_eq!(told("cache = 'lru:mib=8'\n").as_deref(), Some("lru:mib=8"));
-    let table = format!("{LOAD}[cache]\nname = 'lru'\nmib = 8\n");
+    assert_eq!(told("tier = 'box:mib=8'\n").as_deref(), Some("box:mib=8"));
+    let table = format!("{LOAD}[tier]\nname = 'box'\nmib = 8\n");
     let mut scenario = scenario(&table);
-    assert_eq!(part(&scenario).as_deref(), Some("lru:mib=8"));
-    scenario.set("cache.mib", "9").expect("it is a knob");
-    assert_eq!(part(&scenario).as_deref(), Some("lru:mib=9"));
-    assert_eq!(json!(scenario)["cache"], json!({"name": "lru", "mib": 9}));
-    let misspelled = format!("cahce = 'lru'\n{LOAD}");
+    assert_eq!(part(&scenario).as_deref(), Some("box:mib=8"));
+    scenario.set("tier.mib", "9").expect("it is a knob");
+    assert_eq!(part(&scenario).as_deref(), Some("box:mib=9"));
+    assert_eq!(json!(scenario)["tier"], json!({"name": "box", "mib": 9}));
+    let misspelled = format!("tierr = 'box'\n{LOAD}");
     let read = |kinds| Scenario::from_toml_of(kinds, &misspelled, Path::new(""));
-    let error = read(with_caches()).expect_err("there is no such key");
-    assert_eq!(error.nearest.as_deref(), Some("cache"));
+    let error = read(with_tiers()).expect_err("there is no such key");
+    assert_eq!(error.nearest.as_deref(), Some("tier"));
     // Without its line there is no such kind.
     let error = read(KINDS).expect_err("there is no such key").to_string();
-    assert!(!error.contains("`cache`"), "{error}");
+    assert!(!error.contains("`tier`"), "{error}");
 }
 
 #[test]
@@ -152,21 +152,21 @@ fn a_new_kind_is_varied_and_stands_in_results() {
         let results = run::compare(&points, None, &wanted, &Control::default());
         results.map_err(|error| error.to_string())
     };
-    let results = compare("cache=none,lru:mib=8").expect("both are parts");
+    let results = compare("tier=none,box:mib=8").expect("both are parts");
     assert_eq!(
-        results.runs[1].config["cache"],
-        json!({"name": "lru", "mib": 8})
+        results.runs[1].config["tier"],
+        json!({"name": "box", "mib": 8})
     );
-    assert_eq!(results.runs[0].choice, "cache=none");
+    assert_eq!(results.runs[0].choice, "tier=none");
     assert_eq!(results.varied[0].role, Role::Choice);
-    let error = compare("cache=none,lur").expect_err("there is no such part");
+    let error = compare("tier=none,bxo").expect_err("there is no such part");
     assert!(
-        error.contains("unknown cache `lur`; did you mean `lru`?"),
+        error.contains("unknown tier `bxo`; did you mean `box`?"),
         "{error}"
     );
-    let error = compare("cache=lru:mib=0").expect_err("it is out of range");
+    let error = compare("tier=box:mib=0").expect_err("it is out of range");
     assert!(
-        error.contains("lru.mib = 0 (allowed: a whole number from 1 to 1024)"),
+        error.contains("box.mib = 0 (allowed: a whole number from 1 to 1024)"),
         "{error}"
     );
 }
@@ -176,7 +176,7 @@ pub(crate) fn python() -> BTreeMap<String, String> {
     let module = |path: &str, kinds| (path.to_owned(), python_module(kinds));
     BTreeMap::from([
         module("python/nearslot/_kinds.py", KINDS),
-        module("python/tests/data/kinds_with_caches.py", with_caches()),
+        module("python/tests/data/kinds_with_tiers.py", with_tiers()),
     ])
 }
 

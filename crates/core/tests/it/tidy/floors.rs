@@ -61,7 +61,7 @@ const LAB: &[&[&str]] = &[
         "verdict",
     ],
     // Commands that run scenarios and sum them up.
-    &["calibrate", "capacity", "validate"],
+    &["calibrate", "capacity", "hitrate", "validate"],
 ];
 
 /// Complains of modules of the lab that name one above them, or have no floor.

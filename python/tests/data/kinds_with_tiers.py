@@ -13,10 +13,10 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "faults", "cache")
+KINDS = ("sched", "merge", "oracle", "place", "faults", "tier")
 """Keys of the kinds."""
 
-PREPARED = ("place", "cache")
+PREPARED = ("place", "tier")
 """Kinds of which equal parts of several runs share what is costly to prepare."""
 
 
@@ -30,7 +30,7 @@ class Parts:
         oracle: What the scheduler knows of the drive.
         place: Where data lives.
         faults: What goes wrong on the drives.
-        cache: What stays in memory.
+        tier: What stays in memory.
     """
 
     sched: str = "fcfs"
@@ -38,7 +38,7 @@ class Parts:
     oracle: str = "exact"
     place: str = "linear"
     faults: str = "none"
-    cache: str = "none"
+    tier: str = "none"
 
     @property
     def parts(self) -> dict[str, str]:
@@ -54,4 +54,4 @@ class PartSettings(TypedDict, total=False):
     oracle: Words
     place: Words
     faults: Words
-    cache: Words
+    tier: Words

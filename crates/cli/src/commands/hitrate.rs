@@ -1,0 +1,55 @@
+//! `nearslot hitrate`: what caches would miss.
+
+use nearslot_core::config::PartConfig;
+use nearslot_core::registry::ConfigError;
+use nearslot_lab::hitrate::{self, Question, Size, Unit, Which};
+use nearslot_lab::run::RunError;
+use serde_json::json;
+
+use super::scenario::read_options;
+use crate::args::{CountWord, HitrateArgs, TextFormat};
+use crate::failure::Failure;
+use crate::output;
+
+/// A page is so many bytes at least: traces count in blocks of these.
+const PAGE_MIN: u64 = 512;
+/// And at most: larger ones hold whatever the trace asks for.
+const PAGE_MAX: u64 = 1 << 30;
+
+/// `nearslot hitrate FILE...`.
+pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
+    let caches = args.cache.iter().map(|word| word.parse::<PartConfig>());
+    let sizes = args.size.iter().map(|word| word.parse::<Size>());
+    let question = Question {
+        caches: caches.collect::<Result<_, _>>().map_err(Failure::usage)?,
+        sizes: sizes.collect::<Result<_, _>>().map_err(Failure::usage)?,
+        unit: unit(&args.unit).map_err(Failure::usage)?,
+        which: match args.count {
+            CountWord::All => Which::All,
+            CountWord::Reads => Which::Reads,
+        },
+    };
+    let how = read_options(&args.read, &args.span)?;
+    let found = hitrate::hit_rates(&args.files, &how, &question).map_err(|error| match error {
+        RunError::Config(error) => Failure::usage(error),
+        error => Failure::Input(error.to_string()),
+    })?;
+    match args.format {
+        TextFormat::Json => output::print_json(&json!(found))?,
+        TextFormat::Text => output::print(&found.to_string())?,
+    }
+    Ok(())
+}
+
+fn unit(word: &str) -> Result<Unit, ConfigError> {
+    if word == "request" {
+        return Ok(Unit::Request);
+    }
+    let bytes = word.parse::<u64>().ok();
+    let page =
+        bytes.filter(|bytes| bytes.is_multiple_of(512) && (PAGE_MIN..=PAGE_MAX).contains(bytes));
+    let allowed =
+        format!("request, or bytes of a page, a multiple of 512 from {PAGE_MIN} to {PAGE_MAX}");
+    page.map(Unit::Page)
+        .ok_or_else(|| ConfigError::value("unit", word, &allowed))
+}

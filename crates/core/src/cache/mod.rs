@@ -1,0 +1,42 @@
+//! Caches: which lines stay. One file each, one line here.
+
+use crate::contract::Cache;
+use crate::registry::{CacheEnv, ConfigError, Kind, KindCard, Spec};
+
+mod queues;
+mod segments;
+mod sketch;
+#[cfg(test)]
+mod twins;
+
+registry! { dyn Cache;
+    fifo,
+    lru,
+    clock,
+    slru,
+    two_q,
+    lirs,
+    arc,
+    s3_fifo,
+    sieve,
+    w_tinylfu,
+    optimal,
+}
+
+impl Kind for dyn Cache {
+    const CARD: KindCard = KindCard {
+        key: "cache",
+        word: "cache",
+        plural: "caches",
+        summary: "which lines of the volume stay in memory",
+        asked: false,
+    };
+
+    type Env<'a> = CacheEnv;
+
+    type Error = ConfigError;
+
+    fn table() -> &'static [&'static Spec<dyn Cache>] {
+        TABLE
+    }
+}

@@ -1,0 +1,65 @@
+//! Miss ratios as a table for people.
+
+use std::fmt;
+
+use comfy_table::{LineStyle, Table, TableStyle};
+
+use super::{HitRates, Unit, Which};
+use crate::report::facts::fact;
+
+/// One line below the heading, and that is enough.
+const RULE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+impl fmt::Display for HitRates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n", table(self).trim_fmt())?;
+        let mut text = String::new();
+        for (name, value) in facts(self) {
+            fact(&mut text, None, name, &value);
+        }
+        f.write_str(&text)
+    }
+}
+
+fn table(found: &HitRates) -> Table {
+    let mut table = Table::new();
+    table.load_style(RULE);
+    table.set_header(["cache", "size", "lines", "share %", "misses", "miss ratio"]);
+    for row in &found.rows {
+        table.add_row([
+            row.cache.clone(),
+            row.size.clone(),
+            row.lines.to_string(),
+            format!("{:.3}", 100.0 * row.share),
+            row.misses.to_string(),
+            format!("{:.4}", row.miss_ratio),
+        ]);
+    }
+    table
+}
+
+fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
+    let unit = match found.unit {
+        Unit::Page(bytes) => format!("pages of {bytes} bytes, each that a request touches"),
+        Unit::Request => "requests by their first byte, whatever their length".to_owned(),
+    };
+    let which = match found.which {
+        Which::All => "reads and writes",
+        Which::Reads => "reads alone",
+    };
+    vec![
+        (
+            "trace",
+            format!("{} ({})", found.files.join(", "), found.format),
+        ),
+        ("lines", unit),
+        (
+            "counted",
+            format!(
+                "{which}: {} requests ask for {} lines, {} different ones",
+                found.requests, found.asked, found.footprint
+            ),
+        ),
+    ]
+}

@@ -1,0 +1,151 @@
+//! Miss ratios of traces: what counts, what is cached as one, and that they are those of another simulator.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nearslot_lab::hitrate::{HitRates, Question, Unit, Which, hit_rates};
+use nearslot_lab::run::RunError;
+use nearslot_trace::OpenOptions;
+
+/// A trace of these requests: device, offset and length in bytes, `R` or `W`.
+fn trace(name: &str, requests: &[(u32, u64, u64, char)]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hitrate");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name).with_extension("csv");
+    let mut text = "time_us,dev,lba,blocks,op\n".to_owned();
+    for (index, (device, offset, len, op)) in requests.iter().enumerate() {
+        let (lba, blocks) = (offset / 512, len / 512);
+        text += &format!("{},{device},{lba},{blocks},{op}\n", index * 1_000);
+    }
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn asked(
+    path: &Path,
+    caches: &str,
+    sizes: &str,
+    unit: Unit,
+    which: Which,
+) -> Result<HitRates, RunError> {
+    let question = Question {
+        caches: caches
+            .split(',')
+            .map(|word| word.parse().unwrap())
+            .collect(),
+        sizes: sizes.split(',').map(|word| word.parse().unwrap()).collect(),
+        unit,
+        which,
+    };
+    hit_rates(&[path.to_owned()], &OpenOptions::default(), &question)
+}
+
+fn misses(found: &HitRates) -> Vec<u64> {
+    found.rows.iter().map(|row| row.misses).collect()
+}
+
+#[test]
+fn a_request_asks_for_each_page_that_it_touches() {
+    // Pages 0 and 1, page 0, page 1 of another device, page 1, and again all of them.
+    let requests = [
+        (1, 2_048, 4_096, 'R'),
+        (1, 0, 512, 'W'),
+        (2, 4_096, 4_096, 'R'),
+        (1, 6_144, 512, 'R'),
+    ];
+    let twice = [requests, requests].concat();
+    let path = trace("pages", &twice);
+    let page = Unit::Page(4_096);
+    let all = asked(&path, "lru,fifo", "3lines,100%", page, Which::All).unwrap();
+    assert_eq!((all.requests, all.asked, all.footprint), (8, 10, 3));
+    assert_eq!(misses(&all), [3, 3, 3, 3]);
+    // Of two lines: 0 1 0 2 1 | 0 1 0 2 1.
+    let two = asked(&path, "lru,fifo,optimal", "2lines", page, Which::All).unwrap();
+    assert_eq!(misses(&two), [7, 6, 5]);
+    // Without the writes: 0 1 2 1 | 0 1 2 1.
+    let reads = asked(&path, "lru", "2lines", page, Which::Reads).unwrap();
+    assert_eq!((reads.requests, reads.asked, misses(&reads)[0]), (6, 8, 5));
+    // What begins at 2048, 0, 4096 of the other one and 6144, in sectors of any length.
+    let whole = asked(&path, "lru", "100%", Unit::Request, Which::All).unwrap();
+    assert_eq!((whole.asked, whole.footprint, misses(&whole)[0]), (8, 4, 4));
+    let large = asked(&path, "lru", "1lines", Unit::Page(1 << 20), Which::All).unwrap();
+    assert_eq!((large.asked, large.footprint, misses(&large)[0]), (8, 2, 5));
+}
+
+#[test]
+fn what_cannot_be_asked_is_named() {
+    let path = trace("writes", &[(1, 0, 4_096, 'W'), (1, 4_096, 4_096, 'W')]);
+    let told = |caches: &str, sizes: &str, which| {
+        let error = asked(&path, caches, sizes, Unit::Page(4_096), which);
+        error.unwrap_err().to_string()
+    };
+    assert!(told("lru", "1%", Which::All).contains("at least one line"));
+    assert!(told("lur", "1lines", Which::All).contains("did you mean `lru`?"));
+    assert!(told("lru:x=1", "1lines", Which::All).contains("lru"));
+    assert!(told("lru", "1lines", Which::Reads).contains("has no reads"));
+}
+
+#[test]
+fn miss_ratios_are_those_of_another_simulator() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = package.join("tests/data/hitrate");
+    let compared = compare(&own.join("miss_ratios.csv"), &own, "tpcc_small");
+    assert!(compared > 100, "{compared} rows");
+    // A longer trace, if it is there.
+    let shared = package.join("../../../shared");
+    let table = shared.join("reference/cachesim/miss_ratios.csv");
+    if table.exists() {
+        let compared = compare(&table, &shared.join("traces"), "cloudphysics_vm_2h");
+        assert!(compared > 100, "{compared} rows");
+    }
+}
+
+/// Holds miss ratios of a trace against those of libCacheSim, to all digits that it prints; those of S3-FIFO and W-TinyLFU within 0.004. How many.
+fn compare(table: &Path, traces: &Path, trace: &str) -> usize {
+    let table = fs::read_to_string(table).unwrap();
+    let names = [
+        ("FIFO", "fifo", 0.0),
+        ("LRU", "lru", 0.0),
+        ("Clock", "clock", 0.0),
+        ("SLRU", "slru", 0.0),
+        ("ARC", "arc", 0.0),
+        ("TwoQ", "two_q", 0.0),
+        ("LIRS", "lirs", 0.0),
+        ("Sieve", "sieve", 0.0),
+        ("Belady", "optimal", 0.0),
+        ("S3FIFO", "s3_fifo", 0.004),
+        ("WTinyLFU", "w_tinylfu", 0.004),
+    ];
+    let mut compared = 0;
+    let path = traces.join(trace).with_extension("csv");
+    for (word, unit) in [("request", Unit::Request), ("page4k", Unit::Page(4_096))] {
+        let rows = table.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let rows: Vec<_> = rows.filter(|row| row[..2] == [trace, word]).collect();
+        let mut sizes: Vec<&str> = rows.iter().map(|row| row[6]).collect();
+        sizes.sort();
+        sizes.dedup();
+        let sizes: Vec<String> = sizes.iter().map(|size| format!("{size}lines")).collect();
+        let caches: Vec<&str> = names.iter().map(|(_, own, _)| *own).collect();
+        let found = asked(&path, &caches.join(","), &sizes.join(","), unit, Which::All).unwrap();
+        for row in &rows {
+            let Some((_, own, most)) = names.iter().find(|(theirs, ..)| *theirs == row[4]) else {
+                continue;
+            };
+            let size = row[6].parse::<u64>().unwrap();
+            let ours = found
+                .rows
+                .iter()
+                .find(|one| one.cache == *own && one.lines == size);
+            let (ours, theirs) = (ours.unwrap().miss_ratio, row[8].parse::<f64>().unwrap());
+            // It caches nothing where a window of one in a hundred lines would have none.
+            let no_window = *own == "w_tinylfu" && size < 100;
+            let apart = (ours - theirs).abs();
+            assert!(
+                no_window || apart <= most + 0.000_051,
+                "{trace} {word} {row:?}: {ours}"
+            );
+            compared += 1;
+        }
+    }
+    compared
+}
