@@ -513,15 +513,23 @@ pub trait Cache: Send {
     }
 
     /// Whether it wants to know when each line is asked for the next time.
+    #[inline]
     fn looks_ahead(&self) -> bool {
         false
     }
 
+    /// When the line that is asked for now is asked for the next time; told before it is hit or missed, if it looks ahead.
+    #[inline]
+    fn look_ahead(&mut self, _next: u32) {}
+
     /// These lines are asked for one after the other, and each that was missed enters at once, in a cache that has room for so many lines. How
-    /// many were missed. If it looks ahead, `next` says of each when it is asked for the next time; else it is empty.
-    fn ask(&mut self, capacity: usize, asked: &[Line], _next: &[u32]) -> u64 {
+    /// many were missed. If it looks ahead, `next` says of each when it is asked for the next time; else it is not looked at.
+    fn ask(&mut self, capacity: usize, asked: &[Line], next: &[u32]) -> u64 {
         let mut misses = 0;
-        for line in asked.iter().copied() {
+        for (index, line) in asked.iter().copied().enumerate() {
+            if self.looks_ahead() {
+                self.look_ahead(next[index]);
+            }
             if self.holds(line) {
                 self.hit(line);
             } else {

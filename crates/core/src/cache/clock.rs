@@ -2,55 +2,31 @@
 //!
 //! It does nearly what LRU does, and a hit costs no more than a bit. O(1) amortised: a line that is let pass has been hit.
 
+use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
 use crate::registry::Spec;
 
-struct Clock {
-    /// By when they came or were let pass; marked: asked for since.
-    queue: Queues<1>,
-}
+/// The queue is by when lines came or were let pass; marked: asked for since.
+struct Clock;
 
-impl Cache for Clock {
-    fn reserve(&mut self, lines: u32) {
-        self.queue.reserve(lines);
+impl Rule for Clock {
+    #[inline]
+    fn hit(&self, queue: &mut Queues<1>, line: Line) {
+        queue.mark(line);
     }
 
     #[inline]
-    fn holds(&self, line: Line) -> bool {
-        self.queue.of(line).is_some()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queue.len(0)
-    }
-
-    #[inline]
-    fn hit(&mut self, line: Line) {
-        self.queue.mark(line);
-    }
-
-    #[inline]
-    fn leave(&mut self, _incoming: Line) -> Option<Line> {
+    fn leave(&self, queue: &mut Queues<1>) -> Option<Line> {
         loop {
-            let line = self.queue.first(0)?;
-            if !self.queue.is_marked(line) {
-                self.queue.take(line);
+            let line = queue.first(QUEUE)?;
+            if !queue.is_marked(line) {
+                queue.take(line);
                 return Some(line);
             }
-            self.queue.renew(0, line);
+            queue.renew(QUEUE, line);
         }
-    }
-
-    #[inline]
-    fn enter(&mut self, line: Line) {
-        self.queue.push(0, line);
-    }
-
-    fn audit(&self) {
-        self.queue.audit();
     }
 }
 
@@ -63,9 +39,5 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
-    build: |_, _| {
-        Ok(Box::new(Clock {
-            queue: Queues::new(),
-        }))
-    },
+    build: |_, _| Ok(OneQueue::boxed(Clock)),
 };

@@ -2,46 +2,17 @@
 //!
 //! What simpler hardware does, and what others are measured against. O(1).
 
+use super::one_queue::{OneQueue, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
 use crate::registry::Spec;
 
-struct Fifo {
-    queue: Queues<1>,
-}
+struct Fifo;
 
-impl Cache for Fifo {
-    fn reserve(&mut self, lines: u32) {
-        self.queue.reserve(lines);
-    }
-
+impl Rule for Fifo {
     #[inline]
-    fn holds(&self, line: Line) -> bool {
-        self.queue.of(line).is_some()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queue.len(0)
-    }
-
-    #[inline]
-    fn hit(&mut self, _line: Line) {}
-
-    #[inline]
-    fn leave(&mut self, _incoming: Line) -> Option<Line> {
-        self.queue.pop(0)
-    }
-
-    #[inline]
-    fn enter(&mut self, line: Line) {
-        self.queue.push(0, line);
-    }
-
-    fn audit(&self) {
-        self.queue.audit();
-    }
+    fn hit(&self, _queue: &mut Queues<1>, _line: Line) {}
 }
 
 pub(super) static SPEC: Spec<dyn Cache> = Spec {
@@ -53,9 +24,5 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
-    build: |_, _| {
-        Ok(Box::new(Fifo {
-            queue: Queues::new(),
-        }))
-    },
+    build: |_, _| Ok(OneQueue::boxed(Fifo)),
 };

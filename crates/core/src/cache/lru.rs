@@ -3,48 +3,19 @@
 //! Right where what was asked for lately is asked for again. A scan that is longer than the cache takes everything else out of it. In the
 //! terms of SARC this is LRU-Top: whatever comes, comes to the top. O(1).
 
+use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
 use crate::registry::Spec;
 
-struct Lru {
-    /// By when they were asked for last.
-    queue: Queues<1>,
-}
+/// The queue is by when lines were asked for last.
+struct Lru;
 
-impl Cache for Lru {
-    fn reserve(&mut self, lines: u32) {
-        self.queue.reserve(lines);
-    }
-
+impl Rule for Lru {
     #[inline]
-    fn holds(&self, line: Line) -> bool {
-        self.queue.of(line).is_some()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queue.len(0)
-    }
-
-    #[inline]
-    fn hit(&mut self, line: Line) {
-        self.queue.renew(0, line);
-    }
-
-    #[inline]
-    fn leave(&mut self, _incoming: Line) -> Option<Line> {
-        self.queue.pop(0)
-    }
-
-    #[inline]
-    fn enter(&mut self, line: Line) {
-        self.queue.push(0, line);
-    }
-
-    fn audit(&self) {
-        self.queue.audit();
+    fn hit(&self, queue: &mut Queues<1>, line: Line) {
+        queue.renew(QUEUE, line);
     }
 }
 
@@ -57,9 +28,5 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
-    build: |_, _| {
-        Ok(Box::new(Lru {
-            queue: Queues::new(),
-        }))
-    },
+    build: |_, _| Ok(OneQueue::boxed(Lru)),
 };

@@ -3,6 +3,7 @@
 use crate::contract::Cache;
 use crate::registry::{CacheEnv, ConfigError, Kind, KindCard, Spec};
 
+mod one_queue;
 mod queues;
 mod segments;
 mod sketch;

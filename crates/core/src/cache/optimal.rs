@@ -61,25 +61,14 @@ impl Cache for Optimal {
         self.hit(line);
     }
 
+    #[inline]
     fn looks_ahead(&self) -> bool {
         true
     }
 
-    fn ask(&mut self, capacity: usize, asked: &[Line], next: &[u32]) -> u64 {
-        let mut misses = 0;
-        for (line, next) in asked.iter().copied().zip(next) {
-            self.told = *next;
-            if self.holds(line) {
-                self.hit(line);
-                continue;
-            }
-            misses += 1;
-            while self.len >= capacity {
-                self.leave(line);
-            }
-            self.enter(line);
-        }
-        misses
+    #[inline]
+    fn look_ahead(&mut self, next: u32) {
+        self.told = next;
     }
 
     fn audit(&self) {

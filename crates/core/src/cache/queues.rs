@@ -189,6 +189,18 @@ impl<const N: usize> Queues<N> {
         self.push(queue, line);
     }
 
+    /// The same where a queue may have `most` lines: the oldest goes for it, or it joins none if that is 0.
+    #[inline]
+    pub(super) fn renew_of_most(&mut self, queue: usize, line: Line, most: usize) {
+        if self.len(queue) >= most {
+            self.pop(queue);
+        }
+        match most {
+            0 => self.take(line),
+            _ => self.renew(queue, line),
+        }
+    }
+
     /// A line leaves its queue and is only known to be this from then on: a number that is no queue's.
     #[inline]
     pub(super) fn set_aside(&mut self, line: Line, what: usize) {

@@ -52,13 +52,7 @@ impl S3Fifo {
             self.queues.renew(MAIN, line);
             return None;
         }
-        if self.queues.len(GHOSTS) >= self.ghosts {
-            self.queues.pop(GHOSTS);
-        }
-        match self.ghosts {
-            0 => self.queues.take(line),
-            _ => self.queues.renew(GHOSTS, line),
-        }
+        self.queues.renew_of_most(GHOSTS, line, self.ghosts);
         Some(line)
     }
 

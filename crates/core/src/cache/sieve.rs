@@ -4,48 +4,24 @@
 //! and stays in its place: so what is popular gathers behind the hand, and what is new meets it soon. It has no defence against a
 //! scan of blocks that are each asked for twice. O(1) amortised; marks are looked at one by one, a hit costs no more than a bit.
 
+use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
 use crate::registry::Spec;
 
-struct Sieve {
-    /// By when they came; marked: asked for since the hand passed.
-    queue: Queues<1>,
-}
+/// The queue is by when lines came; marked: asked for since the hand passed.
+struct Sieve;
 
-impl Cache for Sieve {
-    fn reserve(&mut self, lines: u32) {
-        self.queue.reserve(lines);
+impl Rule for Sieve {
+    #[inline]
+    fn hit(&self, queue: &mut Queues<1>, line: Line) {
+        queue.mark(line);
     }
 
     #[inline]
-    fn holds(&self, line: Line) -> bool {
-        self.queue.of(line).is_some()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queue.len(0)
-    }
-
-    #[inline]
-    fn hit(&mut self, line: Line) {
-        self.queue.mark(line);
-    }
-
-    #[inline]
-    fn leave(&mut self, _incoming: Line) -> Option<Line> {
-        self.queue.sweep(0)
-    }
-
-    #[inline]
-    fn enter(&mut self, line: Line) {
-        self.queue.push(0, line);
-    }
-
-    fn audit(&self) {
-        self.queue.audit();
+    fn leave(&self, queue: &mut Queues<1>) -> Option<Line> {
+        queue.sweep(QUEUE)
     }
 }
 
@@ -58,9 +34,5 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
-    build: |_, _| {
-        Ok(Box::new(Sieve {
-            queue: Queues::new(),
-        }))
-    },
+    build: |_, _| Ok(OneQueue::boxed(Sieve)),
 };

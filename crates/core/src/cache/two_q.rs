@@ -61,13 +61,7 @@ impl Cache for TwoQ {
             return self.queues.pop(LONG);
         }
         let line = self.queues.first(SHORT)?;
-        if self.queues.len(GHOSTS) >= self.ghosts {
-            self.queues.pop(GHOSTS);
-        }
-        match self.ghosts {
-            0 => self.queues.take(line),
-            _ => self.queues.renew(GHOSTS, line),
-        }
+        self.queues.renew_of_most(GHOSTS, line, self.ghosts);
         Some(line)
     }
 

@@ -2,14 +2,10 @@
 
 use std::fmt;
 
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment, Table};
 
 use super::{Capacity, Reached, Reading, columns, setup, words};
-use crate::report::facts::{fact, paragraph};
-
-/// One line below the heading, and that is enough.
-const RULE: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+use crate::report::facts::{RULE, fact, paragraph};
 
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -122,7 +122,6 @@ struct Simulation {
 
 impl Simulation {
     fn ask(&mut self, asked: &[Line], next: &[u32]) {
-        let next = if self.cache.looks_ahead() { next } else { &[] };
         self.misses += self.cache.ask(self.capacity as usize, asked, next);
     }
 }
@@ -134,7 +133,6 @@ struct Asked {
     interner: Interner,
     keys: Vec<Key>,
     requests: u64,
-    asked: u64,
 }
 
 impl Asked {
@@ -149,7 +147,6 @@ impl Asked {
             interner: Interner::new(bits),
             keys: Vec::with_capacity(2 * BATCH),
             requests: 0,
-            asked: 0,
         }
     }
 
@@ -187,7 +184,6 @@ impl Asked {
 
     /// Numbers what waits, behind what `lines` has.
     fn number(&mut self, lines: &mut Vec<Line>) -> Result<(), RunError> {
-        self.asked += self.keys.len() as u64;
         self.interner.intern(&self.keys, lines).ok_or_else(|| {
             let most = intern::LINES_MAX.to_string();
             let what = "different lines that the trace asks for";
@@ -243,8 +239,8 @@ pub fn hit_rates(
         Vec::new()
     };
     for (number, part) in lines.chunks(BATCH).enumerate() {
-        let from = (number * BATCH).min(next.len());
-        let next = &next[from..(from + part.len()).min(next.len())];
+        let from = number * BATCH;
+        let next = next.get(from..from + part.len()).unwrap_or_default();
         for simulation in &mut simulations {
             simulation.ask(part, next);
         }
@@ -259,9 +255,9 @@ pub fn hit_rates(
         unit: question.unit,
         which: question.which,
         requests: asked.requests,
-        asked: asked.asked,
+        asked: lines.len() as u64,
         footprint: footprint.into(),
-        rows: rows(&simulations, asked.asked, footprint),
+        rows: rows(&simulations, lines.len() as u64, footprint),
     })
 }
 

@@ -2,14 +2,10 @@
 
 use std::fmt;
 
-use comfy_table::{LineStyle, Table, TableStyle};
+use comfy_table::Table;
 
 use super::{HitRates, Unit, Which};
-use crate::report::facts::fact;
-
-/// One line below the heading, and that is enough.
-const RULE: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+use crate::report::facts::{RULE, fact};
 
 impl fmt::Display for HitRates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

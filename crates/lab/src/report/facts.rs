@@ -11,7 +11,7 @@ use crate::number::number;
 use crate::outcome::TraceInfo;
 
 /// One line below the heading, and that is enough.
-pub(super) const RULE: TableStyle =
+pub(crate) const RULE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// Widest that prose gets.
