@@ -286,8 +286,11 @@ impl Controller {
 
     /// Runs of blocks that a power cut would set back.
     pub(super) fn unwritten(&self) -> impl Iterator<Item = Unwritten> {
-        let loses = self.firmware.cache().may_lose();
-        self.buffer.runs_unwritten().filter(move |_| loses)
+        // Most of the time there is nothing, and then no segment is looked at.
+        let any = self.buffer.has_unwritten() && self.firmware.cache().may_lose();
+        any.then(|| self.buffer.runs_unwritten())
+            .into_iter()
+            .flatten()
     }
 
     /// Everything acknowledged goes to the medium, if it is not safe where it is. The command takes the overhead of a write.
