@@ -382,6 +382,10 @@ pub trait Drive: Send {
     /// completion says: parts above forget at once what they kept account of there.
     fn advance(&mut self, now: Instant) -> Option<DriveDone>;
 
+    /// The completion that `advance` gave last is told at `now`, later than it was given: something around the drive
+    /// made the command longer. For models to which it matters whether the next command comes at once.
+    fn ended_late(&mut self, _now: Instant) {}
+
     /// What a power cut at `now` may lose of the writes that ended: the blocks of which the last such write may not be on the
     /// medium yet. It may name more than it loses, never less. Nothing by a drive without a cache, or with one that a power
     /// cut does not empty.
@@ -412,6 +416,11 @@ pub trait Faults: Send + Sync {
     /// wrong from there. What a run says that ends before is said of other faults than those that were asked for.
     fn begin(&self) -> Instant {
         Instant::ZERO
+    }
+
+    /// These faults without those that begin at an instant of their own, after the run has begun; none if there are no such.
+    fn at_outset(&self) -> Option<Box<dyn Faults>> {
+        None
     }
 
     /// What becomes of a command that the drive begins at `began`, if it is not gone and whatever lies where the command goes.

@@ -4,7 +4,8 @@
 //! where the limit is one of the mean, it adds up response times. The loop asks it every few thousand events whether the run is over.
 //! It then takes what it does not know yet to be as favourable as possible:
 //!
-//! - A request of a complete batch that still waits has waited at least since the last arrival of its batch. So long counts.
+//! - A request of a complete batch that still waits has waited at least since the last arrival of its batch. So long counts; but
+//!   nothing of it does in a mean if requests may fail, as one that does is in no mean.
 //! - Each request of a batch whose requests have not all come, and of all later batches, counts as one that the objective is about and
 //!   that was answered at once.
 //!
@@ -47,14 +48,17 @@ struct Counts {
     objective: Objective,
     limit_ns: u64,
     batches: [Batch; BATCHES],
+    /// Whether requests may fail.
+    may_fail: bool,
 }
 
 impl Counts {
-    fn new(objective: &Objective) -> Counts {
+    fn new(objective: &Objective, may_fail: bool) -> Counts {
         Counts {
             objective: objective.clone(),
             limit_ns: (objective.limit_ms * 1e6).ceil() as u64,
             batches: [Batch::default(); BATCHES],
+            may_fail,
         }
     }
 
@@ -78,6 +82,7 @@ impl Counts {
         let waited = now.since(batch.last).0;
         let waiting = batch.arrived - batch.answered;
         let amount = match self.objective.statistic.rank() {
+            None if self.may_fail => batch.response_ns as f64 / 1e6,
             None => (batch.response_ns + u128::from(waiting) * u128::from(waited)) as f64 / 1e6,
             Some(_) if waited >= self.limit_ns => (batch.late + waiting) as f64,
             Some(_) => batch.late as f64,
@@ -112,10 +117,14 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(crate) fn new(window: Window, objectives: &[Objective]) -> Gate {
+    /// `may_fail`: something may go wrong in the run.
+    pub(crate) fn new(window: Window, objectives: &[Objective], may_fail: bool) -> Gate {
         Gate {
             window,
-            counts: objectives.iter().map(Counts::new).collect(),
+            counts: objectives
+                .iter()
+                .map(|objective| Counts::new(objective, may_fail))
+                .collect(),
             came: [0; BATCHES],
             missed: vec![false; objectives.len()],
         }
@@ -223,7 +232,7 @@ mod tests {
             requests: REQUESTS + 100,
             warmup: 100,
         };
-        Gate::new(window, &[objective.parse().unwrap()])
+        Gate::new(window, &[objective.parse().unwrap()], false)
     }
 
     /// Requests 1 ms apart, each answered after so many microseconds, or not at all.
@@ -352,6 +361,22 @@ mod tests {
             assert_eq!(gate.over(late), over, "{objective}");
             let ByBatch { weights, .. } = gate.by_batch(late, true)[0];
             assert_eq!(weights.iter().sum::<u64>(), counted, "{objective}");
+        }
+    }
+
+    /// A wait for a drive that does not answer is in no mean if it ends in a failure.
+    #[test]
+    fn what_waits_and_may_fail_adds_nothing_to_a_mean() {
+        for may_fail in [false, true] {
+            let mut gate = gate("mean < 10 ms");
+            gate.counts[0].may_fail = may_fail;
+            let mut now = Instant::ZERO;
+            for number in 0..2_000 {
+                // One in ten waits.
+                let us = (number % 10 > 0).then_some(1_000);
+                now = feed(&mut gate, number..number + 1, us);
+            }
+            assert_eq!(gate.over(Instant(now.0 + 1_000_000_000)), !may_fail);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What else may recorders a run: a row per request and per command into Parquet, the schedule as a trace that other tools read.
+//! What else may record a run: a row per request and per command into Parquet, the schedule as a trace that other tools read.
 //!
 //! A run that is tried for objectives is held against them here, too.
 //!
@@ -32,7 +32,7 @@ use crate::sim::Observer;
 /// Response times of volumes, and of streams.
 pub(crate) type Groups = (Vec<VolumeResponse>, Vec<StreamResponse>);
 
-/// RowFiles that have a part from each run of a grid.
+/// Files of rows that have a part from each run of a grid.
 #[derive(Default)]
 pub(crate) struct RowFiles {
     requests: Option<RowsWriter<RequestRows>>,

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use crate::contract::{Blueprint, Drive, Faults, Merging, Oracle, Placement, Scheduler};
 use crate::drive::{self, faulty, protection};
-use crate::faults::outset;
 use crate::ids::DriveId;
 use crate::registry::{
     ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Knobs, Memo, Survivors,
@@ -105,8 +104,11 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found.
     pub fn build_at_outset(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
-        self.assemble(memo, None, outset::only)
-            .map_err(VolumeError::of_new)
+        self.assemble(memo, None, |faults| match faults.at_outset() {
+            Some(before) => before.into(),
+            None => faults,
+        })
+        .map_err(VolumeError::of_new)
     }
 
     /// A stack that goes on where an earlier one of the same configuration ended.

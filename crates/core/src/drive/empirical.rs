@@ -445,6 +445,10 @@ impl Drive for EmpiricalDrive {
         Some(done)
     }
 
+    fn ended_late(&mut self, now: Instant) {
+        self.ended = Some(now);
+    }
+
     fn volatile(&self, _now: Instant, out: &mut Vec<Unwritten>) {
         self.since_flush.volatile(out);
     }

@@ -1,7 +1,5 @@
 //! Faults: what goes wrong on the drives. One file each, one line here.
 
-pub(crate) mod outset;
-
 use crate::contract::Faults;
 use crate::registry::{ConfigError, FaultsEnv, Kind, KindCard, Spec};
 

@@ -2,7 +2,7 @@
 //!
 //! What waits is a chunk and which copy of it, never a position: a copy that is queued again waits once, so propagation of
 //! data that were overwritten in the meantime is dropped by itself. The buffer that holds the data is limited; what it
-//! has no room for goes to the front of the stage, to the drive's ordinary queue.
+//! has no room for is written at once, through the drive's ordinary queue, among the requests.
 //!
 //! If drives are gone, what they alone have, and the buffer, does not wait for spare time, lest every flush fails until there is some: such
 //! copies are *urgent*. They come first, in a queue of their own, and a drive writes up to [`URGENT`] of them at a time.

@@ -92,6 +92,7 @@ impl Stack {
             let io = &self.graph.io(*part).io;
             self.queues[drive.index()].insert_alone(now, io, &self.streams);
         }
+        self.queues[drive.index()].not_spared(parts.len() as u64 - 1);
         self.queues[drive.index()].leave(done);
     }
 

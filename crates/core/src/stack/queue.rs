@@ -161,6 +161,11 @@ impl Queue {
         true
     }
 
+    /// So many commands are needed after all: a merged one has failed, and each of its parts is tried by itself.
+    pub(super) fn not_spared(&mut self, commands: u64) {
+        self.spared -= commands;
+    }
+
     /// Admits what there is room for.
     #[inline]
     fn readmit(&mut self, now: Instant, streams: &Streams) {

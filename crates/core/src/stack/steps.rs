@@ -407,6 +407,14 @@ impl Stack {
             plan.wake.push(drive);
             self.note_opened(&more);
             self.accept(now, request, &more);
+            assert!(
+                more.revoked.is_empty(),
+                "nothing is revoked for what was skipped"
+            );
+            assert!(
+                plan.pinned.is_none() || more.pinned.is_none(),
+                "two steps keep one slot"
+            );
             plan.wake.extend(more.ios().map(|io| io.drive));
             plan.wake.append(&mut more.wake);
             plan.pinned = plan.pinned.or(more.pinned);

@@ -4,6 +4,7 @@
 //! rest and first come first served, and the times add up. What the processor does with what was read is not counted.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::io::RecoveryRead;
@@ -33,14 +34,15 @@ pub(crate) const MEASURES: &[Measure] = &[
     Measure::quantity("mib", "MiB", "what they read"),
 ];
 
-/// What it would cost if the power went now; none if the volume would not come back, as where a drive that is gone has what is to be read.
-/// `config` is the run's.
+/// What it would cost if the power went now; none if the volume would not come back, as where a drive that is gone has what is to be read,
+/// and none if it is told to stop. `config` is the run's.
 ///
 /// # Errors
 /// The drive cannot be built.
 pub(crate) fn cost(
     stack: &Stack,
     config: &StackConfig,
+    stop: &AtomicBool,
 ) -> Result<Option<BTreeMap<String, Number>>, ConfigError> {
     let mut reads = Vec::new();
     stack.recovery(&mut reads);
@@ -53,8 +55,11 @@ pub(crate) fn cost(
     let mut seconds = 0.0;
     while let Some(RecoveryRead { drive, .. }) = reads.first().copied() {
         let (of_drive, others) = reads.into_iter().partition(|read| read.drive == drive);
-        seconds += carry_out(of_drive, config)?;
+        seconds += carry_out(of_drive, config, stop)?;
         reads = others;
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
     }
     let numbers = [
         Number::Quantity(seconds),
@@ -66,7 +71,11 @@ pub(crate) fn cost(
 }
 
 /// Carries out the reads of one drive; the seconds that it takes.
-fn carry_out(reads: Vec<RecoveryRead>, config: &StackConfig) -> Result<f64, ConfigError> {
+fn carry_out(
+    reads: Vec<RecoveryRead>,
+    config: &StackConfig,
+    stop: &AtomicBool,
+) -> Result<f64, ConfigError> {
     let plain = StackConfig::over(config.drive.clone(), config.seed);
     let Assembly {
         mut stack,
@@ -76,6 +85,7 @@ fn carry_out(reads: Vec<RecoveryRead>, config: &StackConfig) -> Result<f64, Conf
     let mut in_turn = InTurn {
         left: reads.into_iter().enumerate(),
         due: Some(Instant::ZERO),
+        stop,
     };
     let end = sim::run(
         &mut stack,
@@ -88,13 +98,15 @@ fn carry_out(reads: Vec<RecoveryRead>, config: &StackConfig) -> Result<f64, Conf
 }
 
 /// Reads, each asked for when the one before was answered.
-struct InTurn<R> {
+struct InTurn<'a, R> {
     left: R,
+    /// Once it is set, no more are asked for.
+    stop: &'a AtomicBool,
     /// When the next one is asked for; none while one is under way, and at the end.
     due: Option<Instant>,
 }
 
-impl<R: ExactSizeIterator<Item = (usize, RecoveryRead)> + Send> Workload for InTurn<R> {
+impl<R: ExactSizeIterator<Item = (usize, RecoveryRead)> + Send> Workload for InTurn<'_, R> {
     fn next_arrival(&self) -> Option<Instant> {
         self.due
     }
@@ -107,6 +119,7 @@ impl<R: ExactSizeIterator<Item = (usize, RecoveryRead)> + Send> Workload for InT
     }
 
     fn replied(&mut self, now: Instant, _reply: &Reply) {
-        self.due = (self.left.len() > 0).then_some(now);
+        let more = self.left.len() > 0 && !self.stop.load(Ordering::Relaxed);
+        self.due = more.then_some(now);
     }
 }

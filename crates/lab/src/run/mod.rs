@@ -11,7 +11,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
 
 use nearslot_core::config::{Assembly, KINDS, StackConfig};
-use nearslot_core::contract::{Blueprint, Drive};
+use nearslot_core::contract::{Blueprint, Drive, Faults};
+use nearslot_core::ids::DriveId;
 use nearslot_core::registry::ConfigError;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
@@ -330,8 +331,8 @@ fn run(
     } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
     let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
-    let begin = effective.faults(drives.len() as u16, &*blueprint)?.begin();
-    let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, begin))?
+    let faults = effective.faults(drives.len() as u16, &*blueprint)?;
+    let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, &*faults))?
         .with_volumes(load.by_volume);
     let (below, how) = ((&mut stack, &mut drives[..]), (grid.control, &*point.label));
     let (end, simulated_in_s) = simulate(below, &mut *workload, &mut recorders, how)?;
@@ -341,19 +342,19 @@ fn run(
     }
     let ended_early = checked(&point.label, &stack, &recorders, (window, interrupted))?;
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
-    let behind = (begin, recorders.least_behind(grid.objectives));
+    let behind = (faults.begin(), recorders.least_behind(grid.objectives));
     let names = grid.trace.map(|trace| &*trace.header().clients);
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or_default())?;
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let late = Some(begin).filter(|begin| (Instant(1)..=measured.growth_from()).contains(begin));
+    let late = from_instant(&*faults).filter(|begin| *begin <= measured.growth_from());
     // Of an interrupted run the slowest may be missing.
     let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    run.measures.extend(counted((&stack, &drives), &effective)?);
+    count_parts(&mut run, (&stack, &drives), (&effective, grid.control))?;
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
     let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
@@ -403,15 +404,22 @@ fn checked(
     Ok(ended_early)
 }
 
-/// What parts and measurements have counted.
-fn counted(
+/// When the last of the faults begins that come at an instant of their own; none if there are no such.
+fn from_instant(faults: &dyn Faults) -> Option<Instant> {
+    Some(faults.begin()).filter(|begin| *begin > Instant::ZERO)
+}
+
+/// Adds what parts and measurements have counted.
+fn count_parts(
+    run: &mut Run,
     (stack, drives): (&Stack, &[Box<dyn Drive>]),
-    config: &StackConfig,
-) -> Result<Measures, RunError> {
-    let mut found = declared::counted(stack, drives);
-    let recovery = recovery::cost(stack, config)?;
-    found.extend(recovery.map(|numbers| (recovery::KEY.to_owned(), numbers)));
-    Ok(found)
+    (config, control): (&StackConfig, &Control),
+) -> Result<(), RunError> {
+    run.measures.extend(declared::counted(stack, drives));
+    let recovery = recovery::cost(stack, config, &control.stop)?;
+    let named = recovery.map(|numbers| (recovery::KEY.to_owned(), numbers));
+    run.measures.extend(named);
+    Ok(())
 }
 
 /// A run of which no read or write was measured has no result.
@@ -465,8 +473,10 @@ fn recorders(
     point: &Point,
     grid: &Grid<'_>,
     (window, drives): (Window, usize),
-    (blueprint, faults_begin): (&dyn Blueprint, Instant),
+    (blueprint, faults): (&dyn Blueprint, &dyn Faults),
 ) -> Result<Recorders, RunError> {
+    let faults_begin = faults.begin();
+    let may_fail = (0..drives as u16).any(|drive| faults.concern(DriveId(drive)));
     let series = grid
         .wanted
         .series
@@ -474,7 +484,7 @@ fn recorders(
     let recorder = Recorder::new(window, drives as u16, series).with_faults_from(faults_begin);
     Recorders::new(recorder, window.warmup)
         .with_answers_from(faults_begin)
-        .with_gate(Gate::new(window, grid.objectives))
+        .with_gate(Gate::new(window, grid.objectives, may_fail))
         .with_files(grid.files, &point.label, blueprint)?
         .with_schedule(grid.wanted.schedule.as_ref())
 }

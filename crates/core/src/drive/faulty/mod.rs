@@ -301,6 +301,9 @@ impl Drive for FaultyDrive {
         let is_due = |running: &mut Running| running.ends.is_some_and(|(due, _)| due <= now);
         let running = self.running.take_if(is_due)?;
         let (_, done) = running.ends.expect("it was looked at");
+        if running.delay > Duration::ZERO {
+            self.inner.ended_late(now);
+        }
         self.ended(&running, &done);
         Some(done)
     }

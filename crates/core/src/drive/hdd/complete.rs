@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::controller::Controller;
+use super::controller::{Controller, Freed};
 use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Arm, Drive, Oracle};
@@ -84,8 +84,10 @@ impl Drive for CompleteDrive {
 /// Does what the drive does, and so knows where it stands.
 pub(super) struct CompleteOracle {
     twin: Controller,
-    /// Where the twin would be if a command came now and had to wait for the arm.
-    freed: Controller,
+    /// How a command would find its arm that came now.
+    freed: Freed,
+    /// Memory to find that out.
+    spare: Controller,
     /// The instant that `freed` is about; none while the drive is at work.
     now: Option<Instant>,
     /// The least time from then until the arm can begin to move, whatever it is for.
@@ -95,8 +97,10 @@ pub(super) struct CompleteOracle {
 impl CompleteOracle {
     pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> CompleteOracle {
         let twin = Controller::new(mechanics, firmware);
+        let mut spare = twin.clone();
         CompleteOracle {
-            freed: twin.clone(),
+            freed: twin.freed(&mut spare),
+            spare,
             twin,
             now: Some(Instant::ZERO),
             least_ready: Duration::ZERO,
@@ -107,7 +111,7 @@ impl CompleteOracle {
     #[inline]
     fn ready(&self, now: Instant, op: Op) -> Instant {
         let free = self.freed.now.max(now);
-        let overhead = self.freed.arm_overhead(op);
+        let overhead = self.twin.arm_overhead(op, self.freed.last_op);
         let stopping = self.freed.stopped.0.saturating_sub(free.0);
         free.max(now + overhead) + Duration(stopping)
     }
@@ -121,8 +125,7 @@ impl Oracle for CompleteOracle {
         }
         self.now = Some(now);
         self.twin.rest_until(now);
-        self.freed.clone_from(&self.twin);
-        self.freed.free_arm();
+        self.freed = self.twin.freed(&mut self.spare);
         let ready = [Op::Read, Op::Write].map(|op| self.ready(now, op).since(now));
         self.least_ready = ready[0].min(ready[1]);
     }
@@ -201,13 +204,14 @@ impl Arm for CompleteOracle {
     }
 
     fn positioning_time_after(&self, access: &Predicted, op: Op, place: &Place) -> Duration {
-        let overhead = self.twin.arm_overhead(op);
+        let overhead = self.twin.arm_overhead(op, self.twin.last_op);
         let mechanics = &self.twin.mechanics;
         overhead + mechanics.positioning_time(access.end + overhead, access.arm, op, place)
     }
 
     fn seek_at_least_after(&self, distance: u32) -> Duration {
-        let overhead = [Op::Read, Op::Write].map(|op| self.twin.arm_overhead(op));
+        let overhead =
+            [Op::Read, Op::Write].map(|op| self.twin.arm_overhead(op, self.twin.last_op));
         overhead[0].min(overhead[1]) + self.twin.mechanics.seek_at_least(distance)
     }
 

@@ -42,6 +42,7 @@ pub(super) struct Slow {
 }
 
 /// All that goes wrong.
+#[derive(Clone)]
 pub(super) struct Injected {
     pub(super) key: u64,
     /// Blocks of a drive.
@@ -158,6 +159,17 @@ impl Faults for Injected {
         let gone = self.gone.map(|(_, from)| from);
         let slow = self.slow.map(|slow| slow.from);
         gone.max(slow).unwrap_or(Instant::ZERO)
+    }
+
+    fn at_outset(&self) -> Option<Box<dyn Faults>> {
+        (self.begin() > Instant::ZERO).then(|| {
+            let at_once = Injected {
+                gone: self.gone.filter(|(_, from)| *from == Instant::ZERO),
+                slow: self.slow.filter(|slow| slow.from == Instant::ZERO),
+                ..self.clone()
+            };
+            Box::new(at_once) as Box<dyn Faults>
+        })
     }
 
     fn fate(&self, drive: DriveId, began: Instant, command: &Command) -> Fate {

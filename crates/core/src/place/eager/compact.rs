@@ -289,14 +289,14 @@ impl EagerCopies {
 
     /// A block was read that is to move.
     pub(super) fn move_read_ended(&mut self, read: &Underway, status: Status) {
-        let wanted = status.is_done();
+        let is_read = status.is_done();
         let tracks = self.map.free[read.drive.index()].tracks();
         let compacted = &mut self.compacted[read.drive.index()];
-        if !status.is_done() {
+        if !is_read {
             compacted.leave_alone(tracks, read.slot);
         }
         match &mut compacted.moving {
-            Some(moving) if wanted && !moving.has_left => moving.stage = Stage::Read,
+            Some(moving) if is_read && !moving.has_left => moving.stage = Stage::Read,
             moving => *moving = None,
         }
     }

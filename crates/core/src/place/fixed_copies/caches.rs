@@ -20,7 +20,8 @@ use crate::plan::{Instead, Plan, PlannedIo, Target};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Pba};
 
-/// Writes since the last flush, beyond which the placement flushes the drives itself: each of their chunks has an entry in NVRAM.
+/// Chunks written since the last flush, beyond which the placement flushes the drives itself: each has entries in NVRAM. A chunk counts
+/// each time that copies of it end in caches, so once more for each delayed copy.
 const CACHED_MAX: usize = 10_000;
 
 /// The last write of a copy that ended in a cache.
@@ -75,6 +76,8 @@ pub(super) struct Caches {
     /// Chunks of writes since the last flush was planned; one that was written again stands there again.
     written: Vec<u32>,
     flushes: Slab<Flush>,
+    /// The flush that was planned last, if it is under way.
+    newest: Option<usize>,
     /// Whether the placement is flushing the drives itself.
     flushing: bool,
     /// Memory of flushes that have ended.
@@ -89,12 +92,13 @@ impl Caches {
             number: 0,
             written: Vec::new(),
             flushes: Slab::new(),
+            newest: None,
             flushing: false,
             unused: Vec::new(),
         }
     }
 
-    /// So many writes may be without a flush.
+    /// So many chunks may be without a flush.
     #[cfg(test)]
     pub(super) fn allow(&mut self, most: usize) {
         self.most = most;
@@ -129,18 +133,26 @@ impl Caches {
         covered
     }
 
-    /// Chunks that a flush which is planned now has to cover: those of writes since the last one, and of flushes under way, which
-    /// may fail.
+    /// Chunks that a flush which is planned now has to cover: those of writes since the last one, and those of that one if it is under
+    /// way, as it may fail. It covers what the flushes before it cover that have not ended: if one of these fails, its chunks are
+    /// written anew to the list.
     fn chunks_to_cover(&mut self) -> Vec<Covered> {
         let mut covered = self.unused.pop().unwrap_or_default();
         let written = self.written.drain(..);
         covered.extend(written.map(|chunk| Covered { chunk, copies: 0 }));
-        for (_, flush) in &self.flushes {
-            covered.extend(&flush.covered);
+        if let Some(newest) = self.newest {
+            covered.extend(&self.flushes[newest].covered);
         }
         covered.sort_unstable_by_key(|one| one.chunk);
         covered.dedup_by_key(|one| one.chunk);
         covered
+    }
+
+    /// Notes a flush that has been planned; its key.
+    fn begin(&mut self, flush: Flush) -> usize {
+        let key = self.flushes.insert(flush);
+        self.newest = Some(key);
+        key
     }
 
     /// One more drive has ended a flush; the flush if it was the last one.
@@ -149,7 +161,11 @@ impl Caches {
         let flush = &mut self.flushes[key];
         flush.left -= 1;
         flush.failed |= failed;
-        (flush.left == 0).then(|| self.flushes.remove(key))
+        if flush.left > 0 {
+            return None;
+        }
+        self.newest = self.newest.filter(|newest| *newest != key);
+        Some(self.flushes.remove(key))
     }
 
     /// These copies of a chunk may not be readable: no flush under way covers them, if it covers others that are `left`.
@@ -250,8 +266,9 @@ impl<L: Layout> FixedCopies<L> {
         }
         let caches = self.caches.as_mut().expect("there are some");
         caches.flushing |= of == FlushOf::Own;
-        Tag(caches.flushes.insert(Flush {
-            until: caches.number,
+        let until = caches.number;
+        Tag(caches.begin(Flush {
+            until,
             covered,
             left,
             failed: false,
@@ -371,7 +388,7 @@ mod tests {
         let mut caches = Caches::new();
         caches.ended(7, 1);
         let covered = caches.chunks_to_cover();
-        let key = caches.flushes.insert(Flush {
+        let key = caches.begin(Flush {
             until: 1,
             covered,
             left: 2,
@@ -383,6 +400,29 @@ mod tests {
         let tag = Tag(key as u64);
         assert!(caches.drive_ended(tag, true).is_none(), "one is left");
         assert!(caches.drive_ended(tag, false).unwrap().failed);
+    }
+
+    /// Each takes over what the one before covers, so it is enough to look at that.
+    #[test]
+    fn a_flush_covers_all_that_is_under_way_once() {
+        let mut caches = Caches::new();
+        let mut keys = Vec::new();
+        for chunk in 0..10 {
+            caches.ended(chunk, 1);
+            let covered = caches.chunks_to_cover();
+            assert_eq!(chunks(&covered), (0..=chunk).collect::<Vec<_>>());
+            keys.push(caches.begin(Flush {
+                until: caches.number,
+                covered,
+                left: 1,
+                failed: false,
+                of: FlushOf::Client,
+            }));
+        }
+        // The newest has ended: what it covered is safe, and so is what the others cover.
+        caches.drive_ended(Tag(keys[9] as u64), false);
+        caches.ended(77, 1);
+        assert_eq!(chunks(&caches.chunks_to_cover()), [77]);
     }
 
     #[test]

@@ -187,7 +187,14 @@ fn flat(word: &str) -> Box<dyn Drive> {
 
 /// The same with so many microseconds for a command.
 fn flat_of(service_us: &str, word: &str) -> Box<dyn Drive> {
-    let text = format!("kind = 'null'\ncapacity_blocks = 100_000\nservice_us = {service_us}");
+    drive_of(
+        format!("kind = 'null'\ncapacity_blocks = 100_000\nservice_us = {service_us}"),
+        word,
+    )
+}
+
+/// The drive that a text describes, on which this goes wrong.
+fn drive_of(text: String, word: &str) -> Box<dyn Drive> {
     let drive = DriveConfig {
         part: PartConfig::named("of the test"),
         text,
@@ -476,6 +483,70 @@ fn a_slow_drive_takes_no_more_than_a_year_longer() {
     let year_ms = 365.0 * 86_400_000.0;
     let (ms, _) = carry_out(&mut *drive, Instant::ZERO, &command);
     assert_eq!(ms, 1e6 + year_ms);
+}
+
+/// Drives that serve several commands at a time give each a share of the time as long as the next one comes at once: also where
+/// the one before was told later than it ended.
+#[test]
+fn a_slow_drive_serves_many_at_a_time_as_before() {
+    let capped = "kind = 'capped'\ncapacity_blocks = 100_000\nlatency_ms = 3.2\nio_kib_max = 256\n\
+        iops = { baseline = 100_000, burst = 100_000, credits = 1000 }\n\
+        mib = { baseline = 10_000, burst = 10_000, credits = 1000 }";
+    let bins = [(1, 3.2), (32, 0.1)].map(|(outstanding, ms)| {
+        format!(
+            "[[bins]]\nop = 'any'\nblocks = 8\noutstanding = {outstanding}\n\
+             quantiles = [[0.0, {ms}], [1.0, {ms}]]\n"
+        )
+    });
+    let measured = format!(
+        "kind = 'empirical'\ncapacity_blocks = 100_000\nflush_ms = 1.0\n{}",
+        bins.concat()
+    );
+    for text in [capped, &measured] {
+        for (faults, times) in [("none", 1), ("injected:slow_factor=2", 2)] {
+            let mut drive = drive_of(text.to_owned(), faults);
+            let mut now = Instant(MS);
+            for number in 0..10 {
+                drive.outstanding(&mut || 32);
+                let read = command(Op::Read, number * 8, 8);
+                let (ms, _) = carry_out(&mut *drive, now, &read);
+                // The first one finds it idle.
+                let expected = if number == 0 { 3.2 } else { 0.1 };
+                assert!(
+                    (ms - expected * f64::from(times)).abs() < 1e-3,
+                    "{faults}, {number}: {ms}"
+                );
+                now += Duration::from_ms_f64(ms);
+            }
+        }
+    }
+}
+
+/// Chance is drawn for each command anew, however long before the faults begin that have an instant of their own.
+#[test]
+fn at_the_outset_there_is_only_what_has_no_instant_of_its_own() {
+    let (drive, seek) = (DriveId(0), Command::seek(Pba(8)));
+    let hour = Instant(3_600_000 * MS);
+    let outset = |word| build_alone(word).at_outset();
+    let later = outset("injected:gone_at_s=2:slow_factor=3:slow_from_s=1").expect("they begin");
+    assert_eq!(later.gone_from(drive), Instant::NEVER);
+    assert_eq!(later.fate(drive, hour, &seek).factor, 1);
+    let at_once = outset("injected:gone_at_s=1:slow_factor=3").expect("it begins");
+    assert_eq!(at_once.fate(drive, hour, &seek).factor, 3);
+    assert!(outset("injected:gone_at_s=0").is_none());
+    let whole = "injected:timeout_share=0.2:gone_at_s=7200";
+    let (before, whole) = (outset(whole).expect("it begins"), build_alone(whole));
+    let read = command(Op::Read, 0, 8);
+    let fates = |faults: &dyn Faults| -> Vec<Fate> {
+        let instants = (0..1_000).map(|number| Instant(number * MS));
+        instants
+            .map(|began| faults.fate(drive, began, &read))
+            .collect()
+    };
+    let drawn = fates(&*before);
+    assert_eq!(drawn, fates(&*whole));
+    let failed = drawn.iter().filter(|fate| !fate.status.is_done()).count();
+    assert!((150..250).contains(&failed), "{failed} of 1,000");
 }
 
 /// A disk with or without protection information, in a run in which this goes wrong.

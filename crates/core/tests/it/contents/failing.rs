@@ -420,3 +420,26 @@ fn what_is_answered_is_right_whatever_fails_and_is_merged() {
     assert!(failed > 50, "only {failed} requests failed");
     assert!(compared > 50_000, "only {compared} blocks were compared");
 }
+
+/// A merged command that fails has spared none: each of its parts is a command after all.
+#[test]
+fn a_merged_command_that_fails_spares_nothing() {
+    let merge = "contiguous";
+    let setup = Setup { merge, ..SETUPS[0] };
+    let spared = |rig: &Rig| {
+        let mut spared = 0;
+        rig.stack.tell(&mut |_, measure, number| {
+            if measure.name == "spared_commands" {
+                spared += number;
+            }
+        });
+        spared
+    };
+    let by = |chance: f64| {
+        let rig = written(&setup, 1, Slip::None, |_| chance);
+        let before = spared(&rig);
+        spared(&use_up(rig, &setup, 1)) - before
+    };
+    assert!(by(0.0) > 50, "commands are merged");
+    assert_eq!(by(1.0), 0);
+}

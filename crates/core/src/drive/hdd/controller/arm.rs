@@ -10,6 +10,7 @@ use super::super::buffer::{Match, State};
 use super::super::firmware::{ReadAhead, RequestedBlocks};
 use super::{Controller, Job, Owner};
 use crate::op::Op;
+use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
 
 impl Controller {
@@ -50,14 +51,21 @@ impl Controller {
             segment.ahead_max = segment.ahead_min;
             return false;
         }
+        (self.arm, self.stopped) = self.left();
         let within = self.firmware.buffer.stop_within_sector;
-        if let Some(access) = self.access.take_if(|a| a.stage == Stage::Moving || !within) {
-            if access.stage == Stage::Moving {
-                self.arm = access.arm_position();
-            }
-            self.stopped = access.due;
-        }
+        self.access
+            .take_if(|access| access.stage == Stage::Moving || !within);
         true
+    }
+
+    /// Where the arm is if it is made to leave what it does, and when it can move.
+    pub(super) fn left(&self) -> (ArmPosition, Instant) {
+        let within = self.firmware.buffer.stop_within_sector;
+        match &self.access {
+            Some(access) if access.stage == Stage::Moving => (access.arm_position(), access.due),
+            Some(access) if !within => (self.arm, access.due),
+            _ => (self.arm, self.stopped),
+        }
     }
 
     /// Read-ahead is over: its segment is like any other.

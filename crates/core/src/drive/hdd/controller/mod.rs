@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use super::access::{Access, Stage};
-use super::buffer::{Buffer, Match};
+use super::buffer::{Buffer, Match, State};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
 use crate::io::{Command, Unwritten, WriteCache};
@@ -155,6 +155,18 @@ impl Marks {
             transfer,
         }
     }
+}
+
+/// How a command that needs the arm finds it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Freed {
+    /// When it is free.
+    pub(super) now: Instant,
+    pub(super) arm: ArmPosition,
+    /// It cannot move before this.
+    pub(super) stopped: Instant,
+    /// What the last command was.
+    pub(super) last_op: Op,
 }
 
 /// Electronics and arm of a drive.
@@ -333,14 +345,40 @@ impl Controller {
         self.leave_access();
     }
 
-    /// What passes before the arm moves for a command.
+    /// How a command that needs the arm would find it, if it came now, between commands. `spare` has the memory to try that out.
+    pub(super) fn freed(&self, spare: &mut Controller) -> Freed {
+        assert!(self.job.is_none(), "a command is under way");
+        let at_once = match self.owner {
+            Owner::Nobody => true,
+            Owner::Host(_) => false,
+            Owner::Itself(index) => {
+                let segment = self.buffer.at(index);
+                segment.state == State::Reading && segment.end >= segment.ahead_min
+            }
+        };
+        let (now, (arm, stopped)) = if at_once {
+            (self.now, self.left())
+        } else {
+            spare.clone_from(self);
+            spare.free_arm();
+            (spare.now, (spare.arm, spare.stopped))
+        };
+        Freed {
+            now,
+            arm,
+            stopped,
+            last_op: self.last_op,
+        }
+    }
+
+    /// What passes before the arm moves for a command that comes after another one.
     #[inline]
-    pub(super) fn arm_overhead(&self, op: Op) -> Duration {
+    pub(super) fn arm_overhead(&self, op: Op, last_op: Op) -> Duration {
         let overhead = match op {
             Op::Write => self.firmware.write,
             _ => self.firmware.read_miss,
         };
-        self.firmware.command + overhead.after(self.last_op)
+        self.firmware.command + overhead.after(last_op)
     }
 
     fn arrive(&mut self, command: &Command, first: u64, end: u64) {
