@@ -116,8 +116,8 @@ $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.
 	$(LINTED) MATURIN_PEP517_ARGS=--profile=dev $(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
 	@touch $@
 
-bench: rust ## Speed: decisions, recovery of a map, the simulator, trace readers
-	$(CARGO) bench --workspace --bench hdd --bench decision --bench recovery --bench simulate --bench traces --bench records
+bench: rust ## Speed: decisions, recovery of a map, the simulator, trace readers, miss ratios
+	$(CARGO) bench --workspace --bench hdd --bench decision --bench recovery --bench simulate --bench traces --bench records --bench hitrate
 
 docs: ## Build the book from docs/src into target/book (its text is checked by `make test`)
 	@command -v mdbook >/dev/null || { echo "mdbook is needed: $(CARGO) install mdbook"; exit 1; }

@@ -521,6 +521,11 @@ pub trait Cache: Send {
         None
     }
 
+    /// Whether it always has the lines that were asked for last, as many as it holds. One pass then tells what it misses at any number of sizes.
+    fn is_recency(&self) -> bool {
+        false
+    }
+
     /// Whether it wants to know when each line is asked for the next time.
     #[inline]
     fn looks_ahead(&self) -> bool {

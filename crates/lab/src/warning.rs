@@ -108,6 +108,8 @@ words! {
         DoubtfulDrive = "doubtful-drive",
         /// Commands were longer than any that the drive has times of.
         Extrapolated = "extrapolated",
+        /// A cache holds all that the trace asks for.
+        HoldsAll = "holds-all",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::ConfigError;
-use nearslot_lab::hitrate::{self, Question, Size, Unit, Which};
+use nearslot_lab::hitrate::{self, Question, Sample, Size, Unit, Which};
 use nearslot_lab::run::RunError;
 use serde_json::json;
 
@@ -28,6 +28,7 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
             CountWord::All => Which::All,
             CountWord::Reads => Which::Reads,
         },
+        sample: sample(args).map_err(Failure::usage)?,
     };
     let how = read_options(&args.read, &args.span)?;
     let found = hitrate::hit_rates(&args.files, &how, &question).map_err(|error| match error {
@@ -39,6 +40,22 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
         TextFormat::Text => output::print(&found.to_string())?,
     }
     Ok(())
+}
+
+fn sample(args: &HitrateArgs) -> Result<Option<Sample>, ConfigError> {
+    let Some(word) = &args.sample else {
+        return Ok(None);
+    };
+    let percent = word
+        .strip_suffix('%')
+        .and_then(|number| number.parse().ok());
+    let percent = percent.filter(|percent: &f64| *percent > 0.0 && *percent < 100.0);
+    let allowed = "a share of the lines above 0 % and below 100 %, as in 1%";
+    let percent = percent.ok_or_else(|| ConfigError::value("sample", word, allowed))?;
+    Ok(Some(Sample {
+        share: percent / 100.0,
+        seed: args.seed,
+    }))
 }
 
 fn unit(word: &str) -> Result<Unit, ConfigError> {

@@ -13,6 +13,8 @@ use crate::registry::Spec;
 struct Lru;
 
 impl Rule for Lru {
+    const IS_RECENCY: bool = true;
+
     #[inline]
     fn hit(&self, queue: &mut Queues<1>, line: Line) {
         queue.renew(QUEUE, line);

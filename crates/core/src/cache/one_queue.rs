@@ -9,6 +9,9 @@ pub(super) const QUEUE: usize = 0;
 
 /// What a hit changes, and which line leaves.
 pub(super) trait Rule: Send + 'static {
+    /// Whether the queue has the lines that were asked for last.
+    const IS_RECENCY: bool = false;
+
     /// A line of the queue is asked for.
     fn hit(&self, queue: &mut Queues<1>, line: Line);
 
@@ -63,6 +66,10 @@ impl<R: Rule> Cache for OneQueue<R> {
     #[inline]
     fn enter(&mut self, line: Line) {
         self.queue.push(QUEUE, line);
+    }
+
+    fn is_recency(&self) -> bool {
+        R::IS_RECENCY
     }
 
     fn audit(&self) {

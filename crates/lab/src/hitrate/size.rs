@@ -32,6 +32,11 @@ pub enum Size {
 }
 
 impl Size {
+    /// Whether it depends on what the trace asks for.
+    pub(super) fn is_share(self) -> bool {
+        matches!(self, Size::Percent(_))
+    }
+
     /// Bytes of a unit.
     fn unit(word: &str) -> u64 {
         let mut units = UNITS.iter().filter(|(name, _)| *name == word);

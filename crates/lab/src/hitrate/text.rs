@@ -4,7 +4,7 @@ use std::fmt;
 
 use comfy_table::Table;
 
-use super::{HitRates, Unit, Which};
+use super::{HitRates, Row, Sampled, Unit, Which};
 use crate::report::facts::{RULE, fact};
 
 impl fmt::Display for HitRates {
@@ -29,10 +29,17 @@ fn table(found: &HitRates) -> Table {
             row.lines.to_string(),
             format!("{:.3}", 100.0 * row.share),
             row.misses.to_string(),
-            format!("{:.4}", row.miss_ratio),
+            ratio(row),
         ]);
     }
     table
+}
+
+fn ratio(row: &Row) -> String {
+    match row.off_by {
+        None => format!("{:.4}", row.miss_ratio),
+        Some(off_by) => format!("{:.4} ± {off_by:.4}", row.miss_ratio),
+    }
 }
 
 fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
@@ -44,7 +51,7 @@ fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
         Which::All => "reads and writes",
         Which::Reads => "reads alone",
     };
-    vec![
+    let mut facts = vec![
         (
             "trace",
             format!("{} ({})", found.files.join(", "), found.format),
@@ -57,5 +64,15 @@ fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
                 found.requests, found.asked, found.footprint
             ),
         ),
-    ]
+    ];
+    if let Some(Sampled { share, lines, .. }) = &found.sample {
+        let sample = format!(
+            "{} % of the lines, {lines}, with all their requests; numbers of lines and misses are estimates, ± is at 95 %",
+            share * 100.0
+        );
+        facts.push(("looked at", sample));
+    }
+    let warnings = found.warnings.iter();
+    facts.extend(warnings.map(|warning| ("warning", warning.text.clone())));
+    facts
 }

@@ -33,7 +33,7 @@ use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::SHARED;
 use crate::objective::{Class, Objective};
-use crate::outcome::{Measures, Results, Run, SCHEMA, TraceInfo};
+use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{prepare, stack_of};
 use crate::program;

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nearslot_lab::hitrate::{HitRates, Question, Unit, Which, hit_rates};
+use nearslot_core::rng::Rng;
+use nearslot_lab::hitrate::{HitRates, Question, Sample, Unit, Which, hit_rates};
 use nearslot_lab::run::RunError;
 use nearslot_trace::OpenOptions;
 
@@ -36,6 +37,7 @@ fn asked(
         sizes: sizes.split(',').map(|word| word.parse().unwrap()).collect(),
         unit,
         which,
+        sample: None,
     };
     hit_rates(&[path.to_owned()], &OpenOptions::default(), &question)
 }
@@ -148,4 +150,108 @@ fn compare(table: &Path, traces: &Path, trace: &str) -> usize {
         }
     }
     compared
+}
+
+/// 300,000 requests: popular pages, and scans.
+fn popular() -> PathBuf {
+    let mut rng = Rng::stream(7, "popular");
+    let mut requests = Vec::new();
+    while requests.len() < 300_000 {
+        if rng.chance(0.001) {
+            let first = rng.below(30_000);
+            requests.extend((first..first + 200).map(|page| (1, page * 4_096, 4_096, 'R')));
+            continue;
+        }
+        // Half of all requests are for the same hundredth of the pages, and so on.
+        let page = (30_000.0 * rng.unit().powi(4)) as u64;
+        let page = page.wrapping_mul(7_919) % 30_000;
+        requests.push((1, page * 4_096, 4_096, 'R'));
+    }
+    trace("popular", &requests)
+}
+
+/// Sizes in lines are simulated while the trace is read, shares when all of it is known.
+#[test]
+fn it_does_not_matter_how_a_size_is_spelled() {
+    let path = popular();
+    let caches = "fifo,lru,clock,slru,two_q,lirs,arc,s3_fifo,sieve,w_tinylfu";
+    let ask = |caches: &str, sizes: &str| {
+        asked(&path, caches, sizes, Unit::Page(4_096), Which::All).unwrap()
+    };
+    let shares = ask(caches, "10%,0.7%,1%");
+    let lines: Vec<String> = shares.rows[..3]
+        .iter()
+        .map(|row| format!("{}lines", row.lines))
+        .collect();
+    let same = ask(caches, &lines.join(","));
+    assert_eq!(misses(&shares), misses(&same));
+    // With one that looks ahead nothing is simulated meanwhile.
+    let both = ask(&format!("{caches},optimal"), &lines.join(","));
+    assert_eq!(misses(&both)[..30], misses(&same));
+    let one_by_one: Vec<u64> = lines
+        .iter()
+        .map(|size| misses(&ask("lru", size))[0])
+        .collect();
+    assert_eq!(misses(&shares)[3..6], one_by_one);
+}
+
+/// A sample tells how far it may be off, and it is off by more only as seldom as it says.
+#[test]
+fn a_sample_is_as_near_as_it_says() {
+    let path = popular();
+    let mut question = Question {
+        caches: ["lru", "s3_fifo", "optimal"]
+            .map(|word| word.parse().unwrap())
+            .to_vec(),
+        sizes: ["5%", "20%", "60%"]
+            .map(|word| word.parse().unwrap())
+            .to_vec(),
+        unit: Unit::Page(4_096),
+        which: Which::All,
+        sample: None,
+    };
+    let ask = |question: &Question| {
+        hit_rates(
+            std::slice::from_ref(&path),
+            &OpenOptions::default(),
+            question,
+        )
+    };
+    let truth = ask(&question).unwrap();
+    let (mut outside, mut of, mut error) = (0, 0, 0.0);
+    for seed in 0..20 {
+        question.sample = Some(Sample { share: 0.1, seed });
+        let found = ask(&question).unwrap();
+        assert_eq!((found.requests, found.asked), (truth.requests, truth.asked));
+        let lines = found.sample.unwrap().lines;
+        assert!((2_600..3_400).contains(&lines), "{lines}");
+        for (row, whole) in found.rows.iter().zip(&truth.rows) {
+            let off = row.miss_ratio - whole.miss_ratio;
+            outside += u32::from(off.abs() > row.off_by.unwrap());
+            error += off;
+            of += 1;
+            assert!(row.off_by.unwrap() < 0.15, "{row:?}");
+        }
+    }
+    // One in twenty is meant; the rows of a sample go together.
+    assert!(outside <= of / 8, "{outside} of {of} are further off");
+    assert!(outside > 0, "no interval is wide enough for all");
+    assert!((error / f64::from(of)).abs() < 0.01, "{error}");
+}
+
+#[test]
+fn a_size_that_holds_everything_is_told() {
+    let path = trace("few", &[(1, 0, 8_192, 'R'), (1, 0, 4_096, 'R')]);
+    let found = asked(
+        &path,
+        "lru,fifo",
+        "1lines,1GiB,2lines",
+        Unit::Page(4_096),
+        Which::All,
+    )
+    .unwrap();
+    let told: Vec<&str> = found.warnings.iter().map(|one| &*one.text).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("1GiB holds all 2 lines"), "{told:?}");
+    assert!(told[1].contains("2lines"), "{told:?}");
 }

@@ -1,0 +1,214 @@
+//! Caches that keep the lines which were asked for last, at any number of sizes in one pass.
+//!
+//! Of two such caches the larger one holds all that the smaller one holds (Mattson and others, Evaluation techniques for storage hierarchies,
+//! IBM Systems Journal 9 (2), 1970). So nobody has to know which line leaves: it is enough to know when a line was asked for last, and
+//! how far back each size reaches.
+//!
+//! Time is counted in requests for lines. A bit says of each instant whether the line of then was asked for again since; those that were not
+//! are the lines, in order of age. Each size has a bound: at it and behind it lie as many of these instants as it holds lines. A line
+//! is hit in a size if its last instant is not before the bound. Where it is missed, the bound moves on behind the next line.
+//! When the bits are used up, the instants that are left are numbered anew.
+//!
+//! O(1) for each line that is asked for, and for each size that misses it. Four bytes for each line, and a bit for each instant.
+
+use nearslot_core::ids::Line;
+
+/// Instants that there are bits for at least.
+const INSTANTS_MIN: usize = 1 << 12;
+/// And so many times the lines.
+const ROOM: usize = 8;
+/// The line was never asked for.
+const NEVER: u32 = 0;
+
+/// Caches of several sizes.
+pub(super) struct Recency {
+    /// By line: the instant at which it was asked for last, counted from 1.
+    last: Vec<u32>,
+    /// Whether the line of an instant was not asked for since.
+    newest: Vec<u64>,
+    /// The next instant.
+    now: u32,
+    /// Lines so far.
+    lines: u32,
+    /// In rising order.
+    sizes: Vec<u32>,
+    /// By size: as many lines as it holds were last asked for at this instant or later.
+    bounds: Vec<u32>,
+    /// By size: requests that it hits and the next smaller one misses; at the end, those that all miss.
+    hits: Vec<u64>,
+}
+
+impl Recency {
+    /// Caches of these sizes, in rising order.
+    pub(super) fn new(sizes: Vec<u32>) -> Recency {
+        assert!(sizes.is_sorted(), "sizes in rising order");
+        Recency {
+            last: Vec::new(),
+            newest: vec![0; INSTANTS_MIN / 64],
+            now: 0,
+            lines: 0,
+            bounds: vec![0; sizes.len()],
+            hits: vec![0; sizes.len() + 1],
+            sizes,
+        }
+    }
+
+    /// Lines below this number may be asked for from now on.
+    pub(super) fn reserve(&mut self, lines: u32) {
+        if self.last.len() < lines as usize {
+            self.last.resize(lines as usize, NEVER);
+        }
+        let words = (lines as usize * ROOM).div_ceil(64);
+        if self.newest.len() < words {
+            self.newest.resize(words, 0);
+        }
+    }
+
+    /// These lines are asked for, one after the other.
+    pub(super) fn ask(&mut self, asked: &[Line]) {
+        for line in asked {
+            if self.now as usize == 64 * self.newest.len() {
+                self.renumber();
+            }
+            self.ask_one(*line);
+        }
+    }
+
+    #[inline]
+    fn ask_one(&mut self, line: Line) {
+        let now = self.now;
+        let last = std::mem::replace(&mut self.last[line.index()], now + 1);
+        let missing = if last == NEVER {
+            self.lines += 1;
+            self.sizes.len()
+        } else {
+            let last = last - 1;
+            self.newest[last as usize / 64] &= !(1 << (last % 64));
+            let reach = self.bounds.iter().position(|bound| *bound <= last);
+            reach.unwrap_or(self.sizes.len())
+        };
+        self.newest[now as usize / 64] |= 1 << (now % 64);
+        self.now = now + 1;
+        self.hits[missing] += 1;
+        let (newest, lines) = (&self.newest, self.lines);
+        for (bound, size) in self.bounds[..missing].iter_mut().zip(&self.sizes) {
+            if lines > *size {
+                *bound = next(newest, *bound) + 1;
+            }
+        }
+    }
+
+    /// Leaves out the instants whose lines were asked for since.
+    #[cold]
+    fn renumber(&mut self) {
+        let mut before = Vec::with_capacity(self.newest.len());
+        let mut count = 0;
+        for word in &self.newest {
+            before.push(count);
+            count += word.count_ones();
+        }
+        let newest = &self.newest;
+        let renumbered = |instant: u32| {
+            let (word, bit) = (instant as usize / 64, instant % 64);
+            match newest.get(word) {
+                Some(bits) => before[word] + (bits & ((1 << bit) - 1)).count_ones(),
+                None => count,
+            }
+        };
+        for last in self.last.iter_mut().filter(|last| **last != NEVER) {
+            *last = renumbered(*last - 1) + 1;
+        }
+        for bound in &mut self.bounds {
+            *bound = renumbered(*bound);
+        }
+        self.now = count;
+        self.newest.fill(0);
+        let (whole, rest) = (count as usize / 64, count % 64);
+        self.newest[..whole].fill(u64::MAX);
+        self.newest[whole] = (1 << rest) - 1;
+    }
+
+    /// By size, how many requests were missed.
+    pub(super) fn misses(&self) -> Vec<u64> {
+        let mut missed: u64 = self.hits.iter().sum();
+        let smaller = self.hits[..self.sizes.len()].iter();
+        smaller
+            .map(|hits| {
+                missed -= hits;
+                missed
+            })
+            .collect()
+    }
+}
+
+/// The first instant from this one on whose line was not asked for since.
+#[inline]
+fn next(newest: &[u64], from: u32) -> u32 {
+    let mut word = from as usize / 64;
+    let mut bits = newest[word] & (u64::MAX << (from % 64));
+    while bits == 0 {
+        word += 1;
+        bits = newest[word];
+    }
+    (word * 64) as u32 + bits.trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::config::PartConfig;
+    use nearslot_core::contract::Cache;
+    use nearslot_core::registry::CacheEnv;
+    use nearslot_core::rng::Rng;
+
+    use super::*;
+
+    /// The policy itself, at each size.
+    fn apart(sizes: &[u32], asked: &[Line]) -> Vec<u64> {
+        let part: PartConfig = "lru".parse().unwrap();
+        let lines = asked.iter().map(|line| line.0 + 1).max().unwrap_or(0);
+        let one = |capacity: &u32| {
+            let env = CacheEnv {
+                capacity: *capacity,
+            };
+            let mut cache = part.build::<dyn Cache>(&env).unwrap();
+            cache.reserve(lines);
+            cache.ask(*capacity as usize, asked, &[])
+        };
+        sizes.iter().map(one).collect()
+    }
+
+    #[test]
+    fn one_pass_tells_what_each_size_tells() {
+        let mut rng = Rng::stream(1, "recency");
+        for lines in [1, 2, 10, 100, 5_000] {
+            for _ in 0..10 {
+                let sizes = (0..1 + rng.below(9)).map(|_| 1 + rng.below(lines + lines / 4) as u32);
+                let mut sizes: Vec<u32> = sizes.collect();
+                sizes.sort_unstable();
+                let mut recency = Recency::new(sizes.clone());
+                let (mut asked, mut known) = (Vec::new(), 0);
+                for _ in 0..60 {
+                    let scans = rng.chance(0.2);
+                    let first = rng.below(lines);
+                    let batch: Vec<Line> = (0..rng.below(400))
+                        .map(|number| match scans {
+                            true => (first + number) % lines,
+                            false => {
+                                let most = 1 + rng.below(lines);
+                                rng.below(most)
+                            }
+                        })
+                        .map(|line| Line(line as u32))
+                        .collect();
+                    // Lines become known in time, as where a trace is read meanwhile.
+                    let most = batch.iter().map(|line| line.0 + 1).max();
+                    known = known.max(most.unwrap_or(0));
+                    recency.reserve(known);
+                    recency.ask(&batch);
+                    asked.extend(batch);
+                }
+                assert_eq!(recency.misses(), apart(&sizes, &asked), "{sizes:?}");
+            }
+        }
+    }
+}
