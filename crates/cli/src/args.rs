@@ -67,6 +67,7 @@ Exit codes: 3 the load has too few requests to tell, 4 interrupted, with what wa
     #[command(after_help = "Examples:
   nearslot hitrate mytrace.csv --cache lru,arc,s3_fifo --size 1%,10%
   nearslot hitrate mytrace.csv --cache lru,optimal --size 512MiB,4GiB --count reads
+  nearslot hitrate large.csv --sample 2% --html curve.html                       curves of a sample
   nearslot hitrate objects.oracleGeneral --block-size 4096 --unit request --size 1000lines --format json")]
     Hitrate(HitrateArgs),
     #[command(about = format!("List what there is of a kind: {}", kinds_listed()))]
@@ -288,14 +289,9 @@ pub(crate) struct HitrateArgs {
         default_value = "lru,arc,sieve,s3_fifo,optimal"
     )]
     pub(crate) cache: Vec<String>,
-    /// Sizes: shares of what the trace asks for, bytes or lines, as 1%, 512MiB, 1000lines
-    #[arg(
-        long,
-        value_name = "SIZES",
-        value_delimiter = ',',
-        default_value = "0.1%,1%,10%"
-    )]
-    pub(crate) size: Vec<String>,
+    /// Sizes: shares of what the trace asks for, bytes or lines, as 1%, 512MiB, 1000lines [default: 0.1%,1%,10%, those that are large enough]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) size: Option<Vec<String>>,
     /// What is cached as one: pages of so many bytes, or requests by their first byte
     #[arg(long, value_name = "UNIT", default_value = "4096")]
     pub(crate) unit: String,
@@ -305,6 +301,11 @@ pub(crate) struct HitrateArgs {
     /// Look at a sample of so many lines, with all their requests, as 1%: faster, and less memory
     #[arg(long, value_name = "SHARE")]
     pub(crate) sample: Option<String>,
+    /// Also write a self-contained HTML page with the curves; of 12 sizes if none is given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
     /// Draws the sample; another one draws other lines
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "sample")]
     pub(crate) seed: u64,

@@ -102,6 +102,7 @@ fn measure(files: &[PathBuf], millions: usize) {
                 .split(',')
                 .map(|word| word.parse().expect("a size"))
                 .collect(),
+            leave_out: false,
             unit: Unit::Request,
             which: Which::All,
             sample: None,

@@ -3,6 +3,7 @@
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::hitrate::{self, Question, Sample, Size, Unit, Which};
+use nearslot_lab::report::{self, OutputFile, Outputs};
 use nearslot_lab::run::RunError;
 use serde_json::json;
 
@@ -16,13 +17,26 @@ const PAGE_MIN: u64 = 512;
 /// And at most: larger ones hold whatever the trace asks for.
 const PAGE_MAX: u64 = 1 << 30;
 
+/// Sizes when none is given.
+const SIZES: &[&str] = &["0.1%", "1%", "10%"];
+/// Sizes of a curve.
+const CURVE: &[&str] = &[
+    "0.1%", "0.2%", "0.5%", "1%", "2%", "3%", "5%", "10%", "20%", "30%", "50%", "70%",
+];
+
 /// `nearslot hitrate FILE...`.
 pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
     let caches = args.cache.iter().map(|word| word.parse::<PartConfig>());
-    let sizes = args.size.iter().map(|word| word.parse::<Size>());
+    let default = if args.html.is_some() { CURVE } else { SIZES };
+    let own = args.size.as_deref();
+    let sizes: Vec<&str> = own.map_or(default.to_vec(), |own| {
+        own.iter().map(String::as_str).collect()
+    });
+    let sizes = sizes.iter().map(|word| word.parse::<Size>());
     let question = Question {
         caches: caches.collect::<Result<_, _>>().map_err(Failure::usage)?,
         sizes: sizes.collect::<Result<_, _>>().map_err(Failure::usage)?,
+        leave_out: own.is_none(),
         unit: unit(&args.unit).map_err(Failure::usage)?,
         which: match args.count {
             CountWord::All => Which::All,
@@ -31,6 +45,16 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
         sample: sample(args).map_err(Failure::usage)?,
     };
     let how = read_options(&args.read, &args.span)?;
+    let mut outputs = Outputs::new(args.force.force);
+    for file in nearslot_trace::files(&args.files, args.read.trace_format.as_deref())? {
+        outputs.reads(&file);
+    }
+    outputs.prints()?;
+    let target = args.html.as_ref();
+    let target = target.map(|path| outputs.add("--html", path)).transpose()?;
+    outputs.complete()?;
+    // Opened before a long trace is read, so that a folder that cannot be written is found first.
+    let file = target.as_ref().map(OutputFile::create).transpose()?;
     let found = hitrate::hit_rates(&args.files, &how, &question).map_err(|error| match error {
         RunError::Config(error) => Failure::usage(error),
         error => Failure::Input(error.to_string()),
@@ -38,6 +62,12 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
     match args.format {
         TextFormat::Json => output::print_json(&json!(found))?,
         TextFormat::Text => output::print(&found.to_string())?,
+    }
+    if let Some(file) = file {
+        let note = format!("report: {}", file.path().display());
+        let page = report::figures_html(&hitrate::figures(&found))?;
+        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
+        output::note(&note);
     }
     Ok(())
 }

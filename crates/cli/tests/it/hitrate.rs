@@ -46,9 +46,43 @@ fn what_cannot_be_asked_is_refused() {
         (["--size", "10"], 2, "a number with its unit"),
         (["--unit", "1000"], 2, "a multiple of 512"),
         (["--size", "0.0001%"], 3, "at least one line"),
+        (["--size", "1%,2%,1%"], 2, "given twice"),
+        (["--cache", "lru,arc,lru"], 2, "given twice"),
+        (["--sample", "5"], 2, "a share of the lines"),
+        (["--sample", "100%"], 2, "below 100 %"),
+        (["--seed", "7"], 2, "--sample"),
+        (["--sample", "1%"], 3, "as only a sample of them is looked at"),
     ] {
         let output = nearslot(&[&["hitrate", word(&trace)][..], &words].concat());
         assert_eq!(output.status.code(), Some(code), "{}", told(&output));
         assert!(told(&output).contains(why), "{}", told(&output));
     }
+}
+
+/// Whoever names no sizes is not told that one is too small.
+#[test]
+fn sizes_that_nobody_named_are_large_enough() {
+    let desk = Desk::new();
+    let trace = desk.trace(100);
+    let text = given(&nearslot(&["hitrate", word(&trace), "--cache", "lru"]));
+    assert!(text.contains(" 10% "), "{text}");
+    assert!(!text.contains(" 0.1% "), "{text}");
+    assert!(text.contains("lru misses "), "{text}");
+}
+
+#[test]
+fn curves_are_a_page() {
+    let desk = Desk::new();
+    let trace = desk.trace(3_000);
+    let page = desk.path("curve.html");
+    let ask = ["hitrate", word(&trace), "--html", word(&page)];
+    let output = nearslot(&ask);
+    assert!(output.status.success(), "{}", told(&output));
+    let text = std::fs::read_to_string(&page).expect("it was written");
+    for piece in ["Miss ratios", "s3_fifo", "no policy could miss less", "0.5%"] {
+        assert!(text.contains(piece), "{piece}");
+    }
+    let again = nearslot(&ask);
+    assert_eq!(again.status.code(), Some(2), "{}", told(&again));
+    assert!(told(&again).contains("curve.html"), "{}", told(&again));
 }

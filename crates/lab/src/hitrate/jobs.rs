@@ -27,6 +27,8 @@ const STUDENT_T: f64 = 2.364_624;
 pub(super) struct Asking {
     pub(super) name: String,
     pub(super) size: Size,
+    /// Whether it looks ahead.
+    pub(super) knows_future: bool,
     /// Its lines, of all that the trace asks for.
     pub(super) lines: u64,
 }
@@ -146,14 +148,22 @@ pub(super) fn asking(
     footprint: Option<u64>,
     share: f64,
 ) -> Result<Vec<Asking>, RunError> {
+    let least = match question.sample {
+        None => 1,
+        Some(_) => ((PARTS as u64 * PART_LINES_MIN) as f64 / share).ceil() as u64,
+    };
+    let lines = |size: &Size| size.lines(footprint.unwrap_or(0), question.unit.bytes());
+    let mut sizes = question.sizes.clone();
+    if question.leave_out && sizes.iter().any(|size| lines(size) >= least) {
+        sizes.retain(|size| lines(size) >= least);
+    }
     let mut all = Vec::new();
     for part in &question.caches {
-        for size in &question.sizes {
-            let lines = size.lines(footprint.unwrap_or(0), question.unit.bytes());
-            let least = match question.sample {
-                None => 1,
-                Some(_) => ((PARTS as u64 * PART_LINES_MIN) as f64 / share).ceil() as u64,
-            };
+        let knows_future = part
+            .build::<dyn Cache>(&CacheEnv { capacity: 1 })?
+            .looks_ahead();
+        for size in &sizes {
+            let lines = lines(size);
             if lines < least {
                 let different = match footprint {
                     Some(lines) => format!("; the trace asks for {lines} different ones"),
@@ -171,6 +181,7 @@ pub(super) fn asking(
             all.push(Asking {
                 name: part.to_string(),
                 size: *size,
+                knows_future,
                 lines,
             });
         }

@@ -7,11 +7,13 @@
 //! simulations go on side by side. Else they get batches of numbers while the trace is read, and memory grows with the different lines alone.
 
 mod asked;
+mod figure;
 mod intern;
 mod jobs;
 mod recency;
 mod size;
 mod text;
+mod words;
 
 use std::path::PathBuf;
 
@@ -28,6 +30,7 @@ use crate::error::RunError;
 use crate::program;
 use crate::warning::{Warning, WarningKind};
 
+pub use figure::figures;
 pub use size::Size;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
@@ -77,6 +80,8 @@ pub struct Question {
     pub caches: Vec<PartConfig>,
     /// Each of them at each of these sizes.
     pub sizes: Vec<Size>,
+    /// Leave out sizes that are too small for the trace, as long as one is left: nobody asked for just these.
+    pub leave_out: bool,
     /// What is cached as one.
     pub unit: Unit,
     /// Which requests count.
@@ -109,6 +114,8 @@ pub struct Row {
     pub misses: u64,
     /// Of all that were asked for.
     pub miss_ratio: f64,
+    /// Whether it knows what will be asked for, as no cache that is used does.
+    pub knows_future: bool,
     /// How far the ratio of a sample may be off, at 95 %; none if all lines were looked at.
     pub off_by: Option<f64>,
 }
@@ -133,6 +140,8 @@ pub struct HitRates {
     pub version: String,
     /// The build of nearslot.
     pub build: String,
+    /// What the numbers say.
+    pub headline: String,
     /// The trace's files.
     pub files: Vec<String>,
     /// Their format.
@@ -175,6 +184,8 @@ pub fn hit_rates(
     how: &OpenOptions,
     question: &Question,
 ) -> Result<HitRates, RunError> {
+    refuse_twice("cache", &question.caches)?;
+    refuse_twice("size", &question.sizes)?;
     let mut ahead = false;
     for cache in &question.caches {
         let built = cache.build::<dyn Cache>(&CacheEnv { capacity: 1 })?;
@@ -189,10 +200,11 @@ pub fn hit_rates(
         None => simulate(question, &asking, &whole, ahead)?,
     };
     let rows = rows(&asking, &counted, (whole.asked.lines, footprint, share));
-    Ok(HitRates {
+    let mut found = HitRates {
         schema: HITRATE_SCHEMA,
         version: program::VERSION.to_owned(),
         build: program::build().to_owned(),
+        headline: String::new(),
         files: whole.files,
         format: whole.format,
         unit: question.unit,
@@ -207,7 +219,22 @@ pub fn hit_rates(
         footprint,
         warnings: warnings(&asking, footprint),
         rows,
-    })
+    };
+    found.headline = words::headline(&found);
+    Ok(found)
+}
+
+/// Refuses what is given twice.
+fn refuse_twice(key: &str, given: &[impl ToString]) -> Result<(), RunError> {
+    let mut words: Vec<String> = Vec::new();
+    for word in given.iter().map(ToString::to_string) {
+        if words.contains(&word) {
+            let error = ConfigError::value(key, &word, "each once; it is given twice");
+            return Err(RunError::Config(error));
+        }
+        words.push(word);
+    }
+    Ok(())
 }
 
 /// Reads a trace. Simulations that need neither what comes later nor how much that is go on meanwhile.
@@ -362,6 +389,7 @@ fn rows(
             misses: (misses as f64 / share).round() as u64,
             // A sample may have more than its share of the requests.
             miss_ratio: ratio(misses, share).min(1.0),
+            knows_future: one.knows_future,
             off_by,
         }
     };

@@ -9,10 +9,13 @@ use crate::report::facts::{RULE, fact};
 
 impl fmt::Display for HitRates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}\n", table(self).trim_fmt())?;
+        writeln!(f, "{}\n\n{}\n", table(self).trim_fmt(), self.headline)?;
         let mut text = String::new();
         for (name, value) in facts(self) {
             fact(&mut text, None, name, &value);
+        }
+        for warning in &self.warnings {
+            fact(&mut text, None, "warning", &warning.text);
         }
         f.write_str(&text)
     }
@@ -23,26 +26,33 @@ fn table(found: &HitRates) -> Table {
     table.load_style(RULE);
     table.set_header(["cache", "size", "lines", "share %", "misses", "miss ratio"]);
     for row in &found.rows {
-        table.add_row([
-            row.cache.clone(),
-            row.size.clone(),
-            row.lines.to_string(),
-            format!("{:.3}", 100.0 * row.share),
-            row.misses.to_string(),
-            ratio(row),
-        ]);
+        table.add_row(cells(row));
     }
     table
 }
 
-fn ratio(row: &Row) -> String {
+/// A row as people read it.
+fn cells(row: &Row) -> [String; 6] {
+    [
+        row.cache.clone(),
+        row.size.clone(),
+        row.lines.to_string(),
+        format!("{:.3}", 100.0 * row.share),
+        row.misses.to_string(),
+        ratio(row),
+    ]
+}
+
+/// A miss ratio, and how far that of a sample may be off.
+pub(super) fn ratio(row: &Row) -> String {
     match row.off_by {
         None => format!("{:.4}", row.miss_ratio),
         Some(off_by) => format!("{:.4} ± {off_by:.4}", row.miss_ratio),
     }
 }
 
-fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
+/// What was counted of what.
+pub(super) fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
     let unit = match found.unit {
         Unit::Page(bytes) => format!("pages of {bytes} bytes, each that a request touches"),
         Unit::Request => "requests by their first byte, whatever their length".to_owned(),
@@ -72,7 +82,5 @@ fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
         );
         facts.push(("looked at", sample));
     }
-    let warnings = found.warnings.iter();
-    facts.extend(warnings.map(|warning| ("warning", warning.text.clone())));
     facts
 }

@@ -35,6 +35,7 @@ fn asked(
             .map(|word| word.parse().unwrap())
             .collect(),
         sizes: sizes.split(',').map(|word| word.parse().unwrap()).collect(),
+        leave_out: false,
         unit,
         which,
         sample: None,
@@ -206,6 +207,7 @@ fn a_sample_is_as_near_as_it_says() {
         sizes: ["5%", "20%", "60%"]
             .map(|word| word.parse().unwrap())
             .to_vec(),
+        leave_out: false,
         unit: Unit::Page(4_096),
         which: Which::All,
         sample: None,

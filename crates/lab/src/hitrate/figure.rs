@@ -1,0 +1,104 @@
+//! Miss ratios as a page: a curve for each cache, over its size.
+
+use super::{HitRates, Row, Unit, text, words};
+use crate::number::counted;
+use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel, Table};
+
+/// What the page shows.
+pub fn figures(found: &HitRates) -> Figures {
+    let facts = text::facts(found);
+    let details = facts
+        .into_iter()
+        .map(|(name, value)| format!("{name}: {value}"));
+    Figures {
+        schema: FIGURES_SCHEMA,
+        version: found.version.clone(),
+        build: found.build.clone(),
+        answer: Some(Answer {
+            title: "Miss ratios".to_owned(),
+            headline: found.headline.clone(),
+            details: details.collect(),
+            warnings: found.warnings.clone(),
+            table: Some(table(found)),
+        }),
+        figures: vec![curve(found)],
+    }
+}
+
+/// A row for each cache, and a column for each size.
+fn table(found: &HitRates) -> Table {
+    let sizes = words::sizes(found);
+    let head = |rows: &Vec<&Row>| [rows[0].size.clone(), counted(rows[0].lines, "line")];
+    let first = ["cache".to_owned(), String::new()];
+    let cells = |index: usize, row: &Row| {
+        let ratios = sizes.iter().map(|rows| text::ratio(rows[index]));
+        std::iter::once(row.cache.clone()).chain(ratios).collect()
+    };
+    let rows = sizes[0].iter().enumerate();
+    Table {
+        heads: std::iter::once(first).chain(sizes.iter().map(head)).collect(),
+        rows: rows.map(|(index, row)| cells(index, row)).collect(),
+        note: "Misses by all lines that were asked for, at each size; the first request for a line is always a miss."
+            .to_owned(),
+    }
+}
+
+fn curve(found: &HitRates) -> Figure {
+    let mut caches: Vec<&str> = found.rows.iter().map(|row| &*row.cache).collect();
+    caches.dedup();
+    Figure {
+        name: "miss-ratio".to_owned(),
+        question: "What does a larger cache miss less?".to_owned(),
+        source: format!(
+            "{} ({})",
+            found.files.join(", "),
+            counted(found.requests, "request")
+        ),
+        setup: "caches alone, so what is missed is there at once, whatever that costs".to_owned(),
+        seeds: Vec::new(),
+        x: Axis {
+            label: "size of the cache".to_owned(),
+            unit: match found.unit {
+                Unit::Page(_) => "MiB".to_owned(),
+                Unit::Request => "lines".to_owned(),
+            },
+            log: true,
+            ticks: Vec::new(),
+        },
+        y: Axis {
+            label: "misses".to_owned(),
+            unit: "%".to_owned(),
+            log: false,
+            ticks: Vec::new(),
+        },
+        limit: None,
+        panels_by: "trace".to_owned(),
+        panels: vec![Panel {
+            name: found.format.clone(),
+            lines: caches.into_iter().map(|cache| line(found, cache)).collect(),
+        }],
+        claims: Vec::new(),
+    }
+}
+
+fn line(found: &HitRates, cache: &str) -> Line {
+    let scale = match found.unit {
+        Unit::Page(bytes) => bytes as f64 / f64::from(1 << 20),
+        Unit::Request => 1.0,
+    };
+    let mut rows: Vec<&Row> = found.rows.iter().filter(|row| row.cache == cache).collect();
+    rows.sort_by_key(|row| row.lines);
+    // Sizes that are as many lines are one place.
+    rows.dedup_by_key(|row| row.lines);
+    let end = |sign: f64| {
+        let of = |row: &&Row| Some(100.0 * (row.miss_ratio + sign * row.off_by?).clamp(0.0, 1.0));
+        rows.iter().map(of).collect()
+    };
+    Line {
+        label: cache.to_owned(),
+        x: rows.iter().map(|row| row.lines as f64 * scale).collect(),
+        y: rows.iter().map(|row| 100.0 * row.miss_ratio).collect(),
+        low: end(-1.0),
+        high: end(1.0),
+    }
+}
