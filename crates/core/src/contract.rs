@@ -386,6 +386,16 @@ pub trait Drive: Send {
     /// made the command longer. For models to which it matters whether the next command comes at once.
     fn ended_late(&mut self, _now: Instant) {}
 
+    /// How much longer the command that `advance` gave last, after `took`, takes of a drive that is slow: what it does by itself
+    /// takes `factor` times as long, and `extra` more.
+    fn lengthened(&self, took: Duration, factor: u32, extra: Duration) -> Duration {
+        Duration(
+            took.0
+                .saturating_mul(u64::from(factor) - 1)
+                .saturating_add(extra.0),
+        )
+    }
+
     /// What a power cut at `now` may lose of the writes that ended: the blocks of which the last such write may not be on the
     /// medium yet. It may name more than it loses, never less. Nothing by a drive without a cache, or with one that a power
     /// cut does not empty.

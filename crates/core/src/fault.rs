@@ -35,6 +35,11 @@ impl Fate {
             at_least: Duration::ZERO,
         }
     }
+
+    /// Whether it is a command of a slow drive.
+    pub fn is_slow(&self) -> bool {
+        self.factor > 1 || self.extra > Duration::ZERO
+    }
 }
 
 /// How blocks at rest go bad.

@@ -228,6 +228,7 @@ impl Blueprint for CappedBlueprint {
             buckets: self.limits.map(|limit| Bucket::new(limit, self.full)),
             outstanding: 1,
             ended: None,
+            share: 1,
             running: None,
         })
     }
@@ -265,6 +266,8 @@ struct CappedDrive {
     outstanding: u64,
     /// When that was.
     ended: Option<Instant>,
+    /// The command that was taken last has had this share of the drive's time: one by so many.
+    share: u64,
     /// The command under way: when it ends, how, and whether it is a write that goes to the medium.
     running: Option<(Instant, DriveDone, bool)>,
     since_flush: SinceFlush,
@@ -282,14 +285,14 @@ impl CappedDrive {
         }
     }
 
-    fn service(&self, now: Instant, op: Op, tokens: [u64; 2]) -> Duration {
+    fn service(&mut self, now: Instant, op: Op, tokens: [u64; 2]) -> Duration {
         if op == Op::Seek {
             // Nothing moves.
             return Duration::ZERO;
         }
         let busy = self.ended == Some(now);
-        let outstanding = if busy { self.outstanding.max(1) } else { 1 };
-        let share = Duration(self.volume.latency.0.div_ceil(outstanding));
+        self.share = if busy { self.outstanding.max(1) } else { 1 };
+        let share = Duration(self.volume.latency.0.div_ceil(self.share));
         let pairs = self.buckets.iter().zip(tokens);
         pairs
             .map(|(bucket, tokens)| bucket.least(now, tokens))
@@ -326,6 +329,13 @@ impl Drive for CappedDrive {
 
     fn ended_late(&mut self, now: Instant) {
         self.ended = Some(now);
+    }
+
+    /// The limits are the volume's, and stay what they are: a command that had to wait for them may take no longer at all.
+    fn lengthened(&self, took: Duration, factor: u32, extra: Duration) -> Duration {
+        let alone = self.volume.latency.0.saturating_mul(factor.into());
+        let slow = alone.saturating_add(extra.0).div_ceil(self.share);
+        Duration(slow.saturating_sub(took.0))
     }
 
     fn volatile(&self, _now: Instant, out: &mut Vec<Unwritten>) {

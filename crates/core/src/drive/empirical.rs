@@ -346,6 +346,7 @@ impl Blueprint for EmpiricalBlueprint {
             rng: Rng::stream(seed, stream),
             outstanding: 1,
             ended: None,
+            share: 1,
             running: None,
             cache: self.cache,
             since_flush: SinceFlush::new(self.cache, self.capacity),
@@ -388,6 +389,8 @@ struct EmpiricalDrive {
     outstanding: u64,
     /// When that was.
     ended: Option<Instant>,
+    /// Commands that shared the drive's time with the one that was taken last, and this one.
+    share: u64,
     /// The command under way: when it ends, how, and whether it is a write that goes to the medium.
     running: Option<(Instant, DriveDone, bool)>,
     cache: WriteCache,
@@ -418,9 +421,9 @@ impl Drive for EmpiricalDrive {
     fn submit(&mut self, now: Instant, command: &Command) {
         assert!(self.running.is_none(), "the drive is busy");
         let busy = self.ended == Some(now);
-        let outstanding = if busy { self.outstanding } else { 1 };
-        let share = self.rng.unit();
-        let mut service = self.tables.service(command, outstanding, share);
+        self.share = if busy { self.outstanding.max(1) } else { 1 };
+        let faster = self.rng.unit();
+        let mut service = self.tables.service(command, self.share, faster);
         if command.fua && self.cache.may_lose() {
             service += self.tables.flush;
         }
@@ -447,6 +450,11 @@ impl Drive for EmpiricalDrive {
 
     fn ended_late(&mut self, now: Instant) {
         self.ended = Some(now);
+    }
+
+    fn lengthened(&self, took: Duration, factor: u32, extra: Duration) -> Duration {
+        let longer = took.0.saturating_mul(u64::from(factor) - 1);
+        Duration(longer.saturating_add(extra.0.div_ceil(self.share)))
     }
 
     fn volatile(&self, _now: Instant, out: &mut Vec<Unwritten>) {

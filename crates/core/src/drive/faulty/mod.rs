@@ -105,8 +105,11 @@ impl FaultyDrive {
     ) -> (Duration, DriveDone) {
         let Running { began, fate, .. } = *running;
         let took = now.since(began);
-        let slower = took.0.saturating_mul(u64::from(fate.factor) - 1);
-        let mut delay = Duration(slower).min(SLOWEST) + fate.extra;
+        let mut delay = match fate.is_slow() {
+            true => self.inner.lengthened(took, fate.factor, fate.extra),
+            false => Duration::ZERO,
+        };
+        delay = delay.min(SLOWEST + fate.extra);
         done.status = fate.status;
         if done.status.is_done() && self.first_bad(running).is_some() {
             done.status = Status::Failed(Failure::Medium);

@@ -503,7 +503,13 @@ fn a_slow_drive_serves_many_at_a_time_as_before() {
         bins.concat()
     );
     for text in [capped, &measured] {
-        for (faults, times) in [("none", 1), ("injected:slow_factor=2", 2)] {
+        // How long a command takes by itself, and one of 32.
+        for (faults, alone, of_32) in [
+            ("none", 3.2, 0.1),
+            ("injected:slow_factor=2", 6.4, 0.2),
+            ("injected:slow_add_ms=6.4", 9.6, 0.3),
+            ("injected:slow_factor=3:slow_add_ms=3.2", 12.8, 0.4),
+        ] {
             let mut drive = drive_of(text.to_owned(), faults);
             let mut now = Instant(MS);
             for number in 0..10 {
@@ -511,15 +517,41 @@ fn a_slow_drive_serves_many_at_a_time_as_before() {
                 let read = command(Op::Read, number * 8, 8);
                 let (ms, _) = carry_out(&mut *drive, now, &read);
                 // The first one finds it idle.
-                let expected = if number == 0 { 3.2 } else { 0.1 };
-                assert!(
-                    (ms - expected * f64::from(times)).abs() < 1e-3,
-                    "{faults}, {number}: {ms}"
-                );
+                let expected = if number == 0 { alone } else { of_32 };
+                assert!((ms - expected).abs() < 1e-3, "{faults}, {number}: {ms}");
                 now += Duration::from_ms_f64(ms);
             }
         }
     }
+}
+
+/// What limits a volume is not the drives below it.
+#[test]
+fn a_slow_volume_is_still_limited_as_before() {
+    let capped = "kind = 'capped'\ncapacity_blocks = 100_000\nlatency_ms = 1.0\nio_kib_max = 256\n\
+        iops = { baseline = 100, burst = 100, credits = 1 }\n\
+        mib = { baseline = 10_000, burst = 10_000, credits = 1000 }";
+    let rate = |faults: &str| {
+        let mut drive = drive_of(capped.to_owned(), faults);
+        let mut now = Instant(MS);
+        for number in 0..300 {
+            drive.outstanding(&mut || 4);
+            let (ms, _) = carry_out(&mut *drive, now, &command(Op::Read, number * 8, 8));
+            now += Duration::from_ms_f64(ms);
+        }
+        300.0 / (now.0 as f64 / 1e9)
+    };
+    let limit = rate("none");
+    assert!((99.0..102.0).contains(&limit), "{limit}");
+    for faults in ["injected:slow_factor=8", "injected:slow_add_ms=20"] {
+        assert!(
+            (rate(faults) - limit).abs() < 1.5,
+            "{faults}: {}",
+            rate(faults)
+        );
+    }
+    // Four at a time of 100 ms each.
+    assert!((rate("injected:slow_factor=100") - 40.0).abs() < 1.0);
 }
 
 /// Chance is drawn for each command anew, however long before the faults begin that have an instant of their own.
