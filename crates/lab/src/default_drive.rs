@@ -166,6 +166,10 @@ fn choose(scenarios: &[&Scenario], trace: Option<&LoadedTrace>) -> Result<(Disk,
         Ok(()) => Ok((largest, false)),
         // Every drive is refused for the same reason, so the reason is not the drive.
         Err(RunError::Config(error)) if refusals[0] == error => Err(error.into()),
+        // The smallest two, which differ in size, are refused for the same reason.
+        Err(RunError::Config(_)) if refusals.get(1) == Some(&refusals[0]) => {
+            Err(refusals.swap_remove(0).into())
+        }
         Err(RunError::Config(error)) => Err(tried(error, &largest).into()),
         Err(RunError::Unfit(error)) => Err(RunError::Unfit(tried(error, &largest))),
         Err(other) => Err(other),

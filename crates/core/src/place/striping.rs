@@ -76,7 +76,7 @@ pub(super) fn numbered(chunks: u64) -> Result<u32, ConfigError> {
         ConfigError::value(
             "chunks of the volume",
             &chunks.to_string(),
-            "at most 2^32 - 1",
+            "at most 2^32 - 1, which is 16 TiB of 4 KiB; a placement that keeps no account of chunks (linear, stripe, concat) goes beyond",
         )
     })
 }

@@ -10,7 +10,7 @@ use super::{Against, Outcome, Reached, Reading, SHOWN_FROM, Shares, Tried, Word}
 use crate::gate::ByBatch;
 use crate::grid::Point;
 use crate::measure::{BATCHES, Estimate, TooFew, busy, weighted};
-use crate::objective::Objective;
+use crate::objective::{Objective, Statistic};
 use crate::run::{Finished, Onset, RunError, wrong_blocks};
 
 /// A choice, the settings along which it is searched, and those that were tried.
@@ -263,13 +263,17 @@ fn too_few(objective: &Objective, few: &TooFew, label: &str) -> RunError {
     let class = objective.class.requests();
     RunError::Objective(format!(
         "slo '{objective}': the run {} measures {} {class}, as if spread over {:.1} of {BATCHES} consecutive parts of the load; {} with its \
-         interval needs {} of them over at least {} parts; a longer trace has them, or a statistic nearer to the middle needs fewer",
+         interval needs {} of them over at least {} parts; a longer trace has them{}",
         label.trim(),
         few.requests,
         few.batches,
         objective.statistic.word(),
         few.needed,
         few.batches_needed,
+        match objective.statistic {
+            Statistic::Mean | Statistic::P50 => "",
+            _ => ", and a statistic nearer to the middle needs no more",
+        },
     ))
 }
 

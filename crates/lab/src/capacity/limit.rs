@@ -3,12 +3,13 @@
 //!
 //! The drives are the limit if the queue grows at the easiest setting that fails, or if they are hardly ever idle at the hardest one that
 //! holds. Else there is time left, and what the objective is about decides: the same statistic of the waits and of the service times,
-//! each by itself, says which of the two makes it long. Where nothing holds, the easiest setting is looked at instead.
+//! each by itself, says which of the two makes it long. Where nothing holds, or where waits are the longer part only at the setting that
+//! fails, as behind a limit of I/Os a second, the easiest setting that fails is looked at instead.
 
 use serde::Serialize;
 
 use super::names::{name, position};
-use super::{Capacity, Find, Reached, Reading};
+use super::{Capacity, Find, Reached, Reading, Tried};
 use crate::number::number;
 use crate::objective::{Class, Objective, Statistic};
 use crate::outcome::{Run, Times};
@@ -143,10 +144,17 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
             .find(|tried| tried.at.total_cmp(&at).is_eq())
     };
     let failed = tried(found.fails?)?;
-    let seen = found.holds.and_then(tried).unwrap_or(failed);
     let failing = |reading: &Reading| reading.fails == Some(true);
     let objective = failed.readings.iter().position(failing);
-    let parts = objective.and_then(|index| seen.parts.wait_and_service_ms(&objectives[index]));
+    let parts_of = |tried: &Tried| {
+        objective.and_then(|index| tried.parts.wait_and_service_ms(&objectives[index]))
+    };
+    let waits = |tried: &Tried| parts_of(tried).is_some_and(|(wait, service)| wait > service);
+    let holds = found.holds.and_then(tried);
+    // Where waits make it long at once, what holds says nothing of what fails.
+    let jumps = |holds: &&Tried| waits(failed) && !waits(holds);
+    let seen = holds.filter(|holds| !jumps(holds)).unwrap_or(failed);
+    let parts = parts_of(seen);
     let for_failures =
         |index: usize| failed.missed_for_failures(&objectives[index], &failed.readings[index]);
     if objective.is_some_and(for_failures) {
@@ -156,7 +164,7 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
     let by = match parts {
         _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,
         // Drives that are busy with a single request at a time are no limit to more of them if that one takes too long.
-        Some((wait, service)) if service >= wait && !(busy && found.holds.is_some()) => {
+        Some((wait, service)) if service >= wait && !(busy && holds.is_some()) => {
             LimitedBy::Service
         }
         _ if busy => LimitedBy::Drives,

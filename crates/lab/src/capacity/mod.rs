@@ -286,7 +286,11 @@ impl Tried {
     fn missed_for_failures(&self, objective: &Objective, reading: &Reading) -> bool {
         let in_time = |ms: f64| ms < objective.limit_ms;
         let reached = reading.reached_ms();
-        self.failed > 0 && self.queue_growth_rps.is_none() && reached.is_none_or(in_time)
+        // Where nothing tells what was reached, they are the reason if more of them failed than a percentile allows to be late.
+        let rank = objective.statistic.rank();
+        let too_many =
+            rank.is_some_and(|rank| self.failed as f64 > (1.0 - rank) * self.requests as f64);
+        self.failed > 0 && self.queue_growth_rps.is_none() && reached.map_or(too_many, in_time)
     }
 }
 

@@ -57,6 +57,7 @@ fn decoder(version: Version, options: &Options) -> Made<dyn Decoder> {
         waits: Waits::new(options.fio_wait),
         pace: Pace::default(),
         file: options.file.clone(),
+        begun: false,
     };
     Ok(Text::boxed(fio, options))
 }
@@ -84,6 +85,8 @@ struct Fio {
     pace: Pace,
     /// The device of version 1.
     file: String,
+    /// Whether a line of version 1 was understood.
+    begun: bool,
 }
 
 /// What a line says.
@@ -167,8 +170,17 @@ impl Fio {
         }
     }
 
-    fn line_1(&self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
-        let (op, offset, length) = version_1(line).ok_or(Odd::Malformed)?;
+    fn line_1(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
+        let Some((op, offset, length)) = version_1(line) else {
+            if !self.begun && super::text::looks_like_header(line) {
+                let found = super::text::excerpt(line);
+                return Err(Odd::Fatal(format!(
+                    "a fio iolog of version 1 names no columns, found `{found}`; --columns says what those of a table hold"
+                )));
+            }
+            return Err(Odd::Malformed);
+        };
+        self.begun = true;
         let dev = out.devices.intern(self.file.as_bytes());
         out.records.push(Record::new(0, op, offset, length, dev));
         out.version = Some("1".to_owned());
