@@ -153,24 +153,20 @@ fn distinct<'a>(open: &[&'a Scenario]) -> Vec<&'a Scenario> {
 /// addresses is enough for that one. Tells whether addresses stay as they are.
 fn choose(scenarios: &[&Scenario], trace: Option<&LoadedTrace>) -> Result<(Disk, bool), RunError> {
     let mut disks = of_today();
-    let mut refusals = Vec::new();
+    // What is wrong on the smallest disk is not that it is too small, which is unfit.
+    let mut amiss = None;
     for index in 0..disks.len() {
         match hold(scenarios, trace, &disks[index], true) {
             Ok(()) => return Ok((disks.swap_remove(index), true)),
-            Err(RunError::Config(error) | RunError::Unfit(error)) => refusals.push(error),
+            Err(RunError::Config(error)) if index == 0 => amiss = Some(error),
+            Err(RunError::Config(_) | RunError::Unfit(_)) => {}
             Err(other) => return Err(other),
         }
     }
     let largest = disks.pop().expect("the catalog has disks of today");
     match hold(scenarios, trace, &largest, false) {
         Ok(()) => Ok((largest, false)),
-        // Every drive is refused for the same reason, so the reason is not the drive.
-        Err(RunError::Config(error)) if refusals[0] == error => Err(error.into()),
-        // The smallest two, which differ in size, are refused for the same reason.
-        Err(RunError::Config(_)) if refusals.get(1) == Some(&refusals[0]) => {
-            Err(refusals.swap_remove(0).into())
-        }
-        Err(RunError::Config(error)) => Err(tried(error, &largest).into()),
+        Err(RunError::Config(error)) => Err(amiss.unwrap_or_else(|| tried(error, &largest)).into()),
         Err(RunError::Unfit(error)) => Err(RunError::Unfit(tried(error, &largest))),
         Err(other) => Err(other),
     }

@@ -177,6 +177,8 @@ fn nothing_is_kept_of_a_run_in_its_warm_up() {
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));
     let results: Value = serde_json::from_str(&given(&output)).expect("JSON");
     assert_eq!(results["runs"].as_array().map(Vec::len), Some(0));
+    let warning = results["warnings"][0]["text"].as_str().expect("a warning");
+    assert!(warning.contains("0 of 1 runs are here"), "{warning}");
 }
 
 /// A probe of a file that reads for an hour; its exit code and what it said, when it was told to stop after a time.

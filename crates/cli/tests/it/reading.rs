@@ -617,3 +617,23 @@ fn a_run_doubts_units_as_inspect_does() {
     let ran = in_one_line(&nearslot(&["run", word(&sound)]));
     assert!(!ran.contains("are they bytes"), "{ran}");
 }
+
+/// Three columns with names look like a fio iolog of version 1 but for their first line.
+#[test]
+fn a_table_with_names_is_no_fio_log() {
+    let desk = Desk::new();
+    let rows: String = (0..300)
+        .map(|row| format!("{},{},4096\n", row % 2, row))
+        .collect();
+    let table = desk.file("table.csv", format!("id,when,size\n{rows}"));
+    let output = nearslot(&["inspect", word(&table)]);
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    for piece in ["id,when,size", "--columns"] {
+        assert!(told(&output).contains(piece), "{}", told(&output));
+    }
+    assert!(
+        nearslot(&["inspect", word(&desk.file("log", rows))])
+            .status
+            .success()
+    );
+}

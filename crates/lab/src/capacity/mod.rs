@@ -289,7 +289,7 @@ impl Tried {
         // Where nothing tells what was reached, they are the reason if more of them failed than a percentile allows to be late.
         let rank = objective.statistic.rank();
         let too_many =
-            rank.is_some_and(|rank| self.failed as f64 > (1.0 - rank) * self.requests as f64);
+            rank.is_none_or(|rank| self.failed as f64 > (1.0 - rank) * self.requests as f64);
         self.failed > 0 && self.queue_growth_rps.is_none() && reached.map_or(too_many, in_time)
     }
 }

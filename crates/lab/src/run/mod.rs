@@ -115,6 +115,10 @@ pub fn compare(
         pool.install(|| runs.map(one).collect());
     let (mut finished, without) = with_results(outcomes)?;
     add_said(&mut warnings, &finished);
+    let here = finished.len() + without.len();
+    if here < points.len() {
+        warnings.push(said::stopped(here, points.len()));
+    }
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
     let parts = finished.iter_mut();
     let parts = parts.map(|finished| std::mem::take(&mut finished.parts));

@@ -54,6 +54,14 @@ pub(super) fn add_said(warnings: &mut Vec<Warning>, finished: &[Finished]) {
     warnings.extend(longer.warnings());
 }
 
+/// What to know of a comparison that was interrupted.
+pub(super) fn stopped(here: usize, planned: usize) -> Warning {
+    let text = format!(
+        "the comparison was interrupted: {here} of {planned} runs are here, and what is said is said of these alone"
+    );
+    Warning::new(WarningKind::Interrupted, text)
+}
+
 /// What to know of the results of a run that was interrupted.
 fn interrupted(run: &Run, count: RequestCount) -> Warning {
     let text = format!(

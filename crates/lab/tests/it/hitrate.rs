@@ -154,7 +154,7 @@ fn compare(table: &Path, traces: &Path, trace: &str) -> usize {
 }
 
 /// 300,000 requests: popular pages, and scans.
-fn popular() -> PathBuf {
+fn popular(name: &str) -> PathBuf {
     let mut rng = Rng::stream(7, "popular");
     let mut requests = Vec::new();
     while requests.len() < 300_000 {
@@ -168,13 +168,13 @@ fn popular() -> PathBuf {
         let page = page.wrapping_mul(7_919) % 30_000;
         requests.push((1, page * 4_096, 4_096, 'R'));
     }
-    trace("popular", &requests)
+    trace(name, &requests)
 }
 
 /// Sizes in lines are simulated while the trace is read, shares when all of it is known.
 #[test]
 fn it_does_not_matter_how_a_size_is_spelled() {
-    let path = popular();
+    let path = popular("spelled");
     let caches = "fifo,lru,clock,slru,two_q,lirs,arc,s3_fifo,sieve,w_tinylfu";
     let ask = |caches: &str, sizes: &str| {
         asked(&path, caches, sizes, Unit::Page(4_096), Which::All).unwrap()
@@ -199,7 +199,7 @@ fn it_does_not_matter_how_a_size_is_spelled() {
 /// A sample tells how far it may be off, and it is off by more only as seldom as it says.
 #[test]
 fn a_sample_is_as_near_as_it_says() {
-    let path = popular();
+    let path = popular("sampled");
     let mut question = Question {
         caches: ["lru", "s3_fifo", "optimal"]
             .map(|word| word.parse().unwrap())

@@ -549,6 +549,14 @@ fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
         told.contains("at depth 7 the drives are busy 100 % of the time, so that what is added"),
         "{told}"
     );
+    // A limit of I/Os a second: what is below it is served in a hundredth of what is allowed, and what is beyond waits.
+    let (by, told) = limit(
+        &poisson("cloud-gp2-100gib:credits_full=0"),
+        "p50 < 80 ms",
+        Find::Rate,
+    );
+    assert_ne!(by.by, LimitedBy::Service, "{by:?}");
+    assert!(by.wait_ms.unwrap() > by.service_ms.unwrap(), "{told}");
     // A disk whose arm needs most of what is allowed.
     let (by, told) = limit(&poisson("seagate-cheetah-9lp"), "mean < 10 ms", Find::Rate);
     assert_eq!(by.by, LimitedBy::Service, "{by:?}");
