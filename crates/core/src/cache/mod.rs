@@ -11,6 +11,7 @@ mod sketch;
 mod twins;
 
 registry! { dyn Cache;
+    none,
     fifo,
     lru,
     clock,
@@ -18,6 +19,7 @@ registry! { dyn Cache;
     two_q,
     lirs,
     arc,
+    car,
     s3_fifo,
     sieve,
     w_tinylfu,
