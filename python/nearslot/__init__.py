@@ -15,6 +15,7 @@ Times are virtual: a run repeats bit for bit. Names of arguments and results car
 from ._native import __build__, __version__
 from .capacity import Capacity, Objective, Reached, Tried, capacity
 from .errors import CheckError, ConfigError, InputError, Interrupted, NearslotError, WorkerError
+from .hitting import CacheMisses, HitRates, Sampled, hitrate
 from .inspection import Inspection, SpanRead
 from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
@@ -47,6 +48,7 @@ from .scenario import Reading, Scenario, part
 from .sweeping import RayExecutor, Swept, sweep
 
 __all__ = [
+    "CacheMisses",
     "Capacity",
     "CheckError",
     "ChosenDrive",
@@ -55,6 +57,7 @@ __all__ = [
     "Difference",
     "FreeSpace",
     "Gaps",
+    "HitRates",
     "InputError",
     "Inspection",
     "Interrupted",
@@ -72,6 +75,7 @@ __all__ = [
     "Results",
     "Rows",
     "Run",
+    "Sampled",
     "Scenario",
     "Series",
     "SpanRead",
@@ -91,6 +95,7 @@ __all__ = [
     "__version__",
     "capacity",
     "compare",
+    "hitrate",
     "inspect",
     "list",
     "part",

@@ -56,6 +56,20 @@ def capacity(
     jobs: int | None,
 ) -> tuple[NativeCapacity | None, BaseException | None]: ...
 def scenario_json(toml: str, directory: str) -> str: ...
+def hitrate(
+    files: Sequence[str],
+    *,
+    reading: _Reading,
+    format: str | None,  # noqa: A002
+    limit: int | None,
+    caches: Sequence[str],
+    sizes: Sequence[str] | None,
+    unit: str,
+    count: str,
+    sample: str | None,
+    seed: int,
+) -> str: ...
+def hitrate_html(json: str, *, path: str, force: bool) -> None: ...
 def inspect(
     files: Sequence[str],
     *,

@@ -343,3 +343,43 @@ def test_readings_say_all_that_the_command_can(trace: Path, tmp_path: Path) -> N
 def test_verdicts_on_runs_and_on_claims_have_names_of_their_own() -> None:
     assert experiments.ClaimVerdict.HOLDS.value == "holds"
     assert not hasattr(experiments, "Verdict")
+
+
+def test_hit_rates_are_those_of_the_command(trace: Path, tmp_path: Path) -> None:
+    found = nearslot.hitrate(trace, cache=["lru", "optimal"], size=["1%", "10%"])
+    assert [(row.cache, row.size) for row in found.rows] == [
+        ("lru", "1%"),
+        ("lru", "10%"),
+        ("optimal", "1%"),
+        ("optimal", "10%"),
+    ]
+    lru, _, best, _ = found.rows
+    assert best.knows_future
+    assert found.footprint <= best.misses <= lru.misses <= found.asked
+    assert lru.miss_ratio == lru.misses / found.asked
+    assert str(found).startswith("lru misses")
+    assert polars.DataFrame(found.rows).height == 4
+    frame = polars.read_csv(trace)
+    assert nearslot.hitrate(frame, cache="lru", size="10%").rows[0].misses == found.rows[1].misses
+    reads = nearslot.hitrate(trace, cache="lru", size="10%", count="reads", unit="request")
+    assert (reads.which, reads.unit) == ("reads", "request")
+    sampled = nearslot.hitrate(trace, cache="lru", size="70%", sample="50%", seed=3)
+    assert sampled.sample is not None
+    assert sampled.sample.seed == 3
+    assert sampled.rows[0].off_by is not None
+    page = tmp_path / "curve.html"
+    found.to_html(page)
+    assert "Miss ratios" in page.read_text()
+    with pytest.raises(ConfigError, match="force=True"):
+        found.to_html(page)
+    found.to_html(page, force=True)
+    for wrong, named in [
+        ({"cache": "lur"}, "did you mean `lru`"),
+        ({"size": "10"}, "with its unit"),
+        ({"unit": 1000}, "multiple of 512"),
+        ({"count": "writes"}, "all or reads"),
+        ({"sample": "2"}, "a share of the lines"),
+        ({"seed": 2}, "beside sample"),
+    ]:
+        with pytest.raises(ConfigError, match=named):
+            nearslot.hitrate(trace, **wrong)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@
 mod aside;
 mod capacity;
 mod failure;
+mod hitrate;
 mod inspect;
 mod reading;
 mod simulate;
@@ -29,6 +30,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::capacity::{NativeCapacity, capacity};
+    #[pymodule_export]
+    use crate::hitrate::{hitrate, hitrate_html};
     #[pymodule_export]
     use crate::inspect::inspect;
     #[pymodule_export]
@@ -99,10 +102,13 @@ fn target(name: &str, path: &Path, inputs: &[PathBuf], force: bool) -> Result<Ta
 fn figures_html(json: &str, path: PathBuf, force: bool) -> PyResult<()> {
     let figures: Figures = serde_json::from_str(json)
         .map_err(|error| Failure::Input(format!("the figures cannot be read: {error}")))?;
-    let page = report::figures_html(&figures).map_err(Failure::from)?;
-    let file = OutputFile::create(&target("path", &path, &[], force)?).map_err(Failure::from)?;
-    file.save(|out| Ok(out.write_all(page.as_bytes())?))
-        .map_err(Failure::from)?;
+    Ok(save_figures(&figures, &path, force)?)
+}
+
+fn save_figures(figures: &Figures, path: &Path, force: bool) -> Result<(), Failure> {
+    let page = report::figures_html(figures)?;
+    let file = OutputFile::create(&target("path", path, &[], force)?)?;
+    file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
     Ok(())
 }
 

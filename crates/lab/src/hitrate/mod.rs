@@ -13,6 +13,7 @@ mod jobs;
 mod recency;
 mod size;
 mod text;
+mod told;
 mod words;
 
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use nearslot_core::contract::Cache;
 use nearslot_core::ids::Line;
 use nearslot_core::registry::{CacheEnv, ConfigError};
 use nearslot_trace::OpenOptions;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::asked::Asked;
 use self::jobs::{Asking, Jobs, PARTS};
@@ -32,6 +33,7 @@ use crate::warning::{Warning, WarningKind};
 
 pub use figure::figures;
 pub use size::Size;
+pub use told::Told;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
 pub const HITRATE_SCHEMA: u32 = 1;
@@ -44,7 +46,7 @@ const BATCH: usize = 512;
 const MEANWHILE_MAX: u64 = 1 << 22;
 
 /// What is cached as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Each page of so many bytes that a request touches, one after the other.
@@ -64,7 +66,7 @@ impl Unit {
 }
 
 /// Which requests count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {
     /// Reads and writes alike: what is written is in the cache then.
@@ -100,7 +102,7 @@ pub struct Sample {
 }
 
 /// What one cache of one size missed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Name and settings of the cache.
     pub cache: String,
@@ -121,7 +123,7 @@ pub struct Row {
 }
 
 /// What was looked at.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sampled {
     /// Of all lines, the share that was to be drawn.
     pub share: f64,
@@ -132,7 +134,7 @@ pub struct Sampled {
 }
 
 /// Miss ratios of a trace.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HitRates {
     /// [`HITRATE_SCHEMA`].
     pub schema: u32,

@@ -1,0 +1,161 @@
+"""What caches would miss of a trace, typed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from . import _native
+from .errors import InputError, config_error
+from .frames import FrameFile, told
+from .scenario import Files, Reading, file_names, format_of
+from .warning import Warning  # noqa: A004 (the engine's word for it)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheMisses:
+    """What one cache of one size missed.
+
+    Attributes:
+        cache: Name and settings of the cache.
+        size: The size as it was asked for.
+        lines: Lines that it holds.
+        share: Of all lines that the trace asks for.
+        misses: Lines that were asked for and not there.
+        miss_ratio: Of all that were asked for.
+        knows_future: Whether it knows what will be asked for, as no cache that is used does.
+        off_by: How far the ratio of a sample may be off, at 95 %; None if all lines were looked at.
+    """
+
+    cache: str
+    size: str
+    lines: int
+    share: float
+    misses: int
+    miss_ratio: float
+    knows_future: bool
+    off_by: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """What was looked at: the share of lines that was to be drawn, with what, and how many were."""
+
+    share: float
+    seed: int
+    lines: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HitRates:
+    """Miss ratios of a trace; the same data as ``nearslot hitrate --format json``.
+
+    Attributes:
+        headline: What the numbers say.
+        unit: ``request``, or the bytes of a ``page``.
+        which: ``all`` or ``reads``.
+        sample: What was looked at; None if it was all of the lines.
+        requests: Reads and writes that count.
+        asked: Lines that they ask for.
+        footprint: Different lines among these.
+        rows: One for each cache and size; ``polars.DataFrame(found.rows)`` makes a table.
+    """
+
+    schema: int
+    version: str
+    build: str
+    headline: str
+    files: list[str]
+    format: str
+    unit: str | dict[str, int]
+    which: str
+    sample: Sampled | None
+    requests: int
+    asked: int
+    footprint: int
+    warnings: list[Warning]
+    rows: list[CacheMisses]
+
+    def __str__(self) -> str:
+        """The headline."""
+        return self.headline
+
+    def to_html(self, path: str | Path, *, force: bool = False) -> None:
+        """Writes a self-contained page with a curve for each cache.
+
+        Args:
+            path: Where to.
+            force: Replace the file if it is there.
+
+        Raises:
+            ConfigError: There is a file.
+            InputError: It cannot be written.
+        """
+        _native.hitrate_html(msgspec.json.encode(self).decode(), path=str(path), force=force)
+
+
+# Made at import, for the reason given in results.py.
+_HIT_RATES = msgspec.json.Decoder(HitRates)
+
+
+def hitrate(
+    trace: Files,
+    *,
+    cache: str | Sequence[str] = ("lru", "arc", "sieve", "s3_fifo", "optimal"),
+    size: str | Sequence[str] | None = None,
+    unit: int | Literal["request"] = 4096,
+    count: Literal["all", "reads"] = "all",
+    sample: str | None = None,
+    seed: int | None = None,
+    format: str | None = None,  # noqa: A002 (as the command calls it)
+    limit: int | None = None,
+    reading: Reading | None = None,
+) -> HitRates:
+    """Says what caches would miss of a trace, whatever a miss costs.
+
+    Args:
+        trace: A file, several that are one trace, or data frames; ``-`` is standard input.
+        cache: Caches: names or ``name:knob=value``.
+        size: Sizes: shares of what the trace asks for, bytes or lines, as ``"1%"``, ``"512MiB"``,
+            ``"1000lines"``. If none is given, those of 0.1, 1 and 10 % that are large enough.
+        unit: What is cached as one: pages of so many bytes, or requests by their first byte.
+        count: Which requests count.
+        sample: Look at a share of the lines, with all their requests: ``"1%"``.
+        seed: Draws the sample; another one draws other lines.
+        format: The trace's format, when it is not to be detected.
+        limit: Only the first so many requests.
+        reading: How the files are read, where they leave it open.
+
+    Raises:
+        InputError: A file cannot be read, or is no trace, or a size does not fit it.
+        ConfigError: An unknown cache, or a word that is none.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    if limit is not None and limit < 1:
+        raise config_error("limit", limit, "a whole number from 1")
+    if seed is not None and sample is None:
+        raise config_error("seed", seed, "beside sample, which it draws")
+    files = file_names(trace)
+    try:
+        found = _native.hitrate(
+            files,
+            reading=reading or Reading(),
+            format=format_of(files, format),
+            limit=limit,
+            caches=[cache] if isinstance(cache, str) else list(cache),
+            sizes=[size] if isinstance(size, str) else size and list(size),
+            unit=str(unit),
+            count=count,
+            sample=sample,
+            seed=1 if seed is None else seed,
+        )
+    except InputError as error:
+        raise told(error, files) from None
+    rates = _HIT_RATES.decode(found)
+    frames = {str(file): file.frame for file in files if isinstance(file, FrameFile)}
+    return dataclasses.replace(rates, files=[frames.get(file, file) for file in rates.files])
