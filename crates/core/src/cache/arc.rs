@@ -62,7 +62,7 @@ impl Arc {
 }
 
 /// How far a miss on a ghost moves the border, by how many ghosts there are of its kind and of the other.
-fn step(own: usize, other: usize) -> f64 {
+pub(super) fn step(own: usize, other: usize) -> f64 {
     (other as f64 / own as f64).max(1.0)
 }
 

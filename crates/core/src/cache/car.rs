@@ -8,6 +8,7 @@
 //! Names in the paper: T1, T2, B1, B2, and p for the length that the first queue is to have. The border moves once there is room: it is
 //! the ghosts of then that say how far. O(1) amortised: each line that is passed has been asked for.
 
+use super::arc::step;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
@@ -58,11 +59,6 @@ impl Car {
             self.queues.pop(GHOSTS_AGAIN);
         }
     }
-}
-
-/// How far a ghost that is asked for moves the border, by how many ghosts there are of its kind and of the other.
-fn step(own: usize, other: usize) -> f64 {
-    (other as f64 / own as f64).max(1.0)
 }
 
 impl Cache for Car {
