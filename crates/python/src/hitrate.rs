@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nearslot_core::registry::ConfigError;
-use nearslot_lab::hitrate::{self, HitRates, Told, Which};
+use nearslot_lab::hitrate::{HitRates, Told, Which, figures, hit_rates};
 use nearslot_lab::sim::Control;
 use nearslot_trace::OpenOptions;
 use pyo3::prelude::*;
@@ -50,9 +50,7 @@ pub(crate) fn hitrate(
     };
     let question = told.question().map_err(Failure::from)?;
     let control = Arc::new(Control::default());
-    match aside(py, &control, move |_| {
-        hitrate::hit_rates(&files, &how, &question)
-    })? {
+    match aside(py, &control, move |_| hit_rates(&files, &how, &question))? {
         Ended::Done(found) => encode(&found.map_err(Failure::from)?),
         Ended::Stopped(raised, _) => Err(raised),
     }
@@ -72,5 +70,5 @@ fn which(word: &str) -> Result<Which, ConfigError> {
 pub(crate) fn hitrate_html(json: &str, path: PathBuf, force: bool) -> PyResult<()> {
     let found: HitRates = serde_json::from_str(json)
         .map_err(|error| Failure::Input(format!("the miss ratios cannot be read: {error}")))?;
-    Ok(save_figures(&hitrate::figures(&found), &path, force)?)
+    Ok(save_figures(&figures(&found), &path, force)?)
 }
