@@ -10,6 +10,7 @@ use std::convert;
 use std::sync::Arc;
 
 use crate::contract::{Blueprint, Drive, Faults, Merging, Oracle, Placement, Scheduler};
+use crate::drive::oracle::unasked;
 use crate::drive::{self, faulty, protection};
 use crate::ids::DriveId;
 use crate::registry::{
@@ -193,7 +194,10 @@ impl StackConfig {
     fn lane(&self, blueprint: &dyn Blueprint, drive: u16, depth: u32) -> Result<Lane, ConfigError> {
         Ok(Lane {
             scheduler: self.on_drive::<dyn Scheduler>(blueprint, drive)?,
-            oracle: self.on_drive::<dyn Oracle>(blueprint, drive)?,
+            oracle: match self.parts.ask(<dyn Oracle>::CARD.key)? {
+                true => self.on_drive::<dyn Oracle>(blueprint, drive)?,
+                false => unasked(self.on_drive::<dyn Oracle>(blueprint, drive)?),
+            },
             capacity: blueprint.capacity(),
             depth,
             merging: *self.on_drive::<Merging>(blueprint, drive)?,

@@ -92,6 +92,19 @@ impl Parts {
         self.kinds.iter().zip(&self.chosen)
     }
 
+    /// Whether any of them asks that of the kind `key` while it runs.
+    ///
+    /// # Errors
+    /// There is no part of this name.
+    pub fn ask(&self, key: &str) -> Result<bool, ConfigError> {
+        for (kind, part) in self.iter() {
+            if kind.kind.find(&part.name)?.asks.contains(&key) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The part of the kind with this key; `None` if there is no such kind.
     pub fn get(&self, key: &str) -> Option<&PartConfig> {
         let mut parts = self.iter();

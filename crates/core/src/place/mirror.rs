@@ -91,7 +91,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         UNIT,
     ],
     measures: &[],
-    asks: &[],
+    asks: &["oracle"],
     prepared: false,
     build,
 };

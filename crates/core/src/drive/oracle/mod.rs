@@ -3,6 +3,10 @@
 use crate::contract::Oracle;
 use crate::registry::{ConfigError, DriveEnv, Kind, KindCard, Spec};
 
+mod unasked;
+
+pub(crate) use unasked::unasked;
+
 registry! { dyn Oracle;
     exact,
     noisy,
