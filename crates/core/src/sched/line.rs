@@ -83,7 +83,13 @@ impl Line {
 
     /// The highest stop below `at`.
     pub(super) fn below(&self, at: Pba) -> Option<Found> {
-        let (last, cursor) = self.found(self.stops.before(self.stops.seek(&(at, 0)))?)?;
+        self.last_before(self.stops.seek(&(at, 0)))
+    }
+
+    /// The last stop before a place of the line.
+    #[inline]
+    fn last_before(&self, place: Cursor) -> Option<Found> {
+        let (last, cursor) = self.found(self.stops.before(place)?)?;
         // Of several on its block this is the youngest.
         match self.stops.before(cursor).and_then(|c| self.found(c)) {
             Some((other, _)) if other.at == last.at => self.not_below(last.at),
@@ -92,14 +98,17 @@ impl Line {
     }
 
     /// The nearest stop in a direction; one on the block itself lies in both.
+    #[inline]
     pub(super) fn ahead(&self, at: Pba, upward: bool) -> Option<Found> {
-        let above = self.not_below(at);
+        let place = self.stops.seek(&(at, 0));
+        let above = self.found(place);
         if upward || above.is_some_and(|(stop, _)| stop.at == at) {
             return above;
         }
-        self.below(at)
+        self.last_before(place)
     }
 
+    #[inline]
     fn found(&self, cursor: Cursor) -> Option<Found> {
         self.stops.at(cursor).map(|stop| (*stop, cursor))
     }
