@@ -246,10 +246,13 @@ fn check_asked(points: &[Point]) -> Result<(), ConfigError> {
     for parts in all() {
         for (kind, part) in parts.iter().filter(|(kind, _)| kind.card().asked) {
             let key = kind.key();
+            if *part == PartConfig::named(kind.default) {
+                continue;
+            }
             let asked: Vec<bool> = all()
                 .map(|parts| parts.ask(key))
                 .collect::<Result<_, _>>()?;
-            if *part == PartConfig::named(kind.default) || asked.contains(&true) {
+            if asked.contains(&true) {
                 continue;
             }
             let (words, here) = askers(parts, key);
