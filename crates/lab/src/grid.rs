@@ -249,10 +249,9 @@ fn check_asked(points: &[Point]) -> Result<(), ConfigError> {
             if *part == PartConfig::named(kind.default) {
                 continue;
             }
-            let asked: Vec<bool> = all()
-                .map(|parts| parts.ask(key))
-                .collect::<Result<_, _>>()?;
-            if asked.contains(&true) {
+            let mut asking = all().map(|parts| parts.ask(key));
+            let first = asking.find(|asks| !matches!(asks, Ok(false)));
+            if first.transpose()?.is_some() {
                 continue;
             }
             let (words, here) = askers(parts, key);
