@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use nearslot_lab::report::OutputFile;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -34,6 +35,17 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
 /// Standard output cannot be written.
 pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))
+}
+
+/// Saves a page, and tells where it is.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn save_page(file: OutputFile, page: &str) -> Result<(), Failure> {
+    let told = format!("report: {}", file.path().display());
+    file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
+    note(&told);
+    Ok(())
 }
 
 /// Tells something on standard error.

@@ -144,10 +144,7 @@ fn write(
         None => output::print(&text)?,
     }
     if let Some(file) = html {
-        let note = format!("report: {}", file.path().display());
-        let page = report::figures_html(&capacity::figures(found))?;
-        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
-        output::note(&note);
+        output::save_page(file, &report::figures_html(&capacity::figures(found))?)?;
     }
     Ok(())
 }

@@ -236,10 +236,7 @@ fn write(
         }
     }
     if let Some(file) = html {
-        let note = format!("report: {}", file.path().display());
-        let page = report::html(results, inspection)?;
-        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
-        output::note(&note);
+        output::save_page(file, &report::html(results, inspection)?)?;
     }
     Ok(())
 }

@@ -45,10 +45,7 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
         TextFormat::Text => output::print(&found.to_string())?,
     }
     if let Some(file) = file {
-        let note = format!("report: {}", file.path().display());
-        let page = report::figures_html(&hitrate::figures(&found))?;
-        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
-        output::note(&note);
+        output::save_page(file, &report::figures_html(&hitrate::figures(&found))?)?;
     }
     Ok(())
 }

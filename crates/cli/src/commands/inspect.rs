@@ -48,10 +48,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
         TextFormat::Text => output::print(&inspection.to_string())?,
     }
     if let Some(file) = file {
-        let note = format!("report: {}", file.path().display());
-        let page = report::inspection_html(&inspection)?;
-        file.save(|out| Ok(out.write_all(page.as_bytes())?))?;
-        output::note(&note);
+        output::save_page(file, &report::inspection_html(&inspection)?)?;
     }
     Ok(())
 }

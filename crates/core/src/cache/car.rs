@@ -50,9 +50,14 @@ impl Car {
         self.queues.of(line).is_some_and(|queue| queue > AGAIN)
     }
 
+    /// How many lines each queue has.
+    fn lens(&self) -> [usize; 4] {
+        [ONCE, AGAIN, GHOSTS_ONCE, GHOSTS_AGAIN].map(|queue| self.queues.len(queue))
+    }
+
     /// Forgets a ghost where there are as many as may be.
     fn forget(&mut self) {
-        let lens = [ONCE, AGAIN, GHOSTS_ONCE, GHOSTS_AGAIN].map(|queue| self.queues.len(queue));
+        let lens = self.lens();
         if lens[ONCE] + lens[GHOSTS_ONCE] > self.capacity {
             self.queues.pop(GHOSTS_ONCE);
         } else if lens.iter().sum::<usize>() > 2 * self.capacity {
@@ -92,7 +97,7 @@ impl Cache for Car {
             self.queues.push(ONCE, line);
             return self.forget();
         }
-        let [once, again] = [GHOSTS_ONCE, GHOSTS_AGAIN].map(|queue| self.queues.len(queue));
+        let [.., once, again] = self.lens();
         self.target = match self.queues.of(line) {
             Some(GHOSTS_ONCE) => (self.target + step(once, again)).min(self.capacity as f64),
             _ => (self.target - step(again, once)).max(0.0),
@@ -102,7 +107,7 @@ impl Cache for Car {
 
     fn audit(&self) {
         self.queues.audit();
-        let lens = [ONCE, AGAIN, GHOSTS_ONCE, GHOSTS_AGAIN].map(|queue| self.queues.len(queue));
+        let lens = self.lens();
         assert!(lens.iter().sum::<usize>() <= 2 * self.capacity, "{lens:?}");
         assert!(lens[ONCE] + lens[GHOSTS_ONCE] <= self.capacity, "{lens:?}");
         assert!(self.len() <= self.capacity, "{} lines", self.len());

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::recency::Recency;
 use super::{BATCH, Question, Size};
 use crate::error::RunError;
+use crate::measure::standard_error;
 
 /// Parts of a sample.
 pub(super) const PARTS: usize = 8;
@@ -197,7 +198,5 @@ pub(super) fn part_of(line: Line) -> usize {
 
 /// How far off the mean of these is, at 95 %.
 pub(super) fn half_width(values: &[f64; PARTS]) -> f64 {
-    let mean = values.iter().sum::<f64>() / PARTS as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    STUDENT_T * (squares / (PARTS * (PARTS - 1)) as f64).sqrt()
+    STUDENT_T * standard_error(values)
 }

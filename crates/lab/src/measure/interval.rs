@@ -32,10 +32,15 @@ const BEYOND_MIN: f64 = 5.0;
 
 /// Half the width of the 95 % confidence interval of the mean of batch means, all of which count the same.
 pub fn half_width(means: &[f64; BATCHES]) -> f64 {
-    let mean = means.iter().sum::<f64>() / BATCHES as f64;
+    STUDENT_T * standard_error(means)
+}
+
+/// Standard error of the mean of values, all of which count the same.
+pub(crate) fn standard_error<const N: usize>(values: &[f64; N]) -> f64 {
+    let mean = values.iter().sum::<f64>() / N as f64;
     let square = |value: &f64| (value - mean) * (value - mean);
-    let variance = means.iter().map(square).sum::<f64>() / (BATCHES - 1) as f64;
-    STUDENT_T * (variance / BATCHES as f64).sqrt()
+    let variance = values.iter().map(square).sum::<f64>() / (N - 1) as f64;
+    (variance / N as f64).sqrt()
 }
 
 /// A mean over batches that have so many requests each, and half the width of its 95 % confidence interval.

@@ -43,7 +43,7 @@ use nearslot_core::units::{Duration, Instant};
 
 pub use basis::Basis;
 pub use interval::half_width;
-pub(crate) use interval::{Estimate, TooFew, times, weighted};
+pub(crate) use interval::{Estimate, TooFew, standard_error, times, weighted};
 pub(crate) use measured::Measured;
 
 use self::busy::{Busy, is_spare};
