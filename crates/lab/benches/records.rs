@@ -190,7 +190,12 @@ fn main() {
     });
     let text = format!("kind = 'null'\ncapacity_blocks = {CAPACITY}\nservice_us = 100.0");
     let (blueprint, _) = nearslot_core::drive::read("bench", &text, &[]).expect("it is a drive");
-    for kind in ["iometer", "iometer:locality=zipf:read_share=0.5", "poisson"] {
+    for kind in [
+        "iometer",
+        "iometer:locality=zipf:read_share=0.5",
+        "poisson",
+        "spc1:bsu=100",
+    ] {
         let word = format!("{kind}:requests={count}");
         report(kind.split(':').next_back().expect("a name"), count, || {
             let mut workload = synthetic(&word, &*blueprint);

@@ -1,4 +1,4 @@
-//! Nothing is allocated per request once queues and tables have grown: counted, for every scheduler.
+//! Nothing is allocated per request once queues and tables have grown: counted, for every scheduler and every synthetic workload.
 //!
 //! The same load runs twice as long in a second run; what is allocated in between is what a request costs, and that
 //! must be nothing.
@@ -17,12 +17,14 @@ use nearslot_core::contract::{Faults, Merging, Placement, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
+use nearslot_core::units::Blocks;
 use nearslot_lab::measure::{Recorder, Window};
 use nearslot_lab::sim::{self, Control};
 use nearslot_lab::survey::Survey;
 use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
+use nearslot_lab::workload::{self, LoadEnv};
 use nearslot_trace::{Record, TraceOp};
 
 /// The system's allocator, counting.
@@ -174,6 +176,24 @@ fn merging_above_a_drive_that_sorts_allocates_nothing() {
         "contiguous",
         "none",
     ));
+}
+
+#[test]
+fn a_synthetic_workload_allocates_nothing() {
+    for spec in workload::TABLE {
+        let part: PartConfig = format!("{}:requests=60000", spec.name).parse().unwrap();
+        let env = LoadEnv {
+            seed: 1,
+            label: "workload/0",
+            capacity: Blocks(16 << 20),
+        };
+        let (mut made, _) = workload::synthetic(&part, &env).unwrap();
+        let before = ALLOCATIONS.get();
+        while let Some(due) = made.workload.next_arrival() {
+            made.workload.poll(due).unwrap();
+        }
+        assert_eq!(ALLOCATIONS.get(), before, "{}", spec.name);
+    }
 }
 
 /// What goes wrong here leaves nothing behind on the drive that would have to be kept.

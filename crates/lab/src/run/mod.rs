@@ -348,7 +348,7 @@ fn run(
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
     let behind = (faults.begin(), recorders.least_behind(grid.objectives));
     let names = grid.trace.map(|trace| &*trace.header().clients);
-    let (recorder, parts, groups) = recorders.finish(names.unwrap_or_default())?;
+    let (recorder, parts, groups) = recorders.finish(names.unwrap_or(workload.streams()))?;
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);

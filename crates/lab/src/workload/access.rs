@@ -127,8 +127,7 @@ impl Access {
     pub(super) fn new(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Access, ConfigError> {
         let mut rng = Rng::stream(env.seed, env.label);
         let sizes = parse_sizes(knobs.choice("size")).expect("the card accepted it");
-        let capacity = env.capacity.0;
-        let span = (libm::round(capacity as f64 * knobs.number("span")) as u64).min(capacity);
+        let span = span_blocks(knobs, env);
         let longest = sizes.iter().map(|size| size.blocks).max();
         let longest = longest.expect("the card accepts no empty list");
         if longest > span {
@@ -269,6 +268,12 @@ impl Access {
             }
         }
     }
+}
+
+/// Blocks of the span.
+pub(super) fn span_blocks(knobs: &Knobs, env: &LoadEnv<'_>) -> u64 {
+    let capacity = env.capacity.0;
+    (libm::round(capacity as f64 * knobs.number("span")) as u64).min(capacity)
 }
 
 /// The alias table for regions whose rank is drawn by a power law; which region has which rank is drawn here.

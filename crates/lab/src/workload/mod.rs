@@ -29,6 +29,7 @@ registry! { Synthetic;
     iometer,
     poisson,
     oltp,
+    spc1,
 }
 
 /// What a synthetic workload may know of its surroundings.
@@ -149,6 +150,11 @@ pub trait Workload: Send {
     /// When a request comes that an answer brings at its own instant.
     fn refill(&self) -> Refill {
         Refill::After
+    }
+
+    /// Names of the streams that its requests are of, by number; none if they are of one.
+    fn streams(&self) -> &[String] {
+        &[]
     }
 
     /// A fault of the world that ended the workload early, such as a trace that became unreadable.

@@ -21,6 +21,7 @@ mod recorder;
 mod recovery;
 mod report;
 mod scenarios;
+mod spc1;
 mod start;
 mod validate;
 mod without_result;

@@ -375,14 +375,27 @@ const WORKLOADS: &[&str] = &[
     "poisson:requests=400:rate_rps=90:read_share=0.3:sequential_share=0.6:size=8k",
     "oltp:requests=400:rate_rps=40",
     "oltp:requests=400:rate_rps=60:write_batch=3",
+    "spc1:requests=400",
+    "spc1:requests=400:bsu=3:walk=fixed:contexts=2:streams=each:span=0.1",
+    "spc1:requests=400:bsu=2:counts=tree:span=0.03",
 ];
+
+/// Workloads that need more room than the small disk has.
+const LARGE: &[&str] = &["spc1"];
 
 fn workloads() -> Vec<Group> {
     let of = settings_of("workload", workload::TABLE, &[WORKLOADS]);
     let groups = of.into_iter().map(|(name, words)| {
         let scenes = words.iter().map(|word| {
             let vary: &[&str] = &["seed=1,7"];
-            Scene::new("drive=disk.toml sched=clook", &synthetic(word)).vary(vary)
+            let is_large = LARGE.iter().any(|large| word.starts_with(large));
+            let drive = if is_large {
+                "seagate-cheetah-9lp"
+            } else {
+                "disk.toml"
+            };
+            let settings = format!("drive={drive} sched=clook");
+            Scene::new(&settings, &synthetic(word)).vary(vary)
         });
         Group {
             name,

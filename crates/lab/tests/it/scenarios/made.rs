@@ -26,7 +26,13 @@ const COSTLY: &[(&str, f64)] = &[
     ("log_region_kib", 4_000.0),
     ("map_tracks", 60.0),
     ("nvram_entries", 20_000.0),
+    ("bsu", 2_000.0),
+    ("contexts", 3.0),
 ];
+
+/// A disk of 630 MB.
+const ROOMY: &str = "kind = 'hdd'\nrpm = 7200\nheads = 8\ncylinders = 1200\nhead_switch_ms = 0.8\nwrite_settle_ms = 0.4\n\
+    seek_ms = [[1, 1.0], [1199, 9.0]]\n[[zones]]\ncylinders = [0, 1199]\nsectors_per_track = 128\n";
 
 /// Knobs of a map's log.
 const OF_LOG: [&str; 3] = ["portions", "log_region_kib", "nvram_entries"];
@@ -49,7 +55,7 @@ impl Made {
     pub(crate) fn new(seed: u64) -> Made {
         let rng = &mut Rng::stream(seed, "scenario");
         let mut parts = Vec::new();
-        let drive = drive_text(rng);
+        let mut drive = drive_text(rng);
         let kind = KINDS
             .iter()
             .find(|kind| drive.starts_with(&format!("kind = '{}'", kind.name)));
@@ -81,6 +87,12 @@ impl Made {
             scenario += &replay(rng);
         } else {
             let load = part(rng, Of::<Synthetic>::KIND, seed, &mut parts);
+            // Most of these drives are too small for it. The larger one has no buffer, of which a knob may say something.
+            let is_disk = drive.starts_with("kind = 'hdd'") || knobs.is_empty();
+            let of_buffer = ["cache=", "model="].iter().any(|of| knobs.contains(of));
+            if load.starts_with("spc1") && is_disk && !of_buffer {
+                ROOMY.clone_into(&mut drive);
+            }
             let count = one(rng, &[1, 2, 7, 60, 200]);
             let load = match load.contains(":requests=") {
                 true => load,
@@ -185,11 +197,14 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
     for knob in knobs {
         let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
-        // Without a queue there is nothing to sort, without map sectors nowhere to put them, and only a log has a home.
+        // Without a queue there is nothing to sort, without map sectors nowhere to put them, only a log has a home, one unit has one context,
+        // and units need all the room there is.
         let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
             || knob.name == "map_tracks" && !text.contains("map=virtual_log")
             || knob.name == "home" && !text.contains("map=log")
             || knob.name == "nvram_entries" && text.contains("home=drive")
+            || knob.name == "contexts" && !text.contains(":bsu=")
+            || knob.name == "span" && knobs.iter().any(|knob| knob.name == "bsu")
             || OF_LOG.contains(&knob.name) && !text.contains("map=log")
             || knob.name.starts_with("hot_") && !text.contains("locality=hot_cold")
             || knob.name == "zipf_exponent" && !text.contains("locality=zipf");
