@@ -113,7 +113,7 @@ pub struct Run {
     /// Response times of each of these volumes, in their order; empty, too, where `--fit` puts addresses of volumes that lie one behind
     /// the other elsewhere, so that they cannot be told apart.
     pub volume_responses: Vec<VolumeResponse>,
-    /// Response times of each stream, where a trace says who asks, and several do; empty otherwise.
+    /// Response times of each stream, where the load says who asks, and several do; empty otherwise.
     pub stream_responses: Vec<StreamResponse>,
     /// Requests answered, those that failed among them.
     pub requests: u64,

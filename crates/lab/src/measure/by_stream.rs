@@ -1,4 +1,4 @@
-//! Response times of each stream, reads and writes apart, where a trace says who asks.
+//! Response times of each stream, reads and writes apart, where the load says who asks.
 //!
 //! Streams are found while they come, in the order of their arrival, which is that of the trace. The first
 //! [`STREAMS_MAX`] have distributions, of later ones only number, mean and longest are kept. Nothing is told if one stream asks for
