@@ -63,6 +63,7 @@ class HitRates:
         requests: Reads and writes that count.
         asked: Lines that they ask for.
         footprint: Different lines among these.
+        complete: Whether nothing was left out for an interruption.
         rows: One for each cache and size; ``polars.DataFrame(found.rows)`` makes a table.
     """
 
@@ -78,6 +79,7 @@ class HitRates:
     requests: int
     asked: int
     footprint: int
+    complete: bool
     warnings: list[Warning]
     rows: list[CacheMisses]
 

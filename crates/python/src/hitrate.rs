@@ -50,7 +50,9 @@ pub(crate) fn hitrate(
     };
     let question = told.question().map_err(Failure::from)?;
     let control = Arc::new(Control::default());
-    match aside(py, &control, move |_| hit_rates(&files, &how, &question))? {
+    match aside(py, &control, move |control| {
+        hit_rates(&files, &how, &question, control)
+    })? {
         Ended::Done(found) => encode(&found.map_err(Failure::from)?),
         Ended::Stopped(raised, _) => Err(raised),
     }

@@ -1,14 +1,19 @@
 //! `nearslot hitrate`: what caches would miss.
 
+use std::sync::Arc;
+
 use nearslot_lab::hitrate::{self, Told, Which};
 use nearslot_lab::report::{self, OutputFile, Outputs};
 use nearslot_lab::run::RunError;
+use nearslot_lab::sim::Control;
 use serde_json::json;
 
 use super::scenario::read_options;
 use crate::args::{CountWord, HitrateArgs, TextFormat};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output;
+use crate::progress::Progress;
 
 /// `nearslot hitrate FILE...`.
 pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
@@ -36,8 +41,15 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
     outputs.complete()?;
     // Opened before a long trace is read, so that a folder that cannot be written is found first.
     let file = target.as_ref().map(OutputFile::create).transpose()?;
-    let found = hitrate::hit_rates(&args.files, &how, &question).map_err(|error| match error {
+    let control = Arc::new(Control::default());
+    interrupt::stop(&control)?;
+    let found = {
+        let _bar = Progress::read_then_ask(&control);
+        hitrate::hit_rates(&args.files, &how, &question, &control)
+    };
+    let found = found.map_err(|error| match error {
         RunError::Config(error) => Failure::usage(error),
+        RunError::Stopped(_) => Failure::Interrupted(error.to_string()),
         error => Failure::Input(error.to_string()),
     })?;
     match args.format {
@@ -47,5 +59,12 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
     if let Some(file) = file {
         output::save_page(file, &report::figures_html(&hitrate::figures(&found))?)?;
     }
-    Ok(())
+    if found.complete {
+        return Ok(());
+    }
+    let text = match found.rows.len() {
+        1 => "interrupted: the miss ratio that was found is written".to_owned(),
+        rows => format!("interrupted: the {rows} miss ratios that were found are written"),
+    };
+    Err(Failure::Interrupted(text))
 }

@@ -30,22 +30,31 @@ fn table(found: &HitRates) -> Table {
     let sizes = words::sizes(found);
     let head = |rows: &Vec<&Row>| [rows[0].size.clone(), counted(rows[0].lines, "line")];
     let first = ["cache".to_owned(), String::new()];
-    let cells = |index: usize, row: &Row| {
-        let ratios = sizes.iter().map(|rows| text::ratio(rows[index]));
-        std::iter::once(row.cache.clone()).chain(ratios).collect()
+    let cells = |cache: &&str| {
+        // An interruption may have left some out.
+        let of = |rows: &Vec<&Row>| {
+            let row = rows.iter().find(|row| row.cache == *cache);
+            row.map_or_else(String::new, |row| text::ratio(row))
+        };
+        let ratios = sizes.iter().map(of);
+        std::iter::once((*cache).to_owned()).chain(ratios).collect()
     };
-    let rows = sizes[0].iter().enumerate();
     Table {
         heads: std::iter::once(first).chain(sizes.iter().map(head)).collect(),
-        rows: rows.map(|(index, row)| cells(index, row)).collect(),
+        rows: caches(found).iter().map(cells).collect(),
         note: "Misses by all lines that were asked for, at each size; the first request for a line is always a miss."
             .to_owned(),
     }
 }
 
-fn curve(found: &HitRates) -> Figure {
+/// Names of the caches, in the order in which they were asked for.
+fn caches(found: &HitRates) -> Vec<&str> {
     let mut caches: Vec<&str> = found.rows.iter().map(|row| &*row.cache).collect();
     caches.dedup();
+    caches
+}
+
+fn curve(found: &HitRates) -> Figure {
     Figure {
         name: "miss-ratio".to_owned(),
         question: "What does a larger cache miss less?".to_owned(),
@@ -75,7 +84,10 @@ fn curve(found: &HitRates) -> Figure {
         panels_by: "trace".to_owned(),
         panels: vec![Panel {
             name: found.format.clone(),
-            lines: caches.into_iter().map(|cache| line(found, cache)).collect(),
+            lines: caches(found)
+                .into_iter()
+                .map(|cache| line(found, cache))
+                .collect(),
         }],
         claims: Vec::new(),
     }

@@ -49,9 +49,11 @@ pub(super) fn headline(found: &HitRates) -> String {
         }
     });
     let parts: Vec<String> = said.into_iter().chain(floor).collect();
-    let mut text = parts.join("; ");
-    text.push('.');
-    text
+    let only = match found.complete {
+        true => "",
+        false => "before the interruption, ",
+    };
+    format!("{only}{}.", parts.join("; "))
 }
 
 /// Rows by size, in the order in which sizes were asked for.
@@ -158,6 +160,7 @@ mod tests {
             requests: 10_000,
             asked: 10_000,
             footprint: 1_000,
+            complete: true,
             warnings: Vec::new(),
             rows: rows.iter().map(row).collect(),
         }

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use nearslot_core::rng::Rng;
 use nearslot_lab::hitrate::{HitRates, Question, Sample, Unit, Which, hit_rates};
 use nearslot_lab::run::RunError;
+use nearslot_lab::sim::Control;
 use nearslot_trace::OpenOptions;
 
 /// A trace of these requests: device, offset and length in bytes, `R` or `W`.
@@ -40,7 +43,8 @@ fn asked(
         which,
         sample: None,
     };
-    hit_rates(&[path.to_owned()], &OpenOptions::default(), &question)
+    let how = OpenOptions::default();
+    hit_rates(&[path.to_owned()], &how, &question, &Control::default())
 }
 
 fn misses(found: &HitRates) -> Vec<u64> {
@@ -217,6 +221,7 @@ fn a_sample_is_as_near_as_it_says() {
             std::slice::from_ref(&path),
             &OpenOptions::default(),
             question,
+            &Control::default(),
         )
     };
     let truth = ask(&question).unwrap();
@@ -256,4 +261,57 @@ fn a_size_that_holds_everything_is_told() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("1GiB holds all 2 lines"), "{told:?}");
     assert!(told[1].contains("2lines"), "{told:?}");
+}
+
+/// What went through the whole trace is kept, and the rest is left out.
+#[test]
+fn a_stop_leaves_what_was_simulated() {
+    let path = popular("stopped");
+    let sizes: Vec<String> = (1..40).map(|size| format!("{size}%")).collect();
+    let question = Question {
+        caches: ["w_tinylfu", "lirs"]
+            .map(|word| word.parse().unwrap())
+            .to_vec(),
+        sizes: sizes.iter().map(|word| word.parse().unwrap()).collect(),
+        leave_out: false,
+        unit: Unit::Page(4_096),
+        which: Which::All,
+        sample: None,
+    };
+    let how = OpenOptions::default();
+    let control = Control::default();
+    let whole = std::thread::scope(|scope| {
+        let work =
+            scope.spawn(|| hit_rates(std::slice::from_ref(&path), &how, &question, &control));
+        // Until some four simulations are over.
+        let enough = |control: &Control| {
+            let replied = control.replied.load(Ordering::Relaxed);
+            control.expected.load(Ordering::Relaxed) > 0 && replied > 1_200_000
+        };
+        while !enough(&control) && !work.is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        control.stop.store(true, Ordering::Relaxed);
+        work.join().unwrap().unwrap()
+    });
+    assert!(!whole.complete);
+    assert!((1..78).contains(&whole.rows.len()), "{}", whole.rows.len());
+    assert!(
+        whole.headline.starts_with("before the interruption"),
+        "{}",
+        whole.headline
+    );
+    assert!(
+        whole.warnings[0]
+            .text
+            .contains("of 78 miss ratios are here")
+    );
+    // Those that are here are what they would have been.
+    let row = &whole.rows[0];
+    let alone = asked(&path, &row.cache, &row.size, Unit::Page(4_096), Which::All).unwrap();
+    assert_eq!(alone.rows[0].misses, row.misses);
+    assert!(alone.complete);
+    // Told to stop before it began.
+    let error = hit_rates(std::slice::from_ref(&path), &how, &question, &control).unwrap_err();
+    assert!(matches!(error, RunError::Stopped(_)), "{error}");
 }
