@@ -107,6 +107,7 @@ fn measure(files: &[PathBuf], millions: usize) {
             unit: Unit::Request,
             which: Which::All,
             sample: None,
+            per_request: false,
         };
         let began = Clock::now();
         let found = hit_rates(files, &how, &question, &Control::default()).expect("it is valid");

@@ -14,6 +14,7 @@ use nearslot_core::registry::{CacheEnv, ConfigError};
 use nearslot_core::rng::mix;
 use rayon::prelude::*;
 
+use super::asked::Flow;
 use super::recency::Recency;
 use super::{BATCH, Question, Size};
 use crate::error::RunError;
@@ -75,15 +76,61 @@ pub(super) struct Asking {
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
     /// One after the other.
-    pub(super) lines: &'a [Line],
+    lines: &'a [Line],
     /// Of each, when it is asked for the next time, if a cache looks ahead.
-    pub(super) next: &'a [u32],
+    next: &'a [u32],
+    /// How many of them each request asks for, if requests are counted.
+    lengths: &'a [u32],
+}
+
+impl<'a> Batch<'a> {
+    /// All of this.
+    pub(super) fn of(flow: &'a Flow, next: &'a [u32]) -> Batch<'a> {
+        let Flow { lines, lengths } = flow;
+        Batch {
+            lines,
+            next,
+            lengths,
+        }
+    }
+
+    /// The first lines; whole requests where these are counted. The rest is left behind.
+    fn split_off(&mut self, lines: usize) -> Batch<'a> {
+        let (mut requests, mut count) = (0, lines.min(self.lines.len()));
+        if !self.lengths.is_empty() {
+            count = 0;
+            while count < lines && requests < self.lengths.len() {
+                count += self.lengths[requests] as usize;
+                requests += 1;
+            }
+        }
+        let ahead = count.min(self.next.len());
+        let first = Batch {
+            lines: &self.lines[..count],
+            next: &self.next[..ahead],
+            lengths: &self.lengths[..requests],
+        };
+        *self = Batch {
+            lines: &self.lines[count..],
+            next: &self.next[ahead..],
+            lengths: &self.lengths[requests..],
+        };
+        first
+    }
+}
+
+/// What was missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Missed {
+    pub(super) lines: u64,
+    /// Requests of which a line was missed, if these are counted.
+    pub(super) requests: u64,
 }
 
 /// What simulates.
 enum Work {
     /// One cache of so many lines, and what it has missed.
-    Cache(Box<dyn Cache>, u32, u64),
+    Cache(Box<dyn Cache>, u32, Missed),
     /// Some that keep what was asked for last.
     Recency(Recency),
 }
@@ -106,29 +153,39 @@ impl Job {
         }
     }
 
-    fn ask(&mut self, batch: Batch<'_>) {
+    fn ask(&mut self, mut batch: Batch<'_>) {
         match &mut self.work {
-            Work::Cache(cache, capacity, misses) => {
-                *misses += cache.ask(*capacity as usize, batch.lines, batch.next);
+            Work::Cache(cache, capacity, missed) if batch.lengths.is_empty() => {
+                missed.lines += cache.ask(*capacity as usize, batch.lines, batch.next);
             }
-            Work::Recency(recency) => recency.ask(batch.lines),
+            Work::Cache(cache, capacity, missed) => {
+                while !batch.lengths.is_empty() {
+                    let one = batch.split_off(1);
+                    let lines = cache.ask(*capacity as usize, one.lines, one.next);
+                    missed.lines += lines;
+                    missed.requests += u64::from(lines > 0);
+                }
+            }
+            Work::Recency(recency) if batch.lengths.is_empty() => recency.ask(batch.lines),
+            Work::Recency(recency) => {
+                while !batch.lengths.is_empty() {
+                    recency.ask_request(batch.split_off(1).lines);
+                }
+            }
         }
     }
 
     /// All that there is, unless it is told to stop.
-    fn ask_all(&mut self, all: Batch<'_>, control: &Control) {
-        for (number, lines) in all.lines.chunks(LOOK_EVERY).enumerate() {
+    fn ask_all(&mut self, mut all: Batch<'_>, control: &Control) {
+        while !all.lines.is_empty() {
             if control.stop.load(Ordering::Relaxed) {
                 self.is_done = false;
                 return;
             }
-            let from = number * LOOK_EVERY;
-            let next = all.next.get(from..from + lines.len());
-            let next = next.unwrap_or_default();
-            self.ask(Batch { lines, next });
-            control
-                .replied
-                .fetch_add(lines.len() as u64, Ordering::Relaxed);
+            let part = all.split_off(LOOK_EVERY);
+            self.ask(part);
+            let lines = part.lines.len() as u64;
+            control.replied.fetch_add(lines, Ordering::Relaxed);
         }
     }
 
@@ -139,10 +196,15 @@ impl Job {
         }
     }
 
-    fn misses(&self) -> Vec<u64> {
+    fn missed(&self) -> Vec<Missed> {
         match &self.work {
-            Work::Cache(_, _, misses) => vec![*misses],
-            Work::Recency(recency) => recency.misses(),
+            Work::Cache(_, _, missed) => vec![*missed],
+            Work::Recency(recency) => {
+                let (lines, requests) = (recency.misses(), recency.missed_requests());
+                let both = lines.into_iter().zip(requests);
+                both.map(|(lines, requests)| Missed { lines, requests })
+                    .collect()
+            }
         }
     }
 }
@@ -169,7 +231,7 @@ impl Jobs {
             }
             for one in tells {
                 let capacity = lines(&asking[one]);
-                let work = Work::Cache(policy.built(capacity)?, capacity, 0);
+                let work = Work::Cache(policy.built(capacity)?, capacity, Missed::default());
                 jobs.push(Job::new(work, vec![one]));
             }
         }
@@ -198,11 +260,11 @@ impl Jobs {
     }
 
     /// What each of so many that were asked for has missed; none of those that were told to stop.
-    pub(super) fn misses(&self, count: usize) -> Vec<Option<u64>> {
+    pub(super) fn missed(&self, count: usize) -> Vec<Option<Missed>> {
         let mut all = vec![None; count];
         for job in self.0.iter().filter(|job| job.is_done) {
-            for (one, misses) in job.tells.iter().zip(job.misses()) {
-                all[*one] = Some(misses);
+            for (one, missed) in job.tells.iter().zip(job.missed()) {
+                all[*one] = Some(missed);
             }
         }
         all
@@ -252,6 +314,15 @@ pub(super) fn asking(
         sizes.iter().map(one).collect::<Vec<_>>()
     };
     Ok(policies.iter().flat_map(of).collect())
+}
+
+/// A cache with so much room beside all that is asked for does what a larger one does: it misses each line once. Without any beside, those of several
+/// segments need not.
+const BESIDE: u64 = 64;
+
+/// Lines of a cache: some take memory by what they may hold, so it is no more than can matter.
+pub(super) fn capacity(lines: u64, footprint: u64) -> u32 {
+    lines.min(footprint + BESIDE) as u32
 }
 
 /// Which part of the sample a line belongs to.

@@ -7,6 +7,7 @@
 //! simulations go on side by side. Else they get batches of numbers while the trace is read, and memory grows with the different lines alone.
 
 mod asked;
+mod columns;
 mod figure;
 mod intern;
 mod jobs;
@@ -25,15 +26,16 @@ use nearslot_core::registry::ConfigError;
 use nearslot_trace::OpenOptions;
 use serde::{Deserialize, Serialize};
 
-use self::jobs::{Asking, PARTS};
+use self::jobs::{Asking, Missed, PARTS};
 use self::read::Whole;
 use self::simulate::Counted;
 use crate::error::RunError;
-use crate::number::counted;
+use crate::number::{counted, list};
 use crate::program;
 use crate::sim::Control;
 use crate::warning::{Warning, WarningKind};
 
+pub use columns::write;
 pub use figure::figures;
 pub use size::Size;
 pub use told::Told;
@@ -89,6 +91,8 @@ pub struct Question {
     pub which: Which,
     /// Only a sample of the lines is looked at.
     pub sample: Option<Sample>,
+    /// Also count requests of which a page was missed.
+    pub per_request: bool,
 }
 
 /// A sample of the lines, each with all its requests.
@@ -119,6 +123,10 @@ pub struct Row {
     pub knows_future: bool,
     /// How far the ratio of a sample may be off, at 95 %; none if all lines were looked at.
     pub off_by: Option<f64>,
+    /// Requests of which at least one page was missed; none if they were not counted.
+    pub missed_requests: Option<u64>,
+    /// Of all requests.
+    pub request_miss_ratio: Option<f64>,
 }
 
 /// What was looked at.
@@ -167,6 +175,13 @@ pub struct HitRates {
     pub rows: Vec<Row>,
 }
 
+impl HitRates {
+    /// Whether requests of which a page was missed were counted.
+    fn counts_requests(&self) -> bool {
+        self.rows.iter().any(|row| row.missed_requests.is_some())
+    }
+}
+
 /// Reads a trace and simulates every cache of a question at every size, until `control` says stop. What was simulated by then is told, if that
 /// is anything.
 ///
@@ -180,6 +195,7 @@ pub fn hit_rates(
 ) -> Result<HitRates, RunError> {
     refuse_twice("cache", &question.caches)?;
     refuse_twice("size", &question.sizes)?;
+    refuse_requests(question)?;
     let policies = jobs::policies(&question.caches)?;
     let mut whole = read::read(files, how, question, &policies, control)?;
     let share = question.sample.map_or(1.0, |sample| sample.share);
@@ -189,7 +205,13 @@ pub fn hit_rates(
         Some(jobs) => Counted::meanwhile(&jobs, &asking),
         None => simulate::simulate(question, &policies, &asking, &whole, control)?,
     };
-    let rows = rows(&asking, &counted, (whole.asked.lines, footprint, share));
+    let rows = Rows {
+        footprint,
+        share,
+        asked: whole.asked.lines,
+        requests: question.per_request.then_some(whole.asked.requests),
+    };
+    let rows = rows.of(&asking, &counted);
     if rows.is_empty() {
         let what = "the trace was read, and no simulation went through all of it";
         return Err(RunError::Stopped(what.to_owned()));
@@ -197,7 +219,7 @@ pub fn hit_rates(
     let mut warnings: Vec<Warning> = cut_short(&whole, rows.len(), asking.len())
         .into_iter()
         .collect();
-    warnings.extend(holding_all(&asking, footprint));
+    warnings.extend(holding_all(&rows, &asking, footprint));
     let mut found = HitRates {
         schema: HITRATE_SCHEMA,
         version: program::VERSION.to_owned(),
@@ -236,32 +258,66 @@ fn refuse_twice(key: &str, given: &[impl ToString]) -> Result<(), RunError> {
     Ok(())
 }
 
-fn rows(
-    asking: &[Asking],
-    counted: &Counted,
-    (asked, footprint, share): (u64, u64, f64),
-) -> Vec<Row> {
-    let ratio = |misses: u64, share: f64| misses as f64 / (asked as f64 * share);
-    let row = |(number, one): (usize, &Asking)| {
-        let lines = one.lines.min(footprint);
-        let misses = counted.whole[number]?;
-        let of_part = |part: &Vec<Option<u64>>| Some(ratio(part[number]?, share / PARTS as f64));
-        let parts: Option<Vec<f64>> = counted.parts.iter().map(of_part).collect();
+/// Refuses to count requests by themselves where that tells nothing, or nothing true.
+fn refuse_requests(question: &Question) -> Result<(), RunError> {
+    let allowed = match (question.unit, question.sample) {
+        _ if !question.per_request => return Ok(()),
+        (Unit::Request, _) => "left out with unit = request, where a miss is that of a request",
+        (_, Some(_)) => "left out beside sample, which is of lines: of most requests it has a part",
+        _ => return Ok(()),
+    };
+    Err(RunError::Config(ConfigError::value(
+        "per_request",
+        "true",
+        allowed,
+    )))
+}
+
+/// What misses are held against.
+struct Rows {
+    footprint: u64,
+    /// The share of lines that was looked at.
+    share: f64,
+    /// Lines that were asked for.
+    asked: u64,
+    /// Requests, if they were counted.
+    requests: Option<u64>,
+}
+
+impl Rows {
+    /// A row for each of these, but for those that did not go through all.
+    fn of(&self, asking: &[Asking], counted: &Counted) -> Vec<Row> {
+        let row = |(number, one): (usize, &Asking)| {
+            let whole = counted.whole[number]?;
+            let parts = counted.parts.iter().map(|part| part[number]);
+            Some(self.row(one, whole, &parts.collect::<Option<Vec<Missed>>>()?))
+        };
+        asking.iter().enumerate().filter_map(row).collect()
+    }
+
+    fn row(&self, one: &Asking, missed: Missed, parts: &[Missed]) -> Row {
+        let ratio = |misses: u64, share: f64| misses as f64 / (self.asked as f64 * share);
+        let of_part = |part: &Missed| ratio(part.lines, self.share / PARTS as f64);
+        let parts: Vec<f64> = parts.iter().map(of_part).collect();
         // None if all lines were looked at.
-        let parts = <[f64; PARTS]>::try_from(parts?).ok();
-        Some(Row {
+        let parts = <[f64; PARTS]>::try_from(parts).ok();
+        let lines = one.lines.min(self.footprint);
+        Row {
             cache: one.name.clone(),
             size: one.size.to_string(),
             lines,
-            share: lines as f64 / footprint as f64,
-            misses: (misses as f64 / share).round() as u64,
+            share: lines as f64 / self.footprint as f64,
+            misses: (missed.lines as f64 / self.share).round() as u64,
             // A sample may have more than its share of the requests.
-            miss_ratio: ratio(misses, share).min(1.0),
+            miss_ratio: ratio(missed.lines, self.share).min(1.0),
             knows_future: one.knows_future,
             off_by: parts.as_ref().map(jobs::half_width),
-        })
-    };
-    asking.iter().enumerate().filter_map(row).collect()
+            missed_requests: self.requests.map(|_| missed.requests),
+            request_miss_ratio: self
+                .requests
+                .map(|requests| missed.requests as f64 / requests as f64),
+        }
+    }
 }
 
 /// What an interruption left out.
@@ -281,8 +337,8 @@ fn cut_short(whole: &Whole, rows: usize, planned: usize) -> Option<Warning> {
     Some(Warning::new(WarningKind::Interrupted, text))
 }
 
-/// Sizes at which every cache does the same.
-fn holding_all(asking: &[Asking], footprint: u64) -> Vec<Warning> {
+/// Sizes at which a cache holds all that is asked for, and who misses more than each line once even so.
+fn holding_all(rows: &[Row], asking: &[Asking], footprint: u64) -> Vec<Warning> {
     let mut told: Vec<String> = Vec::new();
     for one in asking.iter().filter(|one| one.lines >= footprint) {
         let size = one.size.to_string();
@@ -291,10 +347,17 @@ fn holding_all(asking: &[Asking], footprint: u64) -> Vec<Warning> {
         }
     }
     let word = |size: String| {
+        let more = rows.iter();
+        let more = more.filter(|row| row.size == size && row.misses > footprint);
+        let more: Vec<String> = more.map(|row| row.cache.clone()).collect();
+        let who = match more.as_slice() {
+            [] => "whatever the policy".to_owned(),
+            some => format!("whatever the policy, but for {}", list(some)),
+        };
         Warning::new(
             WarningKind::HoldsAll,
             format!(
-                "a cache of {size} holds all {footprint} lines that the trace asks for: whatever the policy, each is missed once"
+                "a cache of {size} holds all {footprint} lines that the trace asks for: {who}, each is missed once"
             ),
         )
     };

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use nearslot_core::ids::Line;
 use nearslot_trace::OpenOptions;
 
-use super::asked::Asked;
+use super::asked::{Asked, Flow};
 use super::jobs::{self, Batch, Jobs, Policy};
-use super::{Question, Size, Which, simulate};
+use super::{Question, Size, Which};
 use crate::error::RunError;
 use crate::sim::Control;
 
@@ -19,8 +18,8 @@ const MEANWHILE_MAX: u64 = 1 << 22;
 /// What a trace asks for, read to its end or to a stop.
 pub(super) struct Whole {
     pub(super) asked: Asked,
-    /// The lines that are asked for, one after the other, if they are kept.
-    pub(super) lines: Vec<Line>,
+    /// What is asked for, if it is kept.
+    pub(super) flow: Flow,
     /// Simulations that went on meanwhile, if they are not.
     pub(super) jobs: Option<Jobs>,
     pub(super) files: Vec<String>,
@@ -42,21 +41,21 @@ pub(super) fn read(
 ) -> Result<Whole, RunError> {
     let mut jobs = meanwhile(question, policies)?;
     let mut reader = nearslot_trace::open(files, how)?;
-    let (mut asked, mut batch, mut lines) = (Asked::new(question), Vec::new(), Vec::new());
-    let mut pass = |asked: &mut Asked, lines: &mut Vec<Line>| -> Result<(), RunError> {
-        asked.number(lines)?;
+    let (mut asked, mut batch, mut flow) = (Asked::new(question), Vec::new(), Flow::default());
+    let mut pass = |asked: &mut Asked, flow: &mut Flow| -> Result<(), RunError> {
+        asked.number(flow)?;
         if let Some(jobs) = &mut jobs {
-            jobs.ask(Batch { lines, next: &[] }, asked.footprint());
-            lines.clear();
+            jobs.ask(Batch::of(flow, &[]), asked.footprint());
+            flow.clear();
         }
         Ok(())
     };
     let mut is_cut_short = control.stop.load(Ordering::Relaxed);
     while !is_cut_short && reader.next_batch(&mut batch)? {
         for record in &batch {
-            asked.record(record);
+            asked.record(record, &mut flow)?;
             if asked.is_full() {
-                pass(&mut asked, &mut lines)?;
+                pass(&mut asked, &mut flow)?;
             }
         }
         control
@@ -64,7 +63,7 @@ pub(super) fn read(
             .fetch_add(batch.len() as u64, Ordering::Relaxed);
         is_cut_short = control.stop.load(Ordering::Relaxed);
     }
-    pass(&mut asked, &mut lines)?;
+    pass(&mut asked, &mut flow)?;
     if is_cut_short && (jobs.is_none() || asked.footprint() == 0) {
         let what = "the trace was not read to its end";
         return Err(RunError::Stopped(what.to_owned()));
@@ -83,7 +82,7 @@ pub(super) fn read(
     }
     Ok(Whole {
         asked,
-        lines,
+        flow,
         jobs,
         files,
         format,
@@ -100,6 +99,6 @@ fn meanwhile(question: &Question, policies: &[Policy<'_>]) -> Result<Option<Jobs
         return Ok(None);
     }
     let asking = jobs::asking(question, policies, None, 1.0)?;
-    let capacity = |one: &jobs::Asking| simulate::capacity(one.lines, MEANWHILE_MAX);
+    let capacity = |one: &jobs::Asking| jobs::capacity(one.lines, MEANWHILE_MAX);
     Ok(Some(Jobs::new(policies, &asking, capacity)?))
 }

@@ -6,30 +6,26 @@ use nearslot_core::ids::Line;
 use nearslot_core::registry::ConfigError;
 
 use super::Question;
-use super::jobs::{self, Asking, Batch, Jobs, PARTS, Policy};
+use super::asked::Flow;
+use super::jobs::{self, Asking, Batch, Jobs, Missed, PARTS, Policy};
 use super::read::Whole;
 use crate::error::RunError;
 use crate::sim::Control;
 
 /// What was missed: in all that was looked at, and in each part of it if that is a sample. None of what did not go through all of it.
 pub(super) struct Counted {
-    pub(super) whole: Vec<Option<u64>>,
-    pub(super) parts: Vec<Vec<Option<u64>>>,
+    pub(super) whole: Vec<Option<Missed>>,
+    pub(super) parts: Vec<Vec<Option<Missed>>>,
 }
 
 impl Counted {
     /// What simulations found that went on while the trace was read.
     pub(super) fn meanwhile(jobs: &Jobs, asking: &[Asking]) -> Counted {
         Counted {
-            whole: jobs.misses(asking.len()),
+            whole: jobs.missed(asking.len()),
             parts: Vec::new(),
         }
     }
-}
-
-/// Lines of a cache: one that is larger than all that is asked for misses each once, however large it is.
-pub(super) fn capacity(lines: u64, footprint: u64) -> u32 {
-    lines.min(footprint) as u32
 }
 
 /// Simulates what is asked of all lines that were kept.
@@ -43,38 +39,37 @@ pub(super) fn simulate(
     whole: &Whole,
     control: &Control,
 ) -> Result<Counted, RunError> {
-    let Whole { asked, lines, .. } = whole;
+    let Whole { asked, flow, .. } = whole;
     let footprint = asked.footprint();
     let ahead = policies.iter().any(|policy| policy.looks_ahead);
     let jobs = |share: f64| {
         Jobs::new(policies, asking, |one| {
             let lines = (one.lines as f64 * share).round() as u64;
-            capacity(lines, footprint.into())
+            jobs::capacity(lines, footprint.into())
         })
     };
-    let go_through = |mut jobs: Jobs, lines: &[Line]| -> Result<Vec<Option<u64>>, RunError> {
+    let go_through = |mut jobs: Jobs, flow: &Flow| -> Result<Vec<Option<Missed>>, RunError> {
         let next = match ahead {
-            true => next(lines, footprint)?,
+            true => next(&flow.lines, footprint)?,
             false => Vec::new(),
         };
-        let next = &next;
-        jobs.ask_all(Batch { lines, next }, footprint, control);
-        Ok(jobs.misses(asking.len()))
+        jobs.ask_all(Batch::of(flow, &next), footprint, control);
+        Ok(jobs.missed(asking.len()))
     };
     let share = question.sample.map_or(1.0, |sample| sample.share);
     let first = jobs(share)?;
     let times = 1 + u64::from(question.sample.is_some());
-    let expected = times * first.len() as u64 * lines.len() as u64;
+    let expected = times * first.len() as u64 * flow.lines.len() as u64;
     control.replied.store(0, Ordering::Relaxed);
     control.expected.store(expected, Ordering::Relaxed);
     let mut counted = Counted {
-        whole: go_through(first, lines)?,
+        whole: go_through(first, flow)?,
         parts: Vec::new(),
     };
     if question.sample.is_some() {
-        let mut parts: [Vec<Line>; PARTS] = Default::default();
-        for line in lines {
-            parts[jobs::part_of(*line)].push(*line);
+        let mut parts: [Flow; PARTS] = Default::default();
+        for line in &flow.lines {
+            parts[jobs::part_of(*line)].lines.push(*line);
         }
         for part in &parts {
             let jobs = jobs(share / PARTS as f64)?;

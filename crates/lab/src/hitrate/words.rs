@@ -12,7 +12,10 @@ pub(super) fn headline(found: &HitRates) -> String {
     let telling: Vec<&[&Row]> = sizes
         .iter()
         .map(Vec::as_slice)
-        .filter(|rows| rows[0].lines < found.footprint)
+        .filter(|rows| {
+            let more_than_once = rows.iter().any(|row| row.misses > found.footprint);
+            rows[0].lines < found.footprint || more_than_once
+        })
         .collect();
     let Some(last) = telling.last() else {
         return format!(
@@ -142,9 +145,11 @@ mod tests {
             size: (*size).to_owned(),
             lines: *lines,
             share: *lines as f64 / 1_000.0,
-            misses: 0,
+            misses: (miss_ratio * 10_000.0).round() as u64,
             miss_ratio: *miss_ratio,
             off_by,
+            missed_requests: None,
+            request_miss_ratio: None,
             knows_future: *cache == "optimal",
         };
         HitRates {
