@@ -23,6 +23,20 @@ class _Reading(Protocol):
     @property
     def strict(self) -> bool: ...
 
+class _Opening(Protocol):
+    @property
+    def files(self) -> Sequence[str]: ...
+    @property
+    def reading(self) -> _Reading: ...
+    @property
+    def format(self) -> str | None: ...
+    @property
+    def device(self) -> str | None: ...
+    @property
+    def span(self) -> tuple[str | None, str | None, str | None]: ...
+    @property
+    def limit(self) -> int | None: ...
+
 class Rows:
     def stream(self) -> object: ...
     def rows(self) -> int: ...
@@ -57,29 +71,18 @@ def capacity(
 ) -> tuple[NativeCapacity | None, BaseException | None]: ...
 def scenario_json(toml: str, directory: str) -> str: ...
 def hitrate(
-    files: Sequence[str],
+    opening: _Opening,
     *,
-    reading: _Reading,
-    format: str | None,  # noqa: A002
-    limit: int | None,
     caches: Sequence[str],
     sizes: Sequence[str] | None,
     unit: str,
     count: str,
     sample: str | None,
     seed: int,
+    per_request: bool,
 ) -> str: ...
 def hitrate_html(json: str, *, path: str, force: bool) -> None: ...
-def inspect(
-    files: Sequence[str],
-    *,
-    reading: _Reading,
-    format: str | None,  # noqa: A002
-    device: str | None,
-    span: tuple[str | None, str | None, str | None],
-    limit: int | None,
-    drive: str | None,
-) -> str: ...
+def inspect(opening: _Opening, *, drive: str | None) -> str: ...
 def check_grid(
     toml: str,
     *,

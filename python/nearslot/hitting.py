@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 
 from . import _native
-from .errors import InputError, config_error
-from .frames import FrameFile, told
-from .scenario import Files, Reading, file_names, format_of
+from .errors import config_error
+from .opening import Opening
+from .scenario import Files, Reading
 from .warning import Warning  # noqa: A004 (the engine's word for it)
 
 
@@ -30,6 +30,8 @@ class CacheMisses:
         miss_ratio: Of all that were asked for.
         knows_future: Whether it knows what will be asked for, as no cache that is used does.
         off_by: How far the ratio of a sample may be off, at 95 %; None if all lines were looked at.
+        missed_requests: Requests of which a page was missed; None if they were not counted.
+        request_miss_ratio: Of all requests.
     """
 
     cache: str
@@ -40,6 +42,8 @@ class CacheMisses:
     miss_ratio: float
     knows_future: bool
     off_by: float | None
+    missed_requests: int | None
+    request_miss_ratio: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,7 @@ class HitRates:
         requests: Reads and writes that count.
         asked: Lines that they ask for.
         footprint: Different lines among these.
+        complete: Whether nothing was left out for an interruption.
         rows: One for each cache and size; ``polars.DataFrame(found.rows)`` makes a table.
     """
 
@@ -78,6 +83,7 @@ class HitRates:
     requests: int
     asked: int
     footprint: int
+    complete: bool
     warnings: list[Warning]
     rows: list[CacheMisses]
 
@@ -112,7 +118,12 @@ def hitrate(
     count: Literal["all", "reads"] = "all",
     sample: str | None = None,
     seed: int | None = None,
+    per_request: bool = False,
     format: str | None = None,  # noqa: A002 (as the command calls it)
+    device: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    busiest: str | None = None,
     limit: int | None = None,
     reading: Reading | None = None,
 ) -> HitRates:
@@ -127,8 +138,13 @@ def hitrate(
         count: Which requests count.
         sample: Look at a share of the lines, with all their requests: ``"1%"``.
         seed: Draws the sample; another one draws other lines.
+        per_request: Also count requests of which at least one page was missed.
         format: The trace's format, when it is not to be detected.
-        limit: Only the first so many requests.
+        device: Only this device of several.
+        from_: Only what came at this time after the first request, or later: "90s", "1h30m".
+        to: Only what came before this time.
+        busiest: Only the window of this length with most requests.
+        limit: Only the first so many requests (of the span).
         reading: How the files are read, where they leave it open.
 
     Raises:
@@ -136,26 +152,26 @@ def hitrate(
         ConfigError: An unknown cache, or a word that is none.
         KeyboardInterrupt: Ctrl-C.
     """
-    if limit is not None and limit < 1:
-        raise config_error("limit", limit, "a whole number from 1")
     if seed is not None and sample is None:
         raise config_error("seed", seed, "beside sample, which it draws")
-    files = file_names(trace)
-    try:
+    opening = Opening.of(
+        trace,
+        format=format,
+        device=device,
+        span=(from_, to, busiest),
+        limit=limit,
+        reading=reading,
+    )
+    with opening.naming_frames():
         found = _native.hitrate(
-            files,
-            reading=reading or Reading(),
-            format=format_of(files, format),
-            limit=limit,
+            opening,
             caches=[cache] if isinstance(cache, str) else list(cache),
             sizes=[size] if isinstance(size, str) else size and list(size),
             unit=str(unit),
             count=count,
             sample=sample,
             seed=1 if seed is None else seed,
+            per_request=per_request,
         )
-    except InputError as error:
-        raise told(error, files) from None
     rates = _HIT_RATES.decode(found)
-    frames = {str(file): file.frame for file in files if isinstance(file, FrameFile)}
-    return dataclasses.replace(rates, files=[frames.get(file, file) for file in rates.files])
+    return dataclasses.replace(rates, files=opening.named(rates.files))

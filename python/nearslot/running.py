@@ -17,8 +17,9 @@ from . import _native
 from .errors import ConfigError, InputError, Interrupted, config_error
 from .frames import FrameFile, told
 from .inspection import Inspection
+from .opening import Opening
 from .results import Outcome, Results
-from .scenario import Files, Reading, Scenario, Settings, file_names, format_of, word
+from .scenario import Files, Reading, Scenario, Settings, word
 
 SCHEDULERS_DEFAULT = ("fcfs", "look", "mq-deadline", "satf")
 """Compared when nobody says what to compare.
@@ -61,25 +62,18 @@ def inspect(
         ConfigError: An unknown word.
         KeyboardInterrupt: Ctrl-C.
     """
-    if limit is not None and limit < 1:
-        raise config_error("limit", limit, "a whole number from 1")
-    files = file_names(trace)
-    try:
-        found = _native.inspect(
-            files,
-            reading=reading or Reading(),
-            format=format_of(files, format),
-            device=device,
-            span=(from_, to, busiest),
-            limit=limit,
-            drive=drive,
-        )
-    except InputError as error:
-        raise told(error, files) from None
+    opening = Opening.of(
+        trace,
+        format=format,
+        device=device,
+        span=(from_, to, busiest),
+        limit=limit,
+        reading=reading,
+    )
+    with opening.naming_frames():
+        found = _native.inspect(opening, drive=drive)
     inspection = _INSPECTION.decode(found)
-    frames = {str(file): file.frame for file in files if isinstance(file, FrameFile)}
-    named = [frames.get(file, file) for file in inspection.files]
-    return dataclasses.replace(inspection, files=named)
+    return dataclasses.replace(inspection, files=opening.named(inspection.files))
 
 
 def run(

@@ -367,6 +367,12 @@ def test_hit_rates_are_those_of_the_command(trace: Path, tmp_path: Path) -> None
     assert sampled.sample is not None
     assert sampled.sample.seed == 3
     assert sampled.rows[0].off_by is not None
+    assert found.complete
+    assert found.rows[0].missed_requests is None
+    both = nearslot.hitrate(trace, cache="lru", size="10%", per_request=True, to="1s").rows[0]
+    assert both.missed_requests is not None
+    assert both.request_miss_ratio is not None
+    assert both.missed_requests <= both.misses
     page = tmp_path / "curve.html"
     found.to_html(page)
     assert "Miss ratios" in page.read_text()
@@ -380,6 +386,9 @@ def test_hit_rates_are_those_of_the_command(trace: Path, tmp_path: Path) -> None
         ({"count": "writes"}, "all or reads"),
         ({"sample": "2"}, "a share of the lines"),
         ({"seed": 2}, "beside sample"),
+        ({"limit": 0}, "a whole number from 1"),
+        ({"from_": "soon"}, "from"),
+        ({"per_request": True, "unit": "request"}, "per_request"),
     ]:
         with pytest.raises(ConfigError, match=named):
             nearslot.hitrate(trace, **wrong)  # type: ignore[arg-type]

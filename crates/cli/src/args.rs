@@ -68,6 +68,7 @@ Exit codes: 3 the load has too few requests to tell, 4 interrupted, with what wa
   nearslot hitrate mytrace.csv --cache lru,arc,s3_fifo --size 1%,10%
   nearslot hitrate mytrace.csv --cache lru,optimal --size 512MiB,4GiB --count reads
   nearslot hitrate large.csv --sample 2% --html curve.html                       curves of a sample
+  nearslot hitrate mytrace.csv --per-request -o misses.parquet                   for programs; .csv and .json, too
   nearslot hitrate objects.oracleGeneral --block-size 4096 --unit request --size 1000lines --format json")]
     Hitrate(HitrateArgs),
     #[command(about = format!("List what there is of a kind: {}", kinds_listed()))]
@@ -301,6 +302,9 @@ pub(crate) struct HitrateArgs {
     /// Look at a sample of so many lines, with all their requests, as 1%: faster, and less memory
     #[arg(long, value_name = "SHARE")]
     pub(crate) sample: Option<String>,
+    /// Also count requests of which at least one page was missed
+    #[arg(long)]
+    pub(crate) per_request: bool,
     /// Also write a self-contained HTML page with the curves; of 12 sizes if none is given
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -309,9 +313,12 @@ pub(crate) struct HitrateArgs {
     /// Draws the sample; another one draws other lines
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "sample")]
     pub(crate) seed: u64,
-    /// How to print it
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: TextFormat,
+    /// How to print it: table, json, csv, parquet [default: as the name of --output ends, else table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Write it to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Which requests of a trace a cache is asked for.

@@ -12,6 +12,9 @@ use nearslot_lab::sim::Control;
 /// How often the bar is drawn.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How many lines caches were asked for, of how many.
+const LINES: &str = "{bar:30} {human_pos}/{human_len} lines  {rate}/s  ETA {eta}";
+
 /// Shows how many requests were simulated, until dropped. Draws only on a terminal.
 pub(crate) struct Progress {
     over: Arc<AtomicBool>,
@@ -31,13 +34,28 @@ impl Progress {
         Progress::draw(control, ProgressBar::no_length(), style)
     }
 
+    /// Shows `control` of work that first reads, and then knows how many lines caches will be asked for.
+    pub(crate) fn read_then_ask(control: &Arc<Control>) -> Progress {
+        let style = "{spinner} {human_pos} requests read  {rate}/s";
+        Progress::draw(control, ProgressBar::no_length(), style)
+    }
+
     fn draw(control: &Arc<Control>, bar: ProgressBar, style: &'static str) -> Progress {
         let over = Arc::new(AtomicBool::new(false));
         let (watched, ended) = (Arc::clone(control), Arc::clone(&over));
         let drawer = std::thread::spawn(move || {
-            let style = ProgressStyle::with_template(style).expect("the template is right");
-            bar.set_style(style.with_key("rate", rate));
+            let styled = |style| {
+                let style = ProgressStyle::with_template(style).expect("the template is right");
+                style.with_key("rate", rate)
+            };
+            bar.set_style(styled(style));
             while !ended.load(Ordering::Relaxed) {
+                let expected = watched.expected.load(Ordering::Relaxed);
+                if expected > 0 && bar.length().is_none() {
+                    bar.set_style(styled(LINES));
+                    bar.set_length(expected);
+                    bar.reset_eta();
+                }
                 bar.set_position(watched.replied.load(Ordering::Relaxed));
                 std::thread::park_timeout(TICK);
             }

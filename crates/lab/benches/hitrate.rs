@@ -12,6 +12,7 @@ use std::time::Instant as Clock;
 
 use nearslot_core::rng::Rng;
 use nearslot_lab::hitrate::{Question, Unit, Which, hit_rates};
+use nearslot_lab::sim::Control;
 use nearslot_trace::OpenOptions;
 
 /// What is asked at a time: caches, and sizes.
@@ -106,9 +107,10 @@ fn measure(files: &[PathBuf], millions: usize) {
             unit: Unit::Request,
             which: Which::All,
             sample: None,
+            per_request: false,
         };
         let began = Clock::now();
-        let found = hit_rates(files, &how, &question).expect("it is valid");
+        let found = hit_rates(files, &how, &question, &Control::default()).expect("it is valid");
         let took = began.elapsed().as_secs_f64();
         let misses: u64 = found.rows.iter().map(|row| row.misses).sum();
         println!(

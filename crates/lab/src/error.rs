@@ -47,6 +47,9 @@ pub enum RunError {
     /// A load does not tell whether an objective holds.
     #[error("{0}")]
     Objective(String),
+    /// It was told to stop before there was anything to keep.
+    #[error("interrupted, and nothing is written: {0}")]
+    Stopped(String),
     /// A file could not be written, or no threads could be started.
     #[error("{0}")]
     Output(String),

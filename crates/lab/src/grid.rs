@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use nearslot_core::config::{PartConfig, Parts, StackKind};
-use nearslot_core::contract::Scheduler;
-use nearslot_core::registry::ConfigError;
+use nearslot_core::contract::{Oracle, Scheduler};
+use nearslot_core::registry::{self, ConfigError};
 
 use crate::outcome::{Role, Varied};
 use crate::scenario::Scenario;
@@ -223,7 +223,35 @@ pub fn check_effects(base: &Scenario, points: &[Point]) -> Result<(), ConfigErro
             return Err(ConfigError::value(key.name, &value, &allowed));
         }
     }
-    check_asked(points)
+    check_asked(points)?;
+    check_arms(points)
+}
+
+/// The oracle that errs in where the platter is.
+const NEEDS_AN_ARM: &str = "noisy";
+
+/// An oracle that errs about the arm says the same as the exact one over a drive that has none: one run at least must have an arm.
+fn check_arms(points: &[Point]) -> Result<(), ConfigError> {
+    let errs = |point: &&Point| {
+        let part = point.scenario.parts.of::<dyn Oracle>();
+        registry::find::<dyn Oracle>(&part.name).is_ok_and(|spec| spec.name == NEEDS_AN_ARM)
+    };
+    let mut flat = None;
+    for point in points.iter().filter(errs) {
+        if point.scenario.has_an_arm() {
+            return Ok(());
+        }
+        flat.get_or_insert(&point.scenario);
+    }
+    let Some(scenario) = flat else {
+        return Ok(());
+    };
+    let part = scenario.parts.of::<dyn Oracle>();
+    let allowed = format!(
+        "left out over a drive without an arm, as {}: where nothing turns there is nothing to misjudge",
+        scenario.drive.name
+    );
+    Err(ConfigError::value("oracle", &part.to_string(), &allowed))
 }
 
 /// Checks that what was said of overload, if anything was, has an effect: that one load at least is open.

@@ -54,6 +54,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Requests answered so far, over all runs that share this.
     pub replied: AtomicU64,
+    /// How many there will be, once that is known of work which has to find out; 0 before.
+    pub expected: AtomicU64,
 }
 
 /// A run that comes here is ended, though it is not over: 219 years, half as long again as its arrivals may last. Two thirds of

@@ -70,6 +70,7 @@ impl From<RunError> for Failure {
             | RunError::Workload(_)
             | RunError::Overload(_)
             | RunError::Objective(_)
+            | RunError::Stopped(_)
             | RunError::Output(_) => Failure::Input(error.to_string()),
         }
     }

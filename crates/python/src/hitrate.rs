@@ -6,39 +6,32 @@ use std::sync::Arc;
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::hitrate::{HitRates, Told, Which, figures, hit_rates};
 use nearslot_lab::sim::Control;
-use nearslot_trace::OpenOptions;
 use pyo3::prelude::*;
 
 use crate::aside::{Ended, aside};
 use crate::failure::{Failure, encode};
-use crate::reading::Reading;
+use crate::reading::Opening;
 use crate::save_figures;
 
 /// Miss ratios of a trace; the JSON is that of `nearslot hitrate --format json`.
 #[pyfunction]
-#[pyo3(signature = (files, *, reading, format, limit, caches, sizes, unit, count, sample, seed))]
+#[pyo3(signature = (opening, *, caches, sizes, unit, count, sample, seed, per_request))]
 #[expect(
     clippy::too_many_arguments,
     reason = "they are named where it is called"
 )]
 pub(crate) fn hitrate(
     py: Python<'_>,
-    files: Vec<PathBuf>,
-    reading: Reading,
-    format: Option<String>,
-    limit: Option<u64>,
+    opening: Opening,
     caches: Vec<String>,
     sizes: Option<Vec<String>>,
     unit: String,
     count: String,
     sample: Option<String>,
     seed: u64,
+    per_request: bool,
 ) -> PyResult<String> {
-    let how = OpenOptions {
-        format,
-        limit,
-        ..reading.options(1).map_err(Failure::from)?
-    };
+    let how = opening.options().map_err(Failure::from)?;
     let told = Told {
         caches: &caches,
         sizes: sizes.as_deref(),
@@ -47,10 +40,13 @@ pub(crate) fn hitrate(
         which: which(&count).map_err(Failure::from)?,
         sample: sample.as_deref(),
         seed,
+        per_request,
     };
     let question = told.question().map_err(Failure::from)?;
     let control = Arc::new(Control::default());
-    match aside(py, &control, move |_| hit_rates(&files, &how, &question))? {
+    match aside(py, &control, move |control| {
+        hit_rates(&opening.files, &how, &question, control)
+    })? {
         Ended::Done(found) => encode(&found.map_err(Failure::from)?),
         Ended::Stopped(raised, _) => Err(raised),
     }

@@ -10,59 +10,26 @@ use nearslot_core::units::Blocks;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::scenario::drive_text;
 use nearslot_lab::sim::Control;
-use nearslot_trace::{OpenOptions, Span, TraceTime};
+use nearslot_trace::OpenOptions;
 use pyo3::prelude::*;
 
 use crate::aside::{Ended, aside};
 use crate::failure::{Failure, encode};
-use crate::reading::Reading;
+use crate::reading::Opening;
 
 /// Inspects a trace; the JSON is that of `nearslot inspect --format json`.
 #[pyfunction]
-#[pyo3(signature = (files, *, reading, format, device, span, limit, drive))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "they are named where it is called"
-)]
-pub(crate) fn inspect(
-    py: Python<'_>,
-    files: Vec<PathBuf>,
-    reading: Reading,
-    format: Option<String>,
-    device: Option<String>,
-    span: [Option<String>; 3],
-    limit: Option<u64>,
-    drive: Option<String>,
-) -> PyResult<String> {
-    let how = OpenOptions {
-        format,
-        device,
-        span: told(span).map_err(Failure::from)?,
-        limit,
-        ..reading.options(1).map_err(Failure::from)?
-    };
+#[pyo3(signature = (opening, *, drive))]
+pub(crate) fn inspect(py: Python<'_>, opening: Opening, drive: Option<String>) -> PyResult<String> {
+    let how = opening.options().map_err(Failure::from)?;
     let drive = drive.map(capacity).transpose().map_err(Failure::from)?;
     let control = Arc::new(Control::default());
     match aside(py, &control, move |control| {
-        look(&files, &how, drive, control)
+        look(&opening.files, &how, drive, control)
     })? {
         Ended::Done(found) => encode(&found?),
         Ended::Stopped(raised, _) => Err(raised),
     }
-}
-
-/// The span that `from`, `to` and `busiest` say.
-fn told(words: [Option<String>; 3]) -> Result<Span, ConfigError> {
-    let [from, to, busiest] = words;
-    let time = |key, word: Option<String>| {
-        let time = word.map(|word| TraceTime::told(key, &word));
-        time.transpose()
-    };
-    Span::told(
-        time("from", from)?,
-        time("to", to)?,
-        time("busiest", busiest)?,
-    )
 }
 
 /// A drive's name with its capacity.

@@ -1,7 +1,9 @@
 //! How a trace is read, as `nearslot.Reading` says it.
 
+use std::path::PathBuf;
+
 use nearslot_core::registry::ConfigError;
-use nearslot_trace::{FioWait, OpenOptions, Options, Spread, TimeUnit};
+use nearslot_trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
 use pyo3::prelude::*;
 
 /// The attributes of a `nearslot.Reading`.
@@ -44,6 +46,46 @@ impl Reading {
             ..OpenOptions::default()
         })
     }
+}
+
+/// The attributes of a `nearslot.opening.Opening`: which files, and what of them is read.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Opening {
+    pub(crate) files: Vec<PathBuf>,
+    reading: Reading,
+    format: Option<String>,
+    device: Option<String>,
+    span: [Option<String>; 3],
+    limit: Option<u64>,
+}
+
+impl Opening {
+    /// The same for the laboratory.
+    ///
+    /// # Errors
+    /// An unknown word.
+    pub(crate) fn options(&self) -> Result<OpenOptions, ConfigError> {
+        Ok(OpenOptions {
+            format: self.format.clone(),
+            device: self.device.clone(),
+            span: told(&self.span)?,
+            limit: self.limit,
+            ..self.reading.options(1)?
+        })
+    }
+}
+
+/// The span that `from`, `to` and `busiest` say.
+fn told([from, to, busiest]: &[Option<String>; 3]) -> Result<Span, ConfigError> {
+    let time = |key, word: &Option<String>| {
+        let time = word.as_ref().map(|word| TraceTime::told(key, word));
+        time.transpose()
+    };
+    Span::told(
+        time("from", from)?,
+        time("to", to)?,
+        time("busiest", busiest)?,
+    )
 }
 
 fn time_unit(word: &str) -> Result<TimeUnit, ConfigError> {

@@ -163,6 +163,7 @@ pub(super) fn blame_run(described: &Described, error: RunError) -> Failure {
     match error {
         RunError::Config(error) => described.blame(&error),
         RunError::Conservation { .. } => Failure::Check(error.to_string()),
+        RunError::Stopped(_) => Failure::Interrupted(error.to_string()),
         RunError::Unfit(_)
         | RunError::NothingMeasured { .. }
         | RunError::Trace(_)

@@ -358,9 +358,22 @@ fn a_grid_over_fits_says_so() {
     let desk = Desk::new();
     let trace = desk.trace(100);
     let words = ["compare", word(&trace), "--vary", "fit=wrap,scale"];
-    let drive = ["--drive", "seagate-cheetah-9lp", "--format", "json"];
-    let results = json(&[&words[..], &drive].concat());
-    assert_eq!(results["trace"]["fit"], "varied");
+    // Nothing is done to addresses on the second one, which has room for all.
+    for (drive, fit) in [("hp-c2247a", "varied"), ("seagate-cheetah-9lp", "none")] {
+        let drive = ["--drive", drive, "--format", "json"];
+        let results = json(&[&words[..], &drive].concat());
+        assert_eq!(results["trace"]["fit"], fit);
+    }
+    let one = [
+        "run",
+        word(&trace),
+        "--fit",
+        "wrap",
+        "--drive",
+        "seagate-cheetah-9lp",
+    ];
+    let text = given(&nearslot(&one));
+    assert!(text.contains("addresses fitted: none"), "{text}");
 }
 
 #[test]

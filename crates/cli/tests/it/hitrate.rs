@@ -51,6 +51,8 @@ fn what_cannot_be_asked_is_refused() {
         (["--sample", "5"], 2, "a share of the lines"),
         (["--sample", "100%"], 2, "below 100 %"),
         (["--seed", "7"], 2, "--sample"),
+        (["--format", "yaml"], 2, "table, json, csv, parquet"),
+        (["-o", "page.html"], 2, "--html writes a page"),
         (
             ["--sample", "1%"],
             3,
@@ -94,4 +96,48 @@ fn curves_are_a_page() {
     let again = nearslot(&ask);
     assert_eq!(again.status.code(), Some(2), "{}", told(&again));
     assert!(told(&again).contains("curve.html"), "{}", told(&again));
+}
+
+#[test]
+fn miss_ratios_are_written_for_programs() {
+    let desk = Desk::new();
+    let trace = desk.trace(500);
+    let ask = |more: &[&str]| {
+        let own = [
+            "hitrate",
+            word(&trace),
+            "--cache",
+            "lru,arc",
+            "--size",
+            "10%",
+        ];
+        nearslot(&[&own[..], more].concat())
+    };
+    let csv = given(&ask(&["--format", "csv", "--per-request"]));
+    let heads = csv.lines().next().expect("heads");
+    assert!(
+        heads.starts_with("cache,size,lines,share,misses,miss_ratio,"),
+        "{heads}"
+    );
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    let (file, table) = (desk.path("misses.csv"), desk.path("misses.parquet"));
+    for path in [&file, &table] {
+        let output = ask(&["--per-request", "-o", word(path)]);
+        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.stdout.is_empty());
+        let again = ask(&["-o", word(path)]);
+        assert_eq!(again.status.code(), Some(2), "{}", told(&again));
+        assert!(told(&again).contains("--force"), "{}", told(&again));
+    }
+    assert_eq!(std::fs::read_to_string(&file).expect("it was written"), csv);
+    let bytes = std::fs::read(&table).expect("it was written");
+    assert_eq!(&bytes[..4], b"PAR1");
+    // Over what is read, not even where files may be replaced.
+    let over = ask(&["-o", word(&trace), "--force"]);
+    assert_eq!(over.status.code(), Some(2), "{}", told(&over));
+    let text = given(&ask(&["--format", "text", "--per-request"]));
+    assert!(text.contains("requests missed"), "{text}");
+    let sample = ask(&["--per-request", "--sample", "50%"]);
+    assert_eq!(sample.status.code(), Some(2), "{}", told(&sample));
+    assert!(told(&sample).contains("per_request"), "{}", told(&sample));
 }

@@ -1,6 +1,7 @@
 //! What is left when a command is told to end before it is done: by Ctrl-C, by a batch system, by a closed terminal.
 #![cfg(target_os = "linux")]
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -11,12 +12,18 @@ use serde_json::Value;
 
 /// A command that would go on for hours, and takes signals by now.
 fn started(before: &str, words: &[&str]) -> Child {
+    started_on(Stdio::inherit(), before, words)
+}
+
+/// The same with this standard input.
+fn started_on(input: Stdio, before: &str, words: &[&str]) -> Child {
     let program = assert_cmd::cargo::cargo_bin("nearslot");
     let script = format!("{before} exec {} \"$@\"", word(&program));
     // Whatever started the tests may ignore signals: nohup does, and shells do so for what they run in the background.
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", "sh", "-c", &script, "sh"]);
     command.args(words);
+    command.stdin(input);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the command starts");
     wait_until("it takes signals", || catches(child.id(), 15));
@@ -159,6 +166,56 @@ fn a_search_keeps_what_was_found() {
     assert_eq!(found["complete"], false);
     let headline = found["headline"].as_str().expect("a sentence");
     assert!(headline.contains("before the interruption"), "{headline}");
+}
+
+/// Miss ratios of a trace without an end, told to stop after some work.
+fn hit_rates_stopped(size: &str) -> Output {
+    let words = ["hitrate", "-", "--cache", "lru,arc", "--size", size];
+    let words = [&words[..], &["--format", "json"]].concat();
+    let mut child = started_on(Stdio::piped(), "", &words);
+    let mut input = child.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || {
+        let mut rows = "time_us,lba,blocks,op\n".to_owned();
+        for number in 0_u64.. {
+            rows += &format!("{number},{},8,R\n", number.pow(2) % 7_919 * 8);
+            // Until nobody reads any more.
+            if rows.len() > 1 << 16 && input.write_all(rows.as_bytes()).is_err() {
+                return;
+            }
+            if rows.len() > 1 << 16 {
+                rows.clear();
+            }
+        }
+    });
+    let_work(&child, Duration::from_millis(500));
+    send(&child, "TERM");
+    let output = ended(child);
+    writer.join().expect("it wrote");
+    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+    output
+}
+
+#[test]
+fn miss_ratios_of_what_was_read_are_kept() {
+    let output = hit_rates_stopped("1000lines,1MiB");
+    let found: Value = serde_json::from_str(&given(&output)).expect("JSON");
+    assert_eq!(found["rows"].as_array().map(Vec::len), Some(4));
+    assert_eq!(found["complete"], false);
+    assert_eq!(found["warnings"][0]["kind"], "interrupted");
+    assert!(found["requests"].as_u64() > Some(1_000), "{found}");
+    let said = told(&output);
+    assert!(said.contains("interrupted: the 4 miss ratios"), "{said}");
+}
+
+#[test]
+fn nothing_is_kept_of_shares_of_a_trace_that_was_not_read() {
+    let output = hit_rates_stopped("1%");
+    assert!(output.stdout.is_empty());
+    let said = told(&output);
+    assert!(
+        said.contains("interrupted, and nothing is written"),
+        "{said}"
+    );
 }
 
 #[test]

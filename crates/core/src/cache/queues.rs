@@ -175,6 +175,8 @@ impl<const N: usize> Queues<N> {
     /// A line leaves its queue, if it is in one.
     #[inline]
     pub(super) fn take(&mut self, line: Line) {
+        #[cfg(test)]
+        steps::count();
         let place = std::mem::replace(&mut self.places[line.index()], NOWHERE);
         let queue = (place >> POSITION_BITS) as usize;
         if queue < N {
@@ -211,6 +213,8 @@ impl<const N: usize> Queues<N> {
     /// The oldest line of a queue.
     #[inline]
     pub(super) fn first(&mut self, queue: usize) -> Option<Line> {
+        #[cfg(test)]
+        steps::count();
         let log = &mut self.logs[queue];
         log.first().map(|position| log.lines[position])
     }
@@ -293,6 +297,30 @@ fn place(queue: usize, position: usize) -> u32 {
 #[inline]
 fn position(place: u32) -> usize {
     (place & ((1 << POSITION_BITS) - 1)) as usize
+}
+
+/// How much tests let a policy do, so that one which goes round in a circle fails instead of never ending.
+#[cfg(test)]
+pub(super) mod steps {
+    use std::cell::Cell;
+
+    thread_local! {
+        static LEFT: Cell<(u64, &'static str)> = const { Cell::new((u64::MAX, "")) };
+    }
+
+    /// So many looks for the oldest and takes of a line are allowed from now on, in this thread, to the policy of this name.
+    pub(in crate::cache) fn allow(steps: u64, policy: &'static str) {
+        LEFT.set((steps, policy));
+    }
+
+    pub(super) fn count() {
+        let (left, policy) = LEFT.get();
+        assert!(
+            left > 0,
+            "{policy} goes round in a circle: no request takes that many steps"
+        );
+        LEFT.set((left - 1, policy));
+    }
 }
 
 #[cfg(test)]

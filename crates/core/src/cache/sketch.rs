@@ -15,21 +15,27 @@ pub(super) struct Sketch {
     /// Counters of each line.
     each: u32,
     sparingly: bool,
+    /// No counter goes higher.
+    most: u32,
 }
 
+/// As high as counters go where nobody says how high.
+pub(super) const ANY: u32 = u32::MAX - 1;
+
 impl Sketch {
-    /// So many counters in all, and so many of each line.
-    pub(super) fn new(counters: usize, each: u32, sparingly: bool) -> Sketch {
+    /// So many counters in all, and so many of each line, none of which goes higher than `most`.
+    pub(super) fn new(counters: usize, each: u32, sparingly: bool, most: u32) -> Sketch {
         Sketch {
             counters: vec![0; counters.max(2 * each as usize)],
             each,
             sparingly,
+            most,
         }
     }
 
     /// Where the counters of a line are.
     #[inline]
-    fn places(&self, line: Line) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn places(&self, line: Line) -> impl Iterator<Item = usize> + use<> {
         let hash = (u64::from(line.0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let hash = hash ^ hash >> 32;
@@ -56,7 +62,7 @@ impl Sketch {
         let (places, least) = (self.places(line), self.count(line));
         for place in places {
             if !self.sparingly || self.counters[place] == least {
-                self.counters[place] = self.counters[place].saturating_add(1);
+                self.counters[place] = (self.counters[place] + 1).min(self.most);
             }
         }
     }

@@ -2,15 +2,21 @@
 
 use std::collections::VecDeque;
 
+use super::queues::steps;
+use super::sketch::{ANY, Sketch};
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::registry::{CacheEnv, Kind, find};
+use crate::registry::{CacheEnv, Kind, KnobValue, find};
 use crate::rng::Rng;
 
-/// The cache of this name, for so many lines.
+/// The cache of this name, with a knob behind it if it has one, for so many lines.
 fn cache(name: &str, capacity: usize) -> Box<dyn Cache> {
+    let (name, knob) = name.split_once(':').unwrap_or((name, ""));
+    let knob = knob.split_once('=');
+    let knob = knob.map(|(key, value)| (key.to_owned(), KnobValue::parse(value)));
     let spec = find::<dyn Cache>(name).expect("there is one");
-    let knobs = spec.card().check(&[]).expect("it has defaults");
+    let knobs = spec.card().check(&Vec::from_iter(knob));
+    let knobs = knobs.expect("they are allowed");
     let capacity = capacity as u32;
     (spec.build)(&knobs, &CacheEnv { capacity }).expect("it can be built")
 }
@@ -35,7 +41,43 @@ struct Twin {
     queues: [Queue; 4],
     target: f64,
     hand: Option<u32>,
+    counters: Counters,
     ask: Ask,
+}
+
+/// How often lines were asked for: some counters of each, of which the least is taken.
+#[derive(Default)]
+struct Counters {
+    all: Vec<u32>,
+    /// Says where those of a line are.
+    places: Option<Sketch>,
+    /// Counted since all were halved.
+    since: usize,
+}
+
+impl Counters {
+    fn of(&mut self, line: u32, most: usize, each: u32) -> Vec<usize> {
+        let most = most.max(2 * each as usize);
+        self.all.resize(most, 0);
+        let sketch = self
+            .places
+            .get_or_insert_with(|| Sketch::new(most, each, false, ANY));
+        sketch.places(Line(line)).collect()
+    }
+
+    fn least(&self, places: &[usize]) -> u32 {
+        let counters = places.iter().map(|place| self.all[*place]);
+        counters.min().expect("there are some")
+    }
+
+    /// One more; all are halved after so many.
+    fn counted(&mut self, halved_after: usize) {
+        self.since += 1;
+        if self.since >= halved_after {
+            self.since = 0;
+            self.all.iter_mut().for_each(|counter| *counter /= 2);
+        }
+    }
 }
 
 impl Twin {
@@ -45,6 +87,7 @@ impl Twin {
             queues: Default::default(),
             target: 0.0,
             hand: None,
+            counters: Counters::default(),
             ask,
         }
     }
@@ -308,9 +351,128 @@ fn slru(twin: &mut Twin, line: u32) -> bool {
     true
 }
 
+/// Queues: window, probation, protected.
+fn w_tinylfu_of_paper(twin: &mut Twin, line: u32) -> bool {
+    let capacity = twin.capacity;
+    let window_max = (capacity / 100).max(1);
+    let main_max = capacity - window_max;
+    let counters = &mut twin.counters;
+    let places = counters.of(line, 8 * capacity, 4);
+    let least = counters.least(&places);
+    for place in places {
+        if counters.all[place] == least {
+            counters.all[place] = (least + 1).min(8);
+        }
+    }
+    counters.counted(8 * capacity);
+    let [window, probation, protected, _] = &mut twin.queues;
+    if take(window, line) {
+        window.push_back((line, 0));
+        return true;
+    }
+    if take(probation, line) || take(protected, line) {
+        protected.push_back((line, 0));
+        if protected.len() > main_max * 4 / 5 {
+            probation.extend(protected.pop_front());
+        }
+        return true;
+    }
+    window.push_back((line, 0));
+    if window.len() <= window_max {
+        return false;
+    }
+    let (candidate, _) = window.pop_front().expect("it has too many");
+    if probation.len() + protected.len() < main_max {
+        probation.push_back((candidate, 0));
+        return false;
+    }
+    let first = [&mut *probation, protected]
+        .into_iter()
+        .find(|queue| !queue.is_empty());
+    if let Some(queue) = first {
+        let (victim, _) = queue[0];
+        let mut asked = |line| {
+            let places = counters.of(line, 8 * capacity, 4);
+            counters.least(&places)
+        };
+        if asked(candidate) > asked(victim) {
+            queue.pop_front();
+            probation.push_back((candidate, 0));
+        }
+    }
+    false
+}
+
+/// Of two segments the one whose oldest leaves first.
+fn lowest<'a>(lower: &'a mut Queue, upper: &'a mut Queue) -> &'a mut Queue {
+    if lower.is_empty() { upper } else { lower }
+}
+
+/// Queues: window, and two segments, the lowest first.
+fn w_tinylfu_of_libcachesim(twin: &mut Twin, line: u32) -> bool {
+    let capacity = twin.capacity;
+    let main_max = capacity - (capacity / 100).max(1);
+    let most = match main_max {
+        0..5 if main_max * 4 / 5 == 0 => [main_max, 0],
+        _ => [main_max / 5, main_max * 4 / 5],
+    };
+    let (counters, all) = (&mut twin.counters, main_max * 14_378 / 1_000);
+    let own = counters.of(line, all, 10);
+    let [window, lower, upper, _] = &mut twin.queues;
+    let up = |counters: &mut Counters, places: &[usize]| {
+        places.iter().for_each(|place| counters.all[*place] += 1);
+    };
+    if take(window, line) {
+        window.push_back((line, 0));
+        return true;
+    }
+    if take(lower, line) || take(upper, line) {
+        upper.push_back((line, 0));
+        if upper.len() > most[1] {
+            lower.extend(upper.pop_front());
+            while lower.len() > most[0] {
+                lower.pop_front();
+            }
+        }
+        up(counters, &own);
+        counters.counted(32 * main_max);
+        return true;
+    }
+    while window.len() + lower.len() + upper.len() >= capacity {
+        let mut one_lost = false;
+        // Until one loses, though there is room by then.
+        while let Some((candidate, _)) = window.pop_front() {
+            let is_full = lower.len() + upper.len() >= main_max;
+            let first = lowest(lower, upper).front().filter(|_| is_full).copied();
+            let of_candidate = counters.of(candidate, all, 10);
+            let stays = first.is_none_or(|(victim, _)| {
+                let of_victim = counters.of(victim, all, 10);
+                counters.least(&of_candidate) > counters.least(&of_victim)
+            });
+            up(counters, &of_candidate);
+            if !stays || main_max == 0 {
+                one_lost = true;
+                break;
+            }
+            if first.is_some() {
+                lowest(lower, upper).pop_front();
+            }
+            let has_room = lower.len() < most[0] || upper.len() >= most[1];
+            let queue = if has_room { &mut *lower } else { &mut *upper };
+            queue.push_back((candidate, 0));
+        }
+        if !one_lost {
+            lowest(lower, upper).pop_front();
+        }
+    }
+    window.push_back((line, 0));
+    up(counters, &own);
+    false
+}
+
 #[test]
 fn caches_miss_what_their_papers_say() {
-    let twins: [(&str, Ask); 9] = [
+    let twins: [(&str, Ask); 11] = [
         ("fifo", fifo),
         ("lru", lru),
         ("clock", clock),
@@ -320,9 +482,11 @@ fn caches_miss_what_their_papers_say() {
         ("car", car),
         ("s3_fifo", s3_fifo),
         ("slru", slru),
+        ("w_tinylfu:variant=paper", w_tinylfu_of_paper),
+        ("w_tinylfu", w_tinylfu_of_libcachesim),
     ];
     for (name, ask) in twins {
-        for capacity in [1, 2, 5, 8, 20, 41, 100] {
+        for capacity in [1, 2, 5, 8, 20, 41, 100, 250] {
             let (mut cache, mut twin) = (cache(name, capacity), Twin::new(capacity, ask));
             cache.reserve(400);
             let mut rng = Rng::stream(capacity as u64, name);
@@ -333,6 +497,7 @@ fn caches_miss_what_their_papers_say() {
                     _ => rng.below(200).min(rng.below(200)).min(rng.below(400)) as u32,
                 };
                 let hit = (twin.ask)(&mut twin, line);
+                steps::allow(1_000 + 100 * capacity as u64, name);
                 let misses = cache.ask(capacity, &[Line(line)], &[]);
                 assert_eq!(
                     misses,
@@ -386,6 +551,7 @@ fn no_cache_holds_more_than_it_may_nor_less() {
             let mut rng = Rng::stream(7, "cache");
             for number in 1..5_000_u32 {
                 let line = Line(rng.below(300).min(rng.below(300)) as u32);
+                steps::allow(1_000 + 100 * capacity as u64, spec.name);
                 let (before, held) = (cache.len(), cache.holds(line));
                 let misses = cache.ask(capacity, &[line], &[number + 1]);
                 assert_eq!(misses, u64::from(!held), "{}", spec.name);

@@ -10,7 +10,7 @@ use super::{Against, Outcome, Reached, Reading, SHOWN_FROM, Shares, Tried, Word}
 use crate::gate::ByBatch;
 use crate::grid::Point;
 use crate::measure::{BATCHES, Estimate, TooFew, busy, weighted};
-use crate::objective::{Objective, Statistic};
+use crate::objective::Objective;
 use crate::run::{Finished, Onset, RunError, wrong_blocks};
 
 /// A choice, the settings along which it is searched, and those that were tried.
@@ -270,9 +270,11 @@ fn too_few(objective: &Objective, few: &TooFew, label: &str) -> RunError {
         objective.statistic.word(),
         few.needed,
         few.batches_needed,
-        match objective.statistic {
-            Statistic::Mean | Statistic::P50 => "",
-            _ => ", and a statistic nearer to the middle needs no more",
+        // Where it is their spread that lacks, no other statistic helps.
+        if few.is_of_the_tail() && few.requests < few.needed {
+            ", and a statistic nearer to the middle needs fewer"
+        } else {
+            ""
         },
     ))
 }

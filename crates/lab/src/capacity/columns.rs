@@ -2,7 +2,7 @@
 
 use super::names;
 use super::words::{from, to};
-use super::{Capacity, Reached, Reading, Tried, Word};
+use super::{Capacity, Find, Reached, Reading, Tried, Word};
 use crate::number::number;
 use crate::report::facts::dash;
 
@@ -55,6 +55,7 @@ pub(super) fn rows(capacity: &Capacity) -> Vec<Vec<String>> {
         if ranked(capacity) {
             cells.push(match found.against_best.map(|against| against.word) {
                 _ if capacity.best == Some(index) => "best".to_owned(),
+                Some(Word::Less) if capacity.find == Find::Drives => "more drives".to_owned(),
                 Some(Word::Less) => "less".to_owned(),
                 Some(Word::Same) => "same".to_owned(),
                 Some(Word::Undecided) => "undecided".to_owned(),

@@ -392,17 +392,19 @@ pub fn capacity(
     warnings.extend(longer.warnings());
     let mut capacity = Capacity {
         seed: points.first().map_or(1, |point| point.scenario.seed),
-        trace: trace.map(|trace| run::trace_info(trace, &points)),
         complete,
         requests,
         warnings,
         varied: grid::varied(&points),
         ..summed_up(choices, how)
     };
+    let configs: Vec<_> = capacity.choices.iter().map(|found| &found.config).collect();
+    capacity.trace = trace.map(|trace| run::trace_info(trace, &configs));
     if !capacity.complete {
         forget_same(&mut capacity.choices);
     }
-    (capacity.headline, capacity.details) = words::sentences(&capacity, &points);
+    let made_arrays = settled != points;
+    (capacity.headline, capacity.details) = words::sentences(&capacity, made_arrays);
     capacity.details.extend(chosen.map(|chosen| chosen.why));
     Ok(capacity)
 }
@@ -718,7 +720,7 @@ mod tests {
     #[test]
     fn an_interrupted_search_claims_no_setting_that_was_never_tried() {
         let capacity = interrupted();
-        let (headline, details) = words::sentences(&capacity, &[]);
+        let (headline, details) = words::sentences(&capacity, false);
         let said = format!("{headline} {}", details.join(" "));
         for claim in [
             "hardest setting there is",
@@ -733,7 +735,7 @@ mod tests {
         // The same at the last setting is the end.
         let mut ended = interrupted();
         ended.choices[1].holds = Some(ended.choices[1].hardest);
-        let (headline, details) = words::sentences(&ended, &[]);
+        let (headline, details) = words::sentences(&ended, false);
         assert!(headline.contains("the hardest setting there is"));
         assert!(details.iter().any(|detail| detail.contains("holds even")));
     }
@@ -745,7 +747,7 @@ mod tests {
         let word = |word| Some(Against { word, at: None });
         (other.choice, other.against_best) = ("drive=other".to_owned(), word(Word::Same));
         capacity.choices.push(other);
-        let said = |capacity: &Capacity| words::sentences(capacity, &[]).1.join(" ");
+        let said = |capacity: &Capacity| words::sentences(capacity, false).1.join(" ");
         assert!(said(&capacity).contains("as well as fast"));
         forget_same(&mut capacity.choices);
         assert!(!said(&capacity).contains("as well as"));

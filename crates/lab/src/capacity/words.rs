@@ -1,11 +1,8 @@
 //! A capacity in sentences, made once here and shown by every form of it.
 
-use nearslot_core::contract::Placement;
-
 use super::failures::{failures, reached};
 use super::names::{name, position};
 use super::{Capacity, Find, Outcome, Reached, SHOWN_FROM, Tried, Word};
-use crate::grid::Point;
 use crate::number::{counted, list, seconds, times};
 use crate::objective;
 
@@ -17,8 +14,8 @@ pub(super) fn objectives(capacity: &Capacity) -> String {
     objective::text(&capacity.objectives.iter().collect::<Vec<_>>())
 }
 
-/// The headline, and what else there is to say.
-pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<String>) {
+/// The headline, and what else there is to say; `made_arrays` if several drives stand where one was named.
+pub(super) fn sentences(capacity: &Capacity, made_arrays: bool) -> (String, Vec<String>) {
     let mut details = Vec::new();
     if let Some(best) = capacity.best {
         details.extend(today(capacity, &capacity.choices[best]));
@@ -34,14 +31,11 @@ pub(super) fn sentences(capacity: &Capacity, points: &[Point]) -> (String, Vec<S
             if capacity.objectives.len() == 1 { "it" } else { "one" }
         ));
     }
-    if capacity.find == Find::Drives {
-        let striped = points
-            .iter()
-            .all(|point| point.scenario.parts.of::<dyn Placement>().name == "stripe");
-        if striped {
-            details
-                .push("Drives are striped (placement stripe); --place says otherwise.".to_owned());
-        }
+    let several = |found: &Reached| found.tried.iter().any(|tried| tried.at > 1.0);
+    if made_arrays && capacity.choices.iter().any(several) {
+        details.push(
+            "Placement linear is one drive; several are striped here (placement stripe). --place names another placement.".to_owned(),
+        );
     }
     if !capacity.complete {
         details.push("The search was interrupted: true boundaries may lie anywhere between the settings that were tried.".to_owned());

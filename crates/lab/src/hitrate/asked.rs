@@ -3,6 +3,8 @@
 //! A sample is of lines, not of requests: a line that is in it is there with all its requests, so that what comes back comes
 //! back. It is drawn by a hash of the address (Waldspurger and others, Efficient MRC construction with SHARDS, FAST 2015).
 
+use std::ops::RangeInclusive;
+
 use nearslot_core::ids::Line;
 use nearslot_core::registry::ConfigError;
 use nearslot_core::rng::mix;
@@ -15,12 +17,30 @@ use crate::error::RunError;
 /// Lines of an entry in the table of addresses, as a power of two: neighbouring pages share one.
 const GROUP_BITS: u32 = 6;
 
+/// Lines of a request beyond which they are not all kept by their addresses at once: a request may be terabytes long.
+const LONG: u64 = 1 << 16;
+
 /// Which lines are looked at.
 #[derive(Clone, Copy)]
 struct Drawn {
     seed: u64,
     /// Those whose hash is below.
     below: u64,
+}
+
+/// What is asked for, one after the other.
+#[derive(Default)]
+pub(super) struct Flow {
+    pub(super) lines: Vec<Line>,
+    /// How many of them each request asks for, if requests are counted.
+    pub(super) lengths: Vec<u32>,
+}
+
+impl Flow {
+    pub(super) fn clear(&mut self) {
+        self.lines.clear();
+        self.lengths.clear();
+    }
 }
 
 /// What a trace asks for, as far as it was read.
@@ -30,6 +50,8 @@ pub(super) struct Asked {
     interner: Interner,
     drawn: Option<Drawn>,
     keys: Vec<Key>,
+    /// Lines of each request that waits, if requests are counted.
+    lengths: Option<Vec<u32>>,
     /// Requests that count.
     pub(super) requests: u64,
     /// Lines that they ask for, in the sample or not.
@@ -52,6 +74,7 @@ impl Asked {
                 below: (sample.share * u64::MAX as f64) as u64,
             }),
             keys: Vec::with_capacity(2 * BATCH),
+            lengths: question.per_request.then(Vec::new),
             requests: 0,
             lines: 0,
         }
@@ -68,16 +91,19 @@ impl Asked {
         self.keys.len() >= BATCH
     }
 
-    /// The lines of a record wait to get their numbers.
+    /// The lines of a record wait to get their numbers. Those of a very long one get them at once, behind what `flow` has.
+    ///
+    /// # Errors
+    /// There are more than can be numbered.
     #[inline]
-    pub(super) fn record(&mut self, record: &Record) {
+    pub(super) fn record(&mut self, record: &Record, flow: &mut Flow) -> Result<(), RunError> {
         let counts = match record.op {
             TraceOp::Read => true,
             TraceOp::Write => self.which == Which::All,
             _ => false,
         };
         if !counts {
-            return;
+            return Ok(());
         }
         self.requests += 1;
         let Record {
@@ -90,7 +116,20 @@ impl Asked {
             Unit::Request => offset..=offset,
             Unit::Page(bytes) => (offset / bytes)..=(offset + len.max(1) - 1) / bytes,
         };
-        self.lines += 1 + addresses.end() - addresses.start();
+        let lines = 1 + addresses.end() - addresses.start();
+        self.lines += lines;
+        if lines > LONG {
+            return self.long(device, addresses, flow);
+        }
+        if let Some(lengths) = &mut self.lengths {
+            lengths.push(lines as u32);
+        }
+        self.wait(device, addresses);
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(&mut self, device: u32, addresses: RangeInclusive<u64>) {
         let keys = addresses.map(|address| Key { device, address });
         match self.drawn {
             None => self.keys.extend(keys),
@@ -98,18 +137,47 @@ impl Asked {
         }
     }
 
-    /// Numbers what waits, behind what `lines` has.
-    pub(super) fn number(&mut self, lines: &mut Vec<Line>) -> Result<(), RunError> {
-        self.interner.intern(&self.keys, lines).ok_or_else(|| {
-            let most = intern::LINES_MAX.to_string();
-            let what = "different lines that the trace asks for";
-            let allowed =
-                format!("at most {most}; larger pages are fewer, and so are those of a sample");
-            RunError::Unfit(ConfigError::value(what, "more", &allowed))
-        })?;
+    /// The lines of a long record, some at a time.
+    #[cold]
+    fn long(
+        &mut self,
+        device: u32,
+        addresses: RangeInclusive<u64>,
+        flow: &mut Flow,
+    ) -> Result<(), RunError> {
+        let (first, last) = addresses.into_inner();
+        let lines = last - first + 1;
+        // All of them are different ones.
+        if self.drawn.is_none() && lines > u64::from(intern::LINES_MAX) {
+            return Err(too_many());
+        }
+        if let Some(lengths) = &mut self.lengths {
+            lengths.push(lines as u32);
+        }
+        for from in (first..=last).step_by(LONG as usize) {
+            self.wait(device, from..=last.min(from + LONG - 1));
+            self.number(flow)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers what waits, behind what `flow` has.
+    pub(super) fn number(&mut self, flow: &mut Flow) -> Result<(), RunError> {
+        if let Some(lengths) = &mut self.lengths {
+            flow.lengths.append(lengths);
+        }
+        let numbered = self.interner.intern(&self.keys, &mut flow.lines);
+        numbered.ok_or_else(too_many)?;
         self.keys.clear();
         Ok(())
     }
+}
+
+fn too_many() -> RunError {
+    let most = intern::LINES_MAX.to_string();
+    let what = "different lines that the trace asks for";
+    let allowed = format!("at most {most}; larger pages are fewer, and so are those of a sample");
+    RunError::Unfit(ConfigError::value(what, "more", &allowed))
 }
 
 impl Drawn {

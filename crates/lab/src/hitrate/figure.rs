@@ -10,6 +10,17 @@ pub fn figures(found: &HitRates) -> Figures {
     let details = facts
         .into_iter()
         .map(|(name, value)| format!("{name}: {value}"));
+    let mut figures = vec![curve(found)];
+    if found.counts_requests() {
+        figures.push(Figure {
+            name: "request-miss-ratio".to_owned(),
+            question: "And of how many requests is a page missed?".to_owned(),
+            panels: panels(found, |row| {
+                (row.request_miss_ratio.unwrap_or_default(), None)
+            }),
+            ..curve(found)
+        });
+    }
     Figures {
         schema: FIGURES_SCHEMA,
         version: found.version.clone(),
@@ -21,7 +32,7 @@ pub fn figures(found: &HitRates) -> Figures {
             warnings: found.warnings.clone(),
             table: Some(table(found)),
         }),
-        figures: vec![curve(found)],
+        figures,
     }
 }
 
@@ -30,22 +41,31 @@ fn table(found: &HitRates) -> Table {
     let sizes = words::sizes(found);
     let head = |rows: &Vec<&Row>| [rows[0].size.clone(), counted(rows[0].lines, "line")];
     let first = ["cache".to_owned(), String::new()];
-    let cells = |index: usize, row: &Row| {
-        let ratios = sizes.iter().map(|rows| text::ratio(rows[index]));
-        std::iter::once(row.cache.clone()).chain(ratios).collect()
+    let cells = |cache: &&str| {
+        // An interruption may have left some out.
+        let of = |rows: &Vec<&Row>| {
+            let row = rows.iter().find(|row| row.cache == *cache);
+            row.map_or_else(String::new, |row| text::ratio(row))
+        };
+        let ratios = sizes.iter().map(of);
+        std::iter::once((*cache).to_owned()).chain(ratios).collect()
     };
-    let rows = sizes[0].iter().enumerate();
     Table {
         heads: std::iter::once(first).chain(sizes.iter().map(head)).collect(),
-        rows: rows.map(|(index, row)| cells(index, row)).collect(),
+        rows: caches(found).iter().map(cells).collect(),
         note: "Misses by all lines that were asked for, at each size; the first request for a line is always a miss."
             .to_owned(),
     }
 }
 
-fn curve(found: &HitRates) -> Figure {
+/// Names of the caches, in the order in which they were asked for.
+fn caches(found: &HitRates) -> Vec<&str> {
     let mut caches: Vec<&str> = found.rows.iter().map(|row| &*row.cache).collect();
     caches.dedup();
+    caches
+}
+
+fn curve(found: &HitRates) -> Figure {
     Figure {
         name: "miss-ratio".to_owned(),
         question: "What does a larger cache miss less?".to_owned(),
@@ -73,15 +93,23 @@ fn curve(found: &HitRates) -> Figure {
         },
         limit: None,
         panels_by: "trace".to_owned(),
-        panels: vec![Panel {
-            name: found.format.clone(),
-            lines: caches.into_iter().map(|cache| line(found, cache)).collect(),
-        }],
+        panels: panels(found, |row| (row.miss_ratio, row.off_by)),
         claims: Vec::new(),
     }
 }
 
-fn line(found: &HitRates, cache: &str) -> Line {
+/// A miss ratio, and how far that of a sample may be off.
+type RatioOf = fn(&Row) -> (f64, Option<f64>);
+
+fn panels(found: &HitRates, of: RatioOf) -> Vec<Panel> {
+    let caches = caches(found).into_iter();
+    vec![Panel {
+        name: found.format.clone(),
+        lines: caches.map(|cache| line(found, cache, of)).collect(),
+    }]
+}
+
+fn line(found: &HitRates, cache: &str, of: RatioOf) -> Line {
     let scale = match found.unit {
         Unit::Page(bytes) => bytes as f64 / f64::from(1 << 20),
         Unit::Request => 1.0,
@@ -91,13 +119,16 @@ fn line(found: &HitRates, cache: &str) -> Line {
     // Sizes that are as many lines are one place.
     rows.dedup_by_key(|row| row.lines);
     let end = |sign: f64| {
-        let of = |row: &&Row| Some(100.0 * (row.miss_ratio + sign * row.off_by?).clamp(0.0, 1.0));
-        rows.iter().map(of).collect()
+        let end = |row: &&Row| {
+            let (ratio, off_by) = of(row);
+            Some(100.0 * (ratio + sign * off_by?).clamp(0.0, 1.0))
+        };
+        rows.iter().map(end).collect()
     };
     Line {
         label: cache.to_owned(),
         x: rows.iter().map(|row| row.lines as f64 * scale).collect(),
-        y: rows.iter().map(|row| 100.0 * row.miss_ratio).collect(),
+        y: rows.iter().map(|row| 100.0 * of(row).0).collect(),
         low: end(-1.0),
         high: end(1.0),
     }

@@ -5,6 +5,8 @@
 //! Of a sample, a cache is as much smaller as the sample is. How far a sample may be off is told by [`PARTS`] parts of it, each with caches
 //! that are once more as much smaller: what they differ by, the mean of them is off by less (Student's t).
 
+use std::sync::atomic::Ordering;
+
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Cache;
 use nearslot_core::ids::Line;
@@ -12,10 +14,12 @@ use nearslot_core::registry::{CacheEnv, ConfigError};
 use nearslot_core::rng::mix;
 use rayon::prelude::*;
 
+use super::asked::Flow;
 use super::recency::Recency;
 use super::{BATCH, Question, Size};
 use crate::error::RunError;
 use crate::measure::standard_error;
+use crate::sim::Control;
 
 /// Parts of a sample.
 pub(super) const PARTS: usize = 8;
@@ -23,6 +27,40 @@ pub(super) const PARTS: usize = 8;
 const PART_LINES_MIN: u64 = 8;
 /// Student's t of [`PARTS`] - 1 degrees of freedom that 97.5 % are below.
 const STUDENT_T: f64 = 2.364_624;
+
+/// Lines between two looks at the outside, about: some milliseconds.
+const LOOK_EVERY: usize = 64 * BATCH;
+
+/// A cache that is asked about, and what it says of itself.
+pub(super) struct Policy<'a> {
+    part: &'a PartConfig,
+    /// Whether it looks ahead.
+    pub(super) looks_ahead: bool,
+    /// Whether one pass tells all sizes.
+    is_recency: bool,
+}
+
+impl Policy<'_> {
+    fn built(&self, capacity: u32) -> Result<Box<dyn Cache>, ConfigError> {
+        self.part.build(&CacheEnv { capacity })
+    }
+}
+
+/// These caches, in turn.
+///
+/// # Errors
+/// One that cannot be built.
+pub(super) fn policies(caches: &[PartConfig]) -> Result<Vec<Policy<'_>>, ConfigError> {
+    let policy = |part| {
+        let cache = PartConfig::build::<dyn Cache>(part, &CacheEnv { capacity: 1 })?;
+        Ok(Policy {
+            part,
+            looks_ahead: cache.looks_ahead(),
+            is_recency: cache.is_recency(),
+        })
+    };
+    caches.iter().map(policy).collect()
+}
 
 /// One cache of one size, as it was asked for.
 pub(super) struct Asking {
@@ -34,10 +72,65 @@ pub(super) struct Asking {
     pub(super) lines: u64,
 }
 
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Batch<'a> {
+    /// One after the other.
+    lines: &'a [Line],
+    /// Of each, when it is asked for the next time, if a cache looks ahead.
+    next: &'a [u32],
+    /// How many of them each request asks for, if requests are counted.
+    lengths: &'a [u32],
+}
+
+impl<'a> Batch<'a> {
+    /// All of this.
+    pub(super) fn of(flow: &'a Flow, next: &'a [u32]) -> Batch<'a> {
+        let Flow { lines, lengths } = flow;
+        Batch {
+            lines,
+            next,
+            lengths,
+        }
+    }
+
+    /// The first lines; whole requests where these are counted. The rest is left behind.
+    fn split_off(&mut self, lines: usize) -> Batch<'a> {
+        let (mut requests, mut count) = (0, lines.min(self.lines.len()));
+        if !self.lengths.is_empty() {
+            count = 0;
+            while count < lines && requests < self.lengths.len() {
+                count += self.lengths[requests] as usize;
+                requests += 1;
+            }
+        }
+        let ahead = count.min(self.next.len());
+        let first = Batch {
+            lines: &self.lines[..count],
+            next: &self.next[..ahead],
+            lengths: &self.lengths[..requests],
+        };
+        *self = Batch {
+            lines: &self.lines[count..],
+            next: &self.next[ahead..],
+            lengths: &self.lengths[requests..],
+        };
+        first
+    }
+}
+
+/// What was missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Missed {
+    pub(super) lines: u64,
+    /// Requests of which a line was missed, if these are counted.
+    pub(super) requests: u64,
+}
+
 /// What simulates.
 enum Work {
     /// One cache of so many lines, and what it has missed.
-    Cache(Box<dyn Cache>, u32, u64),
+    Cache(Box<dyn Cache>, u32, Missed),
     /// Some that keep what was asked for last.
     Recency(Recency),
 }
@@ -47,15 +140,52 @@ struct Job {
     work: Work,
     /// Which of all that are asked for it tells, in rising order of sizes.
     tells: Vec<usize>,
+    /// Whether it has seen all that it was to see.
+    is_done: bool,
 }
 
 impl Job {
-    fn ask(&mut self, asked: &[Line], next: &[u32]) {
+    fn new(work: Work, tells: Vec<usize>) -> Job {
+        Job {
+            work,
+            tells,
+            is_done: true,
+        }
+    }
+
+    fn ask(&mut self, mut batch: Batch<'_>) {
         match &mut self.work {
-            Work::Cache(cache, capacity, misses) => {
-                *misses += cache.ask(*capacity as usize, asked, next);
+            Work::Cache(cache, capacity, missed) if batch.lengths.is_empty() => {
+                missed.lines += cache.ask(*capacity as usize, batch.lines, batch.next);
             }
-            Work::Recency(recency) => recency.ask(asked),
+            Work::Cache(cache, capacity, missed) => {
+                while !batch.lengths.is_empty() {
+                    let one = batch.split_off(1);
+                    let lines = cache.ask(*capacity as usize, one.lines, one.next);
+                    missed.lines += lines;
+                    missed.requests += u64::from(lines > 0);
+                }
+            }
+            Work::Recency(recency) if batch.lengths.is_empty() => recency.ask(batch.lines),
+            Work::Recency(recency) => {
+                while !batch.lengths.is_empty() {
+                    recency.ask_request(batch.split_off(1).lines);
+                }
+            }
+        }
+    }
+
+    /// All that there is, unless it is told to stop.
+    fn ask_all(&mut self, mut all: Batch<'_>, control: &Control) {
+        while !all.lines.is_empty() {
+            if control.stop.load(Ordering::Relaxed) {
+                self.is_done = false;
+                return;
+            }
+            let part = all.split_off(LOOK_EVERY);
+            self.ask(part);
+            let lines = part.lines.len() as u64;
+            control.replied.fetch_add(lines, Ordering::Relaxed);
         }
     }
 
@@ -66,10 +196,15 @@ impl Job {
         }
     }
 
-    fn misses(&self) -> Vec<u64> {
+    fn missed(&self) -> Vec<Missed> {
         match &self.work {
-            Work::Cache(_, _, misses) => vec![*misses],
-            Work::Recency(recency) => recency.misses(),
+            Work::Cache(_, _, missed) => vec![*missed],
+            Work::Recency(recency) => {
+                let (lines, requests) = (recency.misses(), recency.missed_requests());
+                let both = lines.into_iter().zip(requests);
+                both.map(|(lines, requests)| Missed { lines, requests })
+                    .collect()
+            }
         }
     }
 }
@@ -78,62 +213,58 @@ impl Job {
 pub(super) struct Jobs(Vec<Job>);
 
 impl Jobs {
-    /// Simulates every cache of `asking`, made of `caches` in turn, with as many lines as `lines` says.
+    /// Simulates every cache of `asking`, made of `policies` in turn, with as many lines as `lines` says.
     pub(super) fn new(
-        caches: &[PartConfig],
+        policies: &[Policy<'_>],
         asking: &[Asking],
         lines: impl Fn(&Asking) -> u32,
     ) -> Result<Jobs, ConfigError> {
         let mut jobs = Vec::new();
-        let each = asking.len() / caches.len();
-        for (number, part) in caches.iter().enumerate() {
+        let each = asking.len() / policies.len();
+        for (number, policy) in policies.iter().enumerate() {
             let mut tells: Vec<usize> = (number * each..(number + 1) * each).collect();
-            let make = |capacity| part.build::<dyn Cache>(&CacheEnv { capacity });
-            if make(1)?.is_recency() {
+            if policy.is_recency {
                 tells.sort_by_key(|one| lines(&asking[*one]));
                 let sizes = tells.iter().map(|one| lines(&asking[*one])).collect();
-                let work = Work::Recency(Recency::new(sizes));
-                jobs.push(Job { work, tells });
+                jobs.push(Job::new(Work::Recency(Recency::new(sizes)), tells));
                 continue;
             }
             for one in tells {
                 let capacity = lines(&asking[one]);
-                jobs.push(Job {
-                    work: Work::Cache(make(capacity)?, capacity, 0),
-                    tells: vec![one],
-                });
+                let work = Work::Cache(policy.built(capacity)?, capacity, Missed::default());
+                jobs.push(Job::new(work, vec![one]));
             }
         }
         Ok(Jobs(jobs))
     }
 
-    /// These lines are asked for, of which there are `footprint` so far; `next` says of each when it is asked for the next time, if a cache
-    /// looks ahead.
-    pub(super) fn ask(&mut self, asked: &[Line], footprint: u32) {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// This is asked for, of `footprint` different lines so far; no cache looks ahead.
+    pub(super) fn ask(&mut self, batch: Batch<'_>, footprint: u32) {
         for job in &mut self.0 {
             job.reserve(footprint);
-            job.ask(asked, &[]);
+            job.ask(batch);
         }
     }
 
     /// All that a trace asks for, at once: each simulation goes through it by itself, as many at a time as there are processors.
-    pub(super) fn ask_all(&mut self, asked: &[Line], next: &[u32], footprint: u32) {
+    pub(super) fn ask_all(&mut self, all: Batch<'_>, footprint: u32, control: &Control) {
         self.0.par_iter_mut().with_max_len(1).for_each(|job| {
             job.reserve(footprint);
-            for (number, part) in asked.chunks(BATCH).enumerate() {
-                let from = number * BATCH;
-                let next = next.get(from..from + part.len()).unwrap_or_default();
-                job.ask(part, next);
-            }
+            job.ask_all(all, control);
         });
     }
 
-    /// What each of so many that were asked for has missed.
-    pub(super) fn misses(&self, count: usize) -> Vec<u64> {
-        let mut all = vec![0; count];
-        for job in &self.0 {
-            for (one, misses) in job.tells.iter().zip(job.misses()) {
-                all[*one] = misses;
+    /// What each of so many that were asked for has missed; none of those that were told to stop.
+    pub(super) fn missed(&self, count: usize) -> Vec<Option<Missed>> {
+        let mut all = vec![None; count];
+        for job in self.0.iter().filter(|job| job.is_done) {
+            for (one, missed) in job.tells.iter().zip(job.missed()) {
+                all[*one] = Some(missed);
             }
         }
         all
@@ -146,6 +277,7 @@ impl Jobs {
 /// A cache has no line, or too few in a sample.
 pub(super) fn asking(
     question: &Question,
+    policies: &[Policy<'_>],
     footprint: Option<u64>,
     share: f64,
 ) -> Result<Vec<Asking>, RunError> {
@@ -158,36 +290,39 @@ pub(super) fn asking(
     if question.leave_out && sizes.iter().any(|size| lines(size) >= least) {
         sizes.retain(|size| lines(size) >= least);
     }
-    let mut all = Vec::new();
-    for part in &question.caches {
-        let knows_future = part
-            .build::<dyn Cache>(&CacheEnv { capacity: 1 })?
-            .looks_ahead();
-        for size in &sizes {
-            let lines = lines(size);
-            if lines < least {
-                let different = match footprint {
-                    Some(lines) => format!("; the trace asks for {lines} different ones"),
-                    None => String::new(),
-                };
-                let allowed = match question.sample {
-                    None => format!("at least one line{different}"),
-                    Some(_) => format!(
-                        "at least {least} lines, as only a sample of them is looked at{different}; a larger sample allows smaller ones"
-                    ),
-                };
-                let error = ConfigError::value("size", &size.to_string(), &allowed);
-                return Err(RunError::Unfit(error));
-            }
-            all.push(Asking {
-                name: part.to_string(),
-                size: *size,
-                knows_future,
-                lines,
-            });
-        }
+    if let Some(size) = sizes.iter().find(|size| lines(size) < least) {
+        let different = match footprint {
+            Some(lines) => format!("; the trace asks for {lines} different ones"),
+            None => String::new(),
+        };
+        let allowed = match question.sample {
+            None => format!("at least one line{different}"),
+            Some(_) => format!(
+                "at least {least} lines, as only a sample of them is looked at{different}; a larger sample allows smaller ones"
+            ),
+        };
+        let error = ConfigError::value("size", &size.to_string(), &allowed);
+        return Err(RunError::Unfit(error));
     }
-    Ok(all)
+    let of = |policy: &Policy<'_>| {
+        let one = |size: &Size| Asking {
+            name: policy.part.to_string(),
+            size: *size,
+            knows_future: policy.looks_ahead,
+            lines: lines(size),
+        };
+        sizes.iter().map(one).collect::<Vec<_>>()
+    };
+    Ok(policies.iter().flat_map(of).collect())
+}
+
+/// A cache with so much room beside all that is asked for does what a larger one does: it misses each line once. Without any beside, those of several
+/// segments need not.
+const BESIDE: u64 = 64;
+
+/// Lines of a cache: some take memory by what they may hold, so it is no more than can matter.
+pub(super) fn capacity(lines: u64, footprint: u64) -> u32 {
+    lines.min(footprint + BESIDE) as u32
 }
 
 /// Which part of the sample a line belongs to.

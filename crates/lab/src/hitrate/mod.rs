@@ -7,10 +7,13 @@
 //! simulations go on side by side. Else they get batches of numbers while the trace is read, and memory grows with the different lines alone.
 
 mod asked;
+mod columns;
 mod figure;
 mod intern;
 mod jobs;
+mod read;
 mod recency;
+mod simulate;
 mod size;
 mod text;
 mod told;
@@ -19,18 +22,20 @@ mod words;
 use std::path::PathBuf;
 
 use nearslot_core::config::PartConfig;
-use nearslot_core::contract::Cache;
-use nearslot_core::ids::Line;
-use nearslot_core::registry::{CacheEnv, ConfigError};
+use nearslot_core::registry::ConfigError;
 use nearslot_trace::OpenOptions;
 use serde::{Deserialize, Serialize};
 
-use self::asked::Asked;
-use self::jobs::{Asking, Jobs, PARTS};
+use self::jobs::{Asking, Missed, PARTS};
+use self::read::Whole;
+use self::simulate::Counted;
 use crate::error::RunError;
+use crate::number::{counted, list};
 use crate::program;
+use crate::sim::Control;
 use crate::warning::{Warning, WarningKind};
 
+pub use columns::write;
 pub use figure::figures;
 pub use size::Size;
 pub use told::Told;
@@ -40,10 +45,6 @@ pub const HITRATE_SCHEMA: u32 = 1;
 
 /// Lines that are asked for at a time: their numbers stay in the nearest cache of the processor while every simulation gets them.
 const BATCH: usize = 512;
-
-/// Simulations go on while the trace is read if their caches have so many lines at most: larger ones wait until it is known how many
-/// lines there are, as some take memory by what they are to hold.
-const MEANWHILE_MAX: u64 = 1 << 22;
 
 /// What is cached as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +91,8 @@ pub struct Question {
     pub which: Which,
     /// Only a sample of the lines is looked at.
     pub sample: Option<Sample>,
+    /// Also count requests of which a page was missed.
+    pub per_request: bool,
 }
 
 /// A sample of the lines, each with all its requests.
@@ -120,6 +123,10 @@ pub struct Row {
     pub knows_future: bool,
     /// How far the ratio of a sample may be off, at 95 %; none if all lines were looked at.
     pub off_by: Option<f64>,
+    /// Requests of which at least one page was missed; none if they were not counted.
+    pub missed_requests: Option<u64>,
+    /// Of all requests.
+    pub request_miss_ratio: Option<f64>,
 }
 
 /// What was looked at.
@@ -160,48 +167,59 @@ pub struct HitRates {
     pub asked: u64,
     /// Different lines among these.
     pub footprint: u64,
+    /// Whether nothing was left out for an interruption.
+    pub complete: bool,
     /// What to know before believing them.
     pub warnings: Vec<Warning>,
     /// A row for each cache and size.
     pub rows: Vec<Row>,
 }
 
-/// What a trace asks for, read to its end.
-struct Whole {
-    asked: Asked,
-    /// The lines that are asked for, one after the other, if they are kept.
-    lines: Vec<Line>,
-    /// Simulations that went on meanwhile, if they are not.
-    jobs: Option<Jobs>,
-    files: Vec<String>,
-    format: String,
+impl HitRates {
+    /// Whether requests of which a page was missed were counted.
+    fn counts_requests(&self) -> bool {
+        self.rows.iter().any(|row| row.missed_requests.is_some())
+    }
 }
 
-/// Reads a trace and simulates every cache of a question at every size.
+/// Reads a trace and simulates every cache of a question at every size, until `control` says stop. What was simulated by then is told, if that
+/// is anything.
 ///
 /// # Errors
-/// A cache or a size is wrong, or the trace cannot be read or asks for nothing.
+/// A cache or a size is wrong, the trace cannot be read or asks for nothing, or nothing was simulated before a stop.
 pub fn hit_rates(
     files: &[PathBuf],
     how: &OpenOptions,
     question: &Question,
+    control: &Control,
 ) -> Result<HitRates, RunError> {
     refuse_twice("cache", &question.caches)?;
     refuse_twice("size", &question.sizes)?;
-    let mut ahead = false;
-    for cache in &question.caches {
-        let built = cache.build::<dyn Cache>(&CacheEnv { capacity: 1 })?;
-        ahead |= built.looks_ahead();
-    }
-    let mut whole = read(files, how, question, ahead)?;
+    refuse_requests(question)?;
+    let policies = jobs::policies(&question.caches)?;
+    let mut whole = read::read(files, how, question, &policies, control)?;
     let share = question.sample.map_or(1.0, |sample| sample.share);
     let footprint = (f64::from(whole.asked.footprint()) / share).round() as u64;
-    let asking = jobs::asking(question, Some(footprint), share)?;
+    let asking = jobs::asking(question, &policies, Some(footprint), share)?;
     let counted = match whole.jobs.take() {
-        Some(jobs) => counted(&jobs, &asking),
-        None => simulate(question, &asking, &whole, ahead)?,
+        Some(jobs) => Counted::meanwhile(&jobs, &asking),
+        None => simulate::simulate(question, &policies, &asking, &whole, control)?,
     };
-    let rows = rows(&asking, &counted, (whole.asked.lines, footprint, share));
+    let rows = Rows {
+        footprint,
+        share,
+        asked: whole.asked.lines,
+        requests: question.per_request.then_some(whole.asked.requests),
+    };
+    let rows = rows.of(&asking, &counted);
+    if rows.is_empty() {
+        let what = "the trace was read, and no simulation went through all of it";
+        return Err(RunError::Stopped(what.to_owned()));
+    }
+    let mut warnings: Vec<Warning> = cut_short(&whole, rows.len(), asking.len())
+        .into_iter()
+        .collect();
+    warnings.extend(holding_all(&rows, &asking, footprint));
     let mut found = HitRates {
         schema: HITRATE_SCHEMA,
         version: program::VERSION.to_owned(),
@@ -219,7 +237,8 @@ pub fn hit_rates(
         requests: whole.asked.requests,
         asked: whole.asked.lines,
         footprint,
-        warnings: warnings(&asking, footprint),
+        complete: rows.len() == asking.len() && !whole.is_cut_short,
+        warnings,
         rows,
     };
     found.headline = words::headline(&found);
@@ -239,167 +258,87 @@ fn refuse_twice(key: &str, given: &[impl ToString]) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Reads a trace. Simulations that need neither what comes later nor how much that is go on meanwhile.
-fn read(
-    files: &[PathBuf],
-    how: &OpenOptions,
-    question: &Question,
-    ahead: bool,
-) -> Result<Whole, RunError> {
-    let known =
-        |size: &Size| !size.is_share() && size.lines(0, question.unit.bytes()) <= MEANWHILE_MAX;
-    let mut jobs = None;
-    if question.sizes.iter().all(known) && !ahead && question.sample.is_none() {
-        let asking = jobs::asking(question, None, 1.0)?;
-        jobs = Some(Jobs::new(&question.caches, &asking, |one| {
-            capacity(one.lines, MEANWHILE_MAX)
-        })?);
-    }
-    let mut reader = nearslot_trace::open(files, how)?;
-    let (mut asked, mut batch, mut lines) = (Asked::new(question), Vec::new(), Vec::new());
-    let mut pass = |asked: &mut Asked, lines: &mut Vec<Line>| -> Result<(), RunError> {
-        asked.number(lines)?;
-        if let Some(jobs) = &mut jobs {
-            jobs.ask(lines, asked.footprint());
-            lines.clear();
-        }
-        Ok(())
+/// Refuses to count requests by themselves where that tells nothing, or nothing true.
+fn refuse_requests(question: &Question) -> Result<(), RunError> {
+    let allowed = match (question.unit, question.sample) {
+        _ if !question.per_request => return Ok(()),
+        (Unit::Request, _) => "left out with unit = request, where a miss is that of a request",
+        (_, Some(_)) => "left out beside sample, which is of lines: of most requests it has a part",
+        _ => return Ok(()),
     };
-    while reader.next_batch(&mut batch)? {
-        for record in &batch {
-            asked.record(record);
-            if asked.is_full() {
-                pass(&mut asked, &mut lines)?;
-            }
-        }
-    }
-    pass(&mut asked, &mut lines)?;
-    let header = reader.header();
-    header.needs_most_records()?;
-    let (files, format) = (header.files.clone(), header.format.clone());
-    if asked.footprint() == 0 {
-        let what = match (question.which, asked.lines) {
-            (Which::All, 0) => "has neither reads nor writes",
-            (Which::Reads, 0) => "has no reads",
-            _ => "has no line in the sample; a larger one may have some",
+    Err(RunError::Config(ConfigError::value(
+        "per_request",
+        "true",
+        allowed,
+    )))
+}
+
+/// What misses are held against.
+struct Rows {
+    footprint: u64,
+    /// The share of lines that was looked at.
+    share: f64,
+    /// Lines that were asked for.
+    asked: u64,
+    /// Requests, if they were counted.
+    requests: Option<u64>,
+}
+
+impl Rows {
+    /// A row for each of these, but for those that did not go through all.
+    fn of(&self, asking: &[Asking], counted: &Counted) -> Vec<Row> {
+        let row = |(number, one): (usize, &Asking)| {
+            let whole = counted.whole[number]?;
+            let parts = counted.parts.iter().map(|part| part[number]);
+            Some(self.row(one, whole, &parts.collect::<Option<Vec<Missed>>>()?))
         };
-        let error = nearslot_trace::TraceError::unfit(what);
-        return Err(error.in_file(&files.join(", ")).into());
+        asking.iter().enumerate().filter_map(row).collect()
     }
-    Ok(Whole {
-        asked,
-        lines,
-        jobs,
-        files,
-        format,
-    })
-}
 
-/// Lines of a cache: one that is larger than all that is asked for misses each once, however large it is.
-fn capacity(lines: u64, footprint: u64) -> u32 {
-    lines.min(footprint) as u32
-}
-
-/// What was missed: in all that was looked at, and in each part of it if that is a sample.
-struct Counted {
-    whole: Vec<u64>,
-    parts: Vec<Vec<u64>>,
-}
-
-fn counted(jobs: &Jobs, asking: &[Asking]) -> Counted {
-    Counted {
-        whole: jobs.misses(asking.len()),
-        parts: Vec::new(),
-    }
-}
-
-/// Simulates what is asked of all lines that were kept.
-fn simulate(
-    question: &Question,
-    asking: &[Asking],
-    whole: &Whole,
-    ahead: bool,
-) -> Result<Counted, RunError> {
-    let Whole { asked, lines, .. } = whole;
-    let footprint = asked.footprint();
-    let one = |lines: &[Line], share: f64| -> Result<Vec<u64>, RunError> {
-        let next = match ahead {
-            true => next(lines, footprint)?,
-            false => Vec::new(),
-        };
-        let mut jobs = Jobs::new(&question.caches, asking, |one| {
-            let lines = (one.lines as f64 * share).round() as u64;
-            capacity(lines, footprint.into())
-        })?;
-        jobs.ask_all(lines, &next, footprint);
-        Ok(jobs.misses(asking.len()))
-    };
-    let share = question.sample.map_or(1.0, |sample| sample.share);
-    let mut counted = Counted {
-        whole: one(lines, share)?,
-        parts: Vec::new(),
-    };
-    if question.sample.is_some() {
-        let mut parts: [Vec<Line>; PARTS] = Default::default();
-        for line in lines {
-            parts[jobs::part_of(*line)].push(*line);
-        }
-        for part in &parts {
-            counted.parts.push(one(part, share / PARTS as f64)?);
-        }
-    }
-    Ok(counted)
-}
-
-/// For each line that is asked for, when it is asked for the next time, counted from 1; the largest number if never.
-fn next(asked: &[Line], lines: u32) -> Result<Vec<u32>, RunError> {
-    if u32::try_from(asked.len() + 1).is_err() {
-        let what = "lines that the trace asks for";
-        let allowed = format!(
-            "less than {} for a cache that looks ahead; --limit or --sample make them fewer",
-            u32::MAX
-        );
-        let count = asked.len().to_string();
-        return Err(RunError::Unfit(ConfigError::value(what, &count, &allowed)));
-    }
-    let mut last = vec![u32::MAX; lines as usize];
-    let mut next = vec![0; asked.len()];
-    for (index, line) in asked.iter().enumerate().rev() {
-        next[index] = std::mem::replace(&mut last[line.index()], index as u32 + 1);
-    }
-    Ok(next)
-}
-
-fn rows(
-    asking: &[Asking],
-    counted: &Counted,
-    (asked, footprint, share): (u64, u64, f64),
-) -> Vec<Row> {
-    let row = |(number, one): (usize, &Asking)| {
-        let ratio = |misses: u64, share: f64| misses as f64 / (asked as f64 * share);
-        let lines = one.lines.min(footprint);
-        let misses = counted.whole[number];
-        let off_by = (!counted.parts.is_empty()).then(|| {
-            let of_part = |part: usize| ratio(counted.parts[part][number], share / PARTS as f64);
-            jobs::half_width(&std::array::from_fn(of_part))
-        });
+    fn row(&self, one: &Asking, missed: Missed, parts: &[Missed]) -> Row {
+        let ratio = |misses: u64, share: f64| misses as f64 / (self.asked as f64 * share);
+        let of_part = |part: &Missed| ratio(part.lines, self.share / PARTS as f64);
+        let parts: Vec<f64> = parts.iter().map(of_part).collect();
+        // None if all lines were looked at.
+        let parts = <[f64; PARTS]>::try_from(parts).ok();
+        let lines = one.lines.min(self.footprint);
         Row {
             cache: one.name.clone(),
             size: one.size.to_string(),
             lines,
-            share: lines as f64 / footprint as f64,
-            misses: (misses as f64 / share).round() as u64,
+            share: lines as f64 / self.footprint as f64,
+            misses: (missed.lines as f64 / self.share).round() as u64,
             // A sample may have more than its share of the requests.
-            miss_ratio: ratio(misses, share).min(1.0),
+            miss_ratio: ratio(missed.lines, self.share).min(1.0),
             knows_future: one.knows_future,
-            off_by,
+            off_by: parts.as_ref().map(jobs::half_width),
+            missed_requests: self.requests.map(|_| missed.requests),
+            request_miss_ratio: self
+                .requests
+                .map(|requests| missed.requests as f64 / requests as f64),
         }
-    };
-    asking.iter().enumerate().map(row).collect()
+    }
 }
 
-/// Sizes at which every cache does the same.
-fn warnings(asking: &[Asking], footprint: u64) -> Vec<Warning> {
+/// What an interruption left out.
+fn cut_short(whole: &Whole, rows: usize, planned: usize) -> Option<Warning> {
+    let text = if whole.is_cut_short {
+        let requests = counted(whole.asked.requests, "request");
+        format!(
+            "interrupted: these are miss ratios of the first {requests} that count; the rest of the trace was not read"
+        )
+    } else if rows < planned {
+        format!(
+            "interrupted: {rows} of {planned} miss ratios are here; the simulations of the others did not go through all of the trace"
+        )
+    } else {
+        return None;
+    };
+    Some(Warning::new(WarningKind::Interrupted, text))
+}
+
+/// Sizes at which a cache holds all that is asked for, and who misses more than each line once even so.
+fn holding_all(rows: &[Row], asking: &[Asking], footprint: u64) -> Vec<Warning> {
     let mut told: Vec<String> = Vec::new();
     for one in asking.iter().filter(|one| one.lines >= footprint) {
         let size = one.size.to_string();
@@ -408,10 +347,17 @@ fn warnings(asking: &[Asking], footprint: u64) -> Vec<Warning> {
         }
     }
     let word = |size: String| {
+        let more = rows.iter();
+        let more = more.filter(|row| row.size == size && row.misses > footprint);
+        let more: Vec<String> = more.map(|row| row.cache.clone()).collect();
+        let who = match more.as_slice() {
+            [] => "whatever the policy".to_owned(),
+            some => format!("whatever the policy, but for {}", list(some)),
+        };
         Warning::new(
             WarningKind::HoldsAll,
             format!(
-                "a cache of {size} holds all {footprint} lines that the trace asks for: whatever the policy, each is missed once"
+                "a cache of {size} holds all {footprint} lines that the trace asks for: {who}, each is missed once"
             ),
         )
     };

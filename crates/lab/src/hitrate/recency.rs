@@ -34,8 +34,10 @@ pub(super) struct Recency {
     sizes: Vec<u32>,
     /// By size: as many lines as it holds were last asked for at this instant or later.
     bounds: Vec<u32>,
-    /// By size: requests that it hits and the next smaller one misses; at the end, those that all miss.
+    /// By size: lines that are asked for, which it hits and the next smaller one misses; at the end, those that all miss.
     hits: Vec<u64>,
+    /// The same of whole requests, if these are counted: a size hits one if it hits all of its lines.
+    request_hits: Vec<u64>,
 }
 
 impl Recency {
@@ -49,6 +51,7 @@ impl Recency {
             lines: 0,
             bounds: vec![0; sizes.len()],
             hits: vec![0; sizes.len() + 1],
+            request_hits: vec![0; sizes.len() + 1],
             sizes,
         }
     }
@@ -67,15 +70,22 @@ impl Recency {
     /// These lines are asked for, one after the other.
     pub(super) fn ask(&mut self, asked: &[Line]) {
         for line in asked {
-            if self.now as usize == 64 * self.newest.len() {
-                self.renumber();
-            }
             self.ask_one(*line);
         }
     }
 
+    /// The same of the lines of one request, which is counted by itself.
+    pub(super) fn ask_request(&mut self, asked: &[Line]) {
+        let missing = asked.iter().map(|line| self.ask_one(*line)).max();
+        self.request_hits[missing.unwrap_or(0)] += 1;
+    }
+
+    /// How many of the sizes miss it, which are the smallest.
     #[inline]
-    fn ask_one(&mut self, line: Line) {
+    fn ask_one(&mut self, line: Line) -> usize {
+        if self.now as usize == 64 * self.newest.len() {
+            self.renumber();
+        }
         let now = self.now;
         let last = std::mem::replace(&mut self.last[line.index()], now + 1);
         let missing = if last == NEVER {
@@ -96,6 +106,7 @@ impl Recency {
                 *bound = next(newest, *bound) + 1;
             }
         }
+        missing
     }
 
     /// Leaves out the instants whose lines were asked for since.
@@ -128,17 +139,27 @@ impl Recency {
         self.newest[whole] = (1 << rest) - 1;
     }
 
-    /// By size, how many requests were missed.
+    /// By size, how many lines were missed.
     pub(super) fn misses(&self) -> Vec<u64> {
-        let mut missed: u64 = self.hits.iter().sum();
-        let smaller = self.hits[..self.sizes.len()].iter();
-        smaller
-            .map(|hits| {
-                missed -= hits;
-                missed
-            })
-            .collect()
+        behind(&self.hits)
     }
+
+    /// By size, of how many requests a line was missed.
+    pub(super) fn missed_requests(&self) -> Vec<u64> {
+        behind(&self.request_hits)
+    }
+}
+
+/// For each but the last of these, what all behind it are together.
+fn behind(hits: &[u64]) -> Vec<u64> {
+    let mut missed: u64 = hits.iter().sum();
+    let smaller = hits[..hits.len() - 1].iter();
+    smaller
+        .map(|hits| {
+            missed -= hits;
+            missed
+        })
+        .collect()
 }
 
 /// The first instant from this one on whose line was not asked for since.

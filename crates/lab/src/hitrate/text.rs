@@ -24,7 +24,11 @@ impl fmt::Display for HitRates {
 fn table(found: &HitRates) -> Table {
     let mut table = Table::new();
     table.load_style(RULE);
-    table.set_header(["cache", "size", "lines", "share %", "misses", "miss ratio"]);
+    let mut heads = vec!["cache", "size", "lines", "share %", "misses", "miss ratio"];
+    if found.counts_requests() {
+        heads.extend(["requests missed", "of requests"]);
+    }
+    table.set_header(heads);
     for row in &found.rows {
         table.add_row(cells(row));
     }
@@ -32,15 +36,19 @@ fn table(found: &HitRates) -> Table {
 }
 
 /// A row as people read it.
-fn cells(row: &Row) -> [String; 6] {
-    [
+fn cells(row: &Row) -> Vec<String> {
+    let mut cells = vec![
         row.cache.clone(),
         row.size.clone(),
         row.lines.to_string(),
         format!("{:.3}", 100.0 * row.share),
         row.misses.to_string(),
         ratio(row),
-    ]
+    ];
+    if let (Some(missed), Some(ratio)) = (row.missed_requests, row.request_miss_ratio) {
+        cells.extend([missed.to_string(), format!("{ratio:.4}")]);
+    }
+    cells
 }
 
 /// A miss ratio, and how far that of a sample may be off.
@@ -75,6 +83,10 @@ pub(super) fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
+    if found.counts_requests() {
+        let text = "one is missed if at least one of its pages is, however many of them are";
+        facts.push(("requests", text.to_owned()));
+    }
     if let Some(Sampled { share, lines, .. }) = &found.sample {
         let sample = format!(
             "{} % of the lines, {lines}, with all their requests; numbers of lines and misses are estimates, ± is at 95 %",

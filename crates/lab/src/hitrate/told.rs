@@ -34,6 +34,8 @@ pub struct Told<'a> {
     pub sample: Option<&'a str>,
     /// Draws the sample.
     pub seed: u64,
+    /// Also count requests of which a page was missed.
+    pub per_request: bool,
 }
 
 impl Told<'_> {
@@ -59,6 +61,7 @@ impl Told<'_> {
                 .sample
                 .map(|word| sample(word, self.seed))
                 .transpose()?,
+            per_request: self.per_request,
         })
     }
 }

@@ -12,7 +12,10 @@ pub(super) fn headline(found: &HitRates) -> String {
     let telling: Vec<&[&Row]> = sizes
         .iter()
         .map(Vec::as_slice)
-        .filter(|rows| rows[0].lines < found.footprint)
+        .filter(|rows| {
+            let more_than_once = rows.iter().any(|row| row.misses > found.footprint);
+            rows[0].lines < found.footprint || more_than_once
+        })
         .collect();
     let Some(last) = telling.last() else {
         return format!(
@@ -49,9 +52,11 @@ pub(super) fn headline(found: &HitRates) -> String {
         }
     });
     let parts: Vec<String> = said.into_iter().chain(floor).collect();
-    let mut text = parts.join("; ");
-    text.push('.');
-    text
+    let only = match found.complete {
+        true => "",
+        false => "before the interruption, ",
+    };
+    format!("{only}{}.", parts.join("; "))
 }
 
 /// Rows by size, in the order in which sizes were asked for.
@@ -140,9 +145,11 @@ mod tests {
             size: (*size).to_owned(),
             lines: *lines,
             share: *lines as f64 / 1_000.0,
-            misses: 0,
+            misses: (miss_ratio * 10_000.0).round() as u64,
             miss_ratio: *miss_ratio,
             off_by,
+            missed_requests: None,
+            request_miss_ratio: None,
             knows_future: *cache == "optimal",
         };
         HitRates {
@@ -158,6 +165,7 @@ mod tests {
             requests: 10_000,
             asked: 10_000,
             footprint: 1_000,
+            complete: true,
             warnings: Vec::new(),
             rows: rows.iter().map(row).collect(),
         }

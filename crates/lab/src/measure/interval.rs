@@ -27,6 +27,8 @@ const NORMAL: f64 = 1.959_963_985;
 const EVEN_BATCHES_MIN: f64 = 8.0;
 /// With fewer requests in a batch than this, a batch mean means nothing.
 const BATCH_REQUESTS_MIN: u64 = 10;
+/// Requests that any statistic with an interval needs.
+const NEEDED_MIN: u64 = BATCHES as u64 * BATCH_REQUESTS_MIN;
 /// A percentile is told if so many requests are expected beyond it: with fewer, its interval would have no upper end.
 const BEYOND_MIN: f64 = 5.0;
 
@@ -129,6 +131,13 @@ pub(crate) struct TooFew {
     pub(crate) batches: f64,
     /// Over how many they must be.
     pub(crate) batches_needed: f64,
+}
+
+impl TooFew {
+    /// Whether it takes more of them than the mean does, as it is a statistic of the tail.
+    pub(crate) fn is_of_the_tail(&self) -> bool {
+        self.needed > NEEDED_MIN
+    }
 }
 
 /// Response times of a class of requests, batch by batch and together.
@@ -266,10 +275,9 @@ fn half_of(counts: &[u64; BATCHES], of: impl Fn(usize) -> f64) -> f64 {
 
 /// Whether so many requests in each batch are enough for a statistic with an interval.
 fn check(counts: &[u64; BATCHES], rank: Option<f64>) -> Result<(), TooFew> {
-    let least = BATCHES as u64 * BATCH_REQUESTS_MIN;
     let few = TooFew {
         requests: counts.iter().sum(),
-        needed: rank.map_or(0, tail_needs).max(least),
+        needed: rank.map_or(0, tail_needs).max(NEEDED_MIN),
         batches: even_batches(counts),
         batches_needed: EVEN_BATCHES_MIN,
     };

@@ -7,39 +7,16 @@ use nearslot_core::config::{KINDS, Kinds};
 use nearslot_core::op::Failure;
 use serde::Serialize;
 
+use super::ReportError;
+use super::flat::{Flat, Kind, Value};
 use crate::measure::declared::{Table, tables};
 use crate::outcome::{Demand, Difference, Number, Rank, Results, Run, Times};
-
-/// A value of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    /// Not there: no such request, or too few to tell.
-    None,
-    /// Words.
-    Text(String),
-    /// A count, an index or a seed.
-    Count(u64),
-    /// A quantity whose unit is in the name.
-    Measure(f64),
-}
-
-/// The type of a column, whatever its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Text,
-    Count,
-    Measure,
-}
 
 /// A column: what it is called and where its value is.
 pub(super) struct Column {
     /// Stable name with its unit.
     pub(super) name: String,
     /// Type of its values.
-    #[cfg_attr(
-        not(feature = "parquet"),
-        expect(dead_code, reason = "only Parquet has types")
-    )]
     pub(super) kind: Kind,
     source: Source,
 }
@@ -118,6 +95,45 @@ impl Column {
         };
         found.unwrap_or(Value::None)
     }
+}
+
+/// A row for each run.
+pub(super) fn table(results: &Results) -> Flat {
+    let (columns, ranked) = (all(), Ranked::of(results));
+    let row = |index| {
+        let values = columns.iter().map(|column| column.value(&ranked, index));
+        values.collect()
+    };
+    Flat {
+        rows: (0..results.runs.len()).map(row).collect(),
+        columns: columns
+            .iter()
+            .map(|column| (column.name.clone(), column.kind))
+            .collect(),
+    }
+}
+
+/// Key-values for the file: where it comes from, for readers that drop the columns.
+pub(super) fn pairs(results: &Results) -> Result<Vec<(&'static str, String)>, ReportError> {
+    let configs: Vec<_> = results
+        .runs
+        .iter()
+        .map(|run| serde_json::json!({"label": run.label, "replay": run.replay, "config": run.config}))
+        .collect();
+    let hash = results.trace.as_ref().map(|trace| trace.hash.clone());
+    Ok(vec![
+        ("nearslot.schema", results.schema.to_string()),
+        ("nearslot.version", results.version.clone()),
+        ("nearslot.build", results.build.clone()),
+        ("nearslot.seed", results.seed.to_string()),
+        ("nearslot.trace_hash", hash.unwrap_or_default()),
+        ("nearslot.trace", serde_json::to_string(&results.trace)?),
+        ("nearslot.runs", serde_json::to_string(&configs)?),
+        (
+            "nearslot.warnings",
+            serde_json::to_string(&results.warnings)?,
+        ),
+    ])
 }
 
 /// All columns in their order.

@@ -19,6 +19,7 @@ mod csv;
 pub(crate) mod facts;
 pub mod figures;
 mod file;
+pub(crate) mod flat;
 mod groups;
 mod html;
 #[cfg(not(feature = "parquet"))]
@@ -109,7 +110,11 @@ impl FromStr for Format {
     type Err = ReportError;
 
     fn from_str(word: &str) -> Result<Format, ReportError> {
-        let named = Format::ALL.into_iter().find(|format| format.name() == word);
+        // Commands that have no more than a text and JSON call the table a text.
+        let word_meant = if word == "text" { "table" } else { word };
+        let named = Format::ALL
+            .into_iter()
+            .find(|format| format.name() == word_meant);
         named.ok_or_else(|| ReportError::Format(word.to_owned()))
     }
 }
@@ -213,14 +218,47 @@ pub fn write(results: &Results, format: Format, out: &mut dyn Write) -> Result<(
     match format {
         Format::Table => out.write_all(table(results, table::terminal_width()).as_bytes())?,
         Format::Json => json(results, out)?,
-        Format::Csv => csv::write(results, out)?,
-        #[cfg(feature = "parquet")]
-        Format::Parquet => out.write_all(&parquet::encode(results)?)?,
-        #[cfg(not(feature = "parquet"))]
-        Format::Parquet => return Err(ReportError::NoParquet),
+        Format::Csv => write_csv(&columns::table(results), out)?,
+        Format::Parquet => {
+            write_parquet(&columns::table(results), &columns::pairs(results)?, out)?;
+        }
     }
     out.flush()?;
     Ok(())
+}
+
+/// Writes a table as CSV.
+///
+/// # Errors
+/// What `out` answers.
+pub(crate) fn write_csv(table: &flat::Flat, out: &mut dyn Write) -> Result<(), ReportError> {
+    csv::write(table, out)
+}
+
+/// Writes a table as Parquet, with these key-values of the whole file.
+///
+/// # Errors
+/// What `out` answers; a build without Parquet.
+#[cfg(feature = "parquet")]
+pub(crate) fn write_parquet(
+    table: &flat::Flat,
+    pairs: &[(&str, String)],
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
+    Ok(out.write_all(&parquet::encode(table, pairs)?)?)
+}
+
+/// Says that this build leaves Parquet out.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "parquet"))]
+pub(crate) fn write_parquet(
+    _: &flat::Flat,
+    _: &[(&str, String)],
+    _: &mut dyn Write,
+) -> Result<(), ReportError> {
+    Err(ReportError::NoParquet)
 }
 
 /// Writes the summary to a file, which appears only when it is complete.
@@ -262,7 +300,7 @@ fn check(results: &Results) -> Result<(), ReportError> {
     for (index, run) in results.runs.iter().enumerate() {
         for column in &columns {
             let value = column.value(&ranked, index);
-            if let columns::Value::Measure(value) = value
+            if let flat::Value::Measure(value) = value
                 && !value.is_finite()
             {
                 return Err(ReportError::NotFinite {

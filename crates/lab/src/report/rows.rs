@@ -26,7 +26,7 @@ use nearslot_core::op::{Failure, Op, Status};
 use tempfile::NamedTempFile;
 
 use super::file::{OutputFile, beside};
-use super::{ReportError, Target, parquet};
+use super::{ReportError, Target, columns, parquet};
 use crate::outcome::Results;
 
 /// Rows that wait in plain form before they are encoded.
@@ -164,8 +164,8 @@ fn join<R: Rows>(
     for lane in lanes {
         append(&mut joined, &lane)?;
     }
-    for pair in parquet::provenance(results)? {
-        joined.append_key_value_metadata(pair);
+    for pair in &columns::pairs(results)? {
+        joined.append_key_value_metadata(parquet::key_value(pair));
     }
     joined.close()?;
     Ok(())

@@ -39,7 +39,7 @@ use crate::prepare::{prepare, stack_of};
 use crate::program;
 use crate::recorders::{Groups, Recorders, RowFiles, RunRows};
 use crate::report::Target;
-use crate::scenario::{Load, Warmup};
+use crate::scenario::Warmup;
 use crate::sim::{self, Control};
 use crate::verdict;
 use crate::warning::{Warning, WarningKind};
@@ -128,7 +128,8 @@ pub fn compare(
     let labels: Vec<&str> = labels.collect();
     verdict::add_without_result(&mut results.verdict, &labels, &results.runs);
     warnings.extend(without);
-    results.trace = trace.map(|trace| trace_info(trace, points));
+    let configs: Vec<&serde_json::Value> = results.runs.iter().map(|run| &run.config).collect();
+    results.trace = trace.map(|trace| trace_info(trace, &configs));
     (results.drive_chosen, results.warnings) = (drive_chosen, warnings);
     files.finish(&results, parts)?;
     Ok(results)
@@ -545,13 +546,15 @@ fn check_end(workload: &mut dyn Workload, end: Instant, label: &str) -> Result<(
     )))
 }
 
-pub(crate) fn trace_info(trace: &LoadedTrace, points: &[Point]) -> TraceInfo {
+/// What was replayed by runs with these configurations.
+pub(crate) fn trace_info(trace: &LoadedTrace, configs: &[&serde_json::Value]) -> TraceInfo {
     let summary = trace.summary();
-    let mut fits = points.iter().map(|point| match &point.scenario.load {
-        Load::Trace(load) => load.fit.word(),
-        Load::Workload(_) => "none",
-    });
-    let fit = fits.next().unwrap_or("none");
+    // What was done, not what was asked for: where all addresses fit, that is nothing.
+    let fits = configs
+        .iter()
+        .filter_map(|config| config["load"]["fit"].as_str());
+    let mut fits = fits.peekable();
+    let fit = fits.peek().copied().unwrap_or("none");
     let one_fit = fits.all(|other| other == fit);
     TraceInfo {
         files: trace.header().files.clone(),

@@ -188,6 +188,13 @@ impl Scenario {
         })
     }
 
+    /// Whether its drive has an arm; also where that is not known, as no drive is named yet, or none that can be read.
+    pub(crate) fn has_an_arm(&self) -> bool {
+        let text = drive_text(&self.drive.name);
+        let read = text.and_then(|text| drive::read(&self.drive.name, &text, &self.drive.knobs));
+        read.map_or(true, |(blueprint, _)| blueprint.exact_arm().is_some())
+    }
+
     /// The stack below the load, with the drive's file read.
     ///
     /// # Errors

@@ -310,25 +310,39 @@ impl Names<'_> {
             }
             Lead::Overloaded => (self.overloaded(ranking), Vec::new()),
             Lead::AllFail => (self.all_fail(ranking), Vec::new()),
-            Lead::TooFew(best) => {
-                let (who, mean) = (self.choice(best), mean(best));
-                let keep_up = those(ranking, Standing::KeepsUp);
-                let others = keep_up[1..].iter();
-                let have = others.filter(|rank| !self.has_no_interval(rank)).count();
-                let rest = rest(ranking, keep_up.len());
-                let headline = match (have, self.has_no_interval(best)) {
-                    (0, true) => {
-                        format!(
-                            "Too few requests to tell: {who} has the lowest mean, {mean} ms{rest}."
-                        )
-                    }
-                    (_, true) => format!(
-                        "Of {who}, which has the lowest mean, {mean} ms, there are too few answers to tell{rest}."
-                    ),
-                    _ => format!("{who} has the lowest mean, {mean} ms{untold}{rest}."),
-                };
-                (headline, Vec::new())
+            Lead::TooFew(best) => (self.too_few(ranking, best), Vec::new()),
+        }
+    }
+
+    /// What is left to say where intervals are missing: means, and which is the lowest if they differ.
+    fn too_few(&self, ranking: &Ranking, best: &Rank) -> String {
+        let keep_up = those(ranking, Standing::KeepsUp);
+        let others = keep_up[1..].iter();
+        let have = others.filter(|rank| !self.has_no_interval(rank)).count();
+        let (rest, mean) = (rest(ranking, keep_up.len()), number(best.response_ms_mean));
+        let is_equal = |rank: &&Rank| {
+            rank.response_ms_mean
+                .total_cmp(&best.response_ms_mean)
+                .is_eq()
+        };
+        let equal = keep_up.iter().all(is_equal);
+        let who = match equal {
+            true if keep_up.len() == ranking.ranks.len() => "all choices".to_owned(),
+            true => self.choices(&keep_up),
+            false => self.choice(best),
+        };
+        let has = match equal {
+            true => format!("have the same mean, {mean} ms"),
+            false => format!("has the lowest mean, {mean} ms"),
+        };
+        match (have, self.has_no_interval(best)) {
+            (0, true) => format!("Too few requests to tell: {who} {has}{rest}."),
+            (_, true) => format!("Of {who}, which {has}, there are too few answers to tell{rest}."),
+            _ if equal && who == "all choices" => {
+                let untold = self.untold(ranking);
+                format!("All choices {has}{untold}{rest}.")
             }
+            _ => format!("{who} {has}{}{rest}.", self.untold(ranking)),
         }
     }
 

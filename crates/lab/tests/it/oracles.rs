@@ -46,3 +46,30 @@ fn a_placement_asks_an_oracle_if_its_card_says_so() {
         assert_eq!(!blind, asks, "{}", spec.name);
     }
 }
+
+/// Where nothing turns there is nothing to misjudge.
+#[test]
+fn an_oracle_that_errs_about_an_arm_is_refused_where_there_is_none() {
+    let refused = |drive: &str, vary: &[&str]| {
+        let mut base = Scenario::over(Load::Workload("iometer".parse().unwrap()));
+        for (key, value) in [("sched", "satf"), ("oracle", "noisy"), ("drive", drive)] {
+            base.set(key, value).unwrap();
+        }
+        let vary: Vec<_> = vary.iter().map(|word| word.parse().unwrap()).collect();
+        let points = grid::points(&base, &vary).unwrap();
+        let checked = grid::check_effects(&base, &points);
+        checked.err().map(|error| error.to_string())
+    };
+    for drive in ["null", "cloud-gp2-100gib"] {
+        let error = refused(drive, &[]).unwrap();
+        assert!(error.starts_with("oracle = noisy"), "{error}");
+        assert!(
+            error.contains(&format!("without an arm, as {drive}")),
+            "{error}"
+        );
+    }
+    assert_eq!(refused("hp-c2247a", &[]), None);
+    // One run with an arm is enough, as one that asks is.
+    assert_eq!(refused("null", &["drive=null,hp-c2247a"]), None);
+    assert!(refused("null", &["oracle=exact,noisy"]).is_some());
+}

@@ -46,6 +46,17 @@ fn a_run_without_an_interval_takes_none_from_the_others() {
         without(&[0, 1, 2]),
         "Too few requests to tell: satf has the lowest mean, 5.000 ms."
     );
+    let alike = |lacking: &[usize]| {
+        let (mut runs, keys) = schedulers(&[("fcfs", 5.0, 0.0), ("satf", 5.0, 0.0)]);
+        for index in lacking {
+            runs[*index].1.batches_ms = None;
+        }
+        judged(&runs, &keys, None).headline
+    };
+    assert_eq!(
+        alike(&[0, 1]),
+        "Too few requests to tell: all choices have the same mean, 5.000 ms."
+    );
     let (mut runs, keys) =
         schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 5.1, 3.0)]);
     runs[0].1.batches_ms = None;

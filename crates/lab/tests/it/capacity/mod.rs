@@ -322,6 +322,17 @@ fn the_fewest_drives_are_found() {
         "{}",
         capacity.headline
     );
+    let text = capacity.to_string();
+    assert!(text.contains("more drives"), "{text}");
+    assert!(!text.contains(" less "), "{text}");
+    let striped = "several are striped here";
+    assert!(said(&capacity).contains(striped), "{}", said(&capacity));
+    // Somebody who names it knows.
+    let named = found(
+        &points(&base, &["place=stripe,mirror"]),
+        &how("mean < 1 ms", Find::Drives),
+    );
+    assert!(!said(&named).contains(striped), "{}", said(&named));
 }
 
 #[test]
@@ -382,7 +393,15 @@ fn too_few_requests_are_no_guess() {
     let text = refused("p99.9 < 10 ms");
     assert!(text.contains("measures 990 reads and writes"), "{text}");
     assert!(text.contains("needs 5000"), "{text}");
-    assert!(refused("read p99 < 10 ms").contains("needs 500 of them"));
+    let fewer = "a statistic nearer to the middle needs fewer";
+    assert!(text.contains(fewer), "{text}");
+    let reads = refused("read p99 < 10 ms");
+    assert!(reads.contains("needs 500 of them"), "{reads}");
+    assert!(reads.contains(fewer), "{reads}");
+    // The least that any statistic needs.
+    let reads = refused("read p90 < 10 ms");
+    assert!(reads.contains("needs 320 of them"), "{reads}");
+    assert!(!reads.contains("nearer"), "{reads}");
     let writes = synthetic("poisson:requests=1000:read_share=1", &[("drive", "null")]);
     let found = capacity(
         &points(&writes, &[]),

@@ -1,11 +1,17 @@
 //! Miss ratios of traces: what counts, what is cached as one, and that they are those of another simulator.
 
+mod random;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use nearslot_core::rng::Rng;
-use nearslot_lab::hitrate::{HitRates, Question, Sample, Unit, Which, hit_rates};
+use nearslot_lab::hitrate::{HitRates, Question, Row, Sample, Unit, Which, hit_rates};
+use nearslot_lab::report::Format;
 use nearslot_lab::run::RunError;
+use nearslot_lab::sim::Control;
 use nearslot_trace::OpenOptions;
 
 /// A trace of these requests: device, offset and length in bytes, `R` or `W`.
@@ -39,8 +45,10 @@ fn asked(
         unit,
         which,
         sample: None,
+        per_request: false,
     };
-    hit_rates(&[path.to_owned()], &OpenOptions::default(), &question)
+    let how = OpenOptions::default();
+    hit_rates(&[path.to_owned()], &how, &question, &Control::default())
 }
 
 fn misses(found: &HitRates) -> Vec<u64> {
@@ -211,12 +219,14 @@ fn a_sample_is_as_near_as_it_says() {
         unit: Unit::Page(4_096),
         which: Which::All,
         sample: None,
+        per_request: false,
     };
     let ask = |question: &Question| {
         hit_rates(
             std::slice::from_ref(&path),
             &OpenOptions::default(),
             question,
+            &Control::default(),
         )
     };
     let truth = ask(&question).unwrap();
@@ -256,4 +266,231 @@ fn a_size_that_holds_everything_is_told() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("1GiB holds all 2 lines"), "{told:?}");
     assert!(told[1].contains("2lines"), "{told:?}");
+}
+
+/// What went through the whole trace is kept, and the rest is left out.
+#[test]
+fn a_stop_leaves_what_was_simulated() {
+    let path = popular("stopped");
+    let sizes: Vec<String> = (1..40).map(|size| format!("{size}%")).collect();
+    let question = Question {
+        caches: ["w_tinylfu", "lirs"]
+            .map(|word| word.parse().unwrap())
+            .to_vec(),
+        sizes: sizes.iter().map(|word| word.parse().unwrap()).collect(),
+        leave_out: false,
+        unit: Unit::Page(4_096),
+        which: Which::All,
+        sample: None,
+        per_request: false,
+    };
+    let how = OpenOptions::default();
+    let control = Control::default();
+    let whole = std::thread::scope(|scope| {
+        let work =
+            scope.spawn(|| hit_rates(std::slice::from_ref(&path), &how, &question, &control));
+        // Until some four simulations are over.
+        let enough = |control: &Control| {
+            let replied = control.replied.load(Ordering::Relaxed);
+            control.expected.load(Ordering::Relaxed) > 0 && replied > 1_200_000
+        };
+        while !enough(&control) && !work.is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        control.stop.store(true, Ordering::Relaxed);
+        work.join().unwrap().unwrap()
+    });
+    assert!(!whole.complete);
+    assert!((1..78).contains(&whole.rows.len()), "{}", whole.rows.len());
+    assert!(
+        whole.headline.starts_with("before the interruption"),
+        "{}",
+        whole.headline
+    );
+    assert!(
+        whole.warnings[0]
+            .text
+            .contains("of 78 miss ratios are here")
+    );
+    // Those that are here are what they would have been.
+    let row = &whole.rows[0];
+    let alone = asked(&path, &row.cache, &row.size, Unit::Page(4_096), Which::All).unwrap();
+    assert_eq!(alone.rows[0].misses, row.misses);
+    assert!(alone.complete);
+    // Told to stop before it began.
+    let error = hit_rates(std::slice::from_ref(&path), &how, &question, &control).unwrap_err();
+    assert!(matches!(error, RunError::Stopped(_)), "{error}");
+}
+
+/// What is asked of a trace for a few caches, requests counted by themselves.
+fn by_request(
+    path: &Path,
+    sizes: &str,
+    (unit, which): (Unit, Which),
+    sample: Option<Sample>,
+) -> Result<HitRates, RunError> {
+    let caches = ["lru", "fifo", "optimal", "none"];
+    let question = Question {
+        caches: caches.map(|word| word.parse().unwrap()).to_vec(),
+        sizes: sizes.split(',').map(|word| word.parse().unwrap()).collect(),
+        leave_out: false,
+        unit,
+        which,
+        sample,
+        per_request: true,
+    };
+    let (how, control) = (OpenOptions::default(), Control::default());
+    hit_rates(&[path.to_owned()], &how, &question, &control)
+}
+
+/// A miss of several pages counts once for each page, and once for the request.
+#[test]
+fn requests_are_missed_if_one_of_their_pages_is() {
+    // Pages 0 1 2 | 0 | 2 3 | 0 1 in two lines.
+    let requests = [
+        (1, 0, 12_288, 'R'),
+        (1, 0, 4_096, 'W'),
+        (1, 8_192, 8_192, 'R'),
+        (1, 0, 8_192, 'R'),
+    ];
+    let path = trace("per_request", &requests);
+    let page = Unit::Page(4_096);
+    let both = |found: &HitRates| -> Vec<(u64, u64)> {
+        let rows = found.rows.iter();
+        let both = |row: &Row| (row.misses, row.missed_requests.unwrap());
+        rows.map(both).collect()
+    };
+    let found = by_request(&path, "2lines,4lines", (page, Which::All), None).unwrap();
+    let expected = [
+        (7, 4),
+        (4, 2),
+        (6, 4),
+        (4, 2),
+        (5, 3),
+        (4, 2),
+        (8, 4),
+        (8, 4),
+    ];
+    assert_eq!(both(&found), expected);
+    assert_eq!((found.asked, found.requests), (8, 4));
+    assert!((found.rows[1].request_miss_ratio.unwrap() - 0.5).abs() < 1e-12);
+    let text = found.to_string();
+    assert!(text.contains("requests missed"), "{text}");
+    // Without the write.
+    let reads = by_request(&path, "2lines", (page, Which::Reads), None).unwrap();
+    assert_eq!((both(&reads)[0], reads.requests), ((6, 3), 3));
+    for (unit, sample, why) in [
+        (Unit::Request, None, "unit = request"),
+        (
+            page,
+            Some(Sample {
+                share: 0.5,
+                seed: 1,
+            }),
+            "beside sample",
+        ),
+    ] {
+        let error = by_request(&path, "100%", (unit, Which::All), sample).unwrap_err();
+        assert!(matches!(error, RunError::Config(_)), "{error}");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+/// What is left over beside equal segments is given up when a line comes down: five lines of five are not all held.
+#[test]
+fn who_misses_more_than_each_line_once_is_told() {
+    let page = |number: u64| (1, number * 4_096, 4_096, 'R');
+    let pages: Vec<_> = [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]
+        .repeat(5)
+        .into_iter()
+        .map(page)
+        .collect();
+    let path = trace("segments", &pages);
+    let ask =
+        |sizes: &str| asked(&path, "lru,slru,none", sizes, Unit::Page(4_096), Which::All).unwrap();
+    for sizes in ["5lines,8lines,1000lines", "100%,8lines,100GiB"] {
+        let found = ask(sizes);
+        assert_eq!(misses(&found)[..3], [5, 5, 5], "{sizes}");
+        assert_eq!(misses(&found)[4..6], [5, 5], "{sizes}");
+        assert_eq!(misses(&found)[6..], [50, 50, 50], "{sizes}");
+        assert!(misses(&found)[3] > 5, "{sizes}: {}", misses(&found)[3]);
+        let told = &found.warnings[0].text;
+        assert!(
+            told.contains("but for slru and none, each is missed once"),
+            "{told}"
+        );
+        assert!(
+            found.warnings[1].text.contains("but for none"),
+            "{}",
+            found.warnings[1].text
+        );
+        assert!(
+            found.headline.starts_with("lru misses least: 10.0 % at "),
+            "{}",
+            found.headline
+        );
+    }
+}
+
+/// Lines of a request are not all kept by their addresses; that of a terabyte would not fit the memory.
+#[test]
+fn a_request_may_be_very_long() {
+    let long = 200_000 * 4_096;
+    let path = trace(
+        "long",
+        &[
+            (1, 0, 4_096, 'R'),
+            (1, 512, long, 'R'),
+            (1, long - 4_096, 8_192, 'R'),
+        ],
+    );
+    for sizes in ["1lines,150000lines,300000lines", "300000lines,1%,75%"] {
+        let found = asked(&path, "lru,fifo", sizes, Unit::Page(4_096), Which::All).unwrap();
+        assert_eq!((found.asked, found.footprint), (1 + 200_001 + 2, 200_001));
+        // In one line, the last two pages are missed again.
+        let first = if sizes.starts_with("1l") {
+            200_003
+        } else {
+            200_001
+        };
+        let each = [first, 200_001, 200_001];
+        assert_eq!(misses(&found), [each, each].concat());
+    }
+    let path = trace("terabytes", &[(1, 0, 1 << 42, 'R')]);
+    let error = asked(&path, "lru", "1lines", Unit::Page(512), Which::All).unwrap_err();
+    assert!(error.to_string().contains("at most 1073741824"), "{error}");
+}
+
+/// CSV and Parquet have what the JSON has.
+#[test]
+fn miss_ratios_are_a_table_for_programs() {
+    let path = trace("table", &[(1, 0, 8_192, 'R'), (1, 0, 4_096, 'R')]);
+    let found = asked(
+        &path,
+        "lru,slru",
+        "1lines,2lines",
+        Unit::Page(4_096),
+        Which::All,
+    )
+    .unwrap();
+    let written = |format| {
+        let mut bytes = Vec::new();
+        nearslot_lab::hitrate::write(&found, format, &mut bytes).unwrap();
+        bytes
+    };
+    let text = String::from_utf8(written(Format::Csv)).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
+    assert_eq!(rows.len(), 5);
+    let column = |name: &str| rows[0].iter().position(|head| *head == name).unwrap();
+    for (row, of) in rows[1..].iter().zip(&found.rows) {
+        assert_eq!(row[column("cache")], of.cache);
+        assert_eq!(row[column("misses")], of.misses.to_string());
+        assert_eq!(row[column("miss_ratio")], of.miss_ratio.to_string());
+        assert_eq!(row[column("page_bytes")], "4096");
+        assert_eq!(row[column("off_by")], "");
+        assert_eq!(row.len(), rows[0].len());
+    }
+    assert_eq!(&written(Format::Parquet)[..4], b"PAR1");
+    let json: HitRates = serde_json::from_slice(&written(Format::Json)).unwrap();
+    assert_eq!(json.rows.len(), 4);
 }
