@@ -12,7 +12,7 @@ fn cache(name: &str, capacity: usize) -> Box<dyn Cache> {
     let spec = find::<dyn Cache>(name).expect("there is one");
     let knobs = spec.card().check(&[]).expect("it has defaults");
     let capacity = capacity as u32;
-    (spec.build)(&knobs, &CacheEnv { capacity }).expect("it can be built")
+    (spec.build)(&knobs, &CacheEnv::of_pages(capacity)).expect("it can be built")
 }
 
 /// A queue, the oldest in front: a line and how often it was asked for.

@@ -4,11 +4,13 @@
 //! of the cache, so that bursts of new lines are served. The main part is a segmented LRU: four fifths for what was asked for again there. When the
 //! counters were told of 32 requests for each line of the main part, all are halved. O(1) amortised.
 
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use super::segments::Segments;
 use super::sketch::Sketch;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// The main part is the queues 0 and 1.
@@ -106,8 +108,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &["w-tinylfu", "wtinylfu"],
     summary: "keeps what a sketch says was asked for more often, behind a small window for what is new",
     source: "Einziger, Friedman and Manes, TinyLFU: a highly efficient cache admission policy, ACM Transactions on Storage 13 (4), 2017",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, env| {

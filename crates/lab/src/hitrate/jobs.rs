@@ -88,7 +88,7 @@ impl Jobs {
         let each = asking.len() / caches.len();
         for (number, part) in caches.iter().enumerate() {
             let mut tells: Vec<usize> = (number * each..(number + 1) * each).collect();
-            let make = |capacity| part.build::<dyn Cache>(&CacheEnv { capacity });
+            let make = |capacity| part.build::<dyn Cache>(&CacheEnv::of_pages(capacity));
             if make(1)?.is_recency() {
                 tells.sort_by_key(|one| lines(&asking[*one]));
                 let sizes = tells.iter().map(|one| lines(&asking[*one])).collect();
@@ -161,7 +161,7 @@ pub(super) fn asking(
     let mut all = Vec::new();
     for part in &question.caches {
         let knows_future = part
-            .build::<dyn Cache>(&CacheEnv { capacity: 1 })?
+            .build::<dyn Cache>(&CacheEnv::of_pages(1))?
             .looks_ahead();
         for size in &sizes {
             let lines = lines(size);

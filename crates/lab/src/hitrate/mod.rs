@@ -11,13 +11,13 @@ mod figure;
 mod intern;
 mod jobs;
 mod recency;
-mod size;
 mod text;
 mod told;
 mod words;
 
 use std::path::PathBuf;
 
+use nearslot_core::cache::KNOBS;
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Cache;
 use nearslot_core::ids::Line;
@@ -32,7 +32,7 @@ use crate::program;
 use crate::warning::{Warning, WarningKind};
 
 pub use figure::figures;
-pub use size::Size;
+pub use nearslot_core::size::Size;
 pub use told::Told;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
@@ -190,7 +190,8 @@ pub fn hit_rates(
     refuse_twice("size", &question.sizes)?;
     let mut ahead = false;
     for cache in &question.caches {
-        let built = cache.build::<dyn Cache>(&CacheEnv { capacity: 1 })?;
+        refuse_settings(cache)?;
+        let built = cache.build::<dyn Cache>(&CacheEnv::of_pages(1))?;
         ahead |= built.looks_ahead();
     }
     let mut whole = read(files, how, question, ahead)?;
@@ -224,6 +225,18 @@ pub fn hit_rates(
     };
     found.headline = words::headline(&found);
     Ok(found)
+}
+
+/// Refuses settings that a cache has in a stack alone.
+fn refuse_settings(cache: &PartConfig) -> Result<(), ConfigError> {
+    let mut knobs = cache.knobs.iter();
+    let of_stack = |key: &str| KNOBS.iter().any(|knob| knob.name == key);
+    let Some((key, value)) = knobs.find(|(key, _)| of_stack(key)) else {
+        return Ok(());
+    };
+    let allowed = "left out here, where the size is asked apart and no time passes; a stack has it";
+    let key = format!("{}.{key}", cache.name);
+    Err(ConfigError::value(&key, &value.to_string(), allowed))
 }
 
 /// Refuses what is given twice.
