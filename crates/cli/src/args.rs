@@ -355,6 +355,9 @@ pub(crate) struct ScenarioArgs {
     pub(crate) drive: Option<String>,
     #[command(flatten)]
     pub(crate) parts: PartArgs,
+    /// How large the caches are that --cache names: bytes, lines, or a share of what the trace asks for; several are compared
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) cache_size: Option<String>,
     /// How arrivals are made of the trace: open, closed, dependent [default: open]
     #[arg(long, value_name = "MODE")]
     pub(crate) replay: Option<String>,

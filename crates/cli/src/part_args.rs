@@ -4,7 +4,7 @@
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use nearslot_core::config::{KINDS, Kinds, StackKind};
-use nearslot_core::contract::{Cache, Scheduler};
+use nearslot_core::contract::Scheduler;
 use nearslot_core::registry::{Kind, Of};
 use nearslot_lab::workload::Synthetic;
 
@@ -77,12 +77,21 @@ impl Args for PartArgs {
     }
 }
 
+/// The values of an option that names several parts; one alone where a comma is a part of a setting.
+pub(crate) fn several(words: &str) -> Vec<&str> {
+    let pieces: Vec<&str> = words.split(',').map(str::trim).collect();
+    let is_name = |piece: &&str| piece.starts_with(|first: char| first.is_ascii_alphabetic());
+    match pieces.iter().all(is_name) {
+        true => pieces,
+        false => vec![words],
+    }
+}
+
 /// What there are lists of: the kinds that a stack is made of, and what is below and above it.
 pub(crate) fn kinds_listed() -> String {
     let stack = KINDS.iter().map(|of| of.card().plural);
     let workloads = Of::<Synthetic>::KIND.card().plural;
-    let caches = Of::<dyn Cache>::KIND.card().plural;
-    let others = ["drives", "drive-kinds", workloads, caches, "formats"];
+    let others = ["drives", "drive-kinds", workloads, "formats"];
     stack.chain(others).collect::<Vec<_>>().join(", ")
 }
 

@@ -7,7 +7,7 @@
 
 use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
-use crate::ids::{DriveId, IoId, Line};
+use crate::ids::{DriveId, IoId, Line, Track};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::op::Op;
@@ -495,6 +495,46 @@ pub trait Blueprint: Send + Sync {
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable>;
 }
 
+/// What a line is asked for as, by who looks for sequences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pattern {
+    /// By itself.
+    #[default]
+    Random,
+    /// As one of a sequence.
+    Sequential,
+}
+
+/// What is brought before it is asked for.
+///
+/// It goes by *tracks*: so many consecutive blocks of the volume. It is told of every track that a read touches, whether
+/// all of it is there or not, and may want others to be brought. What it has to know of a track it keeps in the track's note,
+/// which is 0 when the first page of it is asked for or brought, and forgotten with the last.
+pub trait Prefetch: Send {
+    /// A read asks for a part of a track; `hit` if all of that is in the cache or on its way. What it is asked for as.
+    fn asked(&mut self, track: Track, hit: bool, tracks: &mut dyn Around) -> Pattern;
+
+    /// The most tracks that it brings together: a cache must have room for them.
+    fn group(&self) -> u64 {
+        0
+    }
+
+    /// Tells what it has counted so far, of the measures on its card.
+    fn tell(&self, _tell: Tell<'_>) {}
+}
+
+/// The tracks of a volume, as who prefetches sees them.
+pub trait Around {
+    /// The last track of the volume.
+    fn last(&self) -> Track;
+
+    /// The note of a track; none if nothing of it is in the cache, nor on its way.
+    fn note(&mut self, track: Track) -> Option<&mut u32>;
+
+    /// Brings what is missing of these tracks, from the first to the last, behind what was asked for. What is there is expected.
+    fn bring(&mut self, first: Track, last: Track);
+}
+
 /// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
 ///
 /// A line that is asked for is hit or missed. One that was missed enters when it has been brought, and before, others leave if
@@ -525,6 +565,31 @@ pub trait Cache: Send {
 
     /// A line that was missed enters; there is room.
     fn enter(&mut self, line: Line);
+
+    /// The same as [`Cache::miss`], by a cache that tells sequences from the rest.
+    fn miss_in(&mut self, line: Line, _pattern: Pattern) {
+        self.miss(line);
+    }
+
+    /// The same as [`Cache::enter`], by a cache that tells sequences from the rest or counts pages: so many of the line have come.
+    fn enter_in(&mut self, line: Line, _pattern: Pattern, _pages: u32) {
+        self.enter(line);
+    }
+
+    /// More pages of a line that is in the cache have come.
+    fn grow(&mut self, _line: Line, _pages: u32) {}
+
+    /// Pages of a line that is in the cache are gone; the line stays.
+    fn shrink(&mut self, _line: Line, _pages: u32) {}
+
+    /// A line that is in the cache will be asked for soon: a sequence comes to it.
+    fn expect(&mut self, _line: Line) {}
+
+    /// Whether its capacity is counted in pages, so that a line of which few have come leaves room for others. Else every line takes the
+    /// room of a whole one.
+    fn counts_pages(&self) -> bool {
+        false
+    }
 
     /// A line that has left with a hit, or beside another one, and of which nobody was told. Asked after each of these.
     fn left(&mut self) -> Option<Line> {

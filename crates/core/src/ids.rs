@@ -42,6 +42,30 @@ id! {
     GroupId(u16)
 }
 id! {
+    /// A track of a volume: as many consecutive blocks as a prefetcher goes by, counted from block 0.
+    Track(u64)
+}
+id! {
     /// A line of a read cache: as many consecutive blocks of a volume as are cached together. Numbered, from 0, by who keeps the directory.
     Line(u32)
+}
+
+/// Names of requests that a stack makes for itself begin here.
+const JOBS: u64 = 1 << 63;
+
+impl RequestId {
+    /// The name of a request that the stack makes for itself: a number that comes again, and one that tells it from those before.
+    pub const fn job(number: u32, turn: u32) -> RequestId {
+        RequestId(JOBS | (turn as u64 & 0x7fff_ffff) << 32 | number as u64)
+    }
+
+    /// The number of such a request; none of a client's.
+    #[inline]
+    pub const fn as_job(self) -> Option<u32> {
+        if self.0 >= JOBS {
+            Some(self.0 as u32)
+        } else {
+            None
+        }
+    }
 }

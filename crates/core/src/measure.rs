@@ -3,7 +3,7 @@
 //! A part has a table of these on its card. Results, columns, the Python package, the page and the documentation go over the tables.
 
 /// A number that a run has if a part, or a measurement, counts it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
     /// Its name, with the unit at its end where that is no plain count: `moved_mib`. With the key of the kind before it, it is a
     /// column: `place_moved_mib`.

@@ -65,6 +65,10 @@ pub fn ability(
     sample: &[Request],
     control: &Control,
 ) -> Result<Option<Ability>, RunError> {
+    // What a cache can do depends on all that was asked before, of which a sample has too little.
+    if stack.in_memory()?.is_some() {
+        return Ok(None);
+    }
     let count = sample.len() as u64;
     let mut depth = DEPTH.min(count / 4);
     if depth < 2 {

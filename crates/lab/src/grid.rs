@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use nearslot_core::config::{PartConfig, Parts, StackKind};
-use nearslot_core::contract::{Oracle, Scheduler};
-use nearslot_core::registry::{self, ConfigError};
+use nearslot_core::contract::{Cache, Oracle, Prefetch, Scheduler};
+use nearslot_core::registry::{self, ConfigError, Kind};
 
 use crate::outcome::{Role, Varied};
 use crate::scenario::Scenario;
@@ -174,12 +174,24 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
         configure(&mut point.scenario, &point.settings)?;
     }
     check_values(&points, vary)?;
+    if points.iter().any(|point| caches(point) == (false, false)) {
+        points.retain(|point| caches(point) != (false, true));
+    }
     if let [only] = points.as_mut_slice()
         && only.label.is_empty()
     {
         only.label = only.scheduler();
     }
     Ok(points)
+}
+
+/// Whether a point has a read cache, and whether something is brought beforehand. Without a cache that has no effect, so of the runs that differ in
+/// this alone one is enough.
+pub(crate) fn caches(point: &Point) -> (bool, bool) {
+    let parts = &point.scenario.parts;
+    let is_none = |key: &str| parts.get(key).is_none_or(|part| part.name == "none");
+    let (cache, prefetch) = (<dyn Cache>::CARD.key, <dyn Prefetch>::CARD.key);
+    (!is_none(cache), !is_none(prefetch))
 }
 
 /// Sets what distinguishes a run. The name of a part comes before its knobs, whatever the order of the grid, for it replaces the

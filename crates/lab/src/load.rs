@@ -4,8 +4,9 @@
 //! once here, and once per run, from memory when it has at most [`KEPT_MAX`] requests, from its files otherwise.
 //! Standard input is spooled to a temporary file as it comes, for it cannot be read twice.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use nearslot_core::units::Blocks;
 use nearslot_trace::spool::{Spool, spool};
@@ -20,6 +21,11 @@ use crate::workload::layout::{self, Layout, Volumes};
 /// Requests that are kept in memory at most: 112 MB.
 pub const KEPT_MAX: usize = 2_000_000;
 
+/// Words of bits that say which pieces of a group a trace touches.
+const WORDS: usize = 16;
+/// Pieces of a group.
+const GROUP: u64 = 64 * WORDS as u64;
+
 /// A trace that was read once.
 pub struct LoadedTrace {
     header: Header,
@@ -31,6 +37,8 @@ pub struct LoadedTrace {
     kept: Option<Arc<[Record]>>,
     files: Vec<PathBuf>,
     how: OpenOptions,
+    /// By the size of a piece: see [`LoadedTrace::footprint`].
+    footprints: Mutex<BTreeMap<u64, u64>>,
     /// Kept alive as long as the trace.
     _spool: Option<Spool>,
 }
@@ -99,6 +107,7 @@ impl LoadedTrace {
                 span: reader.span(),
                 ..how.clone()
             },
+            footprints: Mutex::default(),
             _spool: spool,
         })
     }
@@ -185,6 +194,36 @@ impl LoadedTrace {
             }
         }
         Ok(RequestCount(count))
+    }
+
+    /// How many pieces of so many bytes its reads and writes touch.
+    ///
+    /// # Errors
+    /// Its files cannot be read again.
+    pub fn footprint(&self, piece: u64) -> Result<u64, TraceError> {
+        let mut known = self.footprints.lock().expect("nobody panicked with it");
+        if let Some(count) = known.get(&piece) {
+            return Ok(*count);
+        }
+        let (mut source, mut batch) = (self.source()?, Vec::new());
+        let mut touched: BTreeMap<(u32, u64), [u64; WORDS]> = BTreeMap::new();
+        while source.next_batch(&mut batch)? {
+            for record in &batch {
+                if !matches!(record.op, TraceOp::Read | TraceOp::Write) || record.len == 0 {
+                    continue;
+                }
+                let last = (record.offset + record.len - 1) / piece;
+                for number in record.offset / piece..=last {
+                    let group = (record.dev, number / GROUP);
+                    let bits = touched.entry(group).or_insert([0; WORDS]);
+                    bits[(number % GROUP / 64) as usize] |= 1 << (number % 64);
+                }
+            }
+        }
+        let words = touched.values().flatten();
+        let count = words.map(|word| u64::from(word.count_ones())).sum();
+        known.insert(piece, count);
+        Ok(count)
     }
 
     /// Blocks that a drive must have for it.

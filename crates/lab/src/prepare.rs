@@ -5,7 +5,7 @@ use nearslot_core::contract::Placement;
 use nearslot_core::registry::{ConfigError, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
-use nearslot_trace::TimeKind;
+use nearslot_trace::{TimeKind, TraceOp};
 use serde_json::json;
 
 use crate::error::RunError;
@@ -49,11 +49,27 @@ pub(crate) fn stack_of(
     let Some(trace) = trace else {
         return Ok(stack);
     };
+    if let Some((name, cache)) = stack.in_memory()? {
+        check_reads(trace, &name)?;
+        if cache.size.is_share() {
+            let footprint = trace.footprint(cache.line_bytes())?;
+            stack.set_cache_lines(cache.lines(&name, Some(footprint))?);
+        }
+    }
     trace.check_volumes(scenario.volumes())?;
     if scenario.volumes() == Some(Volumes::OwnDrives) {
         *stack.parts.of_mut::<dyn Placement>() = layout::own_drives(trace.volumes());
     }
     Ok(stack)
+}
+
+/// A cache of what is read has an effect only where something is.
+fn check_reads(trace: &LoadedTrace, cache: &str) -> Result<(), ConfigError> {
+    if trace.summary().of(TraceOp::Read).requests > 0 {
+        return Ok(());
+    }
+    let allowed = "none: the trace has no reads, and writes go through";
+    Err(ConfigError::value("cache", cache, allowed))
 }
 
 /// How many requests a point has.

@@ -225,7 +225,8 @@ fn carry_out(
         Action::Join { .. }
         | Action::Fold { .. }
         | Action::Compute { .. }
-        | Action::Recall { .. } => {}
+        | Action::Recall { .. }
+        | Action::Move(_) => {}
         Action::Reply(reply) => {
             observer.replied(now, reply);
             workload.replied(now, reply);

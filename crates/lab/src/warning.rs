@@ -110,6 +110,8 @@ words! {
         Extrapolated = "extrapolated",
         /// A cache holds all that the trace asks for.
         HoldsAll = "holds-all",
+        /// Combinations of a grid that would be the same as others are not run.
+        LeftOut = "left-out",
     }
 }
 

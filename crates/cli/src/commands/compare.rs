@@ -33,6 +33,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(sched) = &args.sched {
         described.set("sched", sched)?;
     }
+    if let Some((key, words)) = described.several.first() {
+        let words = words.join(",");
+        let allowed = "one value; `nearslot compare` takes several";
+        return Err(Failure::usage(ConfigError::value(key, &words, allowed)));
+    }
     let grid = Grid::default();
     simulate(&described, &grid, &args.scenario, &args.output)
 }
@@ -56,6 +61,17 @@ pub(super) fn vary(
 ) -> Result<(), Failure> {
     let vary: Result<Vec<Vary>, _> = words.iter().map(|word| word.parse()).collect();
     let mut vary = vary.map_err(Failure::usage)?;
+    for (key, values) in described.several.drain(..).rev() {
+        let twice = vary.iter().find(|vary| vary.key == key);
+        if let Some(twice) = twice {
+            let other = twice.values.join(",");
+            let allowed =
+                format!("nothing beside --vary {key}={other}, which says the same: one of them");
+            let error = ConfigError::value(&format!("--{key}"), &values.join(","), &allowed);
+            return Err(Failure::usage(error));
+        }
+        vary.insert(0, Vary { key, values });
+    }
     // An option of its own that varies: the message names both as they were typed.
     if let (Some(words), Some(twice)) = (sched, vary.iter().find(|vary| vary.key == "sched")) {
         let other = twice.values.join(",");

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use nearslot_core::config::{KINDS, Kinds};
-use nearslot_core::contract::Cache;
 use nearslot_core::drive::{self, CATALOG};
 use nearslot_core::measure::Measure;
 use nearslot_core::registry::{AnyKind, ConfigError, Knob, KnobKind, Of, PartCard, canonical};
@@ -48,7 +47,6 @@ fn all(kinds: Kinds) -> Vec<Kind> {
         kind("drives", &["drive", "catalog"], drives()),
         kind("drive-kinds", &["drive-kind", "kinds"], drive_kinds()),
         parts(Of::<Synthetic>::KIND),
-        parts(Of::<dyn Cache>::KIND),
         kind("formats", &["format", "trace-formats"], formats()),
     ];
     stack.chain(others).collect()

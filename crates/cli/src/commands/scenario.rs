@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use nearslot_core::registry::ConfigError;
+use nearslot_core::contract::Cache;
+use nearslot_core::registry::{ConfigError, Kind};
 use nearslot_lab::given::Given;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
 
 use crate::args::{FioWaitWord, ReadArgs, ScenarioArgs, SpanArgs, SpreadWord, TimeUnitWord};
 use crate::failure::Failure;
+use crate::part_args::several;
 
 /// The scenario that the command line describes, and whether it came from a file.
 pub(crate) struct Described {
@@ -18,6 +20,8 @@ pub(crate) struct Described {
     pub(crate) file: Option<PathBuf>,
     /// What the command line says besides that file.
     pub(crate) given: Given,
+    /// Options that name several parts, with their key: what is to be compared.
+    pub(crate) several: Vec<(String, Vec<String>)>,
 }
 
 impl Described {
@@ -26,6 +30,18 @@ impl Described {
             scenario,
             file,
             given: Given::default(),
+            several: Vec::new(),
+        }
+    }
+
+    /// Sets a key to what an option says, or keeps it to be varied if that is several things.
+    fn say(&mut self, key: &str, mut words: Vec<String>) -> Result<(), Failure> {
+        match words.as_mut_slice() {
+            [word] => self.set(key, word),
+            _ => {
+                self.several.push((key.to_owned(), words));
+                Ok(())
+            }
         }
     }
 
@@ -69,8 +85,8 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
     if let Some(drive) = &args.drive {
         described.set("drive", drive)?;
     }
-    for (key, part) in &args.parts.0 {
-        described.set(key, part)?;
+    for (key, words) in named(args)? {
+        described.say(&key, words)?;
     }
     let settings = [
         ("replay", &args.replay),
@@ -105,6 +121,51 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
         .check()
         .map_err(|error| described.blame(&error))?;
     Ok(described)
+}
+
+/// The parts that options name, several of a kind where they are to be compared; caches with their sizes.
+fn named(args: &ScenarioArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let owned = |words: &str| several(words).into_iter().map(str::to_owned).collect();
+    let parts = args.parts.0.iter();
+    let mut named: Vec<(String, Vec<String>)> = parts
+        .map(|(key, words)| ((*key).to_owned(), owned(words)))
+        .collect();
+    let Some(sizes) = &args.cache_size else {
+        return Ok(named);
+    };
+    let key = <dyn Cache>::CARD.key;
+    let Some((_, caches)) = named.iter_mut().find(|(named, _)| named == key) else {
+        let sizes = sizes.split(',').map(|size| size.trim().to_owned());
+        named.push((format!("{key}.size"), sizes.collect()));
+        return Ok(named);
+    };
+    let before = std::mem::take(caches);
+    for cache in &before {
+        let name = cache.split(':').next().unwrap_or_default();
+        if name == "none" {
+            caches.push(cache.clone());
+            continue;
+        }
+        if cache.contains(":size=") {
+            let allowed = format!("left out beside --cache {cache}, which says it");
+            return Err(Failure::usage(ConfigError::value(
+                "--cache-size",
+                sizes,
+                &allowed,
+            )));
+        }
+        let sizes = sizes.split(',').map(str::trim);
+        caches.extend(sizes.map(|size| format!("{cache}:size={size}")));
+    }
+    if *caches == before {
+        let allowed = "left out where there is no cache";
+        return Err(Failure::usage(ConfigError::value(
+            "--cache-size",
+            sizes,
+            allowed,
+        )));
+    }
+    Ok(named)
 }
 
 /// Remembers the options about reading a trace that a scenario file has keys for.

@@ -6,9 +6,11 @@
 //!
 //! Names in the paper: T1, T2, B1, B2, and p for the length that the first queue is to have. O(1).
 
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// Asked for once since they came.
@@ -31,6 +33,13 @@ struct Arc {
 }
 
 impl Arc {
+    /// Lines and ghosts.
+    #[inline]
+    fn all(&self) -> usize {
+        let queues = ONCE..=GHOSTS_AGAIN;
+        queues.map(|queue| self.queues.len(queue)).sum()
+    }
+
     /// A line leaves the queue that is too long, and becomes a ghost.
     fn replace(&mut self, incoming: Option<usize>) -> Option<Line> {
         let once = self.queues.len(ONCE);
@@ -118,13 +127,13 @@ impl Cache for Arc {
             Some(_) => AGAIN,
         };
         self.queues.renew(queue, line);
+        // Others may have become ghosts while this one, which was a ghost, was on its way.
+        while self.all() > 2 * self.capacity && self.queues.pop(GHOSTS_AGAIN).is_some() {}
     }
 
     fn audit(&self) {
         self.queues.audit();
-        let all: usize = (ONCE..=GHOSTS_AGAIN)
-            .map(|queue| self.queues.len(queue))
-            .sum();
+        let all = self.all();
         assert!(all <= 2 * self.capacity, "{all} lines and ghosts");
         assert!(self.len() <= self.capacity, "{} lines", self.len());
     }
@@ -135,8 +144,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &[],
     summary: "what was asked for once and what was asked for again, with a border that ghosts of both move",
     source: "Megiddo and Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, env| {

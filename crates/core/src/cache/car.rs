@@ -9,9 +9,11 @@
 //! the ghosts of then that say how far. O(1) amortised: each line that is passed has been asked for.
 
 use super::arc::step;
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// Asked for once, as far as is known.
@@ -119,8 +121,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &[],
     summary: "arc with clocks: a hit is a mark, and lines with one are let pass",
     source: "Bansal and Modha, CAR: Clock with Adaptive Replacement, FAST 2004",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, env| {

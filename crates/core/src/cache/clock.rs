@@ -2,10 +2,12 @@
 //!
 //! It does nearly what LRU does, and a hit costs no more than a bit. O(1) amortised: a line that is let pass has been hit.
 
+use super::in_memory::KNOBS;
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// The queue is by when lines came or were let pass; marked: asked for since.
@@ -35,8 +37,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &["second-chance", "fifo-reinsertion"],
     summary: "first in, first out, but what was asked for meanwhile is let pass once",
     source: "Corbató, A paging experiment with the Multics system, MIT Project MAC MAC-M-384, 1968",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, _| Ok(OneQueue::boxed(Clock)),

@@ -2,10 +2,12 @@
 //!
 //! What simpler hardware does, and what others are measured against. O(1).
 
+use super::in_memory::KNOBS;
 use super::one_queue::{OneQueue, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 struct Fifo;
@@ -20,8 +22,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &[],
     summary: "the line that came first leaves first",
     source: "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 5 (2), 1966",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, _| Ok(OneQueue::boxed(Fifo)),

@@ -15,9 +15,11 @@
 //! libCacheSim, whose miss ratios are thereby met: the HIR line that would leave next leaves, and the next line that comes becomes LIR. The stack has
 //! twice as many lines as the cache at most; beyond, it forgets those that left the longest ago. O(1) amortised.
 
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// Of two sets of queues: the stack is the only one of the first.
@@ -199,8 +201,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &[],
     summary: "keeps what came back soonest, by what lay between the last two requests",
     source: "Jiang and Zhang, LIRS: an efficient low inter-reference recency set replacement policy, SIGMETRICS 2002",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, env| {

@@ -3,10 +3,12 @@
 //! Right where what was asked for lately is asked for again. A scan that is longer than the cache takes everything else out of it. In the
 //! terms of SARC this is LRU-Top: whatever comes, comes to the top. O(1).
 
+use super::in_memory::KNOBS;
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// The queue is by when lines were asked for last.
@@ -19,6 +21,10 @@ impl Rule for Lru {
     fn hit(&self, queue: &mut Queues<1>, line: Line) {
         queue.renew(QUEUE, line);
     }
+
+    fn expect(&self, queue: &mut Queues<1>, line: Line) {
+        queue.renew(QUEUE, line);
+    }
 }
 
 pub(super) static SPEC: Spec<dyn Cache> = Spec {
@@ -26,8 +32,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &["lru-top"],
     summary: "the line leaves that was not asked for the longest",
     source: "Mattson and others, Evaluation techniques for storage hierarchies, IBM Systems Journal 9 (2), 1970",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, _| Ok(OneQueue::boxed(Lru)),

@@ -3,6 +3,7 @@
 use crate::contract::Cache;
 use crate::registry::{CacheEnv, ConfigError, Kind, KindCard, Spec};
 
+mod in_memory;
 mod one_queue;
 mod queues;
 mod segments;
@@ -10,16 +11,20 @@ mod sketch;
 #[cfg(test)]
 mod twins;
 
+pub use in_memory::{InMemory, KNOBS};
+
 registry! { dyn Cache;
     none,
     fifo,
     lru,
+    lru_bottom,
     clock,
     slru,
     two_q,
     lirs,
     arc,
     car,
+    sarc,
     s3_fifo,
     sieve,
     w_tinylfu,

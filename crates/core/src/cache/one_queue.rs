@@ -15,6 +15,10 @@ pub(super) trait Rule: Send + 'static {
     /// A line of the queue is asked for.
     fn hit(&self, queue: &mut Queues<1>, line: Line);
 
+    /// A line of the queue will be asked for soon.
+    #[inline]
+    fn expect(&self, _queue: &mut Queues<1>, _line: Line) {}
+
     /// A line leaves: the oldest, if the rule does not know better.
     #[inline]
     fn leave(&self, queue: &mut Queues<1>) -> Option<Line> {
@@ -66,6 +70,14 @@ impl<R: Rule> Cache for OneQueue<R> {
     #[inline]
     fn enter(&mut self, line: Line) {
         self.queue.push(QUEUE, line);
+    }
+
+    fn expect(&mut self, line: Line) {
+        self.rule.expect(&mut self.queue, line);
+    }
+
+    fn counts_pages(&self) -> bool {
+        true
     }
 
     fn is_recency(&self) -> bool {

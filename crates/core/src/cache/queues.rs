@@ -70,6 +70,24 @@ impl Log {
         Some(first)
     }
 
+    /// The newest entry that is alive. Those behind it, which are not, go.
+    #[inline]
+    fn last(&mut self) -> Option<usize> {
+        loop {
+            let Some(position) = self.lines.len().checked_sub(1) else {
+                (self.head, self.hand) = (0, 0);
+                return None;
+            };
+            let (word, bit) = bit(position);
+            if self.alive[word] & bit != 0 {
+                return Some(position);
+            }
+            self.lines.pop();
+            self.head = self.head.min(position / 64);
+            self.hand = self.hand.min(position);
+        }
+    }
+
     /// Writes a line behind all others. Its position.
     #[inline]
     fn push(&mut self, line: Line) -> usize {
@@ -217,6 +235,13 @@ impl<const N: usize> Queues<N> {
         steps::count();
         let log = &mut self.logs[queue];
         log.first().map(|position| log.lines[position])
+    }
+
+    /// The newest line of a queue.
+    #[inline]
+    pub(super) fn last(&mut self, queue: usize) -> Option<Line> {
+        let log = &mut self.logs[queue];
+        log.last().map(|position| log.lines[position])
     }
 
     /// The oldest line leaves its queue.
@@ -389,6 +414,10 @@ mod tests {
                         one.find(|(one, _)| *one == line).unwrap().1 = true;
                     }
                     _ => {}
+                }
+                let newest = twin.queues[0].back().map(|(line, _)| *line);
+                if rng.chance(0.2) {
+                    assert_eq!(queues.last(0), newest);
                 }
                 let lens = [0, 1].map(|queue| queues.len(queue));
                 assert_eq!(lens, [0, 1].map(|queue| twin.queues[queue].len()));

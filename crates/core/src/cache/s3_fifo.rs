@@ -8,9 +8,11 @@
 //! The paper moves a line to the main queue when it was asked for more than once in the small one, and has as many ghosts as the main queue has lines;
 //! so it is here.
 
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 const SMALL: usize = 0;
@@ -138,8 +140,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &["s3fifo"],
     summary: "a small queue that most lines only pass through, a main one, and ghosts",
     source: "Yang and others, FIFO queues are all you need for cache eviction, SOSP 2023",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, env| {

@@ -4,10 +4,12 @@
 //! and stays in its place: so what is popular gathers behind the hand, and what is new meets it soon. It has no defence against a
 //! scan of blocks that are each asked for twice. O(1) amortised; marks are looked at one by one, a hit costs no more than a bit.
 
+use super::in_memory::KNOBS;
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// The queue is by when lines came; marked: asked for since the hand passed.
@@ -30,8 +32,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &[],
     summary: "a hand takes out what was not asked for since it came by last; the rest stays where it is",
     source: "Zhang and others, SIEVE is simpler than LRU, NSDI 2024",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, _| Ok(OneQueue::boxed(Sieve)),

@@ -5,10 +5,12 @@
 //! lines come to the lowest segment with room. If the capacity is no multiple of the segments, the lowest takes the rest, but gives that up when a line comes
 //! down to it, as in libCacheSim. O(segments).
 
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use super::segments::Segments;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// As many as other simulators take.
@@ -78,8 +80,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &[],
     summary: "four segments: each time a line is asked for it moves up by one",
     source: "Karedla, Love and Wherry, Caching strategies to improve disk system performance, IEEE Computer 27 (3), 1994",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, env| {

@@ -18,7 +18,7 @@ fn cache(name: &str, capacity: usize) -> Box<dyn Cache> {
     let knobs = spec.card().check(&Vec::from_iter(knob));
     let knobs = knobs.expect("they are allowed");
     let capacity = capacity as u32;
-    (spec.build)(&knobs, &CacheEnv { capacity }).expect("it can be built")
+    (spec.build)(&knobs, &CacheEnv::of_pages(capacity)).expect("it can be built")
 }
 
 /// A queue, the oldest in front: a line and how often it was asked for.

@@ -7,9 +7,11 @@
 //! Names in the paper: A1in (a quarter of the lines), A1out (ghosts, half as many as there are lines), Am. This is the full version, in which a hit in the
 //! short queue changes nothing.
 
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
 use crate::registry::Spec;
 
 const SHORT: usize = 0;
@@ -85,8 +87,8 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &["2q"],
     summary: "a short queue for what is new, and a long one for what was missed again after it had left that",
     source: "Johnson and Shasha, 2Q: a low overhead high performance buffer management replacement algorithm, VLDB 1994",
-    knobs: &[],
-    measures: &[],
+    knobs: KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |_, env| {

@@ -12,12 +12,14 @@
 //!   against another one; they are halved after 32 requests for each line of the main part that hit that. A line that wins its place makes another one leave beside, until one loses:
 //!   so the cache is seldom full. What the main part has too many leaves when a line comes down, as in `slru`.
 
+use super::in_memory::{COMMON, SETTINGS};
 use super::queues::Queues;
 use super::segments::Segments;
 use super::sketch::{ANY, Sketch};
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::registry::{Knob, Spec};
+use crate::memory::CACHE_MEASURES;
+use crate::registry::{Knob, Spec, joined};
 
 /// The main part is the queues 0 and 1.
 const MAIN: usize = 2;
@@ -235,13 +237,15 @@ const VARIANT: Knob = Knob::choice(
     "libcachesim: as that simulator does it, so that miss ratios can be compared with what others have published; paper: as its authors say",
 );
 
+static KNOBS: [Knob; SETTINGS + 1] = joined([VARIANT], COMMON);
+
 pub(super) static SPEC: Spec<dyn Cache> = Spec {
     name: "w_tinylfu",
     aliases: &["w-tinylfu", "wtinylfu"],
     summary: "keeps what a sketch says was asked for more often, behind a small window for what is new",
     source: "Einziger, Friedman and Manes, TinyLFU: a highly efficient cache admission policy, ACM Transactions on Storage 13 (4), 2017",
-    knobs: &[VARIANT],
-    measures: &[],
+    knobs: &KNOBS,
+    measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
     build: |knobs, env| {

@@ -2,6 +2,7 @@
 //!
 //! All mistakes are found here, before anything runs.
 
+mod memory;
 mod part;
 mod parts;
 mod queue;
@@ -80,6 +81,7 @@ impl StackConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.blueprint()?;
         self.parts.spelled_out()?;
+        self.in_memory()?;
         Ok(())
     }
 
@@ -174,8 +176,13 @@ impl StackConfig {
             lanes.push(self.lane(&*turned, index, drive.depth())?);
             drives.push(drive);
         }
+        let memory = self.memory(&placement.shape())?;
+        let stack = Stack::new(placement, lanes);
         Ok(Assembly {
-            stack: Stack::new(placement, lanes),
+            stack: match memory {
+                Some(memory) => stack.with_memory(memory),
+                None => stack,
+            },
             drives,
             effective,
             blueprint,

@@ -7,7 +7,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::PartConfig;
-use crate::contract::{Faults, Merging, Oracle, Placement, Scheduler};
+use crate::contract::{Cache, Faults, Merging, Oracle, Placement, Prefetch, Scheduler};
 use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Of};
 
 /// A kind of which every stack has one part.
@@ -39,6 +39,14 @@ pub static KINDS: Kinds = &[
     StackKind {
         kind: Of::<dyn Placement>::KIND,
         default: "linear",
+    },
+    StackKind {
+        kind: Of::<dyn Cache>::KIND,
+        default: "none",
+    },
+    StackKind {
+        kind: Of::<dyn Prefetch>::KIND,
+        default: "none",
     },
     StackKind {
         kind: Of::<dyn Faults>::KIND,

@@ -80,6 +80,25 @@ pub struct FaultsEnv<'a> {
 pub struct CacheEnv {
     /// Lines that it may hold.
     pub capacity: u32,
+    /// Pages of a line.
+    pub line_pages: u32,
+}
+
+impl CacheEnv {
+    /// A cache whose lines are pages.
+    pub const fn of_pages(capacity: u32) -> CacheEnv {
+        CacheEnv {
+            capacity,
+            line_pages: 1,
+        }
+    }
+}
+
+/// The surroundings of what brings data beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct PrefetchEnv {
+    /// Blocks of a stripe of the volume, which its drives read together.
+    pub stripe: Blocks,
 }
 
 /// What survived of an earlier life of a volume: the bytes of its NVRAM and of its drives.

@@ -9,7 +9,7 @@ use super::ConfigError;
 use crate::units::Duration;
 
 /// A thing that can be set.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Knob {
     /// Its key.
     pub name: &'static str,
@@ -20,7 +20,7 @@ pub struct Knob {
 }
 
 /// Kinds of knobs, each with its default and what is allowed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KnobKind {
     /// A whole number.

@@ -13,7 +13,7 @@ mod memo;
 mod volume_error;
 
 pub use card::{Build, PartCard, Spec};
-pub use env::{CacheEnv, DriveEnv, FaultsEnv, Survivors, VolumeEnv};
+pub use env::{CacheEnv, DriveEnv, FaultsEnv, PrefetchEnv, Survivors, VolumeEnv};
 pub use error::{ConfigError, nearest};
 pub use kind::{AnyKind, Kind, KindCard, Of, find};
 pub use knobs::{Knob, KnobKind, KnobValue, Knobs, written};
@@ -23,6 +23,21 @@ pub use volume_error::VolumeError;
 /// A name with its spelling variants folded.
 pub fn canonical(name: &str) -> String {
     name.to_ascii_lowercase().replace('_', "-")
+}
+
+/// Two lists as one: what a part has of its own, and what all of its kind have.
+pub const fn joined<T: Copy, const OWN: usize, const COMMON: usize, const ALL: usize>(
+    own: [T; OWN],
+    common: [T; COMMON],
+) -> [T; ALL] {
+    assert!(OWN + COMMON == ALL, "all of both");
+    let mut all = [common[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < OWN { own[at] } else { common[at - OWN] };
+        at += 1;
+    }
+    all
 }
 
 /// Declares the modules of a folder's parts and the table of their cards. A part has a card `SPEC`, or several that are

@@ -8,7 +8,7 @@ use crate::ids::{DriveId, IoId};
 impl Stack {
     /// Recounts everything from scratch and panics on a contradiction.
     pub fn audit(&self) {
-        let pending = self.pending() as u64;
+        let pending = self.pending_below() as u64;
         assert_eq!(self.submitted, self.replied + pending, "a request got lost");
         let remaining: usize = self.requests.iter().map(|(_, one)| one.remaining).sum();
         let steps = self.graph.iter();
@@ -38,6 +38,9 @@ impl Stack {
         self.graph.audit();
         self.hazards.audit();
         self.placement.audit();
+        if let Some(memory) = &self.memory {
+            memory.audit();
+        }
         self.queues.iter().for_each(Queue::audit);
     }
 

@@ -27,6 +27,9 @@
 //! An open I/O that its scheduler starts while no slot is free stays in the queue, *stalled*, until one is. A gate goes from
 //! missing to ended when its placement opens it; a parity when the steps before it are done.
 //!
+//! With a read cache ([`Memory`]) clients' requests come to that first. What has the life above are then the cache's jobs, and what it lets
+//! through; the cache is told of their answers, and answers clients.
+//!
 //! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
 
 use slab::Slab;
@@ -36,6 +39,7 @@ use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
 use crate::measure::Measure;
+use crate::memory::{Memory, Move, Order};
 use crate::op::Failure;
 use crate::plan::Plan;
 use crate::registry::Kind;
@@ -123,6 +127,8 @@ pub enum Action {
         /// How many blocks.
         len: Blocks,
     },
+    /// Move bytes between the memory, its jobs and clients' requests.
+    Move(Move),
     /// Answer this request.
     Reply(Reply),
 }
@@ -146,6 +152,8 @@ const MERGED: usize = 64;
 
 /// A volume's decisions: placement, one queue per drive, and what is pending.
 pub struct Stack {
+    /// A read cache; then requests here are its jobs, and what it lets through.
+    memory: Option<Box<Memory>>,
     placement: Box<dyn Placement>,
     shape: Shape,
     queues: Vec<Queue>,
@@ -194,6 +202,7 @@ impl Stack {
         assert!(!lanes.is_empty(), "a stack without drives");
         let shape = placement.shape();
         Stack {
+            memory: None,
             hazards: Hazards::new(shape.chunk),
             shape,
             placement,
@@ -222,6 +231,17 @@ impl Stack {
         }
     }
 
+    /// The same with a read cache above the placement.
+    ///
+    /// # Panics
+    /// Something was submitted before.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Memory) -> Stack {
+        assert_eq!(self.submitted, 0, "a cache comes before the requests");
+        self.memory = Some(Box::new(memory));
+        self
+    }
+
     /// Whether a drive that has room waits with its choice until everything else of the instant is in: whoever feeds the
     /// stack then gives it [`Input::Choose`] after the last other input of an instant. If not, a drive chooses within the
     /// input that gave it room, as a host does that must not leave it idle.
@@ -240,21 +260,45 @@ impl Stack {
             Input::Describe(id, stream) => self.streams.describe(id, stream),
             Input::Choose => self.choose(now),
         }
-        self.spend_spare_time(now);
+        self.finish(now);
     }
 
     /// [`Input::Submit`], of a request that stays where it lies.
     #[inline]
     pub fn submit(&mut self, now: Instant, request: &Request) {
-        self.arrive(now, request);
-        self.spend_spare_time(now);
+        self.check_place(now, request);
+        match &mut self.memory {
+            Some(memory) => memory.arrive(now, request),
+            None => self.arrive(now, request),
+        }
+        self.finish(now);
     }
 
     /// [`Input::Done`], of a completion that stays where it lies.
     #[inline]
     pub fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.drive_done(now, drive, done);
+        self.finish(now);
+    }
+
+    /// An input has been dealt with: what is left is what the memory wants, and spare time.
+    #[inline]
+    fn finish(&mut self, now: Instant) {
+        if self.memory.is_some() {
+            self.carry_orders(now);
+        }
         self.spend_spare_time(now);
+    }
+
+    /// Carries out what the memory wants, which may be answered at once and lead to more.
+    fn carry_orders(&mut self, now: Instant) {
+        while let Some(order) = self.memory.as_mut().and_then(|memory| memory.next_order()) {
+            match order {
+                Order::Submit(request) => self.arrive(now, &request),
+                Order::Move(one) => self.actions.push(Action::Move(one)),
+                Order::Reply(reply) => self.actions.push(Action::Reply(reply)),
+            }
+        }
     }
 
     /// Puts what is to be carried out into an empty list, in order. The lists change places, so that no action is copied.
@@ -269,7 +313,11 @@ impl Stack {
 
     /// When the stack wants [`Input::Timer`] at the latest.
     pub fn next_timer(&self) -> Option<Instant> {
-        self.queues.iter().filter_map(|queue| queue.timer).min()
+        let queues = self.queues.iter().filter_map(|queue| queue.timer).min();
+        match &self.memory {
+            None => queues,
+            Some(memory) => queues.into_iter().chain(memory.next_timer()).min(),
+        }
     }
 
     /// The instant at which drives wait for [`Input::Choose`]; none if no drive does.
@@ -285,17 +333,27 @@ impl Stack {
 
     /// Requests that were submitted and not yet answered.
     pub fn pending(&self) -> usize {
+        match &self.memory {
+            None => self.pending_below(),
+            Some(memory) => memory.counts().2,
+        }
+    }
+
+    /// The same of those that reach the placement, or are to.
+    fn pending_below(&self) -> usize {
         self.requests.len() + self.hazards.blocked()
     }
 
     /// Requests submitted so far.
     pub fn submitted(&self) -> u64 {
-        self.submitted
+        let memory = self.memory.as_ref();
+        memory.map_or(self.submitted, |memory| memory.counts().0)
     }
 
     /// Requests answered so far.
     pub fn replied(&self) -> u64 {
-        self.replied
+        let memory = self.memory.as_ref();
+        memory.map_or(self.replied, |memory| memory.counts().1)
     }
 
     /// Drives below it.
@@ -351,6 +409,9 @@ impl Stack {
         for queue in &self.queues {
             queue.tell(told);
         }
+        if let Some(memory) = &self.memory {
+            memory.tell(told);
+        }
     }
 
     fn tag(&self, io: IoId) -> Tag {
@@ -362,6 +423,9 @@ impl Stack {
             if self.queues[index].timer.is_some_and(|due| due <= now) {
                 self.pump(now, DriveId(index as u16));
             }
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.timer(now);
         }
     }
 

@@ -30,13 +30,17 @@ impl Pending {
 }
 
 impl Stack {
-    pub(super) fn arrive(&mut self, now: Instant, request: &Request) {
+    #[inline]
+    pub(super) fn check_place(&self, now: Instant, request: &Request) {
         assert!(
             request.extent.end().0 <= self.capacity().0,
             "{:?} of {now} lies beyond block {}",
             request,
             self.capacity()
         );
+    }
+
+    pub(super) fn arrive(&mut self, now: Instant, request: &Request) {
         self.submitted += 1;
         self.streams.asked(request);
         let Admission::Begins(hazard) = self.hazards.admit(request) else {
@@ -122,11 +126,15 @@ impl Stack {
             replied: now,
             cost: pending.cost,
         };
-        self.actions.push(Action::Reply(Reply {
+        let reply = Reply {
             request: pending.request,
             status: pending.status,
             timeline,
-        }));
+        };
+        match &mut self.memory {
+            None => self.actions.push(Action::Reply(reply)),
+            Some(memory) => memory.ended(now, &reply),
+        }
         self.replied += 1;
         if let Some(hazard) = self.requests.remove(key).hazard {
             self.hazards.answered(hazard);

@@ -42,7 +42,7 @@ pub(super) struct Policy<'a> {
 
 impl Policy<'_> {
     fn built(&self, capacity: u32) -> Result<Box<dyn Cache>, ConfigError> {
-        self.part.build(&CacheEnv { capacity })
+        self.part.build(&CacheEnv::of_pages(capacity))
     }
 }
 
@@ -52,7 +52,7 @@ impl Policy<'_> {
 /// One that cannot be built.
 pub(super) fn policies(caches: &[PartConfig]) -> Result<Vec<Policy<'_>>, ConfigError> {
     let policy = |part| {
-        let cache = PartConfig::build::<dyn Cache>(part, &CacheEnv { capacity: 1 })?;
+        let cache = PartConfig::build::<dyn Cache>(part, &CacheEnv::of_pages(1))?;
         Ok(Policy {
             part,
             looks_ahead: cache.looks_ahead(),

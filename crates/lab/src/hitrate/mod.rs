@@ -14,13 +14,13 @@ mod jobs;
 mod read;
 mod recency;
 mod simulate;
-mod size;
 mod text;
 mod told;
 mod words;
 
 use std::path::PathBuf;
 
+use nearslot_core::cache::KNOBS;
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::ConfigError;
 use nearslot_trace::OpenOptions;
@@ -37,7 +37,7 @@ use crate::warning::{Warning, WarningKind};
 
 pub use columns::write;
 pub use figure::figures;
-pub use size::Size;
+pub use nearslot_core::size::Size;
 pub use told::Told;
 
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
@@ -196,6 +196,9 @@ pub fn hit_rates(
     refuse_twice("cache", &question.caches)?;
     refuse_twice("size", &question.sizes)?;
     refuse_requests(question)?;
+    for cache in &question.caches {
+        refuse_settings(cache)?;
+    }
     let policies = jobs::policies(&question.caches)?;
     let mut whole = read::read(files, how, question, &policies, control)?;
     let share = question.sample.map_or(1.0, |sample| sample.share);
@@ -243,6 +246,18 @@ pub fn hit_rates(
     };
     found.headline = words::headline(&found);
     Ok(found)
+}
+
+/// Refuses settings that a cache has in a stack alone.
+fn refuse_settings(cache: &PartConfig) -> Result<(), ConfigError> {
+    let mut knobs = cache.knobs.iter();
+    let of_stack = |key: &str| KNOBS.iter().any(|knob| knob.name == key);
+    let Some((key, value)) = knobs.find(|(key, _)| of_stack(key)) else {
+        return Ok(());
+    };
+    let allowed = "left out here, where the size is asked apart and no time passes; a stack has it";
+    let key = format!("{}.{key}", cache.name);
+    Err(ConfigError::value(&key, &value.to_string(), allowed))
 }
 
 /// Refuses what is given twice.

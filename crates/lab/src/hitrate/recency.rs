@@ -188,9 +188,7 @@ mod tests {
         let part: PartConfig = "lru".parse().unwrap();
         let lines = asked.iter().map(|line| line.0 + 1).max().unwrap_or(0);
         let one = |capacity: &u32| {
-            let env = CacheEnv {
-                capacity: *capacity,
-            };
+            let env = CacheEnv::of_pages(*capacity);
             let mut cache = part.build::<dyn Cache>(&env).unwrap();
             cache.reserve(lines);
             cache.ask(*capacity as usize, asked, &[])

@@ -84,7 +84,9 @@ impl CommandLane {
         stack: &Stack,
     ) {
         let lba = origin.data().map(|data| data.block(0).0);
-        let request = origin.request.map(|request| request.0);
+        // Jobs of a cache belong to no request of a client.
+        let request = origin.request.filter(|request| request.as_job().is_none());
+        let request = request.map(|request| request.0);
         let running = Running {
             op: command.op,
             open: origin.open,

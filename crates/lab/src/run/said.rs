@@ -1,5 +1,6 @@
 //! What is said beside the numbers: before anything runs, of each run, and of all of them.
 
+use nearslot_core::config::StackConfig;
 use nearslot_core::contract::{Blueprint, Faults};
 use nearslot_core::io::WriteCache;
 use nearslot_core::registry::{ConfigError, Kind};
@@ -8,7 +9,8 @@ use nearslot_core::units::Instant;
 
 use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
-use crate::grid::Point;
+use crate::error::RunError;
+use crate::grid::{self, Point};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, busy};
 use crate::number::{counted, number, seconds};
@@ -29,7 +31,19 @@ pub(crate) fn warned(
         warnings.extend(trace.and_then(LoadedTrace::coarse).cloned());
     }
     warnings.extend(doubt::doubts(points)?);
+    warnings.extend(unprefetched(points));
     Ok(warnings)
+}
+
+/// That without a cache nothing is brought beforehand, where both are compared.
+fn unprefetched(points: &[Point]) -> Option<Warning> {
+    let is = |caching: (bool, bool)| points.iter().any(|point| grid::caches(point) == caching);
+    let varies = points
+        .iter()
+        .any(|point| point.settings.iter().any(|(key, _)| key == "prefetch"));
+    let text = "without a cache nothing is brought beforehand: with cache=none only prefetch=none is run, as other prefetchers would do the same";
+    let is_left_out = is((false, false)) && is((true, true)) && varies;
+    is_left_out.then(|| Warning::new(WarningKind::LeftOut, text))
 }
 
 /// Adds what the runs of a grid have to say.
@@ -313,6 +327,27 @@ fn lost(tally: Tally) -> Vec<Warning> {
     let told = counts.iter().filter(|(_, count, _)| *count > 0);
     told.map(|(kind, count, what)| Warning::new(*kind, format!("{count} {what}")))
         .collect()
+}
+
+/// That a read cache has room for all that the trace asks for, if it has.
+pub(super) fn holds_all(
+    config: &StackConfig,
+    trace: Option<&LoadedTrace>,
+) -> Result<Option<Warning>, RunError> {
+    let (Some((name, cache)), Some(trace)) = (config.in_memory()?, trace) else {
+        return Ok(None);
+    };
+    let bytes = cache.line_bytes();
+    let footprint = trace.footprint(bytes)?;
+    if u64::from(cache.lines(&name, Some(footprint))?) < footprint {
+        return Ok(None);
+    }
+    let text = format!(
+        "{name}: a cache of {} holds all {footprint} lines of {} KiB that the trace asks for: whatever the policy, each is missed once",
+        cache.size,
+        bytes >> 10
+    );
+    Ok(Some(Warning::new(WarningKind::HoldsAll, &text)))
 }
 
 #[cfg(test)]

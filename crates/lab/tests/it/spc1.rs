@@ -478,9 +478,7 @@ fn hit_share(ratio: u64, cache_mib: u64, line_pages: u64, requested: u64, settin
     let cache_pages = cache_mib * MIB_PAGES;
     let pages = ratio * cache_pages;
     let capacity = (cache_pages / line_pages) as usize;
-    let env = CacheEnv {
-        capacity: capacity as u32,
-    };
+    let env = CacheEnv::of_pages(capacity as u32);
     let mut lru = PartConfig::named("lru").build::<dyn Cache>(&env).unwrap();
     lru.reserve((pages / line_pages + 1) as u32);
     let settings = format!("bsu={}:requests={requested}:{settings}", cache_mib / 16);

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 
 use nearslot_core::config::{DriveConfig, KINDS, PartConfig, StackConfig};
-use nearslot_core::contract::Faults;
+use nearslot_core::contract::{Cache, Faults, Prefetch};
 use nearslot_core::registry::Kind;
 
 use crate::conformance::drives::EMPIRICAL;
 use crate::support::complete_disk;
 
-/// A part by its name, with what it cannot be without.
-fn settled(name: &str) -> PartConfig {
-    match name {
-        "injected" => "injected:slow_add_ms=1".parse().expect("it is well formed"),
-        _ => PartConfig::named(name),
-    }
+/// A part by its kind and name, with what it cannot be without.
+fn settled(kind: &str, name: &str) -> PartConfig {
+    let word = match (kind, name) {
+        (_, "injected") => "injected:slow_add_ms=1".to_owned(),
+        ("cache", _) if name != "none" => format!("{name}:size=1000lines"),
+        _ => name.to_owned(),
+    };
+    word.parse().expect("it is well formed")
 }
 
 /// A drive on which a part has everything to count that it may.
@@ -42,10 +44,12 @@ fn every_part_tells_the_measures_of_its_card() {
                     text: text.to_owned(),
                 };
                 let mut config = StackConfig::over(drive, 1);
-                *config
-                    .parts
-                    .get_mut(kind.key())
-                    .expect("a kind of the table") = settled(part.name);
+                let parts = &mut config.parts;
+                if kind.key() == <dyn Prefetch>::CARD.key {
+                    *parts.of_mut::<dyn Cache>() = settled("cache", "lru");
+                }
+                let part_of_kind = parts.get_mut(kind.key());
+                *part_of_kind.expect("a kind of the table") = settled(kind.key(), part.name);
                 let Ok(assembly) = config.build() else {
                     continue;
                 };

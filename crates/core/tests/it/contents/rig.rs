@@ -221,6 +221,7 @@ impl Rig {
                 Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("no placement has parity yet")
                 }
+                Action::Move(one) => self.contents.moves(&one),
                 Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {
                     self.failed += u64::from(!reply.status.is_done());

@@ -1,7 +1,7 @@
 //! What is tested: drives, placements with what they promise, schedulers.
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Faults, Merging, Placement, Scheduler};
+use nearslot_core::contract::{Cache, Faults, Merging, Placement, Prefetch, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::stack::{Lane, Stack};
@@ -48,6 +48,8 @@ pub(crate) struct Setup {
     pub(crate) faults: &'static str,
     /// Whether drives look at guard and tag of each sector.
     pub(crate) protected: bool,
+    /// What stays in memory, and what is brought there beforehand.
+    pub(crate) memory: (&'static str, &'static str),
 }
 
 impl Setup {
@@ -61,6 +63,15 @@ impl Setup {
             merge: "none",
             faults: "none",
             protected: false,
+            memory: ("none", "none"),
+        }
+    }
+
+    /// The same with a cache and a prefetcher.
+    pub(crate) const fn caching(self, cache: &'static str, prefetch: &'static str) -> Setup {
+        Setup {
+            memory: (cache, prefetch),
+            ..self
         }
     }
 
@@ -201,6 +212,8 @@ impl Setup {
         StackConfig::over(drive, seed)
             .with::<dyn Scheduler>(sched.parse().expect("a part's name"))
             .with::<dyn Placement>(place)
+            .with::<dyn Cache>(self.memory.0.parse().expect("a part's name"))
+            .with::<dyn Prefetch>(self.memory.1.parse().expect("a part's name"))
             .with::<Merging>(self.merge.parse().expect("a part's name"))
             .with::<dyn Faults>(self.faults.parse().expect("a part's name"))
     }
@@ -303,4 +316,55 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("ew_array:dm=2:stripe_kib=8:map=log:home=drive", 2, 1),
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:home=drive", 3, 2).buffer(3),
     Setup::new("distorted_mirror:stripe_kib=8:map=log:home=drive", 2, 2),
+];
+
+/// Placements under caches, each of which is so small that lines leave all the time.
+pub(crate) const CACHED: &[Setup] = &[
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .caching("lru:size=40lines", "none"),
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .caching("fifo:size=40lines:writes=update", "fixed:track_kib=8"),
+    Setup::new("linear", 1, 1).chunk(1).caching(
+        "lru:size=20lines:line_kib=8:stage=pages",
+        "sarc:track_kib=8:degree=4:threshold=2:trigger=1",
+    ),
+    Setup::new("linear", 1, 1).chunk(1).caching(
+        "sarc:size=12lines:line_kib=16:stage=pages",
+        "sarc:track_kib=16:degree=3:threshold=2:trigger=1",
+    ),
+    Setup::new("stripe:disks=3:stripe_kib=3", 1, 1)
+        .chunk(1)
+        .caching(
+            "lru_bottom:size=20lines:line_kib=16",
+            "sarc:track_kib=32:degree=2:threshold=2:trigger=0",
+        ),
+    Setup::new("concat:disks=3", 1, 1).chunk(1).caching(
+        "s3_fifo:size=60lines",
+        "sarc:degree=4:trigger=1:remedy=false",
+    ),
+    Setup::new("mirror:disks=2", 2, 1)
+        .caching("arc:size=30lines:line_kib=8:hit_us=500", "fixed:degree=2"),
+    Setup::new("mirror:disks=2", 2, 2).caching("w_tinylfu:size=50lines:hit_us=0", "none"),
+    Setup::new("sr_array:ds=1:dr=2:stripe_kib=8", 2, 1)
+        .caching("slru:size=50lines", "sarc:track_kib=8"),
+    Setup::new("eager:dilution=2", 1, 1).caching(
+        "car:size=30lines:line_kib=8:stage=pages",
+        "sarc:track_kib=8:degree=4:trigger=1:test=own:threshold=2",
+    ),
+    Setup::new("eager:dilution=1.5:chunk_kib=6", 1, 1)
+        .chunk(12)
+        .caching("lirs:size=50lines", "sarc:mode=sync:degree=2:threshold=2"),
+    Setup::new("ew_array:dm=2:stripe_kib=8", 2, 1)
+        .caching("two_q:size=50lines:writes=update", "fixed:track_kib=4"),
+    Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2)
+        .buffer(3)
+        .caching("clock:size=10lines:line_kib=32", "sarc"),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 2)
+        .caching("sieve:size=1lines", "sarc:degree=4:trigger=1"),
+    Setup::new("eager:dilution=1.25:compact=true", 1, 1).caching(
+        "lru:size=2lines:line_kib=256",
+        "sarc:track_kib=256:degree=1:trigger=0",
+    ),
 ];

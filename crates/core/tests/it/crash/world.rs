@@ -548,6 +548,7 @@ impl World {
                 Action::Join { .. } | Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("nothing is merged here, and no placement has parity yet")
                 }
+                Action::Move(_) => panic!("no cache is above"),
                 Action::Reply(reply) => self.replied(&reply),
             }
         }

@@ -207,6 +207,7 @@ impl Rig {
                         self.data.insert(request, found);
                     }
                 }
+                Action::Move(_) => panic!("no cache is above"),
                 Action::Reply(reply) => self.replied(reply.request.id, reply.status),
             }
         }

@@ -24,7 +24,8 @@ fn allowed(module: &str) -> Option<Option<Vec<&'static str>>> {
         _ if FLOW.contains(&module) => up_to(&[GROUND, FLOW]),
         _ if CONTRACTS.contains(&module) => up_to(&[GROUND, FLOW, CONTRACTS]),
         _ if PARTS.contains(&module) => up_to(&[GROUND, FLOW, CONTRACTS]),
-        "stack" => up_to(&[GROUND, FLOW, CONTRACTS]),
+        "memory" => up_to(&[GROUND, FLOW, CONTRACTS]),
+        "stack" => up_to(&[GROUND, FLOW, CONTRACTS, &["memory"]]),
         _ => None,
     }
 }

@@ -94,7 +94,9 @@ fn literal(cache: &str, capacity: u64, lines: &[u32], lengths: &[usize]) -> (u64
     // Larger ones take memory, and time.
     let capacity = capacity.min(4 * u64::from(footprint) + 400) as u32;
     let part: PartConfig = cache.parse().unwrap();
-    let mut cache = part.build::<dyn Cache>(&CacheEnv { capacity }).unwrap();
+    let mut cache = part
+        .build::<dyn Cache>(&CacheEnv::of_pages(capacity))
+        .unwrap();
     cache.reserve(footprint);
     let (mut misses, mut missed, mut at) = (0, 0, 0);
     for length in lengths {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use nearslot_core::registry::ConfigError;
+use crate::registry::ConfigError;
 
 /// Units of bytes, the longest word first.
 const UNITS: [(&str, u64); 8] = [
@@ -18,7 +18,7 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 /// How a size is spelled.
-const ALLOWED: &str = "a number with its unit, as in 1%, 512MiB, 2GB or 1000lines; a share is above 0 % and 100 % at most";
+pub const ALLOWED: &str = "a number with its unit, as in 1%, 512MiB, 2GB or 1000lines; a share is above 0 % and 100 % at most";
 
 /// The size of a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub enum Size {
 
 impl Size {
     /// Whether it depends on what the trace asks for.
-    pub(super) fn is_share(self) -> bool {
+    pub fn is_share(self) -> bool {
         matches!(self, Size::Percent(_))
     }
 
@@ -44,7 +44,7 @@ impl Size {
     }
 
     /// Lines of `line_bytes` of a cache of this size, where the trace asks for `footprint` lines in all. Parts of a line are left out.
-    pub(super) fn lines(self, footprint: u64, line_bytes: u64) -> u64 {
+    pub fn lines(self, footprint: u64, line_bytes: u64) -> u64 {
         match self {
             // As exact as decimal shares are meant: 0.1 % of 10,000 is 10.
             Size::Percent(percent) => (footprint as f64 * percent / 100.0 + 1e-9) as u64,

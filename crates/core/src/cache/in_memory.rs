@@ -1,0 +1,130 @@
+//! What is said of every cache that a stack has: how large it is, and how it is filled.
+
+use crate::registry::{ConfigError, Knob, Knobs};
+use crate::size::{self, Size};
+use crate::units::{BLOCK_BYTES, Duration};
+
+/// Settings of every cache in a stack. A cache alone, of which misses are counted, is told its size by who counts.
+pub const KNOBS: &[Knob] = &COMMON;
+
+pub(super) const SETTINGS: usize = 5;
+
+/// No size was said.
+const UNSET: &str = "unset";
+
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 8 * BLOCK_BYTES;
+
+pub(super) const COMMON: [Knob; SETTINGS] = [
+    Knob::text(
+        "size",
+        UNSET,
+        |text| text == UNSET || text.parse::<Size>().is_ok(),
+        size::ALLOWED,
+        "how large it is: bytes, lines, or a share of all that the trace asks for",
+    ),
+    Knob::integer(
+        "line_kib",
+        4,
+        4..=256,
+        "bytes that stay or leave together, in KiB: a power of two",
+    ),
+    Knob::choice(
+        "stage",
+        "line",
+        &["line", "pages"],
+        "what a read brings of a line that it misses: all of it, or the pages that it asks for",
+    ),
+    Knob::choice(
+        "writes",
+        "allocate",
+        &["allocate", "update"],
+        "whether pages that are written enter the cache, or only those change that are there",
+    ),
+    Knob::number(
+        "hit_us",
+        10.0,
+        0.0..=1e6,
+        "time that an answer from memory takes, in microseconds",
+    ),
+];
+
+/// The settings that every cache has, as a stack needs them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InMemory {
+    /// How large it is.
+    pub size: Size,
+    /// Pages of a line.
+    pub line_pages: u64,
+    /// Whether a miss brings whole lines.
+    pub whole_lines: bool,
+    /// Whether writes enter.
+    pub allocates: bool,
+    /// How long an answer takes.
+    pub hit_time: Duration,
+}
+
+impl InMemory {
+    /// Of the settings of the cache of this name.
+    ///
+    /// # Errors
+    /// No size is said, a line is no power of two, or a setting has no effect.
+    pub fn of(name: &str, knobs: &Knobs) -> Result<InMemory, ConfigError> {
+        let size = knobs.choice("size");
+        if size == UNSET {
+            let allowed = format!("set, as in {name}:size=1GiB: {}", size::ALLOWED);
+            return Err(ConfigError::value(&format!("{name}.size"), size, &allowed));
+        }
+        let line_kib = knobs.integer("line_kib");
+        if !line_kib.is_power_of_two() {
+            let key = format!("{name}.line_kib");
+            let allowed = "a power of two from 4 to 256";
+            return Err(ConfigError::value(&key, &line_kib.to_string(), allowed));
+        }
+        let line_pages = line_kib * 1024 / PAGE_BYTES;
+        let stage = knobs.choice("stage");
+        if line_pages == 1 && stage != "line" {
+            let allowed = "left out where a line is one page of 4 KiB: line_kib says more";
+            let key = format!("{name}.stage");
+            return Err(ConfigError::value(&key, stage, allowed));
+        }
+        Ok(InMemory {
+            size: size.parse()?,
+            line_pages,
+            whole_lines: stage == "line",
+            allocates: knobs.choice("writes") == "allocate",
+            hit_time: Duration((knobs.number("hit_us") * 1e3).round() as u64),
+        })
+    }
+
+    /// Bytes of a line.
+    pub fn line_bytes(&self) -> u64 {
+        self.line_pages * PAGE_BYTES
+    }
+
+    /// Lines that it has room for, where the load asks for so many lines in all; none is known of a load without an end.
+    ///
+    /// # Errors
+    /// It is a share of what is not known, has no room for a line, or more lines than can be named.
+    pub fn lines(&self, name: &str, footprint: Option<u64>) -> Result<u32, ConfigError> {
+        let wrong = |allowed: &str| {
+            let size = self.size.to_string();
+            Err(ConfigError::value(&format!("{name}.size"), &size, allowed))
+        };
+        if self.size.is_share() && footprint.is_none() {
+            return wrong(
+                "bytes or lines, as in 1GiB, where no trace says how much is asked for in all",
+            );
+        }
+        let bytes = self.line_bytes();
+        let lines = self.size.lines(footprint.unwrap_or(0), bytes);
+        match u32::try_from(lines) {
+            Ok(0) => wrong(&format!("room for a line of {} KiB at least", bytes >> 10)),
+            Ok(lines) if lines <= u32::MAX / 2 => Ok(lines),
+            _ => wrong(&format!(
+                "fewer than 2 billion lines of {} KiB; line_kib makes them longer",
+                bytes >> 10
+            )),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! LRU-Bottom: one list, in which what belongs to a sequence comes in near the end at which lines leave.
+//!
+//! It is the second of the two that SARC is held against: where LRU gives sequences too much room, this gives them too little. What
+//! is asked for by itself comes to the top, as with LRU. What is part of a sequence comes in at a point above the last pages of the list, and comes back to that
+//! point when it is asked for again. How far above the end the point lies the paper does not say: it is a setting.
+//!
+//! The list is two queues, with the point between them. As lines leave the lower one, the oldest of the upper one move down. O(1).
+
+use super::in_memory::{COMMON, SETTINGS};
+use super::queues::Queues;
+use crate::contract::{Cache, Pattern};
+use crate::ids::Line;
+use crate::memory::CACHE_MEASURES;
+use crate::registry::{Knob, Spec, joined};
+
+const UPPER: usize = 0;
+const LOWER: usize = 1;
+/// A line that is part of a sequence has this bit with its pages.
+const SEQUENTIAL: u8 = 1 << 7;
+
+struct LruBottom {
+    queues: Queues<2>,
+    /// By line: its pages, and whether it is part of a sequence.
+    lines: Vec<u8>,
+    /// Pages below the point, and how many are to be.
+    below: u64,
+    depth: u64,
+}
+
+impl LruBottom {
+    fn pages(&self, line: Line) -> u64 {
+        u64::from(self.lines[line.index()] & !SEQUENTIAL)
+    }
+
+    fn take(&mut self, line: Line) {
+        if self.queues.of(line) == Some(LOWER) {
+            self.below -= self.pages(line);
+        }
+        self.queues.take(line);
+    }
+
+    fn put(&mut self, line: Line) {
+        let queue = match self.lines[line.index()] & SEQUENTIAL {
+            0 => UPPER,
+            _ => LOWER,
+        };
+        if queue == LOWER {
+            self.fill();
+            self.below += self.pages(line);
+        }
+        self.queues.push(queue, line);
+    }
+
+    /// As many pages are below the point as are to be, if there are so many.
+    fn fill(&mut self) {
+        while self.below < self.depth {
+            let Some(line) = self.queues.pop(UPPER) else {
+                return;
+            };
+            self.below += self.pages(line);
+            self.queues.push(LOWER, line);
+        }
+    }
+}
+
+impl Cache for LruBottom {
+    fn reserve(&mut self, lines: u32) {
+        self.queues.reserve(lines);
+        self.lines.resize(self.lines.len().max(lines as usize), 0);
+    }
+
+    fn holds(&self, line: Line) -> bool {
+        self.queues.of(line).is_some()
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len(UPPER) + self.queues.len(LOWER)
+    }
+
+    fn hit(&mut self, line: Line) {
+        self.take(line);
+        self.put(line);
+    }
+
+    fn leave(&mut self, _incoming: Line) -> Option<Line> {
+        self.fill();
+        let line = self
+            .queues
+            .first(LOWER)
+            .or_else(|| self.queues.first(UPPER))?;
+        self.take(line);
+        Some(line)
+    }
+
+    fn enter(&mut self, line: Line) {
+        self.enter_in(line, Pattern::Random, 1);
+    }
+
+    fn enter_in(&mut self, line: Line, pattern: Pattern, pages: u32) {
+        let of_sequence = match pattern {
+            Pattern::Sequential => SEQUENTIAL,
+            Pattern::Random => 0,
+        };
+        self.lines[line.index()] = pages as u8 | of_sequence;
+        self.put(line);
+    }
+
+    fn grow(&mut self, line: Line, pages: u32) {
+        self.lines[line.index()] += pages as u8;
+        if self.queues.of(line) == Some(LOWER) {
+            self.below += u64::from(pages);
+        }
+    }
+
+    fn shrink(&mut self, line: Line, pages: u32) {
+        self.lines[line.index()] -= pages as u8;
+        if self.queues.of(line) == Some(LOWER) {
+            self.below -= u64::from(pages);
+        }
+    }
+
+    fn expect(&mut self, line: Line) {
+        self.take(line);
+        self.lines[line.index()] |= SEQUENTIAL;
+        self.put(line);
+    }
+
+    fn counts_pages(&self) -> bool {
+        true
+    }
+
+    fn audit(&self) {
+        self.queues.audit();
+        let lines = (0..self.lines.len() as u32).map(Line);
+        let lower = lines.filter(|line| self.queues.of(*line) == Some(LOWER));
+        let below: u64 = lower.map(|line| self.pages(line)).sum();
+        assert_eq!(below, self.below, "pages below the point");
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Cache> = Spec {
+    name: "lru_bottom",
+    aliases: &[],
+    summary: "as lru, but what belongs to a sequence comes in near the end of the list",
+    source: "Gill and Modha, SARC: Sequential Prefetching in Adaptive Replacement Cache, USENIX Annual Technical Conference 2005",
+    knobs: &KNOBS,
+    measures: CACHE_MEASURES,
+    asks: &[],
+    prepared: false,
+    build: |knobs, env| {
+        let pages = f64::from(env.capacity) * f64::from(env.line_pages);
+        Ok(Box::new(LruBottom {
+            queues: Queues::new(),
+            lines: Vec::new(),
+            below: 0,
+            depth: (pages * knobs.number("depth_percent") / 100.0) as u64,
+        }))
+    },
+};
+
+const DEPTH: Knob = Knob::number(
+    "depth_percent",
+    10.0,
+    0.0..=100.0,
+    "how far above the end of the list sequences come in, as a share of the cache; the paper does not say",
+);
+
+static KNOBS: [Knob; SETTINGS + 1] = joined([DEPTH], COMMON);

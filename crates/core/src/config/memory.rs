@@ -1,0 +1,99 @@
+//! What stays in memory above a placement: a cache and a prefetcher made into one.
+
+use super::StackConfig;
+use crate::cache::InMemory;
+use crate::contract::{Cache, Prefetch, Shape};
+use crate::memory::{self, Memory};
+use crate::prefetch;
+use crate::registry::{AnyKind, CacheEnv, ConfigError, Kind, KnobValue, Knobs, Of, PrefetchEnv};
+use crate::size::Size;
+
+/// The name of the part of both kinds that is none.
+const NONE: &str = "none";
+/// The setting of a cache that says how large it is.
+const SIZE: &str = "size";
+
+impl StackConfig {
+    /// The settings of the cache as a stack needs them, and what they are called; none if there is no cache.
+    ///
+    /// # Errors
+    /// There is no such part, its settings are wrong, or something is brought beforehand and there is nowhere to keep it.
+    pub fn in_memory(&self) -> Result<Option<(String, InMemory)>, ConfigError> {
+        let (name, knobs) = self.checked::<dyn Cache>(Of::<dyn Cache>::KIND)?;
+        if name == NONE {
+            let (prefetch, _) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
+            if prefetch != NONE {
+                let allowed =
+                    "none where cache = none: what is brought beforehand must stay somewhere";
+                return Err(ConfigError::value("prefetch", &prefetch, allowed));
+            }
+            return Ok(None);
+        }
+        let known = InMemory::of(&name, &knobs)?;
+        Ok(Some((name, known)))
+    }
+
+    /// Says the size of the cache in lines, where it was a share of what the load asks for.
+    pub fn set_cache_lines(&mut self, lines: u32) {
+        let knobs = &mut self.parts.of_mut::<dyn Cache>().knobs;
+        let size = KnobValue::Text(Size::Lines(lines.into()).to_string());
+        knobs.retain(|(key, _)| key != SIZE);
+        knobs.push((SIZE.to_owned(), size));
+    }
+
+    /// The memory above a placement of this shape; none if there is none.
+    pub(super) fn memory(&self, shape: &Shape) -> Result<Option<Memory>, ConfigError> {
+        let Some((name, known)) = self.in_memory()? else {
+            return Ok(None);
+        };
+        let capacity = known.lines(&name, None)?;
+        let cache = self.parts.of::<dyn Cache>().build::<dyn Cache>(&CacheEnv {
+            capacity,
+            line_pages: known.line_pages as u32,
+        })?;
+        if cache.looks_ahead() {
+            let allowed = "another cache in a stack, where nobody knows what is asked for next; `nearslot hitrate` has it";
+            return Err(ConfigError::value("cache", &name, allowed));
+        }
+        let (prefetch, knobs) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
+        let track = match prefetch.as_str() {
+            NONE => known.line_pages,
+            _ => prefetch::track_pages(&prefetch, &knobs)?,
+        };
+        if track < known.line_pages {
+            let key = format!("{prefetch}.track_kib");
+            let allowed = format!("{name}.line_kib at least");
+            return Err(ConfigError::value(&key, &(track * 4).to_string(), &allowed));
+        }
+        let env = PrefetchEnv {
+            stripe: shape.chunk,
+        };
+        let prefetch = self
+            .parts
+            .of::<dyn Prefetch>()
+            .build::<dyn Prefetch>(&env)?;
+        Ok(Some(Memory::new(memory::Parts {
+            cache,
+            prefetch,
+            shape: memory::Shape {
+                line: known.line_pages,
+                track,
+                capacity: shape.capacity,
+            },
+            capacity,
+            hit_time: known.hit_time,
+            allocates: known.allocates,
+            whole_lines: known.whole_lines,
+        })))
+    }
+
+    /// The name of the part of a kind, and its settings in effect.
+    fn checked<K: Kind + ?Sized>(
+        &self,
+        kind: &dyn AnyKind,
+    ) -> Result<(String, Knobs), ConfigError> {
+        let part = self.parts.of::<K>();
+        let card = kind.find(&part.name)?;
+        Ok((card.name.to_owned(), card.check(&part.knobs)?))
+    }
+}

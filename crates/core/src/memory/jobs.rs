@@ -1,0 +1,300 @@
+//! Reads, and the jobs that bring what they miss and what will be asked for.
+
+use super::lines::Wanted;
+use super::shape::runs;
+use super::{Later, Memory, Move, Order, common};
+use crate::contract::Pattern;
+use crate::ids::{RequestId, Track};
+use crate::op::{Op, Status};
+use crate::request::{Reply, Request, Timeline};
+use crate::sorted::Keyed;
+use crate::units::{Blocks, Extent, Instant, Lba};
+
+/// A read that the memory makes for itself.
+pub(super) struct Job {
+    id: RequestId,
+    /// Pages from one to before another.
+    first: u64,
+    end: u64,
+    pattern: Pattern,
+    /// Whether it was missed, and is not brought beforehand.
+    is_missed: bool,
+    /// The request that missed it, if that waits for some of it.
+    cause: Option<u32>,
+    /// What requests want of it, those of a request behind each other.
+    pub(super) waiters: Vec<Waiter>,
+    /// Tracks that are expected after what it brings.
+    behind: Behind,
+}
+
+impl Job {
+    /// Requests that wait for it.
+    pub(super) fn waiting(&self) -> usize {
+        let mut waiters = self.waiters.clone();
+        waiters.dedup_by_key(|one| one.asked);
+        waiters.len()
+    }
+}
+
+/// Pages that a request gets from a job: from one to before another.
+#[derive(Clone, Copy)]
+pub(super) struct Waiter {
+    asked: u32,
+    first: u64,
+    end: u64,
+}
+
+/// Where a job begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    pub(super) first: u64,
+    pub(super) end: u64,
+    job: u32,
+}
+
+impl Keyed for Coming {
+    type Key = u64;
+
+    #[inline]
+    fn key(&self) -> u64 {
+        self.first
+    }
+}
+
+/// Pages that follow each other, to be brought by one job.
+#[derive(Clone, Copy)]
+struct Run {
+    first: u64,
+    end: u64,
+    pattern: Pattern,
+    /// Tracks behind it that are in memory, and are expected after what it brings.
+    behind: Behind,
+}
+
+/// Tracks from one to before another.
+type Behind = (u64, u64);
+
+/// None.
+const NOTHING: Behind = (0, 0);
+
+impl Memory {
+    /// A read begins.
+    pub(super) fn read(&mut self, now: Instant, asked: u32, request: &Request) {
+        let shape = self.lines.shape();
+        let (first, end) = shape.touched(&request.extent);
+        if self.lines.must_pass(first, end) {
+            self.lines.counts.passed += 1;
+            return self.pass(asked, request);
+        }
+        let mut run: Option<Run> = None;
+        for (track, mask) in shape.tracks(first, end) {
+            let (slot, away) = self.lines.look(track, mask);
+            let hit = away == 0;
+            let pattern = self.prefetch.asked(Track(track), hit, &mut self.lines);
+            let (lines, orders) = (&mut self.lines, &mut self.orders);
+            let (coming, bring) = lines.ask((slot, mask, away), request, pattern, orders);
+            lines.looked(slot);
+            let begin = track * shape.track;
+            for (from, to) in runs(coming) {
+                self.join(asked, begin + from, begin + to);
+            }
+            for (from, to) in runs(bring) {
+                let next = Run {
+                    first: begin + from,
+                    end: begin + to,
+                    pattern,
+                    behind: NOTHING,
+                };
+                self.append(&mut run, next, Some(asked), request);
+            }
+        }
+        self.begin_job(run, Some(asked), request);
+        self.bring_wanted(request);
+        self.lines.counts.read_hits += u64::from(self.asked[asked as usize].remaining == 0);
+        self.lines.counts.read_misses += u64::from(self.asked[asked as usize].remaining > 0);
+        if self.asked[asked as usize].remaining == 0 {
+            let due = now + self.hit_time;
+            self.later.push_back(Later { due, asked });
+            self.timer(now);
+        }
+    }
+
+    /// A request waits for the jobs that bring these pages.
+    fn join(&mut self, asked: u32, mut from: u64, to: u64) {
+        while from < to {
+            let above = self.coming.seek(&(from + 1));
+            let at = self.coming.before(above).expect("a job brings it");
+            let coming = *self.coming.at(at).expect("it is there");
+            let waiters = &mut self.jobs[coming.job as usize].waiters;
+            if waiters.last().is_none_or(|last| last.asked != asked) {
+                self.asked[asked as usize].remaining += 1;
+            }
+            let (first, end) = (from, to.min(coming.end));
+            waiters.push(Waiter { asked, first, end });
+            from = end;
+        }
+    }
+
+    /// Another run is to be brought: with the one before it, if it continues that.
+    fn append(&mut self, run: &mut Option<Run>, next: Run, cause: Option<u32>, of: &Request) {
+        match run {
+            Some(run)
+                if run.end == next.first
+                    && run.pattern == next.pattern
+                    && run.behind == NOTHING =>
+            {
+                run.end = next.end;
+            }
+            _ => {
+                let before = run.replace(next);
+                self.begin_job(before, cause, of);
+            }
+        }
+    }
+
+    /// What the prefetcher wants is brought, behind what the read has asked for.
+    fn bring_wanted(&mut self, of: &Request) {
+        if self.lines.wanted.is_empty() {
+            return;
+        }
+        let mut wanted: Vec<Wanted> = std::mem::take(&mut self.lines.wanted);
+        let pages = self.lines.shape().track;
+        for (first, last) in wanted.drain(..) {
+            let mut run: Option<Run> = None;
+            for track in first..=last {
+                let bring = self.lines.send_for(track);
+                for (from, to) in runs(bring) {
+                    let next = Run {
+                        first: track * pages + from,
+                        end: track * pages + to,
+                        pattern: Pattern::Sequential,
+                        behind: NOTHING,
+                    };
+                    self.append(&mut run, next, None, of);
+                }
+                // What is nearer is older, whether it was there or comes.
+                match &mut run {
+                    _ if bring != 0 => {}
+                    Some(run) if run.behind == NOTHING => run.behind = (track, track + 1),
+                    Some(run) => run.behind.1 = track + 1,
+                    None => self.lines.expect(track),
+                }
+            }
+            self.begin_job(run, None, of);
+        }
+        self.lines.wanted = wanted;
+    }
+
+    fn begin_job(&mut self, run: Option<Run>, cause: Option<u32>, of: &Request) {
+        let Some(Run {
+            first,
+            end,
+            pattern,
+            behind,
+        }) = run
+        else {
+            return;
+        };
+        self.turn = self.turn.wrapping_add(1);
+        let entry = self.jobs.vacant_entry();
+        let job = entry.key() as u32;
+        let id = RequestId::job(job, self.turn);
+        let mut waiters = self.lists.pop().unwrap_or_default();
+        let is_missed = cause.is_some();
+        // The rest of a line may be apart from what was asked for.
+        let (from, to) = self.lines.shape().touched(&of.extent);
+        let cause = cause.filter(|_| first < to && from < end);
+        if let Some(asked) = cause {
+            let (first, end) = (first.max(from), end.min(to));
+            waiters.push(Waiter { asked, first, end });
+            self.asked[asked as usize].remaining += 1;
+        }
+        entry.insert(Job {
+            id,
+            first,
+            end,
+            pattern,
+            is_missed,
+            cause,
+            waiters,
+            behind,
+        });
+        self.coming.insert(Coming { first, end, job });
+        let (start, behind) = self.lines.shape().blocks(first, end);
+        let request = Request {
+            id,
+            op: Op::Read,
+            extent: Extent {
+                start: Lba(start),
+                len: Blocks(behind - start),
+            },
+            ..*of
+        };
+        self.orders.push_back(Order::Move(Move::Begin(request)));
+        self.orders.push_back(Order::Submit(request));
+    }
+
+    /// A job has ended: what it has brought enters, and who waited for it gets it.
+    pub(super) fn job_ended(&mut self, now: Instant, number: u32, reply: &Reply) {
+        let mut job = self.jobs.remove(number as usize);
+        assert_eq!(job.id, reply.request.id, "another job has ended");
+        self.coming.take(&job.first);
+        let done = reply.status.is_done();
+        let shape = self.lines.shape();
+        let arrival = done.then_some((job.id, job.pattern, job.is_missed));
+        for (track, mask) in shape.tracks(job.first, job.end) {
+            self.lines.come((track, mask), arrival, &mut self.orders);
+        }
+        for track in job.behind.0..job.behind.1 {
+            self.lines.expect(track);
+        }
+        let mut waiters = std::mem::take(&mut job.waiters);
+        for (index, waiter) in waiters.iter().enumerate() {
+            if done {
+                self.give(&job, waiter);
+            }
+            let next = waiters.get(index + 1);
+            if next.is_none_or(|next| next.asked != waiter.asked) {
+                let is_cause = job.cause == Some(waiter.asked);
+                let timeline = is_cause.then_some(&reply.timeline);
+                self.waited(now, waiter.asked, done, timeline);
+            }
+        }
+        waiters.clear();
+        self.lists.push(waiters);
+        self.orders.push_back(Order::Move(Move::End(job.id)));
+    }
+
+    /// A request gets what a job has brought of what it waited for.
+    fn give(&mut self, job: &Job, waiter: &Waiter) {
+        let shape = self.lines.shape();
+        let request = &self.asked[waiter.asked as usize].request;
+        let (first, end) = shape.blocks(waiter.first, waiter.end);
+        let extent = common(&request.extent, first, end);
+        let (of, to) = (job.id, request.id);
+        self.orders
+            .push_back(Order::Move(Move::Give { of, to, extent }));
+        if job.cause != Some(waiter.asked) {
+            for (track, mask) in shape.tracks(waiter.first, waiter.end) {
+                self.lines.joined(track, mask, &mut self.orders);
+            }
+        }
+    }
+
+    /// A request waits for one job less.
+    fn waited(&mut self, now: Instant, asked: u32, done: bool, timeline: Option<&Timeline>) {
+        self.worked(asked, timeline);
+        let one = &mut self.asked[asked as usize];
+        one.remaining -= 1;
+        one.again |= !done;
+        let request = one.request;
+        match (one.remaining, one.again) {
+            (0, false) => self.answer(now, asked, Status::Done),
+            (0, true) => {
+                self.lines.counts.passed += 1;
+                self.pass(asked, &request);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,564 @@
+//! What is in memory, what is on its way there, and what a policy says of it.
+
+use std::collections::VecDeque;
+
+use super::counts::Counts;
+use super::directory::Directory;
+use super::shape::{Mask, Shape, bits, runs};
+use super::{Move, Order, between, common};
+use crate::contract::{Around, Cache, Pattern};
+use crate::ids::{Line, RequestId, Track};
+use crate::measure::Measure;
+use crate::op::Op;
+use crate::request::Request;
+use crate::sorted::{Keyed, Sorted};
+use crate::units::Extent;
+
+/// What is known of a track, a bit for each page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    track: u64,
+    /// In memory.
+    present: Mask,
+    /// On their way. They may be in memory too, if a write has put them there meanwhile.
+    coming: Mask,
+    /// On their way, but a write has passed.
+    spoiled: Mask,
+    /// Being written.
+    writing: Mask,
+    /// Being written by several, at least for a while.
+    contested: Mask,
+    /// Brought, or on their way, and never asked for.
+    ahead: Mask,
+    /// The prefetcher's.
+    note: u32,
+    /// Whether a read asks for it, or it is to be brought.
+    wanted: bool,
+}
+
+impl Held {
+    fn is_known(&self) -> bool {
+        self.wanted || self.present | self.coming != 0
+    }
+}
+
+/// A page that is being written by more than one.
+#[derive(Clone, Copy, Debug)]
+struct Contested {
+    page: u64,
+    others: u32,
+}
+
+impl Keyed for Contested {
+    type Key = u64;
+
+    fn key(&self) -> u64 {
+        self.page
+    }
+}
+
+/// Tracks that are to be brought, from the first to the last.
+pub(super) type Wanted = (u64, u64);
+
+/// Lines and tracks.
+pub(super) struct Lines {
+    cache: Box<dyn Cache>,
+    shape: Shape,
+    directory: Directory,
+    /// By the number of a track.
+    held: Vec<Held>,
+    /// Pages that there is room for, and that are taken.
+    room: u64,
+    taken: u64,
+    /// See [`Cache::counts_pages`].
+    by_pages: bool,
+    allocates: bool,
+    whole_lines: bool,
+    /// By page: writers beside one.
+    contested: Sorted<Contested>,
+    /// What the prefetcher wants; empty but while a read is dealt with.
+    pub(super) wanted: Vec<Wanted>,
+    pub(super) counts: Counts,
+}
+
+impl Lines {
+    pub(super) fn new(
+        cache: Box<dyn Cache>,
+        shape: Shape,
+        capacity: u32,
+        (allocates, whole_lines): (bool, bool),
+    ) -> Lines {
+        Lines {
+            by_pages: cache.counts_pages(),
+            cache,
+            room: u64::from(capacity) * shape.line,
+            shape,
+            directory: Directory::default(),
+            held: Vec::new(),
+            taken: 0,
+            allocates,
+            whole_lines,
+            contested: Sorted::default(),
+            wanted: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Whether a read of these pages has to go around the memory: what it wants is not there, and cannot be brought into it now.
+    pub(super) fn must_pass(&self, first: u64, end: u64) -> bool {
+        let mut tracks = self.shape.tracks(first, end);
+        tracks.any(|(track, mask)| {
+            let slot = self.directory.find(Track(track));
+            slot.is_some_and(|slot| {
+                let held = &self.held[slot as usize];
+                (held.writing | held.spoiled) & !held.present & mask != 0
+            })
+        })
+    }
+
+    /// A read begins with a track: its number, and which of these pages are neither there nor on their way.
+    pub(super) fn look(&mut self, track: u64, mask: Mask) -> (u32, Mask) {
+        let slot = self.number(track);
+        let held = &mut self.held[slot as usize];
+        let away = if held.wanted {
+            // It is to be brought for the same read.
+            0
+        } else {
+            mask & !(held.present | held.coming)
+        };
+        held.wanted = true;
+        (slot, away)
+    }
+
+    /// A read asks for these pages of a track, of which some are `away`, as a part of this. It gets those that are in memory. Those that are on their way,
+    /// and those that it has to bring, which are on their way from now on.
+    pub(super) fn ask(
+        &mut self,
+        (slot, mask, away): (u32, Mask, Mask),
+        request: &Request,
+        pattern: Pattern,
+        orders: &mut VecDeque<Order>,
+    ) -> (Mask, Mask) {
+        let held = self.held[slot as usize];
+        let (there, coming) = (mask & held.present, mask & held.coming & !held.present);
+        let mut bring = mask & !(there | coming);
+        let early = held.ahead & mask;
+        self.counts.useful += u64::from((early & there).count_ones());
+        self.counts.late += u64::from((early & coming).count_ones());
+        self.counts.hit += u64::from(there.count_ones());
+        self.counts.joined += u64::from(coming.count_ones());
+        self.counts.missed += u64::from(bring.count_ones());
+        // Before a hit lets lines go.
+        self.serve(slot, there, request, orders);
+        for (line, own) in self.shape.lines_of(slot, mask) {
+            if self.cache.holds(line) {
+                self.cache.hit(line);
+                self.see_off(orders);
+            } else if own & away != 0 {
+                self.cache.miss_in(line, pattern);
+            }
+            if self.whole_lines && own & bring != 0 {
+                bring |= own & !self.cannot_come(slot);
+            }
+        }
+        let held = &mut self.held[slot as usize];
+        held.ahead &= !mask;
+        held.coming |= bring;
+        self.counts.staged += u64::from(bring.count_ones());
+        (coming, bring)
+    }
+
+    /// Pages of a track that need not be brought, or cannot be.
+    fn cannot_come(&self, slot: u32) -> Mask {
+        let held = &self.held[slot as usize];
+        let behind = self.beyond(held.track);
+        held.present | held.coming | held.writing | held.spoiled | behind
+    }
+
+    /// Pages of a track behind the end of the volume.
+    fn beyond(&self, track: u64) -> Mask {
+        let left = self.shape.pages() - track * self.shape.track;
+        if left >= self.shape.track {
+            0
+        } else {
+            u64::MAX << left
+        }
+    }
+
+    /// A track that the prefetcher wants: which of its pages are on their way from now on.
+    pub(super) fn send_for(&mut self, track: u64) -> Mask {
+        let slot = self.number(track);
+        let all = bits(0, self.shape.track);
+        let bring = all & !self.cannot_come(slot);
+        let held = &mut self.held[slot as usize];
+        held.wanted = false;
+        held.coming |= bring;
+        held.ahead |= bring;
+        if !held.is_known() {
+            held.note = 0;
+        }
+        self.counts.ahead += u64::from(bring.count_ones());
+        self.counts.staged += u64::from(bring.count_ones());
+        bring
+    }
+
+    /// What is in memory of a track will be asked for soon.
+    pub(super) fn expect(&mut self, track: u64) {
+        let slot = self.number(track);
+        let there = self.held[slot as usize].present;
+        for (line, _) in self.shape.lines_of(slot, there) {
+            self.cache.expect(line);
+        }
+    }
+
+    /// A read is done with a track.
+    pub(super) fn looked(&mut self, slot: u32) {
+        self.held[slot as usize].wanted = false;
+    }
+
+    /// A job has ended that brought these pages of a track. If it has not failed, they enter, but for those that a write has passed or that are there.
+    pub(super) fn come(
+        &mut self,
+        (track, mask): (u64, Mask),
+        arrival: Option<(RequestId, Pattern, bool)>,
+        orders: &mut VecDeque<Order>,
+    ) {
+        let slot = self.number(track);
+        let held = &mut self.held[slot as usize];
+        let enter = mask & held.coming & !(held.spoiled | held.present);
+        held.coming &= !mask;
+        held.spoiled &= !mask;
+        if let Some((job, pattern, told)) = arrival {
+            let whole = between(0, self.shape.capacity.0);
+            for (line, own) in self.shape.lines_of(slot, enter) {
+                let is_expected = !told && self.cache.holds(line);
+                self.enter(line, own & enter, (pattern, told), orders);
+                self.keep(slot, own & enter, (job, whole), orders);
+                if is_expected && self.cache.holds(line) {
+                    self.cache.expect(line);
+                }
+            }
+        }
+        let held = &mut self.held[slot as usize];
+        held.ahead &= held.present | held.coming;
+        self.forget_note(slot);
+    }
+
+    /// A read gets pages of a track that were on their way for another one.
+    pub(super) fn joined(&mut self, track: u64, mask: Mask, orders: &mut VecDeque<Order>) {
+        let slot = self.number(track);
+        self.hit_again(slot, mask, orders);
+    }
+
+    /// Lines with these pages are asked for, as far as they are in memory: one may go as another one is hit.
+    fn hit_again(&mut self, slot: u32, mask: Mask, orders: &mut VecDeque<Order>) {
+        for (line, _) in self.shape.lines_of(slot, mask) {
+            if self.cache.holds(line) {
+                self.cache.hit(line);
+                self.see_off(orders);
+            }
+        }
+    }
+
+    /// A write or discard begins: pages that are on their way are spoiled; what is in memory, or enters with a write, is as it will be.
+    pub(super) fn change(&mut self, request: &Request, orders: &mut VecDeque<Order>) {
+        let (first, end) = self.shape.touched(&request.extent);
+        let (whole, whole_end) = self.shape.covered(&request.extent);
+        for (track, mask) in self.shape.tracks(first, end) {
+            let slot = self.number(track);
+            let held = &mut self.held[slot as usize];
+            held.spoiled |= mask & held.coming;
+            let contested = mask & held.writing;
+            held.contested |= contested;
+            held.writing |= mask;
+            if contested != 0 {
+                self.contest(slot, contested);
+                self.drop_pages(slot, contested, orders);
+            }
+            if request.op == Op::Discard {
+                self.drop_pages(slot, mask, orders);
+                continue;
+            }
+            let there = mask & self.held[slot as usize].present;
+            let writes = (request.id, request.extent);
+            self.keep(slot, there, writes, orders);
+            self.hit_again(slot, there, orders);
+            if self.allocates {
+                let mut all = self.shape.tracks(whole, whole_end);
+                let all = all.find(|(one, _)| *one == track).map_or(0, |(_, own)| own);
+                let held = &self.held[slot as usize];
+                let enter = all & !(held.present | held.contested);
+                for (line, own) in self.shape.lines_of(slot, enter) {
+                    if !self.cache.holds(line) {
+                        self.cache.miss_in(line, Pattern::Random);
+                    }
+                    self.enter(line, own & enter, (Pattern::Random, true), orders);
+                    self.keep(slot, own & enter, writes, orders);
+                }
+            }
+        }
+    }
+
+    /// A write or discard has ended.
+    pub(super) fn changed(&mut self, request: &Request, done: bool, orders: &mut VecDeque<Order>) {
+        let (first, end) = self.shape.touched(&request.extent);
+        for (track, mask) in self.shape.tracks(first, end) {
+            let slot = self.number(track);
+            let still = self.leave_to_others(slot, mask);
+            let held = &mut self.held[slot as usize];
+            held.writing &= !mask | still;
+            held.contested &= held.writing;
+            if !done {
+                self.drop_pages(slot, mask, orders);
+            }
+        }
+    }
+
+    /// Pages of a track have one writer more beside the first.
+    fn contest(&mut self, slot: u32, mask: Mask) {
+        let first = self.held[slot as usize].track * self.shape.track;
+        for page in runs(mask).flat_map(|(from, to)| first + from..first + to) {
+            let known = self.contested.take(&page);
+            let others = known.map_or(1, |known| known.others + 1);
+            self.contested.insert(Contested { page, others });
+        }
+    }
+
+    /// A writer of pages of a track has ended: those that have others.
+    fn leave_to_others(&mut self, slot: u32, mask: Mask) -> Mask {
+        let held = &self.held[slot as usize];
+        let first = held.track * self.shape.track;
+        let contested = held.contested & mask;
+        let mut still = 0;
+        for page in runs(contested).flat_map(|(from, to)| first + from..first + to) {
+            let Some(known) = self.contested.take(&page) else {
+                continue;
+            };
+            still |= bits(page - first, page - first + 1);
+            if known.others > 1 {
+                let others = known.others - 1;
+                self.contested.insert(Contested { page, others });
+            }
+        }
+        still
+    }
+
+    pub(super) fn tell(
+        &self,
+        prefetches: bool,
+        told: &mut dyn FnMut(&'static str, &'static Measure, u64),
+    ) {
+        self.counts.tell(prefetches, told);
+        self.cache
+            .tell(&mut |measure, number| told(super::counts::CACHE, measure, number));
+    }
+
+    /// Recounts everything and panics on a contradiction; `coming` is how many pages jobs are to bring.
+    pub(super) fn audit(&self, coming: u64) {
+        let (mut on_their_way, mut taken, mut lines) = (0, 0, 0);
+        for (slot, held) in (0..).zip(&self.held) {
+            assert!(!held.wanted, "nobody asks for track {}", held.track);
+            assert_eq!(held.spoiled & !held.coming, 0, "what is spoiled is to come");
+            let contested = held.contested & (held.present | !held.writing);
+            assert_eq!(
+                contested, 0,
+                "what several write is in memory, or nobody writes it"
+            );
+            let there = held.present | held.coming;
+            assert_eq!(held.ahead & !there, 0, "what was brought is somewhere");
+            assert!(
+                held.note == 0 || there != 0,
+                "the note of a track that is gone"
+            );
+            on_their_way += u64::from(held.coming.count_ones());
+            let all = bits(0, self.shape.track);
+            for (line, own) in self.shape.lines_of(slot, all) {
+                let holds = self.cache.holds(line);
+                assert!(holds || held.present & own == 0, "pages without a line");
+                lines += usize::from(holds);
+                taken += match self.by_pages {
+                    true => u64::from((held.present & own).count_ones()),
+                    false if holds => self.shape.line,
+                    false => 0,
+                };
+            }
+        }
+        assert_eq!(on_their_way, coming, "pages that jobs are to bring");
+        assert_eq!(taken, self.taken, "pages in memory");
+        assert_eq!(lines, self.cache.len(), "lines of the cache");
+        assert!(taken <= self.room, "{taken} pages where {} fit", self.room);
+        assert!(self.wanted.is_empty(), "nobody brought what was wanted");
+        self.cache.audit();
+    }
+
+    /// Whether all of a track is in memory.
+    #[cfg(test)]
+    pub(super) fn is_there(&self, track: Track) -> bool {
+        let slot = self.directory.find(track);
+        let there = slot.map(|slot| self.held[slot as usize].present);
+        there == Some(bits(0, self.shape.track))
+    }
+
+    /// Pages of room that are taken.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    fn number(&mut self, track: u64) -> u32 {
+        let slot = self.directory.number(Track(track));
+        if slot as usize == self.held.len() {
+            self.held.push(Held {
+                track,
+                ..Held::default()
+            });
+            self.cache.reserve(
+                u32::try_from((u64::from(slot) + 1) * self.shape.lines())
+                    .expect("a volume has fewer than 4 billion lines that were touched"),
+            );
+        }
+        slot
+    }
+
+    /// Pages of a line enter, and others leave for them.
+    fn enter(
+        &mut self,
+        line: Line,
+        pages: Mask,
+        (pattern, told): (Pattern, bool),
+        orders: &mut VecDeque<Order>,
+    ) {
+        let count = pages.count_ones();
+        let need = |holds: bool, lines: &Lines| match (lines.by_pages, holds) {
+            (true, _) => u64::from(count),
+            (false, true) => 0,
+            (false, false) => lines.shape.line,
+        };
+        // One that makes room for itself enters anew.
+        while self.taken + need(self.cache.holds(line), self) > self.room {
+            match self.cache.leave(line) {
+                Some(gone) => self.drop_line(gone, orders),
+                None => break,
+            }
+        }
+        let holds = self.cache.holds(line);
+        self.taken += need(holds, self);
+        if holds {
+            self.cache.grow(line, count);
+        } else {
+            if !told {
+                self.cache.miss(line);
+            }
+            self.cache.enter_in(line, pattern, count);
+        }
+        let (slot, _) = self.shape.place(line);
+        self.held[slot as usize].present |= pages;
+        self.see_off(orders);
+    }
+
+    /// Lines that the policy has let go by itself.
+    fn see_off(&mut self, orders: &mut VecDeque<Order>) {
+        while let Some(gone) = self.cache.left() {
+            self.drop_line(gone, orders);
+        }
+    }
+
+    fn drop_line(&mut self, line: Line, orders: &mut VecDeque<Order>) {
+        let (slot, own) = self.shape.place(line);
+        let there = self.held[slot as usize].present & own;
+        self.taken -= match self.by_pages {
+            true => u64::from(there.count_ones()),
+            false => self.shape.line,
+        };
+        self.forget(slot, there, orders);
+    }
+
+    /// Pages leave whose line stays, as nobody knows any more what they hold.
+    fn drop_pages(&mut self, slot: u32, mask: Mask, orders: &mut VecDeque<Order>) {
+        let there = self.held[slot as usize].present & mask;
+        if self.by_pages {
+            self.taken -= u64::from(there.count_ones());
+            for (line, own) in self.shape.lines_of(slot, there) {
+                self.cache.shrink(line, (there & own).count_ones());
+            }
+        }
+        self.forget(slot, there, orders);
+    }
+
+    fn forget(&mut self, slot: u32, there: Mask, orders: &mut VecDeque<Order>) {
+        let held = &mut self.held[slot as usize];
+        let unasked = held.ahead & there;
+        self.counts.wasted += u64::from(unasked.count_ones());
+        held.present &= !there;
+        held.ahead &= !unasked;
+        let first = held.track * self.shape.track;
+        for (from, to) in runs(there) {
+            let (from, to) = self.shape.blocks(first + from, first + to);
+            orders.push_back(Order::Move(Move::Drop(between(from, to))));
+        }
+        self.forget_note(slot);
+    }
+
+    fn forget_note(&mut self, slot: u32) {
+        let held = &mut self.held[slot as usize];
+        if !held.is_known() {
+            held.note = 0;
+        }
+    }
+
+    /// A read gets what it wants of these pages from memory.
+    fn serve(&self, slot: u32, there: Mask, request: &Request, orders: &mut VecDeque<Order>) {
+        let first = self.held[slot as usize].track * self.shape.track;
+        for (from, to) in runs(there) {
+            let (from, to) = self.shape.blocks(first + from, first + to);
+            let extent = common(&request.extent, from, to);
+            let to = request.id;
+            orders.push_back(Order::Move(Move::Serve { to, extent }));
+        }
+    }
+
+    /// What of these pages lies within an extent is in memory as a job has brought it, or a request writes it.
+    fn keep(
+        &self,
+        slot: u32,
+        mask: Mask,
+        (of, within): (RequestId, Extent),
+        orders: &mut VecDeque<Order>,
+    ) {
+        let held = &self.held[slot as usize];
+        let first = held.track * self.shape.track;
+        for (from, to) in runs(mask & held.present) {
+            let (from, to) = self.shape.blocks(first + from, first + to);
+            let extent = common(&within, from, to);
+            orders.push_back(Order::Move(Move::Keep { of, extent }));
+        }
+    }
+}
+
+impl Around for Lines {
+    fn last(&self) -> Track {
+        self.shape.last()
+    }
+
+    #[inline]
+    fn note(&mut self, track: Track) -> Option<&mut u32> {
+        let slot = self.directory.find(track)?;
+        let held = &mut self.held[slot as usize];
+        held.is_known().then_some(&mut held.note)
+    }
+
+    fn bring(&mut self, first: Track, last: Track) {
+        let last = last.min(self.shape.last());
+        for track in first.0..=last.0 {
+            let slot = self.number(track);
+            self.held[slot as usize].wanted = true;
+        }
+        if first <= last {
+            self.wanted.push((first.0, last.0));
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Memory above the placement: a read cache with what brings data before they are asked for.
+//!
+//! Clients' requests come here first. What a read finds in memory is answered from there. What it misses is brought by *jobs*: requests that the
+//! memory makes for itself and gives to the stack below, which plans and orders them as it does with any other. A job may bring more than was
+//! asked for, and requests that want what is on its way wait for it with the first. Writes go through: they are clients' own requests below, and are
+//! answered when these are.
+//!
+//! It is a layer of its own with the stack's grammar rather than a stage within the stack: so what a placement wants of the order of requests holds for jobs,
+//! too, and the cache delays nothing that would not wait without it.
+//!
+//! A read never finds what is older than a write that was answered before the read came:
+//!
+//! - A page that is being written is in memory as it will be, or not at all. Reads of the latter go around the memory until the write has ended.
+//! - A write that passes a page which is on its way *spoils* it: it does not enter when it comes, and reads that come later go around.
+//! - Of two writes of a page at a time nobody knows which reaches the drive last: the page leaves the memory until both have ended.
+//! - A write that failed leaves nobody knows what: its pages leave the memory.
+//! - A job that failed fails nobody: who waited for it asks by himself, for what he wants and nothing else.
+//!
+//! Whoever carries out the orders moves the bytes. In a simulation nobody does. O(pages of a request), and what a policy costs.
+
+use std::collections::VecDeque;
+
+use slab::Slab;
+
+use crate::contract::{Cache, Prefetch};
+use crate::ids::RequestId;
+use crate::measure::Measure;
+use crate::op::{Cost, Op, Status};
+use crate::request::{Reply, Request, Timeline};
+use crate::sorted::{Keyed, Sorted};
+use crate::units::{Blocks, Duration, Extent, Instant, Lba};
+
+mod counts;
+mod directory;
+mod jobs;
+mod lines;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use counts::{CACHE_COUNTS, CACHE_MEASURES, PREFETCH_COUNTS};
+pub use shape::{PAGE, Shape, TRACK_PAGES};
+
+use jobs::{Coming, Job, Waiter};
+use lines::Lines;
+
+/// What a memory is made of.
+pub struct Parts {
+    /// Which lines stay.
+    pub cache: Box<dyn Cache>,
+    /// What is brought before it is asked for.
+    pub prefetch: Box<dyn Prefetch>,
+    /// Pages, lines and tracks.
+    pub shape: Shape,
+    /// Lines that there is room for.
+    pub capacity: u32,
+    /// How long an answer from memory takes.
+    pub hit_time: Duration,
+    /// Whether what is written enters.
+    pub allocates: bool,
+    /// Whether a page that is missed brings the whole of its line.
+    pub whole_lines: bool,
+}
+
+/// What the memory wants done, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Give this to the stack below: a job of its own, or a client's request that the memory cannot answer.
+    Submit(Request),
+    /// For whoever moves bytes.
+    Move(Move),
+    /// Answer this client's request.
+    Reply(Reply),
+}
+
+/// Bytes that move between the memory, jobs and clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// A job begins: a read that the stack makes for itself, with a buffer of its own.
+    Begin(Request),
+    /// These blocks of what a job has brought, or a client's request writes, are in memory from now on.
+    Keep {
+        /// The job, or the client's request.
+        of: RequestId,
+        /// The blocks.
+        extent: Extent,
+    },
+    /// A client's read gets these blocks from memory.
+    Serve {
+        /// The read.
+        to: RequestId,
+        /// The blocks.
+        extent: Extent,
+    },
+    /// A client's read gets these blocks of what a job has brought.
+    Give {
+        /// The job.
+        of: RequestId,
+        /// The read.
+        to: RequestId,
+        /// The blocks.
+        extent: Extent,
+    },
+    /// These blocks leave the memory.
+    Drop(Extent),
+    /// A job has ended; nobody needs its buffer.
+    End(RequestId),
+}
+
+/// A client's request that was not answered.
+struct Asked {
+    request: Request,
+    /// Jobs that it waits for.
+    remaining: u32,
+    /// When a drive began to work for it.
+    started: Option<Instant>,
+    cost: Cost,
+    /// Whether a job that it waited for has failed.
+    again: bool,
+}
+
+/// A client's request that went to the stack below as it is.
+#[derive(Clone, Copy, Debug)]
+struct Through {
+    id: RequestId,
+    asked: u32,
+}
+
+impl Keyed for Through {
+    type Key = RequestId;
+
+    #[inline]
+    fn key(&self) -> RequestId {
+        self.id
+    }
+}
+
+/// An answer that comes when the time has passed that memory takes.
+struct Later {
+    due: Instant,
+    asked: u32,
+}
+
+/// A read cache, and requests that are not answered.
+pub struct Memory {
+    lines: Lines,
+    prefetch: Box<dyn Prefetch>,
+    asked: Slab<Asked>,
+    through: Sorted<Through>,
+    jobs: Slab<Job>,
+    /// Jobs by where they begin. No two of them bring the same page.
+    coming: Sorted<Coming>,
+    orders: VecDeque<Order>,
+    later: VecDeque<Later>,
+    hit_time: Duration,
+    /// Jobs so far.
+    turn: u32,
+    submitted: u64,
+    replied: u64,
+    /// Lists that are not in use, with their memory.
+    lists: Vec<Vec<Waiter>>,
+}
+
+impl Memory {
+    /// Nothing is in memory.
+    pub fn new(parts: Parts) -> Memory {
+        Memory {
+            prefetch: parts.prefetch,
+            hit_time: parts.hit_time,
+            lines: Lines::new(
+                parts.cache,
+                parts.shape,
+                parts.capacity,
+                (parts.allocates, parts.whole_lines),
+            ),
+            asked: Slab::new(),
+            through: Sorted::default(),
+            jobs: Slab::new(),
+            coming: Sorted::default(),
+            orders: VecDeque::new(),
+            later: VecDeque::new(),
+            turn: 0,
+            submitted: 0,
+            replied: 0,
+            lists: Vec::new(),
+        }
+    }
+
+    /// What it wants done next.
+    #[inline]
+    pub(crate) fn next_order(&mut self) -> Option<Order> {
+        self.orders.pop_front()
+    }
+
+    /// When it next needs attention.
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        self.later.front().map(|later| later.due)
+    }
+
+    /// Requests that were submitted, that were answered, and that were not.
+    pub(crate) fn counts(&self) -> (u64, u64, usize) {
+        (self.submitted, self.replied, self.asked.len())
+    }
+
+    /// A client's request arrives.
+    pub(crate) fn arrive(&mut self, now: Instant, request: &Request) {
+        assert!(
+            request.id.as_job().is_none(),
+            "{request:?} has the name of a job"
+        );
+        self.submitted += 1;
+        let asked = self.asked.insert(Asked {
+            request: *request,
+            remaining: 0,
+            started: None,
+            cost: Cost::default(),
+            again: false,
+        }) as u32;
+        match request.op {
+            Op::Read if request.extent.len.0 > 0 => self.read(now, asked, request),
+            Op::Write | Op::Discard => {
+                let Memory { lines, orders, .. } = self;
+                lines.change(request, orders);
+                self.pass(asked, request);
+            }
+            _ => self.pass(asked, request),
+        }
+    }
+
+    /// Answers from memory whose time has come.
+    pub(crate) fn timer(&mut self, now: Instant) {
+        while self.next_timer().is_some_and(|due| due <= now) {
+            let later = self.later.pop_front().expect("one is due");
+            self.answer(now, later.asked, Status::Done);
+        }
+    }
+
+    /// The stack below has answered a job, or a request that went through.
+    pub(crate) fn ended(&mut self, now: Instant, reply: &Reply) {
+        match reply.request.id.as_job() {
+            Some(number) => self.job_ended(now, number, reply),
+            None => self.through_ended(now, reply),
+        }
+    }
+
+    /// What its parts have counted so far.
+    pub(crate) fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {
+        self.lines.tell(self.prefetch.group() > 0, told);
+        self.prefetch
+            .tell(&mut |measure, number| told(counts::PREFETCH, measure, number));
+    }
+
+    /// A request goes to the stack below as it is.
+    fn pass(&mut self, asked: u32, request: &Request) {
+        let id = request.id;
+        self.through.insert(Through { id, asked });
+        self.orders.push_back(Order::Submit(*request));
+    }
+
+    fn through_ended(&mut self, now: Instant, reply: &Reply) {
+        let through = self.through.take(&reply.request.id);
+        let asked = through.expect("it went through").asked;
+        let Memory { lines, orders, .. } = self;
+        if matches!(reply.request.op, Op::Write | Op::Discard) {
+            lines.changed(&reply.request, reply.status.is_done(), orders);
+        }
+        let timeline = &reply.timeline;
+        self.worked(asked, Some(timeline));
+        self.answer(now, asked, reply.status);
+    }
+
+    /// A drive has worked for a request.
+    fn worked(&mut self, asked: u32, timeline: Option<&Timeline>) {
+        let asked = &mut self.asked[asked as usize];
+        if let Some(timeline) = timeline {
+            let started = asked.started.unwrap_or(Instant::NEVER);
+            asked.started = Some(started.min(timeline.started));
+            asked.cost.add(&timeline.cost);
+        }
+    }
+
+    fn answer(&mut self, now: Instant, asked: u32, status: Status) {
+        let asked = self.asked.remove(asked as usize);
+        let timeline = Timeline {
+            arrived: asked.request.arrived,
+            started: asked.started.unwrap_or(now).min(now),
+            replied: now,
+            cost: asked.cost,
+        };
+        self.orders.push_back(Order::Reply(Reply {
+            request: asked.request,
+            status,
+            timeline,
+        }));
+        self.replied += 1;
+    }
+
+    /// Recounts everything from scratch and panics on a contradiction.
+    pub(crate) fn audit(&self) {
+        assert!(self.orders.is_empty(), "an order was not carried out");
+        let (submitted, replied, pending) = self.counts();
+        assert_eq!(submitted, replied + pending as u64, "a request got lost");
+        let waits: u32 = self.asked.iter().map(|(_, one)| one.remaining).sum();
+        let waiting: usize = self.jobs.iter().map(|(_, job)| job.waiting()).sum();
+        assert_eq!(waits as usize, waiting, "who waits for a job got lost");
+        let idle = self.asked.iter().filter(|(_, one)| one.remaining == 0);
+        let known = self.through.len() + self.later.len();
+        assert_eq!(idle.count(), known, "a request waits for nothing");
+        assert_eq!(self.jobs.len(), self.coming.len(), "a job got lost");
+        let pages: u64 = self.coming.iter().map(|job| job.end - job.first).sum();
+        self.lines.audit(pages);
+    }
+}
+
+/// Blocks from one to before another.
+fn between(first: u64, end: u64) -> Extent {
+    Extent {
+        start: Lba(first),
+        len: Blocks(end - first),
+    }
+}
+
+/// What an extent has of the blocks from one to before another: some.
+fn common(extent: &Extent, first: u64, end: u64) -> Extent {
+    between(extent.start.0.max(first), extent.end().0.min(end))
+}

@@ -1,0 +1,334 @@
+//! The memory by itself, over a stack that answers each job at once: what SARC's parts do, step by step, and the published statements about them.
+//!
+//! The numbers of the worked examples were found by a model that was made from the paper alone.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::*;
+use crate::cache;
+use crate::ids::Track;
+use crate::op::Failure;
+use crate::prefetch;
+use crate::registry::{CacheEnv, Kind, KnobValue, PrefetchEnv, Spec};
+
+/// Pages of a track.
+const TRACK: u64 = 8;
+/// Requests between two audits.
+const AUDIT_EVERY: u64 = 64;
+
+fn built<K: Kind + ?Sized>(
+    table: &[&'static Spec<K>],
+    word: &str,
+    env: &K::Env<'_>,
+) -> Result<Box<K>, K::Error> {
+    let mut pieces = word.split(':');
+    let name = pieces.next();
+    let spec = table.iter().find(|spec| Some(spec.name) == name);
+    let spec = spec.expect("it is in the table");
+    let knobs: Vec<_> = pieces
+        .map(|piece| piece.split_once('=').expect("a setting"))
+        .map(|(key, value)| (key.to_owned(), KnobValue::parse(value)))
+        .collect();
+    (spec.build)(&spec.card().check(&knobs)?, env)
+}
+
+/// A memory whose jobs are done at once, in order.
+struct Bench {
+    memory: Memory,
+    requests: u64,
+}
+
+impl Bench {
+    /// A cache of so many tracks.
+    fn new(tracks: u32, cache: &str, prefetch: &str) -> Bench {
+        let env = CacheEnv {
+            capacity: tracks,
+            line_pages: TRACK as u32,
+        };
+        let cache = built::<dyn Cache>(cache::TABLE, cache, &env);
+        let env = PrefetchEnv { stripe: Blocks(1) };
+        let prefetch = built::<dyn Prefetch>(prefetch::TABLE, prefetch, &env);
+        Bench {
+            memory: Memory::new(Parts {
+                cache: cache.unwrap_or_else(|error| panic!("{error}")),
+                prefetch: prefetch.unwrap_or_else(|error| panic!("{error}")),
+                shape: Shape {
+                    line: TRACK,
+                    track: TRACK,
+                    capacity: Blocks(TRACK * PAGE * 1_000_000),
+                },
+                capacity: tracks,
+                hit_time: Duration::ZERO,
+                allocates: true,
+                whole_lines: true,
+            }),
+            requests: 0,
+        }
+    }
+
+    /// A whole track is read; whether it was in memory.
+    fn read(&mut self, track: u64) -> bool {
+        let before = self.memory.lines.counts.read_hits;
+        self.requests += 1;
+        let blocks = TRACK * PAGE;
+        let request = Request::new(
+            self.requests,
+            Op::Read,
+            track * blocks,
+            blocks,
+            Instant::ZERO,
+        );
+        self.memory.arrive(Instant::ZERO, &request);
+        let mut below = VecDeque::new();
+        loop {
+            while let Some(order) = self.memory.next_order() {
+                if let Order::Submit(request) = order {
+                    below.push_back(request);
+                }
+            }
+            let Some(request) = below.pop_front() else {
+                break;
+            };
+            self.memory
+                .ended(Instant::ZERO, &reply(request, Status::Done));
+        }
+        if self.requests.is_multiple_of(AUDIT_EVERY) {
+            self.memory.audit();
+        }
+        self.memory.lines.counts.read_hits > before
+    }
+
+    fn misses(&mut self, tracks: impl Iterator<Item = u64>) -> usize {
+        tracks.filter(|track| !self.read(*track)).count()
+    }
+
+    fn told(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+        let mut told = BTreeMap::new();
+        self.memory.tell(&mut |key, measure, number| {
+            told.insert((key, measure.name), number);
+        });
+        told
+    }
+
+    /// What a cache has told.
+    fn of_cache(&self, name: &str) -> u64 {
+        self.told()[&("cache", name)]
+    }
+
+    fn holds(&mut self, track: u64) -> bool {
+        self.memory.lines.is_there(Track(track))
+    }
+
+    /// Tracks in memory.
+    fn tracks(&self) -> u64 {
+        self.memory.lines.taken() / TRACK
+    }
+}
+
+fn reply(request: Request, status: Status) -> Reply {
+    let timeline = Timeline {
+        arrived: request.arrived,
+        started: request.arrived,
+        replied: request.arrived,
+        cost: Cost::default(),
+    };
+    Reply {
+        request,
+        status,
+        timeline,
+    }
+}
+
+#[test]
+fn six_tracks_in_a_row() {
+    for (test, first) in [("previous", 103), ("own", 102)] {
+        let prefetch = format!("sarc:stripe_tracks=6:test={test}");
+        let mut bench = Bench::new(1_000, "sarc", &prefetch);
+        let missed = bench.misses(100..106);
+        assert_eq!(missed as u64, first - 99, "{test}");
+        let end = match test {
+            "previous" => 131,
+            _ => 131,
+        };
+        let sequences = end - first + 1;
+        assert_eq!(bench.of_cache("sequence_pages"), sequences * TRACK);
+        assert_eq!(bench.of_cache("sequence_misses"), 1);
+        assert_eq!(bench.tracks(), sequences + first - 100);
+        assert!(bench.holds(131) && !bench.holds(132), "{test}");
+        // The trigger is the third before the last.
+        assert_eq!(bench.misses(106..128), 0);
+        assert!(!bench.holds(132));
+        assert!(bench.read(128) && bench.holds(132), "{test}");
+    }
+}
+
+#[test]
+fn a_steady_sequence_misses_at_its_beginning_only_if_groups_come_before_they_are_asked_for() {
+    for (prefetch, missed) in [
+        ("sarc", 4),
+        ("sarc:mode=sync", 203),
+        ("sarc:mode=sync:degree=5", 836),
+        ("none", 5_000),
+    ] {
+        let mut bench = Bench::new(6_000, "lru", prefetch);
+        assert_eq!(bench.misses(0..5_000), missed, "{prefetch}");
+    }
+}
+
+#[test]
+fn any_number_of_sequences_is_seen() {
+    let mut bench = Bench::new(60_000, "sarc", "sarc");
+    let streams = 1_000;
+    let tracks = (0..60).flat_map(|step| (0..streams).map(move |stream| stream * 500 + step));
+    assert_eq!(bench.misses(tracks), 4 * streams as usize);
+}
+
+#[test]
+fn what_comes_by_itself_takes_room_from_sequences_once() {
+    let mut bench = Bench::new(1_000, "sarc", "sarc");
+    bench.misses(1_000..1_400);
+    assert_eq!(bench.of_cache("sequence_pages"), 3_224);
+    assert_eq!(bench.tracks() * TRACK - 3_224, 24);
+    bench.misses((0..700).map(|index| 200_000 + 10 * index));
+    assert_eq!(bench.tracks(), 1_000);
+    assert_eq!(bench.of_cache("sequence_pages"), 3_216);
+    assert_eq!(bench.of_cache("goal_pages"), 3_216);
+}
+
+#[test]
+fn sequences_enter_near_the_end_of_lru_bottom() {
+    let mut bench = Bench::new(100, "lru_bottom", "sarc:degree=8");
+    bench.misses((0..100).map(|index| 10_000 + 10 * index));
+    bench.misses(1_000..1_004);
+    let there = |bench: &mut Bench| (1_003..1_012).filter(|track| bench.holds(*track)).count();
+    assert_eq!((there(&mut bench), bench.tracks()), (9, 100));
+    let first: Vec<bool> = (0..13)
+        .map(|index| bench.holds(10_000 + 10 * index))
+        .collect();
+    assert_eq!(first.iter().filter(|there| !**there).count(), 12);
+    let left: Vec<usize> = (0..12)
+        .map(|index| {
+            bench.read(50_000 + 10 * index);
+            there(&mut bench)
+        })
+        .collect();
+    assert_eq!(left, [9, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0]);
+}
+
+/// Misses of a sequence that shares a cache with reads of which none is asked for again: so many between two of its own.
+fn among_others(tracks: u32, others: u64, prefetch: &str) -> u64 {
+    let mut bench = Bench::new(tracks, "lru", prefetch);
+    let (mut missed, mut other) = (0, 100_000);
+    for step in 0..1_200 {
+        missed += u64::from(!bench.read(step));
+        for _ in 0..others {
+            other += 2;
+            bench.read(other);
+        }
+    }
+    missed
+}
+
+/// From 42 tracks on the trigger of a group is still there when it is asked for. In smaller caches no trigger ever is, so the remedy changes nothing; there misses
+/// rise here and there whoever prefetches, as groups are cut where the cache ends.
+#[test]
+fn without_the_remedy_a_larger_cache_misses_more_and_with_it_never() {
+    let misses = |prefetch: &str| -> Vec<u64> {
+        let sizes = 30..160;
+        sizes
+            .map(|tracks| among_others(tracks, 5, prefetch))
+            .collect()
+    };
+    let rises = |misses: &[u64]| misses.windows(2).filter(|two| two[1] > two[0]).count();
+    let without = misses("sarc:degree=12:trigger=6:remedy=false");
+    let with = misses("sarc:degree=12:trigger=6");
+    assert_eq!(without[..12], with[..12]);
+    assert!(rises(&without[12..]) > 3, "{without:?}");
+    assert_eq!(with[12..], [4; 118]);
+}
+
+/// What a job brings of a page that a write has passed does not enter, and a read that comes later does not wait for it.
+#[test]
+fn a_write_spoils_what_is_on_its_way() {
+    let mut bench = Bench::new(10, "lru", "none");
+    let memory = &mut bench.memory;
+    let now = Instant::ZERO;
+    let mut below = Vec::new();
+    let submitted = |memory: &mut Memory, below: &mut Vec<Request>| {
+        while let Some(order) = memory.next_order() {
+            if let Order::Submit(request) = order {
+                below.push(request);
+            }
+        }
+    };
+    memory.arrive(now, &Request::new(1, Op::Read, 0, 8, now));
+    submitted(memory, &mut below);
+    assert_eq!(below[0].extent.len, Blocks(64), "the whole line");
+    // A part of a page: so it does not enter.
+    memory.arrive(now, &Request::new(2, Op::Write, 8, 4, now));
+    memory.arrive(now, &Request::new(3, Op::Read, 8, 8, now));
+    submitted(memory, &mut below);
+    assert_eq!(below[2].id, RequestId(3), "it goes around");
+    for request in below.drain(..) {
+        memory.ended(now, &reply(request, Status::Done));
+    }
+    submitted(memory, &mut below);
+    memory.audit();
+    assert!(below.is_empty());
+    memory.arrive(now, &Request::new(4, Op::Read, 0, 64, now));
+    submitted(memory, &mut below);
+    assert_eq!(below[0].extent, between(8, 16), "only that page is missing");
+}
+
+/// A job has failed: who waited for it asks for what he wants, and nobody else's trouble is his.
+#[test]
+fn a_job_that_fails_fails_nobody() {
+    let mut bench = Bench::new(10, "lru", "none");
+    let memory = &mut bench.memory;
+    let now = Instant::ZERO;
+    let orders = |memory: &mut Memory| {
+        let mut orders = Vec::new();
+        while let Some(order) = memory.next_order() {
+            orders.push(order);
+        }
+        orders
+    };
+    memory.arrive(now, &Request::new(1, Op::Read, 0, 8, now));
+    memory.arrive(now, &Request::new(2, Op::Read, 16, 8, now));
+    let first = orders(memory);
+    let jobs = first.iter().filter_map(|order| match order {
+        Order::Submit(request) => Some(*request),
+        _ => None,
+    });
+    let jobs: Vec<Request> = jobs.collect();
+    assert_eq!(jobs.len(), 1, "the second waits for the first's line");
+    memory.ended(now, &reply(jobs[0], Status::Failed(Failure::Medium)));
+    let again: Vec<RequestId> = orders(memory)
+        .iter()
+        .filter_map(|order| match order {
+            Order::Submit(request) => Some(request.id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(again, [RequestId(1), RequestId(2)]);
+    memory.ended(
+        now,
+        &reply(
+            Request::new(1, Op::Read, 0, 8, now),
+            Status::Failed(Failure::Medium),
+        ),
+    );
+    memory.ended(
+        now,
+        &reply(Request::new(2, Op::Read, 16, 8, now), Status::Done),
+    );
+    let replies = orders(memory)
+        .iter()
+        .filter_map(|order| match order {
+            Order::Reply(reply) => Some(reply.status.is_done()),
+            _ => None,
+        })
+        .collect::<Vec<bool>>();
+    assert_eq!(replies, [false, true]);
+    memory.audit();
+}

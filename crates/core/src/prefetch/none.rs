@@ -1,0 +1,25 @@
+//! No prefetcher: only what is asked for is brought.
+
+use crate::contract::{Around, Pattern, Prefetch};
+use crate::ids::Track;
+use crate::registry::Spec;
+
+struct None;
+
+impl Prefetch for None {
+    fn asked(&mut self, _track: Track, _hit: bool, _tracks: &mut dyn Around) -> Pattern {
+        Pattern::Random
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Prefetch> = Spec {
+    name: "none",
+    aliases: &[],
+    summary: "only what is asked for is brought",
+    source: "what every prefetcher is compared with",
+    knobs: &[],
+    measures: &[],
+    asks: &[],
+    prepared: false,
+    build: |_, _| Ok(Box::new(None)),
+};
