@@ -7,7 +7,7 @@
 
 use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
-use crate::ids::{DriveId, IoId, Line, Track};
+use crate::ids::{DriveId, IoId, Line, Track, Unit};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::op::Op;
@@ -533,6 +533,29 @@ pub trait Around {
 
     /// Brings what is missing of these tracks, from the first to the last, behind what was asked for. What is there is expected.
     fn bring(&mut self, first: Track, last: Track);
+}
+
+/// Which unit of a write buffer goes to the drives next.
+///
+/// A unit *waits* from the first write to it until it goes. One that goes is the buffer's affair: if it has something again when it has gone, or could not be
+/// written, it is written anew as far as this is concerned.
+pub trait Destage: Send {
+    /// A unit is written: from now on it waits, if it did not before. `again` if it waited, and a page that it had was written again.
+    fn written(&mut self, unit: Unit, again: bool);
+
+    /// One that waits goes; none if none waits.
+    fn next(&mut self) -> Option<Unit>;
+
+    /// This one, which waits, goes out of turn: all of it is there, or somebody waits until it has gone.
+    fn take(&mut self, unit: Unit);
+
+    /// How many wait.
+    fn len(&self) -> usize;
+
+    /// Whether none does.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.

@@ -46,6 +46,10 @@ id! {
     Track(u64)
 }
 id! {
+    /// A unit of a write buffer: as many consecutive blocks of a volume as go to the drives together, counted from block 0.
+    Unit(u64)
+}
+id! {
     /// A line of a read cache: as many consecutive blocks of a volume as are cached together. Numbered, from 0, by who keeps the directory.
     Line(u32)
 }

@@ -18,6 +18,7 @@ pub mod registry;
 pub mod cache;
 pub mod config;
 pub mod contract;
+pub mod destage;
 pub mod drive;
 pub mod fault;
 pub mod faults;

@@ -65,8 +65,8 @@ pub fn ability(
     sample: &[Request],
     control: &Control,
 ) -> Result<Option<Ability>, RunError> {
-    // What a cache can do depends on all that was asked before, of which a sample has too little.
-    if stack.in_memory()?.is_some() {
+    // What a cache or a write buffer can do depends on all that was asked before, of which a sample has too little.
+    if stack.in_memory()?.is_some() || stack.in_buffer()?.is_some() {
         return Ok(None);
     }
     let count = sample.len() as u64;

@@ -56,6 +56,9 @@ pub(crate) fn stack_of(
             stack.set_cache_lines(cache.lines(&name, Some(footprint))?);
         }
     }
+    if let Some((name, _)) = stack.in_buffer()? {
+        check_writes(trace, &name)?;
+    }
     trace.check_volumes(scenario.volumes())?;
     if scenario.volumes() == Some(Volumes::OwnDrives) {
         *stack.parts.of_mut::<dyn Placement>() = layout::own_drives(trace.volumes());
@@ -68,8 +71,17 @@ fn check_reads(trace: &LoadedTrace, cache: &str) -> Result<(), ConfigError> {
     if trace.summary().of(TraceOp::Read).requests > 0 {
         return Ok(());
     }
-    let allowed = "none: the trace has no reads, and writes go through";
+    let allowed = "none: the trace has no reads";
     Err(ConfigError::value("cache", cache, allowed))
+}
+
+/// The same of a buffer of what is written.
+fn check_writes(trace: &LoadedTrace, buffer: &str) -> Result<(), ConfigError> {
+    if trace.summary().of(TraceOp::Write).requests > 0 {
+        return Ok(());
+    }
+    let allowed = "none: the trace has no writes";
+    Err(ConfigError::value("buffer", buffer, allowed))
 }
 
 /// How many requests a point has.

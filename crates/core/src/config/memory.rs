@@ -1,14 +1,16 @@
-//! What stays in memory above a placement: a cache and a prefetcher made into one.
+//! What stays in memory above a placement: a cache, a prefetcher and a write buffer made into one.
 
 use super::StackConfig;
 use crate::cache::InMemory;
-use crate::contract::{Cache, Prefetch, Shape};
+use crate::contract::{Cache, Destage, Prefetch, Shape};
+use crate::destage::Buffering;
 use crate::memory::{self, Memory};
 use crate::prefetch;
 use crate::registry::{AnyKind, CacheEnv, ConfigError, Kind, KnobValue, Knobs, Of, PrefetchEnv};
 use crate::size::Size;
+use crate::units::Duration;
 
-/// The name of the part of both kinds that is none.
+/// The name of the part of these kinds that is none.
 const NONE: &str = "none";
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
@@ -41,19 +43,85 @@ impl StackConfig {
         knobs.push((SIZE.to_owned(), size));
     }
 
+    /// The settings of the write buffer as a stack needs them, and what it is called; none if there is no buffer.
+    ///
+    /// # Errors
+    /// There is no such part, or its settings are wrong.
+    pub fn in_buffer(&self) -> Result<Option<(String, Buffering)>, ConfigError> {
+        let (name, knobs) = self.checked::<dyn Destage>(Of::<dyn Destage>::KIND)?;
+        if name == NONE {
+            return Ok(None);
+        }
+        let known = Buffering::of(&name, &knobs)?;
+        Ok(Some((name, known)))
+    }
+
     /// The memory above a placement of this shape; none if there is none.
     pub(super) fn memory(&self, shape: &Shape) -> Result<Option<Memory>, ConfigError> {
-        let Some((name, known)) = self.in_memory()? else {
+        let buffer = self.buffer(shape)?;
+        if let Some((name, known)) = self.in_memory()? {
+            return self.caching(shape, (&name, known), buffer).map(Some);
+        }
+        if buffer.is_none() {
+            return Ok(None);
+        }
+        let env = CacheEnv {
+            capacity: 0,
+            line_pages: 1,
+        };
+        let nothing = PrefetchEnv {
+            stripe: shape.chunk,
+        };
+        let prefetch = self.parts.of::<dyn Prefetch>();
+        Ok(Some(Memory::new(memory::Parts {
+            cache: self.parts.of::<dyn Cache>().build::<dyn Cache>(&env)?,
+            caches: false,
+            buffer,
+            prefetch: prefetch.build::<dyn Prefetch>(&nothing)?,
+            shape: memory::Shape {
+                line: 1,
+                track: 1,
+                capacity: shape.capacity,
+            },
+            capacity: 0,
+            hit_time: Duration::ZERO,
+            allocates: false,
+            whole_lines: false,
+        })))
+    }
+
+    /// What a write buffer above a placement of this shape is made of.
+    fn buffer(&self, shape: &Shape) -> Result<Option<memory::BufferParts>, ConfigError> {
+        let Some((_, known)) = self.in_buffer()? else {
             return Ok(None);
         };
-        let capacity = known.lines(&name, None)?;
+        Ok(Some(memory::BufferParts {
+            destage: self.parts.of::<dyn Destage>().build::<dyn Destage>(&())?,
+            pages: known.pages,
+            unit: known.unit_pages(shape.chunk),
+            capacity: shape.capacity,
+            write_time: known.write_time,
+            read_time: known.read_time,
+            marks: known.marks,
+            retries: known.retries,
+        }))
+    }
+
+    /// A memory with a read cache.
+    fn caching(
+        &self,
+        shape: &Shape,
+        (name, known): (&str, InMemory),
+        buffer: Option<memory::BufferParts>,
+    ) -> Result<Memory, ConfigError> {
+        let capacity = known.lines(name, None)?;
         let cache = self.parts.of::<dyn Cache>().build::<dyn Cache>(&CacheEnv {
             capacity,
             line_pages: known.line_pages as u32,
         })?;
         if cache.looks_ahead() {
             let allowed = "another cache in a stack, where nobody knows what is asked for next; `nearslot hitrate` has it";
-            return Err(ConfigError::value("cache", &name, allowed));
+            return Err(ConfigError::value("cache", name, allowed));
         }
         let (prefetch, knobs) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
         let track = match prefetch.as_str() {
@@ -72,8 +140,10 @@ impl StackConfig {
             .parts
             .of::<dyn Prefetch>()
             .build::<dyn Prefetch>(&env)?;
-        Ok(Some(Memory::new(memory::Parts {
+        Ok(Memory::new(memory::Parts {
             cache,
+            caches: true,
+            buffer,
             prefetch,
             shape: memory::Shape {
                 line: known.line_pages,
@@ -84,7 +154,7 @@ impl StackConfig {
             hit_time: known.hit_time,
             allocates: known.allocates,
             whole_lines: known.whole_lines,
-        })))
+        }))
     }
 
     /// The name of the part of a kind, and its settings in effect.

@@ -82,6 +82,7 @@ impl StackConfig {
         self.blueprint()?;
         self.parts.spelled_out()?;
         self.in_memory()?;
+        self.in_buffer()?;
         Ok(())
     }
 
@@ -254,6 +255,47 @@ impl StackConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Destage;
+
+    #[test]
+    fn what_is_wrong_with_a_write_buffer_is_told() {
+        let error = |buffer: &str| {
+            let drive = DriveConfig {
+                part: PartConfig::named("null"),
+                text: drive::catalog_text("null").unwrap().to_owned(),
+            };
+            let buffer = buffer.parse().unwrap();
+            let config = StackConfig::over(drive, 1).with::<dyn Destage>(buffer);
+            let built = config.build().err().map(|error| error.to_string());
+            let checked = config.check().err().map(|error| error.to_string());
+            assert_eq!(built, checked);
+            built.unwrap_or_default()
+        };
+        for (buffer, pieces) in [
+            ("lrw", ["lrw.size = unset", "lrw:size=64MiB"]),
+            ("lrw:size=1%", ["lrw.size = 1%", "a page of 4 KiB"]),
+            ("wow:size=1kB", ["wow.size = 1kB", "room for a page"]),
+            (
+                "lrw:size=1MB:unit_kib=6",
+                ["lrw.unit_kib = 6", "multiple of 4"],
+            ),
+            (
+                "cscan:size=1MB:low_percent=90",
+                [
+                    "cscan.low_percent = 90",
+                    "below cscan.high_percent, which is 90",
+                ],
+            ),
+            ("lwr:size=1MB", ["lwr", "lrw"]),
+            ("none:size=1MB", ["size", "none"]),
+        ] {
+            let error = error(buffer);
+            for piece in pieces {
+                assert!(error.contains(piece), "{buffer}: {error}");
+            }
+        }
+        assert_eq!(error("wow:size=1MB:unit_kib=384:retries=0"), "");
+    }
 
     #[test]
     fn a_part_that_does_not_exist_is_named_with_its_nearest() {

@@ -7,7 +7,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::PartConfig;
-use crate::contract::{Cache, Faults, Merging, Oracle, Placement, Prefetch, Scheduler};
+use crate::contract::{Cache, Destage, Faults, Merging, Oracle, Placement, Prefetch, Scheduler};
 use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Of};
 
 /// A kind of which every stack has one part.
@@ -46,6 +46,10 @@ pub static KINDS: Kinds = &[
     },
     StackKind {
         kind: Of::<dyn Prefetch>::KIND,
+        default: "none",
+    },
+    StackKind {
+        kind: Of::<dyn Destage>::KIND,
         default: "none",
     },
     StackKind {

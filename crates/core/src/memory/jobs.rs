@@ -2,7 +2,7 @@
 
 use super::lines::Wanted;
 use super::shape::runs;
-use super::{Later, Memory, Move, Order, common};
+use super::{Memory, Move, Order, common};
 use crate::contract::Pattern;
 use crate::ids::{RequestId, Track};
 use crate::op::{Op, Status};
@@ -82,10 +82,11 @@ impl Memory {
     pub(super) fn read(&mut self, now: Instant, asked: u32, request: &Request) {
         let shape = self.lines.shape();
         let (first, end) = shape.touched(&request.extent);
-        if self.lines.must_pass(first, end) {
+        if !self.caches || self.lines.must_pass(first, end) {
             self.lines.counts.passed += 1;
-            return self.pass(asked, request);
+            return self.read_around(now, asked, request);
         }
+        let before = self.lines.lent;
         let mut run: Option<Run> = None;
         for (track, mask) in shape.tracks(first, end) {
             let (slot, away) = self.lines.look(track, mask);
@@ -113,9 +114,12 @@ impl Memory {
         self.lines.counts.read_hits += u64::from(self.asked[asked as usize].remaining == 0);
         self.lines.counts.read_misses += u64::from(self.asked[asked as usize].remaining > 0);
         if self.asked[asked as usize].remaining == 0 {
-            let due = now + self.hit_time;
-            self.later.push_back(Later { due, asked });
-            self.timer(now);
+            let buffer = self.buffer.as_ref();
+            let time = match buffer.filter(|_| self.lines.lent > before) {
+                Some(buffer) => buffer.read_time().max(self.hit_time),
+                None => self.hit_time,
+            };
+            self.answer_later(now, time, asked);
         }
     }
 
@@ -292,7 +296,7 @@ impl Memory {
             (0, false) => self.answer(now, asked, Status::Done),
             (0, true) => {
                 self.lines.counts.passed += 1;
-                self.pass(asked, &request);
+                self.read_around(now, asked, &request);
             }
             _ => {}
         }

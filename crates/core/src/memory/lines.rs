@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::buffer::Changed;
 use super::counts::Counts;
 use super::directory::Directory;
 use super::shape::{Mask, Shape, bits, runs};
@@ -28,6 +29,10 @@ struct Held {
     writing: Mask,
     /// Being written by several, at least for a while.
     contested: Mask,
+    /// In the write buffer, or a part of them, so that the drives have something older.
+    dirty: Mask,
+    /// All of them in the write buffer.
+    whole: Mask,
     /// Brought, or on their way, and never asked for.
     ahead: Mask,
     /// The prefetcher's.
@@ -76,6 +81,8 @@ pub(super) struct Lines {
     whole_lines: bool,
     /// By page: writers beside one.
     contested: Sorted<Contested>,
+    /// Pages that reads got from the write buffer.
+    pub(super) lent: u64,
     /// What the prefetcher wants; empty but while a read is dealt with.
     pub(super) wanted: Vec<Wanted>,
     pub(super) counts: Counts,
@@ -99,6 +106,7 @@ impl Lines {
             allocates,
             whole_lines,
             contested: Sorted::default(),
+            lent: 0,
             wanted: Vec::new(),
             counts: Counts::default(),
         }
@@ -115,7 +123,8 @@ impl Lines {
             let slot = self.directory.find(Track(track));
             slot.is_some_and(|slot| {
                 let held = &self.held[slot as usize];
-                (held.writing | held.spoiled) & !held.present & mask != 0
+                let elsewhere = held.writing | held.spoiled | held.dirty;
+                elsewhere & !(held.present | held.whole) & mask != 0
             })
         })
     }
@@ -128,7 +137,7 @@ impl Lines {
             // It is to be brought for the same read.
             0
         } else {
-            mask & !(held.present | held.coming)
+            mask & !(held.present | held.coming | held.whole)
         };
         held.wanted = true;
         (slot, away)
@@ -144,8 +153,9 @@ impl Lines {
         orders: &mut VecDeque<Order>,
     ) -> (Mask, Mask) {
         let held = self.held[slot as usize];
-        let (there, coming) = (mask & held.present, mask & held.coming & !held.present);
-        let mut bring = mask & !(there | coming);
+        let (there, lent) = (mask & held.present, mask & held.whole & !held.present);
+        let coming = mask & held.coming & !(held.present | held.whole);
+        let mut bring = mask & !(there | lent | coming);
         let early = held.ahead & mask;
         self.counts.useful += u64::from((early & there).count_ones());
         self.counts.late += u64::from((early & coming).count_ones());
@@ -154,6 +164,7 @@ impl Lines {
         self.counts.missed += u64::from(bring.count_ones());
         // Before a hit lets lines go.
         self.serve(slot, there, request, orders);
+        self.lend(slot, lent, request, orders);
         for (line, own) in self.shape.lines_of(slot, mask) {
             if self.cache.holds(line) {
                 self.cache.hit(line);
@@ -176,7 +187,7 @@ impl Lines {
     fn cannot_come(&self, slot: u32) -> Mask {
         let held = &self.held[slot as usize];
         let behind = self.beyond(held.track);
-        held.present | held.coming | held.writing | held.spoiled | behind
+        held.present | held.coming | held.writing | held.spoiled | held.dirty | behind
     }
 
     /// Pages of a track behind the end of the volume.
@@ -218,6 +229,8 @@ impl Lines {
     /// A read is done with a track.
     pub(super) fn looked(&mut self, slot: u32) {
         self.held[slot as usize].wanted = false;
+        // All of it may be in the write buffer alone.
+        self.forget_note(slot);
     }
 
     /// A job has ended that brought these pages of a track. If it has not failed, they enter, but for those that a write has passed or that are there.
@@ -318,6 +331,20 @@ impl Lines {
         }
     }
 
+    /// The write buffer has some of a page, or all of it, or nothing any more.
+    pub(super) fn mark(&mut self, (page, dirty, whole): Changed) {
+        let pages = self.shape.track;
+        let slot = self.number(page / pages);
+        let held = &mut self.held[slot as usize];
+        let bit = bits(page % pages, page % pages + 1);
+        let set = |mask: &mut Mask, is: bool| match is {
+            true => *mask |= bit,
+            false => *mask &= !bit,
+        };
+        set(&mut held.dirty, dirty);
+        set(&mut held.whole, whole);
+    }
+
     /// Pages of a track have one writer more beside the first.
     fn contest(&mut self, slot: u32, mask: Mask) {
         let first = self.held[slot as usize].track * self.shape.track;
@@ -357,9 +384,9 @@ impl Lines {
             .tell(&mut |measure, number| told(super::counts::CACHE, measure, number));
     }
 
-    /// Recounts everything and panics on a contradiction; `coming` is how many pages jobs are to bring.
-    pub(super) fn audit(&self, coming: u64) {
-        let (mut on_their_way, mut taken, mut lines) = (0, 0, 0);
+    /// Recounts everything and panics on a contradiction; `coming` is how many pages jobs are to bring, `in_buffer` how many the write buffer has.
+    pub(super) fn audit(&self, coming: u64, in_buffer: u64) {
+        let (mut on_their_way, mut taken, mut lines, mut dirty) = (0, 0, 0, 0);
         for (slot, held) in (0..).zip(&self.held) {
             assert!(!held.wanted, "nobody asks for track {}", held.track);
             assert_eq!(held.spoiled & !held.coming, 0, "what is spoiled is to come");
@@ -374,6 +401,10 @@ impl Lines {
                 held.note == 0 || there != 0,
                 "the note of a track that is gone"
             );
+            let stale = held.dirty & held.coming & !held.spoiled;
+            assert_eq!(stale, 0, "what comes is older than what the buffer has");
+            assert_eq!(held.whole & !held.dirty, 0, "whole, but not there");
+            dirty += u64::from(held.dirty.count_ones());
             on_their_way += u64::from(held.coming.count_ones());
             let all = bits(0, self.shape.track);
             for (line, own) in self.shape.lines_of(slot, all) {
@@ -389,6 +420,7 @@ impl Lines {
         }
         assert_eq!(on_their_way, coming, "pages that jobs are to bring");
         assert_eq!(taken, self.taken, "pages in memory");
+        assert_eq!(dirty, in_buffer, "pages in the write buffer");
         assert_eq!(lines, self.cache.len(), "lines of the cache");
         assert!(taken <= self.room, "{taken} pages where {} fit", self.room);
         assert!(self.wanted.is_empty(), "nobody brought what was wanted");
@@ -518,6 +550,18 @@ impl Lines {
             let extent = common(&request.extent, from, to);
             let to = request.id;
             orders.push_back(Order::Move(Move::Serve { to, extent }));
+        }
+    }
+
+    /// A read gets what it wants of these pages from the write buffer.
+    fn lend(&mut self, slot: u32, lent: Mask, request: &Request, orders: &mut VecDeque<Order>) {
+        let first = self.held[slot as usize].track * self.shape.track;
+        self.lent += u64::from(lent.count_ones());
+        for (from, to) in runs(lent) {
+            let (from, to) = self.shape.blocks(first + from, first + to);
+            let extent = common(&request.extent, from, to);
+            let to = request.id;
+            orders.push_back(Order::Move(Move::Lend { to, extent }));
         }
     }
 

@@ -1,9 +1,17 @@
-//! Memory above the placement: a read cache with what brings data before they are asked for.
+//! Memory above the placement: a read cache with what brings data before they are asked for, and a write buffer.
 //!
 //! Clients' requests come here first. What a read finds in memory is answered from there. What it misses is brought by *jobs*: requests that the
 //! memory makes for itself and gives to the stack below, which plans and orders them as it does with any other. A job may bring more than was
-//! asked for, and requests that want what is on its way wait for it with the first. Writes go through: they are clients' own requests below, and are
+//! asked for, and requests that want what is on its way wait for it with the first. Without a write buffer, writes go through: they are clients' own requests below, and are
 //! answered when these are.
+//!
+//! A *write buffer* is memory that a power cut does not empty. Writes are answered when they are in it, and so is a flush at once, and a write with force unit
+//! access as any other: what was answered is in the buffer until it is on the medium. Units of it go to the drives as jobs ([`destage`]), and what it has is
+//! read from it ([`around`]); `buffer` says what is there. To the cache a write that enters the buffer has ended: what it changes is in the cache as it
+//! will be read. Of what the buffer has nothing is brought from drives into the cache.
+//!
+//! After a power cut the volume is what the drives hold, recovered as its placement does that, and over it what the buffer holds ([`Memory::in_buffer`]): whoever
+//! keeps the bytes writes these blocks first. That is not done here; nor are buffers that fail, or are in two places.
 //!
 //! It is a layer of its own with the stack's grammar rather than a stage within the stack: so what a placement wants of the order of requests holds for jobs,
 //! too, and the cache delays nothing that would not wait without it.
@@ -16,6 +24,8 @@
 //! - A write that failed leaves nobody knows what: its pages leave the memory.
 //! - A job that failed fails nobody: who waited for it asks by himself, for what he wants and nothing else.
 //!
+//! A run may end while the buffer has something: that belongs to no request.
+//!
 //! Whoever carries out the orders moves the bytes. In a simulation nobody does. O(pages of a request), and what a policy costs.
 
 use std::collections::VecDeque;
@@ -23,14 +33,19 @@ use std::collections::VecDeque;
 use slab::Slab;
 
 use crate::contract::{Cache, Prefetch};
-use crate::ids::RequestId;
+use crate::ids::{RequestId, Unit};
 use crate::measure::Measure;
 use crate::op::{Cost, Op, Status};
 use crate::request::{Reply, Request, Timeline};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Duration, Extent, Instant, Lba};
 
+mod around;
+mod buffer;
+#[cfg(test)]
+mod buffer_tests;
 mod counts;
+mod destage;
 mod directory;
 mod jobs;
 mod lines;
@@ -38,9 +53,12 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub use counts::{CACHE_COUNTS, CACHE_MEASURES, PREFETCH_COUNTS};
+pub use buffer::{BLOCKS_OF_UNIT, BufferParts, Marks};
+pub use counts::{BUFFER_MEASURES, CACHE_COUNTS, CACHE_MEASURES, PREFETCH_COUNTS};
 pub use shape::{PAGE, Shape, TRACK_PAGES};
 
+use buffer::Buffer;
+use destage::OWN;
 use jobs::{Coming, Job, Waiter};
 use lines::Lines;
 
@@ -48,6 +66,10 @@ use lines::Lines;
 pub struct Parts {
     /// Which lines stay.
     pub cache: Box<dyn Cache>,
+    /// Whether there is a cache; if not, reads go to the drives but for what the write buffer has.
+    pub caches: bool,
+    /// What keeps writes; none if they go through.
+    pub buffer: Option<BufferParts>,
     /// What is brought before it is asked for.
     pub prefetch: Box<dyn Prefetch>,
     /// Pages, lines and tracks.
@@ -76,7 +98,8 @@ pub(crate) enum Order {
 /// Bytes that move between the memory, jobs and clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// A job begins: a read that the stack makes for itself, with a buffer of its own.
+    /// A job begins, with room of its own for its bytes: a read that the stack makes for itself, or a write of what the write buffer has of these blocks at
+    /// this moment.
     Begin(Request),
     /// These blocks of what a job has brought, or a client's request writes, are in memory from now on.
     Keep {
@@ -103,6 +126,22 @@ pub enum Move {
     },
     /// These blocks leave the memory.
     Drop(Extent),
+    /// These blocks of a client's write are in the write buffer from now on.
+    Buffer {
+        /// The write.
+        of: RequestId,
+        /// The blocks.
+        extent: Extent,
+    },
+    /// A client's read gets these blocks from the write buffer.
+    Lend {
+        /// The read.
+        to: RequestId,
+        /// The blocks.
+        extent: Extent,
+    },
+    /// These blocks leave the write buffer: they are on the medium.
+    Clean(Extent),
     /// A job has ended; nobody needs its buffer.
     End(RequestId),
 }
@@ -117,6 +156,8 @@ struct Asked {
     cost: Cost,
     /// Whether a job that it waited for has failed.
     again: bool,
+    /// How it ends.
+    status: Status,
 }
 
 /// A client's request that went to the stack below as it is.
@@ -136,12 +177,38 @@ impl Keyed for Through {
 }
 
 /// An answer that comes when the time has passed that memory takes.
+#[derive(Clone, Copy, Debug)]
 struct Later {
     due: Instant,
+    number: u64,
     asked: u32,
 }
 
-/// A read cache, and requests that are not answered.
+impl Keyed for Later {
+    type Key = (Instant, u64);
+
+    #[inline]
+    fn key(&self) -> (Instant, u64) {
+        (self.due, self.number)
+    }
+}
+
+/// A job of the write buffer.
+struct OwnJob {
+    id: RequestId,
+    work: Work,
+}
+
+/// What such a job is for.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// It brings blocks for a read.
+    Read { asked: u32, extent: Extent },
+    /// It writes blocks of a unit.
+    Write { unit: Unit, extent: Extent },
+}
+
+/// A read cache, a write buffer, and requests that are not answered.
 pub struct Memory {
     lines: Lines,
     prefetch: Box<dyn Prefetch>,
@@ -151,8 +218,20 @@ pub struct Memory {
     /// Jobs by where they begin. No two of them bring the same page.
     coming: Sorted<Coming>,
     orders: VecDeque<Order>,
-    later: VecDeque<Later>,
+    later: Sorted<Later>,
+    /// Answers so far that come later.
+    put_off: u64,
     hit_time: Duration,
+    caches: bool,
+    buffer: Option<Box<Buffer>>,
+    /// Jobs of the write buffer.
+    own: Slab<OwnJob>,
+    /// Writes and discards that have not begun, in the order in which they came.
+    waiting: VecDeque<u32>,
+    /// One that has gone past the write buffer, while nothing enters that.
+    alone: Option<u32>,
+    /// A list that is not in use, with its memory.
+    runs: Vec<Extent>,
     /// Jobs so far.
     turn: u32,
     submitted: u64,
@@ -167,6 +246,13 @@ impl Memory {
         Memory {
             prefetch: parts.prefetch,
             hit_time: parts.hit_time,
+            caches: parts.caches,
+            buffer: parts.buffer.map(|parts| Box::new(Buffer::new(parts))),
+            own: Slab::new(),
+            waiting: VecDeque::new(),
+            alone: None,
+            runs: Vec::new(),
+            put_off: 0,
             lines: Lines::new(
                 parts.cache,
                 parts.shape,
@@ -178,7 +264,7 @@ impl Memory {
             jobs: Slab::new(),
             coming: Sorted::default(),
             orders: VecDeque::new(),
-            later: VecDeque::new(),
+            later: Sorted::default(),
             turn: 0,
             submitted: 0,
             replied: 0,
@@ -195,7 +281,7 @@ impl Memory {
     /// When it next needs attention.
     #[inline]
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.later.front().map(|later| later.due)
+        self.later.first().map(|later| later.due)
     }
 
     /// Requests that were submitted, that were answered, and that were not.
@@ -216,14 +302,19 @@ impl Memory {
             started: None,
             cost: Cost::default(),
             again: false,
+            status: Status::Done,
         }) as u32;
         match request.op {
             Op::Read if request.extent.len.0 > 0 => self.read(now, asked, request),
+            op @ (Op::Write | Op::Discard) if self.buffer.is_some() && request.extent.len.0 > 0 => {
+                self.wait_turn(now, asked, op);
+            }
             Op::Write | Op::Discard => {
-                let Memory { lines, orders, .. } = self;
-                lines.change(request, orders);
+                self.change(request);
                 self.pass(asked, request);
             }
+            // What was answered is in the buffer, or on the medium.
+            Op::Flush if self.buffer.is_some() => self.answer(now, asked, Status::Done),
             _ => self.pass(asked, request),
         }
     }
@@ -231,7 +322,7 @@ impl Memory {
     /// Answers from memory whose time has come.
     pub(crate) fn timer(&mut self, now: Instant) {
         while self.next_timer().is_some_and(|due| due <= now) {
-            let later = self.later.pop_front().expect("one is due");
+            let later = self.later.remove(self.later.seek(&(Instant::ZERO, 0)));
             self.answer(now, later.asked, Status::Done);
         }
     }
@@ -239,6 +330,7 @@ impl Memory {
     /// The stack below has answered a job, or a request that went through.
     pub(crate) fn ended(&mut self, now: Instant, reply: &Reply) {
         match reply.request.id.as_job() {
+            Some(number) if number >= OWN => self.own_ended(now, number, reply),
             Some(number) => self.job_ended(now, number, reply),
             None => self.through_ended(now, reply),
         }
@@ -246,9 +338,55 @@ impl Memory {
 
     /// What its parts have counted so far.
     pub(crate) fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {
+        if let Some(buffer) = &self.buffer {
+            let mut counts = buffer.counts;
+            counts.read += self.lines.lent;
+            counts.tell((buffer.taken(), buffer.given_up()), told);
+        }
+        if !self.caches {
+            return;
+        }
         self.lines.tell(self.prefetch.group() > 0, told);
         self.prefetch
             .tell(&mut |measure, number| told(counts::PREFETCH, measure, number));
+    }
+
+    /// What the write buffer has, in runs of blocks by address: after a power cut it is to be written over what the drives hold.
+    pub fn in_buffer(&self, out: &mut Vec<Extent>) {
+        if let Some(buffer) = &self.buffer {
+            buffer.there(&between(0, self.lines.shape().capacity.0), out);
+        }
+    }
+
+    fn buffer_mut(&mut self) -> &mut Buffer {
+        self.buffer.as_mut().expect("there is one")
+    }
+
+    /// The cache is told that a write or discard begins.
+    fn change(&mut self, request: &Request) {
+        let Memory { lines, orders, .. } = self;
+        if self.caches {
+            lines.change(request, orders);
+        }
+    }
+
+    /// The cache is told that a write or discard has ended.
+    fn changed(&mut self, request: &Request, done: bool) {
+        let Memory { lines, orders, .. } = self;
+        if self.caches {
+            lines.changed(request, done, orders);
+        }
+    }
+
+    /// A request is answered after some time.
+    fn answer_later(&mut self, now: Instant, time: Duration, asked: u32) {
+        self.put_off += 1;
+        self.later.insert(Later {
+            due: now + time,
+            number: self.put_off,
+            asked,
+        });
+        self.timer(now);
     }
 
     /// A request goes to the stack below as it is.
@@ -261,13 +399,15 @@ impl Memory {
     fn through_ended(&mut self, now: Instant, reply: &Reply) {
         let through = self.through.take(&reply.request.id);
         let asked = through.expect("it went through").asked;
-        let Memory { lines, orders, .. } = self;
         if matches!(reply.request.op, Op::Write | Op::Discard) {
-            lines.changed(&reply.request, reply.status.is_done(), orders);
+            self.changed(&reply.request, reply.status.is_done());
         }
         let timeline = &reply.timeline;
         self.worked(asked, Some(timeline));
         self.answer(now, asked, reply.status);
+        if self.alone.take_if(|alone| *alone == asked).is_some() {
+            self.admit(now);
+        }
     }
 
     /// A drive has worked for a request.
@@ -303,13 +443,21 @@ impl Memory {
         assert_eq!(submitted, replied + pending as u64, "a request got lost");
         let waits: u32 = self.asked.iter().map(|(_, one)| one.remaining).sum();
         let waiting: usize = self.jobs.iter().map(|(_, job)| job.waiting()).sum();
+        let reads = |one: &OwnJob| matches!(one.work, Work::Read { .. });
+        let reading = self.own.iter().filter(|(_, one)| reads(one)).count();
+        let waiting = waiting + reading;
         assert_eq!(waits as usize, waiting, "who waits for a job got lost");
         let idle = self.asked.iter().filter(|(_, one)| one.remaining == 0);
-        let known = self.through.len() + self.later.len();
+        let known = self.through.len() + self.later.len() + self.waiting.len();
         assert_eq!(idle.count(), known, "a request waits for nothing");
         assert_eq!(self.jobs.len(), self.coming.len(), "a job got lost");
         let pages: u64 = self.coming.iter().map(|job| job.end - job.first).sum();
-        self.lines.audit(pages);
+        let buffer = self.buffer.as_ref();
+        let in_buffer = buffer.filter(|_| self.caches).map(|buffer| buffer.taken());
+        self.lines.audit(pages, in_buffer.unwrap_or(0));
+        if let Some(buffer) = buffer {
+            buffer.audit(self.own.len() - reading);
+        }
     }
 }
 

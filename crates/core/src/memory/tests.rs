@@ -51,6 +51,8 @@ impl Bench {
         Bench {
             memory: Memory::new(Parts {
                 cache: cache.unwrap_or_else(|error| panic!("{error}")),
+                caches: true,
+                buffer: None,
                 prefetch: prefetch.unwrap_or_else(|error| panic!("{error}")),
                 shape: Shape {
                     line: TRACK,

@@ -27,8 +27,8 @@
 //! An open I/O that its scheduler starts while no slot is free stays in the queue, *stalled*, until one is. A gate goes from
 //! missing to ended when its placement opens it; a parity when the steps before it are done.
 //!
-//! With a read cache ([`Memory`]) clients' requests come to that first. What has the life above are then the cache's jobs, and what it lets
-//! through; the cache is told of their answers, and answers clients.
+//! With a read cache or a write buffer ([`Memory`]) clients' requests come to that first. What has the life above are then the memory's jobs, and what it lets
+//! through; it is told of their answers, and answers clients.
 //!
 //! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
 
@@ -45,7 +45,7 @@ use crate::plan::Plan;
 use crate::registry::Kind;
 use crate::request::{Reply, Request};
 use crate::stream::{Stream, Streams};
-use crate::units::{Blocks, Instant};
+use crate::units::{Blocks, Extent, Instant};
 
 mod audit;
 mod dispatch;
@@ -152,7 +152,7 @@ const MERGED: usize = 64;
 
 /// A volume's decisions: placement, one queue per drive, and what is pending.
 pub struct Stack {
-    /// A read cache; then requests here are its jobs, and what it lets through.
+    /// A read cache, a write buffer, or both; then requests here are its jobs, and what it lets through.
     memory: Option<Box<Memory>>,
     placement: Box<dyn Placement>,
     shape: Shape,
@@ -231,7 +231,7 @@ impl Stack {
         }
     }
 
-    /// The same with a read cache above the placement.
+    /// The same with a read cache or a write buffer above the placement.
     ///
     /// # Panics
     /// Something was submitted before.
@@ -392,6 +392,13 @@ impl Stack {
     pub fn recovery(&self, out: &mut Vec<RecoveryRead>) {
         if let Some(kept) = self.placement.persistent() {
             kept.recovery(out);
+        }
+    }
+
+    /// What the write buffer has, in runs of blocks by address: what survives a power cut besides the drives, and is to be written over them then.
+    pub fn in_buffer(&self, out: &mut Vec<Extent>) {
+        if let Some(memory) = &self.memory {
+            memory.in_buffer(out);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::support::complete_disk;
 fn settled(kind: &str, name: &str) -> PartConfig {
     let word = match (kind, name) {
         (_, "injected") => "injected:slow_add_ms=1".to_owned(),
-        ("cache", _) if name != "none" => format!("{name}:size=1000lines"),
+        ("cache" | "buffer", _) if name != "none" => format!("{name}:size=1000lines"),
         _ => name.to_owned(),
     };
     word.parse().expect("it is well formed")

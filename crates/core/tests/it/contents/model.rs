@@ -56,6 +56,10 @@ struct Asked {
     read: BTreeMap<u64, Stamp>,
     /// How many of its writes of a block are done.
     written: BTreeMap<u64, usize>,
+    /// Whether it is in the write buffer.
+    is_buffered: bool,
+    /// What it writes, of a job that writes what the buffer had when it began.
+    bytes: BTreeMap<u64, Stamp>,
 }
 
 impl Asked {
@@ -100,6 +104,10 @@ pub(crate) struct Contents {
     memory: BTreeMap<u64, Stamp>,
     /// Blocks that reads got from there.
     pub(crate) served: u64,
+    /// What is in the write buffer, by block of the volume.
+    buffered: BTreeMap<u64, Stamp>,
+    /// Blocks that reads got from there.
+    pub(crate) lent: u64,
     clock: u64,
     /// Writes of a part of a chunk that was at rest, and of these, such as did not go to all copies.
     parts: (u64, u64),
@@ -133,6 +141,8 @@ impl Contents {
             asked: BTreeMap::new(),
             memory: BTreeMap::new(),
             served: 0,
+            buffered: BTreeMap::new(),
+            lent: 0,
             clock: 0,
             parts: (0, 0),
             torn: false,
@@ -158,6 +168,8 @@ impl Contents {
         let (start, end) = (request.extent.start.0, request.extent.end().0);
         let size = self.setup.chunk;
         match request.op {
+            // What the volume holds is no other than before.
+            Op::Write if request.id.as_job().is_some() => Vec::new(),
             Op::Write => (start..end)
                 .map(|block| {
                     let write = request.id;
@@ -193,6 +205,8 @@ impl Contents {
             at_rest,
             read: BTreeMap::new(),
             written: BTreeMap::new(),
+            is_buffered: false,
+            bytes: BTreeMap::new(),
         };
         assert!(self.asked.insert(request.id, asked).is_none());
     }
@@ -200,7 +214,9 @@ impl Contents {
     /// Whether a write at fixed places, where nothing fails, finds all copies of the chunks in which it begins and ends, and meets no other.
     fn is_at_rest(&self, request: &Request) -> bool {
         let Request { op, fua, .. } = *request;
-        if op != Op::Write || fua || self.may_fail || self.setup.maps() {
+        // What goes past a write buffer is forced.
+        let forced = fua || self.setup.writes != "none";
+        if op != Op::Write || forced || self.may_fail || self.setup.maps() {
             return false;
         }
         let ends = [request.extent.start.0, request.extent.end().0 - 1];
@@ -276,10 +292,12 @@ impl Contents {
                 assert!(self.setup.copies > 1, "there is one copy, written already");
                 return self.buffer[block as usize];
             };
-            let Asked { request, .. } = &self.asked[&write];
+            let asked = &self.asked[&write];
+            let request = &asked.request;
             assert_eq!(request.op, Op::Write, "{request:?} writes");
             let covered = request.extent.start.0..request.extent.end().0;
             match covered.contains(&block) {
+                true if write.as_job().is_some() => asked.bytes[&block],
                 true => Stamp::Of { block, write },
                 false => carried.unwrap_or(Stamp::Nothing),
             }
@@ -327,6 +345,8 @@ impl Contents {
         }
         let Origin { request, .. } = ended.origin;
         let data = ended.origin.data();
+        // A job has failed, and who waited for it reads all again.
+        let is_again = self.is_again();
         if !done.status.is_done() {
             return;
         }
@@ -354,8 +374,6 @@ impl Contents {
                 }
                 (Op::Read, Some(asked)) => {
                     let before = asked.read.insert(block, held);
-                    // A job has failed, and who waited for it reads all again.
-                    let is_again = self.may_fail && self.setup.memory.0 != "none";
                     let is_first = before.is_none() || is_again;
                     assert!(is_first, "{:?} read {block} twice", asked.request);
                 }
@@ -388,11 +406,57 @@ impl Contents {
         }
     }
 
+    /// Whether a read may be brought some blocks once more.
+    fn is_again(&self) -> bool {
+        self.may_fail && self.setup.memory.0 != "none"
+    }
+
+    /// A read is brought blocks from elsewhere than drives.
+    fn bring(&mut self, to: RequestId, found: Vec<(u64, Stamp)>) {
+        let is_again = self.is_again();
+        let asked = self.asked.get_mut(&to).expect("it is not answered");
+        for (block, stamp) in found {
+            let before = asked.read.insert(block, stamp);
+            let is_first = before.is_none() || is_again;
+            assert!(is_first, "{:?} got {block} twice", asked.request);
+        }
+    }
+
+    /// A write job begins with what the buffer has now.
+    fn copy_for(&mut self, job: &Request) {
+        let blocks = job.extent.start.0..job.extent.end().0;
+        let found = blocks.map(|block| (block, self.buffered[&block]));
+        let asked = self.asked.get_mut(&job.id).expect("it has begun");
+        asked.bytes.extend(found);
+    }
+
     /// Bytes move between the memory, jobs and requests.
     pub(crate) fn moves(&mut self, one: &Move) {
         let blocks = |extent: &Extent| extent.start.0..extent.end().0;
         match one {
-            Move::Begin(job) => self.submitted(job),
+            Move::Begin(job) => {
+                self.submitted(job);
+                if job.op == Op::Write {
+                    assert!(job.fua, "{job:?} may end in a cache");
+                    self.copy_for(job);
+                }
+            }
+            Move::Buffer { of, extent } => {
+                let asked = self.asked.get_mut(of).expect("it is not answered");
+                assert_eq!(asked.request.extent, *extent, "all of {of:?}");
+                asked.is_buffered = true;
+                let stamp = |block| (block, Stamp::Of { block, write: *of });
+                self.buffered.extend(blocks(extent).map(stamp));
+            }
+            Move::Lend { to, extent } => {
+                self.lent += extent.len.0;
+                let found = |block| (block, self.buffered[&block]);
+                let found = blocks(extent).map(found).collect();
+                self.bring(*to, found);
+            }
+            Move::Clean(extent) => blocks(extent).for_each(|block| {
+                self.buffered.remove(&block).expect("it was in the buffer");
+            }),
             Move::End(job) => drop(self.asked.remove(job).expect("it has begun")),
             Move::Drop(extent) => blocks(extent).for_each(|block| {
                 self.memory.remove(&block).expect("it was in memory");
@@ -415,11 +479,7 @@ impl Contents {
             Move::Give { of, to, extent } => {
                 let found = |block| (block, self.asked[of].brought(block));
                 let found: Vec<_> = blocks(extent).map(found).collect();
-                let asked = self.asked.get_mut(to).expect("it is not answered");
-                for (block, stamp) in found {
-                    let before = asked.read.insert(block, stamp);
-                    assert!(before.is_none(), "{:?} got {block} twice", asked.request);
-                }
+                self.bring(*to, found);
             }
         }
     }
@@ -466,7 +526,7 @@ impl Contents {
         }
         match asked.request.op {
             Op::Read => self.check_read(&asked),
-            Op::Write => self.check_copies(&asked),
+            Op::Write if !asked.is_buffered => self.check_copies(&asked),
             _ => {}
         }
         self.ended(&asked, Some(answered));
@@ -569,6 +629,39 @@ impl Contents {
             false => one.answered > last,
         };
         history.iter().filter(may).map(|one| one.stamp).collect()
+    }
+
+    /// The power goes: what the write buffer has, and what is nowhere in it and on some drive, is all that was answered. Blocks for which `lost` says that
+    /// a drive may forget them were answered by nobody, or are in the buffer.
+    pub(crate) fn check_cut(&self, lost: &[(DriveId, u64, u64)]) {
+        let mut held: BTreeSet<Stamp> = BTreeSet::new();
+        for (drive, stamps) in (0..).map(DriveId).zip(&self.drives) {
+            let is_lost = |at: u64| {
+                let mut lost = lost.iter();
+                lost.any(|(of, first, end)| *of == drive && (*first..*end).contains(&at))
+            };
+            let kept = (0..)
+                .zip(stamps)
+                .filter(|(at, _)| !is_lost(*at))
+                .map(|(_, stamp)| *stamp);
+            held.extend(kept);
+        }
+        let nowhere = |stamp: &Stamp| matches!(stamp, Stamp::Nothing | Stamp::Blank);
+        for block in 0..self.history.len() as u64 {
+            let allowed = self.allowed(block, self.clock + 1);
+            let is_kept = match self.buffered.get(&block) {
+                Some(stamp) => allowed.contains(stamp),
+                None => allowed
+                    .iter()
+                    .any(|stamp| nowhere(stamp) || held.contains(stamp)),
+            };
+            assert!(
+                is_kept,
+                "{:?}: of {block} {:?} is in the buffer; allowed are {allowed:?}",
+                self.setup,
+                self.buffered.get(&block)
+            );
+        }
     }
 
     /// By block: where drives hold a version of it, and whether that is one which a read may find now.
@@ -674,6 +767,9 @@ impl Contents {
             }
         }
         for (block, (count, drives)) in places.iter().enumerate() {
+            if self.buffered.contains_key(&(block as u64)) {
+                continue;
+            }
             let copies = match self.setup.spread() {
                 true => drives.count_ones() as usize,
                 false => *count,

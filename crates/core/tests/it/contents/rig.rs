@@ -191,6 +191,21 @@ impl Rig {
         true
     }
 
+    /// The power goes now: is everything that was answered in the write buffer, or on a medium?
+    pub(crate) fn check_cut(&self) {
+        let mut lost = Vec::new();
+        for (index, drive) in self.drives.iter().enumerate() {
+            let mut runs = Vec::new();
+            drive.volatile(self.now, &mut runs);
+            let drive = DriveId(index as u16);
+            let runs = runs
+                .iter()
+                .map(|run| (drive, run.at.0, run.at.0 + run.len.0));
+            lost.extend(runs);
+        }
+        self.contents.check_cut(&lost);
+    }
+
     fn give(&mut self, input: Input) {
         self.inputs.push((self.now, input));
         self.stack.input(self.now, input);

@@ -1,7 +1,7 @@
 //! What is tested: drives, placements with what they promise, schedulers.
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Cache, Faults, Merging, Placement, Prefetch, Scheduler};
+use nearslot_core::contract::{Cache, Destage, Faults, Merging, Placement, Prefetch, Scheduler};
 use nearslot_core::drive;
 use nearslot_core::registry::{DriveEnv, Forgetful, VolumeEnv};
 use nearslot_core::stack::{Lane, Stack};
@@ -50,6 +50,8 @@ pub(crate) struct Setup {
     pub(crate) protected: bool,
     /// What stays in memory, and what is brought there beforehand.
     pub(crate) memory: (&'static str, &'static str),
+    /// What keeps writes.
+    pub(crate) writes: &'static str,
 }
 
 impl Setup {
@@ -64,6 +66,7 @@ impl Setup {
             faults: "none",
             protected: false,
             memory: ("none", "none"),
+            writes: "none",
         }
     }
 
@@ -73,6 +76,11 @@ impl Setup {
             memory: (cache, prefetch),
             ..self
         }
+    }
+
+    /// The same with a write buffer.
+    pub(crate) const fn buffering(self, writes: &'static str) -> Setup {
+        Setup { writes, ..self }
     }
 
     const fn chunk(self, chunk: u64) -> Setup {
@@ -214,6 +222,7 @@ impl Setup {
             .with::<dyn Placement>(place)
             .with::<dyn Cache>(self.memory.0.parse().expect("a part's name"))
             .with::<dyn Prefetch>(self.memory.1.parse().expect("a part's name"))
+            .with::<dyn Destage>(self.writes.parse().expect("a part's name"))
             .with::<Merging>(self.merge.parse().expect("a part's name"))
             .with::<dyn Faults>(self.faults.parse().expect("a part's name"))
     }
@@ -367,4 +376,66 @@ pub(crate) const CACHED: &[Setup] = &[
         "lru:size=2lines:line_kib=256",
         "sarc:track_kib=256:degree=1:trigger=0",
     ),
+];
+
+/// Placements under write buffers, with caches and without, each of which is so small that writes wait.
+pub(crate) const BUFFERED: &[Setup] = &[
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .buffering("lrw:size=40lines:unit_kib=16:write_us=20"),
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .buffering("cscan:size=12lines:unit_kib=4:low_percent=0:high_percent=1"),
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .caching("lru:size=40lines", "none")
+        .buffering("wow:size=30lines:unit_kib=8:full_units=0"),
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .caching("fifo:size=40lines:writes=update", "fixed:track_kib=8")
+        .buffering("lrw:size=60lines"),
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .caching(
+            "sarc:size=12lines:line_kib=16:stage=pages",
+            "sarc:track_kib=16:degree=3:threshold=2:trigger=1",
+        )
+        .buffering("wow:size=20lines:unit_kib=16:write_us=0:destage_units=1"),
+    Setup::new("stripe:disks=3:stripe_kib=3", 1, 1)
+        .chunk(1)
+        .caching(
+            "lru_bottom:size=20lines:line_kib=16",
+            "sarc:track_kib=32:degree=2:threshold=2:trigger=0",
+        )
+        .buffering("cscan:size=50lines:unit_kib=12"),
+    Setup::new("concat:disks=3", 1, 1)
+        .chunk(1)
+        .buffering("wow:size=100lines:low_percent=20:high_percent=60"),
+    Setup::new("mirror:disks=2", 2, 1)
+        .caching("arc:size=30lines:line_kib=8:hit_us=500", "fixed:degree=2")
+        .buffering("lrw:size=40lines:unit_kib=8:low_percent=0:high_percent=50"),
+    Setup::new("mirror:disks=2", 2, 2).buffering("wow:size=40lines:unit_kib=16:read_us=0"),
+    Setup::new("sr_array:ds=1:dr=2:stripe_kib=8", 2, 1)
+        .caching("slru:size=50lines", "sarc:track_kib=8")
+        .buffering("cscan:size=25lines:unit_kib=16"),
+    Setup::new("eager:dilution=2", 1, 1)
+        .caching(
+            "car:size=30lines:line_kib=8:stage=pages",
+            "sarc:track_kib=8:degree=4:trigger=1:test=own:threshold=2",
+        )
+        .buffering("lrw:size=30lines:unit_kib=8:low_percent=10:high_percent=20"),
+    Setup::new("eager:dilution=1.5:chunk_kib=6", 1, 1)
+        .chunk(12)
+        .caching("lirs:size=50lines", "sarc:mode=sync:degree=2:threshold=2")
+        .buffering("wow:size=20lines:unit_kib=4"),
+    Setup::new("ew_array:dm=2:stripe_kib=8", 2, 1)
+        .buffering("cscan:size=50lines:unit_kib=32:destage_units=3"),
+    Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2)
+        .buffer(3)
+        .caching("clock:size=10lines:line_kib=32", "sarc")
+        .buffering("lrw:size=7lines:unit_kib=8"),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 2)
+        .buffering("wow:size=1lines:unit_kib=4:retries=0"),
+    Setup::new("eager:dilution=1.25:compact=true", 1, 1)
+        .buffering("cscan:size=64lines:unit_kib=8:write_us=5000"),
 ];

@@ -1,0 +1,66 @@
+//! CSCAN: the next unit by address goes, and after the last the first.
+//!
+//! The arm moves one way and seldom far. What is written often goes as soon as anything else. O(log n).
+
+use super::by_address::Circle;
+use super::settings::KNOBS;
+use crate::contract::Destage;
+use crate::ids::Unit;
+use crate::memory::BUFFER_MEASURES;
+use crate::registry::Spec;
+
+struct Cscan(Circle);
+
+impl Destage for Cscan {
+    fn written(&mut self, unit: Unit, _again: bool) {
+        self.0.written(unit, false);
+    }
+
+    fn next(&mut self) -> Option<Unit> {
+        self.0.next()
+    }
+
+    fn take(&mut self, unit: Unit) {
+        self.0.take(unit);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Destage> = Spec {
+    name: "cscan",
+    aliases: &[],
+    summary: "the next by address goes to the drives, and after the last the first",
+    source: "Gill and Modha, WOW: Wise Ordering for Writes, FAST 2005",
+    knobs: KNOBS,
+    measures: BUFFER_MEASURES,
+    asks: &[],
+    prepared: false,
+    build: |_, ()| Ok(Box::new(Cscan(Circle::default()))),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hand_goes_round() {
+        let mut cscan = Cscan(Circle::default());
+        for unit in [5, 9, 1] {
+            cscan.written(Unit(unit), false);
+        }
+        assert_eq!(cscan.next(), Some(Unit(1)));
+        assert_eq!(cscan.next(), Some(Unit(5)));
+        // Behind the hand: the one goes when the hand comes round.
+        cscan.written(Unit(5), true);
+        cscan.written(Unit(7), true);
+        cscan.written(Unit(12), false);
+        cscan.take(Unit(9));
+        let order: Vec<u64> = std::iter::from_fn(|| cscan.next())
+            .map(|unit| unit.0)
+            .collect();
+        assert_eq!(order, [7, 12, 5]);
+    }
+}

@@ -1,0 +1,34 @@
+//! Write buffers: which unit of what is in one goes to the drives next. One file each, one line here.
+
+use crate::contract::Destage;
+use crate::registry::{ConfigError, Kind, KindCard, Spec};
+
+mod by_address;
+mod settings;
+
+pub use settings::{Buffering, UNIT};
+
+registry! { dyn Destage;
+    none,
+    lrw,
+    cscan,
+    wow,
+}
+
+impl Kind for dyn Destage {
+    const CARD: KindCard = KindCard {
+        key: "buffer",
+        word: "write buffer",
+        plural: "buffers",
+        summary: "what keeps writes until they go to the drives, and in which order they go",
+        asked: false,
+    };
+
+    type Env<'a> = ();
+
+    type Error = ConfigError;
+
+    fn table() -> &'static [&'static Spec<dyn Destage>] {
+        TABLE
+    }
+}

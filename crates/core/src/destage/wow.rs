@@ -1,0 +1,65 @@
+//! WOW: the next unit by address goes, but for those that were written again since the hand came by: these are passed over once.
+//!
+//! CSCAN with the bit of CLOCK. A unit comes with its bit off; a write of a page that it has turns it on, and the hand turns it off. A write of other pages of
+//! the unit turns nothing on, so that a sequence has no second life: the paper asks for more, that no sequential write turns it on, but who writes in sequence
+//! writes no page again. O(log n), and amortised O(log n) for each unit that is passed over.
+
+use super::by_address::Circle;
+use super::settings::KNOBS;
+use crate::contract::Destage;
+use crate::ids::Unit;
+use crate::memory::BUFFER_MEASURES;
+use crate::registry::Spec;
+
+struct Wow(Circle);
+
+impl Destage for Wow {
+    fn written(&mut self, unit: Unit, again: bool) {
+        self.0.written(unit, again);
+    }
+
+    fn next(&mut self) -> Option<Unit> {
+        self.0.next()
+    }
+
+    fn take(&mut self, unit: Unit) {
+        self.0.take(unit);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+pub(super) static SPEC: Spec<dyn Destage> = Spec {
+    name: "wow",
+    aliases: &[],
+    summary: "the next by address goes to the drives, but what was written again is passed over once",
+    source: "Gill and Modha, WOW: Wise Ordering for Writes, FAST 2005",
+    knobs: KNOBS,
+    measures: BUFFER_MEASURES,
+    asks: &[],
+    prepared: false,
+    build: |_, ()| Ok(Box::new(Wow(Circle::default()))),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_again_is_passed_over_once() {
+        let mut wow = Wow(Circle::default());
+        for (unit, again) in [(5, false), (9, false), (1, false), (1, true), (9, true)] {
+            wow.written(Unit(unit), again);
+        }
+        // 1 is passed over, later 9; then it is the turn of 1.
+        assert_eq!(wow.next(), Some(Unit(5)));
+        assert_eq!(wow.next(), Some(Unit(1)));
+        // Written again after the hand was there, and alone: the hand comes round.
+        wow.written(Unit(9), true);
+        wow.written(Unit(3), false);
+        assert_eq!((wow.next(), wow.next()), (Some(Unit(3)), Some(Unit(9))));
+        assert_eq!(wow.next(), None);
+    }
+}

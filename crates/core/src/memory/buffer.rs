@@ -1,0 +1,539 @@
+//! What is in the write buffer: pages by unit, which of their blocks are there and which are on their way to the drives, and which unit goes next.
+//!
+//! A page takes the room of a whole one, whichever of its blocks are there: a write of a part of a page leaves the rest where it is, so that nothing has to be
+//! read first. Of each block three things are known. It is *there*; it is *going*, as a job that has begun writes it; and it was written *again* since. A block that
+//! went is gone, unless it was written again.
+//!
+//! Units that have something and are neither going nor given up wait in the policy ([`Destage`]). One that could not be written so many times is *given up*:
+//! it stays, is read from here, and waits again when it is written to.
+//!
+//! O(log n) for each unit that a request touches, and O(1) for each page.
+
+use std::collections::VecDeque;
+
+use slab::Slab;
+
+use super::counts::BufferCounts;
+use super::shape::PAGE;
+use super::{between, common};
+use crate::contract::Destage;
+use crate::ids::Unit;
+use crate::op::{Failure, Op, Status};
+use crate::request::Request;
+use crate::sorted::{Keyed, Sorted};
+use crate::units::{Blocks, Duration, Extent};
+
+/// Blocks of a unit at least, if nothing else is said: 64 KiB.
+pub const BLOCKS_OF_UNIT: u64 = 128;
+
+/// When units go to the drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// How full the buffer is, in percent, when nothing goes that is not complete.
+    pub low: u64,
+    /// How full it is when as many go as may.
+    pub high: u64,
+    /// How many may at a time.
+    pub units: u32,
+    /// How many complete ones may, however full it is.
+    pub full_units: u32,
+}
+
+impl Marks {
+    /// Units that may be on their way when so many pages of so many are taken: none at the low mark, all at the high mark, in proportion
+    /// in between.
+    pub(super) fn allow(&self, taken: u64, room: u64) -> u32 {
+        let (taken, low, high) = (taken * 100, room * self.low, room * self.high);
+        if taken <= low {
+            return 0;
+        }
+        if taken >= high {
+            return self.units;
+        }
+        ((taken - low) * u64::from(self.units)).div_ceil(high - low) as u32
+    }
+}
+
+/// What a write buffer is made of.
+pub struct BufferParts {
+    /// What goes next.
+    pub destage: Box<dyn Destage>,
+    /// Pages that there is room for.
+    pub pages: u64,
+    /// Pages of a unit.
+    pub unit: u64,
+    /// Blocks of the volume.
+    pub capacity: Blocks,
+    /// How long the answer to a write takes.
+    pub write_time: Duration,
+    /// How long the answer to a read takes that gets something from here.
+    pub read_time: Duration,
+    /// When units go.
+    pub marks: Marks,
+    /// How often one that could not be written is tried again.
+    pub retries: u32,
+}
+
+/// Blocks of a page, a bit for each.
+type Bits = u8;
+
+/// A page of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Page {
+    there: Bits,
+    going: Bits,
+    again: Bits,
+}
+
+/// A unit that has something.
+struct Held {
+    pages: Vec<Page>,
+    /// Pages that have something, and pages of which every block is there.
+    taken: u64,
+    whole: u64,
+    /// Jobs that write it.
+    jobs: u32,
+    /// How often it could not be written, in a row.
+    tries: u32,
+    /// What one of the jobs that are under way has met.
+    failed: Option<Failure>,
+    /// Why it was given up.
+    given_up: Option<Failure>,
+    /// Whether it is in the list of complete ones.
+    listed: bool,
+}
+
+/// Where a unit is.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    unit: Unit,
+    held: u32,
+}
+
+impl Keyed for Known {
+    type Key = Unit;
+
+    fn key(&self) -> Unit {
+        self.unit
+    }
+}
+
+/// A page that has changed: whether some of it is in the buffer, and whether all of it is.
+pub(super) type Changed = (u64, bool, bool);
+
+/// What becomes of a write or discard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It enters.
+    Enters,
+    /// It goes to the stack below as it is.
+    Through,
+    /// It waits.
+    Waits,
+    /// What has to be written before it cannot be.
+    Fails(Failure),
+}
+
+/// The write buffer.
+pub(super) struct Buffer {
+    parts: BufferParts,
+    known: Sorted<Known>,
+    held: Slab<Held>,
+    /// Units that have become complete, in this order; they may have gone since.
+    complete: VecDeque<Unit>,
+    /// Pages that are taken.
+    taken: u64,
+    /// Units that are on their way.
+    going: u32,
+    /// What has changed since it was last looked at.
+    pub(super) changed: Vec<Changed>,
+    pub(super) counts: BufferCounts,
+    /// Pages of units that are gone, with their memory.
+    spare: Vec<Vec<Page>>,
+}
+
+impl Buffer {
+    pub(super) fn new(parts: BufferParts) -> Buffer {
+        Buffer {
+            parts,
+            known: Sorted::default(),
+            held: Slab::new(),
+            complete: VecDeque::new(),
+            taken: 0,
+            going: 0,
+            changed: Vec::new(),
+            counts: BufferCounts::default(),
+            spare: Vec::new(),
+        }
+    }
+
+    pub(super) fn write_time(&self) -> Duration {
+        self.parts.write_time
+    }
+
+    pub(super) fn read_time(&self) -> Duration {
+        self.parts.read_time
+    }
+
+    /// Pages that are taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Pages of units that were given up.
+    pub(super) fn given_up(&self) -> u64 {
+        let units = self.held.iter().map(|(_, held)| held);
+        let units = units.filter(|held| held.given_up.is_some());
+        units.map(|held| held.taken).sum()
+    }
+
+    fn find(&self, unit: Unit) -> Option<&Held> {
+        let known = self.known.at(self.known.seek(&unit))?;
+        (known.unit == unit).then(|| &self.held[known.held as usize])
+    }
+
+    fn slot(&self, unit: Unit) -> Option<usize> {
+        let known = self.known.at(self.known.seek(&unit))?;
+        (known.unit == unit).then_some(known.held as usize)
+    }
+
+    /// The blocks of a unit.
+    fn blocks(&self, unit: Unit) -> Extent {
+        let len = self.parts.unit * PAGE;
+        let first = unit.0 * len;
+        between(first, (first + len).min(self.parts.capacity.0))
+    }
+
+    /// All blocks of a page.
+    fn all(&self, page: u64) -> Bits {
+        let blocks = (self.parts.capacity.0 - page * PAGE).min(PAGE);
+        (0xff_u16 >> (PAGE - blocks)) as Bits
+    }
+
+    /// Units that an extent touches, each with what it has of it.
+    fn units(&self, extent: &Extent) -> impl Iterator<Item = (Unit, Extent)> + use<> {
+        let (len, extent) = (self.parts.unit * PAGE, *extent);
+        let units = extent.start.0 / len..extent.end().0.div_ceil(len);
+        units.map(move |unit| (Unit(unit), common(&extent, unit * len, (unit + 1) * len)))
+    }
+
+    /// Whether a write has room in an empty buffer.
+    fn may_enter(&self, request: &Request) -> bool {
+        let (first, end) = touched(&request.extent);
+        request.op == Op::Write && end - first <= self.parts.pages
+    }
+
+    /// Whether a write or discard goes to the stack below even if the buffer is empty.
+    pub(super) fn goes_through(&self, request: &Request) -> bool {
+        !self.may_enter(request)
+    }
+
+    /// What becomes of the first write or discard that has not begun.
+    pub(super) fn fate(&self, request: &Request) -> Fate {
+        if self.may_enter(request) {
+            let new = self.new_pages(&request.extent);
+            if self.taken + new <= self.parts.pages {
+                return Fate::Enters;
+            }
+            if self.going > 0 || !self.parts.destage.is_empty() {
+                return Fate::Waits;
+            }
+        }
+        let mut fate = Fate::Through;
+        for (unit, extent) in self.units(&request.extent) {
+            let Some(held) = self.find(unit) else {
+                continue;
+            };
+            if !pages(&extent).any(|(index, bits)| held.at(self, index).there & bits != 0) {
+                continue;
+            }
+            match held.given_up {
+                Some(failure) => return Fate::Fails(failure),
+                None => fate = Fate::Waits,
+            }
+        }
+        fate
+    }
+
+    /// Pages of an extent of which nothing is there.
+    fn new_pages(&self, extent: &Extent) -> u64 {
+        let units = self.units(extent).map(|(unit, extent)| {
+            let held = self.find(unit);
+            let new = pages(&extent)
+                .filter(|(page, _)| held.is_none_or(|held| held.at(self, *page).there == 0));
+            new.count() as u64
+        });
+        units.sum()
+    }
+
+    /// Runs of blocks of an extent that are there, in order.
+    pub(super) fn there(&self, extent: &Extent, out: &mut Vec<Extent>) {
+        for (unit, extent) in self.units(extent) {
+            let Some(held) = self.find(unit) else {
+                continue;
+            };
+            for (page, bits) in pages(&extent) {
+                add_runs(page, held.at(self, page).there & bits, out);
+            }
+        }
+    }
+
+    /// A write enters, for which there is room.
+    pub(super) fn enter(&mut self, extent: &Extent) {
+        for (unit, extent) in self.units(extent) {
+            let slot = self.slot(unit).unwrap_or_else(|| self.begin_unit(unit));
+            let first = unit.0 * self.parts.unit;
+            let mut again = false;
+            for (page, bits) in pages(&extent) {
+                let all = self.all(page);
+                let held = &mut self.held[slot];
+                let one = &mut held.pages[(page - first) as usize];
+                let before = one.there;
+                one.again |= bits & one.going;
+                one.there |= bits;
+                let now = one.there;
+                again |= before != 0;
+                self.counts.written += 1;
+                self.counts.overwritten += u64::from(before != 0);
+                self.taken += u64::from(before == 0);
+                held.taken += u64::from(before == 0);
+                held.whole += u64::from(now == all && before != all);
+                self.changed.push((page, true, now == all));
+            }
+            let held = &mut self.held[slot];
+            if held.given_up.take().is_some() {
+                held.tries = 0;
+            }
+            if held.jobs == 0 {
+                self.wait(unit, slot, again);
+            }
+        }
+    }
+
+    fn begin_unit(&mut self, unit: Unit) -> usize {
+        let mut pages = self.spare.pop().unwrap_or_default();
+        let end = self.blocks(unit).end().0.div_ceil(PAGE);
+        let count = end - unit.0 * self.parts.unit;
+        pages.resize(count as usize, Page::default());
+        let held = self.held.insert(Held {
+            pages,
+            taken: 0,
+            whole: 0,
+            jobs: 0,
+            tries: 0,
+            failed: None,
+            given_up: None,
+            listed: false,
+        });
+        let place = held as u32;
+        self.known.insert(Known { unit, held: place });
+        held
+    }
+
+    /// A unit waits to go.
+    fn wait(&mut self, unit: Unit, slot: usize, again: bool) {
+        let held = &mut self.held[slot];
+        if held.is_complete() && !held.listed && self.parts.marks.full_units > 0 {
+            held.listed = true;
+            self.complete.push_back(unit);
+        }
+        self.parts.destage.written(unit, again);
+    }
+
+    /// The next unit that goes, if one may. `first` is what the first write or discard that waits touches, if that has to be written before it; `pressed` says
+    /// that one waits for room.
+    pub(super) fn choose(&mut self, first: Option<&Extent>, pressed: bool) -> Option<Unit> {
+        let Marks {
+            units, full_units, ..
+        } = self.parts.marks;
+        let urgent = first.filter(|_| self.going < units);
+        if let Some(unit) = urgent.and_then(|extent| self.in_the_way(extent)) {
+            self.parts.destage.take(unit);
+            return Some(unit);
+        }
+        let limit = match pressed {
+            true => units,
+            false => self.parts.marks.allow(self.taken, self.parts.pages),
+        };
+        if self.going < limit.max(full_units) {
+            while let Some(unit) = self.complete.pop_front() {
+                let Some(slot) = self.slot(unit) else {
+                    continue;
+                };
+                let held = &mut self.held[slot];
+                held.listed = false;
+                if held.waits() && held.is_complete() {
+                    self.parts.destage.take(unit);
+                    return Some(unit);
+                }
+            }
+        }
+        match self.going < limit {
+            true => self.parts.destage.next(),
+            false => None,
+        }
+    }
+
+    /// A unit that waits and has something of an extent.
+    fn in_the_way(&self, extent: &Extent) -> Option<Unit> {
+        let mut units = self.units(extent).filter(|(unit, extent)| {
+            let held = self.find(*unit).filter(|held| held.waits());
+            held.is_some_and(|held| {
+                pages(extent).any(|(page, bits)| held.at(self, page).there & bits != 0)
+            })
+        });
+        units.next().map(|(unit, _)| unit)
+    }
+
+    /// A unit goes: all that it has, in these runs, each of which a job writes.
+    pub(super) fn go(&mut self, unit: Unit, out: &mut Vec<Extent>) {
+        let slot = self.slot(unit).expect("it has something");
+        let first = unit.0 * self.parts.unit;
+        let held = &mut self.held[slot];
+        assert_eq!(held.jobs, 0, "{unit:?} goes twice");
+        for (page, one) in (first..).zip(&mut held.pages) {
+            one.going = one.there;
+            add_runs(page, one.there, out);
+        }
+        held.jobs = out.len() as u32;
+        self.going += 1;
+        self.counts.units += 1;
+        self.counts.full_units += u64::from(held.is_complete());
+        self.counts.destaged += held.taken;
+    }
+
+    /// A job has ended that wrote these blocks of a unit. What has left the buffer goes to `out`.
+    pub(super) fn gone(
+        &mut self,
+        unit: Unit,
+        extent: &Extent,
+        status: Status,
+        out: &mut Vec<Extent>,
+    ) {
+        let slot = self.slot(unit).expect("a unit that goes is there");
+        let first = unit.0 * self.parts.unit;
+        for (page, bits) in pages(extent) {
+            let all = self.all(page);
+            let held = &mut self.held[slot];
+            let one = &mut held.pages[(page - first) as usize];
+            let (before, leaves) = (one.there, bits & !one.again);
+            one.going &= !bits;
+            one.again &= !bits;
+            if !status.is_done() {
+                continue;
+            }
+            one.there &= !leaves;
+            let now = one.there;
+            add_runs(page, leaves, out);
+            held.taken -= u64::from(now == 0);
+            held.whole -= u64::from(before == all && now != all);
+            self.taken -= u64::from(now == 0);
+            self.changed.push((page, now != 0, now == all));
+        }
+        let held = &mut self.held[slot];
+        held.failed = held.failed.or(status.failure());
+        held.jobs -= 1;
+        if held.jobs == 0 {
+            self.unit_gone(unit, slot);
+        }
+    }
+
+    /// All jobs of a unit have ended.
+    fn unit_gone(&mut self, unit: Unit, slot: usize) {
+        self.going -= 1;
+        let held = &mut self.held[slot];
+        let failed = held.failed.take();
+        match failed {
+            None => held.tries = 0,
+            Some(_) => held.tries += 1,
+        }
+        self.counts.failed += u64::from(failed.is_some());
+        if held.taken == 0 {
+            let mut pages = std::mem::take(&mut held.pages);
+            pages.clear();
+            self.spare.push(pages);
+            self.held.remove(slot);
+            self.known.take(&unit);
+        } else if held.tries > self.parts.retries {
+            held.given_up = failed;
+        } else {
+            self.wait(unit, slot, false);
+        }
+    }
+
+    /// Recounts everything from scratch and panics on a contradiction; `jobs` is how many are under way.
+    pub(super) fn audit(&self, jobs: usize) {
+        let (mut taken, mut going, mut own_jobs, mut waiting) = (0, 0, 0, 0);
+        assert_eq!(
+            self.known.len(),
+            self.held.len(),
+            "a unit that nobody knows"
+        );
+        for known in self.known.iter() {
+            let held = &self.held[known.held as usize];
+            let first = known.unit.0 * self.parts.unit;
+            let (mut own, mut whole, mut is_going) = (0, 0, false);
+            for (page, one) in (first..).zip(&held.pages) {
+                own += u64::from(one.there != 0);
+                whole += u64::from(one.there == self.all(page));
+                is_going |= one.going != 0;
+                assert_eq!(one.going & !one.there, 0, "what goes is there");
+                assert_eq!(one.again & !one.going, 0, "what was written again goes");
+            }
+            assert!(own > 0, "{:?} has nothing", known.unit);
+            assert_eq!((own, whole), (held.taken, held.whole), "{:?}", known.unit);
+            assert_eq!(is_going, held.jobs > 0, "{:?} and its jobs", known.unit);
+            assert!(!is_going || held.given_up.is_none(), "given up, but goes");
+            taken += own;
+            going += u32::from(is_going);
+            own_jobs += held.jobs as usize;
+            waiting += usize::from(held.waits());
+        }
+        assert_eq!((taken, going), (self.taken, self.going), "what is there");
+        assert_eq!(own_jobs, jobs, "jobs that write");
+        assert_eq!(waiting, self.parts.destage.len(), "units that wait");
+        assert!(taken <= self.parts.pages, "more than there is room for");
+        assert!(self.changed.is_empty(), "nobody was told what has changed");
+    }
+}
+
+impl Held {
+    fn at(&self, buffer: &Buffer, page: u64) -> Page {
+        self.pages[(page % buffer.parts.unit) as usize]
+    }
+
+    fn is_complete(&self) -> bool {
+        self.whole == self.pages.len() as u64
+    }
+
+    fn waits(&self) -> bool {
+        self.jobs == 0 && self.given_up.is_none()
+    }
+}
+
+/// Pages from one to before another that an extent touches.
+fn touched(extent: &Extent) -> (u64, u64) {
+    (extent.start.0 / PAGE, extent.end().0.div_ceil(PAGE))
+}
+
+/// Pages that an extent touches, each with which of its blocks.
+fn pages(extent: &Extent) -> impl Iterator<Item = (u64, Bits)> + use<> {
+    let (start, end) = (extent.start.0, extent.end().0);
+    let (first, behind) = touched(extent);
+    (first..behind).map(move |page| {
+        let from = start.saturating_sub(page * PAGE);
+        let to = (end - page * PAGE).min(PAGE);
+        (page, ((0xff_u16 >> (PAGE - (to - from))) << from) as Bits)
+    })
+}
+
+/// Adds the runs of these blocks of a page; one that continues the last is a part of it.
+fn add_runs(page: u64, bits: Bits, out: &mut Vec<Extent>) {
+    for (from, to) in super::shape::runs(bits.into()) {
+        let (from, to) = (page * PAGE + from, page * PAGE + to);
+        match out.last_mut() {
+            Some(last) if last.end().0 == from => last.len = Blocks(to - last.start.0),
+            _ => out.push(between(from, to)),
+        }
+    }
+}
