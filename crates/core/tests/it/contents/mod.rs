@@ -13,9 +13,11 @@ mod load;
 mod medium;
 mod merging;
 mod model;
+mod parity;
 mod random;
 mod rig;
 mod rules;
 mod setups;
+mod sums;
 
 pub(crate) use faults::complaint;

@@ -218,9 +218,8 @@ impl Rig {
                     command,
                     origin,
                 } => self.contents.joins(drive, &command, &origin),
-                Action::Fold { .. } | Action::Compute { .. } => {
-                    panic!("no placement has parity yet")
-                }
+                Action::Fold { into, of, at } => self.contents.folds(into, of, at),
+                Action::Compute { origin, written } => self.contents.computed(&origin, written),
                 Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {
                     self.failed += u64::from(!reply.status.is_done());
