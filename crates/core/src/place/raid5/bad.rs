@@ -1,9 +1,12 @@
 //! Which blocks of the drives are known to be bad: a write of them has failed, so what lies there is neither the old nor the new for sure.
 //! What they should hold is told by the others of their rows. Of a drive that is gone all is.
 //!
-//! Runs of bad blocks that do not overlap, in the order of drives and addresses. O(log n) for a question, and for each run that changes.
+//! Runs of bad blocks that do not overlap, in the order of drives and addresses, each with an entry in NVRAM
+//! ([`maplog::rows`](crate::maplog::rows)) if there is such a table. O(log n) for a question, and for each run that changes.
 
 use crate::ids::DriveId;
+use crate::maplog::RowsTable;
+use crate::maplog::rows::{Index, Kind, Noted};
 use crate::op::Status;
 use crate::place::gone::Gone;
 use crate::sorted::{Keyed, Sorted};
@@ -15,6 +18,8 @@ struct Run {
     drive: u16,
     from: u64,
     to: u64,
+    /// Its entry.
+    kept: Option<Index>,
 }
 
 impl Keyed for Run {
@@ -30,6 +35,7 @@ impl Keyed for Run {
 pub(super) struct Bad {
     pub(super) gone: Gone,
     runs: Sorted<Run>,
+    pub(super) table: Option<RowsTable>,
 }
 
 impl Bad {
@@ -38,7 +44,22 @@ impl Bad {
         Bad {
             gone: Gone::none(drives),
             runs: Sorted::default(),
+            table: None,
         }
+    }
+
+    /// The same, whose runs have entries in a table.
+    pub(super) fn kept(drives: u16, table: RowsTable) -> Bad {
+        let table = Some(table);
+        Bad {
+            table,
+            ..Bad::none(drives)
+        }
+    }
+
+    /// Its table in NVRAM.
+    pub(super) fn table(&mut self) -> &mut RowsTable {
+        self.table.as_mut().expect("it keeps one")
     }
 
     /// Whether there is anything.
@@ -47,9 +68,30 @@ impl Bad {
         self.gone.any() || !self.runs.is_empty()
     }
 
-    /// Notes how a command has ended, if its drive is gone.
-    pub(super) fn learn(&mut self, drive: DriveId, status: Status) {
-        self.gone.learn(drive, status);
+    /// Notes how a command has ended, if its drive is gone: of so many blocks, all are bad, also if it is there again in another life.
+    pub(super) fn learn(&mut self, drive: DriveId, status: Status, blocks: Blocks) {
+        if self.gone.learn(drive, status) {
+            self.mark(drive, Pba(0), blocks);
+        }
+    }
+
+    /// Whether there are bad blocks, of drives that are gone too.
+    #[inline]
+    pub(super) fn any_run(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    /// The first bad run of a drive from this block on.
+    pub(super) fn first(&self, drive: DriveId, from: u64) -> Option<(u64, u64)> {
+        let run = self.meeting(drive, from, u64::MAX)?;
+        Some((run.from.max(from), run.to))
+    }
+
+    /// What was found in the table: it gets an entry of this life before it loses the old one.
+    pub(super) fn resume(&mut self, kept: Index, noted: &Noted) {
+        let len = Blocks(noted.to - noted.from);
+        self.mark(DriveId(noted.drive), Pba(noted.from), len);
+        self.forget(kept);
     }
 
     /// The first run that overlaps these blocks.
@@ -71,12 +113,14 @@ impl Bad {
     /// They are.
     pub(super) fn mark(&mut self, drive: DriveId, at: Pba, len: Blocks) {
         let (mut from, mut to) = (at.0, at.0 + len.0);
+        let mut before = Vec::new();
         while let Some(run) = self.meeting(drive, from, to) {
             self.runs.take(&run.key());
             (from, to) = (from.min(run.from), to.max(run.to));
+            before.extend(run.kept);
         }
-        let drive = drive.0;
-        self.runs.insert(Run { drive, from, to });
+        self.put(drive.0, from, to);
+        before.into_iter().for_each(|kept| self.forget(kept));
     }
 
     /// They were written well.
@@ -85,12 +129,36 @@ impl Bad {
         while let Some(run) = self.meeting(drive, from, to) {
             self.runs.take(&run.key());
             if run.from < from {
-                self.runs.insert(Run { to: from, ..run });
+                self.put(run.drive, run.from, from);
             }
             if run.to > to {
-                self.runs.insert(Run { from: to, ..run });
+                self.put(run.drive, to, run.to);
             }
+            run.kept.into_iter().for_each(|kept| self.forget(kept));
         }
+    }
+
+    /// A run that overlaps no other one.
+    fn put(&mut self, drive: u16, from: u64, to: u64) {
+        let kind = Kind::Bad;
+        let noted = Noted {
+            kind,
+            drive,
+            from,
+            to,
+        };
+        let kept = self.table.as_mut().map(|table| table.add(&noted));
+        self.runs.insert(Run {
+            drive,
+            from,
+            to,
+            kept,
+        });
+    }
+
+    fn forget(&mut self, kept: Index) {
+        let table = self.table.as_mut().expect("it has an entry there");
+        table.remove(kept);
     }
 
     /// Where within these blocks bad ones begin or end.
@@ -112,16 +180,18 @@ impl Bad {
         self.runs.iter().map(|run| DriveId(run.drive))
     }
 
-    /// Recounts everything from scratch and panics on a contradiction.
-    pub(super) fn audit(&self) {
+    /// Recounts everything from scratch and panics on a contradiction. How many entries the table has for it.
+    pub(super) fn audit(&self) -> usize {
         self.runs.audit();
         let mut before: Option<Run> = None;
         for run in self.runs.iter() {
             assert!(run.from < run.to, "{run:?} is empty");
             let apart = |other: Run| other.drive != run.drive || other.to <= run.from;
             assert!(before.is_none_or(apart), "{run:?} overlaps {before:?}");
+            assert_eq!(run.kept.is_some(), self.table.is_some(), "{run:?}");
             before = Some(*run);
         }
+        self.runs.iter().filter(|run| run.kept.is_some()).count()
     }
 }
 

@@ -8,7 +8,6 @@
 //! | a read of the others | nothing: its rows are lost until they are written, and its request fails |
 //! | a write | the others of its rows, if none of them is bad; its blocks are bad from now on |
 //! | a write of what was computed | nothing has to |
-//! | a flush of a drive that is gone | the others of its array |
 //!
 //! What is known to be bad is not asked for. Whoever has to wait for a stripe asks again when it gets it: a source may be bad by then.
 
@@ -22,7 +21,7 @@ use crate::request::Request;
 use crate::units::Blocks;
 
 /// What is tried alone when a longer read meets a bad block: 4 KiB.
-const PAGE: Blocks = Blocks(8);
+pub(super) const PAGE: Blocks = Blocks(8);
 
 impl Raid5 {
     pub(super) fn plan_read(&mut self, request: &Request, out: &mut Plan) {
@@ -71,7 +70,7 @@ impl Raid5 {
         out: &mut Plan,
     ) -> StepIndex {
         self.counts.degraded += 1;
-        let job = self.job(*stripe, Some((member, rows)), out);
+        let job = self.job(*stripe, Some(member), rows, out);
         let data = self.geometry.data(stripe, member, rows.from);
         let found = self.compute(
             &job,
@@ -89,7 +88,7 @@ impl Raid5 {
     }
 
     /// The exclusive or of the other members of a stripe in these rows.
-    fn compute(
+    pub(super) fn compute(
         &mut self,
         job: &Job,
         (member, rows): (u64, Rows),
@@ -106,12 +105,14 @@ impl Raid5 {
     }
 
     /// Writes back what was computed, unless its drive is gone.
-    fn heal(&mut self, job: &Job, of: (u64, Rows), found: StepIndex, out: &mut Plan) {
+    pub(super) fn heal(&mut self, job: &Job, of: (u64, Rows), found: StepIndex, out: &mut Plan) {
         if self.bad.gone.has(job.stripe.drive(of.0)) {
             return;
         }
         let mut write = self.io(job, Op::Write, of, Role::Heal);
         (write.parity, write.awaited) = (Some(found), false);
+        // What a power cut may still take does not count as written.
+        write.fua = self.written.loses();
         let write = self.add(job, write, out);
         out.after(found, write);
     }
@@ -124,14 +125,6 @@ impl Raid5 {
         (drive, done): (DriveId, &DriveDone),
         out: &mut Plan,
     ) {
-        if role == Role::Flush {
-            let others = self.bad.gone.has(drive) && !self.loses_something();
-            out.instead = match others {
-                true => Instead::Tolerated,
-                false => Instead::Nothing,
-            };
-            return;
-        }
         let stripe = self.geometry.stripe_at(drive, done.at);
         let of = (stripe.member(drive), stripe.rows(done.at, done.len));
         let job = work.map(|work| Job {
@@ -146,7 +139,7 @@ impl Raid5 {
             return;
         }
         if role == Role::Write && !self.bad.gone.has(drive) {
-            self.bad.mark(drive, done.at, done.len);
+            self.mark(drive, done.at, done.len);
         }
         let is_lost = match role {
             Role::Heal => false,
@@ -154,7 +147,7 @@ impl Raid5 {
             _ => self.fault_of_others(&stripe, of.0, &of.1).is_some(),
         };
         if is_lost {
-            self.counts.lost += 1;
+            self.counts.lost += u64::from(!work.is_some_and(|work| self.failed_to_repair(work)));
             let writes = work.is_some_and(|work| self.turns.work(work).computed.is_none());
             if writes && role != Role::Write {
                 self.doubtful.mark(drive, done.at, done.len);

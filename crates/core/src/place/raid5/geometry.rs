@@ -12,6 +12,7 @@
 
 use crate::ids::DriveId;
 use crate::io::Data;
+use crate::maplog::Parities;
 use crate::registry::{ConfigError, Knobs};
 use crate::units::{BLOCK_BYTES, Blocks, Extent, Lba, Pba};
 
@@ -150,6 +151,18 @@ impl Geometry {
         })
     }
 
+    /// What a table in NVRAM is of.
+    pub(super) fn parities(&self, volume: u64, blocks: Blocks) -> Parities {
+        Parities {
+            volume,
+            drives: self.drives(),
+            arrays: self.arrays as u16,
+            strip: self.strip,
+            extent: self.extent,
+            blocks: blocks.0,
+        }
+    }
+
     /// Drives of an array.
     pub(super) fn width(&self) -> u64 {
         self.data + 1
@@ -162,6 +175,11 @@ impl Geometry {
     /// Blocks of data in a stripe.
     pub(super) fn stripe_blocks(&self) -> u64 {
         self.data * self.strip
+    }
+
+    /// Blocks of each drive that are in use.
+    pub(super) fn used(&self) -> u64 {
+        self.stripes * self.strip
     }
 
     /// Blocks of the volume.

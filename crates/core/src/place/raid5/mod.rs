@@ -13,9 +13,9 @@
 //! `geometry`.
 //!
 //! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
-//! all that was answered. That holds as long as each drive is there and no write has failed: which stripes were being written, and
-//! which blocks are bad, is not kept. So a stripe that was being written may have a parity that does not fit (the write hole); what is computed
-//! from it is wrong until all of its rows are written.
+//! all that was answered. A table in NVRAM is needed for that: of bad blocks, and of rows that were being written, whose parity may not fit (`written`). Such a parity is
+//! bad. What is bad is computed anew in spare time (`repair`). If a drive is gone or has bad blocks while the power goes, what it had in rows
+//! that were being written is lost, which is told.
 //!
 //! Source: Patterson, Gibson and Katz, SIGMOD 1988; Lee and Katz, ASPLOS 1991; reconstruct-writes as in md(4) of Linux. Departures: no stripe cache, so what was
 //! read for one write is read again for the next. O(drives of an array) per stripe of a request, O(log n) of what is under way and of bad runs.
@@ -23,24 +23,30 @@
 mod bad;
 mod computing;
 mod geometry;
+mod repair;
 #[cfg(test)]
 mod tests;
 mod turns;
 mod writing;
+mod written;
 
-use crate::contract::{Drives, Placement, Shape};
+use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
+use crate::maplog::RowsTable;
 use crate::measure::{Measure, Tell};
 use crate::op::{Failure, Op};
-use crate::plan::{Plan, PlannedIo, StepIndex, Target};
-use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
+use crate::plan::{Instead, Plan, PlannedIo, StepIndex, Target};
+use crate::registry::{Knob, Knobs, Spec, VolumeEnv, VolumeError};
 use crate::request::Request;
+use crate::rng::Rng;
 use crate::units::{Blocks, Instant, Pba};
 
 use bad::Bad;
 use geometry::{Geometry, Piece, Rows, Stripe};
+use repair::Repair;
 use turns::Turns;
+use written::Written;
 
 /// What an I/O is for: its tag tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,6 +110,8 @@ struct Counts {
     healed: u64,
     tolerated: u64,
     lost: u64,
+    repaired: u64,
+    unrepaired: u64,
 }
 
 struct Raid5 {
@@ -113,6 +121,10 @@ struct Raid5 {
     /// does not depend on it.
     doubtful: Bad,
     turns: Turns,
+    written: Written,
+    repair: Repair,
+    /// Of a drive.
+    blocks: Blocks,
     counts: Counts,
     /// Memory for what a request covers of a stripe, of that for what lies in some of its rows, and for where these end.
     pieces: Vec<Piece>,
@@ -123,12 +135,16 @@ struct Raid5 {
 }
 
 impl Raid5 {
-    fn new(geometry: Geometry) -> Raid5 {
+    /// Over drives of so many blocks, whose cache a power cut empties or not.
+    fn new(geometry: Geometry, blocks: Blocks, loses: bool, table: RowsTable) -> Raid5 {
         Raid5 {
-            bad: Bad::none(geometry.drives()),
+            bad: Bad::kept(geometry.drives(), table),
             doubtful: Bad::none(geometry.drives()),
             geometry,
             turns: Turns::default(),
+            written: Written::new(loses),
+            repair: Repair::new(&geometry),
+            blocks,
             counts: Counts::default(),
             pieces: Vec::new(),
             within: Vec::new(),
@@ -137,12 +153,24 @@ impl Raid5 {
         }
     }
 
-    /// Work on a stripe begins, or waits for its turn.
-    fn job(&mut self, stripe: Stripe, computed: Option<(u64, Rows)>, out: &mut Plan) -> Job {
-        let (work, waits) = self.turns.begin(stripe.number, computed);
+    /// Work on a stripe begins, or waits for its turn: a write, or one that computes what a member has.
+    fn job(&mut self, stripe: Stripe, computed: Option<u64>, rows: Rows, out: &mut Plan) -> Job {
+        if computed.is_none() {
+            let drive = stripe.drive(stripe.parity());
+            let table = self.bad.table();
+            self.written
+                .begin(drive, stripe.at(rows.from), rows.len(), table);
+        }
+        let (work, waits) = self.turns.begin(stripe.number, computed, rows);
         self.counts.waited += u64::from(waits);
         let gate = waits.then(|| out.gate(Tag(work.into())));
         Job { stripe, work, gate }
+    }
+
+    /// Blocks are bad from now on.
+    fn mark(&mut self, drive: DriveId, at: Pba, len: Blocks) {
+        self.bad.mark(drive, at, len);
+        self.repair.look_again(drive, at);
     }
 
     /// An I/O of a job.
@@ -212,15 +240,15 @@ impl Raid5 {
             return;
         }
         let mut begins = std::mem::take(&mut self.begins);
-        self.turns.end(work, &mut begins);
+        self.end(work, &mut begins);
         let mut index = 0;
         while let Some(name) = begins.get(index).copied() {
             index += 1;
             let work = self.turns.work(name);
-            let stripe = self.geometry.stripe(work.stripe);
-            let computed = work.computed;
-            let fault =
-                computed.and_then(|(member, rows)| self.fault_of_others(&stripe, member, &rows));
+            let (stripe, rows) = (self.geometry.stripe(work.stripe), work.rows);
+            let fault = work
+                .computed
+                .and_then(|member| self.fault_of_others(&stripe, member, &rows));
             match fault {
                 None => out.open(Tag(name.into())),
                 Some(failure) => {
@@ -229,11 +257,23 @@ impl Raid5 {
                 }
             }
             if self.turns.is_over(name) {
-                self.turns.end(name, &mut begins);
+                self.end(name, &mut begins);
             }
         }
         begins.clear();
         self.begins = begins;
+    }
+
+    fn end(&mut self, name: u32, begins: &mut Vec<u32>) {
+        let work = *self.turns.work(name);
+        if work.computed.is_none() {
+            let stripe = self.geometry.stripe(work.stripe);
+            let drive = stripe.drive(stripe.parity());
+            let table = self.bad.table();
+            self.written.end(drive, stripe.at(work.rows.from), table);
+        }
+        self.repair.ended(name);
+        self.turns.end(name, begins);
     }
 
     /// A flush of every drive that is not gone. It fails if something is on such drives alone.
@@ -242,12 +282,28 @@ impl Raid5 {
             out.failure = Some(Failure::Gone);
             return;
         }
+        self.flush_drives(false, out);
+    }
+
+    fn flush_drives(&mut self, own: bool, out: &mut Plan) {
+        let name = self.written.flush(self.bad.gone.left().count(), own);
         for drive in self.bad.gone.left() {
             let target = Target::At(Pba(0));
             let mut io = PlannedIo::new(drive, Op::Flush, target, Blocks(0));
-            io.tag = tag(Role::Flush, None);
+            (io.tag, io.awaited) = (tag(Role::Flush, Some(name)), !own);
             out.io(io);
         }
+    }
+
+    /// A drive has ended a flush. If it is gone, the others of its array have what it had.
+    fn flushed(&mut self, name: u32, drive: DriveId, done: &DriveDone, out: &mut Plan) {
+        let is_done = done.status.is_done();
+        let goes_on = is_done || self.bad.gone.has(drive) && !self.loses_something();
+        if goes_on && !is_done {
+            out.instead = Instead::Tolerated;
+        }
+        let table = self.bad.table();
+        self.written.flushed(name, goes_on, table);
     }
 
     /// Whether something is on drives that are gone alone: two of an array are, or one, and of one of its rows another block is bad.
@@ -267,6 +323,13 @@ impl Raid5 {
     }
 }
 
+impl Persistent for Raid5 {
+    fn nvram(&self) -> &[u8] {
+        let table = self.bad.table.as_ref();
+        table.expect("it keeps one").bytes()
+    }
+}
+
 impl Placement for Raid5 {
     fn shape(&self) -> Shape {
         let stripe = Blocks(self.geometry.stripe_blocks());
@@ -276,11 +339,12 @@ impl Placement for Raid5 {
             // Two writes to a row would change the same parity.
             chunk: stripe,
             stripe,
-            spare_time: false,
+            spare_time: true,
         }
     }
 
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
+        self.wake_for_repairs(out);
         match request.op {
             Op::Read => self.plan_read(request, out),
             Op::Write => self.plan_write(request, out),
@@ -301,13 +365,18 @@ impl Placement for Raid5 {
         out: &mut Plan,
     ) {
         let (role, work) = untag(tag);
-        self.bad.learn(drive, done.status);
+        self.bad.learn(drive, done.status, self.blocks);
+        if let (Role::Flush, Some(name)) = (role, work) {
+            return self.flushed(name, drive, done, out);
+        }
         if !done.status.is_done() {
             self.failed(role, work, (drive, done), out);
         } else if done.op == Op::Write {
             self.bad.clear(drive, done.at, done.len);
             self.doubtful.clear(drive, done.at, done.len);
-            self.counts.healed += u64::from(role == Role::Heal);
+            if let (Role::Heal, Some(work)) = (role, work) {
+                self.healed(work);
+            }
         }
         if let Some(work) = work {
             self.turns.less(work);
@@ -329,6 +398,16 @@ impl Placement for Raid5 {
         }
     }
 
+    fn idle(&mut self, _now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
+        if self.bad.any_run() {
+            self.repair_array_of(drive, drives, out);
+        }
+    }
+
+    fn persistent(&self) -> Option<&dyn Persistent> {
+        Some(self)
+    }
+
     fn tell(&self, tell: Tell<'_>) {
         let Counts {
             modified,
@@ -340,6 +419,8 @@ impl Placement for Raid5 {
             healed,
             tolerated,
             lost,
+            repaired,
+            unrepaired,
         } = self.counts;
         let counts = [
             modified,
@@ -351,6 +432,8 @@ impl Placement for Raid5 {
             healed,
             tolerated,
             lost,
+            repaired,
+            unrepaired,
         ];
         for (measure, count) in MEASURES.iter().zip(counts) {
             tell(measure, count);
@@ -358,7 +441,10 @@ impl Placement for Raid5 {
     }
 
     fn audit(&self) {
-        self.bad.audit();
+        let entries = self.bad.audit() + self.written.audit();
+        let table = self.bad.table.as_ref().expect("it keeps one");
+        assert_eq!(table.len(), entries, "entries that nobody knows of");
+        self.doubtful.audit();
         self.turns.audit();
     }
 }
@@ -410,6 +496,16 @@ const MEASURES: &[Measure] = &[
         "pieces",
         "pieces that failed their request, as two drives of their rows do not tell what they had",
     ),
+    Measure::count(
+        "repaired",
+        "pieces",
+        "bad pieces that were computed and written in spare time",
+    ),
+    Measure::count(
+        "unrepaired",
+        "pieces",
+        "bad pieces that could not be, as another drive of their rows does not tell what it had",
+    ),
 ];
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {
@@ -444,10 +540,21 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     build,
 };
 
-fn build(
-    knobs: &Knobs,
-    env: &VolumeEnv<'_>,
-) -> Result<Box<dyn Placement>, crate::registry::VolumeError> {
-    let geometry: Result<Geometry, ConfigError> = Geometry::new(knobs, env.blueprint.capacity());
-    Ok(Box::new(Raid5::new(geometry?)))
+fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
+    let blocks = env.blueprint.capacity();
+    let geometry = Geometry::new(knobs, blocks)?;
+    let volume = Rng::stream(env.seed, "volume").bits();
+    let parities = geometry.parities(volume, blocks);
+    let (table, found) = match env.survivors {
+        None => (RowsTable::new(&parities), Vec::new()),
+        Some(survivors) => RowsTable::recover(&parities, survivors.nvram().to_vec())
+            .map_err(|why| VolumeError::damaged("NVRAM", why))?,
+    };
+    let loses = env.blueprint.cache().may_lose();
+    let mut raid5 = Raid5::new(geometry, blocks, loses, table);
+    for (index, noted) in found {
+        // A parity that was being written tells nothing, like a block that could not be written.
+        raid5.bad.resume(index, &noted);
+    }
+    Ok(Box::new(raid5))
 }

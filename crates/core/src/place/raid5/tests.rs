@@ -17,7 +17,10 @@ fn knobs(settings: &[(&str, i64)]) -> Knobs {
 }
 
 fn raid5(settings: &[(&str, i64)]) -> Raid5 {
-    Raid5::new(Geometry::new(&knobs(settings), Blocks(64_000)).expect("it fits"))
+    let blocks = Blocks(64_000);
+    let geometry = Geometry::new(&knobs(settings), blocks).expect("it fits");
+    let table = RowsTable::new(&geometry.parities(1, blocks));
+    Raid5::new(geometry, blocks, false, table)
 }
 
 /// 32 KiB a strip.

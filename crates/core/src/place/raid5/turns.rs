@@ -16,8 +16,10 @@ use crate::sorted::{Keyed, Sorted};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub(super) stripe: u64,
-    /// What is computed; none for a write.
-    pub(super) computed: Option<(u64, Rows)>,
+    /// Whose blocks are computed; none for a write.
+    pub(super) computed: Option<u64>,
+    /// The rows that are computed, or written.
+    pub(super) rows: Rows,
     /// I/Os that have not ended.
     left: u32,
     /// Whether it waits.
@@ -70,10 +72,11 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Something wants a stripe: its name, and whether it has to wait.
-    pub(super) fn begin(&mut self, stripe: u64, computed: Option<(u64, Rows)>) -> (u32, bool) {
+    pub(super) fn begin(&mut self, stripe: u64, computed: Option<u64>, rows: Rows) -> (u32, bool) {
         let mut work = Work {
             stripe,
             computed,
+            rows,
             left: 0,
             waits: false,
             next: None,

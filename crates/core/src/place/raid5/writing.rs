@@ -65,7 +65,7 @@ impl Raid5 {
             let stripe = self.geometry.stripe(number);
             pieces.clear();
             pieces.extend(self.geometry.pieces(&stripe, &request.extent));
-            let job = self.job(stripe, None, out);
+            let job = self.job(stripe, None, hull(&pieces), out);
             if self.is_sound(&stripe, &hull(&pieces)) {
                 let how = self.cheapest_that_works(&stripe, &pieces);
                 self.write(&job, &pieces, how, out);
@@ -75,6 +75,9 @@ impl Raid5 {
             self.end_if_over(job.work, out);
         }
         self.pieces = pieces;
+        if self.written.is_flush_due() {
+            self.flush_drives(true, out);
+        }
     }
 
     /// The cheaper way, unless a write has failed for that: then the other one, if it needs nothing of the kind.
@@ -153,7 +156,7 @@ impl Raid5 {
         }
         if how == How::Bare && !bad(parity) {
             let at = stripe.at(rows.from);
-            self.bad.mark(stripe.drive(parity), at, rows.len());
+            self.mark(stripe.drive(parity), at, rows.len());
         }
         self.write(job, pieces, how, out);
     }
@@ -173,6 +176,7 @@ impl Raid5 {
             let mut write = self.io(job, Op::Write, (piece.member, piece.rows), Role::Write);
             let Piece { member, rows } = *piece;
             write.data = Some(self.geometry.data(&job.stripe, member, rows.from));
+            write.fua = self.has_to_last(&job.stripe, member, &rows);
             let write = self.add(job, write, out);
             // Where the parity cannot be known, nothing is written.
             if let Some(parity) = parity {
@@ -183,9 +187,15 @@ impl Raid5 {
             let of = (job.stripe.parity(), rows);
             let mut write = self.io(job, Op::Write, of, Role::Write);
             write.parity = Some(parity);
+            write.fua = self.has_to_last(&job.stripe, of.0, &rows);
             let write = self.add(job, write, out);
             out.after(parity, write);
         }
+    }
+
+    /// Whether a write ends only when a power cut cannot take it: where blocks are bad they count as good from then on.
+    fn has_to_last(&self, stripe: &Stripe, member: u64, rows: &Rows) -> bool {
+        self.written.loses() && self.bad.any() && self.is_bad(stripe, member, rows)
     }
 
     /// The parity of the rows of pieces, once they are written.

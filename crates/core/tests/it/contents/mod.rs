@@ -1,8 +1,10 @@
 //! Whole stacks against a model of what every block holds: all placements, on drives that are small enough to be full of
 //! meetings. Drives move no data here, so nothing else could tell whether a read finds what was written.
 
+mod below;
 mod choices;
 mod compaction;
+mod cuts;
 mod failing;
 mod failing_faults;
 mod faults;

@@ -12,12 +12,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, Data, DriveDone, Moves, Origin, StepNumber};
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
-use nearslot_core::units::Blocks;
+use nearslot_core::rng::Rng;
+use nearslot_core::units::{Blocks, Instant};
 
+use crate::contents::below::Below;
 use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
 use crate::contents::sums::{Sum, Sums};
@@ -45,6 +48,8 @@ struct Written {
     answered: u64,
     /// When it was answered, or failed.
     ended: u64,
+    /// Whether a flush has been answered since that came after.
+    covered: bool,
 }
 
 /// Not answered yet.
@@ -74,6 +79,9 @@ struct Running {
 pub(crate) struct Contents {
     setup: Setup,
     drives: Vec<Vec<Stamp>>,
+    /// By drive; kept only where a power cut takes what caches have.
+    below: Vec<Below>,
+    pub(crate) loses: bool,
     /// By drive, each with the command that carries it out.
     running: Vec<Vec<(IoId, Running)>>,
     /// What the next command of each drive carries out.
@@ -100,6 +108,8 @@ pub(crate) struct Contents {
     parts: (u64, u64),
     /// Whether a write has failed: nobody knows then what a place holds.
     torn: bool,
+    /// Blocks that power cuts have set back.
+    pub(crate) set_back: u64,
     /// Blocks that were computed for clients.
     pub(crate) rebuilt: u64,
     /// Blocks that the buffer stood in for.
@@ -118,6 +128,8 @@ impl Contents {
         Contents {
             setup,
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
+            below: vec![Below::default(); drives],
+            loses: false,
             running: (0..drives).map(|_| Vec::new()).collect(),
             joining: (0..drives).map(|_| Vec::new()).collect(),
             history: vec![Vec::new(); blocks as usize],
@@ -132,6 +144,7 @@ impl Contents {
             clock: 0,
             parts: (0, 0),
             torn: false,
+            set_back: 0,
             rebuilt: 0,
             recalled: 0,
             compared: 0,
@@ -181,6 +194,7 @@ impl Contents {
                 submitted,
                 answered: NEVER,
                 ended: NEVER,
+                covered: false,
             });
             self.last_read[block as usize] = None;
         }
@@ -318,8 +332,14 @@ impl Contents {
             None => (at.0, done.cost.transfer.0 % (len.0 + 1)),
         };
         let (to, written) = (to as usize, written as usize);
-        let drive = &mut self.drives[drive.index()];
-        drive[to..to + written].copy_from_slice(&ended.data[..written]);
+        let held = &mut self.drives[drive.index()][to..to + written];
+        if self.loses {
+            let below = &mut self.below[drive.index()];
+            for (at, before) in (to as u64..).zip(&*held) {
+                below.written(at, *before, ended.command.fua);
+            }
+        }
+        held.copy_from_slice(&ended.data[..written]);
     }
 
     /// What a read brings of a block.
@@ -473,6 +493,7 @@ impl Contents {
         match asked.request.op {
             Op::Read => self.check_read(&asked),
             Op::Write => self.check_copies(&asked),
+            Op::Flush => self.cover(asked.submitted),
             _ => {}
         }
         self.ended(&asked, Some(answered));
@@ -658,8 +679,57 @@ impl Contents {
         }
     }
 
+    /// The power goes: writes under way have reached any of their blocks, and nobody answers any more.
+    pub(crate) fn cut(&mut self, rng: &mut Rng) {
+        self.torn = true;
+        for (drive, running) in self.running.iter_mut().enumerate() {
+            for (_, part) in running.drain(..) {
+                let at = part.command.at.0 as usize;
+                let blocks = self.drives[drive][at..].iter_mut();
+                for (block, written) in blocks.zip(part.data) {
+                    if rng.chance(0.5) {
+                        *block = written;
+                    }
+                }
+            }
+        }
+        for (below, held) in self.below.iter_mut().zip(&mut self.drives) {
+            self.set_back += below.cut(held, rng);
+        }
+        for one in self.history.iter_mut().flatten() {
+            // Where caches lose what they have, no more was promised than a flush has covered.
+            if self.loses && !one.covered {
+                (one.answered, one.ended) = (NEVER, NEVER);
+            }
+        }
+        self.last_read.fill(None);
+        self.asked.clear();
+        // Steps are counted anew.
+        self.brought.clear();
+        self.sums.forget_steps();
+    }
+
+    /// A flush is answered that came then.
+    fn cover(&mut self, submitted: u64) {
+        for one in self.history.iter_mut().flatten() {
+            one.covered |= one.answered < submitted;
+        }
+    }
+
+    /// What a drive has put on its medium.
+    pub(crate) fn settle(&mut self, now: Instant, index: usize, drive: &dyn Drive) {
+        if self.loses {
+            self.below[index].settle(now, drive);
+        }
+    }
+
+    /// Another drive takes the place of this one, with nothing on it.
+    pub(crate) fn blank(&mut self, drive: DriveId) {
+        self.drives[drive.index()].fill(Stamp::Blank);
+    }
+
     /// Each parity is that of its row: all blocks of an array's drives at the same address make nothing.
-    fn check_parities(&self) {
+    pub(crate) fn check_parities(&self) {
         if !self.setup.parity() {
             return;
         }

@@ -14,18 +14,18 @@ use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
 
-fn setups() -> impl Iterator<Item = (u64, &'static Setup)> {
+pub(crate) fn setups() -> impl Iterator<Item = (u64, &'static Setup)> {
     let with_parity = SETUPS.iter().filter(|setup| setup.parity());
     (0..).zip(with_parity)
 }
 
 /// So many lives of each setup in the tests of every day; `NEARSLOT_LIVES` says another number.
-fn lives() -> u64 {
+pub(crate) fn lives() -> u64 {
     std::env::var("NEARSLOT_LIVES").map_or(3, |lives| lives.parse().expect("a number"))
 }
 
 /// What the placement has counted.
-fn counted(rig: &Rig, name: &str) -> u64 {
+pub(crate) fn counted(rig: &Rig, name: &str) -> u64 {
     let mut sum = 0;
     rig.stack.tell(&mut |_, measure, number| {
         if measure.name == name {
@@ -36,7 +36,7 @@ fn counted(rig: &Rig, name: &str) -> u64 {
 }
 
 /// The whole volume can be read.
-fn read_all(rig: &mut Rig) {
+pub(crate) fn read_all(rig: &mut Rig) {
     let failed = rig.failed;
     let blocks = rig.blocks();
     for start in (0..blocks).step_by(96) {
@@ -46,7 +46,7 @@ fn read_all(rig: &mut Rig) {
     assert_eq!(rig.failed, failed, "{:?}", rig.contents.setup());
 }
 
-fn gone(rig: &mut Rig, drives: &[u16]) {
+pub(crate) fn gone(rig: &mut Rig, drives: &[u16]) {
     let drives = drives.iter().copied().map(DriveId).collect();
     rig.failing.as_mut().expect("some fail").gone = drives;
 }

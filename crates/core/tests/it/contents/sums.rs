@@ -65,6 +65,11 @@ impl Sums {
         self.steps.insert(step, sums);
     }
 
+    /// Steps are counted anew.
+    pub(crate) fn forget_steps(&mut self) {
+        self.steps.clear();
+    }
+
     /// What a step has brought, or was computed to be.
     pub(crate) fn stamps(&self, step: StepNumber) -> Vec<Stamp> {
         let sums = self.steps.get(&step).expect("it has brought something");
