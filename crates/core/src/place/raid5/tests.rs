@@ -217,3 +217,21 @@ fn impossible_arrays_are_named() {
         assert_eq!(error.to_string(), told);
     }
 }
+
+/// Where a bad block counts as good from then on, its write ends only when a power cut cannot take it.
+#[test]
+fn what_is_written_over_bad_blocks_is_forced_where_caches_lose_it() {
+    for loses in [false, true] {
+        let mut raid5 = of_study();
+        raid5.written = Written::new(loses);
+        let drive = raid5.geometry.stripe(0).drive(0);
+        raid5.mark(drive, Pba(10), Blocks(1));
+        let mut plan = Plan::default();
+        let request = Request::new(1, Op::Write, 8, 8, Instant::ZERO);
+        raid5.plan(Instant::ZERO, &request, &Busy, &mut plan);
+        let covers = |io: &PlannedIo| io.drive == drive && io.target == Target::At(Pba(10));
+        let writes = || plan.ios().filter(|io| io.op == Op::Write);
+        assert!(writes().any(|io| covers(io) && io.fua == loses));
+        assert!(writes().filter(|io| !covers(io)).all(|io| !io.fua));
+    }
+}

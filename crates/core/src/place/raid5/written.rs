@@ -194,3 +194,57 @@ impl Written {
         self.runs.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maplog::Parities;
+
+    const DRIVE: DriveId = DriveId(2);
+
+    fn table() -> RowsTable {
+        RowsTable::new(&Parities {
+            volume: 1,
+            drives: 5,
+            arrays: 1,
+            strip: 8,
+            extent: 1,
+            blocks: 1_000,
+        })
+    }
+
+    /// A flush covers what had ended when it was planned, and nothing that was under way then.
+    #[test]
+    fn an_entry_waits_for_a_flush_that_came_after_its_write() {
+        let (mut table, mut written) = (table(), Written::new(true));
+        written.begin(DRIVE, Pba(8), Blocks(4), &mut table);
+        let early = written.flush(2, false);
+        written.end(DRIVE, Pba(8), &mut table);
+        (0..2).for_each(|_| written.flushed(early, true, &mut table));
+        assert_eq!(table.len(), 1, "it was under way");
+        let failed = written.flush(2, false);
+        written.flushed(failed, true, &mut table);
+        written.flushed(failed, false, &mut table);
+        assert_eq!(table.len(), 1, "a drive has not flushed");
+        let late = written.flush(2, false);
+        written.flushed(late, true, &mut table);
+        assert_eq!(table.len(), 1, "one drive is left");
+        written.flushed(late, true, &mut table);
+        assert_eq!((table.len(), written.audit()), (0, 0));
+    }
+
+    #[test]
+    fn writes_that_overlap_have_one_entry_until_the_last_has_ended() {
+        let (mut table, mut written) = (table(), Written::new(false));
+        for (at, len) in [(0, 4), (6, 2), (2, 5), (3, 1)] {
+            written.begin(DRIVE, Pba(at), Blocks(len), &mut table);
+        }
+        assert_eq!((table.len(), written.audit()), (1, 1));
+        for at in [6, 3, 0] {
+            written.end(DRIVE, Pba(at), &mut table);
+            assert_eq!(table.len(), 1);
+        }
+        written.end(DRIVE, Pba(2), &mut table);
+        assert_eq!((table.len(), written.audit()), (0, 0));
+    }
+}
