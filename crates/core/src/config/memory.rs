@@ -66,7 +66,7 @@ impl StackConfig {
             return Err(ConfigError::value(&key, &(track * 4).to_string(), &allowed));
         }
         let env = PrefetchEnv {
-            stripe: shape.chunk,
+            stripe: shape.stripe,
         };
         let prefetch = self
             .parts

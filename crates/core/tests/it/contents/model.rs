@@ -5,20 +5,26 @@
 //! write names; so it is with what a placement writes by itself. If that names none, they are what compaction has read, or what was
 //! in the buffer of delayed copies when the command began: the last of which a copy was on the platter.
 //!
+//! A parity holds the exclusive or of the stamps of its row (`sums`); what is computed from a row is a stamp again if all of it belongs together.
+//!
 //! A read must find the last write that was answered before it was submitted, or one that came later. Where the placement
 //! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, IoId, RequestId};
-use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
+use nearslot_core::io::{Command, Data, DriveDone, Moves, Origin, StepNumber};
 use nearslot_core::memory::Move;
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
-use nearslot_core::units::{Blocks, Extent};
+use nearslot_core::rng::Rng;
+use nearslot_core::units::{Blocks, Extent, Instant};
 
+use crate::contents::below::Below;
 use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
+use crate::contents::sums::{Sum, Sums};
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +37,8 @@ pub(crate) enum Stamp {
     Of { block: u64, write: RequestId },
     /// What a drive brought that holds something else there than it said.
     Wrong,
+    /// A parity: the exclusive or of numbers that stand for stamps.
+    Sum(u64),
 }
 
 /// A write of a block, or that it was discarded, by the model's count of submissions and answers.
@@ -41,6 +49,8 @@ struct Written {
     answered: u64,
     /// When it was answered, or failed.
     ended: u64,
+    /// Whether a flush has been answered since that came after.
+    covered: bool,
 }
 
 /// Not answered yet.
@@ -77,6 +87,9 @@ struct Running {
 pub(crate) struct Contents {
     setup: Setup,
     drives: Vec<Vec<Stamp>>,
+    /// By drive; kept only where a power cut takes what caches have.
+    below: Vec<Below>,
+    pub(crate) loses: bool,
     /// By drive, each with the command that carries it out.
     running: Vec<Vec<(IoId, Running)>>,
     /// What the next command of each drive carries out.
@@ -91,6 +104,8 @@ pub(crate) struct Contents {
     moving: BTreeMap<(DriveId, u64), Stamp>,
     /// What the reads brought that writes may carry, by step and block of the volume.
     brought: BTreeMap<StepNumber, BTreeMap<u64, Stamp>>,
+    /// What goes into parities.
+    sums: Sums,
     /// Whether commands may fail: then a write may be answered with fewer copies than it waits for.
     pub(crate) may_fail: bool,
     /// Requests that failed while no other write of the same chunks was under way.
@@ -105,6 +120,10 @@ pub(crate) struct Contents {
     parts: (u64, u64),
     /// Whether a write has failed: nobody knows then what a place holds.
     torn: bool,
+    /// Blocks that power cuts have set back.
+    pub(crate) set_back: u64,
+    /// Blocks that were computed for clients.
+    pub(crate) rebuilt: u64,
     /// Blocks that the buffer stood in for.
     pub(crate) recalled: u64,
     /// Blocks read and compared.
@@ -121,6 +140,8 @@ impl Contents {
         Contents {
             setup,
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
+            below: vec![Below::default(); drives],
+            loses: false,
             running: (0..drives).map(|_| Vec::new()).collect(),
             joining: (0..drives).map(|_| Vec::new()).collect(),
             history: vec![Vec::new(); blocks as usize],
@@ -128,6 +149,7 @@ impl Contents {
             buffer: vec![Stamp::Blank; blocks as usize],
             moving: BTreeMap::new(),
             brought: BTreeMap::new(),
+            sums: Sums::default(),
             may_fail: false,
             failed: 0,
             asked: BTreeMap::new(),
@@ -136,6 +158,8 @@ impl Contents {
             clock: 0,
             parts: (0, 0),
             torn: false,
+            set_back: 0,
+            rebuilt: 0,
             recalled: 0,
             compared: 0,
             repeated: 0,
@@ -184,6 +208,7 @@ impl Contents {
                 submitted,
                 answered: NEVER,
                 ended: NEVER,
+                covered: false,
             });
             self.last_read[block as usize] = None;
         }
@@ -257,6 +282,11 @@ impl Contents {
 
     /// What a write carries.
     fn data(&mut self, drive: DriveId, command: &Command, origin: &Origin) -> Vec<Stamp> {
+        if let Moves::Parity(step) = origin.moves {
+            let stamps = self.sums.stamps(step);
+            assert_eq!(stamps.len() as u64, command.len.0, "{command:?}");
+            return stamps;
+        }
         let Some(data) = origin.data() else {
             assert_eq!(origin.moves, Moves::Own, "what a write puts on the drive");
             assert!(self.setup.logs(), "it keeps a map");
@@ -316,8 +346,22 @@ impl Contents {
             None => (at.0, done.cost.transfer.0 % (len.0 + 1)),
         };
         let (to, written) = (to as usize, written as usize);
-        let drive = &mut self.drives[drive.index()];
-        drive[to..to + written].copy_from_slice(&ended.data[..written]);
+        let held = &mut self.drives[drive.index()][to..to + written];
+        if self.loses {
+            let below = &mut self.below[drive.index()];
+            for (at, before) in (to as u64..).zip(&*held) {
+                below.written(at, *before, ended.command.fua);
+            }
+        }
+        held.copy_from_slice(&ended.data[..written]);
+    }
+
+    /// What a read brings of a block.
+    fn held(drive: &[Stamp], block: usize, deed: Option<&Deed>) -> Stamp {
+        match deed.is_some_and(|deed| deed.wrong.contains(&(block as u64))) {
+            true => Stamp::Wrong,
+            false => drive[block],
+        }
     }
 
     fn part_done(&mut self, drive: DriveId, ended: Running, done: &DriveDone, deed: Option<&Deed>) {
@@ -330,15 +374,18 @@ impl Contents {
         if !done.status.is_done() {
             return;
         }
-        for index in 0..ended.command.len.0 as usize {
+        let len = ended.command.len.0 as usize;
+        if ended.command.op == Op::Read && data.is_none() && self.setup.parity() {
+            let of_drive = &self.drives[drive.index()];
+            let held = |index| Self::held(of_drive, at + index, deed);
+            let brought: Vec<Stamp> = (0..len).map(held).collect();
+            self.sums.brought(ended.origin.step, &brought);
+        }
+        for index in 0..len {
             let Some(data) = data else {
                 continue;
             };
-            let is_wrong = deed.is_some_and(|deed| deed.wrong.contains(&((at + index) as u64)));
-            let held = match is_wrong {
-                true => Stamp::Wrong,
-                false => self.drives[drive.index()][at + index],
-            };
+            let held = Self::held(&self.drives[drive.index()], at + index, deed);
             let block = data.block(index as u64).0;
             let asked = request.map(|id| self.asked.get_mut(&id).expect("it is not answered"));
             if ended.command.op == Op::Read {
@@ -365,6 +412,38 @@ impl Contents {
                 (Op::Read, None) if self.may_fail => {}
                 (op, _) => panic!("a placement does {op:?} by itself"),
             }
+        }
+    }
+
+    /// What a step has brought goes into a parity.
+    pub(crate) fn folds(&mut self, into: StepNumber, of: StepNumber, at: Blocks) {
+        self.sums.fold_step(into, of, at.0 as usize);
+    }
+
+    /// A parity is complete but for what its request writes. If it is a block of the volume, its request has got that.
+    pub(crate) fn computed(&mut self, origin: &Origin, written: Option<(Data, Blocks)>) {
+        if let Some((data, len)) = written {
+            let write = origin.request.expect("a client writes");
+            let Asked { request, .. } = &self.asked[&write];
+            let covered = request.extent.start.0..request.extent.end().0;
+            let sums: Vec<Sum> = (0..len.0)
+                .map(|index| {
+                    let block = data.block(index).0;
+                    assert!(covered.contains(&block), "{request:?} writes no {block}");
+                    self.sums.of(Stamp::Of { block, write })
+                })
+                .collect();
+            self.sums.fold(origin.step, &sums, 0);
+        }
+        let (Some(data), Some(request)) = (origin.data(), origin.request) else {
+            return;
+        };
+        let asked = self.asked.get_mut(&request).expect("it is not answered");
+        for (index, held) in (0..).zip(self.sums.stamps(origin.step)) {
+            let block = data.block(index).0;
+            let before = asked.read.insert(block, held);
+            assert!(before.is_none(), "{:?} read {block} twice", asked.request);
+            self.rebuilt += 1;
         }
     }
 
@@ -467,6 +546,7 @@ impl Contents {
         match asked.request.op {
             Op::Read => self.check_read(&asked),
             Op::Write => self.check_copies(&asked),
+            Op::Flush => self.cover(asked.submitted),
             _ => {}
         }
         self.ended(&asked, Some(answered));
@@ -623,7 +703,12 @@ impl Contents {
         for block in start..end {
             let copies = asked.written.get(&block).copied().unwrap_or_default();
             if self.may_fail {
-                assert!(copies >= 1, "{:?} wrote nothing at {block}", asked.request);
+                // A parity may tell what could not be written.
+                assert!(
+                    copies >= 1 || self.setup.parity(),
+                    "{:?} wrote nothing at {block}",
+                    asked.request
+                );
                 continue;
             }
             assert!(
@@ -647,6 +732,70 @@ impl Contents {
         }
     }
 
+    /// The power goes: writes under way have reached any of their blocks, and nobody answers any more.
+    pub(crate) fn cut(&mut self, rng: &mut Rng) {
+        self.torn = true;
+        for (drive, running) in self.running.iter_mut().enumerate() {
+            for (_, part) in running.drain(..) {
+                let at = part.command.at.0 as usize;
+                let blocks = self.drives[drive][at..].iter_mut();
+                for (block, written) in blocks.zip(part.data) {
+                    if rng.chance(0.5) {
+                        *block = written;
+                    }
+                }
+            }
+        }
+        for (below, held) in self.below.iter_mut().zip(&mut self.drives) {
+            self.set_back += below.cut(held, rng);
+        }
+        for one in self.history.iter_mut().flatten() {
+            // Where caches lose what they have, no more was promised than a flush has covered.
+            if self.loses && !one.covered {
+                (one.answered, one.ended) = (NEVER, NEVER);
+            }
+        }
+        self.last_read.fill(None);
+        self.asked.clear();
+        // Steps are counted anew.
+        self.brought.clear();
+        self.sums.forget_steps();
+    }
+
+    /// A flush is answered that came then.
+    fn cover(&mut self, submitted: u64) {
+        for one in self.history.iter_mut().flatten() {
+            one.covered |= one.answered < submitted;
+        }
+    }
+
+    /// What a drive has put on its medium.
+    pub(crate) fn settle(&mut self, now: Instant, index: usize, drive: &dyn Drive) {
+        if self.loses {
+            self.below[index].settle(now, drive);
+        }
+    }
+
+    /// Another drive takes the place of this one, with nothing on it.
+    pub(crate) fn blank(&mut self, drive: DriveId) {
+        self.drives[drive.index()].fill(Stamp::Blank);
+    }
+
+    /// Each parity is that of its row: all blocks of an array's drives at the same address make nothing.
+    pub(crate) fn check_parities(&self) {
+        if !self.setup.parity() {
+            return;
+        }
+        let mut sums = Sums::default();
+        for array in self.drives.chunks(self.drives.len() / self.setup.arrays()) {
+            for row in 0..array[0].len() {
+                let mut held = array.iter().map(|drive| sums.of(drive[row]));
+                let sum = held.try_fold(0, |sum, one| Some(sum ^ one?));
+                assert_eq!(sum, Some(0), "the parity of row {row} of {:?}", self.setup);
+            }
+        }
+    }
+
     /// Nothing is under way and nothing is left to do: all copies of every block are the newest.
     pub(crate) fn check_at_rest(&self) {
         assert!(self.asked.is_empty(), "something is not answered");
@@ -660,6 +809,7 @@ impl Contents {
         if !self.setup.ordered() || self.may_fail {
             return;
         }
+        self.check_parities();
         let newest = |block: usize| self.history[block].last().expect("it was written").stamp;
         let mut places = vec![(0, 0); self.history.len()];
         for (number, drive) in self.drives.iter().enumerate() {

@@ -109,6 +109,18 @@ impl Setup {
         self.place.contains("map=log") || self.place.contains("map=virtual_log")
     }
 
+    /// Whether drives hold parities.
+    pub(crate) fn parity(&self) -> bool {
+        self.name() == "raid5"
+    }
+
+    /// Arrays that its drives make up, each with parities of its own.
+    pub(crate) fn arrays(&self) -> usize {
+        let mut knobs = self.place.split(':');
+        let arrays = knobs.find_map(|knob| knob.strip_prefix("arrays="));
+        arrays.map_or(1, |arrays| arrays.parse().expect("a number"))
+    }
+
     /// Whether spare time empties tracks.
     pub(crate) fn compacts(&self) -> bool {
         self.place.contains("compact=true")
@@ -316,6 +328,10 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("ew_array:dm=2:stripe_kib=8:map=log:home=drive", 2, 1),
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:home=drive", 3, 2).buffer(3),
     Setup::new("distorted_mirror:stripe_kib=8:map=log:home=drive", 2, 2),
+    Setup::new("raid5:disks=3:strip_kib=2", 1, 1),
+    Setup::new("raid5:disks=5:strip_kib=4", 1, 1).chunk(32),
+    Setup::new("raid5:disks=7:strip_kib=2", 1, 1).chunk(24),
+    Setup::new("raid5:disks=8:arrays=2:strip_kib=3:extent_stripes=3", 1, 1).chunk(18),
 ];
 
 /// Placements under caches, each of which is so small that lines leave all the time.
