@@ -63,101 +63,104 @@ fn a_cache_that_holds_everything_is_told() {
     assert!(!warned.contains("holds-all"), "{warned}");
 }
 
+/// What is refused, and why.
+const REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["--cache", "lru"],
+        "lru.size = unset (allowed: set, as in lru:size=1GiB",
+    ),
+    (
+        &["--cache", "lru,srac", "--cache-size", "1%"],
+        "did you mean `sarc`?",
+    ),
+    (
+        &["--cache", "lru", "--cache-size", "100"],
+        "a number with its unit",
+    ),
+    (
+        &["--cache", "lru", "--cache-size", "0.001%"],
+        "room for a line of 4 KiB at least",
+    ),
+    (
+        &["--cache", "none", "--cache-size", "1%"],
+        "left out where there is no cache",
+    ),
+    (&["--cache-size", "1%"], "size"),
+    (
+        &["--cache", "lru:size=1%", "--cache-size", "1%"],
+        "which says it",
+    ),
+    (&["--prefetch", "sarc"], "none where cache = none"),
+    (
+        &["--cache", "optimal", "--cache-size", "1%"],
+        "nobody knows",
+    ),
+    (
+        &["--cache", "lru:size=1GiB:line_kib=12"],
+        "a power of two from 4 to 256",
+    ),
+    (
+        &["--cache", "lru:size=1GiB:stage=pages"],
+        "left out where a line is one page",
+    ),
+    (
+        &[
+            "--cache",
+            "lru:size=1GiB:line_kib=64",
+            "--prefetch",
+            "sarc:track_kib=32",
+        ],
+        "sarc.track_kib = 32 (allowed: lru.line_kib at least",
+    ),
+    (
+        &["--cache", "lru:size=10lines", "--prefetch", "sarc"],
+        "that sarc brings together",
+    ),
+    (
+        &[
+            "--cache",
+            "lru:size=1GiB",
+            "--prefetch",
+            "sarc:mode=sync:trigger=5",
+        ],
+        "mode = sync",
+    ),
+    (
+        &["--cache", "lru:size=1GiB", "--prefetch", "sarc:degree=3"],
+        "less than degree = 3",
+    ),
+];
+
 #[test]
 fn what_caches_cannot_be_is_refused() {
+    let desk = Desk::new();
+    let trace = desk.trace(100);
+    for (words, why) in REFUSED {
+        let output = nearslot(&[&["compare", word(&trace), "--drive", "null"][..], words].concat());
+        assert!(!output.status.success(), "{words:?}");
+        assert!(told(&output).contains(why), "{words:?}: {}", told(&output));
+    }
+}
+
+#[test]
+fn what_a_load_or_a_command_cannot_have_is_refused() {
     let desk = Desk::new();
     let trace = desk.trace(100);
     let writes = desk.file(
         "writes.csv",
         "time_us,dev,lba,blocks,op\n0,0,8,8,W\n9,0,16,8,W\n",
     );
-    for (words, why) in [
-        (
-            &["--cache", "lru"][..],
-            "lru.size = unset (allowed: set, as in lru:size=1GiB",
-        ),
-        (
-            &["--cache", "lru,srac", "--cache-size", "1%"],
-            "did you mean `sarc`?",
-        ),
-        (
-            &["--cache", "lru", "--cache-size", "100"],
-            "a number with its unit",
-        ),
-        (
-            &["--cache", "lru", "--cache-size", "0.001%"],
-            "room for a line of 4 KiB at least",
-        ),
-        (
-            &["--cache", "none", "--cache-size", "1%"],
-            "left out where there is no cache",
-        ),
-        (&["--cache-size", "1%"], "no knobs"),
-        (
-            &["--cache", "lru:size=1%", "--cache-size", "1%"],
-            "which says it",
-        ),
-        (&["--prefetch", "sarc"], "none where cache = none"),
-        (
-            &["--cache", "optimal", "--cache-size", "1%"],
-            "nobody knows",
-        ),
-        (
-            &["--cache", "lru:size=1GiB:line_kib=12"],
-            "a power of two from 4 to 256",
-        ),
-        (
-            &["--cache", "lru:size=1GiB:stage=pages"],
-            "left out where a line is one page",
-        ),
-        (
-            &[
-                "--cache",
-                "lru:size=1GiB:line_kib=64",
-                "--prefetch",
-                "sarc:track_kib=32",
-            ],
-            "sarc.track_kib = 32 (allowed: lru.line_kib at least",
-        ),
-        (
-            &["--cache", "lru:size=10lines", "--prefetch", "sarc"],
-            "that sarc brings together",
-        ),
-        (
-            &[
-                "--cache",
-                "lru:size=1GiB",
-                "--prefetch",
-                "sarc:mode=sync:trigger=5",
-            ],
-            "mode = sync",
-        ),
-        (
-            &["--cache", "lru:size=1GiB", "--prefetch", "sarc:degree=3"],
-            "less than degree = 3",
-        ),
-    ] {
-        let output = nearslot(&[&["compare", word(&trace), "--drive", "null"][..], words].concat());
-        assert!(!output.status.success(), "{words:?}");
-        assert!(told(&output).contains(why), "{words:?}: {}", told(&output));
-    }
-    let ask = [
-        "compare",
-        word(&writes),
-        "--drive",
-        "null",
-        "--cache",
-        "lru",
-        "--cache-size",
-        "1MiB",
-    ];
-    let output = nearslot(&ask);
-    assert!(
-        told(&output).contains("the trace has no reads"),
-        "{}",
-        told(&output)
+    let refused = |words: &[&str], why: &str| {
+        let output = nearslot(words);
+        assert!(told(&output).contains(why), "{}", told(&output));
+        assert_eq!(given(&output), "");
+    };
+    let cache = ["--drive", "null", "--cache", "lru:size=1MiB"];
+    refused(
+        &[&["compare", word(&writes)], &cache[..]].concat(),
+        "the trace has no reads",
     );
-    let ask = [
+    let share = [
         "run",
         "--workload",
         "poisson",
@@ -166,13 +169,8 @@ fn what_caches_cannot_be_is_refused() {
         "--cache",
         "lru:size=1%",
     ];
-    let output = nearslot(&ask);
-    assert!(
-        told(&output).contains("where no trace says"),
-        "{}",
-        told(&output)
-    );
-    let ask = [
+    refused(&share, "where no trace says");
+    let several = [
         "run",
         word(&trace),
         "--drive",
@@ -182,14 +180,7 @@ fn what_caches_cannot_be_is_refused() {
         "--cache-size",
         "1MiB",
     ];
-    let output = nearslot(&ask);
-    assert!(told(&output).contains("takes several"), "{}", told(&output));
-    let ask = ["hitrate", word(&trace), "--cache", "lru:size=1MiB"];
-    let output = nearslot(&ask);
-    assert!(
-        told(&output).contains("lru.size = 1MiB (allowed: left out"),
-        "{}",
-        told(&output)
-    );
-    assert_eq!(given(&output), "");
+    refused(&several, "takes several");
+    let alone = ["hitrate", word(&trace), "--cache", "lru:size=1MiB"];
+    refused(&alone, "lru.size = 1MiB (allowed: left out");
 }

@@ -35,11 +35,9 @@ mod directory;
 mod jobs;
 mod lines;
 mod shape;
-#[cfg(test)]
 mod tests;
 
-pub use counts::{CACHE_COUNTS, CACHE_MEASURES, PREFETCH_COUNTS};
-pub use shape::{PAGE, Shape, TRACK_PAGES};
+pub use shape::Shape;
 
 use jobs::{Coming, Job, Waiter};
 use lines::Lines;

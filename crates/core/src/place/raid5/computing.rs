@@ -21,7 +21,7 @@ use crate::request::Request;
 use crate::units::Blocks;
 
 /// What is tried alone when a longer read meets a bad block: 4 KiB.
-pub(super) const PAGE: Blocks = Blocks(8);
+pub(super) const PAGE: Blocks = Blocks(crate::pages::PAGE);
 
 impl Raid5 {
     pub(super) fn plan_read(&mut self, request: &Request, out: &mut Plan) {

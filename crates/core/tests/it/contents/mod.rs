@@ -16,6 +16,7 @@ mod load;
 mod medium;
 mod merging;
 mod model;
+mod moves;
 mod parity;
 mod random;
 mod rig;

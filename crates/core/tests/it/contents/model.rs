@@ -15,11 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, Data, DriveDone, Moves, Origin, StepNumber};
-use nearslot_core::memory::Move;
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
-use nearslot_core::units::{Blocks, Extent, Instant};
+use nearslot_core::units::{Blocks, Instant};
 
 use crate::contents::below::Below;
 use crate::contents::medium::Deed;
@@ -57,22 +56,15 @@ struct Written {
 const NEVER: u64 = u64::MAX;
 
 /// A request that was not answered.
-struct Asked {
-    request: Request,
+pub(super) struct Asked {
+    pub(super) request: Request,
     submitted: u64,
     /// Whether the chunks in which it begins and ends had all their copies then, and nothing was under way there.
     at_rest: bool,
     /// What its reads brought, by block of the volume.
-    read: BTreeMap<u64, Stamp>,
+    pub(super) read: BTreeMap<u64, Stamp>,
     /// How many of its writes of a block are done.
     written: BTreeMap<u64, usize>,
-}
-
-impl Asked {
-    /// What a read has brought of a block: nothing, where it lies nowhere.
-    fn brought(&self, block: u64) -> Stamp {
-        self.read.get(&block).copied().unwrap_or(Stamp::Nothing)
-    }
 }
 
 /// A command that a drive works on.
@@ -110,9 +102,9 @@ pub(crate) struct Contents {
     pub(crate) may_fail: bool,
     /// Requests that failed while no other write of the same chunks was under way.
     pub(crate) failed: u64,
-    asked: BTreeMap<RequestId, Asked>,
+    pub(super) asked: BTreeMap<RequestId, Asked>,
     /// What is in memory, by block of the volume.
-    memory: BTreeMap<u64, Stamp>,
+    pub(super) memory: BTreeMap<u64, Stamp>,
     /// Blocks that reads got from there.
     pub(crate) served: u64,
     clock: u64,
@@ -464,42 +456,6 @@ impl Contents {
             let before = asked.read.insert(block, held);
             assert!(before.is_none(), "{:?} read {block} twice", asked.request);
             self.recalled += 1;
-        }
-    }
-
-    /// Bytes move between the memory, jobs and requests.
-    pub(crate) fn moves(&mut self, one: &Move) {
-        let blocks = |extent: &Extent| extent.start.0..extent.end().0;
-        match one {
-            Move::Begin(job) => self.submitted(job),
-            Move::End(job) => drop(self.asked.remove(job).expect("it has begun")),
-            Move::Drop(extent) => blocks(extent).for_each(|block| {
-                self.memory.remove(&block).expect("it was in memory");
-            }),
-            Move::Keep { of, extent } => {
-                let asked = &self.asked[of];
-                let stamp = |block: u64| match asked.request.op {
-                    Op::Write => Stamp::Of { block, write: *of },
-                    _ => asked.brought(block),
-                };
-                self.memory
-                    .extend(blocks(extent).map(|block| (block, stamp(block))));
-            }
-            Move::Serve { to, extent } => {
-                self.served += extent.len.0;
-                let found = blocks(extent).map(|block| (block, self.memory[&block]));
-                let asked = self.asked.get_mut(to).expect("it is not answered");
-                asked.read.extend(found);
-            }
-            Move::Give { of, to, extent } => {
-                let found = |block| (block, self.asked[of].brought(block));
-                let found: Vec<_> = blocks(extent).map(found).collect();
-                let asked = self.asked.get_mut(to).expect("it is not answered");
-                for (block, stamp) in found {
-                    let before = asked.read.insert(block, stamp);
-                    assert!(before.is_none(), "{:?} got {block} twice", asked.request);
-                }
-            }
         }
     }
 
