@@ -232,6 +232,9 @@ pub struct Shape {
     /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
     /// 1 leaves the order open, as drives do.
     pub chunk: Blocks,
+    /// Blocks that are written best together: a whole write of so many, which begins at a multiple of them, reads nothing before. Where
+    /// there are no such reads beyond a chunk, it is the chunk.
+    pub stripe: Blocks,
     /// Whether anything is ever done in spare time. Most have nothing to do then, and need not be asked after every input.
     pub spare_time: bool,
 }
@@ -243,6 +246,7 @@ impl Shape {
             capacity,
             drives: 1,
             chunk: Blocks(1),
+            stripe: Blocks(1),
             spare_time: false,
         }
     }

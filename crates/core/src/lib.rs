@@ -5,9 +5,9 @@
 //!
 //! | Floor | Modules |
 //! |---|---|
-//! | F3 | [`stack`]: where the kinds meet; [`config`]: names to parts |
-//! | F2 | [`cache`], [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
-//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`] |
+//! | F3 | [`stack`]: where the kinds meet, [`memory`]: caches above placements; [`config`]: names to parts |
+//! | F2 | [`cache`], [`prefetch`], [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
+//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`], [`pages`], [`size`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
@@ -32,6 +32,7 @@ pub mod memory;
 pub mod merge;
 pub mod metrics;
 pub mod op;
+pub mod pages;
 pub mod place;
 pub mod plan;
 pub mod position;

@@ -85,7 +85,8 @@ impl PlannedIo {
     }
 }
 
-/// The exclusive or of what the reads and parities before it bring, and of blocks that the request writes.
+/// The exclusive or of what the reads and parities before it bring, and of blocks that the request writes. What comes before it may be
+/// shorter, and begins where its edge says ([`Plan::fold`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parity {
     /// Which of the blocks that the request writes go into it; none if only what steps bring does.
@@ -107,6 +108,8 @@ pub struct Edge {
     pub then: StepIndex,
     /// Whether the second one writes what the first one brings.
     pub carries: bool,
+    /// If the second one is a parity: where in it what the first one brings begins.
+    pub at: Blocks,
 }
 
 /// What happens in place of an I/O that has failed.
@@ -170,6 +173,17 @@ impl Plan {
             before,
             then,
             carries: false,
+            at: Blocks(0),
+        });
+    }
+
+    /// What a step brings goes into a parity, from this block of it on.
+    pub fn fold(&mut self, before: StepIndex, into: StepIndex, at: Blocks) {
+        self.edges.push(Edge {
+            before,
+            then: into,
+            carries: false,
+            at,
         });
     }
 
@@ -180,6 +194,7 @@ impl Plan {
             before,
             then: write,
             carries: true,
+            at: Blocks(0),
         });
     }
 

@@ -12,8 +12,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
+use nearslot_core::cache;
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Faults, Merging, Placement, Scheduler};
+use nearslot_core::contract::{Cache, Faults, Merging, Placement, Prefetch, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
@@ -82,7 +83,19 @@ fn records(count: u64, blocks: u64) -> Arc<[Record]> {
 type Setup = (&'static str, &'static str, &'static str, &'static str);
 
 /// Allocations while `count` requests are simulated, preparation excluded.
-fn allocations((drive, place, merge, faults): Setup, sched: &str, count: u64) -> u64 {
+fn allocations(setup: Setup, sched: &str, count: u64) -> u64 {
+    // On a few blocks requests often continue each other.
+    let span = if setup.2 == "none" { u64::MAX } else { 4_096 };
+    allocations_over(setup, sched, (count, span), |config| config)
+}
+
+/// The same of requests for the first blocks of the volume, in a stack with something else.
+fn allocations_over(
+    (drive, place, merge, faults): Setup,
+    sched: &str,
+    (count, span): (u64, u64),
+    with: impl Fn(StackConfig) -> StackConfig,
+) -> u64 {
     let part: PartConfig = drive.parse().unwrap();
     let text = catalog_text(&part.name).unwrap().to_owned();
     let below = DriveConfig { part, text };
@@ -91,9 +104,7 @@ fn allocations((drive, place, merge, faults): Setup, sched: &str, count: u64) ->
         .with::<dyn Placement>(place.parse().unwrap())
         .with::<Merging>(PartConfig::named(merge))
         .with::<dyn Faults>(faults.parse().unwrap());
-    let mut built = config.build().unwrap();
-    // On a few blocks requests often continue each other.
-    let span = if merge == "none" { u64::MAX } else { 4_096 };
+    let mut built = with(config).build().unwrap();
     let records = records(count, built.stack.capacity().0.min(span));
     let mut survey = Survey::new();
     survey.record(&records);
@@ -205,6 +216,29 @@ fn failures_allocate_nothing() {
         "none",
         "injected:slow_factor=2:slow_share=0.5:latent_per_tib=1:gone_at_s=300000000",
     ));
+}
+
+/// Once all tracks of a region are known, no cache allocates for a request, nor does what is brought beforehand.
+#[test]
+fn caches_allocate_nothing() {
+    let setup = ("null", "linear", "none", "none");
+    let caches = cache::TABLE.iter().map(|spec| spec.name);
+    for name in caches.filter(|name| !matches!(*name, "none" | "optimal")) {
+        for prefetch in ["none", "sarc:degree=4:trigger=1", "fixed"] {
+            let with = |config: StackConfig| {
+                let cache = format!("{name}:size=500lines:line_kib=8");
+                config
+                    .with::<dyn Cache>(cache.parse().unwrap())
+                    .with::<dyn Prefetch>(prefetch.parse().unwrap())
+            };
+            let [short, long] = [40_000, 120_000]
+                .map(|count| allocations_over(setup, "fcfs", (count, 20_000), with));
+            assert!(
+                long < short + 20,
+                "{name} {prefetch}: {short} then {long} allocations in 80,000 requests more"
+            );
+        }
+    }
 }
 
 /// Over copies one command starts while another one that was merged ends. Which chunks have delayed copies changes for long, so

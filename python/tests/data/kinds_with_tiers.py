@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "faults", "tier")
+KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "faults", "tier")
 """Keys of the kinds."""
 
 PREPARED = ("place", "tier")
@@ -29,6 +29,8 @@ class Parts:
         merge: Which waiting I/Os become one command.
         oracle: What the scheduler knows of the drive.
         place: Where data lives.
+        cache: Which lines of the volume stay in memory.
+        prefetch: What is brought into the cache before it is asked for.
         faults: What goes wrong on the drives.
         tier: What stays in memory.
     """
@@ -37,6 +39,8 @@ class Parts:
     merge: str = "none"
     oracle: str = "exact"
     place: str = "linear"
+    cache: str = "none"
+    prefetch: str = "none"
     faults: str = "none"
     tier: str = "none"
 
@@ -53,5 +57,7 @@ class PartSettings(TypedDict, total=False):
     merge: Words
     oracle: Words
     place: Words
+    cache: Words
+    prefetch: Words
     faults: Words
     tier: Words

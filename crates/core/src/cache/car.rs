@@ -13,7 +13,7 @@ use super::in_memory::KNOBS;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::memory::CACHE_MEASURES;
+use crate::pages::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// Asked for once, as far as is known.

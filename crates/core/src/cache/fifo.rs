@@ -7,7 +7,7 @@ use super::one_queue::{OneQueue, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::memory::CACHE_MEASURES;
+use crate::pages::CACHE_MEASURES;
 use crate::registry::Spec;
 
 struct Fifo;

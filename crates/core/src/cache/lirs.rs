@@ -19,7 +19,7 @@ use super::in_memory::KNOBS;
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::memory::CACHE_MEASURES;
+use crate::pages::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// Of two sets of queues: the stack is the only one of the first.

@@ -8,7 +8,7 @@ use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::queues::Queues;
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::memory::CACHE_MEASURES;
+use crate::pages::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// The queue is by when lines were asked for last.

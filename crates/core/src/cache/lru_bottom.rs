@@ -10,7 +10,7 @@ use super::in_memory::{COMMON, SETTINGS};
 use super::queues::Queues;
 use crate::contract::{Cache, Pattern};
 use crate::ids::Line;
-use crate::memory::CACHE_MEASURES;
+use crate::pages::CACHE_MEASURES;
 use crate::registry::{Knob, Spec, joined};
 
 const UPPER: usize = 0;

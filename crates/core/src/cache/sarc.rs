@@ -24,7 +24,7 @@ use super::queues::Queues;
 use crate::contract::{Cache, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
-use crate::memory::CACHE_COUNTS;
+use crate::pages::CACHE_COUNTS;
 use crate::registry::{Knob, Spec, joined};
 
 const REST: usize = 0;

@@ -10,7 +10,7 @@ use super::queues::Queues;
 use super::segments::Segments;
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::memory::CACHE_MEASURES;
+use crate::pages::CACHE_MEASURES;
 use crate::registry::Spec;
 
 /// As many as other simulators take.

@@ -18,7 +18,7 @@ use super::segments::Segments;
 use super::sketch::{ANY, Sketch};
 use crate::contract::Cache;
 use crate::ids::Line;
-use crate::memory::CACHE_MEASURES;
+use crate::pages::CACHE_MEASURES;
 use crate::registry::{Knob, Spec, joined};
 
 /// The main part is the queues 0 and 1.

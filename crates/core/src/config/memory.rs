@@ -70,7 +70,7 @@ impl StackConfig {
             line_pages: 1,
         };
         let nothing = PrefetchEnv {
-            stripe: shape.chunk,
+            stripe: shape.stripe,
         };
         let prefetch = self.parts.of::<dyn Prefetch>();
         Ok(Some(Memory::new(memory::Parts {
@@ -98,7 +98,7 @@ impl StackConfig {
         Ok(Some(memory::BufferParts {
             destage: self.parts.of::<dyn Destage>().build::<dyn Destage>(&())?,
             pages: known.pages,
-            unit: known.unit_pages(shape.chunk),
+            unit: known.unit_pages(shape.stripe.max(shape.chunk)),
             capacity: shape.capacity,
             write_time: known.write_time,
             read_time: known.read_time,
@@ -134,7 +134,7 @@ impl StackConfig {
             return Err(ConfigError::value(&key, &(track * 4).to_string(), &allowed));
         }
         let env = PrefetchEnv {
-            stripe: shape.chunk,
+            stripe: shape.stripe,
         };
         let prefetch = self
             .parts

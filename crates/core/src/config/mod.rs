@@ -130,24 +130,10 @@ impl StackConfig {
         survivors: Option<&dyn Survivors>,
         seen: fn(Arc<dyn Faults>) -> Arc<dyn Faults>,
     ) -> Result<Assembly, VolumeError> {
-        let DriveConfig { part: named, text } = &self.drive;
         let (blueprint, drive_knobs) = self.blueprint()?;
-        let mut part = PartConfig::effective(&named.name, &drive_knobs);
-        // Whatever was asked for, a result says what there was.
-        for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == "cache") {
-            *value = KnobValue::Text(blueprint.cache().name().to_owned());
-        }
         let protected = protection::is_on(&drive_knobs);
-        part.knobs
-            .retain(|(key, _)| protected || key != protection::PROTECTION.name);
-        let effective = StackConfig {
-            drive: DriveConfig {
-                part,
-                text: text.clone(),
-            },
-            parts: self.parts.spelled_out()?,
-            seed: self.seed,
-        };
+        let effective = self.effective(&*blueprint, &drive_knobs)?;
+        let text = &self.drive.text;
         let identity = format!("{:?} {text}", drive_knobs.iter().collect::<Vec<_>>());
         let place = self.parts.of::<dyn Placement>();
         let placement = place.build::<dyn Placement>(&VolumeEnv {
@@ -187,6 +173,31 @@ impl StackConfig {
             drives,
             effective,
             blueprint,
+        })
+    }
+
+    /// The configuration with every default spelled out, over a drive with these knobs.
+    fn effective(
+        &self,
+        blueprint: &dyn Blueprint,
+        knobs: &Knobs,
+    ) -> Result<StackConfig, ConfigError> {
+        let DriveConfig { part: named, text } = &self.drive;
+        let mut part = PartConfig::effective(&named.name, knobs);
+        // Whatever was asked for, a result says what there was.
+        for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == "cache") {
+            *value = KnobValue::Text(blueprint.cache().name().to_owned());
+        }
+        let protected = protection::is_on(knobs);
+        part.knobs
+            .retain(|(key, _)| protected || key != protection::PROTECTION.name);
+        Ok(StackConfig {
+            drive: DriveConfig {
+                part,
+                text: text.clone(),
+            },
+            parts: self.parts.spelled_out()?,
+            seed: self.seed,
         })
     }
 

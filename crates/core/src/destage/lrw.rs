@@ -5,7 +5,7 @@
 use super::settings::KNOBS;
 use crate::contract::Destage;
 use crate::ids::Unit;
-use crate::memory::BUFFER_MEASURES;
+use crate::pages::BUFFER_MEASURES;
 use crate::registry::Spec;
 use crate::sorted::{Keyed, Sorted};
 

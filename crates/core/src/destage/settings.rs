@@ -1,6 +1,6 @@
 //! What is said of every write buffer: how large it is, how long an answer takes, and when what is in it goes to the drives.
 
-use crate::memory::{BLOCKS_OF_UNIT, Marks, PAGE};
+use crate::pages::{BLOCKS_OF_UNIT, Marks, PAGE};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::size::Size;
 use crate::units::{BLOCK_BYTES, Blocks, Duration};
@@ -44,7 +44,7 @@ pub(super) const KNOBS: &[Knob] = &[
         AUTO,
         is_unit,
         UNITS,
-        "bytes that go to the drives together, in KiB; auto is what the placement writes together, but 64 KiB at least",
+        "bytes that go to the drives together, in KiB; auto is what the placement writes together, or so many of that as 64 KiB need",
     ),
     Knob::number(
         "write_us",
@@ -149,7 +149,10 @@ impl Buffering {
     pub fn unit_pages(&self, together: Blocks) -> u64 {
         match self.unit_kib {
             Some(kib) => kib * 1024 / PAGE_BYTES,
-            None => together.0.max(BLOCKS_OF_UNIT).div_ceil(PAGE),
+            None => {
+                let together = together.0.max(1);
+                (together * BLOCKS_OF_UNIT.div_ceil(together)).div_ceil(PAGE)
+            }
         }
     }
 }
@@ -179,6 +182,7 @@ mod tests {
         };
         assert_eq!(pages(None, 1), 16);
         assert_eq!(pages(None, 129), 17);
+        assert_eq!(pages(None, 96), 24, "two of 48 KiB");
         assert_eq!(pages(None, 6 * 128), 96);
         assert_eq!(pages(Some(4), 6 * 128), 1);
         assert!(is_unit("auto") && is_unit("384") && !is_unit("6") && !is_unit("0"));

@@ -8,7 +8,7 @@ use super::by_address::Circle;
 use super::settings::KNOBS;
 use crate::contract::Destage;
 use crate::ids::Unit;
-use crate::memory::BUFFER_MEASURES;
+use crate::pages::BUFFER_MEASURES;
 use crate::registry::Spec;
 
 struct Wow(Circle);

@@ -77,6 +77,7 @@ pub static CATALOG: &[Entry] = catalog![
     "hp-c2247a",
     "modern-20tb",
     "null",
+    "scsi-10k-73gb",
     "seagate-cheetah-9lp",
 ];
 

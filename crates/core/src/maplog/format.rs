@@ -50,6 +50,8 @@ pub(super) const MARK: [u8; 8] = *b"NearSOut";
 pub(super) const SECTOR: [u8; 8] = *b"NearSMap";
 /// Opens a saved tail of a virtual log.
 pub(super) const TAIL: [u8; 8] = *b"NearSTai";
+/// Opens a table of rows whose parity may not hold, and of bad blocks, in NVRAM.
+pub(super) const PARITIES: [u8; 8] = *b"NearSRow";
 /// Opens a table of current copies in NVRAM.
 pub(super) const COPIES: [u8; 8] = *b"NearSCop";
 

@@ -12,7 +12,8 @@
 //! each acknowledgement, at its own place. The virtual log writes one map sector before each, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
 //! last check of both: no two blocks of a drive lie in one slot.
 //!
-//! Volumes whose copies lie at fixed places have no map, but need to know which copies are current: [`copies`].
+//! Volumes whose copies lie at fixed places have no map, but need to know which copies are current: [`copies`]. Volumes with parity
+//! need to know where it may not hold, and which blocks only it tells: [`rows`].
 //!
 //! The caller keeps this order, or a crash shows one block's data under another's address: data on the platter, then the
 //! entry recorded, then the acknowledgement, and only then is the old slot free.
@@ -38,6 +39,7 @@ pub mod nvram;
 mod on_drive;
 pub mod recovery;
 mod recovery_on_drive;
+pub mod rows;
 pub mod unique;
 pub mod virtual_log;
 pub mod virtual_recovery;
@@ -65,6 +67,7 @@ pub use log::{LogWrite, MapLog};
 pub use nvram::Nvram;
 pub use recovery::{Recovered, Recovery};
 pub use recovery_on_drive::{Has, Reached, Survey};
+pub use rows::{Parities, RowsTable};
 pub use virtual_log::{Dirty, Placed, SectorWrite, Spot, Tail, VirtualLog};
 pub use virtual_recovery::{VirtualRecovered, VirtualRecovery};
 

@@ -14,45 +14,14 @@ use std::collections::VecDeque;
 use slab::Slab;
 
 use super::counts::BufferCounts;
-use super::shape::PAGE;
 use super::{between, common};
 use crate::contract::Destage;
 use crate::ids::Unit;
 use crate::op::{Failure, Op, Status};
+use crate::pages::{Marks, PAGE};
 use crate::request::Request;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Duration, Extent};
-
-/// Blocks of a unit at least, if nothing else is said: 64 KiB.
-pub const BLOCKS_OF_UNIT: u64 = 128;
-
-/// When units go to the drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    /// How full the buffer is, in percent, when nothing goes that is not complete.
-    pub low: u64,
-    /// How full it is when as many go as may.
-    pub high: u64,
-    /// How many may at a time.
-    pub units: u32,
-    /// How many complete ones may, however full it is.
-    pub full_units: u32,
-}
-
-impl Marks {
-    /// Units that may be on their way when so many pages of so many are taken: none at the low mark, all at the high mark, in proportion
-    /// in between.
-    pub(super) fn allow(&self, taken: u64, room: u64) -> u32 {
-        let (taken, low, high) = (taken * 100, room * self.low, room * self.high);
-        if taken <= low {
-            return 0;
-        }
-        if taken >= high {
-            return self.units;
-        }
-        ((taken - low) * u64::from(self.units)).div_ceil(high - low) as u32
-    }
-}
 
 /// What a write buffer is made of.
 pub struct BufferParts {

@@ -1,9 +1,12 @@
 //! The write buffer by itself, with times written out, over a stack that is answered by hand.
 
+#![cfg(test)]
+
 use super::*;
 use crate::contract::Destage;
 use crate::destage;
 use crate::op::Failure;
+use crate::pages::{Marks, PAGE};
 use crate::registry::{Kind, Spec};
 use crate::{cache, prefetch};
 

@@ -42,7 +42,6 @@ use crate::units::{Blocks, Duration, Extent, Instant, Lba};
 
 mod around;
 mod buffer;
-#[cfg(test)]
 mod buffer_tests;
 mod counts;
 mod destage;
@@ -50,12 +49,10 @@ mod directory;
 mod jobs;
 mod lines;
 mod shape;
-#[cfg(test)]
 mod tests;
 
-pub use buffer::{BLOCKS_OF_UNIT, BufferParts, Marks};
-pub use counts::{BUFFER_MEASURES, CACHE_COUNTS, CACHE_MEASURES, PREFETCH_COUNTS};
-pub use shape::{PAGE, Shape, TRACK_PAGES};
+pub use buffer::BufferParts;
+pub use shape::Shape;
 
 use buffer::Buffer;
 use destage::OWN;

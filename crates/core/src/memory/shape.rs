@@ -1,20 +1,15 @@
 //! How a volume is cut: into pages, which are there or not; lines, which policies keep; and tracks, which prefetchers go by.
 
 use crate::ids::{Line, Track};
+use crate::pages::PAGE;
 use crate::units::{Blocks, Extent};
-
-/// Blocks of a page: 4 KiB.
-pub const PAGE: u64 = 8;
-
-/// Pages of a track at most, as many as a word has bits.
-pub const TRACK_PAGES: u64 = 64;
 
 /// Sizes that divide each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Pages of a line.
     pub line: u64,
-    /// Pages of a track: at most [`TRACK_PAGES`].
+    /// Pages of a track: at most [`crate::pages::TRACK_PAGES`].
     pub track: u64,
     /// Blocks of the volume.
     pub capacity: Blocks,

@@ -2,12 +2,15 @@
 //!
 //! The numbers of the worked examples were found by a model that was made from the paper alone.
 
+#![cfg(test)]
+
 use std::collections::{BTreeMap, VecDeque};
 
 use super::*;
 use crate::cache;
 use crate::ids::Track;
 use crate::op::Failure;
+use crate::pages::PAGE;
 use crate::prefetch;
 use crate::registry::{CacheEnv, Kind, KnobValue, PrefetchEnv, Spec};
 

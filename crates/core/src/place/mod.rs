@@ -16,6 +16,7 @@ registry! { dyn Placement;
     linear,
     stripe,
     concat,
+    raid5,
     mirror,
     sr_array,
     eager,

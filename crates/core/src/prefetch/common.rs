@@ -1,6 +1,6 @@
 //! What all prefetchers have: how large a track is.
 
-use crate::memory::{PAGE, TRACK_PAGES};
+use crate::pages::{PAGE, TRACK_PAGES};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::units::BLOCK_BYTES;
 

@@ -6,7 +6,7 @@
 use super::common::TRACK;
 use crate::contract::{Around, Pattern, Prefetch};
 use crate::ids::Track;
-use crate::memory::PREFETCH_COUNTS;
+use crate::pages::PREFETCH_COUNTS;
 use crate::registry::{Knob, Spec};
 
 struct Fixed {

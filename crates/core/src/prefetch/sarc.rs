@@ -17,7 +17,7 @@ use super::common::TRACK;
 use crate::contract::{Around, Pattern, Prefetch};
 use crate::ids::Track;
 use crate::measure::{Measure, Tell};
-use crate::memory::PREFETCH_COUNTS;
+use crate::pages::PREFETCH_COUNTS;
 use crate::registry::{ConfigError, Knob, Knobs, PrefetchEnv, Spec, joined};
 use crate::units::BLOCK_BYTES;
 

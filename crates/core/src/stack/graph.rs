@@ -11,6 +11,7 @@ use crate::io::{Data, Io, Moves, StepNumber, Tag};
 use crate::op::{Failure, Op};
 use crate::plan::Parity;
 use crate::sorted::{Keyed, Sorted};
+use crate::units::Blocks;
 
 /// What may be done with an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +112,8 @@ pub(super) struct OpenParity {
 struct Edge {
     then: IoId,
     carries: bool,
+    /// Where in a parity what it brings begins.
+    at: Blocks,
     next: Option<u32>,
 }
 
@@ -169,13 +172,14 @@ impl Graph {
         id
     }
 
-    /// One step waits for another, and writes what it brings if it `carries` that.
-    pub(super) fn join(&mut self, before: IoId, then: IoId, carries: bool) {
+    /// One step waits for another, and writes what it brings if it `carries` that, or takes it in from block `at` on.
+    pub(super) fn join(&mut self, before: IoId, then: IoId, (carries, at): (bool, Blocks)) {
         self.steps[then.index()].missing += 1;
         let before = &mut self.steps[before.index()].edge;
         let edge = Edge {
             then,
             carries,
+            at,
             next: before.take(),
         };
         *before = Some(self.edges.insert(edge) as u32);
@@ -207,16 +211,18 @@ impl Graph {
         (open, edges)
     }
 
-    /// The next step that waited for one which was taken out, and which is told how that ended and which step has brought data.
+    /// The next step that waited for one which was taken out, and which is told how that ended and which step has brought data; and where
+    /// in it these begin.
     #[inline]
     pub(super) fn follow(
         &mut self,
         edges: &mut Edges,
         (failure, brought): (Option<Failure>, Option<StepNumber>),
-    ) -> Option<IoId> {
+    ) -> Option<(IoId, Blocks)> {
         let Edge {
             then,
             carries,
+            at,
             next,
         } = self.edges.remove(edges.0? as usize);
         edges.0 = next;
@@ -227,7 +233,7 @@ impl Graph {
             let before = std::mem::replace(&mut self.io_mut(then).carries, brought);
             assert_eq!(before, None, "a write carries what one step has brought");
         }
-        Some(then)
+        Some((then, at))
     }
 
     /// Why a step will never start, if one before it has failed.

@@ -71,7 +71,7 @@ fn grow(graph: &mut Graph, twins: &mut Twins, rng: &mut Rng) {
     for (index, before) in twins.keys().enumerate() {
         if rng.chance(0.3) {
             let carries = index as u64 == carries_from;
-            graph.join(IoId(*before), id, carries);
+            graph.join(IoId(*before), id, (carries, Blocks(0)));
             twin.before.push((IoId(*before), carries));
         }
     }
@@ -97,7 +97,8 @@ fn end(
         twin.carries = if carries { told.1 } else { twin.carries };
         expected.push(IoId(*then));
     }
-    let mut followed: Vec<IoId> = std::iter::from_fn(|| graph.follow(&mut edges, told)).collect();
+    let next = || graph.follow(&mut edges, told).map(|(then, _)| then);
+    let mut followed: Vec<IoId> = std::iter::from_fn(next).collect();
     assert!(edges.is_empty());
     followed.sort_unstable();
     assert_eq!(followed, expected, "behind {id:?}");
@@ -154,14 +155,15 @@ fn steps_start_as_if_each_kept_a_list_of_what_it_waits_for() {
 fn what_is_handed_over_comes_before_what_waits_already() {
     let mut graph = Graph::default();
     let [failed, other, first, second, third] = std::array::from_fn(|_| add(&mut graph));
-    graph.join(failed, first, false);
-    graph.join(failed, second, false);
-    graph.join(other, third, false);
+    graph.join(failed, first, (false, Blocks(0)));
+    graph.join(failed, second, (false, Blocks(0)));
+    graph.join(other, third, (false, Blocks(0)));
     let (_, edges) = graph.remove(failed);
     graph.hand_over(edges, other);
     graph.audit();
     let (_, mut edges) = graph.remove(other);
-    let followed = std::iter::from_fn(|| graph.follow(&mut edges, (None, None)));
+    let followed =
+        std::iter::from_fn(|| graph.follow(&mut edges, (None, None)).map(|(then, _)| then));
     assert_eq!(followed.collect::<Vec<_>>(), [second, first, third]);
     assert!([first, second, third].iter().all(|id| !graph.waits(*id)));
 }
@@ -170,11 +172,14 @@ fn what_is_handed_over_comes_before_what_waits_already() {
 fn the_first_failure_is_the_one_that_dooms() {
     let mut graph = Graph::default();
     let [one, other, then] = std::array::from_fn(|_| add(&mut graph));
-    graph.join(one, then, false);
-    graph.join(other, then, false);
+    graph.join(one, then, (false, Blocks(0)));
+    graph.join(other, then, (false, Blocks(0)));
     for (before, failure) in [(one, Failure::Medium), (other, Failure::Gone)] {
         let (_, mut edges) = graph.remove(before);
-        assert_eq!(graph.follow(&mut edges, (Some(failure), None)), Some(then));
+        assert_eq!(
+            graph.follow(&mut edges, (Some(failure), None)),
+            Some((then, Blocks(0)))
+        );
         assert_eq!(graph.doomed(then), Some(Failure::Medium));
     }
     assert!(!graph.waits(then));

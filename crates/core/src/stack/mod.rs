@@ -112,6 +112,8 @@ pub enum Action {
         into: StepNumber,
         /// A read that has just ended, or a parity that was just computed.
         of: StepNumber,
+        /// From which block of the parity on.
+        at: Blocks,
     },
     /// Everything that steps bring has been folded into this parity: finish it.
     Compute {

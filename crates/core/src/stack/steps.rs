@@ -7,7 +7,7 @@ use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{DriveDone, Io, Moves, Origin, StepNumber, Tag};
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Parity, Plan, PlannedIo, Step, StepIndex, Target};
-use crate::units::{Instant, Pba};
+use crate::units::{Blocks, Instant, Pba};
 
 /// A step that has ended, while those that waited for it have not been told.
 pub(super) struct Ended {
@@ -51,7 +51,7 @@ impl Stack {
         let name = |index: StepIndex| names[index.0 as usize];
         for edge in &plan.edges {
             self.graph
-                .join(name(edge.before), name(edge.then), edge.carries);
+                .join(name(edge.before), name(edge.then), (edge.carries, edge.at));
         }
         for id in &names {
             if !self.graph.waits(*id) {
@@ -300,9 +300,9 @@ impl Stack {
         while let Some(mut ended) = self.ended.pop() {
             let brought = ended.brought.filter(|_| ended.failure.is_none());
             let told = (ended.failure, brought);
-            while let Some(then) = self.graph.follow(&mut ended.edges, told) {
+            while let Some((then, at)) = self.graph.follow(&mut ended.edges, told) {
                 if let Some(of) = brought {
-                    self.fold(of, then);
+                    self.fold(of, then, at);
                 }
                 if self.graph.waits(then) {
                     continue;
@@ -319,10 +319,10 @@ impl Stack {
     }
 
     /// What a step brought goes into a parity, if that is what waited for it.
-    fn fold(&mut self, of: StepNumber, then: IoId) {
+    fn fold(&mut self, of: StepNumber, then: IoId, at: Blocks) {
         if let Work::Parity(OpenParity { number, .. }) = &self.graph.step(then).work {
             let into = *number;
-            self.actions.push(Action::Fold { into, of });
+            self.actions.push(Action::Fold { into, of, at });
         }
     }
 
@@ -447,7 +447,6 @@ impl Stack {
         for (gate, failure) in opened.drain(..) {
             let (step, edges) = self.graph.remove(gate);
             if !edges.is_empty() {
-                assert_eq!(failure, None, "no step waits for a gate that is refused");
                 self.ended.push(Ended {
                     edges,
                     failure,

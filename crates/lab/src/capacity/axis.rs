@@ -7,7 +7,7 @@
 
 use nearslot_core::config::{Assembly, PartConfig};
 use nearslot_core::contract::Placement;
-use nearslot_core::registry::{ConfigError, Kind, KnobValue, Spec, canonical};
+use nearslot_core::registry::{ConfigError, Kind, KnobKind, KnobValue, Spec, canonical};
 
 use crate::grid::Point;
 use crate::load::LoadedTrace;
@@ -273,15 +273,23 @@ fn whole((least, most): (u64, u64), unit: u64, resolution: f64) -> Vec<f64> {
 /// Numbers of drives that hold the trace, most first.
 fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result<Axis, RunError> {
     let spec = point.scenario.placement()?;
-    let copies = spec
+    let knobs = spec
         .card()
         .check(&point.scenario.parts.of::<dyn Placement>().knobs)?;
-    let copies = copies.iter().find(|(key, _)| *key == "copies");
-    let unit = match copies {
-        Some((_, KnobValue::Integer(copies))) => copies.unsigned_abs(),
+    let sets = knobs
+        .iter()
+        .find(|(key, _)| ["copies", "arrays"].contains(key));
+    let unit = match sets {
+        Some((_, KnobValue::Integer(drives))) => drives.unsigned_abs(),
         _ => 1,
     };
-    let all = whole((unit, DRIVES_MAX), unit, resolution);
+    let disks = spec.knobs.iter().find(|knob| knob.name == "disks");
+    let fewest = match disks.map(|knob| &knob.kind) {
+        Some(KnobKind::Integer { min, .. }) => min.unsigned_abs(),
+        _ => 1,
+    };
+    let fewest = fewest * unit;
+    let all = whole((fewest, DRIVES_MAX.max(fewest)), unit, resolution);
     let mut axis = Axis {
         find: Find::Drives,
         values: all.into_iter().rev().collect(),
@@ -385,7 +393,7 @@ mod tests {
             (
                 over_trace(&[("place", "eager")]),
                 Find::Drives,
-                "stripe, concat, mirror",
+                "stripe, concat, raid5, mirror",
             ),
             (
                 over_trace(&[("place", "stripe:disks=4")]),

@@ -49,7 +49,7 @@ use crate::workload::told::Told;
 pub use crate::error::RunError;
 pub(crate) use said::{warned, wrong_blocks};
 
-use said::{add_said, holds_all, left_out, met_faults, unknown_cache, warnings};
+use said::{add_said, left_out, met_faults, of_caches, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -365,8 +365,7 @@ fn run(
     let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
-    warnings.extend(unknown_cache(&scenario.drive.name, &*blueprint, &stack));
-    warnings.extend(holds_all(&effective, grid.trace)?);
+    warnings.extend(of_caches(&effective, (&*blueprint, &stack), grid.trace)?);
     Ok(Some(Finished {
         warnings,
         lost,

@@ -262,11 +262,7 @@ fn failures(run: &Run) -> Option<Warning> {
 }
 
 /// What to know of a volume that is to survive power cuts on drives of which nobody knows what those leave.
-pub(super) fn unknown_cache(
-    drive: &str,
-    blueprint: &dyn Blueprint,
-    stack: &Stack,
-) -> Option<Warning> {
+fn unknown_cache(drive: &str, blueprint: &dyn Blueprint, stack: &Stack) -> Option<Warning> {
     let survives = stack.nvram().is_some();
     (survives && blueprint.cache() == WriteCache::Unknown).then(|| {
         let text = format!(
@@ -329,8 +325,18 @@ fn lost(tally: Tally) -> Vec<Warning> {
         .collect()
 }
 
+/// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's holds everything.
+pub(super) fn of_caches(
+    config: &StackConfig,
+    (blueprint, stack): (&dyn Blueprint, &Stack),
+    trace: Option<&LoadedTrace>,
+) -> Result<impl Iterator<Item = Warning>, RunError> {
+    let unknown = unknown_cache(&config.drive.part.name, blueprint, stack);
+    Ok(unknown.into_iter().chain(holds_all(config, trace)?))
+}
+
 /// That a read cache has room for all that the trace asks for, if it has.
-pub(super) fn holds_all(
+fn holds_all(
     config: &StackConfig,
     trace: Option<&LoadedTrace>,
 ) -> Result<Option<Warning>, RunError> {

@@ -61,7 +61,7 @@ fn folder_of(key: &str) -> String {
     file.trim_end_matches("/mod.rs").to_owned()
 }
 
-fn others() -> [Kind; 5] {
+fn others() -> [Kind; 4] {
     let kind = |name, title: &str, intro: &str, sources: &str, option: &str| Kind {
         name,
         title: title.to_owned(),
@@ -90,13 +90,6 @@ fn others() -> [Kind; 5] {
             "Synthetic loads, in place of a trace.",
             "crates/lab/src/workload",
             "--workload ",
-        ),
-        kind(
-            "caches",
-            "Caches",
-            "Which lines of a volume stay in memory, for [hit ratios](../../hitrate.md).",
-            "crates/core/src/cache",
-            "--cache ",
         ),
         kind(
             "formats",

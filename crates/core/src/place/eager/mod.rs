@@ -360,6 +360,7 @@ impl Placement for EagerCopies {
             capacity: Blocks(u64::from(self.geometry.chunks) * self.chunk.0),
             drives: self.geometry.drives(),
             chunk: self.chunk,
+            stripe: self.chunk,
             spare_time: true,
         }
     }

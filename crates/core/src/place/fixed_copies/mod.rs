@@ -475,6 +475,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
             capacity: Blocks(u64::from(self.layout.chunks()) * chunk.0),
             drives: self.layout.drives(),
             chunk,
+            stripe: chunk,
             spare_time: true,
         }
     }

@@ -71,6 +71,10 @@ fn impossible_arrays_are_named() {
             "stripe_kib = 1000000 (allowed: no more than the 6400 KiB of a drive)",
         ),
         ("distorted_mirror:ds=1.2", "ds x dd = 2.4"),
+        (
+            "raid5:disks=7:arrays=2",
+            "disks = 7 (allowed: a multiple of 2, the arrays, and at least 6: an array has three drives or more)",
+        ),
     ] {
         let refusal = refusal(place);
         assert!(refusal.starts_with(told), "{place}: {refusal}");

@@ -161,7 +161,7 @@ fn life(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> 
 }
 
 /// Lets requests come and looks at all blocks.
-fn use_up(mut rig: Rig, setup: &Setup, seed: u64) -> Rig {
+pub(crate) fn use_up(mut rig: Rig, setup: &Setup, seed: u64) -> Rig {
     let mut rng = Rng::stream(seed, "load");
     load::churn(&mut rig, setup, 45, &mut rng);
     rig.settle();

@@ -5,8 +5,9 @@ use nearslot_core::contract::{Drives, Persistent, Placement, Shape};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Tag};
+use nearslot_core::measure::Tell;
 use nearslot_core::op::{Op, Status};
-use nearslot_core::plan::{Instead, Plan, Step};
+use nearslot_core::plan::{Edge, Instead, Plan, Step, StepIndex};
 use nearslot_core::request::Request;
 use nearslot_core::units::Instant;
 
@@ -34,6 +35,14 @@ pub(crate) enum Slip {
     Carries,
     /// To say that a write repeats one that has ended.
     Repeats,
+    /// To wait at gates.
+    Gates,
+    /// To wait with writes for what is read.
+    Hasty,
+    /// What a parity has taken in already.
+    FoldedTwice,
+    /// To write parities.
+    NoParity,
 }
 
 /// A placement that forgets something.
@@ -55,7 +64,32 @@ impl Careless {
         for step in &mut out.steps {
             if let Step::Io(io) = step {
                 io.repeats &= self.slip != Slip::Repeats;
+                if self.slip == Slip::NoParity && io.awaited && io.parity.is_some() {
+                    (io.op, io.parity) = (Op::Read, None);
+                }
             }
+        }
+        self.forget_edges(out);
+    }
+
+    fn forget_edges(&self, out: &mut Plan) {
+        let Plan { steps, edges, .. } = out;
+        let op = |index: StepIndex| match &steps[index.0 as usize] {
+            Step::Io(io) => Some(io.op),
+            Step::Gate(_) | Step::Parity(_) => None,
+        };
+        let is_gate = |index: StepIndex| matches!(steps[index.0 as usize], Step::Gate(_));
+        match self.slip {
+            Slip::Gates => edges.retain(|edge| !is_gate(edge.before)),
+            Slip::Hasty => edges.retain(|edge| op(edge.before) != Some(Op::Read)),
+            Slip::FoldedTwice => {
+                let reads = edges
+                    .iter()
+                    .filter(|edge| op(edge.before) == Some(Op::Read));
+                let again: Vec<Edge> = reads.take(1).copied().collect();
+                edges.extend(again);
+            }
+            _ => {}
         }
     }
 
@@ -136,6 +170,10 @@ impl Placement for Careless {
 
     fn persistent(&self) -> Option<&dyn Persistent> {
         self.inner.persistent()
+    }
+
+    fn tell(&self, tell: Tell<'_>) {
+        self.inner.tell(tell);
     }
 
     fn audit(&self) {

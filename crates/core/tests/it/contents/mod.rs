@@ -1,10 +1,13 @@
 //! Whole stacks against a model of what every block holds: all placements, on drives that are small enough to be full of
 //! meetings. Drives move no data here, so nothing else could tell whether a read finds what was written.
 
+mod at_rest;
+mod below;
 mod buffered;
 mod cached;
 mod choices;
 mod compaction;
+mod cuts;
 mod failing;
 mod failing_faults;
 mod faults;
@@ -15,9 +18,12 @@ mod load;
 mod medium;
 mod merging;
 mod model;
+mod moves;
+mod parity;
 mod random;
 mod rig;
 mod rules;
 mod setups;
+mod sums;
 
 pub(crate) use faults::complaint;

@@ -5,20 +5,25 @@
 //! write names; so it is with what a placement writes by itself. If that names none, they are what compaction has read, or what was
 //! in the buffer of delayed copies when the command began: the last of which a copy was on the platter.
 //!
+//! A parity holds the exclusive or of the stamps of its row (`sums`); what is computed from a row is a stamp again if all of it belongs together.
+//!
 //! A read must find the last write that was answered before it was submitted, or one that came later. Where the placement
 //! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, IoId, RequestId};
-use nearslot_core::io::{Command, DriveDone, Moves, Origin, StepNumber};
-use nearslot_core::memory::Move;
+use nearslot_core::io::{Command, Data, DriveDone, Moves, Origin, StepNumber};
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
-use nearslot_core::units::{Blocks, Extent};
+use nearslot_core::rng::Rng;
+use nearslot_core::units::{Blocks, Instant};
 
+use crate::contents::below::Below;
 use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
+use crate::contents::sums::{Sum, Sums};
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,46 +36,43 @@ pub(crate) enum Stamp {
     Of { block: u64, write: RequestId },
     /// What a drive brought that holds something else there than it said.
     Wrong,
+    /// A parity: the exclusive or of numbers that stand for stamps.
+    Sum(u64),
 }
 
 /// A write of a block, or that it was discarded, by the model's count of submissions and answers.
 #[derive(Clone, Copy, Debug)]
-struct Written {
-    stamp: Stamp,
+pub(super) struct Written {
+    pub(super) stamp: Stamp,
     submitted: u64,
     answered: u64,
     /// When it was answered, or failed.
     ended: u64,
+    /// Whether a flush has been answered since that came after.
+    covered: bool,
 }
 
 /// Not answered yet.
 const NEVER: u64 = u64::MAX;
 
 /// A request that was not answered.
-struct Asked {
-    request: Request,
+pub(super) struct Asked {
+    pub(super) request: Request,
     submitted: u64,
     /// Whether the chunks in which it begins and ends had all their copies then, and nothing was under way there.
     at_rest: bool,
     /// What its reads brought, by block of the volume.
-    read: BTreeMap<u64, Stamp>,
+    pub(super) read: BTreeMap<u64, Stamp>,
     /// How many of its writes of a block are done.
     written: BTreeMap<u64, usize>,
     /// Whether it is in the write buffer.
-    is_buffered: bool,
+    pub(super) is_buffered: bool,
     /// What it writes, of a job that writes what the buffer had when it began.
-    bytes: BTreeMap<u64, Stamp>,
-}
-
-impl Asked {
-    /// What a read has brought of a block: nothing, where it lies nowhere.
-    fn brought(&self, block: u64) -> Stamp {
-        self.read.get(&block).copied().unwrap_or(Stamp::Nothing)
-    }
+    pub(super) bytes: BTreeMap<u64, Stamp>,
 }
 
 /// A command that a drive works on.
-struct Running {
+pub(super) struct Running {
     command: Command,
     origin: Origin,
     /// What it writes.
@@ -80,13 +82,16 @@ struct Running {
 /// The model.
 pub(crate) struct Contents {
     setup: Setup,
-    drives: Vec<Vec<Stamp>>,
+    pub(super) drives: Vec<Vec<Stamp>>,
+    /// By drive; kept only where a power cut takes what caches have.
+    below: Vec<Below>,
+    pub(crate) loses: bool,
     /// By drive, each with the command that carries it out.
-    running: Vec<Vec<(IoId, Running)>>,
+    pub(super) running: Vec<Vec<(IoId, Running)>>,
     /// What the next command of each drive carries out.
     joining: Vec<Vec<Running>>,
     /// By block of the volume, in the order of submission.
-    history: Vec<Vec<Written>>,
+    pub(super) history: Vec<Vec<Written>>,
     /// What was found last, by block of the volume, if nothing has been written there since.
     last_read: Vec<Option<Stamp>>,
     /// What delayed copies are made of, by block of the volume.
@@ -95,24 +100,30 @@ pub(crate) struct Contents {
     moving: BTreeMap<(DriveId, u64), Stamp>,
     /// What the reads brought that writes may carry, by step and block of the volume.
     brought: BTreeMap<StepNumber, BTreeMap<u64, Stamp>>,
+    /// What goes into parities.
+    sums: Sums,
     /// Whether commands may fail: then a write may be answered with fewer copies than it waits for.
     pub(crate) may_fail: bool,
     /// Requests that failed while no other write of the same chunks was under way.
     pub(crate) failed: u64,
-    asked: BTreeMap<RequestId, Asked>,
+    pub(super) asked: BTreeMap<RequestId, Asked>,
     /// What is in memory, by block of the volume.
-    memory: BTreeMap<u64, Stamp>,
+    pub(super) memory: BTreeMap<u64, Stamp>,
     /// Blocks that reads got from there.
     pub(crate) served: u64,
     /// What is in the write buffer, by block of the volume.
-    buffered: BTreeMap<u64, Stamp>,
+    pub(super) buffered: BTreeMap<u64, Stamp>,
     /// Blocks that reads got from there.
     pub(crate) lent: u64,
-    clock: u64,
+    pub(super) clock: u64,
     /// Writes of a part of a chunk that was at rest, and of these, such as did not go to all copies.
-    parts: (u64, u64),
+    pub(super) parts: (u64, u64),
     /// Whether a write has failed: nobody knows then what a place holds.
     torn: bool,
+    /// Blocks that power cuts have set back.
+    pub(crate) set_back: u64,
+    /// Blocks that were computed for clients.
+    pub(crate) rebuilt: u64,
     /// Blocks that the buffer stood in for.
     pub(crate) recalled: u64,
     /// Blocks read and compared.
@@ -129,6 +140,8 @@ impl Contents {
         Contents {
             setup,
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
+            below: vec![Below::default(); drives],
+            loses: false,
             running: (0..drives).map(|_| Vec::new()).collect(),
             joining: (0..drives).map(|_| Vec::new()).collect(),
             history: vec![Vec::new(); blocks as usize],
@@ -136,6 +149,7 @@ impl Contents {
             buffer: vec![Stamp::Blank; blocks as usize],
             moving: BTreeMap::new(),
             brought: BTreeMap::new(),
+            sums: Sums::default(),
             may_fail: false,
             failed: 0,
             asked: BTreeMap::new(),
@@ -146,6 +160,8 @@ impl Contents {
             clock: 0,
             parts: (0, 0),
             torn: false,
+            set_back: 0,
+            rebuilt: 0,
             recalled: 0,
             compared: 0,
             repeated: 0,
@@ -196,6 +212,7 @@ impl Contents {
                 submitted,
                 answered: NEVER,
                 ended: NEVER,
+                covered: false,
             });
             self.last_read[block as usize] = None;
         }
@@ -273,6 +290,11 @@ impl Contents {
 
     /// What a write carries.
     fn data(&mut self, drive: DriveId, command: &Command, origin: &Origin) -> Vec<Stamp> {
+        if let Moves::Parity(step) = origin.moves {
+            let stamps = self.sums.stamps(step);
+            assert_eq!(stamps.len() as u64, command.len.0, "{command:?}");
+            return stamps;
+        }
         let Some(data) = origin.data() else {
             assert_eq!(origin.moves, Moves::Own, "what a write puts on the drive");
             assert!(self.setup.logs(), "it keeps a map");
@@ -297,8 +319,7 @@ impl Contents {
             assert_eq!(request.op, Op::Write, "{request:?} writes");
             let covered = request.extent.start.0..request.extent.end().0;
             match covered.contains(&block) {
-                true if write.as_job().is_some() => asked.bytes[&block],
-                true => Stamp::Of { block, write },
+                true => asked.writes(block),
                 false => carried.unwrap_or(Stamp::Nothing),
             }
         };
@@ -334,8 +355,22 @@ impl Contents {
             None => (at.0, done.cost.transfer.0 % (len.0 + 1)),
         };
         let (to, written) = (to as usize, written as usize);
-        let drive = &mut self.drives[drive.index()];
-        drive[to..to + written].copy_from_slice(&ended.data[..written]);
+        let held = &mut self.drives[drive.index()][to..to + written];
+        if self.loses {
+            let below = &mut self.below[drive.index()];
+            for (at, before) in (to as u64..).zip(&*held) {
+                below.written(at, *before, ended.command.fua);
+            }
+        }
+        held.copy_from_slice(&ended.data[..written]);
+    }
+
+    /// What a read brings of a block.
+    fn held(drive: &[Stamp], block: usize, deed: Option<&Deed>) -> Stamp {
+        match deed.is_some_and(|deed| deed.wrong.contains(&(block as u64))) {
+            true => Stamp::Wrong,
+            false => drive[block],
+        }
     }
 
     fn part_done(&mut self, drive: DriveId, ended: Running, done: &DriveDone, deed: Option<&Deed>) {
@@ -350,15 +385,18 @@ impl Contents {
         if !done.status.is_done() {
             return;
         }
-        for index in 0..ended.command.len.0 as usize {
+        let len = ended.command.len.0 as usize;
+        if ended.command.op == Op::Read && data.is_none() && self.setup.parity() {
+            let of_drive = &self.drives[drive.index()];
+            let held = |index| Self::held(of_drive, at + index, deed);
+            let brought: Vec<Stamp> = (0..len).map(held).collect();
+            self.sums.brought(ended.origin.step, &brought);
+        }
+        for index in 0..len {
             let Some(data) = data else {
                 continue;
             };
-            let is_wrong = deed.is_some_and(|deed| deed.wrong.contains(&((at + index) as u64)));
-            let held = match is_wrong {
-                true => Stamp::Wrong,
-                false => self.drives[drive.index()][at + index],
-            };
+            let held = Self::held(&self.drives[drive.index()], at + index, deed);
             let block = data.block(index as u64).0;
             let asked = request.map(|id| self.asked.get_mut(&id).expect("it is not answered"));
             if ended.command.op == Op::Read {
@@ -386,6 +424,41 @@ impl Contents {
         }
     }
 
+    /// What a step has brought goes into a parity.
+    pub(crate) fn folds(&mut self, into: StepNumber, of: StepNumber, at: Blocks) {
+        self.sums.fold_step(into, of, at.0 as usize);
+    }
+
+    /// A parity is complete but for what its request writes. If it is a block of the volume, its request has got that.
+    pub(crate) fn computed(&mut self, origin: &Origin, written: Option<(Data, Blocks)>) {
+        if let Some((data, len)) = written {
+            let write = origin.request.expect("a client writes");
+            let asked = &self.asked[&write];
+            let request = &asked.request;
+            let covered = request.extent.start.0..request.extent.end().0;
+            let sums: Vec<Sum> = (0..len.0)
+                .map(|index| {
+                    let block = data.block(index).0;
+                    assert!(covered.contains(&block), "{request:?} writes no {block}");
+                    self.sums.of(asked.writes(block))
+                })
+                .collect();
+            self.sums.fold(origin.step, &sums, 0);
+        }
+        let (Some(data), Some(request)) = (origin.data(), origin.request) else {
+            return;
+        };
+        let is_again = self.is_again();
+        let asked = self.asked.get_mut(&request).expect("it is not answered");
+        for (index, held) in (0..).zip(self.sums.stamps(origin.step)) {
+            let block = data.block(index).0;
+            let before = asked.read.insert(block, held);
+            let is_first = before.is_none() || is_again;
+            assert!(is_first, "{:?} read {block} twice", asked.request);
+            self.rebuilt += 1;
+        }
+    }
+
     /// The buffer of delayed copies stands in for a read that has failed.
     pub(crate) fn recalled(&mut self, origin: &Origin, len: Blocks) {
         assert!(self.may_fail, "nothing fails");
@@ -403,84 +476,6 @@ impl Contents {
             let before = asked.read.insert(block, held);
             assert!(before.is_none(), "{:?} read {block} twice", asked.request);
             self.recalled += 1;
-        }
-    }
-
-    /// Whether a read may be brought some blocks once more.
-    fn is_again(&self) -> bool {
-        self.may_fail && self.setup.memory.0 != "none"
-    }
-
-    /// A read is brought blocks from elsewhere than drives.
-    fn bring(&mut self, to: RequestId, found: Vec<(u64, Stamp)>) {
-        let is_again = self.is_again();
-        let asked = self.asked.get_mut(&to).expect("it is not answered");
-        for (block, stamp) in found {
-            let before = asked.read.insert(block, stamp);
-            let is_first = before.is_none() || is_again;
-            assert!(is_first, "{:?} got {block} twice", asked.request);
-        }
-    }
-
-    /// A write job begins with what the buffer has now.
-    fn copy_for(&mut self, job: &Request) {
-        let blocks = job.extent.start.0..job.extent.end().0;
-        let found = blocks.map(|block| (block, self.buffered[&block]));
-        let asked = self.asked.get_mut(&job.id).expect("it has begun");
-        asked.bytes.extend(found);
-    }
-
-    /// Bytes move between the memory, jobs and requests.
-    pub(crate) fn moves(&mut self, one: &Move) {
-        let blocks = |extent: &Extent| extent.start.0..extent.end().0;
-        match one {
-            Move::Begin(job) => {
-                self.submitted(job);
-                if job.op == Op::Write {
-                    assert!(job.fua, "{job:?} may end in a cache");
-                    self.copy_for(job);
-                }
-            }
-            Move::Buffer { of, extent } => {
-                let asked = self.asked.get_mut(of).expect("it is not answered");
-                assert_eq!(asked.request.extent, *extent, "all of {of:?}");
-                asked.is_buffered = true;
-                let stamp = |block| (block, Stamp::Of { block, write: *of });
-                self.buffered.extend(blocks(extent).map(stamp));
-            }
-            Move::Lend { to, extent } => {
-                self.lent += extent.len.0;
-                let found = |block| (block, self.buffered[&block]);
-                let found = blocks(extent).map(found).collect();
-                self.bring(*to, found);
-            }
-            Move::Clean(extent) => blocks(extent).for_each(|block| {
-                self.buffered.remove(&block).expect("it was in the buffer");
-            }),
-            Move::End(job) => drop(self.asked.remove(job).expect("it has begun")),
-            Move::Drop(extent) => blocks(extent).for_each(|block| {
-                self.memory.remove(&block).expect("it was in memory");
-            }),
-            Move::Keep { of, extent } => {
-                let asked = &self.asked[of];
-                let stamp = |block: u64| match asked.request.op {
-                    Op::Write => Stamp::Of { block, write: *of },
-                    _ => asked.brought(block),
-                };
-                self.memory
-                    .extend(blocks(extent).map(|block| (block, stamp(block))));
-            }
-            Move::Serve { to, extent } => {
-                self.served += extent.len.0;
-                let found = blocks(extent).map(|block| (block, self.memory[&block]));
-                let asked = self.asked.get_mut(to).expect("it is not answered");
-                asked.read.extend(found);
-            }
-            Move::Give { of, to, extent } => {
-                let found = |block| (block, self.asked[of].brought(block));
-                let found: Vec<_> = blocks(extent).map(found).collect();
-                self.bring(*to, found);
-            }
         }
     }
 
@@ -527,6 +522,7 @@ impl Contents {
         match asked.request.op {
             Op::Read => self.check_read(&asked),
             Op::Write if !asked.is_buffered => self.check_copies(&asked),
+            Op::Flush => self.cover(asked.submitted),
             _ => {}
         }
         self.ended(&asked, Some(answered));
@@ -614,7 +610,7 @@ impl Contents {
     }
 
     /// What a read that was submitted then and is answered now may find.
-    fn allowed(&self, block: u64, submitted: u64) -> Vec<Stamp> {
+    pub(super) fn allowed(&self, block: u64, submitted: u64) -> Vec<Stamp> {
         let history = &self.history[block as usize];
         let before = history.iter().filter(|one| one.answered < submitted);
         // The volume is written as a whole first, but that may be under way.
@@ -629,39 +625,6 @@ impl Contents {
             false => one.answered > last,
         };
         history.iter().filter(may).map(|one| one.stamp).collect()
-    }
-
-    /// The power goes: what the write buffer has, and what is nowhere in it and on some drive, is all that was answered. Blocks for which `lost` says that
-    /// a drive may forget them were answered by nobody, or are in the buffer.
-    pub(crate) fn check_cut(&self, lost: &[(DriveId, u64, u64)]) {
-        let mut held: BTreeSet<Stamp> = BTreeSet::new();
-        for (drive, stamps) in (0..).map(DriveId).zip(&self.drives) {
-            let is_lost = |at: u64| {
-                let mut lost = lost.iter();
-                lost.any(|(of, first, end)| *of == drive && (*first..*end).contains(&at))
-            };
-            let kept = (0..)
-                .zip(stamps)
-                .filter(|(at, _)| !is_lost(*at))
-                .map(|(_, stamp)| *stamp);
-            held.extend(kept);
-        }
-        let nowhere = |stamp: &Stamp| matches!(stamp, Stamp::Nothing | Stamp::Blank);
-        for block in 0..self.history.len() as u64 {
-            let allowed = self.allowed(block, self.clock + 1);
-            let is_kept = match self.buffered.get(&block) {
-                Some(stamp) => allowed.contains(stamp),
-                None => allowed
-                    .iter()
-                    .any(|stamp| nowhere(stamp) || held.contains(stamp)),
-            };
-            assert!(
-                is_kept,
-                "{:?}: of {block} {:?} is in the buffer; allowed are {allowed:?}",
-                self.setup,
-                self.buffered.get(&block)
-            );
-        }
     }
 
     /// By block: where drives hold a version of it, and whether that is one which a read may find now.
@@ -716,7 +679,12 @@ impl Contents {
         for block in start..end {
             let copies = asked.written.get(&block).copied().unwrap_or_default();
             if self.may_fail {
-                assert!(copies >= 1, "{:?} wrote nothing at {block}", asked.request);
+                // A parity may tell what could not be written.
+                assert!(
+                    copies >= 1 || self.setup.parity(),
+                    "{:?} wrote nothing at {block}",
+                    asked.request
+                );
                 continue;
             }
             assert!(
@@ -740,45 +708,52 @@ impl Contents {
         }
     }
 
-    /// Nothing is under way and nothing is left to do: all copies of every block are the newest.
-    pub(crate) fn check_at_rest(&self) {
-        assert!(self.asked.is_empty(), "something is not answered");
-        assert!(self.running.iter().all(Vec::is_empty), "something runs");
-        // A copy that holds everything may yet be one that its placement writes again.
-        let (parts, short) = self.parts;
-        assert!(
-            short <= 1 + parts / 2,
-            "{short} of {parts} parts miss a copy"
-        );
-        if !self.setup.ordered() || self.may_fail {
-            return;
-        }
-        let newest = |block: usize| self.history[block].last().expect("it was written").stamp;
-        let mut places = vec![(0, 0); self.history.len()];
-        for (number, drive) in self.drives.iter().enumerate() {
-            for stamp in drive {
-                if let Stamp::Of { block, .. } = stamp
-                    && newest(*block as usize) == *stamp
-                {
-                    let (count, drives) = &mut places[*block as usize];
-                    *count += 1;
-                    *drives |= 1_u64 << number;
+    /// The power goes: writes under way have reached any of their blocks, and nobody answers any more.
+    pub(crate) fn cut(&mut self, rng: &mut Rng) {
+        self.torn = true;
+        for (drive, running) in self.running.iter_mut().enumerate() {
+            for (_, part) in running.drain(..) {
+                let at = part.command.at.0 as usize;
+                let blocks = self.drives[drive][at..].iter_mut();
+                for (block, written) in blocks.zip(part.data) {
+                    if rng.chance(0.5) {
+                        *block = written;
+                    }
                 }
             }
         }
-        for (block, (count, drives)) in places.iter().enumerate() {
-            if self.buffered.contains_key(&(block as u64)) {
-                continue;
-            }
-            let copies = match self.setup.spread() {
-                true => drives.count_ones() as usize,
-                false => *count,
-            };
-            let newest = newest(block);
-            assert!(
-                copies == self.setup.copies || newest == Stamp::Nothing,
-                "{copies} copies of {block} are {newest:?}"
-            );
+        for (below, held) in self.below.iter_mut().zip(&mut self.drives) {
+            self.set_back += below.cut(held, rng);
         }
+        for one in self.history.iter_mut().flatten() {
+            // Where caches lose what they have, no more was promised than a flush has covered.
+            if self.loses && !one.covered {
+                (one.answered, one.ended) = (NEVER, NEVER);
+            }
+        }
+        self.last_read.fill(None);
+        self.asked.clear();
+        // Steps are counted anew.
+        self.brought.clear();
+        self.sums.forget_steps();
+    }
+
+    /// A flush is answered that came then.
+    fn cover(&mut self, submitted: u64) {
+        for one in self.history.iter_mut().flatten() {
+            one.covered |= one.answered < submitted;
+        }
+    }
+
+    /// What a drive has put on its medium.
+    pub(crate) fn settle(&mut self, now: Instant, index: usize, drive: &dyn Drive) {
+        if self.loses {
+            self.below[index].settle(now, drive);
+        }
+    }
+
+    /// Another drive takes the place of this one, with nothing on it.
+    pub(crate) fn blank(&mut self, drive: DriveId) {
+        self.drives[drive.index()].fill(Stamp::Blank);
     }
 }

@@ -1,13 +1,15 @@
 //! A whole stack over its drives in virtual time, one event after the other, with the model beside it.
 
-use nearslot_core::config::Assembly;
+use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::{Drive, Scheduler};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::DriveDone;
 use nearslot_core::op::Op;
+use nearslot_core::registry::Survivors;
 use nearslot_core::request::Request;
+use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
-use nearslot_core::units::Instant;
+use nearslot_core::units::{Instant, Pba};
 
 use crate::contents::failing::Failing;
 use crate::contents::medium::Medium;
@@ -24,6 +26,19 @@ const RESTLESS: u64 = 200_000;
 /// Blocks of a request that fills the volume.
 const FILL: u64 = 96;
 
+/// What is left of a volume that has no map: its NVRAM.
+struct Left(Vec<u8>);
+
+impl Survivors for Left {
+    fn nvram(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn read(&self, _drive: DriveId, _at: Pba, _out: &mut [u8]) {
+        panic!("nothing has to be read");
+    }
+}
+
 /// A stack at work.
 pub(crate) struct Rig {
     pub(crate) stack: Stack,
@@ -36,6 +51,10 @@ pub(crate) struct Rig {
     /// Everything that the stack did.
     pub(crate) trace: Vec<(Instant, Action)>,
     requests: u64,
+    /// Those that came before the last power cut.
+    before: u64,
+    /// What it is built of.
+    config: StackConfig,
     events: u64,
     /// Whose commands fail now and then; none whose do.
     pub(crate) failing: Option<Failing>,
@@ -74,6 +93,8 @@ impl Rig {
             inputs: Vec::new(),
             trace: Vec::new(),
             requests: 0,
+            before: 0,
+            config: effective,
             failing: None,
             failed: 0,
             events: 0,
@@ -128,6 +149,22 @@ impl Rig {
         self.drain();
     }
 
+    /// The power goes, and comes again: the volume goes on with what it kept in NVRAM, if it `keeps` that.
+    pub(crate) fn cut(&mut self, rng: &mut Rng, keeps: bool) {
+        let left = Left(self.stack.nvram().unwrap_or_default().to_vec());
+        for (index, drive) in self.drives.iter().enumerate() {
+            self.contents.settle(self.now, index, &**drive);
+        }
+        self.contents.cut(rng);
+        let built = match keeps {
+            true => self.config.recover(&left).expect("what it kept is sound"),
+            false => self.config.build().expect("it was built before"),
+        };
+        built.stack.audit();
+        (self.stack, self.drives) = (built.stack, built.drives);
+        self.before = self.requests;
+    }
+
     /// Lets time pass until this instant.
     pub(crate) fn run_until(&mut self, until: Instant) {
         while self.step(until) {}
@@ -143,8 +180,8 @@ impl Rig {
         let pending = self.stack.pending();
         let setup = self.contents.setup();
         assert_eq!(pending, 0, "requests of {setup:?} are never answered");
-        assert_eq!(self.stack.submitted(), self.requests);
-        assert_eq!(self.stack.replied(), self.requests);
+        assert_eq!(self.stack.submitted(), self.requests - self.before);
+        assert_eq!(self.stack.replied(), self.requests - self.before);
         for drive in 0..self.drives.len() as u16 {
             let waiting = self.stack.waiting_on(DriveId(drive));
             assert_eq!(waiting, 0, "so many I/Os wait for drive {drive} for ever");
@@ -178,6 +215,7 @@ impl Rig {
             let medium = self.medium.as_mut();
             let deed = medium.map(|medium| medium.ended(next, drive, &done));
             self.contents.done(drive, &done, deed.as_ref());
+            self.contents.settle(next, index, &*self.drives[index]);
             let status = said;
             self.give(Input::Done(drive, DriveDone { status, ..done }));
         }
@@ -233,9 +271,8 @@ impl Rig {
                     command,
                     origin,
                 } => self.contents.joins(drive, &command, &origin),
-                Action::Fold { .. } | Action::Compute { .. } => {
-                    panic!("no placement has parity yet")
-                }
+                Action::Fold { into, of, at } => self.contents.folds(into, of, at),
+                Action::Compute { origin, written } => self.contents.computed(&origin, written),
                 Action::Move(one) => self.contents.moves(&one),
                 Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {

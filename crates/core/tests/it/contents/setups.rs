@@ -117,6 +117,18 @@ impl Setup {
         self.place.contains("map=log") || self.place.contains("map=virtual_log")
     }
 
+    /// Whether drives hold parities.
+    pub(crate) fn parity(&self) -> bool {
+        self.name() == "raid5"
+    }
+
+    /// Arrays that its drives make up, each with parities of its own.
+    pub(crate) fn arrays(&self) -> usize {
+        let mut knobs = self.place.split(':');
+        let arrays = knobs.find_map(|knob| knob.strip_prefix("arrays="));
+        arrays.map_or(1, |arrays| arrays.parse().expect("a number"))
+    }
+
     /// Whether spare time empties tracks.
     pub(crate) fn compacts(&self) -> bool {
         self.place.contains("compact=true")
@@ -325,6 +337,10 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("ew_array:dm=2:stripe_kib=8:map=log:home=drive", 2, 1),
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:home=drive", 3, 2).buffer(3),
     Setup::new("distorted_mirror:stripe_kib=8:map=log:home=drive", 2, 2),
+    Setup::new("raid5:disks=3:strip_kib=2", 1, 1),
+    Setup::new("raid5:disks=5:strip_kib=4", 1, 1).chunk(32),
+    Setup::new("raid5:disks=7:strip_kib=2", 1, 1).chunk(24),
+    Setup::new("raid5:disks=8:arrays=2:strip_kib=3:extent_stripes=3", 1, 1).chunk(18),
 ];
 
 /// Placements under caches, each of which is so small that lines leave all the time.
@@ -438,4 +454,11 @@ pub(crate) const BUFFERED: &[Setup] = &[
         .buffering("wow:size=1lines:unit_kib=4:retries=0"),
     Setup::new("eager:dilution=1.25:compact=true", 1, 1)
         .buffering("cscan:size=64lines:unit_kib=8:write_us=5000"),
+    Setup::new("raid5:disks=5:strip_kib=4", 1, 1)
+        .chunk(32)
+        .buffering("lrw:size=40lines:unit_kib=16"),
+    Setup::new("raid5:disks=7:strip_kib=2", 1, 1)
+        .chunk(24)
+        .caching("sarc:size=12lines:line_kib=16", "fixed:track_kib=16")
+        .buffering("wow:size=60lines:unit_kib=12:low_percent=30:high_percent=60"),
 ];

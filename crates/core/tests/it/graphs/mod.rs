@@ -193,7 +193,7 @@ impl Rig {
                 }
                 Action::Recall { .. } => panic!("RAID-5 has no buffer"),
                 Action::Join { .. } => panic!("nothing is merged here"),
-                Action::Fold { into, of } => {
+                Action::Fold { into, of, .. } => {
                     let from = self.brought[&of].clone();
                     fold(self.brought.entry(into).or_insert_with(zeros), &from);
                 }

@@ -97,6 +97,7 @@ impl Placement for Raid5 {
         Shape {
             drives: PARITY.0 + 1,
             chunk: Blocks(DATA * CHUNK),
+            stripe: Blocks(DATA * CHUNK),
             ..Shape::of(Blocks(self.stripes * DATA * CHUNK))
         }
     }

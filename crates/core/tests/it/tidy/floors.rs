@@ -9,7 +9,7 @@ const GROUND: &[&str] = &[
 /// What flows.
 const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan", "fault"];
 /// Contracts, and how parts present themselves.
-const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics"];
+const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics", "pages", "size"];
 /// Kinds of parts: a folder each, mutually unknown.
 const PARTS: &[&str] = &[
     "sched", "place", "merge", "cache", "prefetch", "destage", "drive", "faults",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use nearslot_core::registry::{Kind, Spec};
-use nearslot_core::{drive, faults, merge, place, sched};
+use nearslot_core::{cache, drive, faults, merge, place, prefetch, sched};
 use nearslot_lab::capacity::Find;
 use nearslot_lab::workload;
 
@@ -88,6 +88,8 @@ pub(crate) fn groups() -> Vec<Group> {
         placements(),
         oracles(),
         mergings(),
+        caches(),
+        prefetchers(),
         faults(),
         catalog(),
         kinds(),
@@ -170,6 +172,9 @@ const PLACEMENTS: &[&str] = &[
     "linear",
     "stripe:disks=3:stripe_kib=3",
     "concat:disks=2",
+    "raid5:disks=3:strip_kib=4",
+    "raid5:disks=7:strip_kib=32",
+    "raid5:disks=8:arrays=2:strip_kib=3:extent_stripes=5",
     "mirror",
     "mirror:disks=4:stripe_kib=8:buffer_chunks=3",
     "mirror:disks=3:copies=3:foreground=2:buffer_chunks=0",
@@ -250,6 +255,72 @@ fn oracles() -> Vec<Group> {
 
 /// Settings of mergings.
 const MERGINGS: &[&str] = &["contiguous", "contiguous:max_kib=8:front=false"];
+
+/// Settings of caches beside those that all have.
+const CACHES: &[&str] = &[
+    "lru:stage=pages",
+    "lru:writes=update",
+    "sarc",
+    "sarc:step=line:bottom_percent=10",
+];
+
+fn caches() -> Vec<Group> {
+    let of = settings_of("cache", cache::TABLE, &[CACHES]);
+    let groups = of
+        .into_iter()
+        .filter(|(name, _)| name != "cache-optimal")
+        .map(|(name, words)| {
+            let scenes = words.into_iter().map(|word| {
+                let size = if word == "none" {
+                    ""
+                } else {
+                    ":size=60lines:line_kib=8"
+                };
+                let prefetch = if word == "none" {
+                    ""
+                } else {
+                    "prefetch=sarc:track_kib=16:degree=4:trigger=1"
+                };
+                Scene::new(
+                    &format!("drive=disk.toml sched=satf cache={word}{size} {prefetch} seed=7"),
+                    &synthetic("oltp:requests=500:rate_rps=90:span=0.05"),
+                )
+            });
+            Group {
+                name,
+                scenes: scenes.collect(),
+            }
+        });
+    groups.collect()
+}
+
+/// Settings of prefetchers beside their defaults.
+const PREFETCHERS: &[&str] = &[
+    "fixed",
+    "fixed:degree=4:track_kib=16",
+    "sarc",
+    "sarc:mode=sync:test=own:threshold=2",
+    "sarc:remedy=false:degree=6:trigger=2",
+];
+
+fn prefetchers() -> Vec<Group> {
+    let of = settings_of("prefetch", prefetch::TABLE, &[PREFETCHERS]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let scenes = words.into_iter().map(|word| {
+            Scene::new(
+                &format!(
+                    "drive=disk.toml sched=look cache=lru:size=400lines prefetch={word} seed=7"
+                ),
+                &synthetic("poisson:requests=500:rate_rps=90:sequential_share=0.8:read_share=0.8"),
+            )
+        });
+        Group {
+            name,
+            scenes: scenes.collect(),
+        }
+    });
+    groups.collect()
+}
 
 fn mergings() -> Vec<Group> {
     let of = settings_of("merge", merge::TABLE, &[MERGINGS]);

@@ -23,6 +23,7 @@ const COSTLY: &[(&str, f64)] = &[
     ("disks", 24.0),
     ("dm", 6.0),
     ("copies", 6.0),
+    ("arrays", 4.0),
     ("log_region_kib", 4_000.0),
     ("map_tracks", 60.0),
     ("nvram_entries", 20_000.0),

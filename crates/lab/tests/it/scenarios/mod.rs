@@ -1,6 +1,6 @@
 //! Random scenarios: every part that a table has, knobs at both ends and between, drives of any shape, every replay.
 //!
-//! A scenario is refused with an error, or it ends and its results hold together (`held`). Two hundred fixed seeds run in every
+//! A scenario is refused with an error, or it ends and its results hold together (`held`). Three hundred fixed seeds run in every
 //! test; `make soak` runs any number of fresh ones. A failure names its seed in a line that runs it again.
 
 #![allow(
@@ -27,7 +27,7 @@ use nearslot_lab::warning::WarningKind;
 use nearslot_lab::workload::Synthetic;
 
 /// Scenarios of every test.
-const FIXED: u64 = 200;
+const FIXED: u64 = 300;
 /// A scenario takes milliseconds. After this it is told to stop, and after twice as long it hangs where nobody can tell it.
 const PATIENCE: Duration = Duration::from_secs(100);
 

@@ -1,0 +1,157 @@
+//! What caches, prefetchers, write buffers and the memory that they make have in common: pages, units, marks, and what is counted of them, in pages where nothing else is said.
+
+use crate::measure::Measure;
+
+/// Blocks of a page: 4 KiB.
+pub const PAGE: u64 = 8;
+
+/// Pages of a track at most, as many as a word has bits.
+pub const TRACK_PAGES: u64 = 64;
+
+/// What is counted of every cache.
+pub const CACHE_COUNTS: [Measure; 7] = [
+    Measure::count(
+        "read_hits",
+        "requests",
+        "reads that found in memory all that they asked for",
+    ),
+    Measure::count("read_misses", "requests", "reads that did not"),
+    Measure::count(
+        "hit_pages",
+        "pages",
+        "pages of 4 KiB that reads found in memory",
+    ),
+    Measure::count(
+        "joined_pages",
+        "pages",
+        "pages that were on their way when reads asked for them",
+    ),
+    Measure::count(
+        "missed_pages",
+        "pages",
+        "pages that reads asked for and that were neither in memory nor on their way",
+    ),
+    Measure::count(
+        "staged_pages",
+        "pages",
+        "pages that were read from the drives into memory",
+    ),
+    Measure::count(
+        "passed_reads",
+        "requests",
+        "reads that went around the memory, as a write of the same page was under way or a job had failed",
+    ),
+];
+
+/// What is counted of everything that is brought beforehand.
+pub const PREFETCH_COUNTS: [Measure; 4] = [
+    Measure::count(
+        "ahead_pages",
+        "pages",
+        "pages that were brought before they were asked for",
+    ),
+    Measure::count(
+        "useful_pages",
+        "pages",
+        "pages of these that were asked for when they had come",
+    ),
+    Measure::count(
+        "late_pages",
+        "pages",
+        "pages of these that were asked for when they were on their way",
+    ),
+    Measure::count(
+        "wasted_pages",
+        "pages",
+        "pages of these that left the memory before they were asked for",
+    ),
+];
+
+/// The same, as a card has them.
+pub static CACHE_MEASURES: &[Measure] = &CACHE_COUNTS;
+
+/// Blocks of a unit at least, if nothing else is said: 64 KiB.
+pub const BLOCKS_OF_UNIT: u64 = 128;
+
+/// When units go to the drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// How full the buffer is, in percent, when nothing goes that is not complete.
+    pub low: u64,
+    /// How full it is when as many go as may.
+    pub high: u64,
+    /// How many may at a time.
+    pub units: u32,
+    /// How many complete ones may, however full it is.
+    pub full_units: u32,
+}
+
+impl Marks {
+    /// Units that may be on their way when so many pages of so many are taken: none at the low mark, all at the high mark, in proportion
+    /// in between.
+    pub fn allow(&self, taken: u64, room: u64) -> u32 {
+        let (taken, low, high) = (taken * 100, room * self.low, room * self.high);
+        if taken <= low {
+            return 0;
+        }
+        if taken >= high {
+            return self.units;
+        }
+        ((taken - low) * u64::from(self.units)).div_ceil(high - low) as u32
+    }
+}
+
+/// What is counted of every write buffer.
+pub static BUFFER_MEASURES: &[Measure] = &[
+    Measure::count(
+        "written_pages",
+        "pages",
+        "pages of 4 KiB of writes that entered the buffer",
+    ),
+    Measure::count(
+        "overwritten_pages",
+        "pages",
+        "pages of these that were there already, so that the drives are spared a write",
+    ),
+    Measure::count(
+        "read_pages",
+        "pages",
+        "pages that reads got from the buffer",
+    ),
+    Measure::count(
+        "waited_writes",
+        "requests",
+        "writes that waited for room, or behind one that did",
+    ),
+    Measure::count(
+        "through_writes",
+        "requests",
+        "writes that went to the drives as they are: larger than the buffer, or there was no room and nothing in it could be written",
+    ),
+    Measure::count(
+        "destaged_units",
+        "units",
+        "how often a unit went to the drives",
+    ),
+    Measure::count(
+        "full_units",
+        "units",
+        "how often of these every block of the unit was there",
+    ),
+    Measure::count("destaged_pages", "pages", "pages that went to the drives"),
+    Measure::count(
+        "failed_units",
+        "units",
+        "how often a unit that went could not be written, or not all of it",
+    ),
+    Measure::count(
+        "dirty_pages",
+        "pages",
+        "pages that are in the buffer at the end",
+    ),
+    Measure::count(
+        "given_up_pages",
+        "pages",
+        "pages of these that could not be written so often that they are not tried again",
+    ),
+];

@@ -1,0 +1,248 @@
+//! Where strips and parities lie.
+//!
+//! Left-symmetric: the parity of an array's stripes goes from its last drive to its first, one drive a stripe, and each stripe's data begin
+//! on the drive after its parity. So consecutive strips of the volume lie on consecutive drives, across stripes too: as many strips in a
+//! row as an array has drives are read by all its arms, each once. With left-asymmetric rotation, where data always begin on the first drive, two
+//! of any such row would meet.
+//!
+//! All of a stripe lies at the same address of each of its drives: a *row* is one block of each, and the parity's block is the exclusive or
+//! of the others. Extents of `extent` stripes go round over the arrays.
+//!
+//! Source: Lee and Katz, "Performance consequences of parity placement in disk arrays", ASPLOS 1991. O(1).
+
+use crate::ids::DriveId;
+use crate::io::Data;
+use crate::maplog::Parities;
+use crate::registry::{ConfigError, Knobs};
+use crate::units::{BLOCK_BYTES, Blocks, Extent, Lba, Pba};
+
+/// How a volume lies on its arrays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    /// Blocks of a strip.
+    pub(super) strip: u64,
+    /// Strips of a stripe that have data.
+    pub(super) data: u64,
+    pub(super) arrays: u64,
+    /// Stripes of an array before the next one's turn.
+    extent: u64,
+    /// Stripes of an array.
+    stripes: u64,
+}
+
+/// One stripe, and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stripe {
+    pub(super) number: u64,
+    /// Its array's first drive.
+    first: u64,
+    /// Drives of an array.
+    width: u64,
+    /// Which of these has the parity.
+    parity: u64,
+    /// Where it begins on each of them.
+    at: u64,
+}
+
+/// Rows of a stripe, counted from its first one: from the first to before the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
+/// What a request covers of a strip: a member of its stripe, 0 for the first strip, and rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) member: u64,
+    pub(super) rows: Rows,
+}
+
+impl Rows {
+    pub(super) fn len(&self) -> Blocks {
+        Blocks(self.to - self.from)
+    }
+
+    /// The rows of both and those between.
+    pub(super) fn hull(&self, other: &Rows) -> Rows {
+        Rows {
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+        }
+    }
+
+    /// The rows of both.
+    pub(super) fn within(&self, other: &Rows) -> Option<Rows> {
+        let (from, to) = (self.from.max(other.from), self.to.min(other.to));
+        (from < to).then_some(Rows { from, to })
+    }
+}
+
+impl Stripe {
+    /// The drive of a member: a strip by its number, or the parity behind the last of them.
+    pub(super) fn drive(&self, member: u64) -> DriveId {
+        let place = (self.parity + 1 + member) % self.width;
+        DriveId((self.first + place) as u16)
+    }
+
+    /// Which member a drive of its array has.
+    pub(super) fn member(&self, drive: DriveId) -> u64 {
+        let place = u64::from(drive.0) - self.first;
+        (place + self.width - self.parity - 1) % self.width
+    }
+
+    /// The member that is the parity.
+    pub(super) fn parity(&self) -> u64 {
+        self.width - 1
+    }
+
+    /// Where a row lies on each drive.
+    pub(super) fn at(&self, row: u64) -> Pba {
+        Pba(self.at + row)
+    }
+
+    /// The rows of these blocks of a drive.
+    pub(super) fn rows(&self, at: Pba, len: Blocks) -> Rows {
+        let from = at.0 - self.at;
+        let to = from + len.0;
+        Rows { from, to }
+    }
+}
+
+impl Geometry {
+    /// By its knobs, on drives of so many blocks.
+    ///
+    /// # Errors
+    /// The drives do not divide into arrays of three or more, or not even one extent fits on a drive.
+    pub(super) fn new(knobs: &Knobs, drive: Blocks) -> Result<Geometry, ConfigError> {
+        let (disks, arrays) = (knobs.integer("disks"), knobs.integer("arrays"));
+        if !disks.is_multiple_of(arrays) || disks / arrays < 3 {
+            let least = 3 * arrays;
+            let allowed = format!(
+                "a multiple of {arrays}, the arrays, and at least {least}: an array has three drives or more"
+            );
+            return Err(ConfigError::value("disks", &disks.to_string(), &allowed));
+        }
+        let (strip_kib, extent) = (knobs.integer("strip_kib"), knobs.integer("extent_stripes"));
+        let strip = strip_kib * 1024 / BLOCK_BYTES;
+        if strip > drive.0 {
+            let allowed = format!("no more than the {} KiB of a drive", drive.bytes() / 1024);
+            return Err(ConfigError::value(
+                "strip_kib",
+                &strip_kib.to_string(),
+                &allowed,
+            ));
+        }
+        let fitting = drive.0 / strip;
+        if extent > fitting {
+            let allowed = format!("at most {fitting}, the stripes that a drive has room for");
+            return Err(ConfigError::value(
+                "extent_stripes",
+                &extent.to_string(),
+                &allowed,
+            ));
+        }
+        Ok(Geometry {
+            strip,
+            data: disks / arrays - 1,
+            arrays,
+            extent,
+            stripes: fitting / extent * extent,
+        })
+    }
+
+    /// What a table in NVRAM is of.
+    pub(super) fn parities(&self, volume: u64, blocks: Blocks) -> Parities {
+        Parities {
+            volume,
+            drives: self.drives(),
+            arrays: self.arrays as u16,
+            strip: self.strip,
+            extent: self.extent,
+            blocks: blocks.0,
+        }
+    }
+
+    /// Drives of an array.
+    pub(super) fn width(&self) -> u64 {
+        self.data + 1
+    }
+
+    pub(super) fn drives(&self) -> u16 {
+        (self.width() * self.arrays) as u16
+    }
+
+    /// Blocks of data in a stripe.
+    pub(super) fn stripe_blocks(&self) -> u64 {
+        self.data * self.strip
+    }
+
+    /// Blocks of each drive that are in use.
+    pub(super) fn used(&self) -> u64 {
+        self.stripes * self.strip
+    }
+
+    /// Blocks of the volume.
+    pub(super) fn capacity(&self) -> Blocks {
+        Blocks(self.stripe_blocks() * self.stripes * self.arrays)
+    }
+
+    fn of_array(&self, array: u64, local: u64) -> Stripe {
+        let round = local / self.extent;
+        let extent = round * self.arrays + array;
+        let width = self.width();
+        Stripe {
+            number: extent * self.extent + local % self.extent,
+            first: array * width,
+            width,
+            parity: width - 1 - local % width,
+            at: local * self.strip,
+        }
+    }
+
+    /// Where a stripe of the volume lies.
+    pub(super) fn stripe(&self, number: u64) -> Stripe {
+        let extent = number / self.extent;
+        let local = extent / self.arrays * self.extent + number % self.extent;
+        self.of_array(extent % self.arrays, local)
+    }
+
+    /// The stripe that a block of a drive belongs to.
+    pub(super) fn stripe_at(&self, drive: DriveId, at: Pba) -> Stripe {
+        self.of_array(u64::from(drive.0) / self.width(), at.0 / self.strip)
+    }
+
+    /// The volume's blocks from a row of a strip on.
+    pub(super) fn data(&self, stripe: &Stripe, member: u64, row: u64) -> Data {
+        let strip = stripe.number * self.data + member;
+        Data::from(Lba(strip * self.strip + row))
+    }
+
+    /// The stripes that a range touches.
+    pub(super) fn stripes(&self, extent: &Extent) -> std::ops::Range<u64> {
+        let size = self.stripe_blocks();
+        extent.start.0 / size..extent.end().0.div_ceil(size)
+    }
+
+    /// What of a range falls on the strips of a stripe, in their order.
+    pub(super) fn pieces(
+        &self,
+        stripe: &Stripe,
+        extent: &Extent,
+    ) -> impl Iterator<Item = Piece> + use<> {
+        let begin = stripe.number * self.stripe_blocks();
+        let from = extent.start.0.max(begin) - begin;
+        let to = extent.end().0.min(begin + self.stripe_blocks()) - begin;
+        let strip = self.strip;
+        (from / strip..to.div_ceil(strip)).map(move |member| {
+            let first = member * strip;
+            Piece {
+                member,
+                rows: Rows {
+                    from: from.max(first) - first,
+                    to: to.min(first + strip) - first,
+                },
+            }
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! How a write changes a stripe: which I/Os, and what its parity is computed from.
+//!
+//! With `k` of `n` data strips written, `partial` of them only in some of the rows that are written at all, *read-modify-write* takes `2k + 2` I/Os and *reconstruct-write*
+//! `n + partial + 1`. The fewer the better; of equals the second, as it does not write where it has just read, which costs a turn of the platter. If all strips are
+//! covered, the second one reads nothing.
+//!
+//! The parity is one I/O, from the first to the last row that is written: a write that crosses from one strip to the next changes rows at the
+//! end of the one and at the begin of the other, and two I/Os to the parity's drive would cost more than the rows between.
+//!
+//! All reads come before the first write. Where the new parity cannot be known, nothing is written: the stripe stays as it was.
+//!
+//! **Where something is bad**, rows are written in parts: in each, a strip is written as a whole or not at all, and bad or not.
+//!
+//! | Parity | Bad, and not written | Bad, and written | How |
+//! |---|---|---|---|
+//! | good | - | - | the cheaper |
+//! | good | - | one or more | reconstruct: one whose drive is gone is told by the parity alone |
+//! | good | one or more | - | read-modify: what the parity tells of the bad ones stays |
+//! | good | one or more | one or more | without parity: it tells neither of them any more, so it is bad from now on |
+//! | bad, or gone | | | without parity; if it is not gone, and what is not written is good, reconstruct |
+//!
+//! What is written to two drives that are gone, or to one without a parity, is lost: the request fails.
+
+use super::geometry::{Piece, Rows, Stripe};
+use super::{Job, Raid5, Role};
+use crate::op::Op;
+use crate::plan::{Parity, Plan, StepIndex};
+use crate::request::Request;
+use crate::units::Blocks;
+
+/// How a parity follows what is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum How {
+    /// From the old parity and the old data.
+    Modify,
+    /// From the rest of the stripe.
+    Reconstruct,
+    /// Not at all.
+    Bare,
+}
+
+/// The cheaper way to write these pieces, one of a strip at most, of stripes with so many strips of data; and how many I/Os it takes.
+pub(super) fn cheapest(data: u64, pieces: &[Piece]) -> (How, u64) {
+    let rows = hull(pieces);
+    let written = pieces.len() as u64;
+    let partial = pieces.iter().filter(|piece| piece.rows != rows).count() as u64;
+    let (modify, reconstruct) = (2 * written + 2, data + partial + 1);
+    match modify < reconstruct {
+        true => (How::Modify, modify),
+        false => (How::Reconstruct, reconstruct),
+    }
+}
+
+/// The rows of all pieces and those between.
+pub(super) fn hull(pieces: &[Piece]) -> Rows {
+    let first = pieces[0].rows;
+    let all = pieces.iter().map(|piece| piece.rows);
+    all.fold(first, |hull, rows| hull.hull(&rows))
+}
+
+impl Raid5 {
+    pub(super) fn plan_write(&mut self, request: &Request, out: &mut Plan) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for number in self.geometry.stripes(&request.extent) {
+            let stripe = self.geometry.stripe(number);
+            pieces.clear();
+            pieces.extend(self.geometry.pieces(&stripe, &request.extent));
+            let job = self.job(stripe, None, hull(&pieces), out);
+            if self.is_sound(&stripe, &hull(&pieces)) {
+                let how = self.cheapest_that_works(&stripe, &pieces);
+                self.write(&job, &pieces, how, out);
+            } else {
+                self.write_in_parts(&job, &pieces, out);
+            }
+            self.end_if_over(job.work, out);
+        }
+        self.pieces = pieces;
+        if self.written.is_flush_due() {
+            self.flush_drives(true, out);
+        }
+    }
+
+    /// The cheaper way, unless a write has failed for that: then the other one, if it needs nothing of the kind.
+    fn cheapest_that_works(&self, stripe: &Stripe, pieces: &[Piece]) -> How {
+        let (how, _) = cheapest(self.geometry.data, pieces);
+        if !self.doubtful.any() {
+            return how;
+        }
+        let all = hull(pieces);
+        let doubtful = |member: u64, rows: &Rows| {
+            let (drive, at) = (stripe.drive(member), stripe.at(rows.from));
+            self.doubtful.has(drive, at, rows.len())
+        };
+        let covers = |member| move |piece: &Piece| piece.member == member && piece.rows == all;
+        let left = |member: &u64| !pieces.iter().any(covers(*member));
+        let mut rest = (0..stripe.parity()).filter(left);
+        let mut old = pieces.iter().map(|piece| (piece.member, piece.rows));
+        let modifies = !old.any(|(member, rows)| doubtful(member, &rows));
+        match modifies && !doubtful(stripe.parity(), &all) {
+            false if !rest.any(|member| doubtful(member, &all)) => How::Reconstruct,
+            _ => how,
+        }
+    }
+
+    /// Whether nothing is bad in these rows.
+    fn is_sound(&self, stripe: &Stripe, rows: &Rows) -> bool {
+        let mut members = 0..=stripe.parity();
+        !self.bad.any() || !members.any(|member| self.is_bad(stripe, member, rows))
+    }
+
+    fn write_in_parts(&mut self, job: &Job, pieces: &[Piece], out: &mut Plan) {
+        self.cuts.clear();
+        self.cut(&job.stripe, &hull(pieces));
+        for piece in pieces {
+            self.cuts.extend([piece.rows.from, piece.rows.to]);
+        }
+        self.cuts.sort_unstable();
+        self.cuts.dedup();
+        let mut within = std::mem::take(&mut self.within);
+        while let Some(rows) = self.next_part() {
+            within.clear();
+            within.extend(pieces.iter().filter_map(|piece| {
+                let rows = piece.rows.within(&rows)?;
+                Some(Piece { rows, ..*piece })
+            }));
+            if !within.is_empty() {
+                self.write_part(job, &within, out);
+            }
+        }
+        self.within = within;
+    }
+
+    /// Rows in which each strip is written as a whole or not at all, and bad or not.
+    fn write_part(&mut self, job: &Job, pieces: &[Piece], out: &mut Plan) {
+        let (stripe, rows) = (&job.stripe, hull(pieces));
+        let parity = stripe.parity();
+        let bad = |member: u64| self.is_bad(stripe, member, &rows);
+        let gone = |member: u64| self.bad.gone.has(stripe.drive(member));
+        let is_written = |member: &u64| pieces.iter().any(|piece| piece.member == *member);
+        let left = (0..parity).any(|member| !is_written(&member) && bad(member));
+        let written = (0..parity).any(|member| is_written(&member) && bad(member));
+        let away = (0..parity).filter(|member| is_written(member) && gone(*member));
+        let how = match (bad(parity), left, written) {
+            (false, false, false) => cheapest(self.geometry.data, pieces).0,
+            (false, false, true) => How::Reconstruct,
+            (false, true, false) => How::Modify,
+            (true, false, _) if !gone(parity) => How::Reconstruct,
+            (false, true, true) | (true, ..) => How::Bare,
+        };
+        let told = usize::from(how != How::Bare);
+        let (lost, first) = (away.clone().count() > told, away.clone().next());
+        if let (true, Some(first)) = (lost, first) {
+            self.counts.lost += 1;
+            out.failure = Some(self.fault_of(stripe, first));
+            return;
+        }
+        if how == How::Bare && !bad(parity) {
+            let at = stripe.at(rows.from);
+            self.mark(stripe.drive(parity), at, rows.len());
+        }
+        self.write(job, pieces, how, out);
+    }
+
+    /// Writes pieces and the parity of their rows.
+    fn write(&mut self, job: &Job, pieces: &[Piece], how: How, out: &mut Plan) {
+        let rows = hull(pieces);
+        let parity = match how {
+            How::Bare => None,
+            _ => Some(self.new_parity(job, pieces, how, out)),
+        };
+        self.counts.bare += u64::from(how == How::Bare);
+        for piece in pieces {
+            if self.bad.gone.has(job.stripe.drive(piece.member)) {
+                continue;
+            }
+            let mut write = self.io(job, Op::Write, (piece.member, piece.rows), Role::Write);
+            let Piece { member, rows } = *piece;
+            write.data = Some(self.geometry.data(&job.stripe, member, rows.from));
+            write.fua = self.has_to_last(&job.stripe, member, &rows);
+            let write = self.add(job, write, out);
+            // Where the parity cannot be known, nothing is written.
+            if let Some(parity) = parity {
+                out.after(parity, write);
+            }
+        }
+        if let Some(parity) = parity {
+            let of = (job.stripe.parity(), rows);
+            let mut write = self.io(job, Op::Write, of, Role::Write);
+            write.parity = Some(parity);
+            write.fua = self.has_to_last(&job.stripe, of.0, &rows);
+            let write = self.add(job, write, out);
+            out.after(parity, write);
+        }
+    }
+
+    /// Whether a write ends only when a power cut cannot take it: where blocks are bad they count as good from then on.
+    fn has_to_last(&self, stripe: &Stripe, member: u64, rows: &Rows) -> bool {
+        self.written.loses() && self.bad.any() && self.is_bad(stripe, member, rows)
+    }
+
+    /// The parity of the rows of pieces, once they are written.
+    fn new_parity(&mut self, job: &Job, pieces: &[Piece], how: How, out: &mut Plan) -> StepIndex {
+        let rows = hull(pieces);
+        let of_piece = |piece: &Piece| {
+            let data = self
+                .geometry
+                .data(&job.stripe, piece.member, piece.rows.from);
+            Parity {
+                written: Some(data),
+                data: None,
+                len: piece.rows.len(),
+                awaited: false,
+            }
+        };
+        // Mostly it is one.
+        let only = pieces.len() == 1;
+        let parity = out.parity(Parity {
+            written: only.then(|| of_piece(&pieces[0]).written).flatten(),
+            data: None,
+            len: rows.len(),
+            awaited: false,
+        });
+        if !only {
+            for piece in pieces {
+                let part = out.parity(of_piece(piece));
+                out.fold(part, parity, Blocks(piece.rows.from - rows.from));
+            }
+        }
+        match how {
+            How::Modify => {
+                for piece in pieces {
+                    self.take_in(
+                        job,
+                        (piece.member, piece.rows),
+                        Role::Old,
+                        (parity, rows),
+                        out,
+                    );
+                }
+                let of = (job.stripe.parity(), rows);
+                self.take_in(job, of, Role::Old, (parity, rows), out);
+                self.counts.modified += 1;
+            }
+            _ => {
+                let reads = self.take_in_rest(job, pieces, (parity, rows), out);
+                self.counts.reconstructed += u64::from(reads > 0);
+                self.counts.full += u64::from(reads == 0);
+            }
+        }
+        parity
+    }
+
+    /// What pieces leave of their rows goes into a parity. How many reads that takes.
+    fn take_in_rest(
+        &mut self,
+        job: &Job,
+        pieces: &[Piece],
+        (parity, rows): (StepIndex, Rows),
+        out: &mut Plan,
+    ) -> u64 {
+        let mut reads = 0;
+        for member in 0..self.geometry.data {
+            let piece = pieces.iter().find(|piece| piece.member == member);
+            // Of a request that begins or ends in a strip it leaves one of the two.
+            let rests = match piece {
+                None => [Some(rows), None],
+                Some(piece) => {
+                    let (from, to) = (piece.rows.to, piece.rows.from);
+                    [Rows { to, ..rows }, Rows { from, ..rows }].map(|rest| rest.within(&rows))
+                }
+            };
+            for rest in rests.into_iter().flatten() {
+                self.take_in(job, (member, rest), Role::Rest, (parity, rows), out);
+                reads += 1;
+            }
+        }
+        reads
+    }
+
+    /// What a read of a member brings goes into the parity of these rows.
+    pub(super) fn take_in(
+        &mut self,
+        job: &Job,
+        (member, rows): (u64, Rows),
+        role: Role,
+        (parity, of): (StepIndex, Rows),
+        out: &mut Plan,
+    ) {
+        let read = self.io(job, Op::Read, (member, rows), role);
+        let read = self.add(job, read, out);
+        out.fold(read, parity, Blocks(rows.from - of.from));
+    }
+}

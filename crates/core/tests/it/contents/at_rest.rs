@@ -1,0 +1,72 @@
+//! What drives hold when nothing is left to do.
+
+use crate::contents::model::{Contents, Stamp};
+use crate::contents::sums::Sums;
+
+impl Contents {
+    /// Each parity is that of its row: all blocks of an array's drives at the same address make nothing.
+    pub(crate) fn check_parities(&self) {
+        if !self.setup().parity() {
+            return;
+        }
+        let mut sums = Sums::default();
+        for array in self
+            .drives
+            .chunks(self.drives.len() / self.setup().arrays())
+        {
+            for row in 0..array[0].len() {
+                let mut held = array.iter().map(|drive| sums.of(drive[row]));
+                let sum = held.try_fold(0, |sum, one| Some(sum ^ one?));
+                assert_eq!(
+                    sum,
+                    Some(0),
+                    "the parity of row {row} of {:?}",
+                    self.setup()
+                );
+            }
+        }
+    }
+
+    /// Nothing is under way and nothing is left to do: all copies of every block are the newest.
+    pub(crate) fn check_at_rest(&self) {
+        assert!(self.asked.is_empty(), "something is not answered");
+        assert!(self.running.iter().all(Vec::is_empty), "something runs");
+        // A copy that holds everything may yet be one that its placement writes again.
+        let (parts, short) = self.parts;
+        assert!(
+            short <= 1 + parts / 2,
+            "{short} of {parts} parts miss a copy"
+        );
+        if !self.setup().ordered() || self.may_fail {
+            return;
+        }
+        self.check_parities();
+        let newest = |block: usize| self.history[block].last().expect("it was written").stamp;
+        let mut places = vec![(0, 0); self.history.len()];
+        for (number, drive) in self.drives.iter().enumerate() {
+            for stamp in drive {
+                if let Stamp::Of { block, .. } = stamp
+                    && newest(*block as usize) == *stamp
+                {
+                    let (count, drives) = &mut places[*block as usize];
+                    *count += 1;
+                    *drives |= 1_u64 << number;
+                }
+            }
+        }
+        for (block, (count, drives)) in places.iter().enumerate() {
+            if self.buffered.contains_key(&(block as u64)) {
+                continue;
+            }
+            let copies = match self.setup().spread() {
+                true => drives.count_ones() as usize,
+                false => *count,
+            };
+            let newest = newest(block);
+            assert!(
+                copies == self.setup().copies || newest == Stamp::Nothing,
+                "{copies} copies of {block} are {newest:?}"
+            );
+        }
+    }
+}
