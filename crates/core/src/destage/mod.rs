@@ -6,7 +6,7 @@ use crate::registry::{ConfigError, Kind, KindCard, Spec};
 mod by_address;
 mod settings;
 
-pub use settings::{Buffering, UNIT};
+pub use settings::Buffering;
 
 registry! { dyn Destage;
     none,

@@ -10,7 +10,7 @@ const UNSET: &str = "unset";
 /// A unit is what the placement writes together.
 const AUTO: &str = "auto";
 /// The setting that says how much goes to the drives together.
-pub const UNIT: &str = "unit_kib";
+const UNIT: &str = "unit_kib";
 /// Bytes of a page.
 const PAGE_BYTES: u64 = PAGE * BLOCK_BYTES;
 /// The longest unit, in KiB.

@@ -6,8 +6,8 @@
 //! answered when these are.
 //!
 //! A *write buffer* is memory that a power cut does not empty. Writes are answered when they are in it, and so is a flush at once, and a write with force unit
-//! access as any other: what was answered is in the buffer until it is on the medium. Units of it go to the drives as jobs ([`destage`]), and what it has is
-//! read from it ([`around`]); `buffer` says what is there. To the cache a write that enters the buffer has ended: what it changes is in the cache as it
+//! access as any other: what was answered is in the buffer until it is on the medium. Units of it go to the drives as jobs (`destage`), and what it has is
+//! read from it (`around`); `buffer` says what is there. To the cache a write that enters the buffer has ended: what it changes is in the cache as it
 //! will be read. Of what the buffer has nothing is brought from drives into the cache.
 //!
 //! After a power cut the volume is what the drives hold, recovered as its placement does that, and over it what the buffer holds ([`Memory::in_buffer`]): whoever
