@@ -114,7 +114,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["--cache", "lru:size=10lines", "--prefetch", "sarc"],
-        "that sarc brings together",
+        "brings together",
     ),
     (
         &[

@@ -10,6 +10,10 @@ use crate::size::Size;
 
 /// The name of the part of both kinds that is none.
 const NONE: &str = "none";
+/// Pages of a track where nothing is brought beforehand.
+const TRACK_PAGES: u64 = 8;
+/// KiB of a page.
+const PAGE_KIB: u64 = 4;
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
 
@@ -57,21 +61,31 @@ impl StackConfig {
         }
         let (prefetch, knobs) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
         let track = match prefetch.as_str() {
-            NONE => known.line_pages,
+            // Nobody goes by it: so long that a directory of tracks is short, so short that it has few pages that nobody asks for.
+            NONE => known.line_pages.max(TRACK_PAGES),
             _ => prefetch::track_pages(&prefetch, &knobs)?,
         };
         if track < known.line_pages {
             let key = format!("{prefetch}.track_kib");
             let allowed = format!("{name}.line_kib at least");
-            return Err(ConfigError::value(&key, &(track * 4).to_string(), &allowed));
+            return Err(ConfigError::value(
+                &key,
+                &(track * PAGE_KIB).to_string(),
+                &allowed,
+            ));
         }
         let env = PrefetchEnv {
             stripe: shape.stripe,
         };
-        let prefetch = self
-            .parts
-            .of::<dyn Prefetch>()
-            .build::<dyn Prefetch>(&env)?;
+        let part = self.parts.of::<dyn Prefetch>();
+        let prefetch = part.build::<dyn Prefetch>(&env)?;
+        let group_kib = prefetch.group() * track * PAGE_KIB;
+        if group_kib > u64::from(capacity) * known.line_pages * PAGE_KIB {
+            let allowed =
+                format!("room for the {group_kib} KiB at least that {part} brings together");
+            let (key, size) = (format!("{name}.size"), known.size.to_string());
+            return Err(ConfigError::value(&key, &size, &allowed));
+        }
         Ok(Some(Memory::new(memory::Parts {
             cache,
             prefetch,
