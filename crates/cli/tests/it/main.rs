@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod build;
+mod caches;
 mod calibrate;
 mod capacity;
 mod command;

@@ -383,6 +383,20 @@ mod tests {
     }
 
     #[test]
+    fn the_goal_stays_within_the_cache() {
+        let mut sarc = with_sequences();
+        for (goal, lean, then) in [
+            (7_840 * ONE - 1, ONE, 7_840 * ONE),
+            (1, -ONE, 0),
+            (5 * ONE, -ONE, 5 * ONE - ONE / 2),
+        ] {
+            (sarc.goal, sarc.lean) = (goal, lean);
+            sarc.leave(Line(99));
+            assert_eq!(sarc.goal, then);
+        }
+    }
+
+    #[test]
     fn if_a_list_is_shorter_than_a_bottom_the_older_line_leaves() {
         let mut sarc = with_sequences();
         sarc.enter_in(Line(60), Pattern::Random, PAGES);

@@ -34,6 +34,8 @@ mod counts;
 mod directory;
 mod jobs;
 mod lines;
+#[cfg(test)]
+mod order_tests;
 mod shape;
 #[cfg(test)]
 mod tests;

@@ -12,11 +12,11 @@ use crate::prefetch;
 use crate::registry::{CacheEnv, Kind, KnobValue, PrefetchEnv, Spec};
 
 /// Pages of a track.
-const TRACK: u64 = 8;
+pub(super) const TRACK: u64 = 8;
 /// Requests between two audits.
 const AUDIT_EVERY: u64 = 64;
 
-fn built<K: Kind + ?Sized>(
+pub(super) fn built<K: Kind + ?Sized>(
     table: &[&'static Spec<K>],
     word: &str,
     env: &K::Env<'_>,
@@ -125,7 +125,7 @@ impl Bench {
     }
 }
 
-fn reply(request: Request, status: Status) -> Reply {
+pub(super) fn reply(request: Request, status: Status) -> Reply {
     let timeline = Timeline {
         arrived: request.arrived,
         started: request.arrived,

@@ -4,6 +4,7 @@
 mod cached;
 mod choices;
 mod compaction;
+mod drawn;
 mod failing;
 mod failing_faults;
 mod faults;

@@ -354,9 +354,7 @@ impl Contents {
                 }
                 (Op::Read, Some(asked)) => {
                     let before = asked.read.insert(block, held);
-                    // A job has failed, and who waited for it reads all again.
-                    let is_again = self.may_fail && self.setup.memory.0 != "none";
-                    let is_first = before.is_none() || is_again;
+                    let is_first = before.is_none() || self.may_fail && self.setup.caches();
                     assert!(is_first, "{:?} read {block} twice", asked.request);
                 }
                 (Op::Read, None) if self.setup.compacts() => {
@@ -383,7 +381,8 @@ impl Contents {
             };
             let asked = self.asked.get_mut(&request).expect("it is not answered");
             let before = asked.read.insert(block, held);
-            assert!(before.is_none(), "{:?} read {block} twice", asked.request);
+            let is_first = before.is_none() || self.setup.caches();
+            assert!(is_first, "{:?} read {block} twice", asked.request);
             self.recalled += 1;
         }
     }
@@ -403,8 +402,12 @@ impl Contents {
                     Op::Write => Stamp::Of { block, write: *of },
                     _ => asked.brought(block),
                 };
-                self.memory
-                    .extend(blocks(extent).map(|block| (block, stamp(block))));
+                let kept: Vec<_> = blocks(extent).map(|block| (block, stamp(block))).collect();
+                for (block, stamp) in kept {
+                    let before = self.memory.insert(block, stamp);
+                    let is_new = before.is_none() || asked.request.op == Op::Write;
+                    assert!(is_new, "{of:?} brings {block}, which is in memory");
+                }
             }
             Move::Serve { to, extent } => {
                 self.served += extent.len.0;

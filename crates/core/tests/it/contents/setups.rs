@@ -122,6 +122,11 @@ impl Setup {
         self.name() == "distorted_mirror" && few
     }
 
+    /// Whether there is a cache: then a read that waited for a job which failed reads all again.
+    pub(crate) fn caches(&self) -> bool {
+        self.memory.0 != "none"
+    }
+
     /// Whether each copy is on a drive of its own.
     pub(crate) fn spread(&self) -> bool {
         self.name() != "sr_array"
