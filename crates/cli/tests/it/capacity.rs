@@ -44,7 +44,7 @@ const REFUSED: &[(&[&str], i32, &[&str])] = &[
     (
         &["--find", "drives", "--place", "eager"],
         2,
-        &["eager", "stripe, concat, mirror"],
+        &["eager", "stripe, concat, raid5, mirror"],
     ),
     (
         &["--find", "drives", "--place", "stripe:disks=2"],

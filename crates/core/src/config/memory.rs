@@ -21,8 +21,14 @@ impl StackConfig {
     /// The settings of the cache as a stack needs them, and what they are called; none if there is no cache.
     ///
     /// # Errors
-    /// There is no such part, its settings are wrong, or something is brought beforehand and there is nowhere to keep it.
+    /// There is no such part, its settings are wrong, it wants to know the future, or something is brought beforehand and there is nowhere to keep
+    /// it.
     pub fn in_memory(&self) -> Result<Option<(String, InMemory)>, ConfigError> {
+        let card = Of::<dyn Cache>::KIND.find(&self.parts.of::<dyn Cache>().name)?;
+        if card.name != NONE && card.knobs.iter().all(|knob| knob.name != SIZE) {
+            let allowed = "another cache in a stack, where nobody knows what is asked for next; `nearslot hitrate` has it";
+            return Err(ConfigError::value("cache", card.name, allowed));
+        }
         let (name, knobs) = self.checked::<dyn Cache>(Of::<dyn Cache>::KIND)?;
         if name == NONE {
             let (prefetch, _) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
@@ -55,10 +61,7 @@ impl StackConfig {
             capacity,
             line_pages: known.line_pages as u32,
         })?;
-        if cache.looks_ahead() {
-            let allowed = "another cache in a stack, where nobody knows what is asked for next; `nearslot hitrate` has it";
-            return Err(ConfigError::value("cache", &name, allowed));
-        }
+        assert!(!cache.looks_ahead(), "{name} has settings of a stack");
         let (prefetch, knobs) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
         let track = match prefetch.as_str() {
             // Nobody goes by it: so long that a directory of tracks is short, so short that it has few pages that nobody asks for.

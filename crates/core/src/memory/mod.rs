@@ -34,6 +34,7 @@ mod counts;
 mod directory;
 mod jobs;
 mod lines;
+mod order_tests;
 mod shape;
 mod tests;
 

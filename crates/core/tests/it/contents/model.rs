@@ -393,9 +393,7 @@ impl Contents {
                 }
                 (Op::Read, Some(asked)) => {
                     let before = asked.read.insert(block, held);
-                    // A job has failed, and who waited for it reads all again.
-                    let is_again = self.may_fail && self.setup.memory.0 != "none";
-                    let is_first = before.is_none() || is_again;
+                    let is_first = before.is_none() || self.may_fail && self.setup.caches();
                     assert!(is_first, "{:?} read {block} twice", asked.request);
                 }
                 (Op::Read, None) if self.setup.compacts() => {
@@ -454,7 +452,8 @@ impl Contents {
             };
             let asked = self.asked.get_mut(&request).expect("it is not answered");
             let before = asked.read.insert(block, held);
-            assert!(before.is_none(), "{:?} read {block} twice", asked.request);
+            let is_first = before.is_none() || self.setup.caches();
+            assert!(is_first, "{:?} read {block} twice", asked.request);
             self.recalled += 1;
         }
     }

@@ -29,8 +29,12 @@ impl Contents {
                     Op::Write => Stamp::Of { block, write: *of },
                     _ => asked.brought(block),
                 };
-                self.memory
-                    .extend(blocks(extent).map(|block| (block, stamp(block))));
+                let kept: Vec<_> = blocks(extent).map(|block| (block, stamp(block))).collect();
+                for (block, stamp) in kept {
+                    let before = self.memory.insert(block, stamp);
+                    let is_new = before.is_none() || asked.request.op == Op::Write;
+                    assert!(is_new, "{of:?} brings {block}, which is in memory");
+                }
             }
             Move::Serve { to, extent } => {
                 self.served += extent.len.0;

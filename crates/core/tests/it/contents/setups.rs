@@ -134,6 +134,11 @@ impl Setup {
         self.name() == "distorted_mirror" && few
     }
 
+    /// Whether there is a cache: then a read that waited for a job which failed reads all again.
+    pub(crate) fn caches(&self) -> bool {
+        self.memory.0 != "none"
+    }
+
     /// Whether each copy is on a drive of its own.
     pub(crate) fn spread(&self) -> bool {
         self.name() != "sr_array"
@@ -376,9 +381,8 @@ pub(crate) const CACHED: &[Setup] = &[
         .caching("two_q:size=50lines:writes=update", "fixed:track_kib=4"),
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2)
         .buffer(3)
-        .caching("clock:size=10lines:line_kib=32", "sarc"),
-    Setup::new("distorted_mirror:stripe_kib=8", 2, 2)
-        .caching("sieve:size=1lines", "sarc:degree=4:trigger=1"),
+        .caching("clock:size=10lines:line_kib=32", "sarc:degree=4:trigger=1"),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 2).caching("sieve:size=1lines", "none"),
     Setup::new("eager:dilution=1.25:compact=true", 1, 1).caching(
         "lru:size=2lines:line_kib=256",
         "sarc:track_kib=256:degree=1:trigger=0",
