@@ -128,7 +128,7 @@ def test_processes_change_nothing(small: Scenario, expected: bytes, tmp_path: Pa
 
 def test_what_runs_share_changes_nothing(tmp_path: Path, trace: Path) -> None:
     # Warnings of a run and of the trace; a seed, a fit and a placement.
-    replayed = Scenario(trace=trace, drive="seagate-cheetah-9lp", limit=1_000, speed=4.0)
+    replayed = Scenario(trace=trace, drive="hp-c2247a", limit=1_000, speed=4.0)
     settings = {"replay": ["open", "closed"], "sched": ["fcfs", "look"], "fit": ["wrap", "scale"]}
     eager = Scenario(
         workload="iometer:requests=500:read_share=0.5", drive="hp-c2247a", sched="satf_ew"

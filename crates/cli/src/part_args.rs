@@ -80,7 +80,10 @@ impl Args for PartArgs {
 /// The values of an option that names several parts; one alone where a comma is a part of a setting.
 pub(crate) fn several(words: &str) -> Vec<&str> {
     let pieces: Vec<&str> = words.split(',').map(str::trim).collect();
-    let is_name = |piece: &&str| piece.starts_with(|first: char| first.is_ascii_alphabetic());
+    let is_name = |piece: &&str| {
+        let name = piece.split(':').next().unwrap_or_default();
+        name.starts_with(|first: char| first.is_ascii_alphabetic()) && !name.contains('=')
+    };
     match pieces.iter().all(is_name) {
         true => pieces,
         false => vec![words],

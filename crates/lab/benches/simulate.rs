@@ -9,7 +9,6 @@
 use std::sync::Arc;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Placement, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Blocks;
@@ -25,6 +24,28 @@ use rustix::time::{ClockId, clock_gettime};
 
 const REQUESTS: u64 = 300_000;
 const ROUNDS: usize = 5;
+
+/// Pages that requests over caches go to, and those that a sequence has.
+const HOT_PAGES: u64 = 200_000;
+const SEQUENCE_PAGES: u64 = 2_000_000;
+
+/// Requests for caches: three in four go to hot pages, the nearer to the first the more often; the others follow each other.
+fn cached_records() -> Arc<[Record]> {
+    let mut rng = Rng::stream(1, "bench");
+    let mut next = 0;
+    let one = |number| {
+        let read = rng.chance(0.67);
+        let op = if read { TraceOp::Read } else { TraceOp::Write };
+        let page = if rng.chance(0.75) {
+            rng.below(HOT_PAGES).min(rng.below(HOT_PAGES))
+        } else {
+            next = (next + 1) % SEQUENCE_PAGES;
+            HOT_PAGES + next
+        };
+        Record::new(number as i64, op, page * 4096, 4096, 0)
+    };
+    (0..REQUESTS).map(one).collect()
+}
 
 fn records(capacity: Blocks) -> Arc<[Record]> {
     let mut rng = Rng::stream(1, "bench");
@@ -42,6 +63,16 @@ fn records(capacity: Blocks) -> Arc<[Record]> {
 
 /// Requests per second, best of some rounds, and the mean response time.
 fn measure(drive: &str, place: &str, sched: &str, depth: u64) -> (f64, f64) {
+    measure_parts(drive, &[("place", place), ("sched", sched)], depth, records)
+}
+
+/// The same of a stack of these parts, under these requests.
+fn measure_parts(
+    drive: &str,
+    parts: &[(&str, &str)],
+    depth: u64,
+    records: impl Fn(Blocks) -> Arc<[Record]>,
+) -> (f64, f64) {
     let part: PartConfig = drive.parse().expect("the bench names its drives right");
     let below = DriveConfig {
         text: catalog_text(&part.name)
@@ -49,9 +80,11 @@ fn measure(drive: &str, place: &str, sched: &str, depth: u64) -> (f64, f64) {
             .to_owned(),
         part,
     };
-    let config = StackConfig::over(below, 1)
-        .with::<dyn Scheduler>(sched.parse().expect("the bench names its schedulers right"))
-        .with::<dyn Placement>(place.parse().expect("the bench names its placements right"));
+    let mut config = StackConfig::over(below, 1);
+    for (kind, word) in parts {
+        let part = config.parts.get_mut(kind).expect("it is a kind");
+        *part = word.parse().expect("the bench names its parts right");
+    }
     let (mut best, mut digest) = (0.0_f64, 0.0);
     for _ in 0..ROUNDS {
         let mut built = config
@@ -101,6 +134,34 @@ fn main() {
         .unwrap_or_default();
     on_one_drive(&filter);
     with_open_writes(&filter);
+    with_caches(&filter);
+}
+
+/// What a read cache costs, and what a policy of two lists costs beside one of one; a placement that has more to plan.
+fn with_caches(filter: &str) {
+    println!(
+        "{:34} {:>34} {:>10} {:>14} {:>14}",
+        "place", "cache", "prefetch", "requests/s", "mean ms"
+    );
+    for place in ["linear", "raid5:disks=8"] {
+        for prefetch in ["none", "sarc"] {
+            for cache in ["none", "lru", "lru_bottom", "sarc", "s3_fifo"] {
+                if (cache, prefetch) == ("none", "sarc") {
+                    continue;
+                }
+                let size = match cache {
+                    "none" => "",
+                    _ => ":size=50000lines",
+                };
+                let cache = format!("{cache}{size}");
+                if format!("{place} {cache} {prefetch}").contains(filter) {
+                    let parts = [("place", place), ("cache", &*cache), ("prefetch", prefetch)];
+                    let (rate, mean) = measure_parts("null", &parts, 16, |_| cached_records());
+                    println!("{place:34} {cache:>34} {prefetch:>10} {rate:>14.0} {mean:>14.6}");
+                }
+            }
+        }
+    }
 }
 
 /// Writes that go wherever a slot is free: what a request costs as a whole bounds what its decision costs.

@@ -250,6 +250,7 @@ mod tests {
         let expected = [
             ("hp-c2247a", Some(1992)),
             ("seagate-cheetah-9lp", Some(1998)),
+            ("scsi-10k-73gb", Some(2003)),
             ("desktop-7200-90mb", Some(2007)),
             ("modern-20tb", Some(2021)),
         ];

@@ -85,7 +85,7 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
     if let Some(drive) = &args.drive {
         described.set("drive", drive)?;
     }
-    for (key, words) in named(args)? {
+    for (key, words) in named(args, &described.scenario)? {
         described.say(&key, words)?;
     }
     let settings = [
@@ -124,7 +124,7 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
 }
 
 /// The parts that options name, several of a kind where they are to be compared; caches with their sizes.
-fn named(args: &ScenarioArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
+fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let owned = |words: &str| several(words).into_iter().map(str::to_owned).collect();
     let parts = args.parts.0.iter();
     let mut named: Vec<(String, Vec<String>)> = parts
@@ -135,6 +135,15 @@ fn named(args: &ScenarioArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
     };
     let key = <dyn Cache>::CARD.key;
     let Some((_, caches)) = named.iter_mut().find(|(named, _)| named == key) else {
+        if scenario.parts.of::<dyn Cache>().name == "none" {
+            let allowed = "left out, or beside --cache or a scenario file that names one; caches of --vary say their own size, as in \
+                           cache=lru:size=1GiB";
+            return Err(Failure::usage(ConfigError::value(
+                "--cache-size",
+                sizes,
+                allowed,
+            )));
+        }
         let sizes = sizes.split(',').map(|size| size.trim().to_owned());
         named.push((format!("{key}.size"), sizes.collect()));
         return Ok(named);
@@ -142,7 +151,8 @@ fn named(args: &ScenarioArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let before = std::mem::take(caches);
     for cache in &before {
         let name = cache.split(':').next().unwrap_or_default();
-        if name == "none" {
+        // The optimum, which no stack has, has no size either: that is told where it is refused.
+        if name == "none" || name == "optimal" {
             caches.push(cache.clone());
             continue;
         }

@@ -85,16 +85,12 @@ const REFUSED: &[(&[&str], &str)] = &[
         &["--cache", "none", "--cache-size", "1%"],
         "left out where there is no cache",
     ),
-    (&["--cache-size", "1%"], "size"),
     (
         &["--cache", "lru:size=1%", "--cache-size", "1%"],
         "which says it",
     ),
     (&["--prefetch", "sarc"], "none where cache = none"),
-    (
-        &["--cache", "optimal", "--cache-size", "1%"],
-        "nobody knows",
-    ),
+    (&["--cache", "optimal"], "nobody knows"),
     (
         &["--cache", "lru:size=1GiB:line_kib=12"],
         "a power of two from 4 to 256",
@@ -114,7 +110,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["--cache", "lru:size=10lines", "--prefetch", "sarc"],
-        "that sarc brings together",
+        "brings together",
     ),
     (
         &[
@@ -183,4 +179,23 @@ fn what_a_load_or_a_command_cannot_have_is_refused() {
     refused(&several, "takes several");
     let alone = ["hitrate", word(&trace), "--cache", "lru:size=1MiB"];
     refused(&alone, "lru.size = 1MiB (allowed: left out");
+}
+
+#[test]
+fn a_size_without_a_cache_and_a_cache_that_knows_the_future_are_refused() {
+    let desk = Desk::new();
+    let path = desk.trace(50);
+    let varied = ["--cache-size", "1MiB", "--vary", "cache=none,lru"];
+    for (words, expected) in [
+        (&varied[..2], "--cache-size = 1MiB"),
+        (&varied, "--cache-size = 1MiB"),
+        (&["--cache", "optimal"], "cache = optimal"),
+    ] {
+        let mut all = vec!["compare", word(&path), "--drive", "null"];
+        all.extend(words);
+        let output = nearslot(&all);
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(expected), "{told}");
+    }
 }

@@ -44,7 +44,7 @@ const REFUSED: &[(&[&str], i32, &[&str])] = &[
     (
         &["--find", "drives", "--place", "eager"],
         2,
-        &["eager", "stripe, concat, mirror"],
+        &["eager", "stripe, concat, raid5, mirror"],
     ),
     (
         &["--find", "drives", "--place", "stripe:disks=2"],
@@ -54,7 +54,7 @@ const REFUSED: &[(&[&str], i32, &[&str])] = &[
     (
         &["--vary", "speed=1,2"],
         2,
-        &["vary speed", "place, faults, drive and their knobs"],
+        &["vary speed", "prefetch, faults, drive and their knobs"],
     ),
     (&["--vary", "seed=1,2"], 2, &["vary seed"]),
     (&["--resolution", "0"], 2, &["resolution = 0", "0.1 to 50"]),

@@ -165,8 +165,9 @@ impl Cache for Lirs {
     fn enter(&mut self, line: Line) {
         match (self.stack.of(line), self.near < self.near_max) {
             (Some(_), _) => {
-                self.make_near();
+                // Since it was missed others may have come above it: it is LIR before what is below is forgotten.
                 self.others.take(line);
+                self.make_near();
                 self.near += 1;
             }
             (None, true) => {
@@ -220,3 +221,32 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
         }))
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{CacheEnv, Knobs};
+
+    /// In a stack a drive's time lies between a miss and its entering, and others are asked for meanwhile.
+    #[test]
+    fn a_line_that_was_missed_long_before_it_enters_is_there_then() {
+        let env = CacheEnv {
+            capacity: 3,
+            line_pages: 1,
+        };
+        let knobs = Knobs::check("lirs", KNOBS, &[]).unwrap();
+        let mut cache = (SPEC.build)(&knobs, &env).unwrap();
+        cache.reserve(10);
+        // Lines 0 and 1 are LIR, 2 and 3 are not; 2 has left.
+        cache.ask(3, &[0, 1, 2, 3].map(Line), &[]);
+        cache.miss(Line(2));
+        cache.hit(Line(1));
+        while cache.len() >= 3 {
+            cache.leave(Line(2));
+        }
+        cache.enter(Line(2));
+        cache.audit();
+        assert!(cache.holds(Line(2)));
+        assert_eq!(cache.len(), 3);
+    }
+}

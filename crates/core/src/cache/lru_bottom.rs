@@ -166,3 +166,27 @@ const DEPTH: Knob = Knob::number(
 );
 
 static KNOBS: [Knob; SETTINGS + 1] = joined([DEPTH], COMMON);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_expected_comes_to_the_point_where_sequences_do() {
+        let mut cache = LruBottom {
+            queues: Queues::new(),
+            lines: Vec::new(),
+            below: 0,
+            depth: 2,
+        };
+        cache.reserve(11);
+        for line in 0..10 {
+            cache.enter(Line(line));
+        }
+        cache.expect(Line(9));
+        cache.audit();
+        let left: Vec<_> = (0..4).map(|_| cache.leave(Line(10))).collect();
+        assert_eq!(left, [0, 1, 9, 2].map(|line| Some(Line(line))));
+        cache.audit();
+    }
+}

@@ -17,7 +17,7 @@
 //! Who prefetches says what belongs to a sequence; without a prefetcher this is LRU.
 //!
 //! *Settings.* The bottom and the large ratio are believed to be those of the paper, whose text does not have them; nor does it say whether the goal moves by half a
-//! page or half a line. The goal stays within the cache without a bottom. Fractions are counted in integers. O(1).
+//! page or half a line. The goal stays within the cache without a bottom; one that has fallen to 0 begins anew where sequences are, as one that was never set. Fractions are counted in integers. O(1).
 
 use super::in_memory::{COMMON, SETTINGS};
 use super::queues::Queues;
@@ -380,6 +380,28 @@ mod tests {
             sarc.leave(Line(99));
             assert_eq!(sarc.goal, 360 * ONE + lean / 2);
         }
+    }
+
+    #[test]
+    fn the_goal_stays_within_the_cache() {
+        let mut sarc = with_sequences();
+        for (goal, lean, then) in [
+            (7_840 * ONE - 1, ONE, 7_840 * ONE),
+            (1, -ONE, 0),
+            (5 * ONE, -ONE, 5 * ONE - ONE / 2),
+        ] {
+            (sarc.goal, sarc.lean) = (goal, lean);
+            sarc.leave(Line(99));
+            assert_eq!(sarc.goal, then);
+        }
+    }
+
+    #[test]
+    fn the_goal_may_move_by_half_a_line() {
+        let mut sarc = with_sequences();
+        (sarc.step, sarc.goal, sarc.lean) = (PAGES.into(), 100 * ONE, -ONE);
+        sarc.leave(Line(99));
+        assert_eq!(sarc.goal, 96 * ONE);
     }
 
     #[test]

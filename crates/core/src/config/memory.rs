@@ -12,6 +12,10 @@ use crate::units::Duration;
 
 /// The name of the part of these kinds that is none.
 const NONE: &str = "none";
+/// Pages of a track where nothing is brought beforehand.
+const TRACK_PAGES: u64 = 8;
+/// KiB of a page.
+const PAGE_KIB: u64 = 4;
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
 
@@ -19,8 +23,14 @@ impl StackConfig {
     /// The settings of the cache as a stack needs them, and what they are called; none if there is no cache.
     ///
     /// # Errors
-    /// There is no such part, its settings are wrong, or something is brought beforehand and there is nowhere to keep it.
+    /// There is no such part, its settings are wrong, it wants to know the future, or something is brought beforehand and there is nowhere to keep
+    /// it.
     pub fn in_memory(&self) -> Result<Option<(String, InMemory)>, ConfigError> {
+        let card = Of::<dyn Cache>::KIND.find(&self.parts.of::<dyn Cache>().name)?;
+        if card.name != NONE && card.knobs.iter().all(|knob| knob.name != SIZE) {
+            let allowed = "another cache in a stack, where nobody knows what is asked for next; `nearslot hitrate` has it";
+            return Err(ConfigError::value("cache", card.name, allowed));
+        }
         let (name, knobs) = self.checked::<dyn Cache>(Of::<dyn Cache>::KIND)?;
         if name == NONE {
             let (prefetch, _) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
@@ -119,27 +129,34 @@ impl StackConfig {
             capacity,
             line_pages: known.line_pages as u32,
         })?;
-        if cache.looks_ahead() {
-            let allowed = "another cache in a stack, where nobody knows what is asked for next; `nearslot hitrate` has it";
-            return Err(ConfigError::value("cache", name, allowed));
-        }
+        assert!(!cache.looks_ahead(), "{name} has settings of a stack");
         let (prefetch, knobs) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
         let track = match prefetch.as_str() {
-            NONE => known.line_pages,
+            // Nobody goes by it: so long that a directory of tracks is short, so short that it has few pages that nobody asks for.
+            NONE => known.line_pages.max(TRACK_PAGES),
             _ => prefetch::track_pages(&prefetch, &knobs)?,
         };
         if track < known.line_pages {
             let key = format!("{prefetch}.track_kib");
             let allowed = format!("{name}.line_kib at least");
-            return Err(ConfigError::value(&key, &(track * 4).to_string(), &allowed));
+            return Err(ConfigError::value(
+                &key,
+                &(track * PAGE_KIB).to_string(),
+                &allowed,
+            ));
         }
         let env = PrefetchEnv {
             stripe: shape.stripe,
         };
-        let prefetch = self
-            .parts
-            .of::<dyn Prefetch>()
-            .build::<dyn Prefetch>(&env)?;
+        let part = self.parts.of::<dyn Prefetch>();
+        let prefetch = part.build::<dyn Prefetch>(&env)?;
+        let group_kib = prefetch.group() * track * PAGE_KIB;
+        if group_kib > u64::from(capacity) * known.line_pages * PAGE_KIB {
+            let allowed =
+                format!("room for the {group_kib} KiB at least that {part} brings together");
+            let (key, size) = (format!("{name}.size"), known.size.to_string());
+            return Err(ConfigError::value(&key, &size, &allowed));
+        }
         Ok(Memory::new(memory::Parts {
             cache,
             caches: true,

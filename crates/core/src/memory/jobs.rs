@@ -30,9 +30,8 @@ pub(super) struct Job {
 impl Job {
     /// Requests that wait for it.
     pub(super) fn waiting(&self) -> usize {
-        let mut waiters = self.waiters.clone();
-        waiters.dedup_by_key(|one| one.asked);
-        waiters.len()
+        let of_one = |one: &Waiter, other: &Waiter| one.asked == other.asked;
+        self.waiters.chunk_by(of_one).count()
     }
 }
 
@@ -142,11 +141,7 @@ impl Memory {
     /// Another run is to be brought: with the one before it, if it continues that.
     fn append(&mut self, run: &mut Option<Run>, next: Run, cause: Option<u32>, of: &Request) {
         match run {
-            Some(run)
-                if run.end == next.first
-                    && run.pattern == next.pattern
-                    && run.behind == NOTHING =>
-            {
+            Some(run) if run.end == next.first && run.pattern == next.pattern => {
                 run.end = next.end;
             }
             _ => {

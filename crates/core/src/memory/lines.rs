@@ -171,6 +171,9 @@ impl Lines {
                 self.see_off(orders);
             } else if own & away != 0 {
                 self.cache.miss_in(line, pattern);
+            } else if own & bring != 0 {
+                // The prefetcher wants it for the same read: no miss of the sequence, but one of the line.
+                self.cache.miss(line);
             }
             if self.whole_lines && own & bring != 0 {
                 bring |= own & !self.cannot_come(slot);
@@ -187,7 +190,7 @@ impl Lines {
     fn cannot_come(&self, slot: u32) -> Mask {
         let held = &self.held[slot as usize];
         let behind = self.beyond(held.track);
-        held.present | held.coming | held.writing | held.spoiled | held.dirty | behind
+        held.present | held.coming | held.writing | held.dirty | behind
     }
 
     /// Pages of a track behind the end of the volume.
@@ -209,9 +212,7 @@ impl Lines {
         held.wanted = false;
         held.coming |= bring;
         held.ahead |= bring;
-        if !held.is_known() {
-            held.note = 0;
-        }
+        self.forget_note(slot);
         self.counts.ahead += u64::from(bring.count_ones());
         self.counts.staged += u64::from(bring.count_ones());
         bring
@@ -242,7 +243,7 @@ impl Lines {
     ) {
         let slot = self.number(track);
         let held = &mut self.held[slot as usize];
-        let enter = mask & held.coming & !(held.spoiled | held.present);
+        let enter = mask & held.coming & !held.spoiled;
         held.coming &= !mask;
         held.spoiled &= !mask;
         if let Some((job, pattern, told)) = arrival {
@@ -301,8 +302,7 @@ impl Lines {
             self.keep(slot, there, writes, orders);
             self.hit_again(slot, there, orders);
             if self.allocates {
-                let mut all = self.shape.tracks(whole, whole_end);
-                let all = all.find(|(one, _)| *one == track).map_or(0, |(_, own)| own);
+                let all = self.shape.part(track, whole, whole_end);
                 let held = &self.held[slot as usize];
                 let enter = all & !(held.present | held.contested);
                 for (line, own) in self.shape.lines_of(slot, enter) {
@@ -435,6 +435,13 @@ impl Lines {
         there == Some(bits(0, self.shape.track))
     }
 
+    /// Another policy, before anything was asked.
+    #[cfg(test)]
+    pub(super) fn replace(&mut self, cache: Box<dyn Cache>) {
+        self.by_pages = cache.counts_pages();
+        self.cache = cache;
+    }
+
     /// Pages of room that are taken.
     #[cfg(test)]
     pub(super) fn taken(&self) -> u64 {
@@ -472,9 +479,9 @@ impl Lines {
         };
         // One that makes room for itself enters anew.
         while self.taken + need(self.cache.holds(line), self) > self.room {
-            match self.cache.leave(line) {
-                Some(gone) => self.drop_line(gone, orders),
-                None => break,
+            assert!(!self.cache.is_empty(), "a cache has room for a line");
+            if let Some(gone) = self.cache.leave(line) {
+                self.drop_line(gone, orders);
             }
         }
         let holds = self.cache.holds(line);

@@ -48,6 +48,7 @@ mod destage;
 mod directory;
 mod jobs;
 mod lines;
+mod order_tests;
 mod shape;
 mod tests;
 

@@ -76,11 +76,17 @@ impl Shape {
         } else {
             0..0
         };
-        tracks.map(move |track| {
-            let begin = track * pages;
-            let from = first.saturating_sub(begin);
-            (track, bits(from, (end - begin).min(pages)))
-        })
+        let shape = *self;
+        tracks.map(move |track| (track, shape.part(track, first, end)))
+    }
+
+    /// Which pages of a track are among those from one to before another.
+    #[inline]
+    pub(super) fn part(&self, track: u64, first: u64, end: u64) -> Mask {
+        let begin = track * self.track;
+        let from = first.saturating_sub(begin).min(self.track);
+        let to = end.saturating_sub(begin).min(self.track);
+        if from < to { bits(from, to) } else { 0 }
     }
 
     /// The lines of the track in this slot that have some of these pages, each with all pages that it has.

@@ -4,22 +4,22 @@
 
 #![cfg(test)]
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
 use crate::cache;
-use crate::ids::Track;
+use crate::ids::{Line, Track};
 use crate::op::Failure;
 use crate::pages::PAGE;
 use crate::prefetch;
 use crate::registry::{CacheEnv, Kind, KnobValue, PrefetchEnv, Spec};
 
 /// Pages of a track.
-const TRACK: u64 = 8;
+pub(super) const TRACK: u64 = 8;
 /// Requests between two audits.
 const AUDIT_EVERY: u64 = 64;
 
-fn built<K: Kind + ?Sized>(
+pub(super) fn built<K: Kind + ?Sized>(
     table: &[&'static Spec<K>],
     word: &str,
     env: &K::Env<'_>,
@@ -73,6 +73,11 @@ impl Bench {
 
     /// A whole track is read; whether it was in memory.
     fn read(&mut self, track: u64) -> bool {
+        self.read_tracks(track, 1)
+    }
+
+    /// The same of some tracks by one request.
+    fn read_tracks(&mut self, track: u64, count: u64) -> bool {
         let before = self.memory.lines.counts.read_hits;
         self.requests += 1;
         let blocks = TRACK * PAGE;
@@ -80,7 +85,7 @@ impl Bench {
             self.requests,
             Op::Read,
             track * blocks,
-            blocks,
+            count * blocks,
             Instant::ZERO,
         );
         self.memory.arrive(Instant::ZERO, &request);
@@ -130,7 +135,7 @@ impl Bench {
     }
 }
 
-fn reply(request: Request, status: Status) -> Reply {
+pub(super) fn reply(request: Request, status: Status) -> Reply {
     let timeline = Timeline {
         arrived: request.arrived,
         started: request.arrived,
@@ -336,4 +341,67 @@ fn a_job_that_fails_fails_nobody() {
         .collect::<Vec<bool>>();
     assert_eq!(replies, [false, true]);
     memory.audit();
+}
+
+/// A cache that insists on what the contract promises: what enters was missed before, and is not there.
+struct Strict {
+    missed: BTreeSet<Line>,
+    held: VecDeque<Line>,
+}
+
+impl Cache for Strict {
+    fn reserve(&mut self, _lines: u32) {}
+
+    fn holds(&self, line: Line) -> bool {
+        self.held.contains(&line)
+    }
+
+    fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    fn hit(&mut self, line: Line) {
+        assert!(self.holds(line), "{line:?} is hit and not there");
+    }
+
+    fn miss(&mut self, line: Line) {
+        assert!(!self.holds(line), "{line:?} is missed and there");
+        self.missed.insert(line);
+    }
+
+    fn leave(&mut self, _incoming: Line) -> Option<Line> {
+        self.held.pop_front()
+    }
+
+    fn enter(&mut self, line: Line) {
+        assert!(self.missed.remove(&line), "{line:?} enters without a miss");
+        self.held.push_back(line);
+    }
+}
+
+#[test]
+fn what_enters_was_missed() {
+    for prefetch in [
+        "none",
+        "fixed:degree=3",
+        "sarc:degree=4:trigger=1:threshold=2",
+    ] {
+        let mut bench = Bench::new(20, "lru", prefetch);
+        bench.memory.lines.replace(Box::new(Strict {
+            missed: BTreeSet::new(),
+            held: VecDeque::new(),
+        }));
+        let mut rng = crate::rng::Rng::stream(1, "strict");
+        let mut next = 0;
+        for _ in 0..4_000 {
+            let at = if rng.chance(0.5) {
+                next
+            } else {
+                rng.below(400)
+            };
+            let tracks = 1 + rng.below(4);
+            next = at + tracks;
+            bench.read_tracks(at, tracks);
+        }
+    }
 }

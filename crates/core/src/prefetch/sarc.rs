@@ -11,7 +11,8 @@
 //! more prefetching, or a larger cache, may miss more. The remedy: when a trigger is asked for, the unread tracks of its group become as young as the next group.
 //!
 //! *Readings.* The paper's text tests the counter of the track itself; an implementer's walk through the algorithm that of the track before, one track later
-//! (`test`). Threshold, degree and distance of the trigger are not in the text; degree and distance are believed to be those of the paper. O(1).
+//! (`test`). Threshold, degree and distance of the trigger are not in the text; degree and distance are believed to be those of the paper. O(1) for a track that is asked for, and for
+//! one that is brought.
 
 use super::common::TRACK;
 use crate::contract::{Around, Pattern, Prefetch};
@@ -221,4 +222,104 @@ fn build(knobs: &Knobs, env: &PrefetchEnv) -> Result<Sarc, ConfigError> {
         remedy: knobs.flag("remedy"),
         counts: [0; 2],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::registry::KnobValue;
+    use crate::units::Blocks;
+
+    /// A volume of 120 tracks; what was brought is there at once.
+    #[derive(Default)]
+    struct Volume {
+        notes: BTreeMap<u64, u32>,
+        brought: Vec<(u64, u64)>,
+    }
+
+    impl Around for Volume {
+        fn last(&self) -> Track {
+            Track(119)
+        }
+
+        fn note(&mut self, track: Track) -> Option<&mut u32> {
+            self.notes.get_mut(&track.0)
+        }
+
+        fn bring(&mut self, first: Track, last: Track) {
+            for track in first.0..=last.0.min(119) {
+                self.notes.entry(track).or_default();
+            }
+            self.brought.push((first.0, last.0));
+        }
+    }
+
+    fn made(knobs: &[(&str, i64)]) -> Sarc {
+        let knobs = knobs.iter().copied();
+        let knobs: Vec<_> = knobs
+            .map(|(key, value)| (key.to_owned(), KnobValue::Integer(value)))
+            .collect();
+        let knobs = Knobs::check("sarc", KNOBS, &knobs).unwrap();
+        // Six tracks.
+        let stripe = Blocks(6 * 64);
+        build(&knobs, &PrefetchEnv { stripe }).unwrap()
+    }
+
+    /// A track is asked for, and missed where nothing of it is there.
+    fn ask(sarc: &mut Sarc, volume: &mut Volume, track: u64) -> Pattern {
+        let hit = volume.notes.contains_key(&track);
+        volume.notes.entry(track).or_default();
+        sarc.asked(Track(track), hit, volume)
+    }
+
+    #[test]
+    fn a_track_counts_once_however_often_it_is_asked_for() {
+        let (mut sarc, mut volume) = (made(&[]), Volume::default());
+        // 101 counts before 100 does; so 103 is the third in a row, not the fourth.
+        for track in [101, 100, 101, 102, 103] {
+            let pattern = ask(&mut sarc, &mut volume, track);
+            assert_eq!(pattern, Pattern::Random, "{track}");
+        }
+        assert_eq!(volume.brought, []);
+    }
+
+    #[test]
+    fn a_group_ends_with_a_stripe_and_its_trigger_brings_the_next_one_once() {
+        let (mut sarc, mut volume) = (made(&[("degree", 8)]), Volume::default());
+        for track in 0..4 {
+            ask(&mut sarc, &mut volume, track);
+        }
+        // 3 and 8 more are 0 to 11, two stripes.
+        assert_eq!(volume.brought, [(3, 11)]);
+        for track in [7, 8, 8, 9] {
+            ask(&mut sarc, &mut volume, track);
+        }
+        assert_eq!(volume.brought, [(3, 11), (9, 17)]);
+        assert_eq!(sarc.counts, [1, 1]);
+    }
+
+    #[test]
+    fn the_last_group_ends_with_the_volume_and_has_its_trigger_there() {
+        let (mut sarc, mut volume) = (made(&[]), Volume::default());
+        for track in 107..111 {
+            ask(&mut sarc, &mut volume, track);
+        }
+        assert_eq!(volume.brought, [(110, 119)]);
+        assert_eq!(volume.notes[&116] & TRIGGER, TRIGGER);
+    }
+
+    #[test]
+    fn a_track_that_a_sequence_misses_is_part_of_it_whatever_it_counted_before() {
+        let (mut sarc, mut volume) = (made(&[]), Volume::default());
+        volume.notes.insert(13, 1);
+        for track in 10..13 {
+            ask(&mut sarc, &mut volume, track);
+        }
+        // A part of it was there.
+        sarc.asked(Track(13), false, &mut volume);
+        assert_eq!(volume.notes[&13] & COUNTER, 3);
+        assert_eq!(ask(&mut sarc, &mut volume, 14), Pattern::Sequential);
+    }
 }

@@ -49,22 +49,29 @@ fn unprefetched(points: &[Point]) -> Option<Warning> {
 /// Adds what the runs of a grid have to say.
 pub(super) fn add_said(warnings: &mut Vec<Warning>, finished: &[Finished]) {
     let mut longer = Longer::default();
+    let (mut of_runs, mut of_all): (Vec<Warning>, Vec<Warning>) = (Vec::new(), Vec::new());
     for one in finished {
         for warning in &one.warnings {
-            let of_all = finished
+            let by_all = finished
                 .iter()
                 .all(|other| other.warnings.contains(warning));
             // What not all say belongs to the run that says it.
-            let told = match of_all || warning.run.is_some() {
+            let told = match by_all || warning.run.is_some() {
                 true => warning.clone(),
                 false => warning.clone().of_run(&one.run.label),
             };
-            if !warnings.contains(&told) {
-                warnings.push(told);
+            let list = match told.run {
+                Some(_) => &mut of_runs,
+                None => &mut of_all,
+            };
+            if !warnings.contains(&told) && !list.contains(&told) {
+                list.push(told);
             }
         }
         longer.join(&one.longer);
     }
+    // First what is said of single runs: so a run has the same in the same order whichever others are beside it.
+    warnings.extend(of_runs.into_iter().chain(of_all));
     warnings.extend(longer.warnings());
 }
 

@@ -255,7 +255,7 @@ mod tests {
         };
         let five = told(5);
         assert!(
-            five.contains("of the catalog, seagate-cheetah-9lp, desktop-7200-90mb, modern-20tb;"),
+            five.contains("of the catalog, seagate-cheetah-9lp, scsi-10k-73gb, desktop-7200-90mb, modern-20tb;"),
             "{five}"
         );
         let large = told(900);

@@ -8,7 +8,7 @@ use nearslot_core::sched;
 use crate::contents::failing::{Slip, written};
 use crate::contents::load;
 use crate::contents::random::{live, named};
-use crate::contents::setups::{CACHED, DRIVES};
+use crate::contents::setups::{CACHED, DRIVES, Setup};
 
 #[test]
 fn what_is_read_is_what_was_written_whatever_stays_in_memory() {
@@ -50,4 +50,15 @@ fn what_is_answered_is_right_whatever_fails_below_a_cache() {
     }
     assert!(failed > 100, "{failed} requests failed");
     assert!(served > 10_000, "{served} blocks were in memory");
+}
+
+/// It has no settings of a stack either.
+#[test]
+fn a_cache_that_knows_the_future_is_refused() {
+    for cache in ["optimal", "belady"] {
+        let setup = Setup::of("linear").caching(cache, "none");
+        let error = setup.config("disk", "fcfs", 0).build().err();
+        let error = error.expect("it is refused").to_string();
+        assert!(error.contains("nearslot hitrate"), "{error}");
+    }
 }

@@ -8,6 +8,7 @@ mod cached;
 mod choices;
 mod compaction;
 mod cuts;
+mod drawn;
 mod failing;
 mod failing_faults;
 mod faults;

@@ -29,7 +29,7 @@ impl Asked {
 impl Contents {
     /// Whether a read may be brought some blocks once more.
     pub(super) fn is_again(&self) -> bool {
-        self.may_fail && self.setup().memory.0 != "none"
+        self.may_fail && self.setup().caches()
     }
 
     /// A read is brought blocks from elsewhere than drives.
@@ -88,8 +88,12 @@ impl Contents {
                     Op::Write => Stamp::Of { block, write: *of },
                     _ => asked.brought(block),
                 };
-                self.memory
-                    .extend(blocks(extent).map(|block| (block, stamp(block))));
+                let kept: Vec<_> = blocks(extent).map(|block| (block, stamp(block))).collect();
+                for (block, stamp) in kept {
+                    let before = self.memory.insert(block, stamp);
+                    let is_new = before.is_none() || asked.request.op == Op::Write;
+                    assert!(is_new, "{of:?} brings {block}, which is in memory");
+                }
             }
             Move::Serve { to, extent } => {
                 self.served += extent.len.0;

@@ -142,6 +142,11 @@ impl Setup {
         self.name() == "distorted_mirror" && few
     }
 
+    /// Whether there is a cache: then a read that waited for a job which failed reads all again.
+    pub(crate) fn caches(&self) -> bool {
+        self.memory.0 != "none"
+    }
+
     /// Whether each copy is on a drive of its own.
     pub(crate) fn spread(&self) -> bool {
         self.name() != "sr_array"
@@ -385,9 +390,8 @@ pub(crate) const CACHED: &[Setup] = &[
         .caching("two_q:size=50lines:writes=update", "fixed:track_kib=4"),
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2)
         .buffer(3)
-        .caching("clock:size=10lines:line_kib=32", "sarc"),
-    Setup::new("distorted_mirror:stripe_kib=8", 2, 2)
-        .caching("sieve:size=1lines", "sarc:degree=4:trigger=1"),
+        .caching("clock:size=10lines:line_kib=32", "sarc:degree=4:trigger=1"),
+    Setup::new("distorted_mirror:stripe_kib=8", 2, 2).caching("sieve:size=1lines", "none"),
     Setup::new("eager:dilution=1.25:compact=true", 1, 1).caching(
         "lru:size=2lines:line_kib=256",
         "sarc:track_kib=256:degree=1:trigger=0",
@@ -448,7 +452,7 @@ pub(crate) const BUFFERED: &[Setup] = &[
         .buffering("cscan:size=50lines:unit_kib=32:destage_units=3"),
     Setup::new("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8", 3, 2)
         .buffer(3)
-        .caching("clock:size=10lines:line_kib=32", "sarc")
+        .caching("clock:size=10lines:line_kib=32", "sarc:degree=4:trigger=1")
         .buffering("lrw:size=7lines:unit_kib=8"),
     Setup::new("distorted_mirror:stripe_kib=8", 2, 2)
         .buffering("wow:size=1lines:unit_kib=4:retries=0"),

@@ -610,7 +610,7 @@ fn the_text_tells_the_set_up_as_compare_does() {
     fact("placement", "linear");
     fact("seed", "1");
     fact("hash", &capacity.trace.as_ref().unwrap().hash);
-    fact("config", "drive.name=");
+    fact("config", "drive.cache=");
     assert!(!text.contains("load.speed="), "{text}");
     assert!(text.contains("fcfs: sched.name=\"fcfs\""), "{text}");
     assert!(!text.contains("runs (0 of them"), "{text}");

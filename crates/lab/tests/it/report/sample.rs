@@ -492,6 +492,8 @@ fn config(policy: &str) -> serde_json::Value {
         "drives": 1,
         "oracle": {"name": "exact"},
         "merge": {"name": "none"},
+        "cache": {"name": "none"},
+        "prefetch": {"name": "none"},
         "faults": {"name": "none"},
         "place": {"name": "linear"},
         "sched": sched,

@@ -73,32 +73,27 @@ impl Made {
             format!("seed = {seed}\ndrive = 'drive.toml{knobs}'\nwarmup = '{warmup}'\n");
         let mut plain = !knobs.contains("queue_depth");
         for (index, kind) in config::KINDS.iter().enumerate() {
+            // Without a cache nothing is brought beforehand.
+            let has_none = kind.key() == "prefetch" && scenario.contains("cache = 'none'");
             // What most stacks have is in half of them, and the parts of one kind meet all parts of another.
-            let chosen = match index > 0 && rng.chance(0.5) {
+            let chosen = match index > 0 && rng.chance(0.5) || has_none {
                 true => kind.default.to_owned(),
                 false if kind.key() == "faults" => faults_of(rng, &mut parts),
+                false if kind.key() == "cache" => cache_of(rng, kind.kind, seed, &mut parts),
+                false if kind.key() == "prefetch" => prefetch_of(rng, kind.kind, seed, &mut parts),
                 false => part(rng, kind.kind, seed / (index as u64 + 1), &mut parts),
             };
-            let alike = ["place", "merge"].contains(&kind.key());
+            let alike = ["place", "merge", "cache", "prefetch"].contains(&kind.key());
             plain &= !alike || chosen == kind.default;
             let _ = writeln!(scenario, "{} = '{chosen}'", kind.key());
         }
-        let trace = rng.chance(0.5).then(|| trace(rng));
+        // A cache wants something to be read.
+        let caches = !scenario.contains("cache = 'none'");
+        let trace = rng.chance(0.5).then(|| trace(rng, caches));
         if trace.is_some() {
             scenario += &replay(rng);
         } else {
-            let load = part(rng, Of::<Synthetic>::KIND, seed, &mut parts);
-            // Most of these drives are too small for it. The larger one has no buffer, of which a knob may say something.
-            let is_disk = drive.starts_with("kind = 'hdd'") || knobs.is_empty();
-            let of_buffer = ["cache=", "model="].iter().any(|of| knobs.contains(of));
-            if load.starts_with("spc1") && is_disk && !of_buffer {
-                ROOMY.clone_into(&mut drive);
-            }
-            let count = one(rng, &[1, 2, 7, 60, 200]);
-            let load = match load.contains(":requests=") {
-                true => load,
-                false => format!("{load}:requests={count}"),
-            };
+            let load = synthetic(rng, seed, (&mut drive, &knobs), &mut parts);
             let _ = writeln!(scenario, "workload = '{load}'");
         }
         Made {
@@ -162,6 +157,27 @@ impl Made {
     }
 }
 
+/// A synthetic load for a drive with these knobs, or a drive for it.
+fn synthetic(
+    rng: &mut Rng,
+    seed: u64,
+    (drive, knobs): (&mut String, &str),
+    parts: &mut Vec<String>,
+) -> String {
+    let load = part(rng, Of::<Synthetic>::KIND, seed, parts);
+    // Most of these drives are too small for it. The larger one has no buffer, of which a knob may say something.
+    let is_disk = drive.starts_with("kind = 'hdd'") || knobs.is_empty();
+    let of_buffer = ["cache=", "model="].iter().any(|of| knobs.contains(of));
+    if load.starts_with("spc1") && is_disk && !of_buffer {
+        ROOMY.clone_into(drive);
+    }
+    let count = one(rng, &[1, 2, 7, 60, 200]);
+    match load.contains(":requests=") {
+        true => load,
+        false => format!("{load}:requests={count}"),
+    }
+}
+
 /// What goes wrong, in a few settings: those of chance nearly always contradict each other.
 fn faults_of(rng: &mut Rng, parts: &mut Vec<String>) -> String {
     let word = one(
@@ -181,6 +197,42 @@ fn faults_of(rng: &mut Rng, parts: &mut Vec<String>) -> String {
     let name = word.split(':').next().unwrap_or(word);
     parts.push(format!("faults {name}"));
     word.to_owned()
+}
+
+/// The cache whose turn it is, small or not, with lines of any length.
+fn cache_of(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<String>) -> String {
+    let table = kind.parts();
+    let usable: Vec<_> = table.iter().filter(|spec| spec.name != "optimal").collect();
+    let spec = usable[(turn % usable.len() as u64) as usize];
+    parts.push(format!("cache {}", spec.name));
+    if spec.name == "none" {
+        return spec.name.to_owned();
+    }
+    let size = one(rng, &["700lines", "4096lines", "64MiB", "20000lines"]);
+    let line = one(rng, &[4, 8, 32, 256]);
+    let stage = one(rng, &["line", "pages"]);
+    let stage = if line == 4 { "line" } else { stage };
+    let writes = one(rng, &["allocate", "update"]);
+    let hit_us = one(rng, &["0", "10", "1000000"]);
+    let name = spec.name;
+    format!("{name}:size={size}:line_kib={line}:stage={stage}:writes={writes}:hit_us={hit_us}")
+}
+
+/// The prefetcher whose turn it is, with tracks as long as any line.
+fn prefetch_of(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<String>) -> String {
+    let table = kind.parts();
+    let spec = &table[(turn / 3 % table.len() as u64) as usize];
+    parts.push(format!("prefetch {}", spec.name));
+    let settings: &[&str] = match spec.name {
+        "none" => &[""],
+        "fixed" => &[":track_kib=256", ":degree=2:track_kib=256"],
+        _ => &[
+            ":track_kib=256:degree=4:trigger=1",
+            ":track_kib=256:degree=4:mode=sync:threshold=2",
+            ":track_kib=256:degree=2:trigger=0:remedy=false:threshold=2:test=own",
+        ],
+    };
+    format!("{}{}", spec.name, one(rng, settings))
 }
 
 /// The part of a kind whose turn it is, with some of its knobs set.
@@ -250,7 +302,7 @@ fn value(rng: &mut Rng, knob: &Knob, cap: f64) -> String {
 }
 
 /// A small trace with odd sizes.
-fn trace(rng: &mut Rng) -> String {
+fn trace(rng: &mut Rng, reads: bool) -> String {
     let mut text = "ts_us,op,offset,len\n".to_owned();
     let span = one(rng, &[40, 2_000, 100_000]);
     let (mut now, mut next) = (0.0, 0);
@@ -270,7 +322,7 @@ fn trace(rng: &mut Rng) -> String {
                 let _ = writeln!(text, "{now:.3},F,0,0");
             }
             op => {
-                let op = if op == "F" || (op == "D" && first) {
+                let op = if op == "F" || first && (reads || op == "D") {
                     "R"
                 } else {
                     op
