@@ -43,6 +43,8 @@ impl Played {
         Played {
             memory: Memory::new(Parts {
                 cache: cache.unwrap_or_else(|error| panic!("{error}")),
+                caches: true,
+                buffer: None,
                 prefetch: prefetch.unwrap_or_else(|error| panic!("{error}")),
                 shape: Shape {
                     line: TRACK,
