@@ -494,6 +494,7 @@ fn config(policy: &str) -> serde_json::Value {
         "merge": {"name": "none"},
         "cache": {"name": "none"},
         "prefetch": {"name": "none"},
+        "buffer": {"name": "none"},
         "faults": {"name": "none"},
         "place": {"name": "linear"},
         "sched": sched,
