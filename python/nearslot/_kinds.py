@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "faults")
+KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults")
 """Keys of the kinds."""
 
 PREPARED = ("place",)
@@ -31,6 +31,7 @@ class Parts:
         place: Where data lives.
         cache: Which lines of the volume stay in memory.
         prefetch: What is brought into the cache before it is asked for.
+        buffer: What keeps writes until they go to the drives, and in which order they go.
         faults: What goes wrong on the drives.
     """
 
@@ -40,6 +41,7 @@ class Parts:
     place: str = "linear"
     cache: str = "none"
     prefetch: str = "none"
+    buffer: str = "none"
     faults: str = "none"
 
     @property
@@ -57,4 +59,5 @@ class PartSettings(TypedDict, total=False):
     place: Words
     cache: Words
     prefetch: Words
+    buffer: Words
     faults: Words

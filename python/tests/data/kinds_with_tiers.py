@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "faults", "tier")
+KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults", "tier")
 """Keys of the kinds."""
 
 PREPARED = ("place", "tier")
@@ -31,6 +31,7 @@ class Parts:
         place: Where data lives.
         cache: Which lines of the volume stay in memory.
         prefetch: What is brought into the cache before it is asked for.
+        buffer: What keeps writes until they go to the drives, and in which order they go.
         faults: What goes wrong on the drives.
         tier: What stays in memory.
     """
@@ -41,6 +42,7 @@ class Parts:
     place: str = "linear"
     cache: str = "none"
     prefetch: str = "none"
+    buffer: str = "none"
     faults: str = "none"
     tier: str = "none"
 
@@ -59,5 +61,6 @@ class PartSettings(TypedDict, total=False):
     place: Words
     cache: Words
     prefetch: Words
+    buffer: Words
     faults: Words
     tier: Words

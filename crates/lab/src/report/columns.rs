@@ -437,7 +437,7 @@ mod tests {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let drive = names.iter().position(|name| *name == "drive").unwrap();
         let parts = [
-            "drive", "sched", "merge", "oracle", "place", "cache", "prefetch", "faults",
+            "drive", "sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults",
             "workload", "replay",
         ];
         assert_eq!(names[drive..drive + parts.len()], parts);
@@ -466,6 +466,6 @@ mod tests {
     fn no_two_columns_have_one_name() {
         let names: Vec<String> = all().into_iter().map(|column| column.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
-        assert_eq!((names.len(), distinct.len()), (230, 230));
+        assert_eq!((names.len(), distinct.len()), (242, 242));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use nearslot_core::registry::{Kind, Spec};
-use nearslot_core::{cache, drive, faults, merge, place, prefetch, sched};
+use nearslot_core::{cache, destage, drive, faults, merge, place, prefetch, sched};
 use nearslot_lab::capacity::Find;
 use nearslot_lab::workload;
 
@@ -90,6 +90,7 @@ pub(crate) fn groups() -> Vec<Group> {
         mergings(),
         caches(),
         prefetchers(),
+        buffers(),
         faults(),
         catalog(),
         kinds(),
@@ -318,6 +319,24 @@ fn prefetchers() -> Vec<Group> {
             name,
             scenes: scenes.collect(),
         }
+    });
+    groups.collect()
+}
+
+fn buffers() -> Vec<Group> {
+    let of = settings_of("buffer", destage::TABLE, &[]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let scenes = words.into_iter().flat_map(|word| {
+            let size = if word == "none" { "" } else { ":size=200lines" };
+            ["linear", "raid5:disks=4:strip_kib=8"].map(|place| {
+                let settings =
+                    format!("drive=disk.toml sched=look place={place} buffer={word}{size} seed=7");
+                let load = "oltp:requests=500:rate_rps=90:span=0.05";
+                Scene::new(&settings, &synthetic(load))
+            })
+        });
+        let scenes = scenes.collect();
+        Group { name, scenes }
     });
     groups.collect()
 }

@@ -81,15 +81,15 @@ impl Made {
                 false if kind.key() == "faults" => faults_of(rng, &mut parts),
                 false if kind.key() == "cache" => cache_of(rng, kind.kind, seed, &mut parts),
                 false if kind.key() == "prefetch" => prefetch_of(rng, kind.kind, seed, &mut parts),
+                false if kind.key() == "buffer" => buffer_of(rng, kind.kind, seed, &mut parts),
                 false => part(rng, kind.kind, seed / (index as u64 + 1), &mut parts),
             };
-            let alike = ["place", "merge", "cache", "prefetch"].contains(&kind.key());
+            let alike = ["place", "merge", "cache", "prefetch", "buffer"].contains(&kind.key());
             plain &= !alike || chosen == kind.default;
             let _ = writeln!(scenario, "{} = '{chosen}'", kind.key());
         }
-        // A cache wants something to be read.
-        let caches = !scenario.contains("cache = 'none'");
-        let trace = rng.chance(0.5).then(|| trace(rng, caches));
+        let first = wanted(&scenario);
+        let trace = rng.chance(0.5).then(|| trace(rng, first));
         if trace.is_some() {
             scenario += &replay(rng);
         } else {
@@ -235,6 +235,20 @@ fn prefetch_of(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<Str
     format!("{}{}", spec.name, one(rng, settings))
 }
 
+/// The write buffer whose turn it is, small or not.
+fn buffer_of(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<String>) -> String {
+    let table = kind.parts();
+    let spec = &table[(turn / 2 % table.len() as u64) as usize];
+    parts.push(format!("buffer {}", spec.name));
+    if spec.name == "none" {
+        return spec.name.to_owned();
+    }
+    let size = one(rng, &["64MiB", "2GiB"]);
+    let marks = one(rng, &["", ":low_percent=0:high_percent=1", ":full_units=0"]);
+    let write_us = one(rng, &["0", "180"]);
+    format!("{}:size={size}:write_us={write_us}{marks}", spec.name)
+}
+
 /// The part of a kind whose turn it is, with some of its knobs set.
 fn part(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<String>) -> String {
     let table = kind.parts();
@@ -301,8 +315,19 @@ fn value(rng: &mut Rng, knob: &Knob, cap: f64) -> String {
     }
 }
 
+/// What the first requests of a trace have to be: a cache wants something to be read, a buffer something to be written, and without reads and
+/// writes there are no results.
+fn wanted(scenario: &str) -> &'static [&'static str] {
+    let has = |kind: &str| !scenario.contains(&format!("{kind} = 'none'"));
+    match (has("cache"), has("buffer")) {
+        (_, false) => &["R"],
+        (false, true) => &["W"],
+        (true, true) => &["R", "W"],
+    }
+}
+
 /// A small trace with odd sizes.
-fn trace(rng: &mut Rng, reads: bool) -> String {
+fn trace(rng: &mut Rng, first: &[&str]) -> String {
     let mut text = "ts_us,op,offset,len\n".to_owned();
     let span = one(rng, &[40, 2_000, 100_000]);
     let (mut now, mut next) = (0.0, 0);
@@ -315,18 +340,14 @@ fn trace(rng: &mut Rng, reads: bool) -> String {
             rng.below(span)
         };
         next = at + len;
-        // A trace without reads and writes has no results.
-        let first = text.lines().count() == 1;
+        let number = text.lines().count() - 1;
         match one(rng, &["R", "R", "W", "W", "W", "F", "D"]) {
-            "F" if rng.chance(0.5) && !first => {
+            "F" if rng.chance(0.5) && number >= first.len() => {
                 let _ = writeln!(text, "{now:.3},F,0,0");
             }
             op => {
-                let op = if op == "F" || first && (reads || op == "D") {
-                    "R"
-                } else {
-                    op
-                };
+                let op = if op == "F" { "R" } else { op };
+                let op = first.get(number).copied().unwrap_or(op);
                 let _ = writeln!(text, "{now:.3},{op},{},{}", at * 512, len * 512);
             }
         }
