@@ -1,9 +1,14 @@
 //! What caches, prefetchers, write buffers and the memory that they make have in common: pages, units, marks, and what is counted of them, in pages where nothing else is said.
 
 use crate::measure::Measure;
+use crate::registry::{ConfigError, Knobs};
+use crate::units::BLOCK_BYTES;
 
 /// Blocks of a page: 4 KiB.
 pub const PAGE: u64 = 8;
+
+/// Bytes of a page.
+pub const PAGE_BYTES: u64 = PAGE * BLOCK_BYTES;
 
 /// Pages of a track at most, as many as a word has bits.
 pub const TRACK_PAGES: u64 = 64;
@@ -155,3 +160,19 @@ pub static BUFFER_MEASURES: &[Measure] = &[
         "pages of these that could not be written so often that they are not tried again",
     ),
 ];
+
+/// Pages of what a setting says in KiB: lines and tracks, which divide each other.
+///
+/// # Errors
+/// It is no power of two.
+pub fn of_kib(part: &str, knobs: &Knobs, key: &str) -> Result<u64, ConfigError> {
+    let kib = knobs.integer(key);
+    if !kib.is_power_of_two() {
+        let key = format!("{part}.{key}");
+        let allowed = "a power of two from 4 to 256";
+        return Err(ConfigError::value(&key, &kib.to_string(), allowed));
+    }
+    let pages = kib * 1024 / PAGE_BYTES;
+    assert!(pages <= TRACK_PAGES, "the card allows no longer ones");
+    Ok(pages)
+}

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Cache;
-use nearslot_core::registry::{ConfigError, Kind};
+use nearslot_core::registry::{ConfigError, Kind, Of};
 use nearslot_lab::given::Given;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
@@ -123,6 +124,9 @@ pub(crate) fn describe(args: &ScenarioArgs) -> Result<Described, Failure> {
     Ok(described)
 }
 
+/// The setting of a cache that says how large it is.
+const SIZE: &str = "size";
+
 /// The parts that options name, several of a kind where they are to be compared; caches with their sizes.
 fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let owned = |words: &str| several(words).into_iter().map(str::to_owned).collect();
@@ -145,18 +149,19 @@ fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<St
             )));
         }
         let sizes = sizes.split(',').map(|size| size.trim().to_owned());
-        named.push((format!("{key}.size"), sizes.collect()));
+        named.push((format!("{key}.{SIZE}"), sizes.collect()));
         return Ok(named);
     };
     let before = std::mem::take(caches);
     for cache in &before {
-        let name = cache.split(':').next().unwrap_or_default();
-        // The optimum, which no stack has, has no size either: that is told where it is refused.
-        if name == "none" || name == "optimal" {
+        let part: PartConfig = cache.parse().map_err(Failure::usage)?;
+        // None and the optimum have no size. One that there is not is refused where it is set.
+        let card = Of::<dyn Cache>::KIND.find(&part.name);
+        if card.is_ok_and(|card| card.knobs.iter().all(|knob| knob.name != SIZE)) {
             caches.push(cache.clone());
             continue;
         }
-        if cache.contains(":size=") {
+        if part.knobs.iter().any(|(key, _)| key == SIZE) {
             let allowed = format!("left out beside --cache {cache}, which says it");
             return Err(Failure::usage(ConfigError::value(
                 "--cache-size",
@@ -165,7 +170,7 @@ fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<St
             )));
         }
         let sizes = sizes.split(',').map(str::trim);
-        caches.extend(sizes.map(|size| format!("{cache}:size={size}")));
+        caches.extend(sizes.map(|size| format!("{cache}:{SIZE}={size}")));
     }
     if *caches == before {
         let allowed = "left out where there is no cache";

@@ -1,8 +1,9 @@
 //! What is said of every cache that a stack has: how large it is, and how it is filled.
 
+use crate::pages::{self, PAGE_BYTES};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::size::{self, Size};
-use crate::units::{BLOCK_BYTES, Duration};
+use crate::units::Duration;
 
 /// Settings of every cache in a stack. A cache alone, of which misses are counted, is told its size by who counts.
 pub const KNOBS: &[Knob] = &COMMON;
@@ -11,9 +12,6 @@ pub(super) const SETTINGS: usize = 5;
 
 /// No size was said.
 const UNSET: &str = "unset";
-
-/// Bytes of a page.
-const PAGE_BYTES: u64 = 8 * BLOCK_BYTES;
 
 pub(super) const COMMON: [Knob; SETTINGS] = [
     Knob::text(
@@ -75,13 +73,7 @@ impl InMemory {
             let allowed = format!("set, as in {name}:size=1GiB: {}", size::ALLOWED);
             return Err(ConfigError::value(&format!("{name}.size"), size, &allowed));
         }
-        let line_kib = knobs.integer("line_kib");
-        if !line_kib.is_power_of_two() {
-            let key = format!("{name}.line_kib");
-            let allowed = "a power of two from 4 to 256";
-            return Err(ConfigError::value(&key, &line_kib.to_string(), allowed));
-        }
-        let line_pages = line_kib * 1024 / PAGE_BYTES;
+        let line_pages = pages::of_kib(name, knobs, "line_kib")?;
         let stage = knobs.choice("stage");
         if line_pages == 1 && stage != "line" {
             let allowed = "left out where a line is one page of 4 KiB: line_kib says more";
@@ -93,7 +85,7 @@ impl InMemory {
             line_pages,
             whole_lines: stage == "line",
             allocates: knobs.choice("writes") == "allocate",
-            hit_time: Duration((knobs.number("hit_us") * 1e3).round() as u64),
+            hit_time: knobs.duration_us("hit_us"),
         })
     }
 

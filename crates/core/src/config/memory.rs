@@ -5,6 +5,7 @@ use crate::cache::InMemory;
 use crate::contract::{Cache, Destage, Prefetch, Shape};
 use crate::destage::Buffering;
 use crate::memory::{self, Memory};
+use crate::pages::PAGE_BYTES;
 use crate::prefetch;
 use crate::registry::{AnyKind, CacheEnv, ConfigError, Kind, KnobValue, Knobs, Of, PrefetchEnv};
 use crate::size::Size;
@@ -15,7 +16,7 @@ const NONE: &str = "none";
 /// Pages of a track where nothing is brought beforehand.
 const TRACK_PAGES: u64 = 8;
 /// KiB of a page.
-const PAGE_KIB: u64 = 4;
+const PAGE_KIB: u64 = PAGE_BYTES >> 10;
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
 

@@ -1,5 +1,6 @@
 //! Units that wait, in a circle by address, and the hand that goes round: what CSCAN and WOW have in common.
 
+use crate::contract::Destage;
 use crate::ids::Unit;
 use crate::sorted::{Keyed, Sorted};
 
@@ -7,7 +8,7 @@ use crate::sorted::{Keyed, Sorted};
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     unit: Unit,
-    /// Whether it has been written again since the hand was there.
+    /// Whether it has been written again since the hand was there, and is to be passed over once.
     recent: bool,
 }
 
@@ -20,23 +21,34 @@ impl Keyed for Waiting {
 }
 
 /// The circle.
-#[derive(Default)]
 pub(super) struct Circle {
+    /// Whether what was written again is passed over once.
+    passes_over: bool,
     units: Sorted<Waiting>,
     /// The unit at which the hand is, or would be.
     hand: Unit,
 }
 
 impl Circle {
-    /// A unit waits; `recent` if it is to be passed over once.
-    pub(super) fn written(&mut self, unit: Unit, recent: bool) {
+    /// An empty one.
+    pub(super) fn new(passes_over: bool) -> Circle {
+        Circle {
+            passes_over,
+            units: Sorted::default(),
+            hand: Unit::default(),
+        }
+    }
+}
+
+impl Destage for Circle {
+    fn written(&mut self, unit: Unit, again: bool) {
         let before = self.units.take(&unit);
-        let recent = recent || before.is_some_and(|before| before.recent);
+        let recent = self.passes_over && again || before.is_some_and(|before| before.recent);
         self.units.insert(Waiting { unit, recent });
     }
 
-    /// The first unit from the hand on, and round, that is not to be passed over, goes.
-    pub(super) fn next(&mut self) -> Option<Unit> {
+    /// The first unit from the hand on, and round, that is not to be passed over.
+    fn next(&mut self) -> Option<Unit> {
         loop {
             let from = self.units.at(self.units.seek(&self.hand));
             let found = *from.or_else(|| self.units.first())?;
@@ -52,12 +64,12 @@ impl Circle {
         }
     }
 
-    /// A unit goes out of turn; the hand stays.
-    pub(super) fn take(&mut self, unit: Unit) {
+    /// The hand stays.
+    fn take(&mut self, unit: Unit) {
         self.units.take(&unit).expect("it waits");
     }
 
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.units.len()
     }
 }

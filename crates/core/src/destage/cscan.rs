@@ -5,29 +5,8 @@
 use super::by_address::Circle;
 use super::settings::KNOBS;
 use crate::contract::Destage;
-use crate::ids::Unit;
 use crate::pages::BUFFER_MEASURES;
 use crate::registry::Spec;
-
-struct Cscan(Circle);
-
-impl Destage for Cscan {
-    fn written(&mut self, unit: Unit, _again: bool) {
-        self.0.written(unit, false);
-    }
-
-    fn next(&mut self) -> Option<Unit> {
-        self.0.next()
-    }
-
-    fn take(&mut self, unit: Unit) {
-        self.0.take(unit);
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
 
 pub(super) static SPEC: Spec<dyn Destage> = Spec {
     name: "cscan",
@@ -38,16 +17,17 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
-    build: |_, ()| Ok(Box::new(Cscan(Circle::default()))),
+    build: |_, ()| Ok(Box::new(Circle::new(false))),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Unit;
 
     #[test]
     fn the_hand_goes_round() {
-        let mut cscan = Cscan(Circle::default());
+        let mut cscan = Circle::new(false);
         for unit in [5, 9, 1] {
             cscan.written(Unit(unit), false);
         }

@@ -1,9 +1,9 @@
 //! What is said of every write buffer: how large it is, how long an answer takes, and when what is in it goes to the drives.
 
-use crate::pages::{BLOCKS_OF_UNIT, Marks, PAGE};
+use crate::pages::{BLOCKS_OF_UNIT, Marks, PAGE, PAGE_BYTES};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::size::Size;
-use crate::units::{BLOCK_BYTES, Blocks, Duration};
+use crate::units::{Blocks, Duration};
 
 /// No size was said.
 const UNSET: &str = "unset";
@@ -11,8 +11,6 @@ const UNSET: &str = "unset";
 const AUTO: &str = "auto";
 /// The setting that says how much goes to the drives together.
 const UNIT: &str = "unit_kib";
-/// Bytes of a page.
-const PAGE_BYTES: u64 = PAGE * BLOCK_BYTES;
 /// The longest unit, in KiB.
 const LONGEST: u64 = 16_384;
 
@@ -129,12 +127,11 @@ impl Buffering {
             let key = format!("{name}.low_percent");
             return Err(ConfigError::value(&key, &low.to_string(), &allowed));
         }
-        let time = |key| Duration((knobs.number(key) * 1e3).round() as u64);
         Ok(Buffering {
             pages,
             unit_kib: knobs.choice(UNIT).parse().ok(),
-            write_time: time("write_us"),
-            read_time: time("read_us"),
+            write_time: knobs.duration_us("write_us"),
+            read_time: knobs.duration_us("read_us"),
             marks: Marks {
                 low,
                 high,

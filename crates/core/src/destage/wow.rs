@@ -7,29 +7,8 @@
 use super::by_address::Circle;
 use super::settings::KNOBS;
 use crate::contract::Destage;
-use crate::ids::Unit;
 use crate::pages::BUFFER_MEASURES;
 use crate::registry::Spec;
-
-struct Wow(Circle);
-
-impl Destage for Wow {
-    fn written(&mut self, unit: Unit, again: bool) {
-        self.0.written(unit, again);
-    }
-
-    fn next(&mut self) -> Option<Unit> {
-        self.0.next()
-    }
-
-    fn take(&mut self, unit: Unit) {
-        self.0.take(unit);
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
 
 pub(super) static SPEC: Spec<dyn Destage> = Spec {
     name: "wow",
@@ -40,16 +19,17 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
-    build: |_, ()| Ok(Box::new(Wow(Circle::default()))),
+    build: |_, ()| Ok(Box::new(Circle::new(true))),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Unit;
 
     #[test]
     fn what_was_written_again_is_passed_over_once() {
-        let mut wow = Wow(Circle::default());
+        let mut wow = Circle::new(true);
         for (unit, again) in [(5, false), (9, false), (1, false), (1, true), (9, true)] {
             wow.written(Unit(unit), again);
         }

@@ -3,6 +3,7 @@
 //! What the buffer has when a read comes is given to it at once. So it does not matter what becomes of these blocks while the rest is on its way. If the buffer has nothing
 //! of it, the read goes to the stack below as it is; else jobs of the buffer bring the blocks between.
 
+use super::shape::touched;
 use super::{Memory, Move, Order, Work, between};
 use crate::ids::RequestId;
 use crate::op::Op;
@@ -15,7 +16,7 @@ impl Memory {
         let mut runs = std::mem::take(&mut self.runs);
         if let Some(buffer) = &mut self.buffer {
             buffer.there(&request.extent, &mut runs);
-            let pages = runs.iter().map(|run| self.lines.shape().touched(run));
+            let pages = runs.iter().map(touched);
             buffer.counts.read += pages.map(|(first, end)| end - first).sum::<u64>();
         }
         if runs.is_empty() {
@@ -54,8 +55,7 @@ impl Memory {
             extent,
             ..*of
         };
-        self.orders.push_back(Order::Move(Move::Begin(request)));
-        self.orders.push_back(Order::Submit(request));
+        self.start(request);
     }
 
     /// A job has brought blocks for a read, or has failed.

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use slab::Slab;
 
 use super::counts::BufferCounts;
+use super::shape::{runs, touched};
 use super::{between, common};
 use crate::contract::Destage;
 use crate::ids::Unit;
@@ -157,8 +158,7 @@ impl Buffer {
     }
 
     fn find(&self, unit: Unit) -> Option<&Held> {
-        let known = self.known.at(self.known.seek(&unit))?;
-        (known.unit == unit).then(|| &self.held[known.held as usize])
+        self.slot(unit).map(|slot| &self.held[slot])
     }
 
     fn slot(&self, unit: Unit) -> Option<usize> {
@@ -213,7 +213,7 @@ impl Buffer {
             let Some(held) = self.find(unit) else {
                 continue;
             };
-            if !pages(&extent).any(|(index, bits)| held.at(self, index).there & bits != 0) {
+            if !held.has(self, &extent) {
                 continue;
             }
             match held.given_up {
@@ -347,9 +347,7 @@ impl Buffer {
     fn in_the_way(&self, extent: &Extent) -> Option<Unit> {
         let mut units = self.units(extent).filter(|(unit, extent)| {
             let held = self.find(*unit).filter(|held| held.waits());
-            held.is_some_and(|held| {
-                pages(extent).any(|(page, bits)| held.at(self, page).there & bits != 0)
-            })
+            held.is_some_and(|held| held.has(self, extent))
         });
         units.next().map(|(unit, _)| unit)
     }
@@ -471,6 +469,11 @@ impl Held {
         self.pages[(page % buffer.parts.unit) as usize]
     }
 
+    /// Whether some of an extent of its unit is there.
+    fn has(&self, buffer: &Buffer, extent: &Extent) -> bool {
+        pages(extent).any(|(page, bits)| self.at(buffer, page).there & bits != 0)
+    }
+
     fn is_complete(&self) -> bool {
         self.whole == self.pages.len() as u64
     }
@@ -478,11 +481,6 @@ impl Held {
     fn waits(&self) -> bool {
         self.jobs == 0 && self.given_up.is_none()
     }
-}
-
-/// Pages from one to before another that an extent touches.
-fn touched(extent: &Extent) -> (u64, u64) {
-    (extent.start.0 / PAGE, extent.end().0.div_ceil(PAGE))
 }
 
 /// Pages that an extent touches, each with which of its blocks.
@@ -498,7 +496,7 @@ fn pages(extent: &Extent) -> impl Iterator<Item = (u64, Bits)> + use<> {
 
 /// Adds the runs of these blocks of a page; one that continues the last is a part of it.
 fn add_runs(page: u64, bits: Bits, out: &mut Vec<Extent>) {
-    for (from, to) in super::shape::runs(bits.into()) {
+    for (from, to) in runs(bits.into()) {
         let (from, to) = (page * PAGE + from, page * PAGE + to);
         match out.last_mut() {
             Some(last) if last.end().0 == from => last.len = Blocks(to - last.start.0),

@@ -9,7 +9,7 @@
 //! fail as these did. Nothing that was answered ever leaves the buffer but to the drives.
 
 use super::buffer::Fate;
-use super::{Memory, Move, Order, OwnJob, Through, Work};
+use super::{Memory, Move, Order, OwnJob, Work};
 use crate::ids::{RequestId, Unit};
 use crate::op::{Op, Status};
 use crate::request::{Reply, Request};
@@ -77,14 +77,9 @@ impl Memory {
     fn pass_alone(&mut self, asked: u32, request: &Request) {
         self.alone = Some(asked);
         self.change(request);
-        let id = request.id;
-        self.through.insert(Through { id, asked });
-        let is_write = request.op == Op::Write;
-        self.buffer_mut().counts.through += u64::from(is_write);
-        self.orders.push_back(Order::Submit(Request {
-            fua: is_write,
-            ..*request
-        }));
+        let fua = request.op == Op::Write;
+        self.buffer_mut().counts.through += u64::from(fua);
+        self.pass(asked, &Request { fua, ..*request });
     }
 
     /// Units go to the drives, as many as may.
@@ -119,8 +114,7 @@ impl Memory {
             fua: true,
             ..Request::new(0, Op::Write, extent.start.0, extent.len.0, now)
         };
-        self.orders.push_back(Order::Move(Move::Begin(request)));
-        self.orders.push_back(Order::Submit(request));
+        self.start(request);
     }
 
     /// The name of another job of the buffer.

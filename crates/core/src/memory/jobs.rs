@@ -1,7 +1,7 @@
 //! Reads, and the jobs that bring what they miss and what will be asked for.
 
 use super::lines::Wanted;
-use super::shape::runs;
+use super::shape::{runs, touched};
 use super::{Memory, Move, Order, common};
 use crate::contract::Pattern;
 use crate::ids::{RequestId, Track};
@@ -80,7 +80,7 @@ impl Memory {
     /// A read begins.
     pub(super) fn read(&mut self, now: Instant, asked: u32, request: &Request) {
         let shape = self.lines.shape();
-        let (first, end) = shape.touched(&request.extent);
+        let (first, end) = touched(&request.extent);
         if !self.caches || self.lines.must_pass(first, end) {
             self.lines.counts.passed += 1;
             return self.read_around(now, asked, request);
@@ -110,9 +110,10 @@ impl Memory {
         }
         self.begin_job(run, Some(asked), request);
         self.bring_wanted(request);
-        self.lines.counts.read_hits += u64::from(self.asked[asked as usize].remaining == 0);
-        self.lines.counts.read_misses += u64::from(self.asked[asked as usize].remaining > 0);
-        if self.asked[asked as usize].remaining == 0 {
+        let is_hit = self.asked[asked as usize].remaining == 0;
+        self.lines.counts.read_hits += u64::from(is_hit);
+        self.lines.counts.read_misses += u64::from(!is_hit);
+        if is_hit {
             let buffer = self.buffer.as_ref();
             let time = match buffer.filter(|_| self.lines.lent > before) {
                 Some(buffer) => buffer.read_time().max(self.hit_time),
@@ -201,7 +202,7 @@ impl Memory {
         let mut waiters = self.lists.pop().unwrap_or_default();
         let is_missed = cause.is_some();
         // The rest of a line may be apart from what was asked for.
-        let (from, to) = self.lines.shape().touched(&of.extent);
+        let (from, to) = touched(&of.extent);
         let cause = cause.filter(|_| first < to && from < end);
         if let Some(asked) = cause {
             let (first, end) = (first.max(from), end.min(to));
@@ -229,8 +230,7 @@ impl Memory {
             },
             ..*of
         };
-        self.orders.push_back(Order::Move(Move::Begin(request)));
-        self.orders.push_back(Order::Submit(request));
+        self.start(request);
     }
 
     /// A job has ended: what it has brought enters, and who waited for it gets it.

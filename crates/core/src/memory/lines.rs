@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::buffer::Changed;
 use super::counts::Counts;
 use super::directory::Directory;
-use super::shape::{Mask, Shape, bits, runs};
+use super::shape::{Mask, Shape, bits, runs, touched};
 use super::{Move, Order, between, common};
 use crate::contract::{Around, Cache, Pattern};
 use crate::ids::{Line, RequestId, Track};
@@ -280,7 +280,7 @@ impl Lines {
 
     /// A write or discard begins: pages that are on their way are spoiled; what is in memory, or enters with a write, is as it will be.
     pub(super) fn change(&mut self, request: &Request, orders: &mut VecDeque<Order>) {
-        let (first, end) = self.shape.touched(&request.extent);
+        let (first, end) = touched(&request.extent);
         let (whole, whole_end) = self.shape.covered(&request.extent);
         for (track, mask) in self.shape.tracks(first, end) {
             let slot = self.number(track);
@@ -318,7 +318,7 @@ impl Lines {
 
     /// A write or discard has ended.
     pub(super) fn changed(&mut self, request: &Request, done: bool, orders: &mut VecDeque<Order>) {
-        let (first, end) = self.shape.touched(&request.extent);
+        let (first, end) = touched(&request.extent);
         for (track, mask) in self.shape.tracks(first, end) {
             let slot = self.number(track);
             let still = self.leave_to_others(slot, mask);
@@ -347,8 +347,7 @@ impl Lines {
 
     /// Pages of a track have one writer more beside the first.
     fn contest(&mut self, slot: u32, mask: Mask) {
-        let first = self.held[slot as usize].track * self.shape.track;
-        for page in runs(mask).flat_map(|(from, to)| first + from..first + to) {
+        for page in self.pages(slot, mask) {
             let known = self.contested.take(&page);
             let others = known.map_or(1, |known| known.others + 1);
             self.contested.insert(Contested { page, others });
@@ -357,11 +356,10 @@ impl Lines {
 
     /// A writer of pages of a track has ended: those that have others.
     fn leave_to_others(&mut self, slot: u32, mask: Mask) -> Mask {
-        let held = &self.held[slot as usize];
-        let first = held.track * self.shape.track;
-        let contested = held.contested & mask;
+        let first = self.first_page(slot);
+        let contested = self.held[slot as usize].contested & mask;
         let mut still = 0;
-        for page in runs(contested).flat_map(|(from, to)| first + from..first + to) {
+        for page in self.pages(slot, contested) {
             let Some(known) = self.contested.take(&page) else {
                 continue;
             };
@@ -534,11 +532,8 @@ impl Lines {
         self.counts.wasted += u64::from(unasked.count_ones());
         held.present &= !there;
         held.ahead &= !unasked;
-        let first = held.track * self.shape.track;
-        for (from, to) in runs(there) {
-            let (from, to) = self.shape.blocks(first + from, first + to);
-            orders.push_back(Order::Move(Move::Drop(between(from, to))));
-        }
+        let gone = self.extents(slot, there);
+        orders.extend(gone.map(|extent| Order::Move(Move::Drop(extent))));
         self.forget_note(slot);
     }
 
@@ -551,23 +546,17 @@ impl Lines {
 
     /// A read gets what it wants of these pages from memory.
     fn serve(&self, slot: u32, there: Mask, request: &Request, orders: &mut VecDeque<Order>) {
-        let first = self.held[slot as usize].track * self.shape.track;
-        for (from, to) in runs(there) {
-            let (from, to) = self.shape.blocks(first + from, first + to);
-            let extent = common(&request.extent, from, to);
-            let to = request.id;
+        for extent in self.extents(slot, there) {
+            let (to, extent) = (request.id, within(&request.extent, extent));
             orders.push_back(Order::Move(Move::Serve { to, extent }));
         }
     }
 
     /// A read gets what it wants of these pages from the write buffer.
     fn lend(&mut self, slot: u32, lent: Mask, request: &Request, orders: &mut VecDeque<Order>) {
-        let first = self.held[slot as usize].track * self.shape.track;
         self.lent += u64::from(lent.count_ones());
-        for (from, to) in runs(lent) {
-            let (from, to) = self.shape.blocks(first + from, first + to);
-            let extent = common(&request.extent, from, to);
-            let to = request.id;
+        for extent in self.extents(slot, lent) {
+            let (to, extent) = (request.id, within(&request.extent, extent));
             orders.push_back(Order::Move(Move::Lend { to, extent }));
         }
     }
@@ -577,17 +566,39 @@ impl Lines {
         &self,
         slot: u32,
         mask: Mask,
-        (of, within): (RequestId, Extent),
+        (of, all): (RequestId, Extent),
         orders: &mut VecDeque<Order>,
     ) {
-        let held = &self.held[slot as usize];
-        let first = held.track * self.shape.track;
-        for (from, to) in runs(mask & held.present) {
-            let (from, to) = self.shape.blocks(first + from, first + to);
-            let extent = common(&within, from, to);
+        let present = self.held[slot as usize].present;
+        for extent in self.extents(slot, mask & present) {
+            let extent = within(&all, extent);
             orders.push_back(Order::Move(Move::Keep { of, extent }));
         }
     }
+
+    /// The blocks of these pages of a track, in runs.
+    fn extents(&self, slot: u32, mask: Mask) -> impl Iterator<Item = Extent> + use<> {
+        let (shape, first) = (self.shape, self.first_page(slot));
+        runs(mask).map(move |(from, to)| {
+            let (from, to) = shape.blocks(first + from, first + to);
+            between(from, to)
+        })
+    }
+
+    /// The numbers of these pages of a track.
+    fn pages(&self, slot: u32, mask: Mask) -> impl Iterator<Item = u64> + use<> {
+        let first = self.first_page(slot);
+        runs(mask).flat_map(move |(from, to)| first + from..first + to)
+    }
+
+    fn first_page(&self, slot: u32) -> u64 {
+        self.held[slot as usize].track * self.shape.track
+    }
+}
+
+/// What of a run of blocks lies within an extent: some.
+fn within(all: &Extent, run: Extent) -> Extent {
+    common(all, run.start.0, run.end().0)
 }
 
 impl Around for Lines {

@@ -394,6 +394,12 @@ impl Memory {
         self.orders.push_back(Order::Submit(*request));
     }
 
+    /// A job begins.
+    fn start(&mut self, job: Request) {
+        self.orders.push_back(Order::Move(Move::Begin(job)));
+        self.orders.push_back(Order::Submit(job));
+    }
+
     fn through_ended(&mut self, now: Instant, reply: &Reply) {
         let through = self.through.take(&reply.request.id);
         let asked = through.expect("it went through").asked;

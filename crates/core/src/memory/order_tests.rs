@@ -2,13 +2,10 @@
 
 #![cfg(test)]
 
-use super::tests::{TRACK, built, reply};
+use super::tests::{TRACK, parts, reply};
 use super::*;
-use crate::cache;
 use crate::op::Failure;
 use crate::pages::PAGE;
-use crate::prefetch;
-use crate::registry::{CacheEnv, PrefetchEnv};
 
 /// An answer from memory takes so long.
 const HIT: Duration = Duration(500);
@@ -32,29 +29,17 @@ impl Played {
         prefetch: &str,
         (allocates, whole_lines): (bool, bool),
     ) -> Played {
-        let line_pages = TRACK as u32;
-        let env = CacheEnv {
-            capacity: tracks,
-            line_pages,
-        };
-        let cache = built::<dyn Cache>(cache::TABLE, cache, &env);
-        let env = PrefetchEnv { stripe: Blocks(1) };
-        let prefetch = built::<dyn Prefetch>(prefetch::TABLE, prefetch, &env);
         Played {
             memory: Memory::new(Parts {
-                cache: cache.unwrap_or_else(|error| panic!("{error}")),
-                caches: true,
-                buffer: None,
-                prefetch: prefetch.unwrap_or_else(|error| panic!("{error}")),
                 shape: Shape {
                     line: TRACK,
                     track: TRACK,
                     capacity: Blocks(TRACK * PAGE * 1_000),
                 },
-                capacity: tracks,
                 hit_time: HIT,
                 allocates,
                 whole_lines,
+                ..parts(tracks, cache, prefetch)
             }),
             now: Instant::ZERO,
         }

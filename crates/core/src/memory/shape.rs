@@ -18,6 +18,13 @@ pub struct Shape {
 /// Pages of a track, a bit for each.
 pub(super) type Mask = u64;
 
+/// The pages that an extent touches: from the first to before the last.
+#[inline]
+pub(super) const fn touched(extent: &Extent) -> (u64, u64) {
+    let end = extent.start.0 + extent.len.0;
+    (extent.start.0 / PAGE, end.div_ceil(PAGE))
+}
+
 /// Pages from one to before another, by their bits.
 #[inline]
 pub(super) const fn bits(first: u64, end: u64) -> Mask {
@@ -40,13 +47,6 @@ impl Shape {
     /// Lines of a track.
     pub(super) const fn lines(&self) -> u64 {
         self.track / self.line
-    }
-
-    /// The pages that an extent touches: from the first to before the last.
-    #[inline]
-    pub(super) const fn touched(&self, extent: &Extent) -> (u64, u64) {
-        let end = extent.start.0 + extent.len.0;
-        (extent.start.0 / PAGE, end.div_ceil(PAGE))
     }
 
     /// The pages of which it has all blocks; none if the first is not before the second.
@@ -150,7 +150,7 @@ mod tests {
             start: Lba(60),
             len: Blocks(12),
         };
-        assert_eq!(SHAPE.touched(&extent), (7, 9));
+        assert_eq!(touched(&extent), (7, 9));
         assert_eq!(SHAPE.covered(&extent), (8, 9));
         let tracks: Vec<_> = SHAPE.tracks(7, 9).collect();
         assert_eq!(tracks, [(0, 0x80), (1, 0x01)]);

@@ -35,6 +35,32 @@ pub(super) fn built<K: Kind + ?Sized>(
     (spec.build)(&spec.card().check(&knobs)?, env)
 }
 
+/// A cache of so many tracks, each a line, whose answers take no time.
+pub(super) fn parts(tracks: u32, cache: &str, prefetch: &str) -> Parts {
+    let env = CacheEnv {
+        capacity: tracks,
+        line_pages: TRACK as u32,
+    };
+    let cache = built::<dyn Cache>(cache::TABLE, cache, &env);
+    let env = PrefetchEnv { stripe: Blocks(1) };
+    let prefetch = built::<dyn Prefetch>(prefetch::TABLE, prefetch, &env);
+    Parts {
+        cache: cache.unwrap_or_else(|error| panic!("{error}")),
+        caches: true,
+        buffer: None,
+        prefetch: prefetch.unwrap_or_else(|error| panic!("{error}")),
+        shape: Shape {
+            line: TRACK,
+            track: TRACK,
+            capacity: Blocks(TRACK * PAGE * 1_000_000),
+        },
+        capacity: tracks,
+        hit_time: Duration::ZERO,
+        allocates: true,
+        whole_lines: true,
+    }
+}
+
 /// A memory whose jobs are done at once, in order.
 struct Bench {
     memory: Memory,
@@ -44,29 +70,8 @@ struct Bench {
 impl Bench {
     /// A cache of so many tracks.
     fn new(tracks: u32, cache: &str, prefetch: &str) -> Bench {
-        let env = CacheEnv {
-            capacity: tracks,
-            line_pages: TRACK as u32,
-        };
-        let cache = built::<dyn Cache>(cache::TABLE, cache, &env);
-        let env = PrefetchEnv { stripe: Blocks(1) };
-        let prefetch = built::<dyn Prefetch>(prefetch::TABLE, prefetch, &env);
         Bench {
-            memory: Memory::new(Parts {
-                cache: cache.unwrap_or_else(|error| panic!("{error}")),
-                caches: true,
-                buffer: None,
-                prefetch: prefetch.unwrap_or_else(|error| panic!("{error}")),
-                shape: Shape {
-                    line: TRACK,
-                    track: TRACK,
-                    capacity: Blocks(TRACK * PAGE * 1_000_000),
-                },
-                capacity: tracks,
-                hit_time: Duration::ZERO,
-                allocates: true,
-                whole_lines: true,
-            }),
+            memory: Memory::new(parts(tracks, cache, prefetch)),
             requests: 0,
         }
     }

@@ -324,6 +324,11 @@ impl Knobs {
         }
     }
 
+    /// A time given in microseconds (`*_us`), whole or not.
+    pub fn duration_us(&self, name: &str) -> Duration {
+        Duration((self.number(name) * 1e3).round() as u64)
+    }
+
     /// A word.
     pub fn choice(&self, name: &str) -> &str {
         match self.value(name) {

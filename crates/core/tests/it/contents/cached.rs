@@ -2,11 +2,9 @@
 //!
 //! The same lives as without a cache, and lives in which commands fail. The memory is a list of stamps that the stack's own moves change.
 
-use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 
-use crate::contents::failing::{Slip, written};
-use crate::contents::load;
+use crate::contents::failing::{Slip, life};
 use crate::contents::random::{live, named};
 use crate::contents::setups::{CACHED, DRIVES, Setup};
 
@@ -37,12 +35,7 @@ fn what_is_answered_is_right_whatever_fails_below_a_cache() {
         for seed in 0..4 {
             named(setup, "disk", "satf", || {
                 let seed = 100 * seed + number as u64;
-                let mut rig = written(setup, seed, Slip::None, |_| 0.03);
-                let mut rng = Rng::stream(seed, "load");
-                load::churn(&mut rig, setup, 45, &mut rng);
-                rig.settle();
-                load::scan(&mut rig, setup, &mut rng);
-                rig.settle();
+                let rig = life(setup, seed, Slip::None, |_| 0.03);
                 failed += rig.failed;
                 served += rig.contents.served;
             });

@@ -156,7 +156,7 @@ pub(crate) fn written(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usiz
 }
 
 /// A life in which so many of each drive's commands fail, and what is left when they do not any more.
-fn life(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> Rig {
+pub(crate) fn life(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> Rig {
     use_up(written(setup, seed, slip, chance), setup, seed)
 }
 

@@ -20,10 +20,10 @@ use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant};
 
-use crate::contents::below::Below;
 use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
 use crate::contents::sums::{Sum, Sums};
+use crate::support::below::Below;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +84,7 @@ pub(crate) struct Contents {
     setup: Setup,
     pub(super) drives: Vec<Vec<Stamp>>,
     /// By drive; kept only where a power cut takes what caches have.
-    below: Vec<Below>,
+    below: Vec<Below<Stamp>>,
     pub(crate) loses: bool,
     /// By drive, each with the command that carries it out.
     pub(super) running: Vec<Vec<(IoId, Running)>>,

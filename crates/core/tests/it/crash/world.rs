@@ -24,7 +24,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::{Blocks, Instant};
 
-use cache::{Below, Covered};
+use cache::Covered;
 pub(crate) use cut::{Cut, Nothing};
 use faulty::Faulty;
 use fixed::Fixed;
@@ -33,6 +33,8 @@ pub(crate) use lies::Lies;
 pub(crate) use recovered::Recovered;
 use silent::Silent;
 pub(crate) use silent::{Chances, Counts};
+
+use crate::support::below::Below;
 
 const DEPTH: usize = 6;
 /// The version of what was discarded.
@@ -59,7 +61,7 @@ pub(crate) struct World {
     drive_blocks: u64,
     images: Vec<Image>,
     /// By drive: what the medium holds under what the cache has.
-    below: Vec<Below>,
+    below: Vec<Below<Option<Sector>>>,
     /// Whether a power cut may take what a drive has ended.
     loses: bool,
     /// What drives do of what they are told; see [`World::lying`].
@@ -477,7 +479,7 @@ impl World {
     /// A sector has arrived at a drive. `forced`: it is on the medium.
     fn arrived(&mut self, drive: usize, at: u64, sector: &Sector, forced: bool) {
         let (image, below) = (&mut self.images[drive], &mut self.below[drive]);
-        below.written(image, at, sector.clone(), forced);
+        below.replaced(image, at, sector.clone(), forced);
         if let Some(fixed) = &mut self.fixed {
             fixed.arrived(drive, at, sector);
         }

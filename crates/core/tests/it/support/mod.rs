@@ -1,5 +1,6 @@
 //! What the suites share: a small disk, and a rig that runs one scheduler over one drive and watches it.
 
+pub(crate) mod below;
 pub(crate) mod free;
 
 use std::collections::BTreeMap;

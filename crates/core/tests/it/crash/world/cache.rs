@@ -5,39 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use nearslot_core::contract::Drive;
-use nearslot_core::io::Unwritten;
 use nearslot_core::rng::Rng;
-use nearslot_core::units::Instant;
 
 use super::image::{Image, Sector};
+use crate::support::below::Below;
 
-/// Of one drive: by address, what the sector held before, the oldest first.
-#[derive(Clone, Default)]
-pub(super) struct Below {
-    older: BTreeMap<u64, Vec<Option<Sector>>>,
-}
-
-impl Below {
+impl Below<Option<Sector>> {
     /// A write to a sector has ended. `forced`: its data are on the medium.
-    pub(super) fn written(&mut self, image: &mut Image, at: u64, sector: Sector, forced: bool) {
+    pub(super) fn replaced(&mut self, image: &mut Image, at: u64, sector: Sector, forced: bool) {
         let before = image.place(at).replace(sector);
-        match forced {
-            true => drop(self.older.remove(&at)),
-            false => self.older.entry(at).or_default().push(before),
-        }
-    }
-
-    /// Forgets what lies under sectors of which the drive says that they are on the medium.
-    pub(super) fn settle(&mut self, now: Instant, drive: &dyn Drive) {
-        if self.older.is_empty() {
-            return;
-        }
-        let mut listed = Vec::new();
-        drive.volatile(now, &mut listed);
-        let has = |run: &Unwritten, at: u64| run.at.0 <= at && at < run.at.0 + run.len.0;
-        self.older
-            .retain(|at, _| listed.iter().any(|run| has(run, *at)));
+        self.written(at, before, forced);
     }
 
     /// Whether a cut may set a sector back.
