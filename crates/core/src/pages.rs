@@ -1,8 +1,9 @@
 //! What caches, prefetchers, write buffers and the memory that they make have in common: pages, units, marks, and what is counted of them, in pages where nothing else is said.
 
+use crate::contract::Pattern;
 use crate::measure::Measure;
 use crate::registry::{ConfigError, Knobs};
-use crate::units::BLOCK_BYTES;
+use crate::units::{BLOCK_BYTES, Blocks};
 
 /// Blocks of a page: 4 KiB.
 pub const PAGE: u64 = 8;
@@ -12,6 +13,39 @@ pub const PAGE_BYTES: u64 = PAGE * BLOCK_BYTES;
 
 /// Pages of a track at most, as many as a word has bits.
 pub const TRACK_PAGES: u64 = 64;
+
+/// What enters a cache as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// Nothing; what is there changes.
+    Update,
+    /// Every page.
+    Allocate,
+    /// Every page; once so much was written in a row, as part of a sequence.
+    Classed(Blocks),
+    /// Every page, until so much was written in a row.
+    Rest(Blocks),
+}
+
+impl Writes {
+    /// How much in a row is a sequence, where that matters.
+    pub fn run(self) -> Option<Blocks> {
+        match self {
+            Writes::Update | Writes::Allocate => None,
+            Writes::Classed(run) | Writes::Rest(run) => Some(run),
+        }
+    }
+
+    /// As what a write enters that is, or is not, part of a sequence; none if it does not.
+    pub fn entering(self, sequence: bool) -> Option<Pattern> {
+        match self {
+            Writes::Update => None,
+            Writes::Rest(_) if sequence => None,
+            Writes::Classed(_) if sequence => Some(Pattern::Sequential),
+            _ => Some(Pattern::Random),
+        }
+    }
+}
 
 /// What is counted of every cache.
 pub const CACHE_COUNTS: [Measure; 7] = [

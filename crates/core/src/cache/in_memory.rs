@@ -1,14 +1,14 @@
 //! What is said of every cache that a stack has: how large it is, and how it is filled.
 
-use crate::pages::{self, PAGE_BYTES};
+use crate::pages::{self, PAGE_BYTES, Writes};
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::size::{self, Size};
-use crate::units::Duration;
+use crate::units::{BLOCK_BYTES, Blocks, Duration};
 
 /// Settings of every cache in a stack. A cache alone, of which misses are counted, is told its size by who counts.
 pub const KNOBS: &[Knob] = &COMMON;
 
-pub(super) const SETTINGS: usize = 5;
+pub(super) const SETTINGS: usize = 6;
 
 /// No size was said.
 const UNSET: &str = "unset";
@@ -36,9 +36,10 @@ pub(super) const COMMON: [Knob; SETTINGS] = [
     Knob::choice(
         "writes",
         "allocate",
-        &["allocate", "update"],
-        "whether pages that are written enter the cache, or only those change that are there",
+        &["allocate", "classed", "rest", "update"],
+        "which pages that are written enter the cache: all; all, those of a sequence of writes as such; those of no sequence; none, and those that are there change",
     ),
+    RUN,
     Knob::number(
         "hit_us",
         10.0,
@@ -46,6 +47,33 @@ pub(super) const COMMON: [Knob; SETTINGS] = [
         "time that an answer from memory takes, in microseconds",
     ),
 ];
+
+const RUN: Knob = Knob::integer(
+    "write_run_kib",
+    64,
+    4..=16_384,
+    "how much is written in a row before what follows is part of a sequence of writes, in KiB",
+);
+
+/// What enters as it is written, to the cache of this name.
+fn writes(name: &str, knobs: &Knobs) -> Result<Writes, ConfigError> {
+    let choice = knobs.choice("writes");
+    let run = Blocks(knobs.integer(RUN.name) * 1024 / BLOCK_BYTES);
+    if let (true, Some((knob, value))) = (
+        matches!(choice, "allocate" | "update"),
+        knobs.first_set([&RUN].into_iter()),
+    ) {
+        let allowed = "left out where writes is neither classed nor rest: nobody looks for sequences of writes";
+        let key = format!("{name}.{}", knob.name);
+        return Err(ConfigError::value(&key, &value.to_string(), allowed));
+    }
+    Ok(match choice {
+        "allocate" => Writes::Allocate,
+        "classed" => Writes::Classed(run),
+        "rest" => Writes::Rest(run),
+        _ => Writes::Update,
+    })
+}
 
 /// The settings that every cache has, as a stack needs them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,8 +84,8 @@ pub struct InMemory {
     pub line_pages: u64,
     /// Whether a miss brings whole lines.
     pub whole_lines: bool,
-    /// Whether writes enter.
-    pub allocates: bool,
+    /// What enters as it is written.
+    pub writes: Writes,
     /// How long an answer takes.
     pub hit_time: Duration,
 }
@@ -84,7 +112,7 @@ impl InMemory {
             size: size.parse()?,
             line_pages,
             whole_lines: stage == "line",
-            allocates: knobs.choice("writes") == "allocate",
+            writes: writes(name, knobs)?,
             hit_time: knobs.duration_us("hit_us"),
         })
     }

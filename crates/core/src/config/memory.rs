@@ -5,7 +5,7 @@ use crate::cache::InMemory;
 use crate::contract::{Cache, Destage, Prefetch, Shape};
 use crate::destage::Buffering;
 use crate::memory::{self, Memory};
-use crate::pages::PAGE_BYTES;
+use crate::pages::{PAGE_BYTES, Writes};
 use crate::prefetch;
 use crate::registry::{AnyKind, CacheEnv, ConfigError, Kind, KnobValue, Knobs, Of, PrefetchEnv};
 use crate::size::Size;
@@ -96,7 +96,7 @@ impl StackConfig {
             },
             capacity: 0,
             hit_time: Duration::ZERO,
-            allocates: false,
+            writes: Writes::Update,
             whole_lines: false,
         })))
     }
@@ -170,7 +170,7 @@ impl StackConfig {
             },
             capacity,
             hit_time: known.hit_time,
-            allocates: known.allocates,
+            writes: known.writes,
             whole_lines: known.whole_lines,
         }))
     }

@@ -67,7 +67,7 @@ impl Bench {
             },
             capacity: 0,
             hit_time: Duration::ZERO,
-            allocates: false,
+            writes: Writes::Update,
             whole_lines: false,
         });
         Bench {

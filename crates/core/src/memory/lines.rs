@@ -77,7 +77,6 @@ pub(super) struct Lines {
     taken: u64,
     /// See [`Cache::counts_pages`].
     by_pages: bool,
-    allocates: bool,
     whole_lines: bool,
     /// By page: writers beside one.
     contested: Sorted<Contested>,
@@ -93,7 +92,7 @@ impl Lines {
         cache: Box<dyn Cache>,
         shape: Shape,
         capacity: u32,
-        (allocates, whole_lines): (bool, bool),
+        whole_lines: bool,
     ) -> Lines {
         Lines {
             by_pages: cache.counts_pages(),
@@ -103,7 +102,6 @@ impl Lines {
             directory: Directory::default(),
             held: Vec::new(),
             taken: 0,
-            allocates,
             whole_lines,
             contested: Sorted::default(),
             lent: 0,
@@ -278,8 +276,13 @@ impl Lines {
         }
     }
 
-    /// A write or discard begins: pages that are on their way are spoiled; what is in memory, or enters with a write, is as it will be.
-    pub(super) fn change(&mut self, request: &Request, orders: &mut VecDeque<Order>) {
+    /// A write or discard begins: pages that are on their way are spoiled; what is in memory, or enters with a write as one of this pattern, is as it will be.
+    pub(super) fn change(
+        &mut self,
+        request: &Request,
+        entering: Option<Pattern>,
+        orders: &mut VecDeque<Order>,
+    ) {
         let (first, end) = touched(&request.extent);
         let (whole, whole_end) = self.shape.covered(&request.extent);
         for (track, mask) in self.shape.tracks(first, end) {
@@ -301,15 +304,15 @@ impl Lines {
             let writes = (request.id, request.extent);
             self.keep(slot, there, writes, orders);
             self.hit_again(slot, there, orders);
-            if self.allocates {
+            if let Some(pattern) = entering {
                 let all = self.shape.part(track, whole, whole_end);
                 let held = &self.held[slot as usize];
                 let enter = all & !(held.present | held.contested);
                 for (line, own) in self.shape.lines_of(slot, enter) {
                     if !self.cache.holds(line) {
-                        self.cache.miss_in(line, Pattern::Random);
+                        self.cache.miss(line);
                     }
-                    self.enter(line, own & enter, (Pattern::Random, true), orders);
+                    self.enter(line, own & enter, (pattern, true), orders);
                     self.keep(slot, own & enter, writes, orders);
                 }
             }

@@ -36,6 +36,7 @@ use crate::contract::{Cache, Prefetch};
 use crate::ids::{RequestId, Unit};
 use crate::measure::Measure;
 use crate::op::{Cost, Op, Status};
+use crate::pages::Writes;
 use crate::request::{Reply, Request, Timeline};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Duration, Extent, Instant, Lba};
@@ -51,6 +52,7 @@ mod lines;
 mod order_tests;
 mod shape;
 mod tests;
+mod writers;
 
 pub use buffer::BufferParts;
 pub use shape::Shape;
@@ -59,6 +61,7 @@ use buffer::Buffer;
 use destage::OWN;
 use jobs::{Coming, Job, Waiter};
 use lines::Lines;
+use writers::Writers;
 
 /// What a memory is made of.
 pub struct Parts {
@@ -76,8 +79,8 @@ pub struct Parts {
     pub capacity: u32,
     /// How long an answer from memory takes.
     pub hit_time: Duration,
-    /// Whether what is written enters.
-    pub allocates: bool,
+    /// What enters as it is written.
+    pub writes: Writes,
     /// Whether a page that is missed brings the whole of its line.
     pub whole_lines: bool,
 }
@@ -210,6 +213,9 @@ enum Work {
 pub struct Memory {
     lines: Lines,
     prefetch: Box<dyn Prefetch>,
+    writes: Writes,
+    /// Where writes ended, if sequences of them are told from the rest.
+    writers: Option<Writers>,
     asked: Slab<Asked>,
     through: Sorted<Through>,
     jobs: Slab<Job>,
@@ -243,6 +249,8 @@ impl Memory {
     pub fn new(parts: Parts) -> Memory {
         Memory {
             prefetch: parts.prefetch,
+            writers: parts.writes.run().map(Writers::new),
+            writes: parts.writes,
             hit_time: parts.hit_time,
             caches: parts.caches,
             buffer: parts.buffer.map(|parts| Box::new(Buffer::new(parts))),
@@ -251,12 +259,7 @@ impl Memory {
             alone: None,
             runs: Vec::new(),
             put_off: 0,
-            lines: Lines::new(
-                parts.cache,
-                parts.shape,
-                parts.capacity,
-                (parts.allocates, parts.whole_lines),
-            ),
+            lines: Lines::new(parts.cache, parts.shape, parts.capacity, parts.whole_lines),
             asked: Slab::new(),
             through: Sorted::default(),
             jobs: Slab::new(),
@@ -364,7 +367,15 @@ impl Memory {
     fn change(&mut self, request: &Request) {
         let Memory { lines, orders, .. } = self;
         if self.caches {
-            lines.change(request, orders);
+            let pattern = match request.op {
+                Op::Discard => None,
+                _ => {
+                    let writers = self.writers.as_mut();
+                    let sequence = writers.is_some_and(|known| known.wrote(&request.extent));
+                    self.writes.entering(sequence)
+                }
+            };
+            lines.change(request, pattern, orders);
         }
     }
 

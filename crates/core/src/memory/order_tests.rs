@@ -19,7 +19,7 @@ struct Played {
 impl Played {
     /// A cache of so many tracks, each a line.
     fn new(tracks: u32, cache: &str, prefetch: &str) -> Played {
-        Played::filled(tracks, cache, prefetch, (true, true))
+        Played::filled(tracks, cache, prefetch, (Writes::Allocate, true))
     }
 
     /// The same: whether writes enter, and whether misses bring whole lines.
@@ -27,7 +27,7 @@ impl Played {
         tracks: u32,
         cache: &str,
         prefetch: &str,
-        (allocates, whole_lines): (bool, bool),
+        (writes, whole_lines): (Writes, bool),
     ) -> Played {
         Played {
             memory: Memory::new(Parts {
@@ -37,7 +37,7 @@ impl Played {
                     capacity: Blocks(TRACK * PAGE * 1_000),
                 },
                 hit_time: HIT,
-                allocates,
+                writes,
                 whole_lines,
                 ..parts(tracks, cache, prefetch)
             }),
@@ -144,9 +144,12 @@ fn an_answer_from_memory_takes_its_time() {
 
 #[test]
 fn writes_enter_and_misses_bring_lines_where_that_is_asked_for() {
-    for (allocates, whole_lines, blocks) in [(true, true, 56), (false, true, 64), (false, false, 8)]
-    {
-        let filled = (allocates, whole_lines);
+    for (writes, whole_lines, blocks) in [
+        (Writes::Allocate, true, 56),
+        (Writes::Update, true, 64),
+        (Writes::Update, false, 8),
+    ] {
+        let filled = (writes, whole_lines);
         let mut played = Played::filled(2, "lru", "none", filled);
         played.done(1, Op::Write, 56, 8);
         let jobs = submitted(&played.ask(2, Op::Read, 0, 8));
@@ -254,4 +257,44 @@ fn what_is_there_of_a_group_belongs_to_the_sequence() {
     assert_eq!(pages(&played), 5 * TRACK, "3 to 7");
     played.done(7, Op::Discard, 5 * 64, 8);
     assert_eq!(pages(&played), 5 * TRACK - 1);
+}
+
+#[test]
+fn what_follows_a_run_of_writes_enters_as_is_asked_for() {
+    let run = Blocks(16);
+    for (writes, entered) in [
+        (Writes::Allocate, 4),
+        (Writes::Classed(run), 4),
+        (Writes::Rest(run), 2),
+        (Writes::Update, 0),
+    ] {
+        let mut played = Played::filled(4, "lru", "none", (writes, false));
+        for step in 0..4 {
+            played.done(1 + step, Op::Write, 256 + step * PAGE, PAGE);
+        }
+        let there = (0..4).filter(|step| {
+            let orders = played.ask(10 + step, Op::Read, 256 + step * PAGE, PAGE);
+            submitted(&orders).is_empty()
+        });
+        assert_eq!(there.count(), entered, "{writes:?}");
+    }
+}
+
+#[test]
+fn sequences_of_writes_are_sequences_to_the_cache() {
+    for (writes, there) in [
+        (Writes::Allocate, [false, true]),
+        (Writes::Classed(Blocks(TRACK * PAGE)), [true, false]),
+    ] {
+        let track = TRACK * PAGE;
+        let mut played = Played::filled(4, "lru_bottom:depth_percent=0", "none", (writes, true));
+        for (step, at) in [100, 50, 51, 52, 53].into_iter().enumerate() {
+            played.done(1 + step as u64, Op::Write, at * track, track);
+        }
+        let found = [100, 51].map(|at| {
+            let orders = played.ask(10 + at, Op::Read, at * track, PAGE);
+            submitted(&orders).is_empty()
+        });
+        assert_eq!(found, there, "{writes:?}");
+    }
 }

@@ -56,7 +56,7 @@ pub(super) fn parts(tracks: u32, cache: &str, prefetch: &str) -> Parts {
         },
         capacity: tracks,
         hit_time: Duration::ZERO,
-        allocates: true,
+        writes: Writes::Allocate,
         whole_lines: true,
     }
 }
