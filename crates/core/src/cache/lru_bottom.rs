@@ -4,49 +4,45 @@
 //! is asked for by itself comes to the top, as with LRU. What is part of a sequence comes in at a point above the last pages of the list, and comes back to that
 //! point when it is asked for again. How far above the end the point lies the paper does not say: it is a setting.
 //!
-//! The list is two queues, with the point between them. As lines leave the lower one, the oldest of the upper one move down. O(1).
+//! The list is two queues, with the point between them. As lines leave the lower one, the oldest of the upper one move down. Beside it are the two lists
+//! that SARC goes by (`lists.rs`), so that what both make of a load can be compared; nothing is decided by them. O(1).
 
 use super::in_memory::{COMMON, SETTINGS};
+use super::lists::{self, BOTTOM, Lists, SEQUENCES};
 use super::queues::Queues;
 use crate::contract::{Cache, Pattern};
 use crate::ids::Line;
-use crate::pages::CACHE_MEASURES;
+use crate::measure::{Measure, Tell};
+use crate::pages::CACHE_COUNTS;
 use crate::registry::{Knob, Spec, joined};
 
 const UPPER: usize = 0;
 const LOWER: usize = 1;
-/// A line that is part of a sequence has this bit with its pages.
-const SEQUENTIAL: u8 = 1 << 7;
 
 struct LruBottom {
     queues: Queues<2>,
-    /// By line: its pages, and whether it is part of a sequence.
-    lines: Vec<u8>,
+    lists: Lists,
     /// Pages below the point, and how many are to be.
     below: u64,
     depth: u64,
 }
 
 impl LruBottom {
-    fn pages(&self, line: Line) -> u64 {
-        u64::from(self.lines[line.index()] & !SEQUENTIAL)
-    }
-
     fn take(&mut self, line: Line) {
         if self.queues.of(line) == Some(LOWER) {
-            self.below -= self.pages(line);
+            self.below -= self.lists.pages_of(line);
         }
         self.queues.take(line);
     }
 
     fn put(&mut self, line: Line) {
-        let queue = match self.lines[line.index()] & SEQUENTIAL {
-            0 => UPPER,
-            _ => LOWER,
+        let queue = match self.lists.list(line) {
+            Some(SEQUENCES) => LOWER,
+            _ => UPPER,
         };
         if queue == LOWER {
             self.fill();
-            self.below += self.pages(line);
+            self.below += self.lists.pages_of(line);
         }
         self.queues.push(queue, line);
     }
@@ -57,7 +53,7 @@ impl LruBottom {
             let Some(line) = self.queues.pop(UPPER) else {
                 return;
             };
-            self.below += self.pages(line);
+            self.below += self.lists.pages_of(line);
             self.queues.push(LOWER, line);
         }
     }
@@ -66,7 +62,7 @@ impl LruBottom {
 impl Cache for LruBottom {
     fn reserve(&mut self, lines: u32) {
         self.queues.reserve(lines);
-        self.lines.resize(self.lines.len().max(lines as usize), 0);
+        self.lists.reserve(lines);
     }
 
     fn holds(&self, line: Line) -> bool {
@@ -78,8 +74,18 @@ impl Cache for LruBottom {
     }
 
     fn hit(&mut self, line: Line) {
+        let (list, _) = self.lists.hit(line);
+        self.lists.promote(list, line);
         self.take(line);
         self.put(line);
+    }
+
+    fn miss(&mut self, line: Line) {
+        self.miss_in(line, Pattern::Random);
+    }
+
+    fn miss_in(&mut self, _line: Line, pattern: Pattern) {
+        self.lists.miss(pattern);
     }
 
     fn leave(&mut self, _incoming: Line) -> Option<Line> {
@@ -89,6 +95,7 @@ impl Cache for LruBottom {
             .first(LOWER)
             .or_else(|| self.queues.first(UPPER))?;
         self.take(line);
+        self.lists.leave(line);
         Some(line)
     }
 
@@ -97,23 +104,19 @@ impl Cache for LruBottom {
     }
 
     fn enter_in(&mut self, line: Line, pattern: Pattern, pages: u32) {
-        let of_sequence = match pattern {
-            Pattern::Sequential => SEQUENTIAL,
-            Pattern::Random => 0,
-        };
-        self.lines[line.index()] = pages as u8 | of_sequence;
+        self.lists.enter(line, pattern, pages);
         self.put(line);
     }
 
     fn grow(&mut self, line: Line, pages: u32) {
-        self.lines[line.index()] += pages as u8;
+        self.lists.grow(line, pages);
         if self.queues.of(line) == Some(LOWER) {
             self.below += u64::from(pages);
         }
     }
 
     fn shrink(&mut self, line: Line, pages: u32) {
-        self.lines[line.index()] -= pages as u8;
+        self.lists.shrink(line, pages);
         if self.queues.of(line) == Some(LOWER) {
             self.below -= u64::from(pages);
         }
@@ -121,7 +124,7 @@ impl Cache for LruBottom {
 
     fn expect(&mut self, line: Line) {
         self.take(line);
-        self.lines[line.index()] |= SEQUENTIAL;
+        self.lists.promote(SEQUENCES, line);
         self.put(line);
     }
 
@@ -129,12 +132,18 @@ impl Cache for LruBottom {
         true
     }
 
+    fn tell(&self, tell: Tell<'_>) {
+        self.lists.tell(tell);
+    }
+
     fn audit(&self) {
         self.queues.audit();
-        let lines = (0..self.lines.len() as u32).map(Line);
+        self.lists.audit();
+        let lines = self.lists.known();
         let lower = lines.filter(|line| self.queues.of(*line) == Some(LOWER));
-        let below: u64 = lower.map(|line| self.pages(line)).sum();
+        let below: u64 = lower.map(|line| self.lists.pages_of(line)).sum();
         assert_eq!(below, self.below, "pages below the point");
+        assert_eq!(self.len(), self.lists.len(), "lines of both lists");
     }
 }
 
@@ -144,14 +153,14 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     summary: "as lru, but what belongs to a sequence comes in near the end of the list",
     source: "Gill and Modha, SARC: Sequential Prefetching in Adaptive Replacement Cache, USENIX Annual Technical Conference 2005",
     knobs: &KNOBS,
-    measures: CACHE_MEASURES,
+    measures: &MEASURES,
     asks: &[],
     prepared: false,
     build: |knobs, env| {
         let pages = f64::from(env.capacity) * f64::from(env.line_pages);
         Ok(Box::new(LruBottom {
             queues: Queues::new(),
-            lines: Vec::new(),
+            lists: Lists::of(knobs, env),
             below: 0,
             depth: (pages * knobs.number("depth_percent") / 100.0) as u64,
         }))
@@ -165,7 +174,10 @@ const DEPTH: Knob = Knob::number(
     "how far above the end of the list sequences come in, as a share of the cache; the paper does not say",
 );
 
-static KNOBS: [Knob; SETTINGS + 1] = joined([DEPTH], COMMON);
+static KNOBS: [Knob; SETTINGS + 2] = joined([DEPTH, BOTTOM], COMMON);
+
+static MEASURES: [Measure; lists::MEASURES.len() + CACHE_COUNTS.len()] =
+    joined(lists::MEASURES, CACHE_COUNTS);
 
 #[cfg(test)]
 mod tests {
@@ -175,7 +187,7 @@ mod tests {
     fn a_line_that_is_expected_comes_to_the_point_where_sequences_do() {
         let mut cache = LruBottom {
             queues: Queues::new(),
-            lines: Vec::new(),
+            lists: Lists::new(1),
             below: 0,
             depth: 2,
         };

@@ -4,6 +4,7 @@ use crate::contract::Cache;
 use crate::registry::{CacheEnv, ConfigError, Kind, KindCard, Spec};
 
 mod in_memory;
+mod lists;
 mod one_queue;
 mod queues;
 mod segments;

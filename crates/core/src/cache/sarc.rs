@@ -13,37 +13,38 @@
 //! leaves. If their list is longer than the goal a line of theirs leaves, else one of the rest; if either is shorter than a bottom, the older line of both.
 //! A cache that almost never has hits in the bottom of the rest learns from those in the bottom of sequences: with a very large ratio the goal rises.
 //!
-//! Whether a line is in the bottom of its list is told by time stamps, so there are no lists of bottoms. The clock counts lines that move to the top.
-//! Who prefetches says what belongs to a sequence; without a prefetcher this is LRU.
+//! Whether a line is in the bottom of its list is told by time stamps (`lists.rs`). Who prefetches says what belongs to a sequence; without a prefetcher this is LRU.
+//!
+//! *Other boundaries*, to hold it against. With `boundary=age` the older line of both lists leaves, as with LRU. With `boundary=share` sequences have a share of the cache that does not move.
 //!
 //! *Settings.* The bottom and the large ratio are believed to be those of the paper, whose text does not have them; nor does it say whether the goal moves by half a
 //! page or half a line. The goal stays within the cache without a bottom; one that has fallen to 0 begins anew where sequences are, as one that was never set. Fractions are counted in integers. O(1).
 
 use super::in_memory::{COMMON, SETTINGS};
-use super::queues::Queues;
+use super::lists::{self, BOTTOM, Lists, REST, SEQUENCES};
 use crate::contract::{Cache, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
-use crate::registry::{Knob, Spec, joined};
-
-const REST: usize = 0;
-const SEQUENCES: usize = 1;
+use crate::registry::{CacheEnv, ConfigError, Knob, Knobs, Spec, joined};
 
 /// Fractions are counted in units of one over this.
 const ONE: i64 = 1 << 20;
 
+/// What says which list a line leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Boundary {
+    /// The goal, which moves.
+    Worth,
+    /// The goal, which stays.
+    Share,
+    /// The age of the oldest lines.
+    Age,
+}
+
 struct Sarc {
-    queues: Queues<2>,
-    /// By line: when it moved to the top.
-    stamps: Vec<u64>,
-    /// By line: its pages.
-    lines: Vec<u8>,
-    /// Pages of each list.
-    pages: [u64; 2],
-    clock: u64,
-    /// Pages of a bottom.
-    bottom: u64,
+    lists: Lists,
+    boundary: Boundary,
     /// Misses of sequences since the last hit in the bottom of the rest.
     misses: u64,
     /// Which way the goal moves, and how fast: from -1 to 1, in fractions.
@@ -56,89 +57,50 @@ struct Sarc {
     large: i64,
     /// By how many halves the goal moves.
     step: i64,
-    counts: Counts,
-}
-
-#[derive(Default)]
-struct Counts {
-    misses: u64,
-    bottom_hits: [u64; 2],
 }
 
 impl Sarc {
     /// In fractions.
     fn ratio(&self) -> i64 {
-        let worth = 2 * u128::from(self.misses) * u128::from(self.bottom) * ONE as u128;
-        let ratio = worth.checked_div(self.pages[SEQUENCES].into());
+        let worth = 2 * u128::from(self.misses) * u128::from(self.lists.bottom()) * ONE as u128;
+        let ratio = worth.checked_div(self.lists.pages(SEQUENCES).into());
         i64::try_from(ratio.unwrap_or(0)).unwrap_or(i64::MAX)
     }
 
-    fn in_bottom(&mut self, list: usize, line: Line) -> bool {
-        let stamp = |line: Line| u128::from(self.stamps[line.index()]);
-        let own = stamp(line);
-        let (Some(oldest), Some(newest)) = (self.queues.first(list), self.queues.last(list)) else {
-            return false;
+    /// The line that is to leave.
+    fn victim(&mut self) -> Option<Line> {
+        let [rest, sequences] = [REST, SEQUENCES].map(|list| self.lists.oldest(list));
+        let (Some(rest), Some(sequences)) = (rest, sequences) else {
+            return rest.or(sequences).map(|(line, _)| line);
         };
-        let (oldest, newest) = (stamp(oldest), stamp(newest));
-        (own - oldest) * u128::from(self.pages[list]) <= u128::from(self.bottom) * (newest - oldest)
-    }
-
-    /// A line comes to the top of a list.
-    fn promote(&mut self, list: usize, line: Line) {
-        self.take(line);
-        self.clock += 1;
-        self.stamps[line.index()] = self.clock;
-        self.pages[list] += u64::from(self.lines[line.index()]);
-        self.queues.push(list, line);
-    }
-
-    fn take(&mut self, line: Line) {
-        if let Some(list) = self.queues.of(line) {
-            self.pages[list] -= u64::from(self.lines[line.index()]);
-            self.queues.take(line);
-        }
-    }
-
-    /// The list that a line is to leave.
-    fn victim(&mut self) -> usize {
-        let oldest = [REST, SEQUENCES].map(|list| {
-            let line = self.queues.first(list);
-            line.map(|line| self.stamps[line.index()])
-        });
-        match oldest {
-            [None, _] => SEQUENCES,
-            [_, None] => REST,
-            [Some(rest), Some(sequences)]
-                if self.pages.iter().any(|pages| *pages < self.bottom) =>
-            {
-                usize::from(sequences < rest)
-            }
-            _ => usize::from(self.pages[SEQUENCES] as i64 * ONE > self.goal),
-        }
+        let bottom = self.lists.bottom();
+        let is_short = [REST, SEQUENCES].map(|list| self.lists.pages(list) < bottom);
+        let of_sequences = match self.boundary {
+            Boundary::Age => sequences.1 < rest.1,
+            Boundary::Worth if is_short != [false; 2] => sequences.1 < rest.1,
+            _ => self.lists.pages(SEQUENCES) as i64 * ONE > self.goal,
+        };
+        Some(if of_sequences { sequences } else { rest }.0)
     }
 }
 
 impl Cache for Sarc {
     fn reserve(&mut self, lines: u32) {
-        let count = self.lines.len().max(lines as usize);
-        self.queues.reserve(lines);
-        self.stamps.resize(count, 0);
-        self.lines.resize(count, 0);
+        self.lists.reserve(lines);
     }
 
     fn holds(&self, line: Line) -> bool {
-        self.queues.of(line).is_some()
+        self.lists.list(line).is_some()
     }
 
     fn len(&self) -> usize {
-        self.queues.len(REST) + self.queues.len(SEQUENCES)
+        self.lists.len()
     }
 
     fn hit(&mut self, line: Line) {
-        let list = self.queues.of(line).expect("it is in the cache");
-        if self.in_bottom(list, line) {
+        let (list, is_bottom) = self.lists.hit(line);
+        if is_bottom {
             let ratio = self.ratio();
-            self.counts.bottom_hits[list] += 1;
             if list == REST {
                 self.lean = (ratio - ONE).clamp(-ONE, ONE);
                 self.misses = 0;
@@ -146,25 +108,28 @@ impl Cache for Sarc {
                 self.lean = ONE;
             }
         }
-        self.promote(list, line);
+        self.lists.promote(list, line);
+    }
+
+    fn miss(&mut self, line: Line) {
+        self.miss_in(line, Pattern::Random);
     }
 
     fn miss_in(&mut self, _line: Line, pattern: Pattern) {
-        if pattern == Pattern::Sequential {
-            self.misses += 1;
-            self.counts.misses += 1;
-        }
+        self.misses += u64::from(pattern == Pattern::Sequential);
+        self.lists.miss(pattern);
     }
 
     fn leave(&mut self, _incoming: Line) -> Option<Line> {
-        let list = self.victim();
-        let line = self.queues.first(list)?;
-        self.take(line);
-        self.goal = match self.goal {
-            0 => self.pages[SEQUENCES] as i64 * ONE,
-            goal => goal + self.lean * self.step / 2,
-        };
-        self.goal = self.goal.clamp(0, self.goal_most);
+        let line = self.victim()?;
+        self.lists.leave(line);
+        if self.boundary == Boundary::Worth {
+            self.goal = match self.goal {
+                0 => self.lists.pages(SEQUENCES) as i64 * ONE,
+                goal => goal + self.lean * self.step / 2,
+            };
+            self.goal = self.goal.clamp(0, self.goal_most);
+        }
         Some(line)
     }
 
@@ -173,28 +138,19 @@ impl Cache for Sarc {
     }
 
     fn enter_in(&mut self, line: Line, pattern: Pattern, pages: u32) {
-        self.lines[line.index()] = pages as u8;
-        let list = match pattern {
-            Pattern::Random => REST,
-            Pattern::Sequential => SEQUENCES,
-        };
-        self.promote(list, line);
+        self.lists.enter(line, pattern, pages);
     }
 
     fn grow(&mut self, line: Line, pages: u32) {
-        let list = self.queues.of(line).expect("it is in the cache");
-        self.lines[line.index()] += pages as u8;
-        self.pages[list] += u64::from(pages);
+        self.lists.grow(line, pages);
     }
 
     fn shrink(&mut self, line: Line, pages: u32) {
-        let list = self.queues.of(line).expect("it is in the cache");
-        self.lines[line.index()] -= pages as u8;
-        self.pages[list] -= u64::from(pages);
+        self.lists.shrink(line, pages);
     }
 
     fn expect(&mut self, line: Line) {
-        self.promote(SEQUENCES, line);
+        self.lists.promote(SEQUENCES, line);
     }
 
     fn counts_pages(&self) -> bool {
@@ -202,67 +158,35 @@ impl Cache for Sarc {
     }
 
     fn tell(&self, tell: Tell<'_>) {
-        let numbers = [
-            self.counts.misses,
-            self.counts.bottom_hits[REST],
-            self.counts.bottom_hits[SEQUENCES],
-            self.pages[SEQUENCES],
-            (self.goal / ONE) as u64,
-        ];
-        for (measure, number) in OWN_MEASURES.iter().zip(numbers) {
-            tell(measure, number);
-        }
+        self.lists.tell(tell);
+        tell(&GOAL, (self.goal / ONE) as u64);
     }
 
     fn audit(&self) {
-        self.queues.audit();
-        let mut pages = [0; 2];
-        for line in (0..self.lines.len() as u32).map(Line) {
-            if let Some(list) = self.queues.of(line) {
-                pages[list] += u64::from(self.lines[line.index()]);
-            }
-        }
-        assert_eq!(pages, self.pages, "pages of the lists");
+        self.lists.audit();
     }
 }
 
-const OWN_MEASURES: [Measure; 5] = [
-    Measure::count(
-        "sequence_misses",
-        "lines",
-        "lines that were missed as part of a sequence",
-    ),
-    Measure::count(
-        "rest_bottom_hits",
-        "lines",
-        "hits in the bottom of the list of the rest",
-    ),
-    Measure::count(
-        "sequence_bottom_hits",
-        "lines",
-        "hits in the bottom of the list of sequences",
-    ),
-    Measure::count(
-        "sequence_pages",
-        "pages",
-        "pages that sequences had at the end",
-    ),
-    Measure::count(
-        "goal_pages",
-        "pages",
-        "pages that sequences were to have at the end",
-    ),
-];
+const GOAL: Measure = Measure::count(
+    "goal_pages",
+    "pages",
+    "pages that sequences were to have at the end",
+);
 
-static MEASURES: [Measure; CACHE_COUNTS.len() + 5] = joined(OWN_MEASURES, CACHE_COUNTS);
+const OWN_MEASURES: [Measure; lists::MEASURES.len() + 1] = joined(lists::MEASURES, [GOAL]);
 
-const OWN_KNOBS: [Knob; 3] = [
-    Knob::number(
-        "bottom_percent",
-        2.0,
-        0.01..=50.0,
-        "pages of a bottom, as a share of the cache",
+static MEASURES: [Measure; OWN_MEASURES.len() + CACHE_COUNTS.len()] =
+    joined(OWN_MEASURES, CACHE_COUNTS);
+
+const OWN_KNOBS: [Knob; 5] = [
+    Knob::choice(
+        "boundary",
+        "worth",
+        &["worth", "share", "age"],
+        "which list a line leaves: as a page is worth more on the one side or the other; as sequences have more than a share of the cache; that of the older line",
     ),
+    SHARE,
+    BOTTOM,
     Knob::number(
         "large_ratio",
         20.0,
@@ -277,7 +201,14 @@ const OWN_KNOBS: [Knob; 3] = [
     ),
 ];
 
-static KNOBS: [Knob; SETTINGS + 3] = joined(OWN_KNOBS, COMMON);
+const SHARE: Knob = Knob::number(
+    "share_percent",
+    10.0,
+    0.0..=100.0,
+    "what sequences have of the cache where boundary = share",
+);
+
+static KNOBS: [Knob; OWN_KNOBS.len() + SETTINGS] = joined(OWN_KNOBS, COMMON);
 
 pub(super) static SPEC: Spec<dyn Cache> = Spec {
     name: "sarc",
@@ -288,35 +219,50 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &MEASURES,
     asks: &[],
     prepared: false,
-    build: |knobs, env| {
-        let pages = u64::from(env.capacity) * u64::from(env.line_pages);
-        let bottom = (pages as f64 * knobs.number("bottom_percent") / 100.0) as u64;
-        let bottom = bottom.max(1);
-        Ok(Box::new(Sarc {
-            queues: Queues::new(),
-            stamps: Vec::new(),
-            lines: Vec::new(),
-            pages: [0; 2],
-            clock: 0,
-            bottom,
-            misses: 0,
-            lean: 0,
-            goal: 0,
-            goal_most: (pages - bottom) as i64 * ONE,
-            large: (knobs.number("large_ratio") * ONE as f64) as i64,
-            step: match knobs.choice("step") {
-                "line" => env.line_pages.into(),
-                _ => 1,
-            },
-            counts: Counts::default(),
-        }))
-    },
+    build: |knobs, env| build(knobs, env).map(|made| Box::new(made) as Box<dyn Cache>),
 };
+
+fn build(knobs: &Knobs, env: &CacheEnv) -> Result<Sarc, ConfigError> {
+    let boundary = match knobs.choice("boundary") {
+        "share" => Boundary::Share,
+        "age" => Boundary::Age,
+        _ => Boundary::Worth,
+    };
+    let idle = |knob: &&Knob| match knob.name {
+        "share_percent" => boundary != Boundary::Share,
+        "large_ratio" | "step" => boundary != Boundary::Worth,
+        _ => false,
+    };
+    if let Some((knob, value)) = knobs.first_set(OWN_KNOBS.iter().filter(idle)) {
+        let choice = knobs.choice("boundary");
+        let allowed = format!("left out where boundary = {choice}: nothing goes by it");
+        let key = format!("sarc.{}", knob.name);
+        return Err(ConfigError::value(&key, &value.to_string(), &allowed));
+    }
+    let lists = Lists::of(knobs, env);
+    let pages = u64::from(env.capacity) * u64::from(env.line_pages);
+    let share = pages as f64 * knobs.number("share_percent") / 100.0;
+    Ok(Sarc {
+        goal: match boundary {
+            Boundary::Share => share as i64 * ONE,
+            _ => 0,
+        },
+        goal_most: (pages - lists.bottom()) as i64 * ONE,
+        lists,
+        boundary,
+        misses: 0,
+        lean: 0,
+        large: (knobs.number("large_ratio") * ONE as f64) as i64,
+        step: match knobs.choice("step") {
+            "line" => env.line_pages.into(),
+            _ => 1,
+        },
+    })
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{CacheEnv, Knobs};
 
     /// Pages of a line.
     const PAGES: u32 = 8;
@@ -324,19 +270,14 @@ mod tests {
     /// Sequences have 46 lines, of 1,000 in all.
     fn with_sequences() -> Sarc {
         let mut sarc = Sarc {
-            queues: Queues::new(),
-            stamps: Vec::new(),
-            lines: Vec::new(),
-            pages: [0; 2],
-            clock: 0,
-            bottom: 160,
+            lists: Lists::new(160),
+            boundary: Boundary::Worth,
             misses: 0,
             lean: 0,
             goal: 0,
             goal_most: 7_840 * ONE,
             large: 20 * ONE,
             step: 1,
-            counts: Counts::default(),
         };
         sarc.reserve(100);
         for line in 0..46 {
@@ -466,5 +407,100 @@ mod tests {
             asked > 10_000 && agreed * 10 > asked * 9,
             "{agreed} of {asked}"
         );
+    }
+
+    fn set(knobs: &[(&str, &str)]) -> Box<dyn Cache> {
+        let env = CacheEnv {
+            capacity: 100,
+            line_pages: 1,
+        };
+        let knobs = knobs.iter().copied();
+        let knobs: Vec<_> = knobs
+            .map(|(key, value)| (key.to_owned(), crate::registry::KnobValue::parse(value)))
+            .collect();
+        let knobs = Knobs::check("sarc", &KNOBS, &knobs).unwrap();
+        (SPEC.build)(&knobs, &env).unwrap()
+    }
+
+    /// One of 300 lines is asked for; what leaves for it, if one does.
+    fn ask(cache: &mut dyn Cache, line: Line, pattern: Pattern) -> Option<Line> {
+        if cache.holds(line) {
+            cache.hit(line);
+            return None;
+        }
+        cache.miss_in(line, pattern);
+        let left = (cache.len() == 100).then(|| cache.leave(line).unwrap());
+        cache.enter_in(line, pattern, 1);
+        left
+    }
+
+    fn asked(rng: &mut crate::rng::Rng) -> (Line, Pattern) {
+        let (one, other) = (rng.below(300), rng.below(300));
+        let line = Line(one.min(other) as u32);
+        match rng.chance(0.4) {
+            true => (line, Pattern::Sequential),
+            false => (line, Pattern::Random),
+        }
+    }
+
+    #[test]
+    fn where_the_older_line_leaves_it_is_lru() {
+        let mut cache = set(&[("boundary", "age")]);
+        let env = CacheEnv {
+            capacity: 100,
+            line_pages: 1,
+        };
+        let lru = &super::super::lru::SPEC;
+        let mut lru = (lru.build)(&lru.card().check(&[]).unwrap(), &env).unwrap();
+        cache.reserve(300);
+        lru.reserve(300);
+        let mut rng = crate::rng::Rng::stream(5, "age");
+        for _ in 0..20_000 {
+            let (line, pattern) = asked(&mut rng);
+            let left = ask(&mut *cache, line, pattern);
+            assert_eq!(left, ask(&mut *lru, line, pattern));
+        }
+    }
+
+    #[test]
+    fn a_share_does_not_move() {
+        let mut cache = set(&[("boundary", "share"), ("share_percent", "30")]);
+        cache.reserve(300);
+        let mut rng = crate::rng::Rng::stream(6, "share");
+        for step in 0..20_000 {
+            let (line, pattern) = asked(&mut rng);
+            ask(&mut *cache, line, pattern);
+            let mut pages = 0;
+            cache.tell(&mut |measure, number| match measure.name {
+                "sequence_pages" => pages = number,
+                _ => {}
+            });
+            assert!(step < 2_000 || (29..=31).contains(&pages), "{pages}");
+        }
+    }
+
+    #[test]
+    fn settings_of_another_boundary_have_no_effect() {
+        for (knobs, named) in [
+            ([("boundary", "age"), ("step", "line")], "sarc.step"),
+            (
+                [("boundary", "share"), ("large_ratio", "5")],
+                "sarc.large_ratio",
+            ),
+            (
+                [("boundary", "worth"), ("share_percent", "5")],
+                "sarc.share_percent",
+            ),
+        ] {
+            let knobs = knobs
+                .map(|(key, value)| (key.to_owned(), crate::registry::KnobValue::parse(value)));
+            let knobs = Knobs::check("sarc", &KNOBS, &knobs).unwrap();
+            let env = CacheEnv {
+                capacity: 100,
+                line_pages: 1,
+            };
+            let error = build(&knobs, &env).err().unwrap().to_string();
+            assert!(error.contains(named), "{error}");
+        }
     }
 }
