@@ -1,0 +1,187 @@
+"""Figure 6, middle and right: throughput against power, and tracks staged from the drives."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Table
+from ..verdict import Check, Kind, above, at_least, below
+from .setup import BOTTOM, CI, CONFIGURATIONS, CS, POLICIES, SARC, TOP, Configuration, grid
+from .table2 import check, loads
+
+POWER, STAGED = "power", "staged"
+
+
+def most(table: Table, of: Configuration, policy: str) -> tuple[int, float]:
+    """The load at which a policy has most power, and how much."""
+    at = {
+        load: table.mean(POWER, configuration=of.name, load=load, policy=policy).value
+        for load in loads(table)
+    }
+    best = max(at, key=lambda load: at[load])
+    return best, at[best]
+
+
+def _column(of: Configuration, policy: str, load: int) -> tuple[str, dict[str, object]]:
+    return POWER, {"configuration": of.name, "policy": policy, "load": load}
+
+
+def largest(table: Table, of: Configuration) -> Found:
+    """C02 and C03."""
+    peaks = {policy: most(table, of, policy) for policy in POLICIES}
+    checks = []
+    for other in (TOP, BOTTOM):
+        columns = (_column(of, policy, peaks[policy][0]) for policy in (SARC, other))
+        gain = table.each(lambda own, theirs: own / theirs - 1, *columns)
+        checks.append(Check(f"most power of SARC against that of {other}", gain, above(0.0)))
+    told = ", ".join(f"{policy} {power:.0f} at {load} %" for policy, (load, power) in peaks.items())
+    return Found(checks, f"most power, I/Os per second and ms: {told}")
+
+
+def keeps(table: Table) -> Found:
+    """C04."""
+    checks = []
+    load = min(loads(table, 80))
+    peak = most(table, CS, SARC)[0]
+    columns = (_column(CS, SARC, one) for one in (load, peak))
+    kept = table.each(lambda now, best: now / best, *columns)
+    checks.append(Check(f"SARC at {load} % to its most", kept, at_least(0.9), "times"))
+    for other in (TOP, BOTTOM):
+        columns = (
+            _column(CS, policy, one)
+            for policy in (other, SARC)
+            for one in (load, most(table, CS, policy)[0])
+        )
+        fallen = table.each(lambda a, b, c, d: a / b - c / d, *columns)
+        what = f"what {other} keeps of its most at {load} %, beyond what SARC does"
+        checks.append(Check(what, fallen, below(0.0)))
+    return Found(checks)
+
+
+def first(table: Table) -> Found:
+    """C05."""
+    load = max(one for one in loads(table) if one <= 90)
+    pairs = ((SARC, TOP), (SARC, BOTTOM))
+    return Found([check(table, POWER, pair, above(0.0), (CI, load)) for pair in pairs])
+
+
+def reported(table: Table) -> Found:
+    """D01."""
+    told = []
+    for of in CONFIGURATIONS:
+        for load in loads(table):
+            numbers = []
+            for policy in POLICIES:
+                where = {"configuration": of.name, "load": load, "policy": policy}
+                every, ahead, wasted = (
+                    table.mean(key, **where).value for key in (STAGED, "staged_ahead", "wasted")
+                )
+                numbers.append(f"{policy} {every:.0f} ({ahead:.0f}, {wasted:.0%})")
+            told.append(f"{of.name} {load} %: {', '.join(numbers)}")
+    return Found([], "\n      " + "\n      ".join(told))
+
+
+def fewest(table: Table) -> Found:
+    """D02."""
+    return Found(
+        [
+            check(table, STAGED, (SARC, other), below(0.0), (of, load))
+            for of in CONFIGURATIONS
+            for load in loads(table)
+            for other in (TOP, BOTTOM)
+        ]
+    )
+
+
+_statement = partial(Statement, kind=Kind.ORDER, turns=False)
+SIX = "six loads up to that at which a write buffer overflows"
+
+STATEMENTS = [
+    _statement(
+        id="C02",
+        statement="Cache-sensitive: SARC has the most power, throughput over response time",
+        published="8645, 13242, 13676 for LRU-Top, LRU-Bottom, SARC (computed from table II)",
+        range=SIX,
+        judge=partial(largest, of=CS),
+    ),
+    _statement(
+        id="C03",
+        statement="Cache-insensitive: SARC has the most power",
+        published="2273, 1980, 2342 (computed from table II)",
+        range=SIX,
+        judge=partial(largest, of=CI),
+    ),
+    _statement(
+        id="C04",
+        statement="Cache-sensitive: at 80 % SARC keeps almost all of its power, the others less",
+        published="13459, 8977, 6127 for SARC, LRU-Bottom, LRU-Top (computed from table II)",
+        range="nine tenths of its most",
+        judge=keeps,
+    ),
+    _statement(
+        id="C05",
+        statement="Cache-insensitive: at 90 % SARC has most power of the three",
+        published="2342, 1727, 1243 (computed from table II)",
+        range="90 % of the top load",
+        judge=first,
+    ),
+    Statement(
+        id="D01",
+        kind=Kind.INFORMATION,
+        statement="Tracks that are staged for reads, a second at full size",
+        published="a figure",
+        range=SIX + "; in brackets those that are brought beforehand, and which share of these is wasted",
+        judge=reported,
+        turns=False,
+    ),
+    _statement(
+        id="D02",
+        statement="SARC stages fewer tracks than both others, in both configurations",
+        published="a figure",
+        range=SIX,
+        judge=fewest,
+    ),
+]
+
+
+def draw(outcome: Outcome, path: Path) -> None:
+    """Throughput over power, and tracks staged over load, with the paper's axes."""
+    from matplotlib.figure import Figure
+
+    table = Table(outcome.runs)
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    panels = figure.subplots(2, 2)
+    for line, of in zip(panels, (CI, CS), strict=True):
+        for policy, marker in zip(POLICIES, "osD", strict=True):
+            wheres = [
+                {"configuration": of.name, "load": load, "policy": policy} for load in loads(table)
+            ]
+            iops, power, staged = (
+                [table.mean(key, **where).value for where in wheres]
+                for key in ("iops", POWER, STAGED)
+            )
+            line[0].plot(power, iops, marker=marker, label=policy)
+            line[1].plot(iops, staged, marker=marker, label=policy)
+        line[0].set_xlabel("power: I/Os per second and ms of response")
+        line[0].set_ylabel("I/Os per second")
+        line[1].set_xlabel("I/Os per second")
+        line[1].set_ylabel("tracks staged per second")
+        for panel in line:
+            panel.set_title(of.told, fontsize=9)
+            panel.grid(alpha=0.3)
+            panel.set_ylim(bottom=0)
+    panels[0][0].legend(fontsize=8)
+    figure.savefig(path)
+
+
+EXPERIMENT = Experiment(
+    name="sarc-fig6",
+    question="Which policy has most power, and which asks most of the drives?",
+    source="USENIX 2005, figure 6, middle and right",
+    cells=grid,
+    statements=STATEMENTS,
+    draw=draw,
+)

@@ -1,0 +1,235 @@
+"""Figures 7 and 8: how much of the cache sequences get, and what a page is worth on either side."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from ..frame import Experiment, Outcome
+from ..statement import Found, Statement
+from ..table import Cell, Table
+from ..verdict import Check, Kind, Mean, above, at_least, below, within
+from .options import Options
+from .setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP, Configuration, cache_of, cell, grid
+from .table2 import check, loads
+
+SHARE, RATIO, READ = "sequences", "ratio", "read_ms"
+SHARES = (2, 5, 10, 15, 20, 30, 40, 60)
+DEPTHS = (2, 5, 10, 15, 20, 30, 40, 60)
+QUICK = slice(1, None, 3)
+FIXED_LOADS = (80, 100)
+FIXED, RESIDENCE = "fixed share", "fixed residence"
+TABLE2 = {"of": "table2"}
+
+
+def cells(options: Options) -> list[Cell]:
+    """The runs of table II, and fixed shares and depths at high loads."""
+    chosen = QUICK if options.quick else slice(None)
+    fixed = [
+        cell(options, of, load, cache, {"policy": kind, "size": size, "of": "fixed"})
+        for of in CONFIGURATIONS
+        for load in FIXED_LOADS
+        for kind, size, cache in [
+            *((FIXED, one, _share(options, one)) for one in SHARES[chosen]),
+            *((RESIDENCE, one, _depth(options, one)) for one in DEPTHS[chosen]),
+        ]
+    ]
+    of_table = [Cell({**one.marks, **TABLE2}, one.run) for one in grid(options)]
+    return of_table + fixed
+
+
+def _share(options: Options, percent: int) -> str:
+    # Settings of a boundary that moves have no effect here.
+    own = {"large_ratio": options.large_ratio, "step": options.step}
+    word = cache_of(options, SARC, boundary="share", share_percent=percent)
+    pieces = [one for one in word.split(":") if one.split("=")[0] not in own]
+    return ":".join(pieces)
+
+
+def _depth(options: Options, percent: int) -> str:
+    return cache_of(options, BOTTOM, depth_percent=percent)
+
+
+def between(table: Table) -> Found:
+    """E01."""
+    rows = table.only(**TABLE2)
+    return Found(
+        [
+            check(rows, SHARE, pair, above(0.0), (of, load))
+            for of in CONFIGURATIONS
+            for load in loads(rows)
+            for pair in ((TOP, SARC), (SARC, BOTTOM))
+        ],
+        _told(rows, SHARE, "{:.2f}"),
+    )
+
+
+def _told(rows: Table, key: str, form: str) -> str:
+    pieces = []
+    for of in CONFIGURATIONS:
+        for policy in POLICIES:
+            values = (
+                rows.mean(key, configuration=of.name, load=load, policy=policy).value
+                for load in loads(rows)
+            )
+            pieces.append(f"{of.name} {policy} {' '.join(form.format(one) for one in values)}")
+    return f"{'; '.join(pieces)} at {' '.join(map(str, loads(rows)))} %"
+
+
+def differs(table: Table) -> Found:
+    """E02."""
+    rows = table.only(**TABLE2)
+    low, high = min(loads(rows)), max(loads(rows))
+    checks = []
+    for of in CONFIGURATIONS:
+        columns = (
+            (SHARE, {"configuration": of.name, "policy": SARC, "load": load}) for load in (low, high)
+        )
+        change = table.each(lambda one, other: abs(other / one - 1), *_of_table(columns))
+        what = f"{of.name}: SEQ of SARC at {high} % against {low} %"
+        checks.append(Check(what, change, at_least(0.2)))
+    return Found(checks)
+
+
+def _of_table(columns: object) -> list[tuple[str, dict[str, object]]]:
+    return [(key, {**where, **TABLE2}) for key, where in columns]  # type: ignore[attr-defined]
+
+
+def near_one(table: Table) -> Found:
+    """E03."""
+    rows = table.only(**TABLE2)
+    gates = {SARC: within(0.5, 2.0), BOTTOM: above(2.0), TOP: below(0.5)}
+    checks = []
+    for of in CONFIGURATIONS:
+        for load in loads(rows, 50):
+            for policy, gate in gates.items():
+                ratio = rows.mean(RATIO, configuration=of.name, load=load, policy=policy)
+                checks.append(Check(f"ratio of {policy}, {of.name} at {load} %", ratio, gate, ""))
+    return Found(checks, _told(rows, RATIO, "{:.2f}"))
+
+
+def _excess(table: Table, kind: str, size: int, of: Configuration, load: int) -> Mean:
+    """How far reads with a fixed size are above those with SARC."""
+    where = {"configuration": of.name, "load": load}
+    columns = (READ, {"policy": kind, "size": size, **where}), (
+        READ,
+        {"policy": SARC, **where, **TABLE2},
+    )
+    return table.each(lambda own, sarc: own / sarc - 1, *columns)
+
+
+def no_single(table: Table, kind: str) -> Found:
+    """E04 and E05: every fixed size is clearly behind SARC somewhere."""
+    checks, told = [], []
+    for size in table.values("size", policy=kind):
+        at = {
+            (of.name, load): _excess(table, kind, size, of, load)
+            for of in CONFIGURATIONS
+            for load in FIXED_LOADS
+        }
+        worst = max(at, key=lambda where: at[where].value)
+        what = f"{size} % where it is worst, {worst[0]} at {worst[1]} %"
+        checks.append(Check(what, at[worst], at_least(0.02)))
+        told.append(f"{size} %: " + " ".join(f"{one.value:+.1%}" for one in at.values()))
+    points = ", ".join(f"{of.name} {load} %" for of in CONFIGURATIONS for load in FIXED_LOADS)
+    return Found(checks, f"reads against SARC at {points}: {'; '.join(told)}")
+
+
+def best_fixed(table: Table) -> Found:
+    """E04b: the best fixed share of each configuration against SARC."""
+    checks = []
+    for of in CONFIGURATIONS:
+        load = max(FIXED_LOADS)
+        sizes = table.values("size", policy=FIXED)
+        best = min(sizes, key=lambda size: _excess(table, FIXED, size, of, load).value)
+        what = f"{of.name} at {load} %, {best} %"
+        checks.append(Check(what, _excess(table, FIXED, best, of, load), within(-0.05, 0.05)))
+    return Found(checks)
+
+
+_statement = partial(Statement, kind=Kind.ORDER, turns=False)
+STATEMENTS = [
+    _statement(
+        id="E01",
+        statement="LRU-Top gives sequences too much, LRU-Bottom too little, SARC is in between",
+        published="figure 7",
+        range="every load of table II; mean share of the cache over a run",
+        judge=between,
+        needs=TABLE2,
+    ),
+    _statement(
+        id="E02",
+        statement="SARC gives sequences another size at another load",
+        published="figure 7",
+        range="the lightest and the top load differ by more than 20 %",
+        judge=differs,
+        needs=TABLE2,
+    ),
+    _statement(
+        id="E03",
+        statement="What a page is worth to sequences and to the rest is alike with SARC alone",
+        published="figure 8: the ratio near 1 with SARC, far above with LRU-Bottom, far below with LRU-Top",
+        range="50 % of the top load and more; means over a run: 0.5 to 2, above 2, below 0.5",
+        judge=near_one,
+        needs=TABLE2,
+        note="at 10 % there are too few misses to tell a ratio",
+    ),
+    _statement(
+        id="E04",
+        statement="No fixed share for sequences is as good as SARC everywhere",
+        published="in the text of figure 8",
+        range="shares of 2 to 60 %; 80 and 100 % of both top loads; 2 % behind somewhere",
+        judge=partial(no_single, kind=FIXED),
+    ),
+    _statement(
+        id="E04b",
+        statement="The best fixed share of a configuration is as good as SARC, which finds it",
+        published="in the text of figure 8",
+        range="top loads, within 5 %",
+        judge=best_fixed,
+    ),
+    _statement(
+        id="E05",
+        statement="No fixed residence of sequences is as good as SARC everywhere",
+        published="in the text of figure 8",
+        range="depths of LRU-Bottom of 2 to 60 %; 80 and 100 % of both top loads; 2 % behind somewhere",
+        judge=partial(no_single, kind=RESIDENCE),
+    ),
+]
+
+
+def draw(outcome: Outcome, path: Path) -> None:
+    """SEQ and the ratio over load."""
+    from matplotlib.figure import Figure
+
+    rows = Table(outcome.runs).only(**TABLE2)
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    panels = figure.subplots(2, 2)
+    for line, of in zip(panels, CONFIGURATIONS, strict=True):
+        for key, panel in zip((SHARE, RATIO), line, strict=True):
+            for policy, marker in zip(POLICIES, "osD", strict=True):
+                means = [
+                    rows.mean(key, configuration=of.name, load=load, policy=policy).value
+                    for load in loads(rows)
+                ]
+                panel.plot(loads(rows), means, marker=marker, label=policy)
+            panel.set_title(of.told, fontsize=9)
+            panel.set_xlabel("load, % of the top load")
+            panel.grid(alpha=0.3)
+        line[0].set_ylabel("SEQ, share of the cache")
+        line[0].set_ylim(0, 1)
+        line[1].set_ylabel("ratio")
+        line[1].set_yscale("symlog", linthresh=0.1)
+        line[1].axhline(1, color="grey", linewidth=0.8)
+    panels[0][0].legend(fontsize=8)
+    figure.savefig(path)
+
+
+EXPERIMENT = Experiment(
+    name="sarc-fig7",
+    question="How much of the cache do sequences get, and does that make both sides worth the same?",
+    source="USENIX 2005, figures 7 and 8",
+    cells=cells,
+    statements=STATEMENTS,
+    draw=draw,
+)

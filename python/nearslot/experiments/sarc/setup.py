@@ -1,0 +1,201 @@
+"""The system of the study, in one place: a controller with 16 arrays under an SPC-1-like load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ...results import Run
+from ...running import compare
+from ...scenario import Scenario, part
+from ..table import Cell, Row
+from ..verdict import Where
+from .options import Options
+
+ARRAYS, DRIVES, DATA = 16, 7, 6
+"""Arrays of the study, drives of each, and how many of these have data."""
+CACHE_MIB = 8 * 1024
+TRACK_KIB = 32
+TRACK_PAGES = 8
+MIB = 1 << 20
+DRIVE_BYTES = 73.4e9
+"""Of the study's drives, roughly: spans are told in shares of an array, sizes in bytes."""
+
+LOADS = (10, 50, 80, 90, 95, 100)
+QUICK_LOADS = (10, 80, 100)
+"""In percent of the top load."""
+SETTLED = "40%"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One of the two that the paper compares.
+
+    Attributes:
+        name: Short.
+        told: Long.
+        top_bsu: The top load at full size: no policy's write buffer overflows up to it.
+        top_iops: The paper's top load, in scaled I/Os a second.
+    """
+
+    name: str
+    told: str
+    top_bsu: int
+    top_iops: int
+
+    def ratio(self, options: Options) -> float:
+        """Its footprint in sizes of the cache."""
+        return options.ratio_cs if self.name == "CS" else options.ratio_ci
+
+    def bsu(self, options: Options, load: float) -> int:
+        """Business scaling units at a load, a whole number."""
+        share = load / 100 * options.load_percent / 100
+        return max(1, round(self.top_bsu / options.scale * share))
+
+
+CS = Configuration("CS", "cache-sensitive", 864, 25_000)
+CI = Configuration("CI", "cache-insensitive", 400, 11_364)
+CONFIGURATIONS = (CS, CI)
+
+TOP, BOTTOM, SARC = "LRU-Top", "LRU-Bottom", "SARC"
+POLICIES = (TOP, BOTTOM, SARC)
+
+
+def cache_of(options: Options, policy: str, **knobs: Any) -> str:  # noqa: ANN401 (knobs of a part)
+    """The cache of a policy. LRU-Top is SARC's lists without its boundary, which is LRU."""
+    own: dict[str, Any] = {"bottom_percent": options.bottom_percent}
+    if policy == BOTTOM:
+        own["depth_percent"] = options.depth_percent
+    elif policy == TOP:
+        own["boundary"] = "age"
+    else:
+        own |= {"large_ratio": options.large_ratio, "step": options.step}
+    own |= knobs
+    return part(
+        "lru_bottom" if policy == BOTTOM else "sarc",
+        **own,
+        size=f"{cache_mib(options)}MiB",
+        line_kib=TRACK_KIB,
+        stage=options.stage,
+        writes=options.writes,
+        hit_us=200,
+    )
+
+
+def cache_mib(options: Options) -> int:
+    """The cache's size at this scale."""
+    return CACHE_MIB // options.scale
+
+
+def span(options: Options, configuration: Configuration) -> float:
+    """The footprint as a share of what the arrays hold."""
+    bytes_of_cache = CACHE_MIB * MIB
+    return bytes_of_cache * configuration.ratio(options) / (ARRAYS * DATA * DRIVE_BYTES)
+
+
+def scenario(options: Options, configuration: Configuration, load: float, cache: str) -> Scenario:
+    """A run of the study."""
+    arrays = ARRAYS // options.scale
+    workload = part(
+        "spc1",
+        bsu=configuration.bsu(options, load),
+        requests=options.requests * arrays,
+        span=round(span(options, configuration), 6),
+    )
+    prefetch = part(
+        "sarc",
+        threshold=options.threshold,
+        degree=options.degree,
+        trigger=options.trigger,
+        remedy=options.remedy,
+    )
+    mib = cache_mib(options) * options.nvs_percent / 100
+    return Scenario(
+        workload=workload,
+        drive=options.drive,
+        place=part("raid5", disks=DRIVES * arrays, arrays=arrays, strip_kib=TRACK_KIB),
+        sched=options.sched,
+        cache=cache,
+        prefetch=prefetch,
+        buffer=part("lrw", size=f"{mib:g}MiB", write_us=180),
+        warmup=SETTLED,
+    )
+
+
+def numbers(options: Options, run: Run) -> dict[str, float | None]:
+    """What is told of a run."""
+    cache, prefetch, buffer = (run.measures[kind] for kind in ("cache", "prefetch", "buffer"))
+    reads, writes = run.read_response_ms.mean, run.write_response_ms.mean
+    asked = sum(run.operations.values())
+    scale = run.throughput_rps * options.scale / asked
+    bottom_pages = cache_mib(options) * 256 * options.bottom_percent / 100
+    held = cache["sequence_mean_pages"]
+    return {
+        "read_ms": reads,
+        "write_ms": writes,
+        "overall_ms": run.response_ms.mean,
+        "read_p99_ms": run.read_response_ms.p99,
+        "iops": run.throughput_rps * options.scale,
+        "power": run.throughput_rps * options.scale / run.response_ms.mean,
+        "utilisation": run.utilisation,
+        "read_hits": cache["read_hits"] / (cache["read_hits"] + cache["read_misses"]),
+        "staged": scale * cache["staged_pages"] / TRACK_PAGES,
+        "staged_ahead": scale * prefetch["ahead_pages"] / TRACK_PAGES,
+        "wasted": prefetch["wasted_pages"] / max(1, prefetch["ahead_pages"]),
+        "sequence_misses": scale * cache["sequence_misses"],
+        "rest_bottom_hits": scale * cache["rest_bottom_hits"],
+        "sequences": held / (cache_mib(options) * 256),
+        "ratio": 2
+        * cache["sequence_misses"]
+        * bottom_pages
+        / max(1, held)
+        / max(1, cache["rest_bottom_hits"]),
+        "waited": buffer["waited_writes"] / run.operations["write"],
+    }
+
+
+_KNOWN: dict[tuple[Options, Scenario, int], Row] = {}
+"""Runs that were carried out, by what was asked: several figures are drawn of the same."""
+
+
+def measured(options: Options, one: Scenario, seeds: Sequence[int]) -> list[Row]:
+    """The numbers of a scenario, a row for each seed."""
+    # What does not enter a run must not part those that are the same.
+    same = replace(options, seed=1, seeds=1, seeds_max=1, quick=False)
+    fresh = [seed for seed in seeds if (same, one, seed) not in _KNOWN]
+    if fresh:
+        # That a queue grows is a result, so it must not end the run.
+        runs = compare(one, vary={"seed": fresh}, series=False, overload="run").runs
+        for seed, run in zip(fresh, runs, strict=True):
+            _KNOWN[same, one, seed] = {"seed": seed, **numbers(options, run)}
+    return [dict(_KNOWN[same, one, seed]) for seed in seeds]
+
+
+def cell(
+    options: Options,
+    configuration: Configuration,
+    load: float,
+    cache: str,
+    marks: Where,
+) -> Cell:
+    """A point of a grid."""
+    one = scenario(options, configuration, load, cache)
+    of = {"configuration": configuration.name, "load": load, **marks}
+    return Cell(of, partial(measured, options, one))
+
+
+def loads(options: Options) -> tuple[int, ...]:
+    """The loads of the grid."""
+    return QUICK_LOADS if options.quick else LOADS
+
+
+def grid(options: Options) -> list[Cell]:
+    """Both configurations at all loads with the three policies: the runs of Table II."""
+    return [
+        cell(options, of, load, cache_of(options, policy), {"policy": policy})
+        for of in CONFIGURATIONS
+        for load in loads(options)
+        for policy in POLICIES
+    ]
