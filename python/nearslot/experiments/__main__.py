@@ -92,7 +92,7 @@ def _options(
         if key not in study.options.asked():
             word = key.replace("_", "-")
             raise config_error(word, value, f"nothing for {experiment.name}, which has no {word}")
-    few = {"requests": 8_000, "seeds": 2} if parsed.quick else {}
+    few = dict(study.options.QUICK) if parsed.quick else {}
     asked = {**few, **given}
     if parsed.quick and "seeds_max" not in asked:
         asked["seeds_max"] = asked["seeds"]

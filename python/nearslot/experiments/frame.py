@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from .. import _native
 from ..errors import config_error
@@ -51,6 +51,9 @@ class Options:
     drive: str = option("seagate-cheetah-9lp", str, "drive of the catalog or TOML file")
     requests: int = option(50_000, int, "requests of each run")
     quick: bool = False
+
+    QUICK: ClassVar[Mapping[str, int]] = {"requests": 8_000, "seeds": 2}
+    """What a quick run has where nothing else is asked."""
 
     def __post_init__(self) -> None:
         """Refuses values that no run can have."""

@@ -133,7 +133,8 @@ STATEMENTS = [
         kind=Kind.INFORMATION,
         statement="Tracks that are staged for reads, a second at full size",
         published="a figure",
-        range=SIX + "; in brackets those that are brought beforehand, and which share of these is wasted",
+        range=SIX
+        + "; in brackets those that are brought beforehand, and which share of these is wasted",
         judge=reported,
         turns=False,
     ),

@@ -127,16 +127,18 @@ def scenario(options: Options, configuration: Configuration, load: float, cache:
 def numbers(options: Options, run: Run) -> dict[str, float | None]:
     """What is told of a run."""
     cache, prefetch, buffer = (run.measures[kind] for kind in ("cache", "prefetch", "buffer"))
-    reads, writes = run.read_response_ms.mean, run.write_response_ms.mean
+    reads, writes = run.read_response_ms, run.write_response_ms
+    assert reads is not None
+    assert writes is not None
     asked = sum(run.operations.values())
     scale = run.throughput_rps * options.scale / asked
     bottom_pages = cache_mib(options) * 256 * options.bottom_percent / 100
     held = cache["sequence_mean_pages"]
     return {
-        "read_ms": reads,
-        "write_ms": writes,
+        "read_ms": reads.mean,
+        "write_ms": writes.mean,
         "overall_ms": run.response_ms.mean,
-        "read_p99_ms": run.read_response_ms.p99,
+        "read_p99_ms": reads.p99,
         "iops": run.throughput_rps * options.scale,
         "power": run.throughput_rps * options.scale / run.response_ms.mean,
         "utilisation": run.utilisation,

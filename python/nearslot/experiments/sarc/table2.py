@@ -19,9 +19,7 @@ OVERALL, READ, WRITE = "overall_ms", "read_ms", "write_ms"
 
 def lead(table: Table, key: str, one: str, other: str, of: Configuration, load: int) -> Mean:
     """By which share a policy's number exceeds that of another at a load."""
-    return table.lead(
-        key, {"policy": one}, {"policy": other}, configuration=of.name, load=load
-    )
+    return table.lead(key, {"policy": one}, {"policy": other}, configuration=of.name, load=load)
 
 
 def check(
@@ -42,10 +40,7 @@ def cuts(table: Table, of: Configuration, gates: dict[str, float], key: str) -> 
     """How much SARC cuts from the others at the top load."""
     top = max(loads(table))
     return Found(
-        [
-            check(table, key, (SARC, other), at_most(-cut), (of, top))
-            for other, cut in gates.items()
-        ]
+        [check(table, key, (SARC, other), at_most(-cut), (of, top)) for other, cut in gates.items()]
     )
 
 
@@ -114,7 +109,9 @@ def never_worse(table: Table) -> Found:
             for key in (READ, WRITE):
                 columns = ((key, {"policy": policy, **where}) for policy in (SARC, TOP, BOTTOM))
                 excess = table.each(
-                    lambda own, top, bottom: own - max(1.05 * min(top, bottom), min(top, bottom) + 0.1),
+                    lambda own, top, bottom: (
+                        own - max(1.05 * min(top, bottom), min(top, bottom) + 0.1)
+                    ),
                     *columns,
                 )
                 what = f"{key} of SARC beyond what is allowed, {of.name} at {load} %"
@@ -170,7 +167,8 @@ def light_insensitive(table: Table) -> Found:
 def side_by_side(table: Table) -> Found:
     """T2: published, here, and the ratio, as a table."""
     lines = [
-        f"{'':3}{'load':>5}  " + "".join(f"{name + ' r/w, published, ratio':>44}" for name in POLICIES)
+        f"{'':3}{'load':>5}  "
+        + "".join(f"{name + ' r/w, published, ratio':>44}" for name in POLICIES)
     ]
     for of in (CI, CS):
         for load in loads(table):
@@ -237,7 +235,7 @@ STATEMENTS = [
     ),
     _number(
         id="B02",
-        statement="Cache-insensitive, top load: LRU-Bottom is behind LRU-Top, and that far behind SARC",
+        statement="Cache-insensitive, top load: LRU-Bottom is behind LRU-Top, that far behind SARC",
         published="8.62, 15.26, 6.87 ms overall for LRU-Top, LRU-Bottom, SARC",
         range="SARC at least 10 % below LRU-Top; " + TOP_LOADS,
         judge=top_insensitive,
@@ -334,9 +332,7 @@ def draw(outcome: Outcome, path: Path) -> None:
     figure.savefig(path)
 
 
-def _points(
-    table: Table, of: Configuration, policy: str, ours: bool
-) -> list[tuple[float, float]]:
+def _points(table: Table, of: Configuration, policy: str, ours: bool) -> list[tuple[float, float]]:
     if not ours:
         rows = TABLE[of.name]
         share = 0.394
@@ -344,9 +340,7 @@ def _points(
             (of.top_iops * load / 100, share * row[policy][0] + (1 - share) * row[policy][1])
             for load, row in rows.items()
         ]
-    wheres = (
-        {"configuration": of.name, "load": load, "policy": policy} for load in loads(table)
-    )
+    wheres = ({"configuration": of.name, "load": load, "policy": policy} for load in loads(table))
     return [(table.mean("iops", **at).value, table.mean(OVERALL, **at).value) for at in wheres]
 
 

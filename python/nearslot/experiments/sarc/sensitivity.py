@@ -1,0 +1,171 @@
+"""What the text leaves open, one at a time: which orders hang on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ..frame import Experiment
+from ..statement import Found, Statement
+from ..table import Cell, Table
+from ..verdict import Check, ClaimVerdict, Gate, Kind, above, within
+from .options import Options
+from .setup import BOTTOM, CI, CS, POLICIES, SARC, TOP, Configuration, cache_of, cell
+from .table2 import OVERALL, lead
+
+LOADS = (80, 95)
+VARIED: dict[str, tuple[Any, ...]] = {
+    "threshold": (3, 8, 30),
+    "degree": (4, 12, 24),
+    "trigger": (1, 6),
+    "remedy": ("false",),
+    "stage": ("pages",),
+    "writes": ("allocate", "rest", "update"),
+    "depth_percent": (5.0, 20.0),
+    "bottom_percent": (0.5, 8.0),
+    "large_ratio": (5.0, 1e6),
+    "step": ("page",),
+    "nvs_percent": (12.5, 50.0),
+    "sched": ("look",),
+    "ratio": (0.5, 2.0),
+}
+QUICK = ("threshold", "stage")
+BASE = "as it is"
+ORDERS = {
+    "CS": ((TOP, BOTTOM), (BOTTOM, SARC)),
+    "CI": ((BOTTOM, TOP), (TOP, SARC)),
+}
+"""Who is slower than whom, as published."""
+# LOOK saturates at about half the load.
+LIGHTER = {"look": 50.0}
+
+
+def variants(options: Options) -> dict[str, Options]:
+    """The study's settings, and each with one of them changed."""
+    found = {BASE: options}
+    for key, values in VARIED.items():
+        if options.quick and key not in QUICK:
+            continue
+        for value in values:
+            if key == "ratio":
+                changed = {
+                    name: getattr(options, name) * value for name in ("ratio_cs", "ratio_ci")
+                }
+            else:
+                changed = {key: value}
+            if value in LIGHTER:
+                changed["load_percent"] = options.load_percent * LIGHTER[value] / 100
+            found[f"{key}={value}" + (" times" if key == "ratio" else "")] = replace(
+                options, **changed
+            )
+    return found
+
+
+def cells(options: Options) -> list[Cell]:
+    """All three policies in both configurations, for each variant."""
+    return [
+        cell(of, configuration, load, cache_of(of, policy), {"policy": policy, "variant": name})
+        for name, of in variants(options).items()
+        for configuration in (CS, CI)
+        for load in LOADS
+        for policy in POLICIES
+    ]
+
+
+def orders(table: Table, of: Configuration) -> Found:
+    """SC and SI: the order of the three under each variant."""
+    pieces, kept, every = [], 0, 0
+    for name in _variants(table):
+        rows = table.only(variant=name)
+        signs = []
+        for load in LOADS:
+            for slower, faster in ORDERS[of.name]:
+                excess = lead(rows, OVERALL, slower, faster, of, load)
+                verdict = Check("", excess, above(0.0)).verdict
+                sign = {ClaimVerdict.HOLDS: "", ClaimVerdict.FAILS: " NOT"}.get(verdict, " open")
+                signs.append(f"{slower} over {faster} {excess.value:+.1%}{sign}")
+                every += 1
+                kept += verdict is ClaimVerdict.HOLDS
+        pieces.append(f"{name}: {', '.join(signs)}")
+    loads = " and ".join(f"{load} %" for load in LOADS)
+    told = f"{kept} of {every} signs as published; overall at {loads}:"
+    return Found([], told + "\n      " + "\n      ".join(pieces))
+
+
+def _variants(table: Table) -> list[str]:
+    return list(dict.fromkeys(row["variant"] for row in table.rows))
+
+
+def bottoms(table: Table) -> Found:
+    """A16."""
+    checks = []
+    gate: Gate = within(-0.1, 0.1)
+    for name in _variants(table):
+        if name.startswith("bottom_percent"):
+            for of in (CS, CI):
+                for load in LOADS:
+                    where = {"policy": SARC, "configuration": of.name, "load": load}
+                    change = table.lead(OVERALL, {"variant": name}, {"variant": BASE}, **where)
+                    checks.append(Check(f"{name}, {of.name} at {load} %", change, gate))
+    return Found(checks)
+
+
+def one_set(table: Table) -> Found:
+    """A18: the same constants for both configurations."""
+    rows = table.only(variant=BASE)
+    checks = [
+        Check(
+            f"{slower} over {SARC}, {of.name} at {load} %",
+            lead(rows, OVERALL, slower, SARC, of, load),
+            above(-0.02),
+        )
+        for of in (CS, CI)
+        for load in LOADS
+        for slower in (TOP, BOTTOM)
+    ]
+    return Found(checks)
+
+
+_information = partial(Statement, kind=Kind.INFORMATION, published="table II", turns=False)
+STATEMENTS = [
+    _information(
+        id="SC",
+        statement="Cache-sensitive: what the order of the three hangs on",
+        range="80 and 95 % of the top load of the study's own settings; intervals over seeds",
+        judge=partial(orders, of=CS),
+    ),
+    _information(
+        id="SI",
+        statement="Cache-insensitive: what the order of the three hangs on",
+        range="80 and 95 % of the top load of the study's own settings; intervals over seeds",
+        judge=partial(orders, of=CI),
+    ),
+    Statement(
+        id="A16",
+        kind=Kind.ORDER,
+        statement="How long the bottoms are does not matter as long as they are short",
+        published="in section III",
+        range="0.5 and 8 % against 2 %: overall response within 10 %",
+        judge=bottoms,
+        turns=False,
+    ),
+    Statement(
+        id="A18",
+        kind=Kind.ORDER,
+        statement="With one set of constants SARC is as good as both others, or better, in both "
+        "configurations",
+        published="in the conclusions",
+        range="80 and 95 % of the top load, overall, 2 % behind at most",
+        judge=one_set,
+        turns=False,
+    ),
+]
+
+EXPERIMENT = Experiment(
+    name="sarc-sensitivity",
+    question="Which findings hang on what the paper's text leaves open?",
+    source="USENIX 2005; the list of open constants is ours",
+    cells=cells,
+    statements=STATEMENTS,
+)
