@@ -34,7 +34,9 @@ def test_every_experiment_is_listed_with_its_source(capsys: pytest.CaptureFixtur
 
 
 def test_a_study_stands_for_its_experiments() -> None:
-    assert {one.name for _, one in find(["eager-writing"])} == set(EXPERIMENTS)
+    assert {one.name for _, one in find(["eager-writing"])} == {
+        name for name in EXPERIMENTS if name.startswith("ew-")
+    }
     assert [one.name for _, one in find(["ew-fig4", "ew-fig4"])] == ["ew-fig4"]
 
 

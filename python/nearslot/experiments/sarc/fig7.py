@@ -9,7 +9,7 @@ from pathlib import Path
 from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Cell, Table
-from ..verdict import Check, Kind, Mean, above, at_least, at_most, below, within
+from ..verdict import Check, Kind, Mean, above, at_least, at_most, below, missing, within
 from .options import Options
 from .setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP, Configuration, cache_of, cell, grid
 from .table2 import check, loads
@@ -51,9 +51,19 @@ def _depth(options: Options, percent: int) -> str:
     return cache_of(options, BOTTOM, depth_percent=percent)
 
 
+def _unfilled(rows: Table) -> Found | None:
+    """What cannot be tested, if runs were too short: the share counts once the cache is full."""
+    empty = [row["load"] for row in rows.rows if not row[SHARE]]
+    if not empty:
+        return None
+    return Found([missing(f"runs are too short to fill the cache at {max(empty)} %")])
+
+
 def between(table: Table) -> Found:
     """E01."""
     rows = table.only(**TABLE2)
+    if (unfilled := _unfilled(rows)) is not None:
+        return unfilled
     return Found(
         [
             check(rows, SHARE, pair, above(0.0), (of, load))
@@ -80,6 +90,8 @@ def _told(rows: Table, key: str, form: str) -> str:
 def differs(table: Table) -> Found:
     """E02."""
     rows = table.only(**TABLE2)
+    if (unfilled := _unfilled(rows)) is not None:
+        return unfilled
     low, high = min(loads(rows)), max(loads(rows))
     checks = []
     for of in CONFIGURATIONS:
@@ -100,6 +112,8 @@ def _of_table(columns: object) -> list[tuple[str, dict[str, object]]]:
 def near_one(table: Table) -> Found:
     """E03."""
     rows = table.only(**TABLE2)
+    if (unfilled := _unfilled(rows)) is not None:
+        return unfilled
     gates = {SARC: within(0.5, 2.0), BOTTOM: above(2.0), TOP: below(0.5)}
     checks = []
     for of in CONFIGURATIONS:

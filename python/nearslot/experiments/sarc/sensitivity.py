@@ -30,7 +30,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "sched": ("look",),
     "ratio": (0.5, 2.0),
 }
-QUICK = ("threshold", "stage")
+QUICK = ("threshold", "bottom_percent")
 BASE = "as it is"
 ORDERS = {
     "CS": ((TOP, BOTTOM), (BOTTOM, SARC)),

@@ -1,0 +1,298 @@
+"""Each claim of the study is decided on numbers that are as published, and each fault is seen.
+
+No engine runs. Response times are those of table II; what the paper only draws follows its text. A
+fault changes some numbers, as a fault of a policy, of the prefetcher or of the write buffer would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from nearslot.experiments import ClaimVerdict, Kind
+from nearslot.experiments.sarc import STUDY, anomaly, fig7, sensitivity, workload
+from nearslot.experiments.sarc.published import TABLE
+from nearslot.experiments.sarc.setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP
+from nearslot.experiments.statement import Found, Statement
+from nearslot.experiments.table import Row, Table
+
+SEEDS = (1, 2, 3)
+STATEMENTS = {one.id: one for of in STUDY.experiments for one in of.statements}
+HOME = {one.id: of.name for of in STUDY.experiments for one in of.statements}
+TOP_IOPS = {of.name: of.top_iops for of in CONFIGURATIONS}
+
+Fault = Callable[[Row], None]
+
+
+def seeded(rows: Iterable[Row]) -> Table:
+    """Rows for some seeds; numbers with a `=` before their name differ by a thousandth."""
+    found = []
+    for row in rows:
+        for seed in SEEDS:
+            noise = 1 + (seed - 2) * 1e-3
+            marks = {key: value for key, value in row.items() if not key.startswith("=")}
+            numbers = {key[1:]: of * noise for key, of in row.items() if key.startswith("=")}
+            found.append({**marks, "seed": seed, **numbers})
+    return Table(found)
+
+
+def of_table() -> list[Row]:
+    """Table II, and what figures 6 to 8 say in words."""
+    staged = {TOP: 1.2, BOTTOM: 1.3, SARC: 1.0}
+    shares = {TOP: 0.6, BOTTOM: 0.1, SARC: 0.3}
+    ratios = {TOP: 0.1, BOTTOM: 5.0, SARC: 1.0}
+    rows: list[Row] = []
+    for name, loads in TABLE.items():
+        for load, row in loads.items():
+            iops = TOP_IOPS[name] * load / 100
+            for policy, (read, write) in row.items():
+                overall = 0.4 * read + 0.6 * write
+                rows.append(
+                    {
+                        "of": "table2",
+                        "configuration": name,
+                        "load": load,
+                        "policy": policy,
+                        "=read_ms": read,
+                        "=write_ms": write,
+                        "=overall_ms": overall,
+                        "=iops": iops,
+                        "=power": iops / overall,
+                        "=staged": iops * staged[policy],
+                        "=staged_ahead": iops / 4,
+                        "=wasted": 0.1,
+                        # With load SARC gives sequences more.
+                        "=sequences": shares[policy] * (0.5 + load / 200),
+                        "=ratio": ratios[policy],
+                    }
+                )
+    return rows
+
+
+def of_sizes() -> list[Row]:
+    """The same, and fixed sizes, each of which is good in one configuration."""
+    rows = of_table()
+    for kind, sizes in ((fig7.FIXED, fig7.SHARES), (fig7.RESIDENCE, fig7.DEPTHS)):
+        for name, best in (("CS", 30), ("CI", 5)):
+            for load in fig7.FIXED_LOADS:
+                sarc = TABLE[name][load][SARC][0]
+                for size in sizes:
+                    behind = abs(size - best) / 100
+                    rows.append(
+                        {
+                            "of": "fixed",
+                            "configuration": name,
+                            "load": load,
+                            "policy": kind,
+                            "size": size,
+                            "=read_ms": sarc * (1 + behind),
+                            "=sequence_misses": max(0.0, 100.0 - 2 * size),
+                        }
+                    )
+    return rows
+
+
+def of_anomaly() -> list[Row]:
+    """Misses fall with size with the remedy, and rise once without."""
+    rows: list[Row] = [
+        {
+            "of": "sizes",
+            "remedy": remedy,
+            "size": size,
+            "misses": 100 - size / 2 + (20 if remedy == "false" and 80 < size < 90 else 0),
+        }
+        for remedy in ("false", "true")
+        for size in anomaly.SIZES
+    ]
+    group = anomaly.STEPS / (anomaly.DEGREE + 1)
+    for streams in (1, anomaly.STREAMS):
+        rows.append({"of": "ample", "mode": "sync", "streams": streams, "misses": group})
+        rows.append({"of": "ample", "mode": "both", "streams": streams, "misses": streams})
+    return rows
+
+
+def of_load() -> list[Row]:
+    shares = {f"=stream {name}": share for name, share in workload.STREAMS.items()}
+    mix = {f"={name}": share for name, share in {**workload.MIX, **workload.READS}.items()}
+    return [{"configuration": of.name, "=rps": 50.0, **shares, **mix} for of in CONFIGURATIONS]
+
+
+def of_saturation() -> list[Row]:
+    sustained = {"CS": (800, 900, 960), "CI": (420, 400, 440)}
+    return [
+        {"configuration": name, "policy": policy, "=sustained_bsu": bsu}
+        for name, all_of in sustained.items()
+        for policy, bsu in zip(POLICIES, all_of, strict=True)
+    ]
+
+
+def of_variants() -> list[Row]:
+    names = [sensitivity.BASE, "bottom_percent=0.5", "threshold=3"]
+    return [
+        {**row, "variant": name}
+        for name in names
+        for row in of_table()
+        if row["load"] in sensitivity.LOADS
+    ]
+
+
+MODELS: dict[str, Callable[[], list[Row]]] = {
+    "sarc-workload": of_load,
+    "sarc-anomaly": of_anomaly,
+    "sarc-table2": of_table,
+    "sarc-fig6": of_table,
+    "sarc-fig7": of_sizes,
+    "sarc-saturation": of_saturation,
+    "sarc-sensitivity": of_variants,
+}
+MODELLED = [one for one in STATEMENTS.values() if HOME[one.id] in MODELS]
+
+
+def judged(statement: Statement, fault: Fault | None = None) -> Found:
+    """What a claim comes to on numbers as published, spoilt by a fault."""
+    rows = MODELS[HOME[statement.id]]()
+    if fault is not None:
+        for row in rows:
+            fault(row)
+    return statement.judge(seeded(rows))
+
+
+@pytest.mark.parametrize("statement", MODELLED, ids=lambda one: one.id)
+def test_a_claim_holds_on_numbers_that_are_as_it_says(statement: Statement) -> None:
+    found = judged(statement)
+    if statement.kind is Kind.INFORMATION:
+        assert not found.checks
+        assert found.told
+    else:
+        assert found.verdict is ClaimVerdict.HOLDS, [
+            check.told() for check in found.checks if check.verdict is not ClaimVerdict.HOLDS
+        ]
+
+
+def scaled(key: str, by: float, **where: Any) -> Fault:  # noqa: ANN401 (marks of any kind)
+    """A fault that scales a number of some rows."""
+
+    def fault(row: Row) -> None:
+        for name in (key, f"={key}"):
+            if name in row and all(row.get(mark) == value for mark, value in where.items()):
+                row[name] *= by
+
+    return fault
+
+
+def swapped(one: str, other: str) -> Fault:
+    """Two policies under each other's names."""
+
+    def fault(row: Row) -> None:
+        names = {one: other, other: one}
+        row["policy"] = names.get(row.get("policy", ""), row.get("policy"))
+
+    return fault
+
+
+def leveled(key: str, value: float, **where: Any) -> Fault:  # noqa: ANN401 (marks of any kind)
+    """A fault that makes a number the same everywhere."""
+
+    def fault(row: Row) -> None:
+        for name in (key, f"={key}"):
+            if name in row and all(row.get(mark) == of for mark, of in where.items()):
+                row[name] = value
+
+    return fault
+
+
+def frozen(row: Row) -> None:
+    """The boundary does not move: sequences have as much at any load."""
+    if row.get("policy") == SARC:
+        row["=sequences"] = 0.3
+
+
+FAULTS: list[tuple[str, Fault]] = [
+    ("A03", leveled("misses", 30, mode="sync")),
+    ("A04", scaled("misses", 2, mode="both")),
+    ("A05", leveled("misses", 50, remedy="false")),
+    # The remedy is off.
+    ("A06", scaled("misses", 1.5, remedy="true", size=90)),
+    ("A07", scaled("sequence_misses", 3.0, size=30)),
+    ("A16", scaled("overall_ms", 1.3, policy=SARC, variant="bottom_percent=0.5")),
+    ("A18", scaled("overall_ms", 3.0, policy=SARC, configuration="CI", load=95)),
+    ("B01", scaled("overall_ms", 0.2, policy=TOP, configuration="CS")),
+    ("B01", swapped(TOP, BOTTOM)),
+    ("B01o", scaled("overall_ms", 2.0, policy=SARC, load=90)),
+    ("B02", swapped(TOP, BOTTOM)),
+    ("B02", scaled("overall_ms", 1.3, policy=SARC, load=100)),
+    ("B02o", scaled("overall_ms", 0.5, policy=BOTTOM, load=80)),
+    ("B03", scaled("read_ms", 2.0, policy=BOTTOM, load=10)),
+    ("B04", scaled("read_ms", 0.8, policy=BOTTOM, load=80)),
+    ("B05", scaled("read_ms", 1.5, policy=SARC)),
+    ("B06", leveled("write_ms", 0.18)),
+    ("B07", scaled("read_ms", 1.15, policy=SARC)),
+    ("B08", leveled("write_ms", 0.18)),
+    ("B09", scaled("read_ms", 1.3, policy=SARC, configuration="CI", load=50)),
+    ("B10", scaled("read_ms", 0.15, policy=TOP, configuration="CS")),
+    ("B11", leveled("write_ms", 0.18)),
+    ("B12", scaled("write_ms", 1.1, policy=TOP, load=10)),
+    ("B13", scaled("read_ms", 0.7, policy=TOP, load=10)),
+    ("B14", scaled("read_ms", 1.1, policy=TOP, load=10)),
+    ("B15", scaled("sustained_bsu", 0.5, configuration="CS")),
+    ("B16", scaled("sustained_bsu", 0.9, policy=SARC, configuration="CI")),
+    ("C02", scaled("power", 0.9, policy=SARC)),
+    ("C03", scaled("power", 1.1, policy=TOP)),
+    ("C04", scaled("power", 0.8, policy=SARC, load=80)),
+    ("C05", scaled("power", 2.5, policy=BOTTOM, load=90)),
+    ("D02", scaled("staged", 1.25, policy=SARC, load=50)),
+    ("E01", swapped(SARC, BOTTOM)),
+    ("E02", frozen),
+    # The counter of tracks is never set: no sequence is ever missed.
+    ("E03", leveled("ratio", 0.0)),
+    ("E03", scaled("ratio", 3.0, policy=SARC, load=95)),
+    ("E04", leveled("read_ms", 2.0)),
+    ("E04b", scaled("read_ms", 1.2, policy=fig7.FIXED)),
+    ("E05", leveled("read_ms", 2.0)),
+    ("F01", scaled("random reads", 1.05)),
+    ("F02", scaled("rps", 1.02, configuration="CI")),
+    ("F04", scaled("stream 1-4", 0.95)),
+    ("F06", scaled("walk", 0.97)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
+)
+def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
+    assert judged(STATEMENTS[name], fault).verdict is ClaimVerdict.FAILS
+
+
+def test_every_claim_has_a_fault() -> None:
+    decided = {one.id for one in MODELLED if one.kind is not Kind.INFORMATION}
+    assert decided - {name for name, _ in FAULTS} == set()
+
+
+def test_noise_makes_no_verdict() -> None:
+    """Numbers that scatter widely leave the orders undecided."""
+    table = Table(
+        {
+            **{key.removeprefix("="): value for key, value in row.items()},
+            "seed": seed,
+            "overall_ms": row["=overall_ms"] * (1 + 0.9 * (seed - 2) * side),
+        }
+        for row in of_table()
+        for seed in SEEDS
+        for side in [1 if row["policy"] == SARC else -1]
+    )
+    for name in ("B01o", "B02o"):
+        assert STATEMENTS[name].judge(table).verdict is ClaimVerdict.UNDECIDED, name
+
+
+def test_the_table_is_told_side_by_side() -> None:
+    told = judged(STATEMENTS["T2"]).told
+    line = next(line for line in told.splitlines() if line.startswith("CS ") and " 100 % " in line)
+    assert line.count("1.00 / 1.00") == 3
+    assert "41.70 / 27.78" in line
+
+
+@pytest.mark.parametrize("name", ["E01", "E02", "E03"])
+def test_runs_that_cannot_fill_the_cache_decide_nothing(name: str) -> None:
+    assert judged(STATEMENTS[name], leveled("sequences", 0.0)).verdict is ClaimVerdict.UNTESTABLE
