@@ -509,14 +509,43 @@ pub enum Pattern {
     Sequential,
 }
 
+/// What of a part of a track is there when a read asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// All of it.
+    There,
+    /// All that is not there is on its way, or is to be brought for the same read.
+    Coming,
+    /// Some of it is neither.
+    Missed,
+}
+
+/// A read asks for a part of a track.
+#[derive(Clone, Copy, Debug)]
+pub struct Touch {
+    /// The track.
+    pub track: Track,
+    /// What of it is there.
+    pub found: Found,
+    /// How many tracks the read touches.
+    pub tracks: u64,
+}
+
+/// A track whose note has this bit stays once more, as if it had just come, when it is to make room though nobody has asked for it since it was brought.
+pub const STAYS: u32 = 1 << 31;
+
 /// What is brought before it is asked for.
 ///
 /// It goes by *tracks*: so many consecutive blocks of the volume. It is told of every track that a read touches, whether
 /// all of it is there or not, and may want others to be brought. What it has to know of a track it keeps in the track's note,
 /// which is 0 when the first page of it is asked for or brought, and forgotten with the last.
 pub trait Prefetch: Send {
-    /// A read asks for a part of a track; `hit` if all of that is in the cache or on its way. What it is asked for as.
-    fn asked(&mut self, track: Track, hit: bool, tracks: &mut dyn Around) -> Pattern;
+    /// A read asks for a part of a track. What it is asked for as.
+    fn asked(&mut self, touch: Touch, tracks: &mut dyn Around) -> Pattern;
+
+    /// A track had to make room that was brought, of which pages are left that nobody has asked for. Told once each time that it is brought, with its note at that
+    /// moment; it may have gone, or it stays ([`STAYS`]). Nothing may be brought now.
+    fn unread(&mut self, _track: Track, _note: u32, _tracks: &mut dyn Around) {}
 
     /// The most tracks that it brings together: a cache must have room for them.
     fn group(&self) -> u64 {

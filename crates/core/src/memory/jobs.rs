@@ -3,7 +3,7 @@
 use super::lines::Wanted;
 use super::shape::{runs, touched};
 use super::{Memory, Move, Order, common};
-use crate::contract::Pattern;
+use crate::contract::{Pattern, Touch};
 use crate::ids::{RequestId, Track};
 use crate::op::{Op, Status};
 use crate::request::{Reply, Request, Timeline};
@@ -87,10 +87,15 @@ impl Memory {
         }
         let before = self.lines.lent;
         let mut run: Option<Run> = None;
+        let tracks = (end - 1) / shape.track - first / shape.track + 1;
         for (track, mask) in shape.tracks(first, end) {
-            let (slot, away) = self.lines.look(track, mask);
-            let hit = away == 0;
-            let pattern = self.prefetch.asked(Track(track), hit, &mut self.lines);
+            let (slot, away, found) = self.lines.look(track, mask);
+            let touch = Touch {
+                track: Track(track),
+                found,
+                tracks,
+            };
+            let pattern = self.prefetch.asked(touch, &mut self.lines);
             let (lines, orders) = (&mut self.lines, &mut self.orders);
             let (coming, bring) = lines.ask((slot, mask, away), request, pattern, orders);
             lines.looked(slot);

@@ -7,7 +7,7 @@ use super::counts::Counts;
 use super::directory::Directory;
 use super::shape::{Mask, Shape, bits, runs, touched};
 use super::{Move, Order, between, common};
-use crate::contract::{Around, Cache, Pattern};
+use crate::contract::{Around, Cache, Found, Pattern, STAYS};
 use crate::ids::{Line, RequestId, Track};
 use crate::measure::Measure;
 use crate::op::Op;
@@ -35,10 +35,14 @@ struct Held {
     whole: Mask,
     /// Brought, or on their way, and never asked for.
     ahead: Mask,
+    /// In memory, brought and never asked for, in lines that stay once more when they are to make room.
+    spared: Mask,
     /// The prefetcher's.
     note: u32,
     /// Whether a read asks for it, or it is to be brought.
     wanted: bool,
+    /// Whether the prefetcher knows that a part of what it has brought had to make room before anybody asked for it.
+    told: bool,
 }
 
 impl Held {
@@ -65,6 +69,9 @@ impl Keyed for Contested {
 /// Tracks that are to be brought, from the first to the last.
 pub(super) type Wanted = (u64, u64);
 
+/// A track that had to make room, and its note.
+pub(super) type Unread = (Track, u32);
+
 /// Lines and tracks.
 pub(super) struct Lines {
     cache: Box<dyn Cache>,
@@ -84,6 +91,8 @@ pub(super) struct Lines {
     pub(super) lent: u64,
     /// What the prefetcher wants; empty but while a read is dealt with.
     pub(super) wanted: Vec<Wanted>,
+    /// What had to make room before anybody asked for it, of which the prefetcher does not know yet.
+    pub(super) unread: Vec<Unread>,
     pub(super) counts: Counts,
 }
 
@@ -106,6 +115,7 @@ impl Lines {
             contested: Sorted::default(),
             lent: 0,
             wanted: Vec::new(),
+            unread: Vec::new(),
             counts: Counts::default(),
         }
     }
@@ -127,18 +137,24 @@ impl Lines {
         })
     }
 
-    /// A read begins with a track: its number, and which of these pages are neither there nor on their way.
-    pub(super) fn look(&mut self, track: u64, mask: Mask) -> (u32, Mask) {
+    /// A read begins with a track: its number, which of these pages are neither there nor on their way, and what that makes of them.
+    pub(super) fn look(&mut self, track: u64, mask: Mask) -> (u32, Mask, Found) {
         let slot = self.number(track);
         let held = &mut self.held[slot as usize];
+        let there = held.present | held.whole;
         let away = if held.wanted {
             // It is to be brought for the same read.
             0
         } else {
-            mask & !(held.present | held.coming | held.whole)
+            mask & !(there | held.coming)
         };
         held.wanted = true;
-        (slot, away)
+        let found = match (mask & !there, away) {
+            (0, _) => Found::There,
+            (_, 0) => Found::Coming,
+            _ => Found::Missed,
+        };
+        (slot, away, found)
     }
 
     /// A read asks for these pages of a track, of which some are `away`, as a part of this. It gets those that are in memory. Those that are on their way,
@@ -210,6 +226,8 @@ impl Lines {
         held.wanted = false;
         held.coming |= bring;
         held.ahead |= bring;
+        held.told = false;
+        held.spared = 0;
         self.forget_note(slot);
         self.counts.ahead += u64::from(bring.count_ones());
         self.counts.staged += u64::from(bring.count_ones());
@@ -399,9 +417,10 @@ impl Lines {
             let there = held.present | held.coming;
             assert_eq!(held.ahead & !there, 0, "what was brought is somewhere");
             assert!(
-                held.note == 0 || there != 0,
+                (held.note, held.spared, held.told) == (0, 0, false) || there != 0,
                 "the note of a track that is gone"
             );
+            assert!(held.spared == 0 || held.told, "who spares it knows of it");
             let stale = held.dirty & held.coming & !held.spoiled;
             assert_eq!(stale, 0, "what comes is older than what the buffer has");
             assert_eq!(held.whole & !held.dirty, 0, "whole, but not there");
@@ -425,6 +444,7 @@ impl Lines {
         assert_eq!(lines, self.cache.len(), "lines of the cache");
         assert!(taken <= self.room, "{taken} pages where {} fit", self.room);
         assert!(self.wanted.is_empty(), "nobody brought what was wanted");
+        assert!(self.unread.is_empty(), "the prefetcher was not told");
         self.cache.audit();
     }
 
@@ -481,7 +501,9 @@ impl Lines {
         // One that makes room for itself enters anew.
         while self.taken + need(self.cache.holds(line), self) > self.room {
             assert!(!self.cache.is_empty(), "a cache has room for a line");
-            if let Some(gone) = self.cache.leave(line) {
+            if let Some(gone) = self.cache.leave(line)
+                && !self.stays(gone)
+            {
                 self.drop_line(gone, orders);
             }
         }
@@ -500,9 +522,40 @@ impl Lines {
         self.see_off(orders);
     }
 
+    /// A line has left the cache for another one. Whether it stays once more: then it enters again, as if it had been brought anew.
+    fn stays(&mut self, line: Line) -> bool {
+        self.tell_unread(line);
+        let (slot, own) = self.shape.place(line);
+        let held = &mut self.held[slot as usize];
+        let stays = held.spared & held.ahead & own != 0;
+        held.spared &= !own;
+        if stays {
+            let there = held.present & own;
+            self.cache.miss_in(line, Pattern::Sequential);
+            self.cache
+                .enter_in(line, Pattern::Sequential, there.count_ones());
+        }
+        stays
+    }
+
+    /// A line has to make room: if nobody has asked for some of it, the prefetcher is to know.
+    fn tell_unread(&mut self, line: Line) {
+        let (slot, own) = self.shape.place(line);
+        let held = &mut self.held[slot as usize];
+        let unread = held.ahead & held.present;
+        if unread & own != 0 && !held.told {
+            held.told = true;
+            if held.note & STAYS != 0 {
+                held.spared = unread;
+            }
+            self.unread.push((Track(held.track), held.note));
+        }
+    }
+
     /// Lines that the policy has let go by itself.
     fn see_off(&mut self, orders: &mut VecDeque<Order>) {
         while let Some(gone) = self.cache.left() {
+            self.tell_unread(gone);
             self.drop_line(gone, orders);
         }
     }
@@ -544,6 +597,8 @@ impl Lines {
         let held = &mut self.held[slot as usize];
         if !held.is_known() {
             held.note = 0;
+            held.told = false;
+            held.spared = 0;
         }
     }
 

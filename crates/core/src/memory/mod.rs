@@ -318,6 +318,7 @@ impl Memory {
             Op::Flush if self.buffer.is_some() => self.answer(now, asked, Status::Done),
             _ => self.pass(asked, request),
         }
+        self.tell_unread();
     }
 
     /// Answers from memory whose time has come.
@@ -335,6 +336,7 @@ impl Memory {
             Some(number) => self.job_ended(now, number, reply),
             None => self.through_ended(now, reply),
         }
+        self.tell_unread();
     }
 
     /// What its parts have counted so far.
@@ -361,6 +363,19 @@ impl Memory {
 
     fn buffer_mut(&mut self) -> &mut Buffer {
         self.buffer.as_mut().expect("there is one")
+    }
+
+    /// The prefetcher is told what had to make room before anybody asked for it.
+    fn tell_unread(&mut self) {
+        let Memory {
+            lines, prefetch, ..
+        } = self;
+        // In the order in which it came to pass.
+        let mut unread = std::mem::take(&mut lines.unread);
+        for (track, note) in unread.drain(..) {
+            prefetch.unread(track, note, lines);
+        }
+        lines.unread = unread;
     }
 
     /// The cache is told that a write or discard begins.

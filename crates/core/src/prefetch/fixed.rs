@@ -4,7 +4,7 @@
 //! sequential one. O(1).
 
 use super::common::TRACK;
-use crate::contract::{Around, Pattern, Prefetch};
+use crate::contract::{Around, Found, Pattern, Prefetch, Touch};
 use crate::ids::Track;
 use crate::pages::PREFETCH_COUNTS;
 use crate::registry::{Knob, Spec};
@@ -14,8 +14,9 @@ struct Fixed {
 }
 
 impl Prefetch for Fixed {
-    fn asked(&mut self, track: Track, hit: bool, tracks: &mut dyn Around) -> Pattern {
-        if !hit {
+    fn asked(&mut self, touch: Touch, tracks: &mut dyn Around) -> Pattern {
+        let track = touch.track;
+        if touch.found == Found::Missed {
             tracks.bring(Track(track.0 + 1), Track(track.0 + self.degree));
         }
         Pattern::Random

@@ -11,6 +11,7 @@ registry! { dyn Prefetch;
     none,
     fixed,
     sarc,
+    amp,
 }
 
 impl Kind for dyn Prefetch {

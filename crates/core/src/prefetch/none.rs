@@ -1,13 +1,12 @@
 //! No prefetcher: only what is asked for is brought.
 
-use crate::contract::{Around, Pattern, Prefetch};
-use crate::ids::Track;
+use crate::contract::{Around, Pattern, Prefetch, Touch};
 use crate::registry::Spec;
 
 struct None;
 
 impl Prefetch for None {
-    fn asked(&mut self, _track: Track, _hit: bool, _tracks: &mut dyn Around) -> Pattern {
+    fn asked(&mut self, _touch: Touch, _tracks: &mut dyn Around) -> Pattern {
         Pattern::Random
     }
 }

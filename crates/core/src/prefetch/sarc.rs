@@ -14,8 +14,8 @@
 //! (`test`). Threshold, degree and distance of the trigger are not in the text; degree and distance are believed to be those of the paper. O(1) for a track that is asked for, and for
 //! one that is brought.
 
-use super::common::TRACK;
-use crate::contract::{Around, Pattern, Prefetch};
+use super::common::{SEQUENCE_MISSES, TRACK, TRIGGERS};
+use crate::contract::{Around, Found, Pattern, Prefetch, Touch};
 use crate::ids::Track;
 use crate::measure::{Measure, Tell};
 use crate::pages::PREFETCH_COUNTS;
@@ -74,7 +74,8 @@ fn counter(track: Option<u64>, tracks: &mut dyn Around) -> Option<u32> {
 }
 
 impl Prefetch for Sarc {
-    fn asked(&mut self, track: Track, hit: bool, tracks: &mut dyn Around) -> Pattern {
+    fn asked(&mut self, touch: Touch, tracks: &mut dyn Around) -> Pattern {
+        let track = touch.track;
         let before = counter(track.0.checked_sub(1), tracks);
         let threshold = self.threshold;
         let note = tracks.note(track).expect("it is asked for");
@@ -84,7 +85,7 @@ impl Prefetch for Sarc {
             *note |= before.map_or(1, |before| threshold.min(before + 1));
         }
         let own = *note & COUNTER;
-        if !hit {
+        if touch.found == Found::Missed {
             let reached = if self.by_previous {
                 before == Some(threshold)
             } else {
@@ -123,14 +124,7 @@ impl Prefetch for Sarc {
     }
 }
 
-const OWN_MEASURES: [Measure; 2] = [
-    Measure::count("sequence_misses", "tracks", "tracks that sequences missed"),
-    Measure::count(
-        "triggers",
-        "tracks",
-        "tracks with which the next group was sent for",
-    ),
-];
+const OWN_MEASURES: [Measure; 2] = [SEQUENCE_MISSES, TRIGGERS];
 
 static MEASURES: [Measure; PREFETCH_COUNTS.len() + 2] = joined(OWN_MEASURES, PREFETCH_COUNTS);
 
@@ -269,9 +263,20 @@ mod tests {
 
     /// A track is asked for, and missed where nothing of it is there.
     fn ask(sarc: &mut Sarc, volume: &mut Volume, track: u64) -> Pattern {
-        let hit = volume.notes.contains_key(&track);
+        let found = match volume.notes.contains_key(&track) {
+            true => Found::There,
+            false => Found::Missed,
+        };
         volume.notes.entry(track).or_default();
-        sarc.asked(Track(track), hit, volume)
+        sarc.asked(touch(track, found), volume)
+    }
+
+    fn touch(track: u64, found: Found) -> Touch {
+        Touch {
+            track: Track(track),
+            found,
+            tracks: 1,
+        }
     }
 
     #[test]
@@ -318,7 +323,7 @@ mod tests {
             ask(&mut sarc, &mut volume, track);
         }
         // A part of it was there.
-        sarc.asked(Track(13), false, &mut volume);
+        sarc.asked(touch(13, Found::Missed), &mut volume);
         assert_eq!(volume.notes[&13] & COUNTER, 3);
         assert_eq!(ask(&mut sarc, &mut volume, 14), Pattern::Sequential);
     }
