@@ -368,3 +368,234 @@ fn build(knobs: &Knobs) -> Result<Amp, ConfigError> {
         counts: Counts::default(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prefetch::volume::{LAST as END, Volume};
+    use crate::registry::KnobValue;
+
+    fn made(knobs: &[(&str, i64)]) -> Amp {
+        let knobs = knobs.iter().copied();
+        let knobs: Vec<_> = knobs
+            .map(|(key, value)| (key.to_owned(), KnobValue::Integer(value)))
+            .collect();
+        let knobs = Knobs::check("amp", KNOBS, &knobs).unwrap();
+        build(&knobs).unwrap()
+    }
+
+    /// What is known at the end of a group.
+    fn known(volume: &Volume, last: u64) -> (u32, u32) {
+        let note = volume.notes[&last];
+        assert_eq!(note & LAST, LAST, "{last}");
+        let state = State::of(note);
+        (state.degree, state.distance)
+    }
+
+    /// A track has to make room.
+    fn leaves(amp: &mut Amp, volume: &mut Volume, track: u64) {
+        let note = volume.notes[&track];
+        if note & STAYS == 0 {
+            volume.notes.remove(&track);
+        }
+        amp.unread(Track(track), note, volume);
+    }
+
+    /// A sequence that has asked for tracks 10 to 13, the last of which it missed, and a first group of so many.
+    fn begun(start: i64) -> (Amp, Volume) {
+        let mut amp = made(&[("start", start), ("most", 16)]);
+        let mut volume = Volume::default();
+        for track in 10..14 {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(volume.brought, [(13, 13 + start as u64)]);
+        (amp, volume)
+    }
+
+    #[test]
+    fn the_first_group_is_as_long_as_what_is_asked_for_if_nothing_is_said() {
+        let (mut amp, mut volume) = (made(&[]), Volume::default());
+        for track in 10..13 {
+            volume.ask(&mut amp, track);
+        }
+        volume.find(&mut amp, (13, 2), Found::Missed);
+        assert_eq!(volume.brought, [(13, 15)]);
+        assert_eq!(known(&volume, 15), (2, 2));
+    }
+
+    #[test]
+    fn what_is_missed_behind_a_track_that_nobody_has_asked_for_is_no_sequence() {
+        let (mut amp, mut volume) = begun(2);
+        assert_eq!(volume.ask(&mut amp, 16), Pattern::Random);
+        assert_eq!(volume.brought.len(), 1);
+    }
+
+    #[test]
+    fn the_degree_rises_by_the_read_that_comes_to_the_end_of_a_group() {
+        let (mut amp, mut volume) = begun(3);
+        volume.ask(&mut amp, 14);
+        assert_eq!(known(&volume, 16).0, 3);
+        volume.find(&mut amp, (15, 2), Found::There);
+        volume.find(&mut amp, (16, 2), Found::There);
+        assert_eq!(known(&volume, 16).0, 5);
+        volume.ask(&mut amp, 16);
+        assert_eq!(known(&volume, 16).0, 5, "once for a group");
+        volume.ask(&mut amp, 17);
+        assert_eq!(volume.brought[1], (17, 22));
+        assert_eq!(known(&volume, 22), (5, 2));
+    }
+
+    #[test]
+    fn the_degree_has_a_limit() {
+        let (mut amp, mut volume) = begun(15);
+        for track in 14..29 {
+            volume.find(&mut amp, (track, 4), Found::There);
+        }
+        assert_eq!(volume.brought[1], (29, 43));
+        assert_eq!(known(&volume, 43).0, 16);
+    }
+
+    #[test]
+    fn both_fall_when_the_end_of_a_group_has_to_make_room_unread() {
+        let (mut amp, mut volume) = begun(6);
+        leaves(&mut amp, &mut volume, 19);
+        assert_eq!(known(&volume, 19), (5, 1));
+        // It stays, and does not raise the degree.
+        for track in 14..20 {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!((amp.counts.falls, amp.counts.rises), (1, 0));
+    }
+
+    #[test]
+    fn neither_falls_when_another_track_has_to_or_one_that_was_asked_for() {
+        let (mut amp, mut volume) = begun(6);
+        leaves(&mut amp, &mut volume, 15);
+        assert!(!volume.notes.contains_key(&15));
+        volume.ask(&mut amp, 19);
+        let before = known(&volume, 19);
+        leaves(&mut amp, &mut volume, 19);
+        assert_eq!(known(&volume, 19), before);
+        assert_eq!(amp.counts.falls, 0);
+    }
+
+    #[test]
+    fn there_is_a_least_of_both() {
+        let (mut amp, mut volume) = begun(2);
+        for _ in 0..3 {
+            leaves(&mut amp, &mut volume, 15);
+        }
+        assert_eq!(known(&volume, 15), (1, 0));
+    }
+
+    #[test]
+    fn every_track_stays_and_counts_if_that_is_asked_for() {
+        let mut amp = made(&[("start", 6)]);
+        amp.spares_all = true;
+        let mut volume = Volume::default();
+        for track in 10..14 {
+            volume.ask(&mut amp, track);
+        }
+        leaves(&mut amp, &mut volume, 15);
+        leaves(&mut amp, &mut volume, 16);
+        assert!(volume.notes.contains_key(&15));
+        assert_eq!(known(&volume, 19), (4, 0));
+    }
+
+    #[test]
+    fn only_long_groups_have_triggers_and_those_send_for_the_next_group_once() {
+        let (mut amp, mut volume) = begun(4);
+        for track in 14..17 {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(volume.brought.len(), 1);
+        let (mut amp, mut volume) = begun(5);
+        for track in [14, 15, 16, 16] {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(volume.brought[1..], [(19, 23)]);
+        assert_eq!(known(&volume, 23), (5, 2));
+    }
+
+    #[test]
+    fn the_distance_rises_if_a_group_is_on_its_way_when_it_is_asked_for() {
+        let (mut amp, mut volume) = begun(5);
+        // One that was missed cannot be sent for earlier.
+        volume.find(&mut amp, (14, 1), Found::Coming);
+        assert_eq!(amp.counts.late, 0);
+        for track in 15..19 {
+            volume.ask(&mut amp, track);
+        }
+        // The end of the first group raised the degree of the second, which was sent for by then.
+        assert_eq!(known(&volume, 23), (6, 2));
+        volume.find(&mut amp, (19, 1), Found::Coming);
+        volume.find(&mut amp, (19, 1), Found::Coming);
+        volume.find(&mut amp, (20, 1), Found::Coming);
+        assert_eq!(known(&volume, 23), (6, 3));
+        // The trigger of this group is where it was; that of the next is earlier.
+        volume.ask(&mut amp, 21);
+        assert_eq!(volume.brought[2], (24, 29));
+        assert_eq!(volume.notes[&26] & TRIGGER, TRIGGER);
+    }
+
+    #[test]
+    fn a_group_that_came_in_time_leaves_the_distance_as_it_is() {
+        let (mut amp, mut volume) = begun(5);
+        for track in 14..20 {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(known(&volume, 23), (6, 2));
+    }
+
+    #[test]
+    fn a_group_is_longer_than_its_distance() {
+        let (mut amp, mut volume) = begun(5);
+        for track in 14..17 {
+            volume.ask(&mut amp, track);
+        }
+        let note = volume.notes.get_mut(&23).unwrap();
+        *note = State {
+            degree: 5,
+            distance: 7,
+        }
+        .into(*note);
+        for track in 17..22 {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(volume.brought[2], (24, 31));
+        assert_eq!(volume.notes[&24] & TRIGGER, TRIGGER);
+    }
+
+    #[test]
+    fn a_sequence_of_which_nothing_is_known_any_more_begins_anew() {
+        let (mut amp, mut volume) = begun(6);
+        let last = volume.notes.get_mut(&19).unwrap();
+        *last = State {
+            degree: 9,
+            distance: 2,
+        }
+        .into(*last);
+        volume.notes.remove(&19);
+        for track in 14..18 {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(volume.brought[1], (20, 25));
+    }
+
+    #[test]
+    fn the_last_group_ends_with_the_volume() {
+        let mut amp = made(&[("start", 6)]);
+        let mut volume = Volume::default();
+        for track in END - 5..=END {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(volume.brought, [(END - 2, END)]);
+        let mut amp = made(&[("start", 6)]);
+        let mut volume = Volume::default();
+        for track in END - 3..=END {
+            volume.ask(&mut amp, track);
+        }
+        assert_eq!(volume.brought, [(END, END)]);
+        assert!(!volume.notes.contains_key(&(END + 1)));
+    }
+}

@@ -4,6 +4,8 @@ use crate::contract::Prefetch;
 use crate::registry::{ConfigError, Kind, KindCard, PrefetchEnv, Spec};
 
 mod common;
+mod twins;
+mod volume;
 
 pub use common::track_pages;
 

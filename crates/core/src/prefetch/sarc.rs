@@ -220,35 +220,10 @@ fn build(knobs: &Knobs, env: &PrefetchEnv) -> Result<Sarc, ConfigError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
+    use crate::prefetch::volume::Volume;
     use crate::registry::KnobValue;
     use crate::units::Blocks;
-
-    /// A volume of 120 tracks; what was brought is there at once.
-    #[derive(Default)]
-    struct Volume {
-        notes: BTreeMap<u64, u32>,
-        brought: Vec<(u64, u64)>,
-    }
-
-    impl Around for Volume {
-        fn last(&self) -> Track {
-            Track(119)
-        }
-
-        fn note(&mut self, track: Track) -> Option<&mut u32> {
-            self.notes.get_mut(&track.0)
-        }
-
-        fn bring(&mut self, first: Track, last: Track) {
-            for track in first.0..=last.0.min(119) {
-                self.notes.entry(track).or_default();
-            }
-            self.brought.push((first.0, last.0));
-        }
-    }
 
     fn made(knobs: &[(&str, i64)]) -> Sarc {
         let knobs = knobs.iter().copied();
@@ -261,30 +236,12 @@ mod tests {
         build(&knobs, &PrefetchEnv { stripe }).unwrap()
     }
 
-    /// A track is asked for, and missed where nothing of it is there.
-    fn ask(sarc: &mut Sarc, volume: &mut Volume, track: u64) -> Pattern {
-        let found = match volume.notes.contains_key(&track) {
-            true => Found::There,
-            false => Found::Missed,
-        };
-        volume.notes.entry(track).or_default();
-        sarc.asked(touch(track, found), volume)
-    }
-
-    fn touch(track: u64, found: Found) -> Touch {
-        Touch {
-            track: Track(track),
-            found,
-            tracks: 1,
-        }
-    }
-
     #[test]
     fn a_track_counts_once_however_often_it_is_asked_for() {
         let (mut sarc, mut volume) = (made(&[]), Volume::default());
         // 101 counts before 100 does; so 103 is the third in a row, not the fourth.
         for track in [101, 100, 101, 102, 103] {
-            let pattern = ask(&mut sarc, &mut volume, track);
+            let pattern = volume.ask(&mut sarc, track);
             assert_eq!(pattern, Pattern::Random, "{track}");
         }
         assert_eq!(volume.brought, []);
@@ -294,12 +251,12 @@ mod tests {
     fn a_group_ends_with_a_stripe_and_its_trigger_brings_the_next_one_once() {
         let (mut sarc, mut volume) = (made(&[("degree", 8)]), Volume::default());
         for track in 0..4 {
-            ask(&mut sarc, &mut volume, track);
+            volume.ask(&mut sarc, track);
         }
         // 3 and 8 more are 0 to 11, two stripes.
         assert_eq!(volume.brought, [(3, 11)]);
         for track in [7, 8, 8, 9] {
-            ask(&mut sarc, &mut volume, track);
+            volume.ask(&mut sarc, track);
         }
         assert_eq!(volume.brought, [(3, 11), (9, 17)]);
         assert_eq!(sarc.counts, [1, 1]);
@@ -309,7 +266,7 @@ mod tests {
     fn the_last_group_ends_with_the_volume_and_has_its_trigger_there() {
         let (mut sarc, mut volume) = (made(&[]), Volume::default());
         for track in 107..111 {
-            ask(&mut sarc, &mut volume, track);
+            volume.ask(&mut sarc, track);
         }
         assert_eq!(volume.brought, [(110, 119)]);
         assert_eq!(volume.notes[&116] & TRIGGER, TRIGGER);
@@ -320,11 +277,11 @@ mod tests {
         let (mut sarc, mut volume) = (made(&[]), Volume::default());
         volume.notes.insert(13, 1);
         for track in 10..13 {
-            ask(&mut sarc, &mut volume, track);
+            volume.ask(&mut sarc, track);
         }
         // A part of it was there.
-        sarc.asked(touch(13, Found::Missed), &mut volume);
+        volume.find(&mut sarc, (13, 1), Found::Missed);
         assert_eq!(volume.notes[&13] & COUNTER, 3);
-        assert_eq!(ask(&mut sarc, &mut volume, 14), Pattern::Sequential);
+        assert_eq!(volume.ask(&mut sarc, 14), Pattern::Sequential);
     }
 }
