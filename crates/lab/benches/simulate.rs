@@ -144,9 +144,9 @@ fn with_caches(filter: &str) {
         "place", "cache", "prefetch", "requests/s", "mean ms"
     );
     for place in ["linear", "raid5:disks=8"] {
-        for prefetch in ["none", "sarc"] {
+        for prefetch in ["none", "sarc", "amp"] {
             for cache in ["none", "lru", "lru_bottom", "sarc", "s3_fifo"] {
-                if (cache, prefetch) == ("none", "sarc") {
+                if cache == "none" && prefetch != "none" {
                     continue;
                 }
                 let size = match cache {

@@ -224,7 +224,12 @@ fn caches_allocate_nothing() {
     let setup = ("null", "linear", "none", "none");
     let caches = cache::TABLE.iter().map(|spec| spec.name);
     for name in caches.filter(|name| !matches!(*name, "none" | "optimal")) {
-        for prefetch in ["none", "sarc:degree=4:trigger=1", "fixed"] {
+        for prefetch in [
+            "none",
+            "sarc:degree=4:trigger=1",
+            "fixed",
+            "amp:most=6:asynchronous=1:threshold=1",
+        ] {
             let with = |config: StackConfig| {
                 let cache = format!("{name}:size=500lines:line_kib=8");
                 config

@@ -183,6 +183,8 @@ fn a_steady_sequence_misses_at_its_beginning_only_if_groups_come_before_they_are
         ("sarc", 4),
         ("sarc:mode=sync", 203),
         ("sarc:mode=sync:degree=5", 836),
+        // Until a group has more than four tracks.
+        ("amp", 8),
         ("none", 5_000),
     ] {
         let mut bench = Bench::new(6_000, "lru", prefetch);
@@ -260,6 +262,66 @@ fn without_the_remedy_a_larger_cache_misses_more_and_with_it_never() {
     assert_eq!(without[..12], with[..12]);
     assert!(rises(&without[12..]) > 3, "{without:?}");
     assert_eq!(with[12..], [4; 118]);
+}
+
+/// The last track of a group, and no other, stays once more when it has to make room unread; so does each line of it, and the prefetcher is told once.
+#[test]
+fn the_end_of_a_group_that_nobody_has_asked_for_stays_once_more() {
+    let prefetch = "amp:most=4:start=2:asynchronous=2:threshold=1";
+    for line in [TRACK, 2] {
+        let mut bench = Bench::new(6, "lru", prefetch);
+        let shape = Shape {
+            line,
+            ..parts(1, "lru", "none").shape
+        };
+        let capacity = 6 * (TRACK / line) as u32;
+        bench.memory = Memory::new(Parts {
+            shape,
+            capacity,
+            ..parts(capacity, "lru", prefetch)
+        });
+        bench.misses(10..12);
+        let there = |bench: &mut Bench| [10, 11, 12, 13].map(|track| bench.holds(track));
+        assert_eq!(there(&mut bench), [true; 4]);
+        let mut left = Vec::new();
+        for other in 1..12 {
+            bench.read(100 * other);
+            left.push(there(&mut bench).iter().filter(|there| !**there).count());
+        }
+        // The sixth finds the end of the group there, and it is young again for as long as the cache has room.
+        assert_eq!(left, [0, 0, 1, 2, 3, 3, 3, 3, 3, 3, 4], "{line}");
+        assert_eq!(bench.told()[&("prefetch", "falls")], 1, "{line}");
+        bench.memory.audit();
+    }
+}
+
+/// A track stays in memory for as long as it takes to ask for as many others as fit; the degree comes to what the sequence asks for meanwhile.
+#[test]
+fn the_degree_of_a_steady_sequence_is_what_it_asks_for_while_a_track_stays() {
+    for (tracks, others) in [(120, 5), (240, 5), (300, 2)] {
+        let mut bench = Bench::new(tracks, "lru", "amp:most=200");
+        let groups = |bench: &Bench| {
+            let told = bench.told();
+            let of = |name| told[&("prefetch", name)];
+            (of("group_tracks"), of("triggers") + of("sequence_misses"))
+        };
+        let (mut half, mut missed) = ((0, 0), 0);
+        for step in 0..12_000 {
+            if step == 6_000 {
+                half = groups(&bench);
+                missed = 0;
+            }
+            missed += u64::from(!bench.read(step));
+            for other in 0..others {
+                bench.read(1_000 * (100 + step * 7 % 800) + 2 * other);
+            }
+        }
+        let all = groups(&bench);
+        let mean = (all.0 - half.0) as f64 / (all.1 - half.1) as f64;
+        let fits = f64::from(tracks) / f64::from(others as u32 + 1);
+        println!("{tracks} {others}: {mean:.1} of {fits:.1}, {missed} missed");
+        assert!((0.7..1.3).contains(&(mean / fits)), "{mean} of {fits}");
+    }
 }
 
 /// What a job brings of a page that a write has passed does not enter, and a read that comes later does not wait for it.
@@ -390,6 +452,8 @@ fn what_enters_was_missed() {
         "none",
         "fixed:degree=3",
         "sarc:degree=4:trigger=1:threshold=2",
+        "amp:most=5:asynchronous=1:threshold=1",
+        "amp:most=5:asynchronous=2:spare=unread:threshold=1",
     ] {
         let mut bench = Bench::new(20, "lru", prefetch);
         bench.memory.lines.replace(Box::new(Strict {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::TABLE;
 use super::volume::{LAST, Volume};
-use crate::contract::{Found, Pattern, Prefetch, STAYS};
+use crate::contract::{Found, Pattern, STAYS};
 use crate::ids::Track;
 use crate::registry::{KnobValue, PrefetchEnv};
 use crate::rng::Rng;

@@ -23,6 +23,7 @@ mod report;
 mod scenarios;
 mod spc1;
 mod start;
+mod streams;
 mod validate;
 mod without_result;
 mod wrong_blocks;

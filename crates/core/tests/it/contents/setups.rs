@@ -396,6 +396,24 @@ pub(crate) const CACHED: &[Setup] = &[
         "lru:size=2lines:line_kib=256",
         "sarc:track_kib=256:degree=1:trigger=0",
     ),
+    Setup::new("linear", 1, 1).chunk(1).caching(
+        "lru:size=20lines:line_kib=8:stage=pages",
+        "amp:track_kib=16:most=4:asynchronous=1:threshold=1",
+    ),
+    Setup::new("linear", 1, 1).chunk(1).caching(
+        "w_tinylfu:size=24lines:line_kib=8",
+        "amp:track_kib=32:most=3:asynchronous=0:threshold=1:spare=unread",
+    ),
+    Setup::new("mirror:disks=2", 2, 1).caching(
+        "arc:size=30lines",
+        "amp:track_kib=16:most=5:asynchronous=2:threshold=1:spare=unread",
+    ),
+    Setup::new("stripe:disks=3:stripe_kib=3", 1, 1)
+        .chunk(1)
+        .caching(
+            "sarc:size=12lines:line_kib=16",
+            "amp:track_kib=16:most=4:asynchronous=1:threshold=2",
+        ),
 ];
 
 /// Placements under write buffers, with caches and without, each of which is so small that writes wait.
@@ -463,6 +481,9 @@ pub(crate) const BUFFERED: &[Setup] = &[
         .buffering("lrw:size=40lines:unit_kib=16"),
     Setup::new("raid5:disks=7:strip_kib=2", 1, 1)
         .chunk(24)
-        .caching("sarc:size=12lines:line_kib=16", "fixed:track_kib=16")
+        .caching(
+            "sarc:size=12lines:line_kib=16",
+            "amp:track_kib=16:most=4:asynchronous=1:threshold=1",
+        )
         .buffering("wow:size=60lines:unit_kib=12:low_percent=30:high_percent=60"),
 ];
