@@ -251,7 +251,7 @@ fn amp_brings_what_its_paper_brings() {
     for seed in 0..20 {
         for settings in [
             &[("most", "12")] as &[_],
-            &[("most", "12"), ("spare", "unread"), ("threshold", "1")],
+            &[("most", "12"), ("spare", "last"), ("threshold", "1")],
             &[
                 ("most", "20"),
                 ("asynchronous", "1"),

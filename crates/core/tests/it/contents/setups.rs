@@ -402,11 +402,11 @@ pub(crate) const CACHED: &[Setup] = &[
     ),
     Setup::new("linear", 1, 1).chunk(1).caching(
         "w_tinylfu:size=24lines:line_kib=8",
-        "amp:track_kib=32:most=3:asynchronous=0:threshold=1:spare=unread",
+        "amp:track_kib=32:most=3:asynchronous=0:threshold=1:spare=last",
     ),
     Setup::new("mirror:disks=2", 2, 1).caching(
         "arc:size=30lines",
-        "amp:track_kib=16:most=5:asynchronous=2:threshold=1:spare=unread",
+        "amp:track_kib=16:most=5:asynchronous=2:threshold=1:spare=last",
     ),
     Setup::new("stripe:disks=3:stripe_kib=3", 1, 1)
         .chunk(1)

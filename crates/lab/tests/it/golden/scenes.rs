@@ -303,7 +303,7 @@ const PREFETCHERS: &[&str] = &[
     "sarc:mode=sync:test=own:threshold=2",
     "sarc:remedy=false:degree=6:trigger=2",
     "amp:most=40",
-    "amp:most=8:asynchronous=1:spare=unread:threshold=2",
+    "amp:most=8:asynchronous=1:spare=last:threshold=2",
 ];
 
 fn prefetchers() -> Vec<Group> {

@@ -229,7 +229,7 @@ fn prefetch_of(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<Str
         "amp" => &[
             ":track_kib=256:most=4:asynchronous=1:threshold=1",
             ":track_kib=256:most=6:threshold=2",
-            ":track_kib=256:most=5:start=3:asynchronous=2:spare=unread:threshold=1",
+            ":track_kib=256:most=5:start=3:asynchronous=2:spare=last:threshold=1",
         ],
         _ => &[
             ":track_kib=256:degree=4:trigger=1",
