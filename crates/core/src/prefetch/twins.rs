@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::TABLE;
 use super::volume::{LAST, Volume};
-use crate::contract::{Found, Pattern, STAYS};
+use crate::contract::{Found, Pattern, Prefetch, STAYS};
 use crate::ids::Track;
 use crate::registry::{KnobValue, PrefetchEnv};
 use crate::rng::Rng;
@@ -165,81 +165,102 @@ impl Twin {
     }
 }
 
-/// Tracks that were brought are on their way for a while; any that is there may have to make room, each once for each time that it is brought.
+/// Both, over the same tracks.
+struct Both {
+    amp: Box<dyn Prefetch>,
+    twin: Twin,
+    volume: Volume,
+    /// By track that was brought: whether it had to make room since.
+    told: BTreeMap<u64, bool>,
+}
+
+impl Both {
+    fn new(settings: &[(&str, &str)]) -> Both {
+        let spec = TABLE.iter().find(|spec| spec.name == "amp").unwrap();
+        let knobs: Vec<_> = settings
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), KnobValue::parse(value)))
+            .collect();
+        let knobs = spec.card().check(&knobs).unwrap();
+        let stripe = Blocks(1);
+        let of = |name| knobs.integer(name) as u64;
+        Both {
+            amp: (spec.build)(&knobs, &PrefetchEnv { stripe }).unwrap(),
+            twin: Twin {
+                pages: BTreeMap::new(),
+                threshold: of("threshold"),
+                start: of("start"),
+                asynchronous: of("asynchronous"),
+                most: of("most"),
+                spares_all: knobs.choice("spare") == "unread",
+                brought: Vec::new(),
+            },
+            volume: Volume::default(),
+            told: BTreeMap::new(),
+        }
+    }
+
+    fn asked(&mut self, track: u64, found: Found, of_read: u64) {
+        let read = (track, of_read);
+        let pattern = self.volume.find(&mut *self.amp, read, found);
+        let own = self.twin.asked(track, found, of_read);
+        let brought = &mut self.volume.brought;
+        assert_eq!((pattern, &*brought), (own, &self.twin.brought), "{track}");
+        for (first, last) in brought.drain(..) {
+            self.told.extend((first..=last).map(|track| (track, false)));
+        }
+        self.twin.brought.clear();
+    }
+
+    /// A track has to make room, and stays once for each time that it is brought if it is to.
+    fn leaves(&mut self, track: u64) {
+        let Some(note) = self.volume.notes.get(&track).copied() else {
+            return;
+        };
+        let is_first = self.told.insert(track, true) == Some(false);
+        let stays = is_first && note & STAYS != 0;
+        if !stays {
+            self.volume.notes.remove(&track);
+        }
+        if is_first {
+            self.amp.unread(Track(track), note, &mut self.volume);
+            assert_eq!(stays, self.twin.unread(track), "{track}");
+        }
+        if !stays {
+            self.twin.pages.remove(&track);
+        }
+    }
+}
+
+/// Three readers, some of whose tracks are missed in part or on their way; any track may have to make room. How many groups were late.
 fn run(seed: u64, settings: &[(&str, &str)]) -> u64 {
-    let spec = TABLE.iter().find(|spec| spec.name == "amp").unwrap();
-    let knobs: Vec<_> = settings
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), KnobValue::parse(value)))
-        .collect();
-    let knobs = spec.card().check(&knobs).unwrap();
-    let stripe = Blocks(1);
-    let mut amp = (spec.build)(&knobs, &PrefetchEnv { stripe }).unwrap();
-    let of = |name| knobs.integer(name) as u64;
-    let mut twin = Twin {
-        pages: BTreeMap::new(),
-        threshold: of("threshold"),
-        start: of("start"),
-        asynchronous: of("asynchronous"),
-        most: of("most"),
-        spares_all: knobs.choice("spare") == "unread",
-        brought: Vec::new(),
-    };
     let rng = &mut Rng::stream(seed, "amp");
-    let mut volume = Volume::default();
-    let mut told = BTreeMap::new();
+    let mut both = Both::new(settings);
     let mut next = [0, 40, 80];
-    for step in 0..4_000 {
+    for _ in 0..4_000 {
         let reader = rng.below(3) as usize;
         if rng.chance(0.03) {
             next[reader] = rng.below(LAST + 1);
         }
         let of_read = 1 + rng.below(3);
         for track in next[reader]..(next[reader] + of_read).min(LAST + 1) {
-            let found = match volume.notes.contains_key(&track) {
+            let found = match both.volume.notes.contains_key(&track) {
                 false => Found::Missed,
                 true if rng.chance(0.1) => Found::Missed,
                 true if rng.chance(0.3) => Found::Coming,
                 true => Found::There,
             };
-            let pattern = volume.find(&mut *amp, (track, of_read), found);
-            let own = twin.asked(track, found, of_read);
-            assert_eq!(
-                (pattern, &volume.brought),
-                (own, &twin.brought),
-                "{seed} {step}: {track}"
-            );
-            for (first, last) in volume.brought.drain(..) {
-                told.extend((first..=last).map(|track| (track, false)));
-            }
-            twin.brought.clear();
+            both.asked(track, found, of_read);
         }
         next[reader] = (next[reader] + of_read) % (LAST + 1);
         for _ in 0..rng.below(4) {
-            let track = rng.below(LAST + 1);
-            if let Some(note) = volume.notes.get(&track).copied() {
-                let mut stays = false;
-                if told.insert(track, true) == Some(false) {
-                    stays = note & STAYS != 0;
-                    if !stays {
-                        volume.notes.remove(&track);
-                    }
-                    amp.unread(Track(track), note, &mut volume);
-                    assert_eq!(stays, twin.unread(track), "{seed} {step}: {track}");
-                }
-                if !stays {
-                    volume.notes.remove(&track);
-                    twin.pages.remove(&track);
-                }
-            }
+            both.leaves(rng.below(LAST + 1));
         }
     }
     let mut late = 0;
-    amp.tell(&mut |measure, number| {
-        late += if measure.name == "late_groups" {
-            number
-        } else {
-            0
+    both.amp.tell(&mut |measure, number| {
+        if measure.name == "late_groups" {
+            late = number;
         }
     });
     late

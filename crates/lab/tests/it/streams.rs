@@ -180,7 +180,7 @@ fn no_fixed_degree_is_near_to_amp_at_every_size() {
     }
 }
 
-/// So does the latter hold without triggers; with them a single reader that does not pause is served as well by four tracks.
+/// The one sequence is read without triggers: with them, a reader that does not pause is served by four tracks as well as by any number.
 #[test]
 fn a_large_degree_is_good_for_one_sequence_and_bad_for_many_in_little_room() {
     let sync = FIXED.map(|fixed| run((1, 0), 300, fixed).0)[4..].to_vec();
