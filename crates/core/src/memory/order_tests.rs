@@ -298,3 +298,21 @@ fn sequences_of_writes_are_sequences_to_the_cache() {
         assert_eq!(found, there, "{writes:?}");
     }
 }
+
+#[test]
+fn a_prefetcher_knows_what_is_on_its_way_and_how_much_a_read_asks_for() {
+    let mut played = Played::new(60, "lru", "amp:threshold=1:start=6:most=8");
+    let track = TRACK * PAGE;
+    played.done(1, Op::Read, 0, track);
+    played.done(2, Op::Read, track, track);
+    let sent_for = submitted(&played.ask(3, Op::Read, 5 * track, track));
+    assert_eq!(sent_for[0].extent, between(8 * track, 14 * track));
+    assert_eq!(played.told("prefetch", "late_groups"), 0);
+    played.ask(4, Op::Read, 8 * track, track);
+    assert_eq!(played.told("prefetch", "late_groups"), 1);
+    played.end(sent_for[0], Status::Done);
+    played.done(5, Op::Read, 6 * track, 2 * track);
+    let orders = played.done(6, Op::Read, 11 * track, track);
+    let group = submitted(&orders)[0].extent;
+    assert_eq!(group, between(14 * track, 22 * track), "two tracks more");
+}

@@ -106,12 +106,7 @@ fn run((readers, think_ms): (u64, u64), lines: u64, prefetch: &str) -> (f64, f64
         text: drive::catalog_text("scsi-10k-73gb").unwrap().to_owned(),
     };
     let config = StackConfig::over(drive, 1)
-        .with::<dyn Scheduler>(
-            std::env::var("SCHED")
-                .unwrap_or("fcfs".into())
-                .parse()
-                .unwrap(),
-        )
+        .with::<dyn Scheduler>("look".parse().unwrap())
         .with::<dyn Placement>("linear".parse().unwrap())
         .with::<dyn Cache>(
             format!("lru:size={lines}lines:line_kib=32")
