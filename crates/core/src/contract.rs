@@ -18,7 +18,7 @@ use crate::position::{
 use crate::request::Request;
 use crate::sorted::Sorted;
 use crate::stream::Streams;
-use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Extent, Instant, Pba};
 
 /// Which I/O goes next on one drive.
 pub trait Scheduler: Send {
@@ -209,6 +209,19 @@ pub trait Placement: Send {
     /// spare time. Never called if [`Shape::spare_time`] says that none is used.
     fn idle(&mut self, _now: Instant, _drive: DriveId, _drives: &dyn Drives, _out: &mut Plan) {}
 
+    /// When it wants to do something whatever its drives do; none if never.
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// That instant has come, or is over. What is to be done goes to `out`, for no request.
+    fn timer(&mut self, _now: Instant, _out: &mut Plan) {}
+
+    /// What clients wrote and no drive tells any more. Empty if it keeps no account of that.
+    fn lost(&self) -> Lost {
+        Lost::default()
+    }
+
     /// What it keeps so that the volume survives a power cut. None if it keeps nothing: either the drives alone are enough,
     /// or the volume does not survive.
     fn persistent(&self) -> Option<&dyn Persistent> {
@@ -249,6 +262,31 @@ impl Shape {
             stripe: Blocks(1),
             spare_time: false,
         }
+    }
+}
+
+/// What is lost of a volume: nothing tells it, until it is written again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// How many blocks.
+    pub blocks: u64,
+    /// Where they are, by address: all, or the first so many runs of them ([`Lost::LISTED`]).
+    pub extents: Vec<Extent>,
+}
+
+impl Lost {
+    /// Runs that are listed at most.
+    pub const LISTED: usize = 100;
+
+    /// Sorts runs that do not overlap, makes one of those that continue each other, and leaves the first ones.
+    pub fn put_in_order(&mut self) {
+        self.extents.sort_unstable_by_key(|extent| extent.start);
+        self.extents.dedup_by(|next, before| {
+            let continues = before.end() == next.start;
+            before.len.0 += if continues { next.len.0 } else { 0 };
+            continues
+        });
+        self.extents.truncate(Lost::LISTED);
     }
 }
 

@@ -4,12 +4,12 @@
 //! failed, or a drive is gone, the others of a row alone tell what was answered. Both have to be known after a power cut.
 //!
 //! ```text
-//! 0     head        prelude (sequence = 0) | drives 2 | arrays 2 | 4 of zeros | strip 8 | extent 8 | a drive's blocks 8
+//! 0     head        prelude (sequence = 0) | drives 2 | arrays 2 | spares 2 | 2 of zeros | strip 8 | extent 8 | a drive's blocks 8
 //! 64    count       entries that there is room for, as the first block of an entry
 //! 88    entries     three words each
 //! word  checksum 32 bits, of the volume and the rest | kind 16 | drive 16
-//! word  first block
-//! word  behind the last block
+//! word  first block, or seat
+//! word  behind the last one
 //! ```
 //!
 //! All that is asked of the memory is that an aligned word of eight bytes is written whole or not at all. The first word of an entry is
@@ -37,6 +37,8 @@ pub struct Parities {
     pub drives: u16,
     /// Arrays that these make up.
     pub arrays: u16,
+    /// Drives of these that have no seat in an array: the last ones.
+    pub spares: u16,
     /// Blocks of a strip.
     pub strip: u64,
     /// Stripes on an array before the next one's turn.
@@ -45,13 +47,15 @@ pub struct Parities {
     pub blocks: u64,
 }
 
-/// What is said of blocks of a drive.
+/// What is said of blocks of a seat: of the drive that has this place in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// They are parities of rows that are being written.
     Writing = 1,
     /// They are bad.
     Bad = 2,
+    /// They are no blocks but a seat, which a spare drive has got.
+    Spare = 4,
 }
 
 /// Consecutive blocks of a drive, and what is said of them.
@@ -59,7 +63,7 @@ pub enum Kind {
 pub struct Noted {
     /// What.
     pub kind: Kind,
-    /// Of which drive.
+    /// Of which seat; or which spare.
     pub drive: u16,
     /// The first of them.
     pub from: u64,
@@ -103,6 +107,7 @@ fn head(of: &Parities) -> Vec<u8> {
     let mut head = vec![0; COUNT_AT];
     put(&mut head, PRELUDE_BYTES, &of.drives.to_le_bytes());
     put(&mut head, PRELUDE_BYTES + 2, &of.arrays.to_le_bytes());
+    put(&mut head, PRELUDE_BYTES + 4, &of.spares.to_le_bytes());
     for (index, word) in [of.strip, of.extent, of.blocks].into_iter().enumerate() {
         put(
             &mut head,
@@ -291,17 +296,23 @@ fn noted(words: &Words, of: &Parities) -> Result<Option<Noted>, Fault> {
         UNUSED => return Ok(None),
         1 => Kind::Writing,
         2 => Kind::Bad,
-        found => return Err(Fault::outside("kind of entry", found.into(), 0, 2)),
+        4 => Kind::Spare,
+        found => return Err(Fault::outside("kind of entry", found.into(), 0, 4)),
     };
     let Words {
         drive, from, to, ..
     } = *words;
-    let last = u64::from(of.drives) - 1;
-    if u64::from(drive) > last {
-        return Err(Fault::outside("drive", drive.into(), 0, last));
+    let (drives, seats) = (u64::from(of.drives), u64::from(of.drives - of.spares));
+    let (drives, most) = match kind {
+        Kind::Spare => (seats..drives, seats),
+        Kind::Writing | Kind::Bad => (0..seats, of.blocks),
+    };
+    if !drives.contains(&drive.into()) {
+        let (first, last) = (drives.start, drives.end.saturating_sub(1));
+        return Err(Fault::outside("drive", drive.into(), first, last));
     }
-    if from >= to || to > of.blocks {
-        return Err(Fault::outside("end of a run", to, from + 1, of.blocks));
+    if from >= to || to > most {
+        return Err(Fault::outside("end of a run", to, from + 1, most));
     }
     Ok(Some(Noted {
         kind,
@@ -326,14 +337,24 @@ mod tests {
 
     const OF: Parities = Parities {
         volume: 7,
-        drives: 5,
+        drives: 7,
         arrays: 1,
+        spares: 2,
         strip: 8,
         extent: 1,
         blocks: 1_000,
     };
 
     fn any(rng: &mut Rng) -> Noted {
+        if rng.chance(0.1) {
+            let seat = rng.below(5);
+            return Noted {
+                kind: Kind::Spare,
+                drive: 5 + rng.below(2) as u16,
+                from: seat,
+                to: seat + 1,
+            };
+        }
         let from = rng.below(900);
         Noted {
             kind: if rng.chance(0.5) {

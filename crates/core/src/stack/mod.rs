@@ -34,7 +34,7 @@
 
 use slab::Slab;
 
-use crate::contract::{Merging, Oracle, Persistent, Placement, Scheduler, Shape};
+use crate::contract::{Lost, Merging, Oracle, Persistent, Placement, Scheduler, Shape};
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
@@ -315,7 +315,8 @@ impl Stack {
 
     /// When the stack wants [`Input::Timer`] at the latest.
     pub fn next_timer(&self) -> Option<Instant> {
-        let queues = self.queues.iter().filter_map(|queue| queue.timer).min();
+        let queues = self.queues.iter().filter_map(|queue| queue.timer);
+        let queues = queues.chain(self.placement.next_timer()).min();
         match &self.memory {
             None => queues,
             Some(memory) => queues.into_iter().chain(memory.next_timer()).min(),
@@ -390,6 +391,11 @@ impl Stack {
         self.placement.persistent().map(Persistent::nvram)
     }
 
+    /// What clients wrote and no drive tells any more.
+    pub fn lost(&self) -> Lost {
+        self.placement.lost()
+    }
+
     /// The reads, one after another, by which the volume would come back if the power went at this instant.
     pub fn recovery(&self, out: &mut Vec<RecoveryRead>) {
         if let Some(kept) = self.placement.persistent() {
@@ -432,6 +438,14 @@ impl Stack {
             if self.queues[index].timer.is_some_and(|due| due <= now) {
                 self.pump(now, DriveId(index as u16));
             }
+        }
+        if self.placement.next_timer().is_some_and(|due| due <= now) {
+            let mut plan = self.plans.pop().unwrap_or_default();
+            self.placement.timer(now, &mut plan);
+            self.note_opened(&plan);
+            self.accept(now, None, &plan);
+            self.tell_all(now, &mut plan);
+            self.pump_all(now, plan);
         }
         if let Some(memory) = &mut self.memory {
             memory.timer(now);

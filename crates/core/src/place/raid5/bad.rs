@@ -1,21 +1,20 @@
-//! Which blocks of the drives are known to be bad: a write of them has failed, so what lies there is neither the old nor the new for sure.
-//! What they should hold is told by the others of their rows. Of a drive that is gone all is.
+//! Which blocks are known to be bad: a write of them has failed, so what lies there is neither the old nor the new for sure; or they cannot be read, and
+//! nothing else tells them either. What they should hold is told by the others of their rows. Of a drive that is gone all is, and of a spare that took
+//! its place all that was not written yet.
 //!
-//! Runs of bad blocks that do not overlap, in the order of drives and addresses, each with an entry in NVRAM
+//! Runs of bad blocks that do not overlap, in the order of seats and addresses, each with an entry in NVRAM
 //! ([`maplog::rows`](crate::maplog::rows)) if there is such a table. O(log n) for a question, and for each run that changes.
 
-use crate::ids::DriveId;
+use super::seats::Seat;
 use crate::maplog::RowsTable;
 use crate::maplog::rows::{Index, Kind, Noted};
-use crate::op::Status;
-use crate::place::gone::Gone;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Pba};
 
-/// Consecutive bad blocks of a drive.
+/// Consecutive bad blocks of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
-    drive: u16,
+    seat: Seat,
     from: u64,
     to: u64,
     /// Its entry.
@@ -23,37 +22,27 @@ struct Run {
 }
 
 impl Keyed for Run {
-    type Key = (u16, u64);
+    type Key = (Seat, u64);
 
     #[inline]
-    fn key(&self) -> (u16, u64) {
-        (self.drive, self.from)
+    fn key(&self) -> (Seat, u64) {
+        (self.seat, self.from)
     }
 }
 
 /// What is known to be bad.
+#[derive(Default)]
 pub(super) struct Bad {
-    pub(super) gone: Gone,
     runs: Sorted<Run>,
     pub(super) table: Option<RowsTable>,
 }
 
 impl Bad {
-    /// Of so many drives, nothing.
-    pub(super) fn none(drives: u16) -> Bad {
+    /// Nothing, and what will be has entries in a table.
+    pub(super) fn kept(table: RowsTable) -> Bad {
         Bad {
-            gone: Gone::none(drives),
             runs: Sorted::default(),
-            table: None,
-        }
-    }
-
-    /// The same, whose runs have entries in a table.
-    pub(super) fn kept(drives: u16, table: RowsTable) -> Bad {
-        let table = Some(table);
-        Bad {
-            table,
-            ..Bad::none(drives)
+            table: Some(table),
         }
     }
 
@@ -65,82 +54,69 @@ impl Bad {
     /// Whether there is anything.
     #[inline]
     pub(super) fn any(&self) -> bool {
-        self.gone.any() || !self.runs.is_empty()
-    }
-
-    /// Notes how a command has ended, if its drive is gone: of so many blocks, all are bad, also if it is there again in another life.
-    pub(super) fn learn(&mut self, drive: DriveId, status: Status, blocks: Blocks) {
-        if self.gone.learn(drive, status) {
-            self.mark(drive, Pba(0), blocks);
-        }
-    }
-
-    /// Whether there are bad blocks, of drives that are gone too.
-    #[inline]
-    pub(super) fn any_run(&self) -> bool {
         !self.runs.is_empty()
     }
 
-    /// The first bad run of a drive from this block on.
-    pub(super) fn first(&self, drive: DriveId, from: u64) -> Option<(u64, u64)> {
-        let run = self.meeting(drive, from, u64::MAX)?;
+    /// The first bad run of a seat from this block on.
+    pub(super) fn first(&self, seat: Seat, from: u64) -> Option<(u64, u64)> {
+        let run = self.meeting(seat, from, u64::MAX)?;
         Some((run.from.max(from), run.to))
     }
 
     /// What was found in the table: it gets an entry of this life before it loses the old one.
     pub(super) fn resume(&mut self, kept: Index, noted: &Noted) {
         let len = Blocks(noted.to - noted.from);
-        self.mark(DriveId(noted.drive), Pba(noted.from), len);
+        self.mark(Seat(noted.drive), Pba(noted.from), len);
         self.forget(kept);
     }
 
     /// The first run that overlaps these blocks.
-    fn meeting(&self, drive: DriveId, from: u64, to: u64) -> Option<Run> {
-        let above = self.runs.seek(&(drive.0, from));
+    fn meeting(&self, seat: Seat, from: u64, to: u64) -> Option<Run> {
+        let above = self.runs.seek(&(seat, from));
         let meets = |at| {
             let run = self.runs.at(at)?;
-            (run.drive == drive.0 && run.from < to && from < run.to).then_some(*run)
+            (run.seat == seat && run.from < to && from < run.to).then_some(*run)
         };
         let below = self.runs.before(above);
         below.and_then(meets).or_else(|| meets(above))
     }
 
     /// Whether one of these blocks is bad.
-    pub(super) fn has(&self, drive: DriveId, at: Pba, len: Blocks) -> bool {
-        self.gone.has(drive) || self.meeting(drive, at.0, at.0 + len.0).is_some()
+    pub(super) fn has(&self, seat: Seat, at: Pba, len: Blocks) -> bool {
+        self.meeting(seat, at.0, at.0 + len.0).is_some()
     }
 
     /// They are.
-    pub(super) fn mark(&mut self, drive: DriveId, at: Pba, len: Blocks) {
+    pub(super) fn mark(&mut self, seat: Seat, at: Pba, len: Blocks) {
         let (mut from, mut to) = (at.0, at.0 + len.0);
         let mut before = Vec::new();
-        while let Some(run) = self.meeting(drive, from, to) {
+        while let Some(run) = self.meeting(seat, from, to) {
             self.runs.take(&run.key());
             (from, to) = (from.min(run.from), to.max(run.to));
             before.extend(run.kept);
         }
-        self.put(drive.0, from, to);
+        self.put(seat, from, to);
         before.into_iter().for_each(|kept| self.forget(kept));
     }
 
     /// They were written well.
-    pub(super) fn clear(&mut self, drive: DriveId, at: Pba, len: Blocks) {
+    pub(super) fn clear(&mut self, seat: Seat, at: Pba, len: Blocks) {
         let (from, to) = (at.0, at.0 + len.0);
-        while let Some(run) = self.meeting(drive, from, to) {
+        while let Some(run) = self.meeting(seat, from, to) {
             self.runs.take(&run.key());
             if run.from < from {
-                self.put(run.drive, run.from, from);
+                self.put(run.seat, run.from, from);
             }
             if run.to > to {
-                self.put(run.drive, to, run.to);
+                self.put(run.seat, to, run.to);
             }
             run.kept.into_iter().for_each(|kept| self.forget(kept));
         }
     }
 
     /// A run that overlaps no other one.
-    fn put(&mut self, drive: u16, from: u64, to: u64) {
-        let kind = Kind::Bad;
+    fn put(&mut self, seat: Seat, from: u64, to: u64) {
+        let (kind, drive) = (Kind::Bad, seat.0);
         let noted = Noted {
             kind,
             drive,
@@ -149,7 +125,7 @@ impl Bad {
         };
         let kept = self.table.as_mut().map(|table| table.add(&noted));
         self.runs.insert(Run {
-            drive,
+            seat,
             from,
             to,
             kept,
@@ -162,10 +138,10 @@ impl Bad {
     }
 
     /// Where within these blocks bad ones begin or end.
-    pub(super) fn cuts(&self, drive: DriveId, at: Pba, len: Blocks, out: &mut Vec<u64>) {
+    pub(super) fn cuts(&self, seat: Seat, at: Pba, len: Blocks, out: &mut Vec<u64>) {
         let (from, to) = (at.0, at.0 + len.0);
         let mut next = from;
-        while let Some(run) = self.meeting(drive, next, to) {
+        while let Some(run) = self.meeting(seat, next, to) {
             let ends = [run.from, run.to];
             out.extend(ends.iter().filter(|end| (from..to).contains(end)));
             next = run.to;
@@ -175,9 +151,13 @@ impl Bad {
         }
     }
 
-    /// The drives that have bad blocks, each once for each run.
-    pub(super) fn drives(&self) -> impl Iterator<Item = DriveId> {
-        self.runs.iter().map(|run| DriveId(run.drive))
+    /// How many blocks of a seat are.
+    pub(super) fn blocks(&self, seat: Seat) -> u64 {
+        let (mut blocks, mut next) = (0, 0);
+        while let Some((from, to)) = self.first(seat, next) {
+            (blocks, next) = (blocks + to - from, to);
+        }
+        blocks
     }
 
     /// Recounts everything from scratch and panics on a contradiction. How many entries the table has for it.
@@ -186,7 +166,7 @@ impl Bad {
         let mut before: Option<Run> = None;
         for run in self.runs.iter() {
             assert!(run.from < run.to, "{run:?} is empty");
-            let apart = |other: Run| other.drive != run.drive || other.to <= run.from;
+            let apart = |other: Run| other.seat != run.seat || other.to <= run.from;
             assert!(before.is_none_or(apart), "{run:?} overlaps {before:?}");
             assert_eq!(run.kept.is_some(), self.table.is_some(), "{run:?}");
             before = Some(*run);
@@ -203,31 +183,33 @@ mod tests {
     #[test]
     fn runs_are_as_a_flag_for_each_block() {
         let mut rng = Rng::stream(1, "bad");
-        let mut bad = Bad::none(2);
+        let mut bad = Bad::default();
         let mut flags = [[false; 60]; 2];
         for _ in 0..5_000 {
-            let drive = rng.below(2) as u16;
+            let seat = rng.below(2) as u16;
             let from = rng.below(60);
             let to = from + 1 + rng.below((60 - from).min(9));
             let blocks = from as usize..to as usize;
-            let flags = &mut flags[usize::from(drive)];
-            let (drive, at, len) = (DriveId(drive), Pba(from), Blocks(to - from));
+            let flags = &mut flags[usize::from(seat)];
+            let (seat, at, len) = (Seat(seat), Pba(from), Blocks(to - from));
             let any = flags[blocks.clone()].iter().any(|flag| *flag);
-            assert_eq!(bad.has(drive, at, len), any);
+            assert_eq!(bad.has(seat, at, len), any);
             let mut cuts = Vec::new();
-            bad.cuts(drive, at, len, &mut cuts);
+            bad.cuts(seat, at, len, &mut cuts);
             for block in from + 1..to {
                 let changes = flags[block as usize] != flags[block as usize - 1];
                 assert!(!changes || cuts.contains(&block), "{block} of {cuts:?}");
             }
             if rng.chance(0.5) {
-                bad.mark(drive, at, len);
+                bad.mark(seat, at, len);
                 flags[blocks].fill(true);
             } else {
-                bad.clear(drive, at, len);
+                bad.clear(seat, at, len);
                 flags[blocks].fill(false);
             }
             bad.audit();
+            let count = flags.iter().filter(|flag| **flag).count() as u64;
+            assert_eq!(bad.blocks(seat), count);
         }
     }
 }

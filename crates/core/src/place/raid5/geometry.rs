@@ -10,7 +10,7 @@
 //!
 //! Source: Lee and Katz, "Performance consequences of parity placement in disk arrays", ASPLOS 1991. O(1).
 
-use crate::ids::DriveId;
+use super::seats::Seat;
 use crate::io::Data;
 use crate::maplog::Parities;
 use crate::registry::{ConfigError, Knobs};
@@ -24,6 +24,8 @@ pub(super) struct Geometry {
     /// Strips of a stripe that have data.
     pub(super) data: u64,
     pub(super) arrays: u64,
+    /// Drives without a seat.
+    pub(super) spares: u16,
     /// Stripes of an array before the next one's turn.
     extent: u64,
     /// Stripes of an array.
@@ -34,7 +36,7 @@ pub(super) struct Geometry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stripe {
     pub(super) number: u64,
-    /// Its array's first drive.
+    /// Its array's first seat.
     first: u64,
     /// Drives of an array.
     width: u64,
@@ -79,15 +81,15 @@ impl Rows {
 }
 
 impl Stripe {
-    /// The drive of a member: a strip by its number, or the parity behind the last of them.
-    pub(super) fn drive(&self, member: u64) -> DriveId {
+    /// Where a member lies: a strip by its number, or the parity behind the last of them.
+    pub(super) fn seat(&self, member: u64) -> Seat {
         let place = (self.parity + 1 + member) % self.width;
-        DriveId((self.first + place) as u16)
+        Seat((self.first + place) as u16)
     }
 
-    /// Which member a drive of its array has.
-    pub(super) fn member(&self, drive: DriveId) -> u64 {
-        let place = u64::from(drive.0) - self.first;
+    /// Which member a seat of its array has.
+    pub(super) fn member(&self, seat: Seat) -> u64 {
+        let place = u64::from(seat.0) - self.first;
         (place + self.width - self.parity - 1) % self.width
     }
 
@@ -109,6 +111,17 @@ impl Stripe {
     }
 }
 
+/// Drives that do not make up so many arrays.
+fn misfit(disks: u64, arrays: u64, spares: u64) -> ConfigError {
+    let least = 3 * arrays + spares;
+    let what = match spares {
+        0 => format!("a multiple of {arrays}, the arrays"),
+        _ => format!("{spares}, the spares, and a multiple of {arrays}, the arrays"),
+    };
+    let allowed = format!("{what}, and at least {least}: an array has three drives or more");
+    ConfigError::value("disks", &disks.to_string(), &allowed)
+}
+
 impl Geometry {
     /// By its knobs, on drives of so many blocks.
     ///
@@ -116,12 +129,10 @@ impl Geometry {
     /// The drives do not divide into arrays of three or more, or not even one extent fits on a drive.
     pub(super) fn new(knobs: &Knobs, drive: Blocks) -> Result<Geometry, ConfigError> {
         let (disks, arrays) = (knobs.integer("disks"), knobs.integer("arrays"));
-        if !disks.is_multiple_of(arrays) || disks / arrays < 3 {
-            let least = 3 * arrays;
-            let allowed = format!(
-                "a multiple of {arrays}, the arrays, and at least {least}: an array has three drives or more"
-            );
-            return Err(ConfigError::value("disks", &disks.to_string(), &allowed));
+        let spares = knobs.integer("spares");
+        let seats = disks.saturating_sub(spares);
+        if !seats.is_multiple_of(arrays) || seats / arrays < 3 {
+            return Err(misfit(disks, arrays, spares));
         }
         let (strip_kib, extent) = (knobs.integer("strip_kib"), knobs.integer("extent_stripes"));
         let strip = strip_kib * 1024 / BLOCK_BYTES;
@@ -144,8 +155,9 @@ impl Geometry {
         }
         Ok(Geometry {
             strip,
-            data: disks / arrays - 1,
+            data: seats / arrays - 1,
             arrays,
+            spares: spares as u16,
             extent,
             stripes: fitting / extent * extent,
         })
@@ -157,6 +169,7 @@ impl Geometry {
             volume,
             drives: self.drives(),
             arrays: self.arrays as u16,
+            spares: self.spares,
             strip: self.strip,
             extent: self.extent,
             blocks: blocks.0,
@@ -168,8 +181,24 @@ impl Geometry {
         self.data + 1
     }
 
-    pub(super) fn drives(&self) -> u16 {
+    /// Places for drives in arrays.
+    pub(super) fn seats(&self) -> u16 {
         (self.width() * self.arrays) as u16
+    }
+
+    pub(super) fn drives(&self) -> u16 {
+        self.seats() + self.spares
+    }
+
+    /// Which array a seat belongs to.
+    pub(super) fn array(&self, seat: Seat) -> usize {
+        (u64::from(seat.0) / self.width()) as usize
+    }
+
+    /// The seats of an array.
+    pub(super) fn seats_of(&self, array: usize) -> impl DoubleEndedIterator<Item = Seat> + use<> {
+        let first = array as u64 * self.width();
+        (first..first + self.width()).map(|seat| Seat(seat as u16))
     }
 
     /// Blocks of data in a stripe.
@@ -207,9 +236,9 @@ impl Geometry {
         self.of_array(extent % self.arrays, local)
     }
 
-    /// The stripe that a block of a drive belongs to.
-    pub(super) fn stripe_at(&self, drive: DriveId, at: Pba) -> Stripe {
-        self.of_array(u64::from(drive.0) / self.width(), at.0 / self.strip)
+    /// The stripe that a block at a seat belongs to.
+    pub(super) fn stripe_at(&self, seat: Seat, at: Pba) -> Stripe {
+        self.of_array(self.array(seat) as u64, at.0 / self.strip)
     }
 
     /// The volume's blocks from a row of a strip on.

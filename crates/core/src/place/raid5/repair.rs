@@ -1,158 +1,355 @@
-//! What is bad is computed and written in spare time: blocks whose write has failed, parities of rows that were being written when the power went, and all of
-//! a drive that was gone and is there again in another life.
+//! What is bad is computed and written: blocks whose write has failed, parities of rows that were being written when the power went, all of
+//! a spare that took the place of a drive, and all of a drive that was gone and is there again in another life.
 //!
-//! One strip, or what of it is bad, at a time in each array, and only while none of the array's drives has anything else to do. A read that meets a bad block
-//! makes the rest of that strip go page by page, so that one bad block costs one page. What cannot be computed is passed over until something
-//! becomes bad before it; then each is tried once more.
+//! One strip, or what of it is bad, at a time in each array, and only while none of the array's drives has anything else to do. With a rate
+//! (`rebuild_mib_s`) so much is begun by the clock besides, whatever the drives do, and up to [`TOGETHER`] pieces at a time: less is done only where the drives cannot.
+//! What was begun in spare time counts: the clock waits as long again.
 //!
-//! O(log n) of the runs of bad blocks, and O(drives of an array), for each piece.
+//! A piece that fails is tried again: in parts, as a bad block that a source has met is known by then, or as often as [`TRIES`] says. What no drive tells is passed
+//! over. *Rebuilt* is a spare of which all was tried; what it holds is used from the first block on.
+//!
+//! O(drives of an array, log n) of the runs of bad blocks for each piece, O(arrays) for the clock.
 
 use super::Raid5;
-use super::computing::PAGE;
 use super::geometry::{Geometry, Rows, Stripe};
+use super::seats::Seat;
 use crate::contract::Drives;
-use crate::ids::DriveId;
 use crate::plan::{Parity, Plan};
-use crate::units::Pba;
+use crate::units::{BLOCK_BYTES, Blocks, Duration, Instant, Pba};
 
-/// Pieces that are passed over at a time.
-const TRIES: usize = 64;
+/// Pieces of an array at a time, by the clock.
+const TOGETHER: u32 = 16;
 
-/// How far each drive has been looked at.
+/// How often a piece is tried again that failed though no block was found bad.
+const TRIES: u8 = 3;
+
+/// Consecutive blocks of a seat that are to be tried again.
+#[derive(Clone, Copy)]
+struct Again {
+    seat: Seat,
+    from: u64,
+    to: u64,
+    tried: u8,
+}
+
+/// How far an array is.
+#[derive(Default)]
+struct Progress {
+    /// Pieces under way.
+    under_way: u32,
+    /// What has failed.
+    again: Vec<Again>,
+    /// When the next piece is due whatever the drives do; none if nothing is left to repair, or there is no rate.
+    due: Option<Instant>,
+}
+
+/// What has been looked at, and what is under way.
 pub(super) struct Repair {
-    /// By drive: what is bad before it was tried.
+    /// By seat: what is bad before it was tried.
     tried: Vec<u64>,
-    /// By drive: up to there it goes page by page.
-    slowly: Vec<u64>,
-    /// By array: the work under way.
-    works: Vec<Option<u32>>,
-    /// Whether all drives were told that there may be something to do.
-    woken: bool,
+    arrays: Vec<Progress>,
+    /// By seat: since when a spare has been rebuilt.
+    rebuilds: Vec<Option<Instant>>,
+    /// How many there are of these.
+    rebuilding: u32,
+    /// Time for a block at the rate, in nanoseconds; 0 if there is no rate.
+    block_ns: f64,
+    /// The first of all that are due.
+    due: Option<Instant>,
+    /// Whether a life has just begun with bad blocks.
+    goes_on: bool,
+    /// When something happened last.
+    now: Instant,
 }
 
 impl Repair {
-    pub(super) fn new(geometry: &Geometry) -> Repair {
-        let drives = usize::from(geometry.drives());
+    pub(super) fn new(geometry: &Geometry, mib_s: f64) -> Repair {
+        let seats = usize::from(geometry.seats());
+        let block_ns = BLOCK_BYTES as f64 / (mib_s * 1_048_576.0) * 1e9;
         Repair {
-            tried: vec![0; drives],
-            slowly: vec![0; drives],
-            works: vec![None; geometry.arrays as usize],
-            woken: false,
+            tried: vec![0; seats],
+            arrays: (0..geometry.arrays).map(|_| Progress::default()).collect(),
+            rebuilds: vec![None; seats],
+            rebuilding: 0,
+            block_ns: if mib_s > 0.0 { block_ns } else { 0.0 },
+            due: None,
+            goes_on: false,
+            now: Instant::ZERO,
         }
     }
 
-    /// Something became bad there.
-    pub(super) fn look_again(&mut self, drive: DriveId, at: Pba) {
-        let tried = &mut self.tried[drive.index()];
+    /// It is so late.
+    pub(super) fn at(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Something became bad there, in this array.
+    pub(super) fn look_again(&mut self, seat: Seat, at: Pba, array: usize) {
+        let tried = &mut self.tried[seat.index()];
         *tried = at.0.min(*tried);
+        if self.block_ns > 0.0 && self.arrays[array].due.is_none() {
+            self.set_due(array, Some(self.now));
+        }
     }
 
-    /// Work on a stripe has ended.
-    pub(super) fn ended(&mut self, work: u32) {
-        let mut works = self.works.iter_mut();
-        if let Some(own) = works.find(|own| **own == Some(work)) {
-            *own = None;
-        }
+    fn set_due(&mut self, array: usize, due: Option<Instant>) {
+        self.arrays[array].due = due;
+        self.due = self.arrays.iter().filter_map(|array| array.due).min();
+    }
+
+    /// The time that so many blocks may take at the rate.
+    fn time(&self, len: Blocks) -> Duration {
+        Duration(((len.0 as f64 * self.block_ns) as u64).max(1))
+    }
+
+    /// A spare begins with nothing.
+    pub(super) fn rebuild(&mut self, seat: Seat) {
+        let begun = self.rebuilds[seat.index()].replace(self.now);
+        self.rebuilding += u32::from(begun.is_none());
+    }
+
+    /// Whether a seat is being rebuilt.
+    pub(super) fn rebuilds(&self, seat: Seat) -> bool {
+        self.rebuilds[seat.index()].is_some()
+    }
+
+    /// No more: its spare is gone, or has all that can be had. Since when it was.
+    pub(super) fn end_rebuild(&mut self, seat: Seat) -> Option<Instant> {
+        let begun = self.rebuilds[seat.index()].take();
+        self.rebuilding -= u32::from(begun.is_some());
+        begun
+    }
+
+    /// A piece has ended.
+    pub(super) fn ended(&mut self, array: usize) {
+        self.arrays[array].under_way -= 1;
     }
 }
 
 impl Raid5 {
-    /// With the first request of a life that begins with bad blocks, all drives are asked what they may do in spare time.
-    pub(super) fn wake_for_repairs(&mut self, out: &mut Plan) {
-        if !self.repair.woken && self.bad.any_run() {
-            self.repair.woken = true;
-            out.wake.extend(self.bad.gone.left());
-        }
+    /// A life begins in which so much is bad.
+    pub(super) fn go_on(&mut self) {
+        self.repair.goes_on = self.bad.any();
     }
 
-    /// Repairs a piece of the array that a drive belongs to, if all of that has nothing else to do.
-    pub(super) fn repair_array_of(&mut self, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
-        let width = self.geometry.width();
-        let array = u64::from(drive.0) / width;
-        let all = (array * width..(array + 1) * width).map(|drive| DriveId(drive as u16));
-        let mut left = all.filter(|drive| !self.bad.gone.has(*drive));
-        let rests = left.clone().all(|drive| drives.idle(drive));
-        if !rests || self.repair.works[array as usize].is_some() {
+    /// With the first request of such a life all drives are asked what they may do in spare time, the clock begins, and spares that were being rebuilt
+    /// still are.
+    pub(super) fn begin_repairs(&mut self, out: &mut Plan) {
+        if !std::mem::take(&mut self.repair.goes_on) {
             return;
         }
-        let mut next = left.next();
-        let mut tries = 0..TRIES;
-        while let Some(drive) = next {
-            let Some((stripe, rows)) = self.next_bad(drive) else {
-                next = left_after(&self.bad.gone, drive, (array + 1) * width);
+        for seat in (0..self.geometry.seats()).map(Seat) {
+            let Some((from, _)) = self.bad.first(seat, 0) else {
                 continue;
             };
-            let member = stripe.member(drive);
-            self.repair.tried[drive.index()] = stripe.at(rows.to).0;
-            if self.fault_of_others(&stripe, member, &rows).is_some() {
-                self.counts.unrepaired += 1;
-                if tries.next().is_none() {
-                    return;
-                }
-                continue;
+            if self.seats.is_spare(seat) {
+                self.repair.rebuild(seat);
             }
-            let job = self.job(stripe, Some(member), rows, out);
-            self.repair.works[array as usize] = Some(job.work);
-            let parity = Parity {
-                written: None,
-                data: None,
-                len: rows.len(),
-                awaited: false,
-            };
-            let found = self.compute(&job, (member, rows), parity, out);
-            return self.heal(&job, (member, rows), found, out);
+            let array = self.geometry.array(seat);
+            self.repair.look_again(seat, Pba(from), array);
+        }
+        let drives = self.seats.taken().map(|seat| self.seats.drive(seat));
+        out.wake.extend(drives);
+    }
+
+    /// Repairs a piece of an array, if nothing else is to be done there.
+    pub(super) fn repair_in_spare_time(
+        &mut self,
+        array: usize,
+        drives: &dyn Drives,
+        out: &mut Plan,
+    ) {
+        let mut left = self.geometry.seats_of(array);
+        let rests = left
+            .all(|seat| self.seats.is_vacant(seat) || drives.idle(self.seats.drive(seat)));
+        if !rests || self.repair.arrays[array].under_way > 0 {
+            return;
+        }
+        let piece = self.repair_piece(array, out);
+        if self.repair.arrays[array].due.is_some() {
+            let due = piece.map(|len| self.repair.now + self.repair.time(len));
+            self.repair.set_due(array, due);
         }
     }
 
-    /// What of a drive is to be repaired next: of one strip at most.
-    fn next_bad(&self, drive: DriveId) -> Option<(Stripe, Rows)> {
-        let (from, to) = self.bad.first(drive, self.repair.tried[drive.index()])?;
-        if from >= self.geometry.used() {
-            return None;
+    /// Repairs what is due by the clock.
+    pub(super) fn repair_by_the_clock(&mut self, out: &mut Plan) {
+        let now = self.repair.now;
+        for array in 0..self.repair.arrays.len() {
+            let Progress { due, under_way, .. } = self.repair.arrays[array];
+            if due.is_none_or(|due| due > now) {
+                continue;
+            }
+            // Where so many are under way the drives cannot: one that ends lets the next one begin.
+            let piece = match under_way < TOGETHER {
+                true => self.repair_piece(array, out),
+                false => None,
+            };
+            let due = piece.map(|len| now + self.repair.time(len));
+            self.repair.set_due(array, due);
         }
-        let stripe = self.geometry.stripe_at(drive, Pba(from));
-        let slowly = from < self.repair.slowly[drive.index()];
-        let most = if slowly { PAGE.0 } else { self.geometry.strip };
-        let first = from - stripe.at(0).0;
-        let last = (first + most).min(self.geometry.strip);
-        let rows = Rows {
-            from: first,
-            to: last.min(to - stripe.at(0).0),
+    }
+
+    /// Begins with the next piece of an array, and gives its length; none if nothing is left.
+    fn repair_piece(&mut self, array: usize, out: &mut Plan) -> Option<Blocks> {
+        let (seat, stripe, rows, tried) = self.next_bad(array)?;
+        let member = stripe.member(seat);
+        let job = self.job(stripe, Some(member), rows, out);
+        self.turns.work_mut(job.work).repair = Some(tried);
+        self.repair.arrays[array].under_way += 1;
+        let parity = Parity {
+            written: None,
+            data: None,
+            len: rows.len(),
+            awaited: false,
         };
-        Some((stripe, rows))
+        let found = self.compute(&job, (member, rows), parity, out);
+        self.heal(&job, (member, rows), found, out);
+        Some(rows.len())
+    }
+
+    /// What of an array is to be repaired next: of one strip at most. From then on it is taken for tried.
+    fn next_bad(&mut self, array: usize) -> Option<(Seat, Stripe, Rows, u8)> {
+        while let Some(again) = self.repair.arrays[array].again.pop() {
+            if let (Some((stripe, rows)), _) = self.first_told(again.seat, again.from, again.to) {
+                let from = stripe.at(rows.to).0;
+                let rest = Again { from, ..again };
+                self.repair.arrays[array].again.push(rest);
+                return Some((again.seat, stripe, rows, again.tried));
+            }
+        }
+        for seat in self.geometry.seats_of(array) {
+            let tried = self.repair.tried[seat.index()];
+            let (found, tried) = self.first_told(seat, tried, self.geometry.used());
+            self.repair.tried[seat.index()] = tried;
+            if let Some((stripe, rows)) = found {
+                return Some((seat, stripe, rows, 0));
+            }
+        }
+        None
+    }
+
+    /// The first bad blocks of a seat between these that the others tell: of one strip at most. And up to where that looks.
+    fn first_told(&self, seat: Seat, mut from: u64, to: u64) -> (Option<(Stripe, Rows)>, u64) {
+        while !self.seats.is_vacant(seat) && from < to {
+            let Some((first, behind)) = self.bad.first(seat, from).filter(|run| run.0 < to) else {
+                break;
+            };
+            let (mut end, mut is_told) = (behind.min(to), true);
+            let array = self.geometry.array(seat);
+            for other in self.geometry.seats_of(array).filter(|other| *other != seat) {
+                match self.bad.first(other, first) {
+                    // A bad one begins there, or ends.
+                    Some((begin, _)) if begin > first => end = end.min(begin),
+                    Some((_, behind)) => (end, is_told) = (end.min(behind), false),
+                    None => {}
+                }
+            }
+            if is_told {
+                let stripe = self.geometry.stripe_at(seat, Pba(first));
+                let end = end.min(stripe.at(self.geometry.strip).0);
+                let rows = stripe.rows(Pba(first), Blocks(end - first));
+                return (Some((stripe, rows)), end);
+            }
+            from = end;
+        }
+        (None, from.max(to))
     }
 
     /// What was computed has been written.
-    pub(super) fn healed(&mut self, work: u32) {
-        match self.repair.works.contains(&Some(work)) {
-            true => self.counts.repaired += 1,
-            false => self.counts.healed += 1,
+    pub(super) fn healed(&mut self, work: u32, seat: Seat, len: Blocks) {
+        match self.turns.work(work).repair {
+            Some(_) => self.counts.repaired += 1,
+            None => self.counts.healed += 1,
+        }
+        if self.repair.rebuilds(seat) {
+            self.counts.rebuilt_blocks += len.0;
         }
     }
 
-    /// A read has failed that this work needs. Whether it is of a repair: then it goes page by page, or this page is passed over.
-    pub(super) fn failed_to_repair(&mut self, work: u32) -> bool {
-        if !self.repair.works.contains(&Some(work)) {
-            return false;
-        }
+    /// An I/O of a repair has failed, and nothing stands in for it: all of it is tried again, without a block that was `found` to be bad, or so often.
+    pub(super) fn failed_to_repair(&mut self, work: u32, found: bool) {
         let work = self.turns.work(work);
-        let (Some(member), rows) = (work.computed, work.rows) else {
-            return false;
+        let (Some(tried), Some(member)) = (work.repair, work.computed) else {
+            return;
         };
         let stripe = self.geometry.stripe(work.stripe);
-        let drive = stripe.drive(member);
-        if rows.len() > PAGE {
-            self.repair.look_again(drive, stripe.at(rows.from));
-            self.repair.slowly[drive.index()] = stripe.at(rows.to).0;
-        } else {
-            self.counts.unrepaired += 1;
+        let seat = stripe.seat(member);
+        let again = Again {
+            seat,
+            from: stripe.at(work.rows.from).0,
+            to: stripe.at(work.rows.to).0,
+            tried: tried + u8::from(!found),
+        };
+        let list = &mut self.repair.arrays[self.geometry.array(seat)].again;
+        let same = |one: &Again| (one.seat, one.from, one.to) == (seat, again.from, again.to);
+        if again.tried <= TRIES && !list.iter().any(same) {
+            list.push(again);
         }
-        true
     }
-}
 
-/// The next drive of an array that is not gone.
-fn left_after(gone: &crate::place::gone::Gone, drive: DriveId, end: u64) -> Option<DriveId> {
-    let drives = (u64::from(drive.0) + 1..end).map(|drive| DriveId(drive as u16));
-    drives.into_iter().find(|drive| !gone.has(*drive))
+    /// A piece of a repair has ended.
+    pub(super) fn repair_ended(&mut self, array: usize) {
+        self.repair.ended(array);
+        let is_due = self.repair.block_ns > 0.0 && self.repair.arrays[array].due.is_none();
+        if is_due && self.is_left(array) {
+            self.repair.set_due(array, Some(self.repair.now));
+        }
+    }
+
+    /// Whether something of an array was not tried.
+    fn is_left(&self, array: usize) -> bool {
+        let used = self.geometry.used();
+        let left = |seat: Seat| {
+            let tried = self.repair.tried[seat.index()];
+            let first = self.bad.first(seat, tried);
+            !self.seats.is_vacant(seat) && first.is_some_and(|(from, _)| from < used)
+        };
+        let of_array = &self.repair.arrays[array];
+        !of_array.again.is_empty() || self.geometry.seats_of(array).any(left)
+    }
+
+    /// Work on an array has ended: perhaps its spares are rebuilt.
+    pub(super) fn look_at_rebuilds(&mut self, array: usize) {
+        if self.repair.rebuilding == 0 || self.repair.arrays[array].under_way > 0 {
+            return;
+        }
+        let mut seats = self.geometry.seats_of(array);
+        if !seats.any(|seat| self.repair.rebuilds(seat)) || self.is_left(array) {
+            return;
+        }
+        for seat in self.geometry.seats_of(array) {
+            if let Some(begun) = self.repair.end_rebuild(seat) {
+                let took = self.repair.now.since(begun);
+                self.counts.rebuilds += 1;
+                self.counts.rebuild_ms += took.0 / 1_000_000;
+                self.counts.last_rebuild_ms = self.repair.now.0 / 1_000_000;
+            }
+        }
+    }
+
+    /// Recounts everything from scratch and panics on a contradiction.
+    pub(super) fn audit_repairs(&self) {
+        for (array, progress) in self.repair.arrays.iter().enumerate() {
+            let of_array = |work: &&super::turns::Work| {
+                let seat = self.geometry.stripe(work.stripe).seat(0);
+                work.repair.is_some() && self.geometry.array(seat) == array
+            };
+            let count = self.turns.works().filter(of_array).count();
+            assert_eq!(progress.under_way as usize, count, "of array {array}");
+        }
+        let begun = self.repair.rebuilds.iter().flatten().count();
+        assert_eq!(self.repair.rebuilding as usize, begun);
+    }
+
+    /// Bad blocks of spares that are being rebuilt.
+    pub(super) fn left_to_rebuild(&self) -> u64 {
+        let seats = (0..self.geometry.seats()).map(Seat);
+        let under_way = seats.filter(|seat| self.repair.rebuilds(*seat));
+        under_way.map(|seat| self.bad.blocks(seat)).sum()
+    }
 }

@@ -5,7 +5,7 @@ use super::writing::{How, cheapest};
 use super::*;
 use crate::place::busy::Busy;
 use crate::plan::Step;
-use crate::registry::KnobValue;
+use crate::registry::{KnobValue, Knobs};
 
 /// Six drives with data and one with parity: the arrays of the study.
 fn knobs(settings: &[(&str, i64)]) -> Knobs {
@@ -20,7 +20,7 @@ fn raid5(settings: &[(&str, i64)]) -> Raid5 {
     let blocks = Blocks(64_000);
     let geometry = Geometry::new(&knobs(settings), blocks).expect("it fits");
     let table = RowsTable::new(&geometry.parities(1, blocks));
-    Raid5::new(geometry, blocks, false, table)
+    Raid5::new(geometry, false, table, 0.0)
 }
 
 /// 32 KiB a strip.
@@ -148,16 +148,16 @@ fn every_block_has_one_place() {
         let geometry = raid5.geometry;
         for number in (0..100).chain([geometry.capacity().0 / geometry.stripe_blocks() - 1]) {
             let stripe = geometry.stripe(number);
-            let mut drives: Vec<DriveId> = (0..=stripe.parity())
-                .map(|member| stripe.drive(member))
+            let mut seats: Vec<Seat> = (0..=stripe.parity())
+                .map(|member| stripe.seat(member))
                 .collect();
-            for (member, drive) in (0..).zip(&drives) {
-                assert_eq!(stripe.member(*drive), member);
-                assert_eq!(geometry.stripe_at(*drive, stripe.at(3)), stripe);
+            for (member, seat) in (0..).zip(&seats) {
+                assert_eq!(stripe.member(*seat), member);
+                assert_eq!(geometry.stripe_at(*seat, stripe.at(3)), stripe);
             }
-            drives.sort_unstable();
-            drives.dedup();
-            assert_eq!(drives.len() as u64, geometry.width());
+            seats.sort_unstable();
+            seats.dedup();
+            assert_eq!(seats.len() as u64, geometry.width());
         }
     }
 }
@@ -166,12 +166,12 @@ fn every_block_has_one_place() {
 #[test]
 fn strips_and_parities_go_round() {
     let geometry = raid5(&[("disks", 5), ("strip_kib", 4)]).geometry;
-    let of_strip = |strip: u64| geometry.stripe(strip / 4).drive(strip % 4);
+    let of_strip = |strip: u64| geometry.stripe(strip / 4).seat(strip % 4);
     for strip in 0..200 {
-        let next = DriveId((of_strip(strip).0 + 1) % 5);
+        let next = Seat((of_strip(strip).0 + 1) % 5);
         assert_eq!(of_strip(strip + 1), next, "after strip {strip}");
     }
-    let parities = (0..5).map(|number| geometry.stripe(number).drive(4).0);
+    let parities = (0..5).map(|number| geometry.stripe(number).seat(4).0);
     assert!(parities.eq([4, 3, 2, 1, 0]));
 }
 
@@ -185,7 +185,7 @@ fn extents_go_round_over_arrays() {
         ("extent_stripes", 40),
     ])
     .geometry;
-    let array = |strip: u64| geometry.stripe(strip / 6).drive(strip % 6).0 / 7;
+    let array = |strip: u64| geometry.stripe(strip / 6).seat(strip % 6).0 / 7;
     for strip in 0..2_000 {
         assert_eq!(u64::from(array(strip)), strip / 240 % 2);
     }
@@ -224,8 +224,9 @@ fn what_is_written_over_bad_blocks_is_forced_where_caches_lose_it() {
     for loses in [false, true] {
         let mut raid5 = of_study();
         raid5.written = Written::new(loses);
-        let drive = raid5.geometry.stripe(0).drive(0);
-        raid5.mark(drive, Pba(10), Blocks(1));
+        let seat = raid5.geometry.stripe(0).seat(0);
+        raid5.mark(seat, Pba(10), Blocks(1));
+        let drive = raid5.seats.drive(seat);
         let mut plan = Plan::default();
         let request = Request::new(1, Op::Write, 8, 8, Instant::ZERO);
         raid5.plan(Instant::ZERO, &request, &Busy, &mut plan);

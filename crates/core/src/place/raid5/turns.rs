@@ -24,6 +24,10 @@ pub(super) struct Work {
     left: u32,
     /// Whether it waits.
     waits: bool,
+    /// Of a repair: how often it was tried before.
+    pub(super) repair: Option<u8>,
+    /// Sources that failed and were computed themselves.
+    pub(super) detours: u8,
     /// Who waits behind it.
     next: Option<u32>,
 }
@@ -79,6 +83,8 @@ impl Turns {
             rows,
             left: 0,
             waits: false,
+            repair: None,
+            detours: 0,
             next: None,
         };
         let mut held = self.held.take(&stripe).unwrap_or(Held {
@@ -107,6 +113,14 @@ impl Turns {
 
     pub(super) fn work(&self, name: u32) -> &Work {
         &self.works[name as usize]
+    }
+
+    pub(super) fn work_mut(&mut self, name: u32) -> &mut Work {
+        &mut self.works[name as usize]
+    }
+
+    pub(super) fn works(&self) -> impl Iterator<Item = &Work> {
+        self.works.iter().map(|(_, work)| work)
     }
 
     /// One more I/O of it.

@@ -88,8 +88,8 @@ impl Raid5 {
         }
         let all = hull(pieces);
         let doubtful = |member: u64, rows: &Rows| {
-            let (drive, at) = (stripe.drive(member), stripe.at(rows.from));
-            self.doubtful.has(drive, at, rows.len())
+            let (seat, at) = (stripe.seat(member), stripe.at(rows.from));
+            self.doubtful.has(seat, at, rows.len())
         };
         let covers = |member| move |piece: &Piece| piece.member == member && piece.rows == all;
         let left = |member: &u64| !pieces.iter().any(covers(*member));
@@ -135,7 +135,7 @@ impl Raid5 {
         let (stripe, rows) = (&job.stripe, hull(pieces));
         let parity = stripe.parity();
         let bad = |member: u64| self.is_bad(stripe, member, &rows);
-        let gone = |member: u64| self.bad.gone.has(stripe.drive(member));
+        let gone = |member: u64| self.seats.is_vacant(stripe.seat(member));
         let is_written = |member: &u64| pieces.iter().any(|piece| piece.member == *member);
         let left = (0..parity).any(|member| !is_written(&member) && bad(member));
         let written = (0..parity).any(|member| is_written(&member) && bad(member));
@@ -156,7 +156,7 @@ impl Raid5 {
         }
         if how == How::Bare && !bad(parity) {
             let at = stripe.at(rows.from);
-            self.mark(stripe.drive(parity), at, rows.len());
+            self.mark(stripe.seat(parity), at, rows.len());
         }
         self.write(job, pieces, how, out);
     }
@@ -170,7 +170,7 @@ impl Raid5 {
         };
         self.counts.bare += u64::from(how == How::Bare);
         for piece in pieces {
-            if self.bad.gone.has(job.stripe.drive(piece.member)) {
+            if self.seats.is_vacant(job.stripe.seat(piece.member)) {
                 continue;
             }
             let mut write = self.io(job, Op::Write, (piece.member, piece.rows), Role::Write);

@@ -9,7 +9,7 @@
 
 use slab::Slab;
 
-use crate::ids::DriveId;
+use super::seats::Seat;
 use crate::maplog::RowsTable;
 use crate::maplog::rows::{Index, Kind, Noted};
 use crate::sorted::{Keyed, Sorted};
@@ -18,10 +18,10 @@ use crate::units::{Blocks, Pba};
 /// Entries that may wait for a flush.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Consecutive parities on a drive.
+/// Consecutive parities of a seat.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    drive: u16,
+    seat: Seat,
     from: u64,
     to: u64,
     /// Writes that have not ended.
@@ -32,11 +32,11 @@ struct Run {
 }
 
 impl Keyed for Run {
-    type Key = (u16, u64);
+    type Key = (Seat, u64);
 
     #[inline]
-    fn key(&self) -> (u16, u64) {
-        (self.drive, self.from)
+    fn key(&self) -> (Seat, u64) {
+        (self.seat, self.from)
     }
 }
 
@@ -79,33 +79,33 @@ impl Written {
         self.loses
     }
 
-    fn meeting(&self, drive: DriveId, from: u64, to: u64) -> Option<Run> {
-        let above = self.runs.seek(&(drive.0, from));
+    fn meeting(&self, seat: Seat, from: u64, to: u64) -> Option<Run> {
+        let above = self.runs.seek(&(seat, from));
         let meets = |at| {
             let run = self.runs.at(at)?;
-            (run.drive == drive.0 && run.from < to && from < run.to).then_some(*run)
+            (run.seat == seat && run.from < to && from < run.to).then_some(*run)
         };
         let below = self.runs.before(above);
         below.and_then(meets).or_else(|| meets(above))
     }
 
     /// A write begins that changes these parities.
-    pub(super) fn begin(&mut self, drive: DriveId, at: Pba, len: Blocks, table: &mut RowsTable) {
+    pub(super) fn begin(&mut self, seat: Seat, at: Pba, len: Blocks, table: &mut RowsTable) {
         let (mut from, mut to) = (at.0, at.0 + len.0);
-        let first = self.meeting(drive, from, to);
+        let first = self.meeting(seat, from, to);
         if let Some(run) = first.filter(|run| run.from <= from && to <= run.to) {
             self.runs.take(&run.key());
             let under_way = run.under_way + 1;
             return self.runs.insert(Run { under_way, ..run });
         }
         let (mut under_way, mut ended, mut before) = (1, 0, Vec::new());
-        while let Some(run) = self.meeting(drive, from, to) {
+        while let Some(run) = self.meeting(seat, from, to) {
             self.runs.take(&run.key());
             (from, to) = (from.min(run.from), to.max(run.to));
             (under_way, ended) = (under_way + run.under_way, run.ended.max(ended));
             before.push(run.kept);
         }
-        let (kind, drive) = (Kind::Writing, drive.0);
+        let (kind, drive) = (Kind::Writing, seat.0);
         let kept = table.add(&Noted {
             kind,
             drive,
@@ -113,7 +113,7 @@ impl Written {
             to,
         });
         self.runs.insert(Run {
-            drive,
+            seat,
             from,
             to,
             under_way,
@@ -124,8 +124,8 @@ impl Written {
     }
 
     /// It has ended.
-    pub(super) fn end(&mut self, drive: DriveId, at: Pba, table: &mut RowsTable) {
-        let run = self.meeting(drive, at.0, at.0 + 1);
+    pub(super) fn end(&mut self, seat: Seat, at: Pba, table: &mut RowsTable) {
+        let run = self.meeting(seat, at.0, at.0 + 1);
         let mut run = run.expect("it has begun");
         self.runs.take(&run.key());
         run.under_way -= 1;
@@ -186,7 +186,7 @@ impl Written {
         self.runs.audit();
         let mut before: Option<Run> = None;
         for run in self.runs.iter() {
-            let apart = |other: Run| other.drive != run.drive || other.to <= run.from;
+            let apart = |other: Run| other.seat != run.seat || other.to <= run.from;
             assert!(before.is_none_or(apart), "{run:?} overlaps {before:?}");
             assert!(run.under_way > 0 || self.loses, "{run:?} has ended");
             before = Some(*run);
@@ -200,13 +200,14 @@ mod tests {
     use super::*;
     use crate::maplog::Parities;
 
-    const DRIVE: DriveId = DriveId(2);
+    const SEAT: Seat = Seat(2);
 
     fn table() -> RowsTable {
         RowsTable::new(&Parities {
             volume: 1,
             drives: 5,
             arrays: 1,
+            spares: 0,
             strip: 8,
             extent: 1,
             blocks: 1_000,
@@ -217,9 +218,9 @@ mod tests {
     #[test]
     fn an_entry_waits_for_a_flush_that_came_after_its_write() {
         let (mut table, mut written) = (table(), Written::new(true));
-        written.begin(DRIVE, Pba(8), Blocks(4), &mut table);
+        written.begin(SEAT, Pba(8), Blocks(4), &mut table);
         let early = written.flush(2, false);
-        written.end(DRIVE, Pba(8), &mut table);
+        written.end(SEAT, Pba(8), &mut table);
         (0..2).for_each(|_| written.flushed(early, true, &mut table));
         assert_eq!(table.len(), 1, "it was under way");
         let failed = written.flush(2, false);
@@ -237,14 +238,14 @@ mod tests {
     fn writes_that_overlap_have_one_entry_until_the_last_has_ended() {
         let (mut table, mut written) = (table(), Written::new(false));
         for (at, len) in [(0, 4), (6, 2), (2, 5), (3, 1)] {
-            written.begin(DRIVE, Pba(at), Blocks(len), &mut table);
+            written.begin(SEAT, Pba(at), Blocks(len), &mut table);
         }
         assert_eq!((table.len(), written.audit()), (1, 1));
         for at in [6, 3, 0] {
-            written.end(DRIVE, Pba(at), &mut table);
+            written.end(SEAT, Pba(at), &mut table);
             assert_eq!(table.len(), 1);
         }
-        written.end(DRIVE, Pba(2), &mut table);
+        written.end(SEAT, Pba(2), &mut table);
         assert_eq!((table.len(), written.audit()), (0, 0));
     }
 }
