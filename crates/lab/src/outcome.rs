@@ -181,11 +181,32 @@ pub struct Run {
     pub queue_growth_rps: Option<f64>,
     /// What the trace tells of its own response times; `None` where it tells nothing, or was not replayed at its own times.
     pub traced: Option<Traced>,
+    /// What of the volume no drive told any more at the end of the run; left out if nothing is lost, or its placement keeps no account of that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lost: Option<LostBlocks>,
     /// Wall-clock seconds that the simulation took. Not part of what repeats.
     pub simulated_in_s: f64,
     /// What the plots need; left out of plain JSON.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+}
+
+/// Blocks of a volume that no drive tells any more, until they are written again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostBlocks {
+    /// How many 512-byte blocks.
+    pub blocks: u64,
+    /// Where these are, by address: all of them, or the first hundred runs.
+    pub extents: Vec<LostExtent>,
+}
+
+/// A run of such blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostExtent {
+    /// The first, by its address in the volume.
+    pub first_block: u64,
+    /// How many.
+    pub blocks: u64,
 }
 
 /// Response times of a volume: reads and writes that were measured.

@@ -94,6 +94,8 @@ words! {
         Interrupted = "interrupted",
         /// Requests failed.
         FailedRequests = "failed-requests",
+        /// What clients wrote is told by no drive any more.
+        LostBlocks = "lost-blocks",
         /// Drives brought wrong blocks and reported them done.
         WrongReads = "wrong-reads",
         /// Faults were to be injected, and none happened.

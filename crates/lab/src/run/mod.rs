@@ -33,7 +33,7 @@ use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::SHARED;
 use crate::objective::{Class, Objective};
-use crate::outcome::{Results, Run, SCHEMA, TraceInfo};
+use crate::outcome::{LostBlocks, LostExtent, Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{prepare, stack_of};
 use crate::program;
@@ -421,10 +421,24 @@ fn count_parts(
     (config, control): (&StackConfig, &Control),
 ) -> Result<(), RunError> {
     run.measures.extend(declared::counted(stack, drives));
+    run.lost = lost_blocks(stack);
     let recovery = recovery::cost(stack, config, &control.stop)?;
     let named = recovery.map(|numbers| (recovery::KEY.to_owned(), numbers));
     run.measures.extend(named);
     Ok(())
+}
+
+/// What no drive tells any more.
+fn lost_blocks(stack: &Stack) -> Option<LostBlocks> {
+    let lost = stack.lost();
+    let extents = lost.extents.iter().map(|extent| LostExtent {
+        first_block: extent.start.0,
+        blocks: extent.len.0,
+    });
+    (lost.blocks > 0).then(|| LostBlocks {
+        blocks: lost.blocks,
+        extents: extents.collect(),
+    })
 }
 
 /// A run of which no read or write was measured has no result.

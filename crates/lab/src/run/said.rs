@@ -179,6 +179,7 @@ pub(super) fn left_out(
     (onset, batches): (Option<Onset>, Option<&[f64; BATCHES]>),
 ) -> Vec<Warning> {
     let mut told = Vec::from_iter(failures(run));
+    told.extend(lost_blocks(run));
     told.extend(late_time_outs(run));
     let early = onset.filter(Onset::never_came);
     let early = early.map(|onset| before_faults(run, onset));
@@ -266,6 +267,35 @@ fn failures(run: &Run) -> Option<Warning> {
         );
         Warning::new(WarningKind::FailedRequests, text).of_run(&run.label)
     })
+}
+
+/// Runs of lost blocks that are named in a warning.
+const NAMED: usize = 4;
+
+/// What no drive tells any more, and where that is.
+fn lost_blocks(run: &Run) -> Option<Warning> {
+    let lost = run.lost.as_ref()?;
+    let named: Vec<String> = lost
+        .extents
+        .iter()
+        .take(NAMED)
+        .map(|extent| match extent.blocks {
+            1 => extent.first_block.to_string(),
+            blocks => format!("{} to {}", extent.first_block, extent.first_block + blocks - 1),
+        })
+        .collect();
+    let more = match lost.extents.len() > NAMED {
+        true => ", and more, which the JSON lists as `lost`",
+        false => "",
+    };
+    let text = format!(
+        "{} of the volume {} lost at the end of the run, as no drive tells them any more, and reads of them fail until they are written again: \
+         {}{more}",
+        counted(lost.blocks, "block"),
+        if lost.blocks == 1 { "is" } else { "are" },
+        named.join(", ")
+    );
+    Some(Warning::new(WarningKind::LostBlocks, text).of_run(&run.label))
 }
 
 /// What to know of a volume that is to survive power cuts on drives of which nobody knows what those leave.

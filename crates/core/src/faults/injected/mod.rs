@@ -104,6 +104,19 @@ const KNOBS: &[Knob] = &[
         0..=65_535,
         "gone_at_s: which one, counted from 0",
     ),
+    Knob::text(
+        "second_gone_at_s",
+        NEVER,
+        is_instant,
+        "never, or a number from 0 to 320000000",
+        "gone_at_s: from so many seconds on another drive is gone, too",
+    ),
+    Knob::integer(
+        "second_gone_drive",
+        1,
+        0..=65_535,
+        "second_gone_at_s: which one, counted from 0",
+    ),
     Knob::integer(
         "slow_factor",
         1,
@@ -271,39 +284,72 @@ fn slow(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Option<Slow>, ConfigError>
     }))
 }
 
-fn gone(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Option<(DriveId, Instant)>, ConfigError> {
-    let at = knobs.choice("gone_at_s");
-    refuse_idle(knobs, at != NEVER, "gone_at_s", &["gone_drive"])?;
-    if at == NEVER {
+/// Drives that are gone, each from an instant on.
+type Away = [Option<(DriveId, Instant)>; 2];
+
+/// The knobs of each: from when on, and which drive.
+const AWAY: [[&str; 2]; 2] = [
+    ["gone_at_s", "gone_drive"],
+    ["second_gone_at_s", "second_gone_drive"],
+];
+
+fn one_gone(
+    knobs: &Knobs,
+    [at, which]: [&str; 2],
+    env: &FaultsEnv<'_>,
+) -> Result<Option<(DriveId, Instant)>, ConfigError> {
+    let from = knobs.choice(at);
+    refuse_idle(knobs, from != NEVER, at, &[which])?;
+    if from == NEVER {
         return Ok(None);
     }
-    let at: f64 = at.parse().expect("the card allows numbers");
-    let drive = one_drive("gone_drive", knobs.integer("gone_drive"), env)?;
-    Ok(Some((
-        drive,
-        Instant::ZERO + Duration::from_ms_f64(at * 1e3),
-    )))
+    let from: f64 = from.parse().expect("the card allows numbers");
+    let drive = one_drive(which, knobs.integer(which), env)?;
+    let from = Instant::ZERO + Duration::from_ms_f64(from * 1e3);
+    Ok(Some((drive, from)))
+}
+
+fn gone(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Away, ConfigError> {
+    let first = one_gone(knobs, AWAY[0], env)?;
+    refuse_idle(knobs, first.is_some(), AWAY[0][0], &AWAY[1])?;
+    let second = one_gone(knobs, AWAY[1], env)?;
+    if let (Some((one, _)), Some((other, _))) = (first, second)
+        && one == other
+    {
+        let allowed = "another drive than gone_drive";
+        return Err(wrong(AWAY[1][1], &other.0.to_string(), allowed));
+    }
+    Ok([first, second])
 }
 
 /// Whether a drive is gone at that instant.
-fn is_gone(gone: Option<(DriveId, Instant)>, drive: DriveId, from: Instant) -> bool {
-    gone.is_some_and(|(gone, at)| gone == drive && at <= from)
+fn is_gone(gone: Away, drive: DriveId, from: Instant) -> bool {
+    let mut gone = gone.iter().flatten();
+    gone.any(|(gone, at)| *gone == drive && *at <= from)
+}
+
+/// Which of the two a drive is that is gone.
+fn which_gone(gone: Away, drive: DriveId) -> usize {
+    let is_own = |one: &Option<(DriveId, Instant)>| one.is_some_and(|(gone, _)| gone == drive);
+    gone.iter().position(is_own).expect("it is gone")
 }
 
 /// Refuses a slow drive that is gone when it is to become slow.
 fn refuse_slow(
     knobs: &Knobs,
-    gone: Option<(DriveId, Instant)>,
+    gone: Away,
     slow: Option<Slow>,
     env: &FaultsEnv<'_>,
 ) -> Result<(), ConfigError> {
     let Some(slow) = slow.filter(|slow| is_gone(gone, slow.drive, slow.from)) else {
         return Ok(());
     };
-    let (at, drive) = (knobs.choice("gone_at_s"), slow.drive.0);
-    let sooner = match gone {
+    let drive = slow.drive.0;
+    let own = which_gone(gone, slow.drive);
+    let at = knobs.choice(AWAY[own][0]);
+    let sooner = match gone[own] {
         Some((_, Instant::ZERO)) => None,
-        _ => Some(format!("less than gone_at_s = {at}")),
+        _ => Some(format!("less than {} = {at}", AWAY[own][0])),
     };
     let another = (env.drives > 1).then(|| format!("any beside a slow_drive other than {drive}"));
     let allowed: Vec<String> = sooner.into_iter().chain(another).collect();
@@ -322,7 +368,7 @@ fn refuse_slow(
 /// The one drive on which happens what names none of its own, if it is not all.
 fn only_drive(
     knobs: &Knobs,
-    gone: Option<(DriveId, Instant)>,
+    gone: Away,
     anywhere: bool,
     env: &FaultsEnv<'_>,
 ) -> Result<Option<DriveId>, ConfigError> {
@@ -339,10 +385,11 @@ fn only_drive(
         let allowed = "more than 0 beside a rate or a share above 0: there is one drive, and nothing more goes wrong with one that is gone";
         return Err(wrong("gone_at_s", knobs.choice("gone_at_s"), allowed));
     }
-    if one.is_some_and(never) {
+    if let Some(gone_one) = one.filter(|one| never(*one)) {
+        let own = AWAY[which_gone(gone, gone_one)][1];
         let last = env.drives - 1;
         let allowed = format!(
-            "all, or a number from 0 to {last} other than gone_drive = {word}: nothing more goes wrong with a drive that is gone from \
+            "all, or a number from 0 to {last} other than {own} = {word}: nothing more goes wrong with a drive that is gone from \
              the begin on"
         );
         return Err(wrong("drive", word, &allowed));
@@ -382,7 +429,7 @@ fn build(knobs: &Knobs, env: &FaultsEnv<'_>) -> Result<Box<dyn Faults>, ConfigEr
     let anywhere = latent.chance + rot.chance + shares.torn > 0.0;
     refuse_idle(knobs, anywhere, "a rate or a share above 0", &["drive"])?;
     refuse_slow(knobs, gone, slow, env)?;
-    if !anywhere && gone.is_none() && slow.is_none() {
+    if !anywhere && gone[0].is_none() && slow.is_none() {
         let allowed = "with something that goes wrong: latent_per_tib, timeout_share, slow_factor, slow_add_ms, lost_share, \
                        misdirected_share, torn_share or rot_per_tib above these defaults, or gone_at_s";
         return Err(ConfigError::value("faults", "injected", allowed));

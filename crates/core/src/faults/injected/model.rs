@@ -56,7 +56,8 @@ pub(super) struct Injected {
     pub(super) shares: Shares,
     /// How long a host waits.
     pub(super) timeout: Duration,
-    pub(super) gone: Option<(DriveId, Instant)>,
+    /// Drives that are gone, each from an instant on.
+    pub(super) gone: [Option<(DriveId, Instant)>; 2],
     pub(super) slow: Option<Slow>,
     pub(super) recovery: Recovery,
 }
@@ -151,20 +152,23 @@ impl Faults for Injected {
     }
 
     fn gone_from(&self, drive: DriveId) -> Instant {
-        let own = self.gone.filter(|(gone, _)| *gone == drive);
-        own.map_or(Instant::NEVER, |(_, from)| from)
+        let mut gone = self.gone.iter().flatten();
+        let own = gone.find(|(gone, _)| *gone == drive);
+        own.map_or(Instant::NEVER, |(_, from)| *from)
     }
 
     fn begin(&self) -> Instant {
-        let gone = self.gone.map(|(_, from)| from);
+        let gone = self.gone.iter().flatten().map(|(_, from)| *from);
         let slow = self.slow.map(|slow| slow.from);
-        gone.max(slow).unwrap_or(Instant::ZERO)
+        gone.chain(slow).max().unwrap_or(Instant::ZERO)
     }
 
     fn at_outset(&self) -> Option<Box<dyn Faults>> {
         (self.begin() > Instant::ZERO).then(|| {
             let at_once = Injected {
-                gone: self.gone.filter(|(_, from)| *from == Instant::ZERO),
+                gone: self
+                    .gone
+                    .map(|gone| gone.filter(|(_, from)| *from == Instant::ZERO)),
                 slow: self.slow.filter(|slow| slow.from == Instant::ZERO),
                 ..self.clone()
             };

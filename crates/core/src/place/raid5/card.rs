@@ -128,7 +128,7 @@ pub(super) const MEASURES: &[Measure] = &[
     Measure::count(
         "rebuilds",
         "drives",
-        "spares that got all that the others of their array told",
+        "spares that got all that the others of their array told, while none of these was gone",
     ),
     Measure::count(
         "rebuilt_blocks",

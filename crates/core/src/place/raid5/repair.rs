@@ -6,7 +6,7 @@
 //! What was begun in spare time counts: the clock waits as long again.
 //!
 //! A piece that fails is tried again: in parts, as a bad block that a source has met is known by then, or as often as [`TRIES`] says. What no drive tells is passed
-//! over. *Rebuilt* is a spare of which all was tried; what it holds is used from the first block on.
+//! over. *Rebuilt* is a spare of which all was tried while no other drive of its array was gone; what it holds is used from the first block on.
 //!
 //! O(drives of an array, log n) of the runs of bad blocks for each piece, O(arrays) for the clock.
 
@@ -196,7 +196,11 @@ impl Raid5 {
 
     /// Begins with the next piece of an array, and gives its length; none if nothing is left.
     fn repair_piece(&mut self, array: usize, out: &mut Plan) -> Option<Blocks> {
-        let (seat, stripe, rows, tried) = self.next_bad(array)?;
+        let Some((seat, stripe, rows, tried)) = self.next_bad(array) else {
+            // What was passed over at last may have been all that was left.
+            self.look_at_rebuilds(array);
+            return None;
+        };
         let member = stripe.member(seat);
         let job = self.job(stripe, Some(member), rows, out);
         self.turns.work_mut(job.work).repair = Some(tried);
@@ -322,8 +326,12 @@ impl Raid5 {
         if !seats.any(|seat| self.repair.rebuilds(seat)) || self.is_left(array) {
             return;
         }
+        // Of two drives that are gone nothing is whole again.
+        let is_away = |seat: &Seat| self.seats.is_vacant(*seat) || self.repair.rebuilds(*seat);
+        let away = self.geometry.seats_of(array).filter(is_away).count();
         for seat in self.geometry.seats_of(array) {
-            if let Some(begun) = self.repair.end_rebuild(seat) {
+            let begun = self.repair.end_rebuild(seat);
+            if let Some(begun) = begun.filter(|_| away == 1) {
                 let took = self.repair.now.since(begun);
                 self.counts.rebuilds += 1;
                 self.counts.rebuild_ms += took.0 / 1_000_000;

@@ -212,6 +212,14 @@ fn impossible_arrays_are_named() {
             &[("extent_stripes", 501)],
             "extent_stripes = 501 (allowed: at most 500, the stripes that a drive has room for)",
         ),
+        (
+            &[("disks", 8), ("arrays", 2), ("spares", 1)],
+            "disks = 8 (allowed: 1, the spares, and a multiple of 2, the arrays, and at least 7: an array has three drives or more)",
+        ),
+        (
+            &[("disks", 4), ("spares", 5)],
+            "disks = 4 (allowed: 5, the spares, and a multiple of 1, the arrays, and at least 8: an array has three drives or more)",
+        ),
     ] {
         let error = Geometry::new(&knobs(settings), Blocks(64_000)).unwrap_err();
         assert_eq!(error.to_string(), told);
@@ -235,4 +243,98 @@ fn what_is_written_over_bad_blocks_is_forced_where_caches_lose_it() {
         assert!(writes().any(|io| covers(io) && io.fua == loses));
         assert!(writes().filter(|io| !covers(io)).all(|io| !io.fua));
     }
+}
+
+/// The arrays of the study: six drives with data, one with parity, and a spare for each.
+#[test]
+fn spares_are_the_last_drives() {
+    let study = [
+        ("disks", 128),
+        ("arrays", 16),
+        ("spares", 16),
+        ("strip_kib", 32),
+        ("extent_stripes", 40),
+    ];
+    let without = [("disks", 112), ("arrays", 16), study[3], study[4]];
+    let (raid5, without) = (raid5(&study), raid5(&without));
+    assert_eq!(raid5.shape().drives, 128);
+    assert_eq!(raid5.shape().capacity, without.shape().capacity);
+    assert_eq!(raid5.seats.taken().count(), 112);
+    assert_eq!(raid5.seats.seat(DriveId(111)), Some(Seat(111)));
+    assert_eq!(raid5.seats.seat(DriveId(112)), None);
+}
+
+/// What is lost, block by block: in rows of which two are bad.
+fn lost_by_flags(raid5: &Raid5, bad: &[Vec<bool>]) -> Vec<u64> {
+    let geometry = &raid5.geometry;
+    let mut lost = Vec::new();
+    for block in 0..geometry.capacity().0 {
+        let stripe = geometry.stripe(block / geometry.stripe_blocks());
+        let (member, row) = (
+            block / geometry.strip % geometry.data,
+            block % geometry.strip,
+        );
+        let at = stripe.at(row).0 as usize;
+        let own = stripe.seat(member);
+        let is_bad = |seat: Seat| bad[seat.index()][at];
+        let others = geometry.seats_of(geometry.array(own));
+        if is_bad(own) && others.filter(|seat| is_bad(*seat)).count() > 1 {
+            lost.push(block);
+        }
+    }
+    lost
+}
+
+#[test]
+fn what_is_lost_is_as_a_flag_for_each_block() {
+    let mut rng = crate::rng::Rng::stream(1, "lost");
+    for _ in 0..30 {
+        let blocks = Blocks(200);
+        let settings = [("disks", 7), ("arrays", 2), ("spares", 1), ("strip_kib", 2)];
+        let geometry = Geometry::new(&knobs(&settings), blocks).expect("it fits");
+        let table = RowsTable::new(&geometry.parities(1, blocks));
+        let mut raid5 = Raid5::new(geometry, false, table, 0.0);
+        let mut bad = vec![vec![false; 200]; 6];
+        let mut most = 0;
+        for _ in 0..40 {
+            let seat = rng.below(6) as u16;
+            let from = rng.below(200);
+            let to = from + 1 + rng.below((200 - from).min(60));
+            let flags = &mut bad[usize::from(seat)][from as usize..to as usize];
+            let (seat, at, len) = (Seat(seat), Pba(from), Blocks(to - from));
+            if rng.chance(0.6) {
+                flags.fill(true);
+                raid5.mark(seat, at, len);
+            } else {
+                flags.fill(false);
+                raid5.bad.clear(seat, at, len);
+            }
+            let expected = lost_by_flags(&raid5, &bad);
+            let lost = raid5.lost();
+            assert_eq!(lost.blocks, expected.len() as u64);
+            let listed = lost.extents.iter();
+            let listed: Vec<u64> = listed
+                .flat_map(|run| run.start.0..run.end().0)
+                .collect();
+            assert_eq!(listed, expected);
+            most = most.max(lost.extents.len());
+        }
+        assert!((5..Lost::LISTED).contains(&most), "{most} runs");
+        assert!(raid5.counts.lost_blocks > 0);
+    }
+}
+
+/// Two drives of an array that are gone: one run a strip, or two, and a hundred of them are listed.
+#[test]
+fn so_many_addresses_are_listed() {
+    let mut raid5 = raid5(&[("disks", 5), ("strip_kib", 32)]);
+    let used = Blocks(raid5.geometry.used());
+    raid5.mark(Seat(1), Pba(0), used);
+    raid5.mark(Seat(3), Pba(0), used);
+    let lost = raid5.lost();
+    // Of ten strips in five stripes two are parities.
+    assert_eq!(lost.blocks, used.0 / 5 * 8);
+    assert_eq!(raid5.counts.lost_blocks, lost.blocks);
+    assert_eq!(lost.extents.len(), Lost::LISTED);
+    assert!(lost.extents.windows(2).all(|two| two[0].end() < two[1].start));
 }

@@ -620,6 +620,9 @@ fn a_setting_without_an_effect_is_refused_with_what_it_needs() {
         ("gone_at_s=1:gone_drive=3", "gone_drive = 3 (allowed: a drive that there is: 0 to 2)".to_owned()),
         ("slow_factor=2:slow_drive=9", "slow_drive = 9 (allowed: a drive that there is: 0 to 2)".to_owned()),
         ("lost_share=1:drive=3", "drive = 3 (allowed: a drive that there is: 0 to 2)".to_owned()),
+        ("second_gone_at_s=1", format!("second_gone_at_s = 1 {}", beside("gone_at_s"))),
+        ("gone_at_s=1:second_gone_drive=2", format!("second_gone_drive = 2 {}", beside("second_gone_at_s"))),
+        ("gone_at_s=1:second_gone_at_s=2:second_gone_drive=0", "second_gone_drive = 0 (allowed: another drive than gone_drive)".to_owned()),
         ("lost_share=1:gone_drive=1", format!("gone_drive = 1 {}", beside("gone_at_s"))),
         ("lost_share=1:latent_run_blocks=2", format!("latent_run_blocks = 2 {latent}")),
         ("lost_share=1:latent_within_s=2", format!("latent_within_s = 2 {latent}")),
@@ -669,6 +672,11 @@ fn what_is_to_go_wrong_on_a_drive_that_is_gone_is_refused_with_what_is_allowed()
             3,
             "gone_at_s=0:lost_share=1:drive=0",
             "drive = 0 (allowed: all, or a number from 0 to 2 other than gone_drive = 0: nothing more goes wrong with a drive that is gone from the begin on)",
+        ),
+        (
+            3,
+            "gone_at_s=0:second_gone_at_s=4:slow_factor=2:slow_drive=1:slow_from_s=5",
+            "slow_from_s = 5 (allowed: less than second_gone_at_s = 4, or any beside a slow_drive other than 1: drive 1 is gone from 4 s on and is never slow)",
         ),
         (
             1,

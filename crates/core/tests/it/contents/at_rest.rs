@@ -10,12 +10,9 @@ impl Contents {
             return;
         }
         let mut sums = Sums::default();
-        for array in self
-            .drives
-            .chunks(self.drives.len() / self.setup().arrays())
-        {
-            for row in 0..array[0].len() {
-                let mut held = array.iter().map(|drive| sums.of(drive[row]));
+        for array in self.seats.chunks(self.seats.len() / self.setup().arrays()) {
+            for row in 0..self.drives[0].len() {
+                let mut held = array.iter().map(|drive| sums.of(self.drives[*drive][row]));
                 let sum = held.try_fold(0, |sum, one| Some(sum ^ one?));
                 assert_eq!(
                     sum,

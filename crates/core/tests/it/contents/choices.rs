@@ -228,6 +228,15 @@ impl Placement for Watched {
         self.learn(out);
     }
 
+    fn next_timer(&self) -> Option<Instant> {
+        self.inner.next_timer()
+    }
+
+    fn timer(&mut self, now: Instant, out: &mut Plan) {
+        self.inner.timer(now, out);
+        self.learn(out);
+    }
+
     fn persistent(&self) -> Option<&dyn Persistent> {
         self.inner.persistent()
     }

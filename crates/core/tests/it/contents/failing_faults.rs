@@ -168,6 +168,15 @@ impl Placement for Careless {
         self.forget(out);
     }
 
+    fn next_timer(&self) -> Option<Instant> {
+        self.inner.next_timer()
+    }
+
+    fn timer(&mut self, now: Instant, out: &mut Plan) {
+        self.inner.timer(now, out);
+        self.forget(out);
+    }
+
     fn persistent(&self) -> Option<&dyn Persistent> {
         self.inner.persistent()
     }

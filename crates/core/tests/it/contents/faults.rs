@@ -174,6 +174,14 @@ impl Placement for Faulty {
         self.inner.idle(now, drive, drives, out);
     }
 
+    fn next_timer(&self) -> Option<Instant> {
+        self.inner.next_timer()
+    }
+
+    fn timer(&mut self, now: Instant, out: &mut Plan) {
+        self.inner.timer(now, out);
+    }
+
     fn persistent(&self) -> Option<&dyn Persistent> {
         self.inner.persistent()
     }

@@ -25,6 +25,7 @@ mod random;
 mod rig;
 mod rules;
 mod setups;
+mod spares;
 mod sums;
 
 pub(crate) use faults::complaint;

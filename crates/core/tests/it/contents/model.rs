@@ -83,6 +83,8 @@ pub(super) struct Running {
 pub(crate) struct Contents {
     setup: Setup,
     pub(super) drives: Vec<Vec<Stamp>>,
+    /// By place in an array with parity: its drive.
+    pub(super) seats: Vec<usize>,
     /// By drive; kept only where a power cut takes what caches have.
     below: Vec<Below<Stamp>>,
     pub(crate) loses: bool,
@@ -140,6 +142,7 @@ impl Contents {
         Contents {
             setup,
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
+            seats: (0..drives - setup.spares()).collect(),
             below: vec![Below::default(); drives],
             loses: false,
             running: (0..drives).map(|_| Vec::new()).collect(),
@@ -751,6 +754,13 @@ impl Contents {
         if self.loses {
             self.below[index].settle(now, drive);
         }
+    }
+
+    /// A spare has the place of this drive.
+    pub(crate) fn replaced(&mut self, drive: u16, spare: u16) {
+        let mut seats = self.seats.iter_mut();
+        let seat = seats.find(|seat| **seat == usize::from(drive));
+        *seat.expect("it has a place") = spare.into();
     }
 
     /// Another drive takes the place of this one, with nothing on it.

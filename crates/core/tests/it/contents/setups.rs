@@ -129,6 +129,13 @@ impl Setup {
         arrays.map_or(1, |arrays| arrays.parse().expect("a number"))
     }
 
+    /// Drives without a place in an array.
+    pub(crate) fn spares(&self) -> usize {
+        let mut knobs = self.place.split(':');
+        let spares = knobs.find_map(|knob| knob.strip_prefix("spares="));
+        spares.map_or(0, |spares| spares.parse().expect("a number"))
+    }
+
     /// Whether spare time empties tracks.
     pub(crate) fn compacts(&self) -> bool {
         self.place.contains("compact=true")
@@ -346,6 +353,14 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup::new("raid5:disks=5:strip_kib=4", 1, 1).chunk(32),
     Setup::new("raid5:disks=7:strip_kib=2", 1, 1).chunk(24),
     Setup::new("raid5:disks=8:arrays=2:strip_kib=3:extent_stripes=3", 1, 1).chunk(18),
+    Setup::new("raid5:disks=6:spares=1:strip_kib=4", 1, 1).chunk(32),
+    Setup::new("raid5:disks=9:spares=1:arrays=2:strip_kib=2", 1, 1).chunk(12),
+    Setup::new(
+        "raid5:disks=10:spares=2:arrays=2:strip_kib=3:extent_stripes=3:rebuild_mib_s=0.5",
+        1,
+        1,
+    )
+    .chunk(18),
 ];
 
 /// Placements under caches, each of which is so small that lines leave all the time.
