@@ -176,6 +176,7 @@ const PLACEMENTS: &[&str] = &[
     "raid5:disks=3:strip_kib=4",
     "raid5:disks=7:strip_kib=32",
     "raid5:disks=8:arrays=2:strip_kib=3:extent_stripes=5",
+    "raid5:disks=10:arrays=2:spares=2:strip_kib=8:rebuild_mib_s=2",
     "mirror",
     "mirror:disks=4:stripe_kib=8:buffer_chunks=3",
     "mirror:disks=3:copies=3:foreground=2:buffer_chunks=0",
@@ -220,9 +221,32 @@ fn placements() -> Vec<Group> {
                 ),
             ]);
         }
+        if name == "place-raid5" {
+            scenes.extend(rebuilds());
+        }
         Group { name, scenes }
     });
     groups.collect()
+}
+
+/// Drives that are gone: one for which there is a spare, two of an array, one of two arrays.
+fn rebuilds() -> impl Iterator<Item = Scene> {
+    let gone = |second: u64| {
+        format!("injected:gone_at_s=0.3:second_gone_at_s=0.6:second_gone_drive={second}")
+    };
+    let bad = "injected:latent_per_tib=6000000:tries_ms=15:gone_at_s=0.3";
+    let cases = [
+        ("disks=6:spares=1:strip_kib=8", bad.to_owned()),
+        ("disks=6:spares=1:strip_kib=8:rebuild_mib_s=1", gone(1)),
+        ("disks=8:arrays=2:spares=2:strip_kib=4:rebuild_mib_s=1", gone(4)),
+        ("disks=6:spares=1:strip_kib=8:rebuild_mib_s=4", gone(5)),
+    ];
+    cases.into_iter().map(|(knobs, faults)| {
+        Scene::new(
+            &format!("drive=disk.toml sched=satf place=raid5:{knobs} faults={faults} warmup=0"),
+            &trace("mixed.csv", "replay='open'"),
+        )
+    })
 }
 
 fn oracles() -> Vec<Group> {
