@@ -54,6 +54,38 @@ fn results_are_valid_with_and_without_series() {
     assert_eq!(back.runs.len(), 6);
 }
 
+/// Two drives of an array go: what is lost is in the results, with a warning, and is what the schema says.
+#[test]
+fn lost_blocks_are_told_with_their_addresses() {
+    let mut base = Scenario::over(Load::Workload("iometer".parse().unwrap()));
+    for (key, value) in [
+        ("requests", "600"),
+        ("depth", "4"),
+        ("drive", "null"),
+        ("place", "raid5:disks=4:strip_kib=4"),
+        (
+            "faults",
+            "injected:gone_at_s=0:second_gone_at_s=0.000001:second_gone_drive=2",
+        ),
+    ] {
+        base.set(key, value).unwrap();
+    }
+    let points = grid::points(&base, &[]).unwrap();
+    let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+    let run = &results.runs[0];
+    let lost = run.lost.as_ref().expect("two drives are gone");
+    assert_eq!(lost.extents.len(), 100, "so many are listed");
+    assert!(lost.blocks > 100 * 8);
+    assert_eq!(
+        run.measure("place", "lost_blocks").map(|count| count.value()),
+        Some(lost.blocks as f64)
+    );
+    let mut warnings = results.warnings.iter();
+    let told = warnings.find(|told| told.text.contains("lost at the end of the run"));
+    assert!(told.is_some(), "{:?}", results.warnings);
+    assert_valid(&serde_json::to_value(&results).unwrap());
+}
+
 /// The sample is made up; this is what a run really writes.
 #[test]
 fn a_real_comparison_is_valid() {
