@@ -8,13 +8,14 @@
 //! | F3 | [`stack`]: where the kinds meet, [`memory`]: caches above placements; [`config`]: names to parts |
 //! | F2 | [`cache`], [`prefetch`], [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
 //! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`], [`pages`], [`size`] |
-//! | F0 | [`units`], [`ids`], [`rng`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
+//! | F0 | [`units`], [`ids`], [`rng`], [`agenda`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
 
 #[macro_use]
 pub mod registry;
 
+pub mod agenda;
 pub mod cache;
 pub mod config;
 pub mod contract;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::rng::Rng;
+use nearslot_core::stack::Stack;
 use nearslot_core::units::Blocks;
 use nearslot_lab::measure::{Recorder, Window};
 use nearslot_lab::memo::SHARED;
@@ -19,6 +20,7 @@ use nearslot_lab::survey::Survey;
 use nearslot_lab::workload::closed::{Closed, Refill};
 use nearslot_lab::workload::fit::{Fit, Mode};
 use nearslot_lab::workload::intake::{Intake, SharedRecords};
+use nearslot_lab::workload::{LoadEnv, Workload, synthetic};
 use nearslot_trace::{Record, TraceOp};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -61,18 +63,29 @@ fn records(capacity: Blocks) -> Arc<[Record]> {
     (0..REQUESTS).map(one).collect()
 }
 
+/// What asks a stack.
+type Load<'a> = &'a dyn Fn(&Stack) -> Box<dyn Workload>;
+
 /// Requests per second, best of some rounds, and the mean response time.
 fn measure(drive: &str, place: &str, sched: &str, depth: u64) -> (f64, f64) {
-    measure_parts(drive, &[("place", place), ("sched", sched)], depth, records)
+    let load: Load<'_> = &|stack| closed(records(stack.capacity()), stack, depth);
+    let parts = [("place", place), ("sched", sched)];
+    measure_beside(&[(&parts, load)], drive)[0]
 }
 
-/// The same of a stack of these parts, under these requests.
-fn measure_parts(
-    drive: &str,
-    parts: &[(&str, &str)],
-    depth: u64,
-    records: impl Fn(Blocks) -> Arc<[Record]>,
-) -> (f64, f64) {
+/// The same of several stacks of these parts, each under its load. They take turns, so that a machine that becomes slower does so for all.
+fn measure_beside(stacks: &[(&[(&str, &str)], Load<'_>)], drive: &str) -> Vec<(f64, f64)> {
+    let mut found = vec![(0.0_f64, 0.0); stacks.len()];
+    for _ in 0..ROUNDS {
+        for ((parts, load), (best, digest)) in stacks.iter().zip(&mut found) {
+            let (rate, mean) = measure_once(drive, parts, load);
+            (*best, *digest) = (best.max(rate), mean);
+        }
+    }
+    found
+}
+
+fn measure_once(drive: &str, parts: &[(&str, &str)], load: Load<'_>) -> (f64, f64) {
     let part: PartConfig = drive.parse().expect("the bench names its drives right");
     let below = DriveConfig {
         text: catalog_text(&part.name)
@@ -85,41 +98,50 @@ fn measure_parts(
         let part = config.parts.get_mut(kind).expect("it is a kind");
         *part = word.parse().expect("the bench names its parts right");
     }
-    let (mut best, mut digest) = (0.0_f64, 0.0);
-    for _ in 0..ROUNDS {
-        let mut built = config
-            .build_with(&SHARED)
-            .expect("the bench configures its stack right");
-        let records = records(built.stack.capacity());
-        let mut survey = Survey::new();
-        survey.record(&records);
-        let fit = Fit::new(Mode::None, &survey.finish(), built.stack.capacity(), drive)
-            .expect("the bench stays on the drive");
-        let intake = Intake::new(Box::new(SharedRecords::new(records)), fit);
-        let mut workload = Closed::new(intake, depth, Refill::After);
-        let mut recorder = Recorder::new(
-            Window {
-                requests: REQUESTS,
-                warmup: 0,
-            },
-            1,
-            None,
-        );
-        let before = processor_seconds();
-        let end = sim::run(
-            &mut built.stack,
-            &mut built.drives,
-            &mut workload,
-            &mut recorder,
-            &Control::default(),
-        );
-        best = best.max(REQUESTS as f64 / (processor_seconds() - before));
-        digest = recorder
-            .finish(end, String::new(), serde_json::Value::Null)
-            .response_ms
-            .mean;
-    }
-    (best, digest)
+    let mut built = config
+        .build_with(&SHARED)
+        .expect("the bench configures its stack right");
+    let mut workload = load(&built.stack);
+    let window = Window {
+        requests: REQUESTS,
+        warmup: 0,
+    };
+    let mut recorder = Recorder::new(window, built.stack.drives() as u16, None);
+    let before = processor_seconds();
+    let end = sim::run(
+        &mut built.stack,
+        &mut built.drives,
+        &mut *workload,
+        &mut recorder,
+        &Control::default(),
+    );
+    let rate = REQUESTS as f64 / (processor_seconds() - before);
+    let run = recorder.finish(end, String::new(), serde_json::Value::Null);
+    (rate, run.response_ms.mean)
+}
+
+/// So many requests in flight.
+fn closed(records: Arc<[Record]>, stack: &Stack, depth: u64) -> Box<dyn Workload> {
+    let mut survey = Survey::new();
+    survey.record(&records);
+    let survey = survey.finish();
+    let fit = Fit::new(Mode::None, &survey, stack.capacity(), "the stack")
+        .expect("the bench stays on the drives");
+    let intake = Intake::new(Box::new(SharedRecords::new(records)), fit);
+    Box::new(Closed::new(intake, depth, Refill::After))
+}
+
+/// An SPC-1-like load, of the rate that eight disks bear behind a cache and a write buffer.
+fn spc1(stack: &Stack) -> Box<dyn Workload> {
+    let part = format!("spc1:bsu=20:span=0.02:requests={REQUESTS}");
+    let part: PartConfig = part.parse().expect("the bench names its load right");
+    let env = LoadEnv {
+        seed: 1,
+        label: "workload/0",
+        capacity: stack.capacity(),
+    };
+    let (synthetic, _) = synthetic(&part, &env).expect("the bench configures its load right");
+    synthetic.workload
 }
 
 fn processor_seconds() -> f64 {
@@ -135,31 +157,128 @@ fn main() {
     on_one_drive(&filter);
     with_open_writes(&filter);
     with_caches(&filter);
+    over_drives(&filter);
+    with_everything(&filter);
 }
 
 /// What a read cache costs, and what a policy of two lists costs beside one of one; a placement that has more to plan.
 fn with_caches(filter: &str) {
     println!(
-        "{:34} {:>34} {:>10} {:>14} {:>14}",
-        "place", "cache", "prefetch", "requests/s", "mean ms"
+        "{:34} {:>34} {:>10} {:>14} {:>14} {:>10}",
+        "place", "cache", "prefetch", "requests/s", "mean ms", "cost/lru"
     );
+    let load: Load<'_> = &|stack| closed(cached_records(), stack, 16);
     for place in ["linear", "raid5:disks=8"] {
         for prefetch in ["none", "sarc", "amp"] {
-            for cache in ["none", "lru", "lru_bottom", "sarc", "s3_fifo"] {
-                if cache == "none" && prefetch != "none" {
-                    continue;
-                }
-                let size = match cache {
-                    "none" => "",
-                    _ => ":size=50000lines",
-                };
-                let cache = format!("{cache}{size}");
-                if format!("{place} {cache} {prefetch}").contains(filter) {
-                    let parts = [("place", place), ("cache", &*cache), ("prefetch", prefetch)];
-                    let (rate, mean) = measure_parts("null", &parts, 16, |_| cached_records());
-                    println!("{place:34} {cache:>34} {prefetch:>10} {rate:>14.0} {mean:>14.6}");
-                }
+            let caches = ["lru", "none", "lru_bottom", "sarc", "s3_fifo"];
+            let caches = caches
+                .iter()
+                .filter(|cache| **cache != "none" || prefetch == "none");
+            let sized = |cache: &&str| match *cache {
+                "none" => "none".to_owned(),
+                cache => format!("{cache}:size=50000lines"),
+            };
+            let caches: Vec<String> = caches.map(sized).collect();
+            if !format!("caches {place} {prefetch}").contains(filter) {
+                continue;
             }
+            let parts = |cache| [("place", place), ("cache", cache), ("prefetch", prefetch)];
+            let parts: Vec<_> = caches.iter().map(|cache| parts(&**cache)).collect();
+            let stacks: Vec<_> = parts.iter().map(|parts| (&parts[..], load)).collect();
+            let found = measure_beside(&stacks, "null");
+            for (cache, (rate, mean)) in caches.iter().zip(&found) {
+                let cost = found[0].0 / rate;
+                println!(
+                    "{place:34} {cache:>34} {prefetch:>10} {rate:>14.0} {mean:>14.6} {cost:>10.3}"
+                );
+            }
+        }
+    }
+}
+
+/// What a request costs over many drives, two in flight for each of them: arrays of eight, and strips without parity. Drives that take no time to
+/// simulate show what the loop and the stack cost.
+fn over_drives(filter: &str) {
+    println!(
+        "{:14} {:34} {:>14} {:>14} {:>10}",
+        "drive", "place", "requests/s", "mean ms", "cost/8"
+    );
+    const DRIVES: [u64; 6] = [8, 1, 2, 16, 56, 112];
+    for (drive, sched) in [("null", "fcfs"), ("scsi-10k-73gb", "satf")] {
+        for raid in [false, true] {
+            if !format!("drives {drive} {}", ["stripe", "raid5"][usize::from(raid)])
+                .contains(filter)
+            {
+                continue;
+            }
+            let drives = DRIVES.iter().filter(|drives| !raid || **drives >= 8);
+            let place = |drives: &u64| match (raid, drives) {
+                (true, _) => format!("raid5:disks={drives}:arrays={}", drives / 8),
+                (false, 1) => "linear".to_owned(),
+                (false, _) => format!("stripe:disks={drives}"),
+            };
+            let places: Vec<(u64, String)> = drives.map(|one| (*one, place(one))).collect();
+            let loads: Vec<_> = places
+                .iter()
+                .map(|(drives, _)| {
+                    let depth = drives * 2;
+                    move |stack: &Stack| closed(records(Blocks(100_000_000)), stack, depth)
+                })
+                .collect();
+            let parts: Vec<_> = places
+                .iter()
+                .map(|(_, place)| [("place", &**place), ("sched", sched)])
+                .collect();
+            let stacks: Vec<(&[_], Load<'_>)> = parts
+                .iter()
+                .zip(&loads)
+                .map(|(parts, load)| (&parts[..], load as Load<'_>))
+                .collect();
+            let found = measure_beside(&stacks, drive);
+            for ((_, place), (rate, mean)) in places.iter().zip(&found) {
+                let cost = found[0].0 / rate;
+                println!("{drive:14} {place:34} {rate:>14.0} {mean:>14.6} {cost:>10.3}");
+            }
+        }
+    }
+}
+
+/// Everything at once: a cache, a prefetcher, a write buffer and parities, under an SPC-1-like load.
+fn with_everything(filter: &str) {
+    println!(
+        "{:34} {:>12} {:>14} {:>14} {:>10} {:>10}",
+        "place", "cache", "requests/s", "mean ms", "cost/lru", "cost/8"
+    );
+    if !"everything".contains(filter) {
+        return;
+    }
+    let mut first = None;
+    for place in [
+        "raid5:disks=8:strip_kib=32",
+        "raid5:disks=112:arrays=14:strip_kib=32",
+    ] {
+        let settings = "size=512MiB:line_kib=32:stage=pages:hit_us=200:writes=allocate";
+        let caches = ["lru", "sarc"].map(|cache| format!("{cache}:{settings}"));
+        let parts = |cache| {
+            [
+                ("place", place),
+                ("sched", "satf"),
+                ("cache", cache),
+                ("prefetch", "sarc:threshold=14:degree=12"),
+                ("buffer", "lrw:size=128MiB:write_us=180"),
+            ]
+        };
+        let parts = [parts(&*caches[0]), parts(&*caches[1])];
+        let stacks: Vec<(&[_], Load<'_>)> = parts
+            .iter()
+            .map(|parts| (&parts[..], &spc1 as Load<'_>))
+            .collect();
+        let found = measure_beside(&stacks, "scsi-10k-73gb");
+        let first = *first.get_or_insert([found[0].0, found[1].0]);
+        for (cache, name) in ["lru", "sarc"].iter().enumerate() {
+            let (rate, mean) = found[cache];
+            let (cost, more) = (found[0].0 / rate, first[cache] / rate);
+            println!("{place:34} {name:>12} {rate:>14.0} {mean:>14.6} {cost:>10.3} {more:>10.3}");
         }
     }
 }

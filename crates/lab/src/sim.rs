@@ -3,11 +3,12 @@
 //! The next event is the least of (time, rank, index) over drives, stack timers and the workload, in this order of
 //! rank: drive completions, then timers, then arrivals; then by index. The order is total, so a run repeats bit for
 //! bit. A drive chooses its next command within the event that gave it room, or, where the workload wants that
-//! ([`Refill::Before`]), in an event of its own after all others of the instant. A drive says when it is due when it got a command or let time pass, so it need not be asked at every event; with the
-//! few dozen drives a run has, a scan over what they said is the fastest queue of events. O(drives) per event.
+//! ([`Refill::Before`]), in an event of its own after all others of the instant. A drive says when it is due when it got a command or let time pass, so it need not be asked at every event. O(log drives) per
+//! event ([`Agenda`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use nearslot_core::agenda::Agenda;
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone, Origin};
@@ -71,26 +72,34 @@ const LOOK_EVERY: u64 = 4_096;
 /// The drives below, and when each is due.
 struct Drives<'a> {
     drives: &'a mut [Box<dyn Drive>],
-    due: Vec<Option<Instant>>,
+    due: Agenda,
 }
 
-impl Drives<'_> {
+impl<'a> Drives<'a> {
+    fn new(drives: &'a mut [Box<dyn Drive>]) -> Drives<'a> {
+        let mut due = Agenda::new(drives.len());
+        for (index, drive) in drives.iter().enumerate() {
+            due.set(index, drive.next_event());
+        }
+        Drives { drives, due }
+    }
+
     fn submit(&mut self, now: Instant, drive: DriveId, command: &Command) {
         let index = drive.index();
         self.drives[index].submit(now, command);
-        self.due[index] = self.drives[index].next_event();
+        self.due.set(index, self.drives[index].next_event());
     }
 
     fn advance(&mut self, now: Instant, index: usize) -> Option<DriveDone> {
         let done = self.drives[index].advance(now);
-        self.due[index] = self.drives[index].next_event();
+        self.due.set(index, self.drives[index].next_event());
         done
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
-    Drive(usize),
+    Drive,
     Timer,
     Arrival,
     Choice,
@@ -108,10 +117,7 @@ pub fn run(
 ) -> Instant {
     let mut now = Instant::ZERO;
     stack.choose_last(workload.refill() == Refill::Before);
-    let mut drives = Drives {
-        due: drives.iter().map(|drive| drive.next_event()).collect(),
-        drives,
-    };
+    let mut drives = Drives::new(drives);
     let mut actions = Vec::with_capacity(ACTIONS);
     let (mut events, mut reported) = (0_u64, stack.replied());
     let mut stopping = false;
@@ -148,11 +154,7 @@ pub fn run(
 }
 
 #[inline]
-fn earliest(
-    stack: &Stack,
-    drives: &[Option<Instant>],
-    workload: &dyn Workload,
-) -> Option<(Instant, Source)> {
+fn earliest(stack: &Stack, drives: &Agenda, workload: &dyn Workload) -> Option<(Instant, Source)> {
     let mut best: Option<(Instant, Source)> = None;
     let mut offer = |due: Option<Instant>, source| {
         if let Some(due) = due
@@ -161,9 +163,7 @@ fn earliest(
             best = Some((due, source));
         }
     };
-    for (index, due) in drives.iter().enumerate() {
-        offer(*due, Source::Drive(index));
-    }
+    offer(drives.least(), Source::Drive);
     offer(stack.next_timer(), Source::Timer);
     let arrival = workload.next_arrival();
     if arrival.is_none() && stack.pending() == 0 {
@@ -184,7 +184,8 @@ fn deliver(
     observer: &mut impl Observer,
 ) {
     match source {
-        Source::Drive(index) => {
+        Source::Drive => {
+            let index = drives.due.due_by(now, 0).expect("one is due");
             let drive = DriveId(index as u16);
             drives.drives[index].outstanding(&mut || stack.waiting_on(drive) as u64);
             if let Some(done) = &drives.advance(now, index) {

@@ -35,6 +35,7 @@ impl Stack {
             "a request was not told of a step"
         );
         self.audit_drives();
+        self.audit_timers();
         self.graph.audit();
         self.hazards.audit();
         self.placement.audit();
@@ -44,11 +45,20 @@ impl Stack {
         self.queues.iter().for_each(Queue::audit);
     }
 
+    /// When queues want to be asked again is what they say, one by one.
+    fn audit_timers(&self) {
+        for (index, queue) in self.queues.iter().enumerate() {
+            let noted = self.timers.due(index);
+            assert_eq!(noted, queue.timer, "when drive {index} is to be asked");
+        }
+    }
+
     /// No drive does nothing while something waits that it could do.
     fn audit_drives(&self) {
         for (index, queue) in (0..).zip(&self.queues) {
             let drive = DriveId(index);
             let chooses = self.put_off.contains(&drive);
+            assert_eq!(queue.put_off, chooses, "whether {drive:?} is to choose");
             let forgotten = !chooses && queue.forgets(self.placement.free(drive));
             assert!(
                 !forgotten,

@@ -6,7 +6,7 @@ use super::{Action, Stack};
 use crate::contract::{Drives, Oracle};
 use crate::freemap::Slot;
 use crate::ids::{DriveId, IoId};
-use crate::io::{Command, DriveDone, Moves, Origin, StepNumber};
+use crate::io::{Command, DriveDone, Io, Moves, Origin, StepNumber};
 use crate::plan::Plan;
 use crate::units::{Instant, Pba};
 
@@ -81,11 +81,13 @@ impl Stack {
     /// A drive with room is asked when everything else of this instant is in.
     fn put_off(&mut self, now: Instant, drive: DriveId) {
         // It is asked soon enough, whatever its scheduler waits for.
-        self.queues[drive.index()].timer = None;
-        self.choice = Some(now);
-        if !self.put_off.contains(&drive) {
+        let queue = &mut self.queues[drive.index()];
+        queue.timer = None;
+        if !std::mem::replace(&mut queue.put_off, true) {
             self.put_off.push(drive);
         }
+        self.choice = Some(now);
+        self.note_timer(drive);
     }
 
     /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
@@ -139,7 +141,9 @@ impl Stack {
     fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
         let (queue, graph) = (&mut self.queues[drive.index()], &self.graph);
         let free = self.placement.free(drive);
-        match queue.next(now, free, graph, &self.streams) {
+        let next = queue.next(now, free, graph, &self.streams);
+        self.note_timer(drive);
+        match next {
             None => return false,
             Some(Dispatch::Arm(command)) => {
                 let origin = self.of_arm();
@@ -155,6 +159,7 @@ impl Stack {
     #[inline]
     fn start_command(&mut self, now: Instant, drive: DriveId, command: Command, origin: Origin) {
         self.queues[drive.index()].started(now, command);
+        self.note_timer(drive);
         self.actions.push(Action::Start {
             drive,
             command,
@@ -228,14 +233,20 @@ impl Stack {
         at
     }
 
+    /// An I/O waits no longer for its drive.
+    pub(super) fn withdraw(&mut self, now: Instant, drive: DriveId, io: &Io, asked: bool) {
+        let queue = &mut self.queues[drive.index()];
+        queue.withdraw(now, io, asked, &self.streams);
+        self.note_timer(drive);
+    }
+
     /// Only the first of several ways to do the same starts; the others are taken back.
     fn withdraw_alternatives(&mut self, now: Instant, id: IoId) {
         while let Some(other) = self.graph.leave_ring_after(id) {
             let (gone, edges) = self.graph.remove(other);
             let asked = gone.standing(other).asked;
             let gone = gone.into_io();
-            let queue = &mut self.queues[gone.drive.index()];
-            queue.withdraw(now, &gone.io, asked, &self.streams);
+            self.withdraw(now, gone.drive, &gone.io, asked);
             self.placement.withdrawn(gone.tag, gone.drive);
             // What waits for it waits for what is done in its stead.
             self.graph.hand_over(edges, id);

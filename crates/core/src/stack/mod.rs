@@ -34,6 +34,7 @@
 
 use slab::Slab;
 
+use crate::agenda::Agenda;
 use crate::contract::{Lost, Merging, Oracle, Persistent, Placement, Scheduler, Shape};
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
@@ -159,6 +160,8 @@ pub struct Stack {
     placement: Box<dyn Placement>,
     shape: Shape,
     queues: Vec<Queue>,
+    /// When queues want to be asked again: see [`Stack::note_timer`].
+    timers: Agenda,
     hazards: Hazards,
     /// What is known of who asks.
     streams: Streams,
@@ -208,6 +211,7 @@ impl Stack {
             hazards: Hazards::new(shape.chunk),
             shape,
             placement,
+            timers: Agenda::new(lanes.len()),
             queues: lanes.into_iter().map(Queue::new).collect(),
             streams: Streams::default(),
             requests: Slab::new(),
@@ -315,11 +319,11 @@ impl Stack {
 
     /// When the stack wants [`Input::Timer`] at the latest.
     pub fn next_timer(&self) -> Option<Instant> {
-        let queues = self.queues.iter().filter_map(|queue| queue.timer);
-        let queues = queues.chain(self.placement.next_timer()).min();
+        let below = self.timers.least().into_iter();
+        let below = below.chain(self.placement.next_timer()).min();
         match &self.memory {
-            None => queues,
-            Some(memory) => queues.into_iter().chain(memory.next_timer()).min(),
+            None => below,
+            Some(memory) => below.into_iter().chain(memory.next_timer()).min(),
         }
     }
 
@@ -434,10 +438,10 @@ impl Stack {
     }
 
     fn timer(&mut self, now: Instant) {
-        for index in 0..self.queues.len() {
-            if self.queues[index].timer.is_some_and(|due| due <= now) {
-                self.pump(now, DriveId(index as u16));
-            }
+        let mut from = 0;
+        while let Some(index) = self.timers.due_by(now, from) {
+            self.pump(now, DriveId(index as u16));
+            from = index + 1;
         }
         if self.placement.next_timer().is_some_and(|due| due <= now) {
             let mut plan = self.plans.pop().unwrap_or_default();
@@ -456,8 +460,16 @@ impl Stack {
         self.choice = None;
         let mut drives = std::mem::take(&mut self.put_off);
         for drive in drives.drain(..) {
+            self.queues[drive.index()].put_off = false;
             self.start(now, drive);
         }
         self.put_off = drives;
+    }
+
+    /// Whatever lets a queue want another instant than before is followed by this.
+    #[inline]
+    fn note_timer(&mut self, drive: DriveId) {
+        let index = drive.index();
+        self.timers.set(index, self.queues[index].timer);
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Queue {
     pub(super) gone: bool,
     /// When a scheduler that waits wants to be asked again.
     pub(super) timer: Option<Instant>,
+    /// Whether its drive waits with its choice.
+    pub(super) put_off: bool,
 }
 
 /// An I/O that waits until it is admitted.
@@ -105,6 +107,7 @@ impl Queue {
             arm_moves: false,
             gone: false,
             timer: None,
+            put_off: false,
         }
     }
 

@@ -389,9 +389,8 @@ impl Stack {
                 continue;
             }
             let asked = self.graph.step(id).standing(id).asked;
-            let OpenIo { drive, io, .. } = self.graph.io(id);
-            let queue = &mut self.queues[drive.index()];
-            queue.withdraw(now, io, asked, &self.streams);
+            let OpenIo { drive, io, .. } = *self.graph.io(id);
+            self.withdraw(now, drive, &io, asked);
             self.skip(id, failure);
         }
         self.follow(now);
@@ -470,12 +469,13 @@ impl Stack {
     fn pin(&mut self, now: Instant, tag: Tag, at: Pba) -> DriveId {
         let id = self.graph.pin(tag);
         let standing = self.graph.step(id).standing(id);
-        let OpenIo { drive, io, .. } = self.graph.io_mut(id);
+        let OpenIo { drive, io, .. } = *self.graph.io(id);
+        self.withdraw(now, drive, &io, standing.asked);
         let queue = &mut self.queues[drive.index()];
-        queue.withdraw(now, io, standing.asked, &self.streams);
+        let io = &mut self.graph.io_mut(id).io;
         (io.open, io.at, io.place) = (false, at, queue.oracle.locate(at));
         queue.insert(now, io, standing, &self.streams);
-        *drive
+        drive
     }
 
     /// An I/O that a request waits for has ended.
