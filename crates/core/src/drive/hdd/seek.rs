@@ -4,15 +4,17 @@
 //! to its last cylinder; where a measured one ends before that, [`drawn_on`] does as DiskSim does. A table costs 4 bytes a
 //! cylinder and makes a look-up one load.
 
+use std::sync::Arc;
+
 use crate::units::Duration;
 
-/// Seek times of a drive, by distance in cylinders.
+/// Seek times of a drive, by distance in cylinders. Drives of a kind share the tables: those of a hundred fill no processor's cache.
 #[derive(Clone, Debug)]
 pub struct SeekCurve {
     /// Nanoseconds by distance; 0 at 0.
-    times_ns: Vec<u32>,
+    times_ns: Arc<[u32]>,
     /// The least of `times_ns` from a distance on: measured curves have dents.
-    reach_ns: Vec<u32>,
+    reach_ns: Arc<[u32]>,
 }
 
 impl SeekCurve {
@@ -33,7 +35,10 @@ impl SeekCurve {
             let beyond = reach_ns.get(distance + 1).copied().unwrap_or(u32::MAX);
             reach_ns[distance] = reach_ns[distance].min(beyond);
         }
-        SeekCurve { times_ns, reach_ns }
+        SeekCurve {
+            times_ns: times_ns.into(),
+            reach_ns: reach_ns.into(),
+        }
     }
 
     /// The least time of a movement that takes any; `None` if none does.
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
 
     fn ns(curve: &SeekCurve) -> Vec<u32> {
-        curve.times_ns.clone()
+        curve.times_ns.to_vec()
     }
 
     #[test]
