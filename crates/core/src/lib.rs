@@ -8,7 +8,7 @@
 //! | F3 | [`stack`]: where the kinds meet, [`memory`]: caches above placements; [`config`]: names to parts |
 //! | F2 | [`cache`], [`prefetch`], [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
 //! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`]: what flows; [`search`], [`registry`], [`metrics`], [`pages`], [`size`] |
-//! | F0 | [`units`], [`ids`], [`rng`], [`agenda`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
+//! | F0 | [`units`], [`ids`], [`rng`], [`agenda`], [`directory`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ pub mod cache;
 pub mod config;
 pub mod contract;
 pub mod destage;
+pub mod directory;
 pub mod drive;
 pub mod fault;
 pub mod faults;

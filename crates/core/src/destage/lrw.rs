@@ -1,73 +1,54 @@
 //! LRW: the unit that was written last longest ago goes first.
 //!
-//! LRU for writes: what is written often stays, and takes the next write as well. Where a unit lies does not matter, so the arm wanders. O(log n).
+//! LRU for writes: what is written often stays, and takes the next write as well. Where a unit lies does not matter, so the arm wanders. O(1).
 
 use super::settings::KNOBS;
 use crate::contract::Destage;
+use crate::directory::Directory;
 use crate::ids::Unit;
+use crate::list::{Handle, List, Pool};
 use crate::pages::BUFFER_MEASURES;
 use crate::registry::Spec;
-use crate::sorted::{Keyed, Sorted};
-
-/// A unit by itself.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    unit: Unit,
-    turn: u64,
-}
-
-impl Keyed for Known {
-    type Key = Unit;
-
-    fn key(&self) -> Unit {
-        self.unit
-    }
-}
-
-/// The same by when it was written last.
-#[derive(Clone, Copy, Debug)]
-struct Turn(Known);
-
-impl Keyed for Turn {
-    type Key = u64;
-
-    fn key(&self) -> u64 {
-        self.0.turn
-    }
-}
 
 #[derive(Default)]
 struct Lrw {
-    known: Sorted<Known>,
-    turns: Sorted<Turn>,
-    turn: u64,
+    directory: Directory,
+    /// By the number of a unit: where it waits, if it does.
+    places: Vec<Option<Handle>>,
+    /// Units that wait, the one that was written last longest ago first.
+    waiting: List,
+    pool: Pool<Unit>,
 }
 
 impl Destage for Lrw {
     fn written(&mut self, unit: Unit, _again: bool) {
-        if let Some(before) = self.known.take(&unit) {
-            self.turns.take(&before.turn);
+        let number = self.directory.number(unit.0) as usize;
+        if number == self.places.len() {
+            self.places.push(None);
         }
-        self.turn += 1;
-        let turn = self.turn;
-        let known = Known { unit, turn };
-        self.known.insert(known);
-        self.turns.insert(Turn(known));
+        if let Some(before) = self.places[number].take() {
+            self.pool.remove(&mut self.waiting, before);
+        }
+        self.places[number] = Some(self.pool.push_back(&mut self.waiting, unit));
     }
 
     fn next(&mut self) -> Option<Unit> {
-        let unit = self.turns.first()?.0.unit;
-        self.take(unit);
+        let first = self.waiting.front()?;
+        let unit = self.pool.remove(&mut self.waiting, first);
+        let number = self.directory.number(unit.0);
+        self.places[number as usize] = None;
         Some(unit)
     }
 
     fn take(&mut self, unit: Unit) {
-        let known = self.known.take(&unit).expect("it waits");
-        self.turns.take(&known.turn);
+        let number = self.directory.find(unit.0);
+        let place = number.and_then(|number| self.places[number as usize].take());
+        self.pool
+            .remove(&mut self.waiting, place.expect("it waits"));
     }
 
     fn len(&self) -> usize {
-        self.known.len()
+        self.waiting.len()
     }
 }
 

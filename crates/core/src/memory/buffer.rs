@@ -7,7 +7,7 @@
 //! Units that have something and are neither going nor given up wait in the policy ([`Destage`]). One that could not be written so many times is *given up*:
 //! it stays, is read from here, and waits again when it is written to.
 //!
-//! O(log n) for each unit that a request touches, and O(1) for each page.
+//! O(1) for each unit and each page that a request touches.
 
 use std::collections::VecDeque;
 
@@ -17,11 +17,11 @@ use super::counts::BufferCounts;
 use super::shape::{runs, touched};
 use super::{between, common};
 use crate::contract::Destage;
+use crate::directory::Directory;
 use crate::ids::Unit;
 use crate::op::{Failure, Op, Status};
 use crate::pages::{Marks, PAGE};
 use crate::request::Request;
-use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Duration, Extent};
 
 /// What a write buffer is made of.
@@ -57,6 +57,7 @@ struct Page {
 
 /// A unit that has something.
 struct Held {
+    unit: Unit,
     pages: Vec<Page>,
     /// Pages that have something, and pages of which every block is there.
     taken: u64,
@@ -71,21 +72,6 @@ struct Held {
     given_up: Option<Failure>,
     /// Whether it is in the list of complete ones.
     listed: bool,
-}
-
-/// Where a unit is.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    unit: Unit,
-    held: u32,
-}
-
-impl Keyed for Known {
-    type Key = Unit;
-
-    fn key(&self) -> Unit {
-        self.unit
-    }
 }
 
 /// A page that has changed: whether some of it is in the buffer, and whether all of it is.
@@ -107,7 +93,9 @@ pub(super) enum Fate {
 /// The write buffer.
 pub(super) struct Buffer {
     parts: BufferParts,
-    known: Sorted<Known>,
+    directory: Directory,
+    /// Where the units of the directory are, if they have something.
+    slots: Vec<Option<u32>>,
     held: Slab<Held>,
     /// Units that have become complete, in this order; they may have gone since.
     complete: VecDeque<Unit>,
@@ -126,7 +114,8 @@ impl Buffer {
     pub(super) fn new(parts: BufferParts) -> Buffer {
         Buffer {
             parts,
-            known: Sorted::default(),
+            directory: Directory::default(),
+            slots: Vec::new(),
             held: Slab::new(),
             complete: VecDeque::new(),
             taken: 0,
@@ -162,8 +151,8 @@ impl Buffer {
     }
 
     fn slot(&self, unit: Unit) -> Option<usize> {
-        let known = self.known.at(self.known.seek(&unit))?;
-        (known.unit == unit).then_some(known.held as usize)
+        let number = self.directory.find(unit.0)?;
+        self.slots[number as usize].map(|slot| slot as usize)
     }
 
     /// The blocks of a unit.
@@ -285,6 +274,7 @@ impl Buffer {
         let count = end - unit.0 * self.parts.unit;
         pages.resize(count as usize, Page::default());
         let held = self.held.insert(Held {
+            unit,
             pages,
             taken: 0,
             whole: 0,
@@ -294,8 +284,11 @@ impl Buffer {
             given_up: None,
             listed: false,
         });
-        let place = held as u32;
-        self.known.insert(Known { unit, held: place });
+        let number = self.directory.number(unit.0) as usize;
+        if number == self.slots.len() {
+            self.slots.push(None);
+        }
+        self.slots[number] = Some(held as u32);
         held
     }
 
@@ -420,7 +413,8 @@ impl Buffer {
             pages.clear();
             self.spare.push(pages);
             self.held.remove(slot);
-            self.known.take(&unit);
+            let number = self.directory.number(unit.0) as usize;
+            self.slots[number] = None;
         } else if held.tries > self.parts.retries {
             held.given_up = failed;
         } else {
@@ -431,14 +425,12 @@ impl Buffer {
     /// Recounts everything from scratch and panics on a contradiction; `jobs` is how many are under way.
     pub(super) fn audit(&self, jobs: usize) {
         let (mut taken, mut going, mut own_jobs, mut waiting) = (0, 0, 0, 0);
-        assert_eq!(
-            self.known.len(),
-            self.held.len(),
-            "a unit that nobody knows"
-        );
-        for known in self.known.iter() {
-            let held = &self.held[known.held as usize];
-            let first = known.unit.0 * self.parts.unit;
+        let known = self.slots.iter().flatten().count();
+        assert_eq!(known, self.held.len(), "a unit that nobody knows");
+        for (slot, held) in &self.held {
+            let unit = held.unit;
+            assert_eq!(self.slot(unit), Some(slot), "where {unit:?} is");
+            let first = unit.0 * self.parts.unit;
             let (mut own, mut whole, mut is_going) = (0, 0, false);
             for (page, one) in (first..).zip(&held.pages) {
                 own += u64::from(one.there != 0);
@@ -447,9 +439,9 @@ impl Buffer {
                 assert_eq!(one.going & !one.there, 0, "what goes is there");
                 assert_eq!(one.again & !one.going, 0, "what was written again goes");
             }
-            assert!(own > 0, "{:?} has nothing", known.unit);
-            assert_eq!((own, whole), (held.taken, held.whole), "{:?}", known.unit);
-            assert_eq!(is_going, held.jobs > 0, "{:?} and its jobs", known.unit);
+            assert!(own > 0, "{unit:?} has nothing");
+            assert_eq!((own, whole), (held.taken, held.whole), "{unit:?}");
+            assert_eq!(is_going, held.jobs > 0, "{unit:?} and its jobs");
             assert!(!is_going || held.given_up.is_none(), "given up, but goes");
             taken += own;
             going += u32::from(is_going);

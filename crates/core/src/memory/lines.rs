@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use super::buffer::Changed;
 use super::counts::Counts;
-use super::directory::Directory;
 use super::shape::{Mask, Shape, bits, runs, touched};
 use super::{Move, Order, between, common};
 use crate::contract::{Around, Cache, Found, Pattern, STAYS};
+use crate::directory::Directory;
 use crate::ids::{Line, RequestId, Track};
 use crate::measure::Measure;
 use crate::op::Op;
@@ -128,7 +128,7 @@ impl Lines {
     pub(super) fn must_pass(&self, first: u64, end: u64) -> bool {
         let mut tracks = self.shape.tracks(first, end);
         tracks.any(|(track, mask)| {
-            let slot = self.directory.find(Track(track));
+            let slot = self.directory.find(track);
             slot.is_some_and(|slot| {
                 let held = &self.held[slot as usize];
                 let elsewhere = held.writing | held.spoiled | held.dirty;
@@ -451,7 +451,7 @@ impl Lines {
     /// Whether all of a track is in memory.
     #[cfg(test)]
     pub(super) fn is_there(&self, track: Track) -> bool {
-        let slot = self.directory.find(track);
+        let slot = self.directory.find(track.0);
         let there = slot.map(|slot| self.held[slot as usize].present);
         there == Some(bits(0, self.shape.track))
     }
@@ -470,7 +470,7 @@ impl Lines {
     }
 
     fn number(&mut self, track: u64) -> u32 {
-        let slot = self.directory.number(Track(track));
+        let slot = self.directory.number(track);
         if slot as usize == self.held.len() {
             self.held.push(Held {
                 track,
@@ -666,7 +666,7 @@ impl Around for Lines {
 
     #[inline]
     fn note(&mut self, track: Track) -> Option<&mut u32> {
-        let slot = self.directory.find(track)?;
+        let slot = self.directory.find(track.0)?;
         let held = &mut self.held[slot as usize];
         held.is_known().then_some(&mut held.note)
     }

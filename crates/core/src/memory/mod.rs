@@ -46,7 +46,6 @@ mod buffer;
 mod buffer_tests;
 mod counts;
 mod destage;
-mod directory;
 mod jobs;
 mod lines;
 mod order_tests;
