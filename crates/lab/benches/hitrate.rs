@@ -19,6 +19,8 @@ use nearslot_trace::OpenOptions;
 const QUESTIONS: &[(&str, &str)] = &[
     ("lru", "1%"),
     ("lru", "10%"),
+    ("sarc", "1%"),
+    ("sarc", "10%"),
     ("sieve", "1%"),
     ("sieve", "10%"),
     ("arc", "1%"),

@@ -31,6 +31,9 @@ const ROUNDS: usize = 5;
 const HOT_PAGES: u64 = 200_000;
 const SEQUENCE_PAGES: u64 = 2_000_000;
 
+/// Blocks that requests over many drives go to, whatever their number: what eight drives have room for.
+const FOOTPRINT: Blocks = Blocks(900_000_000);
+
 /// Requests for caches: three in four go to hot pages, the nearer to the first the more often; the others follow each other.
 fn cached_records() -> Arc<[Record]> {
     let mut rng = Rng::stream(1, "bench");
@@ -138,7 +141,7 @@ fn spc1(stack: &Stack) -> Box<dyn Workload> {
     let env = LoadEnv {
         seed: 1,
         label: "workload/0",
-        capacity: stack.capacity(),
+        capacity: FOOTPRINT.min(stack.capacity()),
     };
     let (synthetic, _) = synthetic(&part, &env).expect("the bench configures its load right");
     synthetic.workload
@@ -196,50 +199,58 @@ fn with_caches(filter: &str) {
     }
 }
 
-/// What a request costs over many drives, two in flight for each of them: arrays of eight, and strips without parity. Drives that take no time to
-/// simulate show what the loop and the stack cost.
+/// What a request costs over many drives: arrays of eight, and strips without parity. First as many requests are in flight over all, then two for each
+/// drive. Drives that take no time to simulate show what the loop and the stack cost.
 fn over_drives(filter: &str) {
     println!(
-        "{:14} {:34} {:>14} {:>14} {:>10}",
-        "drive", "place", "requests/s", "mean ms", "cost/8"
+        "{:14} {:34} {:>9} {:>14} {:>14} {:>10}",
+        "drive", "place", "in flight", "requests/s", "mean ms", "cost/8"
     );
-    const DRIVES: [u64; 6] = [8, 1, 2, 16, 56, 112];
     for (drive, sched) in [("null", "fcfs"), ("scsi-10k-73gb", "satf")] {
-        for raid in [false, true] {
-            if !format!("drives {drive} {}", ["stripe", "raid5"][usize::from(raid)])
-                .contains(filter)
-            {
-                continue;
-            }
-            let drives = DRIVES.iter().filter(|drives| !raid || **drives >= 8);
-            let place = |drives: &u64| match (raid, drives) {
-                (true, _) => format!("raid5:disks={drives}:arrays={}", drives / 8),
-                (false, 1) => "linear".to_owned(),
-                (false, _) => format!("stripe:disks={drives}"),
-            };
-            let places: Vec<(u64, String)> = drives.map(|one| (*one, place(one))).collect();
-            let loads: Vec<_> = places
-                .iter()
-                .map(|(drives, _)| {
-                    let depth = drives * 2;
-                    move |stack: &Stack| closed(records(Blocks(100_000_000)), stack, depth)
-                })
-                .collect();
-            let parts: Vec<_> = places
-                .iter()
-                .map(|(_, place)| [("place", &**place), ("sched", sched)])
-                .collect();
-            let stacks: Vec<(&[_], Load<'_>)> = parts
-                .iter()
-                .zip(&loads)
-                .map(|(parts, load)| (&parts[..], load as Load<'_>))
-                .collect();
-            let found = measure_beside(&stacks, drive);
-            for ((_, place), (rate, mean)) in places.iter().zip(&found) {
-                let cost = found[0].0 / rate;
-                println!("{drive:14} {place:34} {rate:>14.0} {mean:>14.6} {cost:>10.3}");
+        for place in ["stripe", "raid5"] {
+            for depth in [Some(224), None] {
+                if format!("drives {drive} {place}").contains(filter) {
+                    over_drives_of(drive, sched, place, depth);
+                }
             }
         }
+    }
+}
+
+fn over_drives_of(drive: &str, sched: &str, place: &str, depth: Option<u64>) {
+    let counts: &[u64] = match place {
+        "raid5" => &[8, 16, 56, 112],
+        _ => &[8, 1, 2, 16, 56, 112],
+    };
+    let place = |drives: u64| match (place, drives) {
+        ("raid5", _) => format!("raid5:disks={drives}:arrays={}", drives / 8),
+        (_, 1) => "linear".to_owned(),
+        _ => format!("stripe:disks={drives}"),
+    };
+    let places: Vec<String> = counts.iter().map(|drives| place(*drives)).collect();
+    let depths: Vec<u64> = counts
+        .iter()
+        .map(|drives| depth.unwrap_or(drives * 2))
+        .collect();
+    let loads: Vec<_> = depths
+        .iter()
+        .map(|depth| {
+            move |stack: &Stack| closed(records(FOOTPRINT.min(stack.capacity())), stack, *depth)
+        })
+        .collect();
+    let parts: Vec<_> = places
+        .iter()
+        .map(|place| [("place", &**place), ("sched", sched)])
+        .collect();
+    let stacks: Vec<(&[_], Load<'_>)> = parts
+        .iter()
+        .zip(&loads)
+        .map(|(parts, load)| (&parts[..], load as Load<'_>))
+        .collect();
+    let found = measure_beside(&stacks, drive);
+    for ((place, depth), (rate, mean)) in places.iter().zip(&depths).zip(&found) {
+        let cost = found[0].0 / rate;
+        println!("{drive:14} {place:34} {depth:>9} {rate:>14.0} {mean:>14.6} {cost:>10.3}");
     }
 }
 

@@ -73,6 +73,8 @@ const LOOK_EVERY: u64 = 4_096;
 struct Drives<'a> {
     drives: &'a mut [Box<dyn Drive>],
     due: Agenda,
+    /// The drive whose event this is: mostly it gets the next command, so when it is due is asked when all is carried out.
+    at_work: Option<usize>,
 }
 
 impl<'a> Drives<'a> {
@@ -81,19 +83,32 @@ impl<'a> Drives<'a> {
         for (index, drive) in drives.iter().enumerate() {
             due.set(index, drive.next_event());
         }
-        Drives { drives, due }
+        Drives {
+            drives,
+            due,
+            at_work: None,
+        }
     }
 
     fn submit(&mut self, now: Instant, drive: DriveId, command: &Command) {
         let index = drive.index();
         self.drives[index].submit(now, command);
-        self.due.set(index, self.drives[index].next_event());
+        if self.at_work != Some(index) {
+            self.due.set(index, self.drives[index].next_event());
+        }
     }
 
     fn advance(&mut self, now: Instant, index: usize) -> Option<DriveDone> {
-        let done = self.drives[index].advance(now);
-        self.due.set(index, self.drives[index].next_event());
-        done
+        self.at_work = Some(index);
+        self.drives[index].advance(now)
+    }
+
+    /// Everything that an event led to has been carried out.
+    #[inline]
+    fn settle(&mut self) {
+        if let Some(index) = self.at_work.take() {
+            self.due.set(index, self.drives[index].next_event());
+        }
     }
 }
 
@@ -130,6 +145,7 @@ pub fn run(
             carry_out(now, action, stack, &mut drives, workload, observer);
         }
         actions.clear();
+        drives.settle();
         observer.settled(now, stack);
         events += 1;
         if events.is_multiple_of(LOOK_EVERY) {

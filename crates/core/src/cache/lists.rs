@@ -50,13 +50,36 @@ pub(super) const MEASURES: [Measure; 5] = [
     ),
 ];
 
+/// When a line moved to the top, and its pages: in one word, as both are looked at with each hit, and a line that is hit is in no processor's cache.
+#[derive(Clone, Copy, Default)]
+struct Known(u64);
+
+impl Known {
+    /// Bits for the pages.
+    const PAGES: u32 = 8;
+
+    #[inline]
+    fn new(stamp: u64, pages: u64) -> Known {
+        debug_assert!(pages < 1 << Known::PAGES, "a line has at most 64 pages");
+        Known(stamp << Known::PAGES | pages)
+    }
+
+    #[inline]
+    fn stamp(self) -> u64 {
+        self.0 >> Known::PAGES
+    }
+
+    #[inline]
+    fn pages(self) -> u64 {
+        self.0 & ((1 << Known::PAGES) - 1)
+    }
+}
+
 /// The two lists.
 pub(super) struct Lists {
     queues: Queues<2>,
-    /// By line: when it moved to the top.
-    stamps: Vec<u64>,
-    /// By line: its pages.
-    lines: Vec<u8>,
+    /// By line.
+    lines: Vec<Known>,
     /// Pages of each list.
     pages: [u64; 2],
     clock: u64,
@@ -86,7 +109,6 @@ impl Lists {
     pub(super) fn new(bottom: u64) -> Lists {
         Lists {
             queues: Queues::new(),
-            stamps: Vec::new(),
             lines: Vec::new(),
             pages: [0; 2],
             clock: 0,
@@ -98,48 +120,60 @@ impl Lists {
     pub(super) fn reserve(&mut self, lines: u32) {
         let count = self.lines.len().max(lines as usize);
         self.queues.reserve(lines);
-        self.stamps.resize(count, 0);
-        self.lines.resize(count, 0);
+        self.lines.resize(count, Known::default());
     }
 
     /// Pages of a bottom.
+    #[inline]
     pub(super) fn bottom(&self) -> u64 {
         self.bottom
     }
 
     /// In which list a line is.
+    #[inline]
     pub(super) fn list(&self, line: Line) -> Option<usize> {
         self.queues.of(line)
     }
 
     /// Lines of both.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.queues.len(REST) + self.queues.len(SEQUENCES)
     }
 
     /// Pages of a list.
+    #[inline]
     pub(super) fn pages(&self, list: usize) -> u64 {
         self.pages[list]
     }
 
     /// Pages of a line that is in one.
+    #[inline]
     pub(super) fn pages_of(&self, line: Line) -> u64 {
-        self.lines[line.index()].into()
+        self.lines[line.index()].pages()
     }
 
     /// The oldest line of a list, and its stamp.
+    #[inline]
     pub(super) fn oldest(&mut self, list: usize) -> Option<(Line, u64)> {
         let line = self.queues.first(list)?;
-        Some((line, self.stamps[line.index()]))
+        Some((line, self.stamp(line)))
+    }
+
+    #[inline]
+    fn stamp(&self, line: Line) -> u64 {
+        self.lines[line.index()].stamp()
     }
 
     /// A line is missed.
+    #[inline]
     pub(super) fn miss(&mut self, pattern: Pattern) {
         self.look();
         self.counts.misses += u64::from(pattern == Pattern::Sequential);
     }
 
     /// A line that is in a list is asked for: its list, and whether it is in the bottom of that. It stays where it is.
+    #[inline]
     pub(super) fn hit(&mut self, line: Line) -> (usize, bool) {
         self.look();
         let list = self.queues.of(line).expect("it is in the cache");
@@ -148,6 +182,7 @@ impl Lists {
         (list, is_bottom)
     }
 
+    #[inline]
     fn look(&mut self) {
         if let Some(asked) = &mut self.counts.asked {
             *asked += 1;
@@ -155,19 +190,19 @@ impl Lists {
         }
     }
 
+    #[inline]
     fn in_bottom(&mut self, list: usize, line: Line) -> bool {
-        let stamp = |line: Line| u128::from(self.stamps[line.index()]);
-        let own = stamp(line);
         let (Some(oldest), Some(newest)) = (self.queues.first(list), self.queues.last(list)) else {
             return false;
         };
-        let (oldest, newest) = (stamp(oldest), stamp(newest));
-        (own - oldest) * u128::from(self.pages[list]) <= u128::from(self.bottom) * (newest - oldest)
+        let [own, oldest, newest] = [line, oldest, newest].map(|line| self.stamp(line));
+        let times = |span: u64, pages: u64| u128::from(span) * u128::from(pages);
+        times(own - oldest, self.pages[list]) <= times(newest - oldest, self.bottom)
     }
 
     /// A line of so many pages comes.
     pub(super) fn enter(&mut self, line: Line, pattern: Pattern, pages: u32) {
-        self.lines[line.index()] = pages as u8;
+        self.lines[line.index()] = Known::new(0, pages.into());
         let list = match pattern {
             Pattern::Random => REST,
             Pattern::Sequential => SEQUENCES,
@@ -176,20 +211,24 @@ impl Lists {
     }
 
     /// A line comes to the top of a list.
+    #[inline]
     pub(super) fn promote(&mut self, list: usize, line: Line) {
         self.take(line);
         self.clock += 1;
-        self.stamps[line.index()] = self.clock;
-        self.pages[list] += self.pages_of(line);
+        let pages = self.pages_of(line);
+        self.lines[line.index()] = Known::new(self.clock, pages);
+        self.pages[list] += pages;
         self.queues.push(list, line);
     }
 
     /// A line leaves.
+    #[inline]
     pub(super) fn leave(&mut self, line: Line) {
         self.counts.asked.get_or_insert(0);
         self.take(line);
     }
 
+    #[inline]
     fn take(&mut self, line: Line) {
         if let Some(list) = self.queues.of(line) {
             self.pages[list] -= self.pages_of(line);
@@ -199,13 +238,13 @@ impl Lists {
 
     pub(super) fn grow(&mut self, line: Line, pages: u32) {
         let list = self.queues.of(line).expect("it is in the cache");
-        self.lines[line.index()] += pages as u8;
+        self.lines[line.index()].0 += u64::from(pages);
         self.pages[list] += u64::from(pages);
     }
 
     pub(super) fn shrink(&mut self, line: Line, pages: u32) {
         let list = self.queues.of(line).expect("it is in the cache");
-        self.lines[line.index()] -= pages as u8;
+        self.lines[line.index()].0 -= u64::from(pages);
         self.pages[list] -= u64::from(pages);
     }
 
