@@ -81,4 +81,27 @@ mod tests {
             .collect();
         assert_eq!((order, lrw.len()), (vec![9, 5, 1], 0));
     }
+
+    /// As anybody would write it: units in order, each looked for.
+    #[test]
+    fn it_does_what_a_list_that_is_searched_does() {
+        let mut rng = crate::rng::Rng::stream(1, "lrw");
+        let (mut lrw, mut twin) = (Lrw::default(), std::collections::VecDeque::new());
+        for _ in 0..20_000 {
+            let unit = Unit(rng.below(60) * 97);
+            match rng.below(4) {
+                0 => assert_eq!(lrw.next(), twin.pop_front()),
+                1 if twin.contains(&unit) => {
+                    lrw.take(unit);
+                    twin.retain(|other| *other != unit);
+                }
+                _ => {
+                    lrw.written(unit, rng.chance(0.5));
+                    twin.retain(|other| *other != unit);
+                    twin.push_back(unit);
+                }
+            }
+            assert_eq!(lrw.len(), twin.len());
+        }
+    }
 }
