@@ -229,11 +229,6 @@ impl Geometry {
         }
     }
 
-    /// The array of a stripe of the volume.
-    pub(super) fn array_of(&self, number: u64) -> usize {
-        (number / self.extent % self.arrays) as usize
-    }
-
     /// Where a stripe of the volume lies.
     pub(super) fn stripe(&self, number: u64) -> Stripe {
         let extent = number / self.extent;
