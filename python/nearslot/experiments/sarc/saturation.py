@@ -76,7 +76,7 @@ def apart(table: Table) -> Found:
 
 
 def furthest(table: Table) -> Found:
-    """B16."""
+    """B16s."""
     checks, told = [], []
     for of in CONFIGURATIONS:
         for other in (TOP, BOTTOM):
@@ -102,7 +102,7 @@ STATEMENTS = [
         turns=False,
     ),
     Statement(
-        id="B16",
+        id="B16s",
         kind=Kind.ORDER,
         statement="SARC takes more load than both others before response times rise",
         published="in the abstract",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from ..frame import Experiment, Outcome
@@ -164,6 +165,35 @@ def light_insensitive(table: Table) -> Found:
     return Found([check(table, READ, pair, within(-0.05, 0.05), at) for pair in pairs])
 
 
+def _crossing(limit: float, at: Sequence[int], means: Sequence[float]) -> float:
+    """The load at which a response time is reached, between two points of the grid."""
+    for (low, less), (high, more) in pairwise(zip(at, means, strict=True)):
+        if less <= limit < more:
+            return low + (high - low) * (limit - less) / (more - less)
+    return float(at[0] if means[0] > limit else at[-1])
+
+
+def to_the_right(table: Table) -> Found:
+    """B16: the load at which the response is twice that of SARC when there is little to do."""
+    at, checks = loads(table), []
+    for of in (CS, CI):
+        for other in (TOP, BOTTOM):
+            columns = (
+                (OVERALL, {"configuration": of.name, "load": load, "policy": policy})
+                for policy in (SARC, other)
+                for load in at
+            )
+
+            def further(*means: float) -> float:
+                own, theirs = means[: len(at)], means[len(at) :]
+                limit = 2 * own[0]
+                return _crossing(limit, at, own) / _crossing(limit, at, theirs) - 1
+
+            what = f"load of SARC against {other}, {of.name}"
+            checks.append(Check(what, table.each(further, *columns), above(0.0)))
+    return Found(checks)
+
+
 def side_by_side(table: Table) -> Found:
     """T2: published, here, and the ratio, as a table."""
     lines = [
@@ -210,6 +240,13 @@ def _cut(name: str, of: Configuration, key: str, published: dict[str, float]) ->
 
 
 STATEMENTS = [
+    _order(
+        id="B16",
+        statement="SARC moves the curve of throughput and response time to the right",
+        published="in the abstract",
+        range="the load at twice the response that SARC has at the lightest, between points",
+        judge=to_the_right,
+    ),
     Statement(
         id="T2",
         kind=Kind.INFORMATION,
