@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from ...errors import config_error
@@ -12,6 +13,8 @@ from ..frame import option
 
 SCALES = (1, 2, 4, 8, 16)
 """Parts of the published system that may be simulated: 1 is all of it."""
+
+PARTS_OF_MATRIX = ("tuning", "held-back", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,9 @@ class Options(Common):
         step: Of what the goal of SARC moves by half at most.
         nvs_percent: The write buffer, of the cache.
         sched: The scheduler of the drives.
+        traces: A folder with traces that the package does not bring; their points of `sarc-own`
+            are left out where it has none of them.
+        half: Which half of the matrix of `sarc-own` is run.
     """
 
     QUICK: ClassVar[Mapping[str, int]] = {"requests": 150_000, "seeds": 2}
@@ -57,6 +63,8 @@ class Options(Common):
     step: str = option("line", str, "of what the goal moves by half: page or line")
     nvs_percent: float = option(25.0, float, "write buffer, of the cache")
     sched: str = option("satf", str, "scheduler of the drives")
+    traces: str = option("", str, "folder with traces that the package does not bring")
+    half: str = option("both", str, "half of sarc-own: tuning, held-back or both")
 
     def __post_init__(self) -> None:
         """Refuses what no run can have; the parts of a run refuse what they cannot be."""
@@ -67,3 +75,7 @@ class Options(Common):
             value = getattr(self, key)
             if not 0 < value <= 10_000:
                 raise config_error(key.replace("_", "-"), value, "above 0, 10000 at most")
+        if self.half not in PARTS_OF_MATRIX:
+            raise config_error("half", self.half, f"one of {', '.join(PARTS_OF_MATRIX)}")
+        if self.traces and not Path(self.traces).is_dir():
+            raise config_error("traces", self.traces, "a folder")
