@@ -651,6 +651,14 @@ pub trait Cache: Send {
     /// A line that is in the cache is asked for.
     fn hit(&mut self, line: Line);
 
+    /// A line that is in the cache is written.
+    fn hit_by_write(&mut self, line: Line) {
+        self.hit(line);
+    }
+
+    /// So many lines are there room for from now on. What it has too many leaves as it is told to.
+    fn resize(&mut self, _lines: u32) {}
+
     /// A line that is not in the cache is asked for.
     fn miss(&mut self, _line: Line) {}
 
@@ -717,7 +725,7 @@ pub trait Cache: Send {
                 self.hit(line);
             } else {
                 misses += 1;
-                self.miss(line);
+                self.miss_in(line, Pattern::Random);
                 while self.len() >= capacity {
                     self.leave(line);
                 }

@@ -40,6 +40,11 @@ impl Arc {
         queues.map(|queue| self.queues.len(queue)).sum()
     }
 
+    /// Lines that were asked for once, or again, and their ghosts.
+    fn len_of(&self, queue: usize) -> usize {
+        self.queues.len(queue) + self.queues.len(queue + GHOSTS_ONCE)
+    }
+
     /// A line leaves the queue that is too long, and becomes a ghost.
     fn replace(&mut self, incoming: Option<usize>) -> Option<Line> {
         let once = self.queues.len(ONCE);
@@ -128,6 +133,13 @@ impl Cache for Arc {
         };
         self.queues.renew(queue, line);
         // Others may have become ghosts while this one, which was a ghost, was on its way.
+        while self.all() > 2 * self.capacity && self.queues.pop(GHOSTS_AGAIN).is_some() {}
+    }
+
+    fn resize(&mut self, lines: u32) {
+        self.capacity = lines as usize;
+        self.target = self.target.min(lines.into());
+        while self.len_of(ONCE) > self.capacity && self.queues.pop(GHOSTS_ONCE).is_some() {}
         while self.all() > 2 * self.capacity && self.queues.pop(GHOSTS_AGAIN).is_some() {}
     }
 

@@ -40,6 +40,8 @@ struct Lirs {
     near_max: usize,
     /// Has left with a hit.
     left: Option<Line>,
+    /// Whether it was resized, so that more lines may be HIR for a while.
+    resized: bool,
 }
 
 impl Lirs {
@@ -103,6 +105,11 @@ impl Lirs {
     }
 }
 
+/// Lines that may be HIR and there, of so many.
+fn queue_of(capacity: usize) -> usize {
+    (capacity / 100).max(1).min(capacity - 1)
+}
+
 impl Cache for Lirs {
     fn reserve(&mut self, lines: u32) {
         self.stack.reserve(lines);
@@ -155,6 +162,20 @@ impl Cache for Lirs {
         }
     }
 
+    fn resize(&mut self, lines: u32) {
+        self.capacity = lines as usize;
+        self.queue = queue_of(self.capacity);
+        self.near_max = self.capacity - self.queue;
+        self.resized = true;
+        while self.near > self.near_max
+            && let Some(line) = self.stack.pop(STACK)
+        {
+            self.near -= 1;
+            self.others.push(THERE, line);
+            self.prune();
+        }
+    }
+
     fn leave(&mut self, _incoming: Line) -> Option<Line> {
         match self.others.len(THERE) {
             0 => self.lower(),
@@ -191,7 +212,7 @@ impl Cache for Lirs {
         self.others.audit();
         assert!(self.near <= self.near_max, "{} lines are LIR", self.near);
         assert!(
-            self.others.len(THERE) <= self.queue,
+            self.resized || self.others.len(THERE) <= self.queue,
             "too many lines are HIR"
         );
     }
@@ -209,7 +230,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     build: |_, env| {
         let capacity = env.capacity as usize;
         // A cache of one line is for what came last.
-        let queue = (capacity / 100).max(1).min(capacity - 1);
+        let queue = queue_of(capacity);
         Ok(Box::new(Lirs {
             stack: Queues::new(),
             others: Queues::new(),
@@ -217,6 +238,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
             queue,
             near: 0,
             left: None,
+            resized: false,
             near_max: capacity - queue,
         }))
     },

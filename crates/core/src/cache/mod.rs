@@ -29,6 +29,7 @@ registry! { dyn Cache;
     s3_fifo,
     sieve,
     w_tinylfu,
+    mimic,
     optimal,
 }
 

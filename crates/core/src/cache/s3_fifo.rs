@@ -129,6 +129,15 @@ impl Cache for S3Fifo {
         self.set_asked(line, 0);
     }
 
+    fn resize(&mut self, lines: u32) {
+        let lines = lines as usize;
+        self.main = lines - lines / 10;
+        self.ghosts = lines * 9 / 10;
+        while self.queues.len(GHOSTS) > self.ghosts {
+            self.queues.pop(GHOSTS);
+        }
+    }
+
     fn audit(&self) {
         self.queues.audit();
         assert!(self.queues.len(GHOSTS) <= self.ghosts, "too many ghosts");

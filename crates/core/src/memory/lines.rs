@@ -281,14 +281,17 @@ impl Lines {
     /// A read gets pages of a track that were on their way for another one.
     pub(super) fn joined(&mut self, track: u64, mask: Mask, orders: &mut VecDeque<Order>) {
         let slot = self.number(track);
-        self.hit_again(slot, mask, orders);
+        self.hit_again(slot, mask, false, orders);
     }
 
     /// Lines with these pages are asked for, as far as they are in memory: one may go as another one is hit.
-    fn hit_again(&mut self, slot: u32, mask: Mask, orders: &mut VecDeque<Order>) {
+    fn hit_again(&mut self, slot: u32, mask: Mask, by_write: bool, orders: &mut VecDeque<Order>) {
         for (line, _) in self.shape.lines_of(slot, mask) {
             if self.cache.holds(line) {
-                self.cache.hit(line);
+                match by_write {
+                    true => self.cache.hit_by_write(line),
+                    false => self.cache.hit(line),
+                }
                 self.see_off(orders);
             }
         }
@@ -321,7 +324,7 @@ impl Lines {
             let there = mask & self.held[slot as usize].present;
             let writes = (request.id, request.extent);
             self.keep(slot, there, writes, orders);
-            self.hit_again(slot, there, orders);
+            self.hit_again(slot, there, true, orders);
             if let Some(pattern) = entering {
                 let all = self.shape.part(track, whole, whole_end);
                 let held = &self.held[slot as usize];
