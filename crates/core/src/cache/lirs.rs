@@ -72,10 +72,24 @@ impl Lirs {
         Some(line)
     }
 
-    /// The LIR line at the bottom of the stack becomes HIR. If the queue is full, a line leaves.
+    /// The lowest LIR line is it no longer. What is below it the stack forgets.
+    fn pop_near(&mut self) -> Option<Line> {
+        while let Some(line) = self.stack.pop(STACK) {
+            match self.others.of(line) {
+                None => {
+                    self.near -= 1;
+                    return Some(line);
+                }
+                Some(LEFT) => self.others.take(line),
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
+    /// The lowest LIR line becomes HIR. If the queue is full, a line leaves.
     fn lower(&mut self) -> Option<Line> {
-        let line = self.stack.pop(STACK)?;
-        self.near -= 1;
+        let line = self.pop_near()?;
         if self.queue == 0 {
             return Some(line);
         }
@@ -168,9 +182,8 @@ impl Cache for Lirs {
         self.near_max = self.capacity - self.queue;
         self.resized = true;
         while self.near > self.near_max
-            && let Some(line) = self.stack.pop(STACK)
+            && let Some(line) = self.pop_near()
         {
-            self.near -= 1;
             self.others.push(THERE, line);
             self.prune();
         }

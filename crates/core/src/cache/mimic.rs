@@ -1,4 +1,4 @@
-//! Mimic: what is brought beforehand waits apart; of the rest it keeps what that of six models would keep whose misses have cost least lately.
+//! Mimic: what is brought beforehand waits apart; of the rest it keeps what that of five models would keep whose misses have cost least lately.
 //!
 //! Modern policies lose in response time where somebody prefetches. What nobody has asked for yet looks to them like what nobody wants: it goes first, is
 //! read again, and the drives are busy with that. What was read on the way of a sequence looks to others like what will come back. SARC keeps sequences apart, but
@@ -9,21 +9,21 @@
 //! ended, or to none: they leave first. How long that is goes with how many of them are asked for at all, so false sequences do not fill a cache. If lines are asked for as soon as they have
 //! come, the drives are at their limit: then lines stay longer, as nothing should be read twice.
 //!
-//! *Models.* LIRS, ARC, S3-FIFO and SLRU, and LIRS and ARC once more that hear nothing of sequences. Each is asked what the cache is asked, and has as much room as the cache has for what is not
+//! *Models.* LIRS, ARC and S3-FIFO, and LIRS and ARC once more that hear nothing of sequences. Each is asked what the cache is asked, and has as much room as the cache has for what is not
 //! apart. A read that a model misses costs it 16; 1 if it follows the line that the model missed before, since the drive is there already. A write costs nothing: it goes to the drives in any case. What was
 //! ahead in time costs nothing either, but what came late does. Costs are halved with time. Who has cost least is mimicked: what leaves is what he has let go, the longest ago first, so the cache becomes
 //! what his would be. That is how adaptive caches work (Subramanian and others, who take two policies and count misses); here the misses are weighed, and sequences stay out of it.
 //!
-//! *When it loses.* In a short run, or soon after the load has changed: it has to see what is cheaper, and then to fetch what the other one has kept. Where a policy is best that is none of the six. Where drives are at their limit and a large file is
-//! read over and over, by 20 % and more: it takes false sequences for worth keeping too late. Where memory is dearer than drives: it knows six caches.
+//! *When it loses.* In a short run, or soon after the load has changed: it has to see what is cheaper, and then to fetch what the other one has kept. Where a policy is best that is none of the five. Where drives are at their limit and a large file is
+//! read over and over, by 20 % and more: it takes false sequences for worth keeping too late. Where memory is dearer than drives: it knows five caches.
 //!
-//! *Cost.* O(1) amortised, six times that of a policy; about 50 bytes for each line that was ever asked for, and up to 100 for each that is there. Lines are taken for whole.
+//! *Cost.* O(1) amortised, five times that of a policy; about 50 bytes for each line that was ever asked for, and up to 100 for each that is there. Lines are taken for whole.
 
 use std::collections::VecDeque;
 
 use super::in_memory::{COMMON, SETTINGS};
 use super::queues::Queues;
-use super::{arc, lirs, s3_fifo, slru};
+use super::{arc, lirs, s3_fifo};
 use crate::contract::{Cache, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
@@ -31,11 +31,10 @@ use crate::pages::CACHE_COUNTS;
 use crate::registry::{CacheEnv, ConfigError, Knob, Spec, joined};
 
 /// Whom it may mimic, and whether he hears of sequences. The first is mimicked until another one has cost less.
-static MODELS: [(&Spec<dyn Cache>, bool); 6] = [
+static MODELS: [(&Spec<dyn Cache>, bool); 5] = [
     (&lirs::SPEC, true),
     (&arc::SPEC, true),
     (&s3_fifo::SPEC, true),
-    (&slru::SPEC, true),
     (&lirs::SPEC, false),
     (&arc::SPEC, false),
 ];
@@ -511,7 +510,7 @@ fn models(env: &CacheEnv) -> Result<Vec<Model>, ConfigError> {
 pub(super) static SPEC: Spec<dyn Cache> = Spec {
     name: "mimic",
     aliases: &[],
-    summary: "what is brought beforehand waits apart; of the rest it keeps what the cheapest of six policies would keep",
+    summary: "what is brought beforehand waits apart; of the rest it keeps what the cheapest of five policies would keep",
     source: "ours; after Subramanian, Smaragdakis and Loh, Adaptive caches: effective shaping of cache behavior to workloads, MICRO 2006",
     knobs: &KNOBS,
     measures: &MEASURES,

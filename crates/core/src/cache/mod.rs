@@ -5,6 +5,7 @@ use crate::registry::{CacheEnv, ConfigError, Kind, KindCard, Spec};
 
 mod in_memory;
 mod lists;
+mod mimic_twin;
 mod one_queue;
 mod queues;
 mod segments;

@@ -52,16 +52,6 @@ impl<const N: usize> Segments<N> {
         }
     }
 
-    /// What segments have too many, as their lengths are others now, goes down; the lowest keeps it for the moment.
-    pub(super) fn lower<const M: usize>(&self, queues: &mut Queues<M>) {
-        for segment in (1..N).rev() {
-            while queues.len(segment) > self.lengths[segment] {
-                let down = queues.first(segment).expect("it has too many");
-                queues.renew(segment - 1, down);
-            }
-        }
-    }
-
     /// A line enters, into the lowest segment that has room.
     #[inline]
     pub(super) fn enter<const M: usize>(&self, queues: &mut Queues<M>, line: Line) {

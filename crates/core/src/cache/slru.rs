@@ -66,14 +66,6 @@ impl Cache for Slru {
         self.left.pop()
     }
 
-    fn resize(&mut self, lines: u32) {
-        self.segments = Segments::new(lines as usize, [1; SEGMENTS]);
-        let Slru {
-            queues, segments, ..
-        } = self;
-        segments.lower(queues);
-    }
-
     fn audit(&self) {
         self.queues.audit();
         for segment in 1..SEGMENTS {
