@@ -32,6 +32,7 @@ const CACHES: &[&str] = &[
     "sieve",
     "w_tinylfu",
     "w_tinylfu:variant=paper",
+    "mimic",
     "optimal",
 ];
 
