@@ -297,7 +297,10 @@ fn it_does_what_its_head_says() {
             }
         }
         leaders.dedup();
-        assert!(capacity < 9 || leaders.len() > 1, "nobody else was mimicked");
+        assert!(
+            capacity < 9 || leaders.len() > 1,
+            "nobody else was mimicked"
+        );
     }
 }
 
