@@ -37,7 +37,8 @@ def test_a_mix_is_drawn_from_its_name_and_seed(mix: str) -> None:
 
 
 def test_a_point_runs_with_each_cache() -> None:
-    point = next(one for one in points(DRIVE, "") if one.name.startswith("shifting raid5 open"))
+    named = "shifting raid5 open prefetch=sarc 30%"
+    point = next(one for one in points(DRIVE, "") if one.name == named)
     for cache in (own.OWN, "lru"):
         found = run(point.scenario(1, 3_000, cache), overload="run", series=False).runs[0]
         assert found.requests > 1_000

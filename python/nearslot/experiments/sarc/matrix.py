@@ -152,8 +152,7 @@ def _of_traces(drive: str, folder: Path | None) -> Iterator[Point]:
             continue
         for stack, base in _stacks(drive):
             loads: list[tuple[str, dict[str, Any]]] = [
-                (f"depth={depth}", {"replay": "closed", "depth": depth})
-                for depth in stack.depths
+                (f"depth={depth}", {"replay": "closed", "depth": depth}) for depth in stack.depths
             ]
             if is_open:
                 loads.append(("open", {"replay": "open", "speed": 1 / stack.slower}))
