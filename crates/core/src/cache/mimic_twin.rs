@@ -1,7 +1,8 @@
-#![cfg(test)]
 //! Mimic as its head says it, over lists that are searched: who keeps what, what each model has let go, what is apart. Random loads as a stack brings them compare.
 //!
 //! The models themselves are the policies of this folder, which have twins of their own.
+
+#![cfg(test)]
 
 use super::mimic::{ALL, AWAY, CLEARLY, LOOK, Patience, forgets, most, remembered};
 use crate::contract::{Cache, Pattern};
