@@ -281,7 +281,11 @@ fn lost_blocks(run: &Run) -> Option<Warning> {
         .take(NAMED)
         .map(|extent| match extent.blocks {
             1 => extent.first_block.to_string(),
-            blocks => format!("{} to {}", extent.first_block, extent.first_block + blocks - 1),
+            blocks => format!(
+                "{} to {}",
+                extent.first_block,
+                extent.first_block + blocks - 1
+            ),
         })
         .collect();
     let more = match lost.extents.len() > NAMED {

@@ -16,8 +16,8 @@
 //! What is known to be bad is not asked for. Whoever has to wait for a stripe asks again when it gets it: a source may be bad by then.
 
 use super::geometry::{Piece, Rows, Stripe};
-use super::{Job, Raid5, Role, tag};
 use super::seats::Seat;
+use super::{Job, Raid5, Role, tag};
 use crate::io::DriveDone;
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Parity, Plan, PlannedIo, StepIndex, Target};
@@ -140,8 +140,7 @@ impl Raid5 {
             gate: None,
         });
         let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
-        let is_told =
-            role != Role::Source && self.fault_of_others(&stripe, of.0, &of.1).is_none();
+        let is_told = role != Role::Source && self.fault_of_others(&stripe, of.0, &of.1).is_none();
         if is_bad_block && (done.len > PAGE || done.len > Blocks(1) && !is_told) {
             out.instead = self.one_by_one(&stripe, of, (role, job), out);
             return;

@@ -356,7 +356,10 @@ impl Placement for Raid5 {
         if let (Role::Flush, Some(name)) = (role, work) {
             return self.flushed(name, drive, done, out);
         }
-        let seat = self.seats.seat(drive).expect("only drives with seats are asked");
+        let seat = self
+            .seats
+            .seat(drive)
+            .expect("only drives with seats are asked");
         if !done.status.is_done() {
             self.failed(role, work, (seat, done), out);
         } else if done.op == Op::Write {

@@ -164,8 +164,8 @@ impl Raid5 {
         out: &mut Plan,
     ) {
         let mut left = self.geometry.seats_of(array);
-        let rests = left
-            .all(|seat| self.seats.is_vacant(seat) || drives.idle(self.seats.drive(seat)));
+        let rests =
+            left.all(|seat| self.seats.is_vacant(seat) || drives.idle(self.seats.drive(seat)));
         if !rests || self.repair.arrays[array].under_way > 0 {
             return;
         }

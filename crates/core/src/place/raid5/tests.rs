@@ -313,9 +313,7 @@ fn what_is_lost_is_as_a_flag_for_each_block() {
             let lost = raid5.lost();
             assert_eq!(lost.blocks, expected.len() as u64);
             let listed = lost.extents.iter();
-            let listed: Vec<u64> = listed
-                .flat_map(|run| run.start.0..run.end().0)
-                .collect();
+            let listed: Vec<u64> = listed.flat_map(|run| run.start.0..run.end().0).collect();
             assert_eq!(listed, expected);
             most = most.max(lost.extents.len());
         }
@@ -336,5 +334,9 @@ fn so_many_addresses_are_listed() {
     assert_eq!(lost.blocks, used.0 / 5 * 8);
     assert_eq!(raid5.counts.lost_blocks, lost.blocks);
     assert_eq!(lost.extents.len(), Lost::LISTED);
-    assert!(lost.extents.windows(2).all(|two| two[0].end() < two[1].start));
+    assert!(
+        lost.extents
+            .windows(2)
+            .all(|two| two[0].end() < two[1].start)
+    );
 }

@@ -288,7 +288,8 @@ fn a_rebuild_tries_again_what_was_not_answered() {
         assert!(failures > 20, "only {failures} were not answered");
         assert_eq!(counted(&rig, "bad_blocks"), 0, "{setup:?}");
         assert_eq!(counted(&rig, "rebuilds"), 1, "{setup:?}");
-        rig.contents.replaced(1, (rig.drives() - setup.spares() as u64) as u16);
+        rig.contents
+            .replaced(1, (rig.drives() - setup.spares() as u64) as u16);
         rig.contents.check_parities();
     }
 }

@@ -4,7 +4,16 @@ use super::source::{Named, Source};
 
 /// Nothing of the domain.
 const GROUND: &[&str] = &[
-    "units", "ids", "rng", "agenda", "directory", "sorted", "list", "freemap", "maplog", "measure",
+    "units",
+    "ids",
+    "rng",
+    "agenda",
+    "directory",
+    "sorted",
+    "list",
+    "freemap",
+    "maplog",
+    "measure",
 ];
 /// What flows.
 const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan", "fault"];

@@ -238,7 +238,10 @@ fn rebuilds() -> impl Iterator<Item = Scene> {
     let cases = [
         ("disks=6:spares=1:strip_kib=8", bad.to_owned()),
         ("disks=6:spares=1:strip_kib=8:rebuild_mib_s=1", gone(1)),
-        ("disks=8:arrays=2:spares=2:strip_kib=4:rebuild_mib_s=1", gone(4)),
+        (
+            "disks=8:arrays=2:spares=2:strip_kib=4:rebuild_mib_s=1",
+            gone(4),
+        ),
         ("disks=6:spares=1:strip_kib=8:rebuild_mib_s=4", gone(5)),
     ];
     cases.into_iter().map(|(knobs, faults)| {

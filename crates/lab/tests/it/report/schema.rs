@@ -77,7 +77,8 @@ fn lost_blocks_are_told_with_their_addresses() {
     assert_eq!(lost.extents.len(), 100, "so many are listed");
     assert!(lost.blocks > 100 * 8);
     assert_eq!(
-        run.measure("place", "lost_blocks").map(|count| count.value()),
+        run.measure("place", "lost_blocks")
+            .map(|count| count.value()),
         Some(lost.blocks as f64)
     );
     let mut warnings = results.warnings.iter();
