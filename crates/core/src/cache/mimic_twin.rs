@@ -139,12 +139,12 @@ impl Twin {
             self.list(model, left);
         }
         self.clock += 1;
-        if self.clock % forgets(self.capacity) == 0 {
+        if self.clock.is_multiple_of(forgets(self.capacity)) {
             self.models
                 .iter_mut()
                 .for_each(|one| one.cost = remembered(one.cost));
         }
-        if self.clock % LOOK == 0 {
+        if self.clock.is_multiple_of(LOOK) {
             let costs: Vec<u64> = self.models.iter().map(|one| one.cost).collect();
             let (own, least) = (costs[self.leader], *costs.iter().min().expect("some"));
             if own - least > own / CLEARLY {

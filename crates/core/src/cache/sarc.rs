@@ -471,9 +471,10 @@ mod tests {
             let (line, pattern) = asked(&mut rng);
             ask(&mut *cache, line, pattern);
             let mut pages = 0;
-            cache.tell(&mut |measure, number| match measure.name {
-                "sequence_pages" => pages = number,
-                _ => {}
+            cache.tell(&mut |measure, number| {
+                if measure.name == "sequence_pages" {
+                    pages = number;
+                }
             });
             assert!(step < 2_000 || (29..=31).contains(&pages), "{pages}");
         }

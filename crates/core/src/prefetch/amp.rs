@@ -97,7 +97,7 @@ fn last_of(track: u64, note: u32, tracks: &mut dyn Around) -> Option<u64> {
 }
 
 /// The note of the last track of the newest group of a sequence that this track belongs to.
-fn newest<'a>(track: u64, note: u32, tracks: &'a mut dyn Around) -> Option<&'a mut u32> {
+fn newest(track: u64, note: u32, tracks: &mut dyn Around) -> Option<&mut u32> {
     let last = last_of(track, note, tracks)?;
     let behind = last + 1;
     let next = match tracks.note(Track(behind)) {

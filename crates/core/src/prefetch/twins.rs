@@ -183,7 +183,7 @@ impl Both {
             .collect();
         let knobs = spec.card().check(&knobs).unwrap();
         let stripe = Blocks(1);
-        let of = |name| knobs.integer(name) as u64;
+        let of = |name| knobs.integer(name);
         Both {
             amp: (spec.build)(&knobs, &PrefetchEnv { stripe }).unwrap(),
             twin: Twin {
