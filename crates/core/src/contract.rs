@@ -270,7 +270,7 @@ impl Shape {
 pub struct Lost {
     /// How many blocks.
     pub blocks: u64,
-    /// Where they are, by address: all, or the first so many runs of them ([`Lost::LISTED`]).
+    /// Where they are, by address: all, or the first of them, at most so many runs ([`Lost::LISTED`]); fewer where looking for more takes long.
     pub extents: Vec<Extent>,
 }
 

@@ -46,7 +46,7 @@ pub(super) const MEASURES: [Measure; 5] = [
     Measure::count(
         "sequence_mean_pages",
         "pages",
-        "pages that sequences had on average, over all lines that were asked for since the first one left",
+        "pages that sequences had on average, over all lines that were asked for or brought since the first one left",
     ),
 ];
 

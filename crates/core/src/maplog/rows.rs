@@ -58,7 +58,7 @@ pub enum Kind {
     Spare = 4,
 }
 
-/// Consecutive blocks of a drive, and what is said of them.
+/// Consecutive blocks of a seat, or the seat of a spare, and what is said of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// What.

@@ -534,7 +534,8 @@ impl Lines {
         held.spared &= !own;
         if stays {
             let there = held.present & own;
-            self.cache.miss_in(line, Pattern::Sequential);
+            // As one that was brought: nobody missed it.
+            self.cache.miss(line);
             self.cache
                 .enter_in(line, Pattern::Sequential, there.count_ones());
         }

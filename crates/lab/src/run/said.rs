@@ -288,9 +288,11 @@ fn lost_blocks(run: &Run) -> Option<Warning> {
             ),
         })
         .collect();
-    let more = match lost.extents.len() > NAMED {
-        true => ", and more, which the JSON lists as `lost`",
-        false => "",
+    let listed: u64 = lost.extents.iter().map(|extent| extent.blocks).sum();
+    let more = match (lost.extents.len() > NAMED, listed < lost.blocks) {
+        (_, true) => ", and more, of which the JSON lists the first as `lost`",
+        (true, false) => ", and more, which the JSON lists as `lost`",
+        (false, false) => "",
     };
     let text = format!(
         "{} of the volume {} lost at the end of the run, as no drive tells them any more, and reads of them fail until they are written again: \

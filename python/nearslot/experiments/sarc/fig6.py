@@ -142,7 +142,7 @@ STATEMENTS = [
         id="D02",
         statement="SARC stages fewer tracks than both others, in both configurations",
         published="a figure",
-        range=SIX,
+        range=SIX + "; counted over whole runs, their warm-up too",
         judge=fewest,
     ),
 ]

@@ -36,7 +36,7 @@ class Configuration:
     Attributes:
         name: Short.
         told: Long.
-        top_bsu: The top load at full size: no policy's write buffer overflows up to it.
+        top_bsu: The top load at full size: a little below that at which a write buffer overflows.
         top_iops: The paper's top load, in scaled I/Os a second.
     """
 
@@ -125,7 +125,7 @@ def scenario(options: Options, configuration: Configuration, load: float, cache:
 
 
 def numbers(options: Options, run: Run) -> dict[str, float | None]:
-    """What is told of a run."""
+    """What is told of a run; what is counted of caches is of all of it, its warm-up too."""
     cache, prefetch, buffer = (run.measures[kind] for kind in ("cache", "prefetch", "buffer"))
     reads, writes = run.read_response_ms, run.write_response_ms
     assert reads is not None

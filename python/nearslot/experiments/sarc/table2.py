@@ -12,7 +12,7 @@ from ..statement import Found, Statement
 from ..table import Table
 from ..verdict import Check, Gate, Kind, Mean, above, at_least, at_most, below, within
 from . import setup
-from .published import TABLE
+from .published import READ_SHARE, TABLE
 from .setup import BOTTOM, CI, CS, POLICIES, SARC, TOP, Configuration, grid
 
 OVERALL, READ, WRITE = "overall_ms", "read_ms", "write_ms"
@@ -218,7 +218,7 @@ def side_by_side(table: Table) -> Found:
 
 _number = partial(Statement, kind=Kind.NUMBER, turns=False)
 _order = partial(Statement, kind=Kind.ORDER, turns=False)
-TOP_LOADS = "the top load: the highest at which no policy's write buffer overflows"
+TOP_LOADS = "the top load: a little below that at which a write buffer overflows"
 NO_WAIT = "writes take 0.18 ms until the buffer overflows, and then for ever longer"
 
 
@@ -372,9 +372,11 @@ def draw(outcome: Outcome, path: Path) -> None:
 def _points(table: Table, of: Configuration, policy: str, ours: bool) -> list[tuple[float, float]]:
     if not ours:
         rows = TABLE[of.name]
-        share = 0.394
         return [
-            (of.top_iops * load / 100, share * row[policy][0] + (1 - share) * row[policy][1])
+            (
+                of.top_iops * load / 100,
+                READ_SHARE * row[policy][0] + (1 - READ_SHARE) * row[policy][1],
+            )
             for load, row in rows.items()
         ]
     wheres = ({"configuration": of.name, "load": load, "policy": policy} for load in loads(table))

@@ -7,7 +7,7 @@ use crate::contract::Placement;
 use crate::maplog::RowsTable;
 use crate::maplog::rows::Kind;
 use crate::measure::Measure;
-use crate::registry::{Knob, Knobs, Spec, VolumeEnv, VolumeError};
+use crate::registry::{Knob, Knobs, VolumeEnv, VolumeError};
 use crate::rng::Rng;
 
 /// What was done, by the measures of the card.
@@ -152,51 +152,42 @@ pub(super) const MEASURES: &[Measure] = &[
     ),
 ];
 
-pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
-    name: "raid5",
-    aliases: &["raid-5"],
-    summary: "rotating parity: one drive of an array may fail, small writes read before they write",
-    source: "Patterson, Gibson and Katz, SIGMOD 1988; Lee and Katz, Performance consequences of parity placement, ASPLOS 1991",
-    knobs: &[
-        Knob::integer(
-            "disks",
-            5,
-            3..=1_024,
-            "drives, three or more for each array; one of each array's has parity",
-        ),
-        Knob::integer(
-            "spares",
-            0,
-            0..=1_021,
-            "how many of the drives are spares: the last ones; one takes the place of a drive that is gone, in whichever array",
-        ),
-        Knob::integer("arrays", 1, 1..=341, "arrays that the drives make up"),
-        Knob::integer(
-            "strip_kib",
-            64,
-            1..=1_048_576,
-            "KiB on one drive before the next one's turn",
-        ),
-        Knob::integer(
-            "extent_stripes",
-            1,
-            1..=1_048_576,
-            "stripes on one array before the next one's turn; with one array it has no effect on where strips lie",
-        ),
-        Knob::number(
-            "rebuild_mib_s",
-            0.0,
-            0.0..=100_000.0,
-            "MiB a second that each array repairs at least, whatever else its drives do, while it has something to repair; 0 is in spare time alone",
-        ),
-    ],
-    measures: MEASURES,
-    asks: &[],
-    prepared: false,
-    build,
-};
+/// What can be set.
+pub(super) const KNOBS: &[Knob] = &[
+    Knob::integer(
+        "disks",
+        5,
+        3..=1_024,
+        "drives, three or more for each array; one of each array's has parity",
+    ),
+    Knob::integer(
+        "spares",
+        0,
+        0..=1_021,
+        "how many of the drives are spares: the last ones; one takes the place of a drive that is gone, in whichever array",
+    ),
+    Knob::integer("arrays", 1, 1..=341, "arrays that the drives make up"),
+    Knob::integer(
+        "strip_kib",
+        64,
+        1..=1_048_576,
+        "KiB on one drive before the next one's turn",
+    ),
+    Knob::integer(
+        "extent_stripes",
+        1,
+        1..=1_048_576,
+        "stripes on one array before the next one's turn; with one array it has no effect on where strips lie",
+    ),
+    Knob::number(
+        "rebuild_mib_s",
+        0.0,
+        0.0..=100_000.0,
+        "MiB a second that each array repairs at least, whatever else its drives do, while it has something to repair; 0 is in spare time alone",
+    ),
+];
 
-fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
+pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
     let blocks = env.blueprint.capacity();
     let geometry = Geometry::new(knobs, blocks)?;
     let volume = Rng::stream(env.seed, "volume").bits();

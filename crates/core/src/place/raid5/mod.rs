@@ -45,17 +45,29 @@ use crate::maplog::RowsTable;
 use crate::measure::Tell;
 use crate::op::{Failure, Op};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
+use crate::registry::Spec;
 use crate::request::Request;
 use crate::units::{Blocks, Instant, Pba};
 
 use bad::Bad;
-pub(super) use card::SPEC;
 use card::{Counts, MEASURES};
 use geometry::{Geometry, Piece, Rows, Stripe};
 use repair::Repair;
 use seats::{Seat, Seats};
 use turns::Turns;
 use written::Written;
+
+pub(super) static SPEC: Spec<dyn Placement> = Spec {
+    name: "raid5",
+    aliases: &["raid-5"],
+    summary: "rotating parity: one drive of an array may fail, small writes read before they write",
+    source: "Patterson, Gibson and Katz, SIGMOD 1988; Lee and Katz, Performance consequences of parity placement, ASPLOS 1991",
+    knobs: card::KNOBS,
+    measures: MEASURES,
+    asks: &[],
+    prepared: false,
+    build: card::build,
+};
 
 /// What an I/O is for: its tag tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -277,7 +289,11 @@ impl Raid5 {
             match fault {
                 None => out.open(Tag(name.into())),
                 Some(failure) => {
-                    self.counts.lost += u64::from(work.repair.is_none());
+                    match work.repair {
+                        // What the others still tell of it goes again.
+                        Some(_) => self.failed_to_repair(name, true),
+                        None => self.counts.lost += 1,
+                    }
                     out.refuse(Tag(name.into()), failure);
                 }
             }
