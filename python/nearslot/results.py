@@ -122,6 +122,32 @@ class VolumeResponse:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LostExtent:
+    """A run of lost blocks.
+
+    Attributes:
+        first_block: The first, by its address in the volume.
+        blocks: How many.
+    """
+
+    first_block: int
+    blocks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LostBlocks:
+    """What no drive told any more at the end of a run, so that reads of it fail.
+
+    Attributes:
+        blocks: How many 512-byte blocks.
+        extents: Where these are, by address: all of them, or the first hundred runs.
+    """
+
+    blocks: int
+    extents: list[LostExtent]
+
+
+@dataclass(frozen=True, kw_only=True)
 class StreamResponse:
     """Response times of the reads or of the writes of a stream, of those that were measured.
 
@@ -376,6 +402,8 @@ class Run:
         traced: What the trace tells of its own response times; None where it tells nothing, or was
             not replayed at its own times.
         simulated_in_s: Wall-clock time of the simulation; the one value that does not repeat.
+        lost: What no drive told any more at the end; None if nothing was lost, or if the placement
+            keeps no account of that.
         series: What plots need; None if it was not asked for.
     """
 
@@ -419,6 +447,7 @@ class Run:
     queue_growth_rps: float | None
     traced: Traced | None
     simulated_in_s: float
+    lost: LostBlocks | None = None
     series: Series | None = None
 
     def __repr__(self) -> str:

@@ -188,3 +188,18 @@ def test_results_print_as_the_table(results: nearslot.Results) -> None:
     assert nearslot.__build__ in str(results)
     assert repr(results) == f"<nearslot.Results: 2 of 2 runs. {results.verdict.headline}>"
     assert results.verdict.headline.startswith("satf wins: ")
+
+
+def test_what_two_drives_take_along_is_told_with_its_addresses() -> None:
+    faults = "injected:gone_at_s=1:second_gone_at_s=2"
+    found = nearslot.run(
+        nearslot.Scenario(
+            workload="poisson:requests=2000:rate_rps=200",
+            drive="seagate-cheetah-9lp",
+            place="raid5:disks=4",
+            faults=faults,
+        )
+    ).runs[0]
+    assert found.lost is not None
+    assert found.lost.blocks > 1_000_000
+    assert found.lost.extents[0].blocks > 0

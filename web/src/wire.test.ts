@@ -34,6 +34,8 @@ describe("the sample that Rust wrote", () => {
     expect(results.verdict.rankings[0]?.ranks).toHaveLength(6);
     expect(results.seed).toBe("42");
     expect(results.runs[0]?.series?.cdf_ms.length).toBeGreaterThan(100);
+    expect(results.runs[0]?.lost).toBeNull();
+    expect(results.runs[5]?.lost?.extents[1]).toEqual({ first_block: 9001, blocks: 1 });
     expect(profile?.rate_rps.length).toBeGreaterThan(10);
     expect(profile?.read_share).toBeGreaterThan(0.5);
   });
@@ -48,6 +50,7 @@ describe("the sample that Rust wrote", () => {
       failed: Object.fromEntries(run.failed),
       measures: Object.fromEntries([...run.measures].map(([of, numbers]) => [of, Object.fromEntries(numbers)])),
       settings: Object.fromEntries(run.settings),
+      lost: run.lost ?? undefined,
     }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
   });

@@ -168,6 +168,11 @@ const streamResponse = object({
   max_ms: nullable(number),
 });
 
+const lostBlocks = object({
+  blocks: count,
+  extents: list(object({ first_block: count, blocks: count })),
+});
+
 const runShape = object({
   label: text,
   load: text,
@@ -207,14 +212,15 @@ const runShape = object({
   measures: dictionary(dictionary(number)),
   demand: nullable(demand),
   queue_growth_rps: nullable(number),
+  lost: nullable(lostBlocks),
   traced: nullable(traced),
   simulated_in_s: number,
   series: nullable(series),
 });
 
-/** A run; its series may be left out. */
+/** A run; its series may be left out, and what was lost where nothing was. */
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
-  runShape(isObject(value) && !Object.hasOwn(value, "series") ? { ...value, series: null } : value, path);
+  runShape(isObject(value) ? { series: null, lost: null, ...value } : value, path);
 
 const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed", "other failed", "wrong blocks", "other wrong blocks");
 

@@ -10,8 +10,8 @@ use nearslot_core::rng::Rng;
 use nearslot_lab::inspect::{Against, Inspection, Inspector};
 use nearslot_lab::measure::{BATCHES, Basis};
 use nearslot_lab::outcome::{
-    Declared, Demand, FreeSpace, Gaps, Measures, Number, Results, Run, SCHEMA, Series,
-    StreamResponse, Stretch, Times, TraceInfo, Traced, Varied, Verdict,
+    Declared, Demand, FreeSpace, Gaps, LostBlocks, LostExtent, Measures, Number, Results, Run,
+    SCHEMA, Series, StreamResponse, Stretch, Times, TraceInfo, Traced, Varied, Verdict,
 };
 use nearslot_lab::scenario::keys::role;
 use nearslot_lab::verdict;
@@ -371,11 +371,24 @@ fn run(policy: &str, done: &[Done], size: Size) -> Run {
         queue_mean: response_ms.mean / 1e3 * kept.len() as f64 / seconds(span_ns),
         queue_max: kept.iter().map(|done| done.queue).max().unwrap_or(0),
         measures: measures(policy),
+        lost: (policy == POLICIES[5]).then(lost),
         simulated_in_s: 0.018,
         series: Some(series(kept, begin, size, policy)),
         demand: Some(demand(kept, begin)),
         traced: Some(traced(response_ms.mean)),
         ..Run::default()
+    }
+}
+
+/// As if one run had lost something.
+fn lost() -> LostBlocks {
+    let extents = [(4_096, 64), (9_001, 1)].map(|(first_block, blocks)| LostExtent {
+        first_block,
+        blocks,
+    });
+    LostBlocks {
+        blocks: 65,
+        extents: extents.to_vec(),
     }
 }
 
