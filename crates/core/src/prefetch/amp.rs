@@ -355,9 +355,8 @@ fn build(knobs: &Knobs) -> Result<Amp, ConfigError> {
     for knob in ["start", "asynchronous"] {
         let value = knobs.integer(knob);
         if value > most {
-            let allowed = format!("at most most = {most}");
-            let key = format!("amp.{knob}");
-            return Err(ConfigError::value(&key, &value.to_string(), &allowed));
+            let allowed = format!("{value} at least, or less with amp.{knob} = {most} as well");
+            return Err(ConfigError::value("amp.most", &most.to_string(), &allowed));
         }
     }
     let start = knobs.integer("start") as u32;
