@@ -361,3 +361,38 @@ impl Raid5 {
         under_way.map(|seat| self.bad.blocks(seat)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::of_study;
+    use super::*;
+    use crate::contract::Placement;
+    use crate::op::Op;
+    use crate::place::busy::Busy;
+    use crate::request::Request;
+
+    /// It waits for a write to its stripe; meanwhile a block that it needs becomes bad.
+    #[test]
+    fn a_repair_that_is_refused_goes_again_but_for_what_is_lost() {
+        let mut raid5 = of_study();
+        let stripe = raid5.geometry.stripe(0);
+        let (bad, other) = (stripe.seat(0), stripe.seat(1));
+        raid5.mark(bad, Pba(0), Blocks(8));
+        let now = Instant::ZERO;
+        let (mut write, mut repair, mut out) = (Plan::default(), Plan::default(), Plan::default());
+        let request = Request::new(1, Op::Write, 2 * 64, 8, now);
+        raid5.plan(now, &request, &Busy, &mut write);
+        assert_eq!(raid5.repair_piece(0, &mut repair), Some(Blocks(8)));
+        raid5.mark(other, Pba(3), Blocks(1));
+        for io in write.ios().chain(repair.ios()) {
+            raid5.skipped(now, io.tag, io.drive, &Busy, &mut out);
+        }
+        assert_eq!(raid5.repair.arrays[0].under_way, 0);
+        let pieces = std::iter::from_fn(|| raid5.next_bad(0));
+        let rows: Vec<_> = pieces
+            .map(|(seat, _, rows, _)| (seat, rows.from, rows.to))
+            .collect();
+        assert_eq!(rows, [(bad, 0, 3), (bad, 4, 8)]);
+        assert_eq!(raid5.counts.lost, 0, "nobody asked for it");
+    }
+}

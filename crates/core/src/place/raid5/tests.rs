@@ -24,7 +24,7 @@ fn raid5(settings: &[(&str, i64)]) -> Raid5 {
 }
 
 /// 32 KiB a strip.
-fn of_study() -> Raid5 {
+pub(super) fn of_study() -> Raid5 {
     raid5(&[("disks", 7), ("strip_kib", 32)])
 }
 
