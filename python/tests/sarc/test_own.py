@@ -18,13 +18,16 @@ DRIVE = "scsi-10k-73gb"
 
 
 def test_a_name_says_to_which_half_a_point_belongs() -> None:
-    halves = {one.name: one.half for one in points(DRIVE, "")}
+    # Recorded traces are there in a checkout alone.
+    recorded = ("postgres", "tpcc")
+    drawn = (one for one in points(DRIVE, "") if one.load not in recorded)
+    halves = {one.name: one.half for one in drawn}
     # By hand: the first byte of the SHA-256 is even, or odd.
     assert halves["zipf_streams disk depth=8 prefetch=sarc 1%"] == "tuning"
     assert halves["zipf_streams disk depth=1 prefetch=sarc 1%"] == "held-back"
     assert {half: list(halves.values()).count(half) for half in HALVES} == {
-        "tuning": 119,
-        "held-back": 109,
+        "tuning": 112,
+        "held-back": 104,
     }
 
 
