@@ -22,14 +22,14 @@
 
 use std::collections::VecDeque;
 
-use super::in_memory::{COMMON, SETTINGS};
+use super::in_memory::KNOBS;
 use super::queues::Queues;
 use super::{arc, lirs, s3_fifo};
 use crate::contract::{Cache, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
-use crate::registry::{CacheEnv, ConfigError, Knob, Spec, joined};
+use crate::registry::{CacheEnv, ConfigError, Spec, joined};
 
 /// Whom it may mimic, and whether he hears of sequences. The first is mimicked until another one has cost less.
 static MODELS: [(&Spec<dyn Cache>, bool); 5] = [
@@ -489,8 +489,6 @@ const OWN_MEASURES: [Measure; 3] = [
 
 static MEASURES: [Measure; CACHE_COUNTS.len() + 3] = joined(OWN_MEASURES, CACHE_COUNTS);
 
-static KNOBS: [Knob; SETTINGS] = COMMON;
-
 /// The policies that it may mimic.
 fn models(env: &CacheEnv) -> Result<Vec<Model>, ConfigError> {
     let numbered = MODELS.iter().enumerate();
@@ -513,7 +511,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     aliases: &[],
     summary: "what is brought beforehand waits apart; of the rest it keeps what the cheapest of five policies would keep",
     source: "ours; after Subramanian, Smaragdakis and Loh, Adaptive caches: effective shaping of cache behavior to workloads, MICRO 2006",
-    knobs: &KNOBS,
+    knobs: KNOBS,
     measures: &MEASURES,
     asks: &[],
     prepared: false,

@@ -263,6 +263,7 @@ fn build(knobs: &Knobs, env: &CacheEnv) -> Result<Sarc, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::KnobValue;
 
     /// Pages of a line.
     const PAGES: u32 = 8;
@@ -361,16 +362,7 @@ mod tests {
     /// The stamps tell about the same as a bottom that is counted.
     #[test]
     fn stamps_find_the_bottom() {
-        let env = CacheEnv {
-            capacity: 1_000,
-            line_pages: 1,
-        };
-        let knobs = [(
-            "bottom_percent".to_owned(),
-            crate::registry::KnobValue::Number(20.0),
-        )];
-        let knobs = Knobs::check("sarc", &KNOBS, &knobs).unwrap();
-        let mut cache = (SPEC.build)(&knobs, &env).unwrap();
+        let mut cache = set(1_000, &[("bottom_percent", "20")]).unwrap();
         cache.reserve(3_000);
         let mut order: Vec<Line> = Vec::new();
         let mut rng = crate::rng::Rng::stream(3, "bottom");
@@ -389,9 +381,9 @@ mod tests {
             let line = Line(one.min(other) as u32);
             if cache.holds(line) {
                 let place = order.iter().position(|one| *one == line).unwrap();
-                let before = hits(&*cache);
+                let before = hits(&cache);
                 cache.hit(line);
-                let told = hits(&*cache) > before;
+                let told = hits(&cache) > before;
                 agreed += u64::from(told == (place < 200));
                 asked += 1;
                 order.remove(place);
@@ -409,17 +401,19 @@ mod tests {
         );
     }
 
-    fn set(knobs: &[(&str, &str)]) -> Box<dyn Cache> {
-        let env = CacheEnv {
-            capacity: 100,
+    fn env(capacity: u32) -> CacheEnv {
+        CacheEnv {
+            capacity,
             line_pages: 1,
-        };
+        }
+    }
+
+    fn set(capacity: u32, knobs: &[(&str, &str)]) -> Result<Sarc, ConfigError> {
         let knobs = knobs.iter().copied();
         let knobs: Vec<_> = knobs
-            .map(|(key, value)| (key.to_owned(), crate::registry::KnobValue::parse(value)))
+            .map(|(key, value)| (key.to_owned(), KnobValue::parse(value)))
             .collect();
-        let knobs = Knobs::check("sarc", &KNOBS, &knobs).unwrap();
-        (SPEC.build)(&knobs, &env).unwrap()
+        build(&Knobs::check("sarc", &KNOBS, &knobs)?, &env(capacity))
     }
 
     /// One of 300 lines is asked for; what leaves for it, if one does.
@@ -445,31 +439,27 @@ mod tests {
 
     #[test]
     fn where_the_older_line_leaves_it_is_lru() {
-        let mut cache = set(&[("boundary", "age")]);
-        let env = CacheEnv {
-            capacity: 100,
-            line_pages: 1,
-        };
+        let mut cache = set(100, &[("boundary", "age")]).unwrap();
         let lru = &super::super::lru::SPEC;
-        let mut lru = (lru.build)(&lru.card().check(&[]).unwrap(), &env).unwrap();
+        let mut lru = (lru.build)(&lru.card().check(&[]).unwrap(), &env(100)).unwrap();
         cache.reserve(300);
         lru.reserve(300);
         let mut rng = crate::rng::Rng::stream(5, "age");
         for _ in 0..20_000 {
             let (line, pattern) = asked(&mut rng);
-            let left = ask(&mut *cache, line, pattern);
+            let left = ask(&mut cache, line, pattern);
             assert_eq!(left, ask(&mut *lru, line, pattern));
         }
     }
 
     #[test]
     fn a_share_does_not_move() {
-        let mut cache = set(&[("boundary", "share"), ("share_percent", "30")]);
+        let mut cache = set(100, &[("boundary", "share"), ("share_percent", "30")]).unwrap();
         cache.reserve(300);
         let mut rng = crate::rng::Rng::stream(6, "share");
         for step in 0..20_000 {
             let (line, pattern) = asked(&mut rng);
-            ask(&mut *cache, line, pattern);
+            ask(&mut cache, line, pattern);
             let mut pages = 0;
             cache.tell(&mut |measure, number| {
                 if measure.name == "sequence_pages" {
@@ -493,14 +483,7 @@ mod tests {
                 "sarc.share_percent",
             ),
         ] {
-            let knobs = knobs
-                .map(|(key, value)| (key.to_owned(), crate::registry::KnobValue::parse(value)));
-            let knobs = Knobs::check("sarc", &KNOBS, &knobs).unwrap();
-            let env = CacheEnv {
-                capacity: 100,
-                line_pages: 1,
-            };
-            let error = build(&knobs, &env).err().unwrap().to_string();
+            let error = set(100, &knobs).err().unwrap().to_string();
             assert!(error.contains(named), "{error}");
         }
     }

@@ -85,13 +85,20 @@ struct Counts {
     late: u64,
 }
 
-/// The last track of a group, if it is there.
-fn last_of(track: u64, note: u32, tracks: &mut dyn Around) -> Option<u64> {
-    let last = match note & LAST {
-        0 if note & GROUPED == 0 => return None,
+/// Where a group ends of which this track is one.
+fn end_of(track: u64, note: u32) -> u64 {
+    match note & LAST {
         0 => track + u64::from(note & NUMBER),
         _ => track,
-    };
+    }
+}
+
+/// The last track of a group, if it is there.
+fn last_of(track: u64, note: u32, tracks: &mut dyn Around) -> Option<u64> {
+    if note & GROUPED == 0 {
+        return None;
+    }
+    let last = end_of(track, note);
     let note = tracks.note(Track(last))?;
     (*note & LAST != 0).then_some(last)
 }
@@ -227,13 +234,9 @@ impl Prefetch for Amp {
             self.asked_first(touch, note, tracks);
         }
         if note & TRIGGER != 0 {
-            let last = match note & LAST {
-                0 => track + u64::from(note & NUMBER),
-                _ => track,
-            };
             let state = self.state(track, note, touch.tracks, tracks);
             self.counts.triggers += 1;
-            self.bring(last, false, state, tracks);
+            self.bring(end_of(track, note), false, state, tracks);
         }
         Pattern::Sequential
     }

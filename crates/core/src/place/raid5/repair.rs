@@ -8,11 +8,12 @@
 //! A piece that fails is tried again: in parts, as a bad block that a source has met is known by then, or as often as [`TRIES`] says. What no drive tells is passed
 //! over. *Rebuilt* is a spare of which all was tried while no other drive of its array was gone; what it holds is used from the first block on.
 //!
-//! O(drives of an array, log n) of the runs of bad blocks for each piece, O(arrays) for the clock.
+//! O(drives of an array, log n) of the runs of bad blocks for each piece, O(log arrays) for the clock.
 
 use super::Raid5;
 use super::geometry::{Geometry, Rows, Stripe};
 use super::seats::Seat;
+use crate::agenda::Agenda;
 use crate::contract::Drives;
 use crate::plan::{Parity, Plan};
 use crate::units::{BLOCK_BYTES, Blocks, Duration, Instant, Pba};
@@ -39,8 +40,6 @@ struct Progress {
     under_way: u32,
     /// What has failed.
     again: Vec<Again>,
-    /// When the next piece is due whatever the drives do; none if nothing is left to repair, or there is no rate.
-    due: Option<Instant>,
 }
 
 /// What has been looked at, and what is under way.
@@ -54,8 +53,8 @@ pub(super) struct Repair {
     rebuilding: u32,
     /// Time for a block at the rate, in nanoseconds; 0 if there is no rate.
     block_ns: f64,
-    /// The first of all that are due.
-    due: Option<Instant>,
+    /// By array: when its next piece is due whatever the drives do; never if nothing is left to repair, or there is no rate.
+    due: Agenda,
     /// Whether a life has just begun with bad blocks.
     goes_on: bool,
     /// When something happened last.
@@ -72,7 +71,7 @@ impl Repair {
             rebuilds: vec![None; seats],
             rebuilding: 0,
             block_ns: if mib_s > 0.0 { block_ns } else { 0.0 },
-            due: None,
+            due: Agenda::new(geometry.arrays as usize),
             goes_on: false,
             now: Instant::ZERO,
         }
@@ -84,26 +83,28 @@ impl Repair {
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
-        self.due
+        self.due.least()
     }
 
     /// Something became bad there, in this array.
     pub(super) fn look_again(&mut self, seat: Seat, at: Pba, array: usize) {
         let tried = &mut self.tried[seat.index()];
         *tried = at.0.min(*tried);
-        if self.block_ns > 0.0 && self.arrays[array].due.is_none() {
-            self.set_due(array, Some(self.now));
+        if self.stands(array) {
+            self.due.set(array, Some(self.now));
         }
     }
 
-    fn set_due(&mut self, array: usize, due: Option<Instant>) {
-        self.arrays[array].due = due;
-        self.due = self.arrays.iter().filter_map(|array| array.due).min();
+    /// Whether there is a rate, and the clock of an array stands still.
+    fn stands(&self, array: usize) -> bool {
+        self.block_ns > 0.0 && self.due.due(array).is_none()
     }
 
-    /// The time that so many blocks may take at the rate.
-    fn time(&self, len: Blocks) -> Duration {
-        Duration(((len.0 as f64 * self.block_ns) as u64).max(1))
+    /// A piece of so many blocks has begun, or none: the next one is due when the rate allows it.
+    fn due_after(&mut self, array: usize, piece: Option<Blocks>) {
+        let time = |len: Blocks| Duration(((len.0 as f64 * self.block_ns) as u64).max(1));
+        let due = piece.map(|len| self.now + time(len));
+        self.due.set(array, due);
     }
 
     /// A spare begins with nothing.
@@ -170,27 +171,22 @@ impl Raid5 {
             return;
         }
         let piece = self.repair_piece(array, out);
-        if self.repair.arrays[array].due.is_some() {
-            let due = piece.map(|len| self.repair.now + self.repair.time(len));
-            self.repair.set_due(array, due);
+        if self.repair.due.due(array).is_some() {
+            self.repair.due_after(array, piece);
         }
     }
 
     /// Repairs what is due by the clock.
     pub(super) fn repair_by_the_clock(&mut self, out: &mut Plan) {
-        let now = self.repair.now;
-        for array in 0..self.repair.arrays.len() {
-            let Progress { due, under_way, .. } = self.repair.arrays[array];
-            if due.is_none_or(|due| due > now) {
-                continue;
-            }
+        let mut from = 0;
+        while let Some(array) = self.repair.due.due_by(self.repair.now, from) {
             // Where so many are under way the drives cannot: one that ends lets the next one begin.
-            let piece = match under_way < TOGETHER {
+            let piece = match self.repair.arrays[array].under_way < TOGETHER {
                 true => self.repair_piece(array, out),
                 false => None,
             };
-            let due = piece.map(|len| now + self.repair.time(len));
-            self.repair.set_due(array, due);
+            self.repair.due_after(array, piece);
+            from = array + 1;
         }
     }
 
@@ -299,9 +295,8 @@ impl Raid5 {
     /// A piece of a repair has ended.
     pub(super) fn repair_ended(&mut self, array: usize) {
         self.repair.ended(array);
-        let is_due = self.repair.block_ns > 0.0 && self.repair.arrays[array].due.is_none();
-        if is_due && self.is_left(array) {
-            self.repair.set_due(array, Some(self.repair.now));
+        if self.repair.stands(array) && self.is_left(array) {
+            self.repair.due.set(array, Some(self.repair.now));
         }
     }
 
