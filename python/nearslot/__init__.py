@@ -21,31 +21,33 @@ from .parts import Knob, Part, show
 from .parts import list_parts as list  # noqa: A004 (read as nearslot.list)
 from .results import (
     ChosenDrive,
-    Demand,
     Difference,
-    FreeSpace,
-    Gaps,
-    LostBlocks,
-    LostExtent,
-    Measure,
     Outcome,
     Rank,
     Ranking,
     Results,
     Rows,
+    TraceInfo,
+    Varied,
+    Verdict,
+)
+from .running import compare, inspect, run
+from .runs import (
+    Demand,
+    FreeSpace,
+    Gaps,
+    LostBlocks,
+    LostExtent,
+    Measure,
     Run,
     Series,
     StreamResponse,
     Stretch,
     Times,
     Traced,
-    TraceInfo,
-    Varied,
-    Verdict,
     VolumePlace,
     VolumeResponse,
 )
-from .running import compare, inspect, run
 from .scenario import Reading, Scenario, part
 from .sweeping import RayExecutor, Swept, sweep
 

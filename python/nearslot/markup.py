@@ -7,7 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .results import Difference, Rank, Results, Run
+    from .results import Difference, Rank, Results
+    from .runs import Run
 
 _RANKED = ("#", "run", "mean ms", "95 % interval ms", "to best \u00d7", "against baseline ms")
 _PLAIN = ("run", "mean ms", "95 % interval ms")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..results import Run
 from ..running import compare
+from ..runs import Run
 from ..scenario import Scenario
 from .verdict import Mean, Where
 

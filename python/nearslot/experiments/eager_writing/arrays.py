@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...results import Run
+from ...runs import Run
 from ...scenario import Scenario, part
 from ..table import Cell, simulated
 from . import disk

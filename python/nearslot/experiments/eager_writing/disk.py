@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from ...results import Run
 from ...running import run
+from ...runs import Run
 from ...scenario import Scenario, part
 from ..table import Cell, Table, simulated
 from ..verdict import Mean

@@ -9,24 +9,21 @@ from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Table
 from ..verdict import Check, Kind, above, at_least, below
+from .points import check, loads, plot, point, sheet
 from .setup import BOTTOM, CI, CONFIGURATIONS, CS, POLICIES, SARC, TOP, Configuration, grid
-from .table2 import check, loads
 
 POWER, STAGED = "power", "staged"
 
 
 def most(table: Table, of: Configuration, policy: str) -> tuple[int, float]:
     """The load at which a policy has most power, and how much."""
-    at = {
-        load: table.mean(POWER, configuration=of.name, load=load, policy=policy).value
-        for load in loads(table)
-    }
+    at = {load: table.mean(POWER, **point(of, load, policy)).value for load in loads(table)}
     best = max(at, key=lambda load: at[load])
     return best, at[best]
 
 
 def _column(of: Configuration, policy: str, load: int) -> tuple[str, dict[str, object]]:
-    return POWER, {"configuration": of.name, "policy": policy, "load": load}
+    return POWER, point(of, load, policy)
 
 
 def largest(table: Table, of: Configuration) -> Found:
@@ -75,7 +72,7 @@ def reported(table: Table) -> Found:
         for load in loads(table):
             numbers = []
             for policy in POLICIES:
-                where = {"configuration": of.name, "load": load, "policy": policy}
+                where = point(of, load, policy)
                 every, ahead, wasted = (
                     table.mean(key, **where).value for key in (STAGED, "staged_ahead", "wasted")
                 )
@@ -150,32 +147,17 @@ STATEMENTS = [
 
 def draw(outcome: Outcome, path: Path) -> None:
     """Throughput over power, and tracks staged over load, with the paper's axes."""
-    from matplotlib.figure import Figure
-
     table = Table(outcome.runs)
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    panels = figure.subplots(2, 2)
-    for line, of in zip(panels, (CI, CS), strict=True):
-        for policy, marker in zip(POLICIES, "osD", strict=True):
-            wheres = [
-                {"configuration": of.name, "load": load, "policy": policy} for load in loads(table)
-            ]
-            iops, power, staged = (
-                [table.mean(key, **where).value for where in wheres]
-                for key in ("iops", POWER, STAGED)
-            )
-            line[0].plot(power, iops, marker=marker, label=policy)
-            line[1].plot(iops, staged, marker=marker, label=policy)
-        line[0].set_xlabel("power: I/Os per second and ms of response")
-        line[0].set_ylabel("I/Os per second")
-        line[1].set_xlabel("I/Os per second")
-        line[1].set_ylabel("tracks staged per second")
-        for panel in line:
-            panel.set_title(of.told, fontsize=9)
-            panel.grid(alpha=0.3)
-            panel.set_ylim(bottom=0)
-    panels[0][0].legend(fontsize=8)
-    figure.savefig(path)
+    with sheet(path) as panels:
+        for line, of in zip(panels, (CI, CS), strict=True):
+            plot(line[0], table, of, (POWER, "iops"))
+            line[0].set_xlabel("power: I/Os per second and ms of response")
+            line[0].set_ylabel("I/Os per second")
+            plot(line[1], table, of, ("iops", STAGED))
+            line[1].set_xlabel("I/Os per second")
+            line[1].set_ylabel("tracks staged per second")
+            for panel in line:
+                panel.set_ylim(bottom=0)
 
 
 EXPERIMENT = Experiment(

@@ -11,8 +11,19 @@ from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, Kind, Mean, above, at_least, at_most, below, missing, within
 from .options import Options
-from .setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP, Configuration, cache_of, cell, grid
-from .table2 import check, loads
+from .points import check, curve, loads, plot, point, sheet
+from .setup import (
+    BOTTOM,
+    CONFIGURATIONS,
+    POLICIES,
+    SARC,
+    TOP,
+    Configuration,
+    cell,
+    fixed_share,
+    grid,
+    lru_bottom,
+)
 
 SHARE, RATIO, READ, MISSES = "sequences", "ratio", "read_ms", "sequence_misses"
 SHARES = (2, 5, 10, 15, 20, 30, 40, 60)
@@ -31,24 +42,12 @@ def cells(options: Options) -> list[Cell]:
         for of in CONFIGURATIONS
         for load in FIXED_LOADS
         for kind, size, cache in [
-            *((FIXED, one, _share(options, one)) for one in SHARES[::step]),
-            *((RESIDENCE, one, _depth(options, one)) for one in DEPTHS[::step]),
+            *((FIXED, one, fixed_share(options, one)) for one in SHARES[::step]),
+            *((RESIDENCE, one, lru_bottom(options, one)) for one in DEPTHS[::step]),
         ]
     ]
     of_table = [Cell({**one.marks, **TABLE2}, one.run) for one in grid(options)]
     return of_table + fixed
-
-
-def _share(options: Options, percent: int) -> str:
-    # Settings of a boundary that moves have no effect here.
-    own = {"large_ratio": options.large_ratio, "step": options.step}
-    word = cache_of(options, SARC, boundary="share", share_percent=percent)
-    pieces = [one for one in word.split(":") if one.split("=")[0] not in own]
-    return ":".join(pieces)
-
-
-def _depth(options: Options, percent: int) -> str:
-    return cache_of(options, BOTTOM, depth_percent=percent)
 
 
 def _unfilled(rows: Table) -> Found | None:
@@ -79,11 +78,8 @@ def _told(rows: Table, key: str, form: str) -> str:
     pieces = []
     for of in CONFIGURATIONS:
         for policy in POLICIES:
-            values = (
-                rows.mean(key, configuration=of.name, load=load, policy=policy).value
-                for load in loads(rows)
-            )
-            pieces.append(f"{of.name} {policy} {' '.join(form.format(one) for one in values)}")
+            values = " ".join(form.format(one) for one in curve(rows, key, of, policy))
+            pieces.append(f"{of.name} {policy} {values}")
     return f"{'; '.join(pieces)} at {' '.join(map(str, loads(rows)))} %"
 
 
@@ -95,18 +91,11 @@ def differs(table: Table) -> Found:
     low, high = min(loads(rows)), max(loads(rows))
     checks = []
     for of in CONFIGURATIONS:
-        columns = (
-            (SHARE, {"configuration": of.name, "policy": SARC, "load": load})
-            for load in (low, high)
-        )
-        change = table.each(lambda one, other: abs(other / one - 1), *_of_table(columns))
+        columns = ((SHARE, point(of, load, SARC)) for load in (low, high))
+        change = rows.each(lambda one, other: abs(other / one - 1), *columns)
         what = f"{of.name}: SEQ of SARC at {high} % against {low} %"
         checks.append(Check(what, change, at_least(0.2)))
     return Found(checks)
-
-
-def _of_table(columns: object) -> list[tuple[str, dict[str, object]]]:
-    return [(key, {**where, **TABLE2}) for key, where in columns]  # type: ignore[attr-defined]
 
 
 def near_one(table: Table) -> Found:
@@ -119,20 +108,16 @@ def near_one(table: Table) -> Found:
     for of in CONFIGURATIONS:
         for load in loads(rows, 50):
             for policy, gate in gates.items():
-                ratio = rows.mean(RATIO, configuration=of.name, load=load, policy=policy)
+                ratio = rows.mean(RATIO, **point(of, load, policy))
                 checks.append(Check(f"ratio of {policy}, {of.name} at {load} %", ratio, gate, ""))
     return Found(checks, _told(rows, RATIO, "{:.2f}"))
 
 
 def _excess(table: Table, kind: str, size: int, of: Configuration, load: int) -> Mean:
     """How far reads with a fixed size are above those with SARC."""
-    where = {"configuration": of.name, "load": load}
     columns = (
-        (READ, {"policy": kind, "size": size, **where}),
-        (
-            READ,
-            {"policy": SARC, **where, **TABLE2},
-        ),
+        (READ, {**point(of, load, kind), "size": size}),
+        (READ, {**point(of, load, SARC), **TABLE2}),
     )
     return table.each(lambda own, sarc: own / sarc - 1, *columns)
 
@@ -160,7 +145,7 @@ def falls(table: Table) -> Found:
     for of in CONFIGURATIONS:
         load = max(FIXED_LOADS)
         sizes = table.values("size", policy=FIXED)
-        where = {"configuration": of.name, "load": load, "policy": FIXED}
+        where = point(of, load, FIXED)
         for less, more in pairwise(sizes):
             fewer = table.each(
                 lambda one, other: other - one,
@@ -247,29 +232,17 @@ STATEMENTS = [
 
 def draw(outcome: Outcome, path: Path) -> None:
     """SEQ and the ratio over load."""
-    from matplotlib.figure import Figure
-
     rows = Table(outcome.runs).only(**TABLE2)
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    panels = figure.subplots(2, 2)
-    for line, of in zip(panels, CONFIGURATIONS, strict=True):
-        for key, panel in zip((SHARE, RATIO), line, strict=True):
-            for policy, marker in zip(POLICIES, "osD", strict=True):
-                means = [
-                    rows.mean(key, configuration=of.name, load=load, policy=policy).value
-                    for load in loads(rows)
-                ]
-                panel.plot(loads(rows), means, marker=marker, label=policy)
-            panel.set_title(of.told, fontsize=9)
-            panel.set_xlabel("load, % of the top load")
-            panel.grid(alpha=0.3)
-        line[0].set_ylabel("SEQ, share of the cache")
-        line[0].set_ylim(0, 1)
-        line[1].set_ylabel("ratio")
-        line[1].set_yscale("symlog", linthresh=0.1)
-        line[1].axhline(1, color="grey", linewidth=0.8)
-    panels[0][0].legend(fontsize=8)
-    figure.savefig(path)
+    with sheet(path) as panels:
+        for line, of in zip(panels, CONFIGURATIONS, strict=True):
+            for key, panel in zip((SHARE, RATIO), line, strict=True):
+                plot(panel, rows, of, ("load", key))
+                panel.set_xlabel("load, % of the top load")
+            line[0].set_ylabel("SEQ, share of the cache")
+            line[0].set_ylim(0, 1)
+            line[1].set_ylabel("ratio")
+            line[1].set_yscale("symlog", linthresh=0.1)
+            line[1].axhline(1, color="grey", linewidth=0.8)
 
 
 EXPERIMENT = Experiment(

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...scenario import Scenario, part
 from . import mixes
+from .setup import DRIVE_BYTES, MIB
 
 SIZES = ("1%", "3%", "10%", "30%")
 # Of loads that have no end, whose footprint nobody knows: shares of the volume.
@@ -24,9 +25,6 @@ OTHERS = ("lru", PAPER, *MODERN)
 
 # Groups that fit the smallest caches.
 PREFETCH = {"sarc": "sarc:degree=8", "none": "none"}
-MIB = 1 << 20
-# Bytes of scsi-10k-73gb, about: the span of the SPC-1-like load is a share of the drives.
-CAPACITY = 73_400_000_000
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,8 @@ def _of_spc1(drive: str) -> Iterator[Point]:
     """The SPC-1-like load, its volume 100, 20 and 5 times the cache."""
     for stack, base in _stacks(drive):
         drives = 4 if stack is RAID else 1
-        span = stack.volume / (CAPACITY * drives)
+        # The span of the load is a share of the drives.
+        span = stack.volume / (DRIVE_BYTES * drives)
         for bsu in stack.bsu:
             for share in VOLUME_SHARES:
                 size = f"{int(stack.volume * share) // MIB}MiB"

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ...results import Run
 from ...running import compare
+from ...runs import Run
 from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Row, Table

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .setup import BOTTOM, SARC, TOP
+from ..table import Row
+from .points import point
+from .setup import BOTTOM, CONFIGURATIONS, SARC, TOP
 
 READ_SHARE = 0.4
 """Of reads in the overall times that the paper prints."""
@@ -26,3 +28,18 @@ TABLE: dict[str, dict[int, dict[str, tuple[float, float]]]] = {
     },
 }
 """By configuration, load in percent of the top load, and policy."""
+
+
+def rows() -> list[Row]:
+    """The same as rows of a table, with overall times and the paper's scaled loads."""
+    return [
+        {
+            **point(of, load, policy),
+            "seed": 1,
+            "iops": of.top_iops * load / 100,
+            "overall_ms": READ_SHARE * read + (1 - READ_SHARE) * write,
+        }
+        for of in CONFIGURATIONS
+        for load, at in TABLE[of.name].items()
+        for policy, (read, write) in at.items()
+    ]

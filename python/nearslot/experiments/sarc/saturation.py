@@ -20,10 +20,11 @@ from .setup import (
     SARC,
     TOP,
     Configuration,
+    arrays,
     cache_of,
     measured,
+    scenario,
 )
-from .setup import scenario as scenario_of
 
 LOWEST, HIGHEST = 8, 128
 """Between which loads are looked for, in BSU of one array."""
@@ -49,14 +50,14 @@ def _search(options: Options, of: Configuration, policy: str, seeds: Sequence[in
 
     def overflows(bsu: int, seed: int) -> bool:
         at = replace(of, top_bsu=bsu * options.scale)
-        one = scenario_of(replace(options, load_percent=100.0), at, 100, cache)
+        one = scenario(replace(options, load_percent=100.0), at, 100, cache)
         (row,) = measured(options, one, [seed])
         return bool(row["waited"] > OVERFLOWS)
 
     def highest(seed: int) -> int:
-        arrays = 16 // options.scale
-        low, high = LOWEST * arrays, HIGHEST * arrays
-        while high - low > arrays:
+        step = arrays(options)
+        low, high = LOWEST * step, HIGHEST * step
+        while high - low > step:
             middle = (low + high) // 2
             low, high = (low, middle) if overflows(middle, seed) else (middle, high)
         return low * options.scale

@@ -11,8 +11,9 @@ from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, ClaimVerdict, Gate, Kind, above, within
 from .options import Options
+from .points import lead
 from .setup import BOTTOM, CI, CS, POLICIES, SARC, TOP, Configuration, cache_of, cell
-from .table2 import OVERALL, lead
+from .table2 import OVERALL
 
 LOADS = (80, 95)
 VARIED: dict[str, tuple[Any, ...]] = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-from ...results import Run
 from ...running import compare
-from ...scenario import Scenario, part
+from ...runs import Run
+from ...scenario import Knob, Scenario, part
 from ..table import Cell, Row
 from ..verdict import Where
 from .options import Options
@@ -20,6 +19,7 @@ CACHE_MIB = 8 * 1024
 TRACK_KIB = 32
 TRACK_PAGES = 8
 MIB = 1 << 20
+PAGE_BYTES = 4096
 DRIVE_BYTES = 73.4e9
 """Of the study's drives, roughly: spans are told in shares of an array, sizes in bytes."""
 
@@ -63,18 +63,29 @@ TOP, BOTTOM, SARC = "LRU-Top", "LRU-Bottom", "SARC"
 POLICIES = (TOP, BOTTOM, SARC)
 
 
-def cache_of(options: Options, policy: str, **knobs: Any) -> str:  # noqa: ANN401 (knobs of a part)
+def cache_of(options: Options, policy: str) -> str:
     """The cache of a policy. LRU-Top is SARC's lists without its boundary, which is LRU."""
-    own: dict[str, Any] = {"bottom_percent": options.bottom_percent}
     if policy == BOTTOM:
-        own["depth_percent"] = options.depth_percent
-    elif policy == TOP:
-        own["boundary"] = "age"
-    else:
-        own |= {"large_ratio": options.large_ratio, "step": options.step}
-    own |= knobs
+        return lru_bottom(options, options.depth_percent)
+    if policy == TOP:
+        return _cache(options, "sarc", boundary="age")
+    return _cache(options, "sarc", large_ratio=options.large_ratio, step=options.step)
+
+
+def lru_bottom(options: Options, depth_percent: float) -> str:
+    """LRU-Bottom that puts sequences in so far above the end."""
+    return _cache(options, "lru_bottom", depth_percent=depth_percent)
+
+
+def fixed_share(options: Options, percent: float) -> str:
+    """SARC's lists with a boundary that does not move."""
+    return _cache(options, "sarc", boundary="share", share_percent=percent)
+
+
+def _cache(options: Options, name: str, **own: Knob) -> str:
     return part(
-        "lru_bottom" if policy == BOTTOM else "sarc",
+        name,
+        bottom_percent=options.bottom_percent,
         **own,
         size=f"{cache_mib(options)}MiB",
         line_kib=TRACK_KIB,
@@ -89,6 +100,16 @@ def cache_mib(options: Options) -> int:
     return CACHE_MIB // options.scale
 
 
+def cache_pages(options: Options) -> int:
+    """The same in pages."""
+    return cache_mib(options) * MIB // PAGE_BYTES
+
+
+def arrays(options: Options) -> int:
+    """How many arrays there are at this scale."""
+    return ARRAYS // options.scale
+
+
 def span(options: Options, configuration: Configuration) -> float:
     """The footprint as a share of what the arrays hold."""
     bytes_of_cache = CACHE_MIB * MIB
@@ -97,11 +118,10 @@ def span(options: Options, configuration: Configuration) -> float:
 
 def scenario(options: Options, configuration: Configuration, load: float, cache: str) -> Scenario:
     """A run of the study."""
-    arrays = ARRAYS // options.scale
     workload = part(
         "spc1",
         bsu=configuration.bsu(options, load),
-        requests=options.requests * arrays,
+        requests=options.requests * arrays(options),
         span=round(span(options, configuration), 6),
     )
     prefetch = part(
@@ -115,7 +135,12 @@ def scenario(options: Options, configuration: Configuration, load: float, cache:
     return Scenario(
         workload=workload,
         drive=options.drive,
-        place=part("raid5", disks=DRIVES * arrays, arrays=arrays, strip_kib=TRACK_KIB),
+        place=part(
+            "raid5",
+            disks=DRIVES * arrays(options),
+            arrays=arrays(options),
+            strip_kib=TRACK_KIB,
+        ),
         sched=options.sched,
         cache=cache,
         prefetch=prefetch,
@@ -131,24 +156,26 @@ def numbers(options: Options, run: Run) -> dict[str, float | None]:
     assert reads is not None
     assert writes is not None
     asked = sum(run.operations.values())
-    scale = run.throughput_rps * options.scale / asked
-    bottom_pages = cache_mib(options) * 256 * options.bottom_percent / 100
+    iops = run.throughput_rps * options.scale
+    # Of what is counted: so much a second.
+    rate = iops / asked
+    bottom_pages = cache_pages(options) * options.bottom_percent / 100
     held = cache["sequence_mean_pages"]
     return {
         "read_ms": reads.mean,
         "write_ms": writes.mean,
         "overall_ms": run.response_ms.mean,
         "read_p99_ms": reads.p99,
-        "iops": run.throughput_rps * options.scale,
-        "power": run.throughput_rps * options.scale / run.response_ms.mean,
+        "iops": iops,
+        "power": iops / run.response_ms.mean,
         "utilisation": run.utilisation,
         "read_hits": cache["read_hits"] / (cache["read_hits"] + cache["read_misses"]),
-        "staged": scale * cache["staged_pages"] / TRACK_PAGES,
-        "staged_ahead": scale * prefetch["ahead_pages"] / TRACK_PAGES,
+        "staged": rate * cache["staged_pages"] / TRACK_PAGES,
+        "staged_ahead": rate * prefetch["ahead_pages"] / TRACK_PAGES,
         "wasted": prefetch["wasted_pages"] / max(1, prefetch["ahead_pages"]),
-        "sequence_misses": scale * cache["sequence_misses"],
-        "rest_bottom_hits": scale * cache["rest_bottom_hits"],
-        "sequences": held / (cache_mib(options) * 256),
+        "sequence_misses": rate * cache["sequence_misses"],
+        "rest_bottom_hits": rate * cache["rest_bottom_hits"],
+        "sequences": held / cache_pages(options),
         "ratio": 2
         * cache["sequence_misses"]
         * bottom_pages

@@ -10,31 +10,12 @@ from pathlib import Path
 from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Table
-from ..verdict import Check, Gate, Kind, Mean, above, at_least, at_most, below, within
-from . import setup
-from .published import READ_SHARE, TABLE
+from ..verdict import Check, Kind, above, at_least, at_most, below, within
+from .points import check, loads, plot, point, sheet
+from .published import TABLE, rows
 from .setup import BOTTOM, CI, CS, POLICIES, SARC, TOP, Configuration, grid
 
 OVERALL, READ, WRITE = "overall_ms", "read_ms", "write_ms"
-
-
-def lead(table: Table, key: str, one: str, other: str, of: Configuration, load: int) -> Mean:
-    """By which share a policy's number exceeds that of another at a load."""
-    return table.lead(key, {"policy": one}, {"policy": other}, configuration=of.name, load=load)
-
-
-def check(
-    table: Table, key: str, pair: tuple[str, str], gate: Gate, at: tuple[Configuration, int]
-) -> Check:
-    """A policy's number against that of another at a load."""
-    of, load = at
-    what = f"{key} of {pair[0]} against {pair[1]}, {of.name} at {load} %"
-    return Check(what, lead(table, key, *pair, of, load), gate)
-
-
-def loads(table: Table, least: int = 0) -> list[int]:
-    """The loads of a table, from one on."""
-    return [load for load in table.values("load") if load >= least]
 
 
 def cuts(table: Table, of: Configuration, gates: dict[str, float], key: str) -> Found:
@@ -106,9 +87,8 @@ def never_worse(table: Table) -> Found:
     checks = []
     for of in (CS, CI):
         for load in loads(table):
-            where = {"configuration": of.name, "load": load}
             for key in (READ, WRITE):
-                columns = ((key, {"policy": policy, **where}) for policy in (SARC, TOP, BOTTOM))
+                columns = ((key, point(of, load, policy)) for policy in (SARC, TOP, BOTTOM))
                 excess = table.each(
                     lambda own, top, bottom: (
                         own - max(1.05 * min(top, bottom), min(top, bottom) + 0.1)
@@ -179,9 +159,7 @@ def to_the_right(table: Table) -> Found:
     for of in (CS, CI):
         for other in (TOP, BOTTOM):
             columns = (
-                (OVERALL, {"configuration": of.name, "load": load, "policy": policy})
-                for policy in (SARC, other)
-                for load in at
+                (OVERALL, point(of, load, policy)) for policy in (SARC, other) for load in at
             )
 
             def further(*means: float) -> float:
@@ -204,8 +182,7 @@ def side_by_side(table: Table) -> Found:
         for load in loads(table):
             pieces = []
             for policy in POLICIES:
-                where = {"configuration": of.name, "load": load, "policy": policy}
-                ours = [table.mean(key, **where).value for key in (READ, WRITE)]
+                ours = [table.mean(key, **point(of, load, policy)).value for key in (READ, WRITE)]
                 paper = TABLE[of.name][load][policy]
                 ratios = [one / other for one, other in zip(ours, paper, strict=True)]
                 pieces.append(
@@ -350,37 +327,15 @@ STATEMENTS = [
 
 def draw(outcome: Outcome, path: Path) -> None:
     """Response time over load, ours and the paper's beside each other."""
-    from matplotlib.figure import Figure
-
-    table = Table(outcome.runs)
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    panels = figure.subplots(2, 2)
-    for line, of in zip(panels, (CI, CS), strict=True):
-        for panel, whose in zip(line, ("here", "published"), strict=True):
-            for policy, marker in zip(POLICIES, "osD", strict=True):
-                points = _points(table, of, policy, whose == "here")
-                panel.plot(*zip(*points, strict=True), marker=marker, label=policy)
-            panel.set_title(f"{of.told}, {whose}", fontsize=9)
-            panel.set_xlabel("I/Os per second" + ("" if whose == "here" else ", scaled"))
-            panel.set_ylim(bottom=0)
-            panel.grid(alpha=0.3)
-        line[0].set_ylabel("overall response time (ms)")
-    panels[0][0].legend(fontsize=8)
-    figure.savefig(path)
-
-
-def _points(table: Table, of: Configuration, policy: str, ours: bool) -> list[tuple[float, float]]:
-    if not ours:
-        rows = TABLE[of.name]
-        return [
-            (
-                of.top_iops * load / 100,
-                READ_SHARE * row[policy][0] + (1 - READ_SHARE) * row[policy][1],
-            )
-            for load, row in rows.items()
-        ]
-    wheres = ({"configuration": of.name, "load": load, "policy": policy} for load in loads(table))
-    return [(table.mean("iops", **at).value, table.mean(OVERALL, **at).value) for at in wheres]
+    tables = {"here": Table(outcome.runs), "published": Table(rows())}
+    with sheet(path) as panels:
+        for line, of in zip(panels, (CI, CS), strict=True):
+            for panel, (whose, table) in zip(line, tables.items(), strict=True):
+                plot(panel, table, of, ("iops", OVERALL))
+                panel.set_title(f"{of.told}, {whose}", fontsize=9)
+                panel.set_xlabel("I/Os per second" + ("" if whose == "here" else ", scaled"))
+                panel.set_ylim(bottom=0)
+            line[0].set_ylabel("overall response time (ms)")
 
 
 EXPERIMENT = Experiment(
@@ -391,5 +346,3 @@ EXPERIMENT = Experiment(
     statements=STATEMENTS,
     draw=draw,
 )
-
-__all__ = ["EXPERIMENT", "setup"]
