@@ -547,6 +547,37 @@ pub enum Pattern {
     Sequential,
 }
 
+/// Why a line enters a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A read has missed it.
+    Missed,
+    /// It is brought before anybody asks for it.
+    Brought,
+    /// It is written.
+    Written,
+}
+
+/// What a cache is told of a line that enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entering {
+    /// Why it does.
+    pub why: Why,
+    /// As what.
+    pub pattern: Pattern,
+    /// Pages of it that have come.
+    pub pages: u32,
+}
+
+impl Entering {
+    /// A page that was asked for by itself.
+    pub const BY_ITSELF: Entering = Entering {
+        why: Why::Missed,
+        pattern: Pattern::Random,
+        pages: 1,
+    };
+}
+
 /// What of a part of a track is there when a read asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -632,7 +663,7 @@ pub trait Destage: Send {
 /// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
 ///
 /// A line that is asked for is hit or missed. One that was missed enters when it has been brought, and before, others leave if
-/// there is no room. So in a simulation of the cache alone, and in a stack where it takes a drive's time until a line is there.
+/// there is no room. One that is brought beforehand, or written, is missed as it enters. So in a simulation of the cache alone, and in a stack where it takes a drive's time until a line is there.
 pub trait Cache: Send {
     /// Lines below this number may be asked for from now on.
     fn reserve(&mut self, lines: u32);
@@ -659,7 +690,7 @@ pub trait Cache: Send {
     /// So many lines are there room for from now on. What it has too many leaves as it is told to.
     fn resize(&mut self, _lines: u32) {}
 
-    /// A line that is not in the cache is asked for.
+    /// A line that is not in the cache is asked for, or is to enter though nobody has asked for it.
     fn miss(&mut self, _line: Line) {}
 
     /// A line leaves, so that this one may enter, which was missed. None if the cache is empty.
@@ -673,8 +704,8 @@ pub trait Cache: Send {
         self.miss(line);
     }
 
-    /// The same as [`Cache::enter`], by a cache that tells sequences from the rest or counts pages: so many of the line have come.
-    fn enter_in(&mut self, line: Line, _pattern: Pattern, _pages: u32) {
+    /// The same as [`Cache::enter`], by a cache that goes by why a line enters, tells sequences from the rest, or counts pages.
+    fn enter_as(&mut self, line: Line, _entering: Entering) {
         self.enter(line);
     }
 

@@ -10,7 +10,7 @@
 use super::in_memory::{COMMON, SETTINGS};
 use super::lists::{self, BOTTOM, Lists, SEQUENCES};
 use super::queues::Queues;
-use crate::contract::{Cache, Pattern};
+use crate::contract::{Cache, Entering, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
@@ -100,11 +100,11 @@ impl Cache for LruBottom {
     }
 
     fn enter(&mut self, line: Line) {
-        self.enter_in(line, Pattern::Random, 1);
+        self.enter_as(line, Entering::BY_ITSELF);
     }
 
-    fn enter_in(&mut self, line: Line, pattern: Pattern, pages: u32) {
-        self.lists.enter(line, pattern, pages);
+    fn enter_as(&mut self, line: Line, entering: Entering) {
+        self.lists.enter(line, entering.pattern, entering.pages);
         self.put(line);
     }
 

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use super::in_memory::KNOBS;
 use super::queues::Queues;
 use super::{arc, lirs, s3_fifo};
-use crate::contract::{Cache, Pattern};
+use crate::contract::{Cache, Entering, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
@@ -416,15 +416,15 @@ impl Cache for Mimic {
     }
 
     fn enter(&mut self, line: Line) {
-        self.enter_in(line, Pattern::Random, 1);
+        self.enter_as(line, Entering::BY_ITSELF);
     }
 
-    fn enter_in(&mut self, line: Line, pattern: Pattern, _pages: u32) {
+    fn enter_as(&mut self, line: Line, entering: Entering) {
         let mark = &mut self.marks[line.index()];
         let is_missed = *mark & MISSED != 0;
         *mark = *mark & !MISSED | HERE;
         self.here += 1;
-        match (pattern, is_missed) {
+        match (entering.pattern, is_missed) {
             (Pattern::Random, _) => self.ask(line, false, false),
             (Pattern::Sequential, false) => self.put(AHEAD, line),
             (Pattern::Sequential, true) => {

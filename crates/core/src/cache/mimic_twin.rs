@@ -5,7 +5,7 @@
 #![cfg(test)]
 
 use super::mimic::{ALL, AWAY, CLEARLY, LOOK, Patience, forgets, most, remembered};
-use crate::contract::{Cache, Pattern};
+use crate::contract::{Cache, Entering, Pattern};
 use crate::ids::Line;
 use crate::registry::{CacheEnv, find};
 use crate::rng::Rng;
@@ -279,7 +279,11 @@ fn step(rng: &mut Rng, number: u32, cache: &mut dyn Cache, twin: &mut Twin) {
         cache.miss(line);
     }
     make_room(cache, twin);
-    cache.enter_in(line, pattern, 1);
+    let entering = Entering {
+        pattern,
+        ..Entering::BY_ITSELF
+    };
+    cache.enter_as(line, entering);
     twin.enter(line, pattern);
 }
 

@@ -22,7 +22,7 @@
 
 use super::in_memory::{COMMON, SETTINGS};
 use super::lists::{self, BOTTOM, Lists, REST, SEQUENCES};
-use crate::contract::{Cache, Pattern};
+use crate::contract::{Cache, Entering, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
@@ -134,11 +134,11 @@ impl Cache for Sarc {
     }
 
     fn enter(&mut self, line: Line) {
-        self.enter_in(line, Pattern::Random, 1);
+        self.enter_as(line, Entering::BY_ITSELF);
     }
 
-    fn enter_in(&mut self, line: Line, pattern: Pattern, pages: u32) {
-        self.lists.enter(line, pattern, pages);
+    fn enter_as(&mut self, line: Line, entering: Entering) {
+        self.lists.enter(line, entering.pattern, entering.pages);
     }
 
     fn grow(&mut self, line: Line, pages: u32) {
@@ -268,6 +268,14 @@ mod tests {
     /// Pages of a line.
     const PAGES: u32 = 8;
 
+    fn entering(pattern: Pattern, pages: u32) -> Entering {
+        Entering {
+            pattern,
+            pages,
+            ..Entering::BY_ITSELF
+        }
+    }
+
     /// Sequences have 46 lines, of 1,000 in all.
     fn with_sequences() -> Sarc {
         let mut sarc = Sarc {
@@ -282,7 +290,7 @@ mod tests {
         };
         sarc.reserve(100);
         for line in 0..46 {
-            sarc.enter_in(Line(line), Pattern::Sequential, PAGES);
+            sarc.enter_as(Line(line), entering(Pattern::Sequential, PAGES));
         }
         sarc
     }
@@ -308,7 +316,7 @@ mod tests {
         ] {
             let mut sarc = with_sequences();
             for line in 50..90 {
-                sarc.enter_in(Line(line), Pattern::Random, PAGES);
+                sarc.enter_as(Line(line), entering(Pattern::Random, PAGES));
             }
             sarc.misses = misses;
             // The newest is not in the bottom: 160 of 320 pages.
@@ -349,7 +357,7 @@ mod tests {
     #[test]
     fn if_a_list_is_shorter_than_a_bottom_the_older_line_leaves() {
         let mut sarc = with_sequences();
-        sarc.enter_in(Line(60), Pattern::Random, PAGES);
+        sarc.enter_as(Line(60), entering(Pattern::Random, PAGES));
         sarc.hit(Line(0));
         for line in (1..46).chain([60, 0]) {
             // First those of sequences, as long as these are older.
@@ -424,7 +432,7 @@ mod tests {
         }
         cache.miss_in(line, pattern);
         let left = (cache.len() == 100).then(|| cache.leave(line).unwrap());
-        cache.enter_in(line, pattern, 1);
+        cache.enter_as(line, entering(pattern, 1));
         left
     }
 

@@ -3,7 +3,7 @@
 use super::lines::Wanted;
 use super::shape::{runs, touched};
 use super::{Memory, Move, Order, common};
-use crate::contract::{Pattern, Touch};
+use crate::contract::{Pattern, Touch, Why};
 use crate::ids::{RequestId, Track};
 use crate::op::{Op, Status};
 use crate::request::{Reply, Request, Timeline};
@@ -17,8 +17,8 @@ pub(super) struct Job {
     first: u64,
     end: u64,
     pattern: Pattern,
-    /// Whether it was missed, and is not brought beforehand.
-    is_missed: bool,
+    /// Whether it was missed or is brought beforehand.
+    why: Why,
     /// The request that missed it, if that waits for some of it.
     cause: Option<u32>,
     /// What requests want of it, those of a request behind each other.
@@ -205,7 +205,10 @@ impl Memory {
         let job = entry.key() as u32;
         let id = RequestId::job(job, self.turn);
         let mut waiters = self.lists.pop().unwrap_or_default();
-        let is_missed = cause.is_some();
+        let why = match cause {
+            Some(_) => Why::Missed,
+            None => Why::Brought,
+        };
         // The rest of a line may be apart from what was asked for.
         let (from, to) = touched(&of.extent);
         let cause = cause.filter(|_| first < to && from < end);
@@ -219,7 +222,7 @@ impl Memory {
             first,
             end,
             pattern,
-            is_missed,
+            why,
             cause,
             waiters,
             behind,
@@ -245,7 +248,7 @@ impl Memory {
         self.coming.take(&job.first);
         let done = reply.status.is_done();
         let shape = self.lines.shape();
-        let arrival = done.then_some((job.id, job.pattern, job.is_missed));
+        let arrival = done.then_some((job.id, job.pattern, job.why));
         for (track, mask) in shape.tracks(job.first, job.end) {
             self.lines.come((track, mask), arrival, &mut self.orders);
         }

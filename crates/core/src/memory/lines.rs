@@ -6,7 +6,7 @@ use super::buffer::Changed;
 use super::counts::Counts;
 use super::shape::{Mask, Shape, bits, runs, touched};
 use super::{Move, Order, between, common};
-use crate::contract::{Around, Cache, Found, Pattern, STAYS};
+use crate::contract::{Around, Cache, Entering, Found, Pattern, STAYS, Why};
 use crate::directory::Directory;
 use crate::ids::{Line, RequestId, Track};
 use crate::measure::Measure;
@@ -254,7 +254,7 @@ impl Lines {
     pub(super) fn come(
         &mut self,
         (track, mask): (u64, Mask),
-        arrival: Option<(RequestId, Pattern, bool)>,
+        arrival: Option<(RequestId, Pattern, Why)>,
         orders: &mut VecDeque<Order>,
     ) {
         let slot = self.number(track);
@@ -262,11 +262,11 @@ impl Lines {
         let enter = mask & held.coming & !held.spoiled;
         held.coming &= !mask;
         held.spoiled &= !mask;
-        if let Some((job, pattern, told)) = arrival {
+        if let Some((job, pattern, why)) = arrival {
             let whole = between(0, self.shape.capacity.0);
             for (line, own) in self.shape.lines_of(slot, enter) {
-                let is_expected = !told && self.cache.holds(line);
-                self.enter(line, own & enter, (pattern, told), orders);
+                let is_expected = why == Why::Brought && self.cache.holds(line);
+                self.enter(line, own & enter, (pattern, why), orders);
                 self.keep(slot, own & enter, (job, whole), orders);
                 if is_expected && self.cache.holds(line) {
                     self.cache.expect(line);
@@ -333,7 +333,7 @@ impl Lines {
                     if !self.cache.holds(line) {
                         self.cache.miss(line);
                     }
-                    self.enter(line, own & enter, (pattern, true), orders);
+                    self.enter(line, own & enter, (pattern, Why::Written), orders);
                     self.keep(slot, own & enter, writes, orders);
                 }
             }
@@ -459,6 +459,13 @@ impl Lines {
         there == Some(bits(0, self.shape.track))
     }
 
+    /// The track that a line is of.
+    #[cfg(test)]
+    pub(super) fn track_of(&self, line: Line) -> Track {
+        let (slot, _) = self.shape.place(line);
+        Track(self.held[slot as usize].track)
+    }
+
     /// Another policy, before anything was asked.
     #[cfg(test)]
     pub(super) fn replace(&mut self, cache: Box<dyn Cache>) {
@@ -492,7 +499,7 @@ impl Lines {
         &mut self,
         line: Line,
         pages: Mask,
-        (pattern, told): (Pattern, bool),
+        (pattern, why): (Pattern, Why),
         orders: &mut VecDeque<Order>,
     ) {
         let count = pages.count_ones();
@@ -515,10 +522,15 @@ impl Lines {
         if holds {
             self.cache.grow(line, count);
         } else {
-            if !told {
+            if why == Why::Brought {
                 self.cache.miss(line);
             }
-            self.cache.enter_in(line, pattern, count);
+            let entering = Entering {
+                why,
+                pattern,
+                pages: count,
+            };
+            self.cache.enter_as(line, entering);
         }
         let (slot, _) = self.shape.place(line);
         self.held[slot as usize].present |= pages;
@@ -534,10 +546,13 @@ impl Lines {
         held.spared &= !own;
         if stays {
             let there = held.present & own;
-            // As one that was brought: nobody missed it.
             self.cache.miss(line);
-            self.cache
-                .enter_in(line, Pattern::Sequential, there.count_ones());
+            let entering = Entering {
+                why: Why::Brought,
+                pattern: Pattern::Sequential,
+                pages: there.count_ones(),
+            };
+            self.cache.enter_as(line, entering);
         }
         stays
     }

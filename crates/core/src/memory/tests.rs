@@ -5,9 +5,11 @@
 #![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::*;
 use crate::cache;
+use crate::contract::{Entering, Why};
 use crate::ids::{Line, Track};
 use crate::op::Failure;
 use crate::pages::PAGE;
@@ -84,11 +86,17 @@ impl Bench {
     /// The same of some tracks by one request.
     fn read_tracks(&mut self, track: u64, count: u64) -> bool {
         let before = self.memory.lines.counts.read_hits;
+        self.ask(Op::Read, track, count);
+        self.memory.lines.counts.read_hits > before
+    }
+
+    /// Some tracks are read or written by one request.
+    fn ask(&mut self, op: Op, track: u64, count: u64) {
         self.requests += 1;
         let blocks = TRACK * PAGE;
         let request = Request::new(
             self.requests,
-            Op::Read,
+            op,
             track * blocks,
             count * blocks,
             Instant::ZERO,
@@ -110,7 +118,6 @@ impl Bench {
         if self.requests.is_multiple_of(AUDIT_EVERY) {
             self.memory.audit();
         }
-        self.memory.lines.counts.read_hits > before
     }
 
     fn misses(&mut self, tracks: impl Iterator<Item = u64>) -> usize {
@@ -417,10 +424,24 @@ fn a_job_that_fails_fails_nobody() {
     memory.audit();
 }
 
-/// A cache that insists on what the contract promises: what enters was missed before, and is not there.
+/// A cache that insists on what the contract promises: what enters was missed before, and is not there. It tells what enters, and as what.
 struct Strict {
     missed: BTreeSet<Line>,
     held: VecDeque<Line>,
+    entered: Sender<(Line, Entering)>,
+}
+
+impl Strict {
+    /// In place of the cache of a memory; what hears of what enters.
+    fn within(bench: &mut Bench) -> Receiver<(Line, Entering)> {
+        let (entered, told) = channel();
+        bench.memory.lines.replace(Box::new(Strict {
+            missed: BTreeSet::new(),
+            held: VecDeque::new(),
+            entered,
+        }));
+        told
+    }
 }
 
 impl Cache for Strict {
@@ -448,13 +469,19 @@ impl Cache for Strict {
     }
 
     fn enter(&mut self, line: Line) {
+        self.enter_as(line, Entering::BY_ITSELF);
+    }
+
+    fn enter_as(&mut self, line: Line, entering: Entering) {
         assert!(self.missed.remove(&line), "{line:?} enters without a miss");
         self.held.push_back(line);
+        self.entered.send((line, entering)).expect("it is heard");
     }
 }
 
+/// A read of several tracks is asked for, all of it; what comes behind it is brought; what stays once more is so as well. What is written is neither.
 #[test]
-fn what_enters_was_missed() {
+fn what_enters_was_missed_and_is_told_why() {
     for prefetch in [
         "none",
         "fixed:degree=3",
@@ -463,12 +490,9 @@ fn what_enters_was_missed() {
         "amp:most=5:asynchronous=2:spare=last:threshold=1",
     ] {
         let mut bench = Bench::new(20, "lru", prefetch);
-        bench.memory.lines.replace(Box::new(Strict {
-            missed: BTreeSet::new(),
-            held: VecDeque::new(),
-        }));
+        let told = Strict::within(&mut bench);
         let mut rng = crate::rng::Rng::stream(1, "strict");
-        let mut next = 0;
+        let (mut next, mut missed, mut brought) = (0, 0, 0);
         for _ in 0..4_000 {
             let at = if rng.chance(0.5) {
                 next
@@ -477,7 +501,25 @@ fn what_enters_was_missed() {
             };
             let tracks = 1 + rng.below(4);
             next = at + tracks;
-            bench.read_tracks(at, tracks);
+            let op = match rng.chance(0.1) {
+                true => Op::Write,
+                false => Op::Read,
+            };
+            bench.ask(op, at, tracks);
+            for (line, entering) in told.try_iter() {
+                let is_asked = (at..next).contains(&bench.memory.lines.track_of(line).0);
+                // What stays once more does so for a write as for a read.
+                let why = match (op, is_asked) {
+                    (_, false) => Why::Brought,
+                    (Op::Write, true) => Why::Written,
+                    (_, true) => Why::Missed,
+                };
+                assert_eq!(entering.why, why, "{prefetch}: {line:?} of {at}..{next}");
+                missed += u64::from(why == Why::Missed);
+                brought += u64::from(why == Why::Brought);
+            }
         }
+        assert!(missed > 1_000, "{prefetch}: {missed}");
+        assert_eq!(brought > 1_000, prefetch != "none", "{prefetch}: {brought}");
     }
 }
