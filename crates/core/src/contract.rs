@@ -729,7 +729,8 @@ pub trait Cache: Send {
         None
     }
 
-    /// Whether it always has the lines that were asked for last, as many as it holds. One pass then tells what it misses at any number of sizes.
+    /// Whether it always has the lines that were asked for last, as many as it holds, where nothing belongs to a sequence. One pass then tells what it
+    /// misses there at any number of sizes.
     fn is_recency(&self) -> bool {
         false
     }

@@ -20,7 +20,6 @@ use crate::catalog::{Disk, TODAY_SINCE, names, of_today};
 use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
-use crate::memo::SHARED;
 use crate::number::number;
 use crate::outcome::ChosenDrive;
 use crate::prepare;
@@ -192,7 +191,7 @@ fn hold(
 ) -> Result<(), RunError> {
     for scenario in scenarios {
         let scenario = on(scenario, disk);
-        let Assembly { stack, .. } = prepare::stack_of(&scenario, trace)?.build_with(&SHARED)?;
+        let Assembly { stack, .. } = prepare::built(&scenario, trace)?;
         match (&scenario.load, trace) {
             (Load::Trace(load), Some(trace)) => {
                 let mode = if whole { Mode::None } else { load.fit };

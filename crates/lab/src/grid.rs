@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use nearslot_core::config::{PartConfig, Parts, StackKind};
-use nearslot_core::contract::{Cache, Oracle, Prefetch, Scheduler};
-use nearslot_core::registry::{self, ConfigError, Kind};
+use nearslot_core::contract::{Oracle, Scheduler};
+use nearslot_core::registry::{self, ConfigError, KindCard};
 
 use crate::outcome::{Role, Varied};
 use crate::scenario::Scenario;
 use crate::scenario::keys::{KEYS, role, says, spelled};
+
+mod needs;
 
 /// Runs of a grid at most; more is a mistake on the command line.
 pub const RUNS_MAX: usize = 10_000;
@@ -174,9 +176,7 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
         configure(&mut point.scenario, &point.settings)?;
     }
     check_values(&points, vary)?;
-    if points.iter().any(|point| caches(point) == (false, false)) {
-        points.retain(|point| caches(point) != (false, true));
-    }
+    leave_out_idle(&mut points);
     if let [only] = points.as_mut_slice()
         && only.label.is_empty()
     {
@@ -185,13 +185,37 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     Ok(points)
 }
 
-/// Whether a point has a read cache, and whether something is brought beforehand. Without a cache that has no effect, so of the runs that differ in
-/// this alone one is enough.
-pub(crate) fn caches(point: &Point) -> (bool, bool) {
-    let parts = &point.scenario.parts;
-    let is_none = |key: &str| parts.get(key).is_none_or(|part| part.name == "none");
-    let (cache, prefetch) = (<dyn Cache>::CARD.key, <dyn Prefetch>::CARD.key);
-    (!is_none(cache), !is_none(prefetch))
+/// Of runs that differ in a part alone which has no effect, as one of another kind is missing that it acts within, one is enough.
+fn leave_out_idle(points: &mut Vec<Point>) {
+    for [inner, outer] in nested(points) {
+        if points
+            .iter()
+            .any(|point| has(point, [inner, outer]) == [false, false])
+        {
+            points.retain(|point| has(point, [inner, outer]) != [true, false]);
+        }
+    }
+}
+
+/// Kinds whose parts act within those of another kind alone: both, each pair once.
+pub(crate) fn nested(points: &[Point]) -> Vec<[&'static KindCard; 2]> {
+    let Some(first) = points.first() else {
+        return Vec::new();
+    };
+    let kinds = first.scenario.parts.kinds();
+    let card = |key: &str| {
+        kinds
+            .iter()
+            .find(|kind| kind.key() == key)
+            .map(StackKind::card)
+    };
+    let pair = |kind: &StackKind| Some([kind.card(), card(kind.card().within?)?]);
+    kinds.iter().filter_map(pair).collect()
+}
+
+/// Whether a point has a part of each of these kinds that is not the default.
+pub(crate) fn has<const N: usize>(point: &Point, kinds: [&KindCard; N]) -> [bool; N] {
+    kinds.map(|kind| point.scenario.parts.has(kind.key))
 }
 
 /// Sets what distinguishes a run. The name of a part comes before its knobs, whatever the order of the grid, for it replaces the
@@ -236,6 +260,7 @@ pub fn check_effects(base: &Scenario, points: &[Point]) -> Result<(), ConfigErro
         }
     }
     check_asked(points)?;
+    needs::check(points)?;
     check_arms(points)
 }
 

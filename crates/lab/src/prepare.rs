@@ -1,8 +1,8 @@
 //! A load made ready to run over a stack: how many requests it has, which of them are measured, and what makes them.
 
-use nearslot_core::config::{Assembly, PartConfig, StackConfig};
+use nearslot_core::config::{Assembly, PartConfig, Parts, StackConfig};
 use nearslot_core::contract::Placement;
-use nearslot_core::registry::{ConfigError, written};
+use nearslot_core::registry::{ConfigError, Need, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 use nearslot_trace::{TimeKind, TraceOp};
@@ -49,15 +49,12 @@ pub(crate) fn stack_of(
     let Some(trace) = trace else {
         return Ok(stack);
     };
+    check_asked(trace, &stack.parts)?;
     if let Some((name, cache)) = stack.in_memory()? {
-        check_reads(trace, &name)?;
         if cache.size.is_share() {
             let footprint = trace.footprint(cache.line_bytes())?;
             stack.set_cache_lines(cache.lines(&name, Some(footprint))?);
         }
-    }
-    if let Some((name, _)) = stack.in_buffer()? {
-        check_writes(trace, &name)?;
     }
     trace.check_volumes(scenario.volumes())?;
     if scenario.volumes() == Some(Volumes::OwnDrives) {
@@ -66,22 +63,55 @@ pub(crate) fn stack_of(
     Ok(stack)
 }
 
-/// A cache of what is read has an effect only where something is.
-fn check_reads(trace: &LoadedTrace, cache: &str) -> Result<(), ConfigError> {
-    if trace.summary().of(TraceOp::Read).requests > 0 {
-        return Ok(());
-    }
-    let allowed = "none: the trace has no reads";
-    Err(ConfigError::value("cache", cache, allowed))
+/// The stack of a run, built.
+///
+/// # Errors
+/// The first mistake found. A size is told as it was asked for: a share, whatever that comes to.
+pub(crate) fn built(
+    scenario: &Scenario,
+    trace: Option<&LoadedTrace>,
+) -> Result<Assembly, RunError> {
+    let stack = stack_of(scenario, trace)?;
+    let built = stack.build_with(&SHARED);
+    Ok(built.map_err(|error| as_asked(error, scenario, &stack))?)
 }
 
-/// The same of a buffer of what is written.
-fn check_writes(trace: &LoadedTrace, buffer: &str) -> Result<(), ConfigError> {
-    if trace.summary().of(TraceOp::Write).requests > 0 {
-        return Ok(());
+/// A mistake about the size of a cache, with that as the scenario has it.
+fn as_asked(error: ConfigError, scenario: &Scenario, stack: &StackConfig) -> ConfigError {
+    let (asked, lines) = (scenario.parts.cache_size(), stack.parts.cache_size());
+    let is_about = lines.is_some() && error.value == lines && error.key.ends_with(".size");
+    match (asked, lines) {
+        (Some(asked), Some(lines)) if is_about && asked != lines => {
+            let allowed = format!("{}; {asked} is {lines} here", error.allowed);
+            ConfigError::value(&error.key, &asked, &allowed)
+        }
+        _ => error,
     }
-    let allowed = "none: the trace has no writes";
-    Err(ConfigError::value("buffer", buffer, allowed))
+}
+
+/// Finds mistakes in what is in front of drives, which depend on what the trace asks for, before anything runs.
+///
+/// # Errors
+/// The first one.
+pub(crate) fn check(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
+    for Point { scenario, .. } in points {
+        let stack = scenario.stack()?;
+        if stack.in_memory()?.is_some() || stack.in_buffer()?.is_some() {
+            built(scenario, trace)?;
+        }
+    }
+    Ok(())
+}
+
+/// What parts and settings need that the trace may not have: a cache of what is read has an effect only where something is.
+fn check_asked(trace: &LoadedTrace, parts: &Parts) -> Result<(), ConfigError> {
+    for (need, op) in [(Need::Reads, TraceOp::Read), (Need::Writes, TraceOp::Write)] {
+        let mut idle = parts.needing(need).into_iter();
+        if let (0, Some((_, error))) = (trace.summary().of(op).requests, idle.next()) {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// How many requests a point has.
@@ -89,7 +119,7 @@ fn check_writes(trace: &LoadedTrace, buffer: &str) -> Result<(), ConfigError> {
 /// # Errors
 /// As [`prepare`].
 pub(crate) fn count(point: &Point, trace: Option<&LoadedTrace>) -> Result<u64, RunError> {
-    let Assembly { stack, .. } = stack_of(&point.scenario, trace)?.build_with(&SHARED)?;
+    let Assembly { stack, .. } = built(&point.scenario, trace)?;
     Ok(prepare(&point.scenario, trace, &stack)?.count.get())
 }
 

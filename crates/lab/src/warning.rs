@@ -112,6 +112,10 @@ words! {
         Extrapolated = "extrapolated",
         /// A cache holds all that the trace asks for.
         HoldsAll = "holds-all",
+        /// A cache that tells sequences from the rest has none to tell.
+        WithoutSequences = "without-sequences",
+        /// Drives could not be rebuilt as fast as was asked, or there was nothing to rebuild.
+        Rebuild = "rebuild",
         /// Combinations of a grid that would be the same as others are not run.
         LeftOut = "left-out",
     }

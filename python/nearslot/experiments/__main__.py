@@ -51,12 +51,18 @@ def _run(parsed: argparse.Namespace, studies: Sequence[Study[Any]]) -> int:
         (experiment, _options(parsed, experiment, study, studies))
         for study, experiment in find(parsed.names, studies)
     ]
+    _refuse_unread(parsed, chosen)
     outcomes = []
     if parsed.out is not None:
         _check_files([one for one, _ in chosen], parsed.out, force=parsed.force)
     _find_modules([one for one, _ in chosen], drawn=parsed.out is not None)
     for experiment, options in chosen:
         print(f"{experiment.name}: {experiment.question}", file=sys.stderr, flush=True)
+        for word in _unread(experiment, _given(parsed, type(options).asked())):
+            print(f"  --{word} has no effect here", file=sys.stderr)
+        left_out = experiment.told_left_out(options)
+        if left_out:
+            print(f"  {left_out}", file=sys.stderr, flush=True)
         before = time.monotonic()
         outcome = experiment.run(options)
         print(f"  done in {time.monotonic() - before:.0f} s", file=sys.stderr, flush=True)
@@ -86,11 +92,10 @@ def _options(
     studies: Iterable[Study[Any]],
 ) -> Options:
     """Options of one experiment; quick runs have two seeds and add none unless told otherwise."""
-    keys = {key for one in studies for key in one.options.asked()}
-    given = {key: getattr(parsed, key) for key in keys if getattr(parsed, key) is not None}
+    given = _given(parsed, {key for one in studies for key in one.options.asked()})
     for key, value in given.items():
         if key not in study.options.asked():
-            word = key.replace("_", "-")
+            word = _word(key)
             raise config_error(word, value, f"nothing for {experiment.name}, which has no {word}")
     few = dict(study.options.QUICK) if parsed.quick else {}
     asked = {**few, **given}
@@ -100,6 +105,32 @@ def _options(
         asked["seeds_max"] = max(Options.seeds_max, asked.get("seeds", 0))
     options: Options = study.options(**asked, quick=parsed.quick)
     return options
+
+
+def _given(parsed: argparse.Namespace, keys: Iterable[str]) -> dict[str, Any]:
+    """Those of these options that were given."""
+    return {key: getattr(parsed, key) for key in keys if getattr(parsed, key) is not None}
+
+
+def _word(key: str) -> str:
+    """An option as it is typed, but for its dashes."""
+    return key.replace("_", "-")
+
+
+def _unread(experiment: Experiment[Any], given: Iterable[str]) -> list[str]:
+    """Those of these options that an experiment does not go by, as they are typed."""
+    return [_word(key) for key in given if not experiment.goes_by(key)]
+
+
+def _refuse_unread(
+    parsed: argparse.Namespace, chosen: Sequence[tuple[Experiment[Any], Options]]
+) -> None:
+    """Refuses an option that no experiment goes by that was chosen."""
+    keys = {key for _, options in chosen for key in type(options).asked()}
+    for key, value in sorted(_given(parsed, keys).items()):
+        if not any(experiment.goes_by(key) for experiment, _ in chosen):
+            names = ", ".join(experiment.name for experiment, _ in chosen)
+            raise config_error(_word(key), value, f"left out for {names}: no run goes by it")
 
 
 def _find_modules(experiments: Iterable[Experiment[Any]], *, drawn: bool) -> None:

@@ -21,6 +21,9 @@ _T = TypeVar("_T")
 Asked = TypeVar("Asked", bound="Options")
 """Options of a study."""
 
+SEED_OPTIONS = frozenset({"seed", "seeds", "seeds_max"})
+"""Options that every experiment goes by."""
+
 OVERHEADS_MS = (0.0, 0.3, 0.6)
 """Overheads of a request at which claims are reported; they are decided at the last."""
 
@@ -196,6 +199,8 @@ class Experiment(Generic[Asked]):
         draw: Draws it from the outcome into a file, as the paper does; None if it has no figure.
         chart: What the interactive page draws of it; None if that shows nothing.
         needs: Modules that the package does not bring by itself, but for drawing.
+        reads: Options that it goes by, besides seeds; None if those are all of its study.
+        left_out: What of its grid cannot be run here, and why; empty if nothing.
     """
 
     name: str
@@ -206,12 +211,27 @@ class Experiment(Generic[Asked]):
     draw: Callable[[Outcome, Path], None] | None = None
     chart: Chart | None = None
     needs: tuple[str, ...] = ()
+    reads: frozenset[str] | None = None
+    left_out: Callable[[Asked], str] | None = None
+
+    def goes_by(self, option: str) -> bool:
+        """Whether an option of its study has an effect on it."""
+        return self.reads is None or option in self.reads | SEED_OPTIONS
+
+    def told_left_out(self, options: Asked) -> str:
+        """What of its grid cannot be run here; empty if nothing."""
+        return "" if self.left_out is None else self.left_out(options)
 
     def run(self, options: Asked) -> Outcome:
         """Runs the grid, with more seeds where a claim is undecided, and decides the claims."""
         from .statement import carry_out
 
         claims, rows = carry_out(self, options)
+        left_out = self.told_left_out(options)
+        if left_out:
+            claims = [
+                replace(one, note="; ".join(filter(None, (one.note, left_out)))) for one in claims
+            ]
         return Outcome(
             experiment=self.name,
             claims=claims,

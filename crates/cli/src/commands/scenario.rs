@@ -172,7 +172,8 @@ fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<St
         let sizes = sizes.split(',').map(str::trim);
         caches.extend(sizes.map(|size| format!("{cache}:{SIZE}={size}")));
     }
-    if *caches == before {
+    // One that is none is refused as that, by its own name.
+    if caches.iter().all(|cache| cache == "none") {
         let allowed = "left out where there is no cache";
         return Err(Failure::usage(ConfigError::value(
             "--cache-size",

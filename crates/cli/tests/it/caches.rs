@@ -154,7 +154,7 @@ fn what_a_load_or_a_command_cannot_have_is_refused() {
     let cache = ["--drive", "null", "--cache", "lru:size=1MiB"];
     refused(
         &[&["compare", word(&writes)], &cache[..]].concat(),
-        "the trace has no reads",
+        "the load has no reads",
     );
     let share = [
         "run",

@@ -24,3 +24,4 @@ mod streams;
 mod tables;
 mod traced;
 mod volumes;
+mod without_effect;

@@ -1,7 +1,8 @@
 //! What is said of every cache that a stack has: how large it is, and how it is filled.
 
+use crate::contract::Prefetch;
 use crate::pages::{self, PAGE_BYTES, Writes};
-use crate::registry::{ConfigError, Knob, Knobs};
+use crate::registry::{ConfigError, Kind, Knob, Knobs, Need, PartCard};
 use crate::size::{self, Size};
 use crate::units::{BLOCK_BYTES, Blocks, Duration};
 
@@ -9,6 +10,11 @@ use crate::units::{BLOCK_BYTES, Blocks, Duration};
 pub const KNOBS: &[Knob] = &COMMON;
 
 pub(super) const SETTINGS: usize = 6;
+
+/// The setting that says what enters as it is written, and its value with which sequences do as such.
+pub const WRITES: &str = "writes";
+/// See [`WRITES`].
+pub const CLASSED: &str = "classed";
 
 /// No size was said.
 const UNSET: &str = "unset";
@@ -27,18 +33,14 @@ pub(super) const COMMON: [Knob; SETTINGS] = [
         4..=256,
         "bytes that stay or leave together, in KiB: a power of two",
     ),
+    STAGE,
     Knob::choice(
-        "stage",
-        "line",
-        &["line", "pages"],
-        "what a read brings of a line that it misses: all of it, or the pages that it asks for",
-    ),
-    Knob::choice(
-        "writes",
+        WRITES,
         "allocate",
-        &["allocate", "classed", "rest", "update"],
+        &["allocate", CLASSED, "rest", "update"],
         "which pages that are written enter the cache: all; all, those of a sequence of writes as such; those of no sequence; none, and those that are there change",
-    ),
+    )
+    .needing(Need::Writes),
     RUN,
     Knob::number(
         "hit_us",
@@ -48,28 +50,44 @@ pub(super) const COMMON: [Knob; SETTINGS] = [
     ),
 ];
 
+const STAGE: Knob = Knob::choice(
+    "stage",
+    "line",
+    &["line", "pages"],
+    "what a read brings of a line that it misses: all of it, or the pages that it asks for",
+);
+
 const RUN: Knob = Knob::integer(
     "write_run_kib",
     64,
     4..=16_384,
     "how much is written in a row before what follows is part of a sequence of writes, in KiB",
-);
+)
+.needing(Need::Writes);
 
-/// What enters as it is written, to the cache of this name.
-fn writes(name: &str, knobs: &Knobs) -> Result<Writes, ConfigError> {
-    let choice = knobs.choice("writes");
+/// What enters as it is written, to the cache with this card.
+fn writes(card: &PartCard, knobs: &Knobs) -> Result<Writes, ConfigError> {
+    let choice = knobs.choice(WRITES);
+    if choice == CLASSED && !card.asks.contains(&<dyn Prefetch>::CARD.key) {
+        let allowed = format!(
+            "allocate, which {} takes for the same, as it does not ask what belongs to a sequence; rest, to leave sequences out; or update",
+            card.name
+        );
+        let key = format!("{}.{WRITES}", card.name);
+        return Err(ConfigError::value(&key, choice, &allowed));
+    }
     let run = Blocks(knobs.integer(RUN.name) * 1024 / BLOCK_BYTES);
     if let (true, Some((knob, value))) = (
         matches!(choice, "allocate" | "update"),
-        knobs.first_set([&RUN].into_iter()),
+        knobs.first_given([&RUN].into_iter()),
     ) {
         let allowed = "left out where writes is neither classed nor rest: nobody looks for sequences of writes";
-        let key = format!("{name}.{}", knob.name);
+        let key = format!("{}.{}", card.name, knob.name);
         return Err(ConfigError::value(&key, &value.to_string(), allowed));
     }
     Ok(match choice {
         "allocate" => Writes::Allocate,
-        "classed" => Writes::Classed(run),
+        CLASSED => Writes::Classed(run),
         "rest" => Writes::Rest(run),
         _ => Writes::Update,
     })
@@ -91,28 +109,29 @@ pub struct InMemory {
 }
 
 impl InMemory {
-    /// Of the settings of the cache of this name.
+    /// Of the settings of the cache with this card.
     ///
     /// # Errors
     /// No size is said, a line is no power of two, or a setting has no effect.
-    pub fn of(name: &str, knobs: &Knobs) -> Result<InMemory, ConfigError> {
-        let size = knobs.choice("size");
+    pub fn of(card: &PartCard, knobs: &Knobs) -> Result<InMemory, ConfigError> {
+        let (name, size) = (card.name, knobs.choice("size"));
         if size == UNSET {
             let allowed = format!("set, as in {name}:size=1GiB: {}", size::ALLOWED);
             return Err(ConfigError::value(&format!("{name}.size"), size, &allowed));
         }
         let line_pages = pages::of_kib(name, knobs, "line_kib")?;
-        let stage = knobs.choice("stage");
-        if line_pages == 1 && stage != "line" {
+        if line_pages == 1
+            && let Some((knob, value)) = knobs.first_given([&STAGE].into_iter())
+        {
             let allowed = "left out where a line is one page of 4 KiB: line_kib says more";
-            let key = format!("{name}.stage");
-            return Err(ConfigError::value(&key, stage, allowed));
+            let key = format!("{name}.{}", knob.name);
+            return Err(ConfigError::value(&key, &value.to_string(), allowed));
         }
         Ok(InMemory {
             size: size.parse()?,
             line_pages,
-            whole_lines: stage == "line",
-            writes: writes(name, knobs)?,
+            whole_lines: knobs.choice(STAGE.name) == "line",
+            writes: writes(card, knobs)?,
             hit_time: knobs.duration_us("hit_us"),
         })
     }

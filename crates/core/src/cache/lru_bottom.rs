@@ -14,7 +14,7 @@ use crate::contract::{Cache, Entering, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
-use crate::registry::{Knob, Spec, joined};
+use crate::registry::{Knob, Need, Spec, joined};
 
 const UPPER: usize = 0;
 const LOWER: usize = 1;
@@ -132,6 +132,10 @@ impl Cache for LruBottom {
         true
     }
 
+    fn is_recency(&self) -> bool {
+        true
+    }
+
     fn tell(&self, tell: Tell<'_>) {
         self.lists.tell(tell);
     }
@@ -154,7 +158,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     source: "Gill and Modha, SARC: Sequential Prefetching in Adaptive Replacement Cache, USENIX Annual Technical Conference 2005",
     knobs: &KNOBS,
     measures: &MEASURES,
-    asks: &[],
+    asks: &["prefetch"],
     prepared: false,
     build: |knobs, env| {
         let pages = f64::from(env.capacity) * f64::from(env.line_pages);
@@ -172,7 +176,8 @@ const DEPTH: Knob = Knob::number(
     10.0,
     0.0..=100.0,
     "how far above the end of the list sequences come in, as a share of the cache; the paper does not say",
-);
+)
+.needing(Need::Sequences);
 
 static KNOBS: [Knob; SETTINGS + 2] = joined([DEPTH, BOTTOM], COMMON);
 

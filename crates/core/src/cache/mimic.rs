@@ -513,7 +513,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     source: "ours; after Subramanian, Smaragdakis and Loh, Adaptive caches: effective shaping of cache behavior to workloads, MICRO 2006",
     knobs: KNOBS,
     measures: &MEASURES,
-    asks: &[],
+    asks: &["prefetch"],
     prepared: false,
     build: |_, env| Ok(Box::new(Mimic::new(env.capacity as usize, models(env)?))),
 };

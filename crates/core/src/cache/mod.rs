@@ -1,7 +1,7 @@
 //! Caches: which lines stay. One file each, one line here.
 
 use crate::contract::Cache;
-use crate::registry::{CacheEnv, ConfigError, Kind, KindCard, Spec};
+use crate::registry::{CacheEnv, ConfigError, Kind, KindCard, Need, Spec};
 
 mod in_memory;
 mod lists;
@@ -13,7 +13,7 @@ mod sketch;
 #[cfg(test)]
 mod twins;
 
-pub use in_memory::{InMemory, KNOBS};
+pub use in_memory::{CLASSED, InMemory, KNOBS, WRITES};
 
 registry! { dyn Cache;
     none,
@@ -41,6 +41,8 @@ impl Kind for dyn Cache {
         plural: "caches",
         summary: "which lines of the volume stay in memory",
         asked: false,
+        within: None,
+        needs: Some(Need::Reads),
     };
 
     type Env<'a> = CacheEnv;

@@ -26,7 +26,7 @@ use crate::contract::{Cache, Entering, Pattern};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
-use crate::registry::{CacheEnv, ConfigError, Knob, Knobs, Spec, joined};
+use crate::registry::{CacheEnv, ConfigError, Knob, Knobs, Need, Spec, joined};
 
 /// Fractions are counted in units of one over this.
 const ONE: i64 = 1 << 20;
@@ -157,6 +157,10 @@ impl Cache for Sarc {
         true
     }
 
+    fn is_recency(&self) -> bool {
+        true
+    }
+
     fn tell(&self, tell: Tell<'_>) {
         self.lists.tell(tell);
         tell(&GOAL, (self.goal / ONE) as u64);
@@ -184,7 +188,8 @@ const OWN_KNOBS: [Knob; 5] = [
         "worth",
         &["worth", "share", "age"],
         "which list a line leaves: as a page is worth more on the one side or the other; as sequences have more than a share of the cache; that of the older line",
-    ),
+    )
+    .needing(Need::Sequences),
     SHARE,
     BOTTOM,
     Knob::number(
@@ -192,13 +197,15 @@ const OWN_KNOBS: [Knob; 5] = [
         20.0,
         1.0..=1e6,
         "the ratio above which hits in the bottom of sequences let their goal rise",
-    ),
+    )
+    .needing(Need::Sequences),
     Knob::choice(
         "step",
         "page",
         &["page", "line"],
         "of what the goal moves by half at most with each line that leaves",
-    ),
+    )
+    .needing(Need::Sequences),
 ];
 
 const SHARE: Knob = Knob::number(
@@ -206,7 +213,8 @@ const SHARE: Knob = Knob::number(
     10.0,
     0.0..=100.0,
     "what sequences have of the cache where boundary = share",
-);
+)
+.needing(Need::Sequences);
 
 static KNOBS: [Knob; OWN_KNOBS.len() + SETTINGS] = joined(OWN_KNOBS, COMMON);
 
@@ -217,7 +225,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     source: "Gill and Modha, SARC: Sequential Prefetching in Adaptive Replacement Cache, USENIX Annual Technical Conference 2005",
     knobs: &KNOBS,
     measures: &MEASURES,
-    asks: &[],
+    asks: &["prefetch"],
     prepared: false,
     build: |knobs, env| build(knobs, env).map(|made| Box::new(made) as Box<dyn Cache>),
 };
@@ -233,7 +241,7 @@ fn build(knobs: &Knobs, env: &CacheEnv) -> Result<Sarc, ConfigError> {
         "large_ratio" | "step" => boundary != Boundary::Worth,
         _ => false,
     };
-    if let Some((knob, value)) = knobs.first_set(OWN_KNOBS.iter().filter(idle)) {
+    if let Some((knob, value)) = knobs.first_given(OWN_KNOBS.iter().filter(idle)) {
         let choice = knobs.choice("boundary");
         let allowed = format!("left out where boundary = {choice}: nothing goes by it");
         let key = format!("sarc.{}", knob.name);

@@ -1,7 +1,7 @@
 //! What stays in memory above a placement: a cache, a prefetcher and a write buffer made into one.
 
-use super::StackConfig;
-use crate::cache::InMemory;
+use super::{PartConfig, Parts, StackConfig};
+use crate::cache::{CLASSED, InMemory, WRITES};
 use crate::contract::{Cache, Destage, Prefetch, Shape};
 use crate::destage::Buffering;
 use crate::memory::{self, Memory};
@@ -19,6 +19,31 @@ const TRACK_PAGES: u64 = 8;
 const PAGE_KIB: u64 = PAGE_BYTES >> 10;
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
+
+/// Whether a cache differs from `lru` by sequences alone: it asks what belongs to one, and where nothing does it has what was asked for last.
+///
+/// # Errors
+/// There is no such cache, or a setting is wrong.
+pub fn is_lru_but_for_sequences(cache: &PartConfig) -> Result<bool, ConfigError> {
+    let card = Of::<dyn Cache>::KIND.find(&cache.name)?;
+    let built = cache.build::<dyn Cache>(&CacheEnv::of_pages(1))?;
+    Ok(card.asks.contains(&<dyn Prefetch>::CARD.key) && built.is_recency())
+}
+
+impl Parts {
+    /// How large the cache is to be, as it was said.
+    pub fn cache_size(&self) -> Option<String> {
+        let mut knobs = self.of::<dyn Cache>().knobs.iter();
+        let size = knobs.find(|(key, _)| key == SIZE);
+        size.map(|(_, size)| size.to_string())
+    }
+
+    /// Whether the cache is told which writes are part of a sequence.
+    pub(super) fn tell_written_sequences(&self) -> bool {
+        let mut knobs = self.of::<dyn Cache>().knobs.iter();
+        knobs.any(|(key, value)| key == WRITES && *value == KnobValue::Text(CLASSED.to_owned()))
+    }
+}
 
 impl StackConfig {
     /// The settings of the cache as a stack needs them, and what they are called; none if there is no cache.
@@ -42,7 +67,7 @@ impl StackConfig {
             }
             return Ok(None);
         }
-        let known = InMemory::of(&name, &knobs)?;
+        let known = InMemory::of(&card, &knobs)?;
         Ok(Some((name, known)))
     }
 

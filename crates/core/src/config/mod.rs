@@ -22,6 +22,7 @@ use crate::rng::Rng;
 use crate::stack::{Lane, Stack};
 use crate::units::Angle;
 
+pub use memory::is_lru_but_for_sequences;
 pub use part::PartConfig;
 pub use parts::{KINDS, Kinds, Parts, StackKind};
 
@@ -53,7 +54,9 @@ pub struct Assembly {
     pub drives: Vec<Box<dyn Drive>>,
     /// What is known of them.
     pub blueprint: Box<dyn Blueprint>,
-    /// The configuration with every default spelled out.
+    /// The configuration as it was given.
+    pub given: StackConfig,
+    /// The same with every default spelled out, to be told: where nothing is left out, all counts as given, so it is not to be built.
     pub effective: StackConfig,
 }
 
@@ -171,6 +174,7 @@ impl StackConfig {
                 None => stack,
             },
             drives,
+            given: self.clone(),
             effective,
             blueprint,
         })

@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::PartConfig;
 use crate::contract::{Cache, Destage, Faults, Merging, Oracle, Placement, Prefetch, Scheduler};
-use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Of};
+use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Need, Of};
 
 /// A kind of which every stack has one part.
 #[derive(Clone, Copy)]
@@ -115,6 +115,47 @@ impl Parts {
             }
         }
         Ok(false)
+    }
+
+    /// Whether a part other than the default of the kind with this key was chosen.
+    pub fn has(&self, key: &str) -> bool {
+        let mut chosen = self.iter();
+        chosen.any(|(kind, part)| {
+            let known = kind.kind.find(&part.name);
+            kind.key() == key && known.is_ok_and(|card| card.name != kind.default)
+        })
+    }
+
+    /// Whether there is what settings may need. What a load asks for, only that knows.
+    pub fn provide(&self, need: Need) -> bool {
+        match need {
+            Need::Faults => self.has(<dyn Faults>::CARD.key),
+            Need::Sequences => self.has(<dyn Prefetch>::CARD.key) || self.tell_written_sequences(),
+            Need::Reads | Need::Writes => true,
+        }
+    }
+
+    /// Each part and each setting that was given that needs this: the part, and the mistake that it is where that is missing.
+    pub fn needing(&self, need: Need) -> Vec<(&PartConfig, ConfigError)> {
+        let mut found = Vec::new();
+        for (kind, part) in self.iter() {
+            let Ok(card) = kind.kind.find(&part.name) else {
+                continue;
+            };
+            if kind.card().needs == Some(need) && card.name != kind.default {
+                let allowed = format!("{}: {}", kind.default, need.missing());
+                found.push((part, ConfigError::value(kind.key(), card.name, &allowed)));
+            }
+            let of = |key: &str| card.knobs.iter().find(|knob| knob.name == key);
+            for (key, value) in &part.knobs {
+                if of(key).is_some_and(|knob| knob.needs == Some(need)) {
+                    let key = format!("{}.{key}", card.name);
+                    let allowed = format!("left out where {}", need.missing());
+                    found.push((part, ConfigError::value(&key, &value.to_string(), &allowed)));
+                }
+            }
+        }
+        found
     }
 
     /// The part of the kind with this key; `None` if there is no such kind.

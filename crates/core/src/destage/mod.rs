@@ -1,7 +1,7 @@
 //! Write buffers: which unit of what is in one goes to the drives next. One file each, one line here.
 
 use crate::contract::Destage;
-use crate::registry::{ConfigError, Kind, KindCard, Spec};
+use crate::registry::{ConfigError, Kind, KindCard, Need, Spec};
 
 mod by_address;
 mod settings;
@@ -22,6 +22,8 @@ impl Kind for dyn Destage {
         plural: "buffers",
         summary: "what keeps writes until they go to the drives, and in which order they go",
         asked: false,
+        within: None,
+        needs: Some(Need::Writes),
     };
 
     type Env<'a> = ();

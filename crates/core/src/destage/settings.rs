@@ -1,7 +1,7 @@
 //! What is said of every write buffer: how large it is, how long an answer takes, and when what is in it goes to the drives.
 
 use crate::pages::{BLOCKS_OF_UNIT, Marks, PAGE, PAGE_BYTES};
-use crate::registry::{ConfigError, Knob, Knobs};
+use crate::registry::{ConfigError, Knob, Knobs, Need};
 use crate::size::Size;
 use crate::units::{Blocks, Duration};
 
@@ -55,7 +55,8 @@ pub(super) const KNOBS: &[Knob] = &[
         10.0,
         0.0..=1e6,
         "time that the answer to a read takes which gets something from the buffer and nothing from drives, in microseconds",
-    ),
+    )
+    .needing(Need::Reads),
     Knob::integer(
         "low_percent",
         80,
@@ -85,7 +86,8 @@ pub(super) const KNOBS: &[Knob] = &[
         3,
         0..=100,
         "how often a unit that could not be written is tried again; then it stays in the buffer until it is written to again",
-    ),
+    )
+    .needing(Need::Faults),
 ];
 
 /// The settings as a stack needs them.

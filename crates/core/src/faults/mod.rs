@@ -15,6 +15,8 @@ impl Kind for dyn Faults {
         plural: "faults",
         summary: "what goes wrong on the drives",
         asked: false,
+        within: None,
+        needs: None,
     };
 
     type Env<'a> = FaultsEnv<'a>;

@@ -15,6 +15,8 @@ impl Kind for Merging {
         plural: "mergings",
         summary: "which waiting I/Os become one command",
         asked: false,
+        within: None,
+        needs: None,
     };
 
     type Env<'a> = DriveEnv<'a>;

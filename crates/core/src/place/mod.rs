@@ -31,6 +31,8 @@ impl Kind for dyn Placement {
         plural: "placements",
         summary: "where data lives",
         asked: false,
+        within: None,
+        needs: None,
     };
 
     type Env<'a> = VolumeEnv<'a>;

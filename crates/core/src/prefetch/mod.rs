@@ -23,6 +23,8 @@ impl Kind for dyn Prefetch {
         plural: "prefetchers",
         summary: "what is brought into the cache before it is asked for",
         asked: false,
+        within: Some("cache"),
+        needs: None,
     };
 
     type Env<'a> = PrefetchEnv;

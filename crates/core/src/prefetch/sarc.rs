@@ -188,7 +188,7 @@ pub(super) static SPEC: Spec<dyn Prefetch> = Spec {
 fn build(knobs: &Knobs, env: &PrefetchEnv) -> Result<Sarc, ConfigError> {
     let sync = knobs.choice("mode") == "sync";
     let of_groups = ["trigger", "remedy"];
-    let set = knobs.first_set(KNOBS.iter().filter(|knob| of_groups.contains(&knob.name)));
+    let set = knobs.first_given(KNOBS.iter().filter(|knob| of_groups.contains(&knob.name)));
     if let (true, Some((knob, value))) = (sync, set) {
         let allowed = "left out where mode = sync: there are no triggers";
         let key = format!("sarc.{}", knob.name);

@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use super::{ConfigError, PartCard, Spec, canonical};
+use super::{ConfigError, Need, PartCard, Spec, canonical};
 
 /// What a kind is called, and what it is for.
 #[derive(Debug)]
@@ -20,6 +20,10 @@ pub struct KindCard {
     pub summary: &'static str,
     /// Whether its parts act only when a part of another kind asks them.
     pub asked: bool,
+    /// Key of the kind without whose part its own have no effect, if there is one.
+    pub within: Option<&'static str>,
+    /// What its parts need to have an effect, but for the default.
+    pub needs: Option<Need>,
 }
 
 /// A kind of part, implemented by the trait object that its parts are used as.

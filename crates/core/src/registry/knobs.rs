@@ -17,6 +17,39 @@ pub struct Knob {
     pub kind: KnobKind,
     /// What it does.
     pub help: &'static str,
+    /// What it needs beside its own part to have an effect, if anything.
+    #[serde(skip)]
+    pub needs: Option<Need>,
+}
+
+/// What a setting may need, without which it has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Something may go wrong on the drives.
+    Faults,
+    /// A cache is told what belongs to a sequence.
+    Sequences,
+    /// The load reads.
+    Reads,
+    /// The load writes.
+    Writes,
+}
+
+impl Need {
+    /// All of them.
+    pub const ALL: [Need; 4] = [Need::Faults, Need::Sequences, Need::Reads, Need::Writes];
+
+    /// Where it is missing, in words.
+    pub fn missing(self) -> &'static str {
+        match self {
+            Need::Faults => "nothing goes wrong on the drives, as with faults = none",
+            Need::Sequences => {
+                "nothing tells a cache what belongs to a sequence, as with prefetch = none and without writes = classed"
+            }
+            Need::Reads => "the load has no reads",
+            Need::Writes => "the load has no writes",
+        }
+    }
 }
 
 /// Kinds of knobs, each with its default and what is allowed.
@@ -78,6 +111,7 @@ impl Knob {
             name,
             kind: KnobKind::Integer { default, min, max },
             help,
+            needs: None,
         }
     }
 
@@ -93,6 +127,7 @@ impl Knob {
             name,
             kind: KnobKind::Number { default, min, max },
             help,
+            needs: None,
         }
     }
 
@@ -107,6 +142,7 @@ impl Knob {
             name,
             kind: KnobKind::Choice { default, options },
             help,
+            needs: None,
         }
     }
 
@@ -123,7 +159,12 @@ impl Knob {
             accepts,
             allowed,
         };
-        Knob { name, kind, help }
+        Knob {
+            name,
+            kind,
+            help,
+            needs: None,
+        }
     }
 
     /// Yes or no.
@@ -132,6 +173,16 @@ impl Knob {
             name,
             kind: KnobKind::Flag { default },
             help,
+            needs: None,
+        }
+    }
+
+    /// The same, which has an effect only where there is this.
+    #[must_use]
+    pub const fn needing(self, need: Need) -> Knob {
+        Knob {
+            needs: Some(need),
+            ..self
         }
     }
 
@@ -238,7 +289,16 @@ pub fn written(value: f64) -> String {
 
 /// A part's knobs in effect: every knob of its card, given or default, in the card's order.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Knobs(Vec<(&'static str, KnobValue)>);
+pub struct Knobs(Vec<Setting>);
+
+/// A knob in effect.
+#[derive(Clone, Debug, PartialEq)]
+struct Setting {
+    name: &'static str,
+    value: KnobValue,
+    /// Whether somebody said so; the value may be the default all the same.
+    given: bool,
+}
 
 impl Knobs {
     /// Checks given settings against a card; defaults fill the rest.
@@ -257,17 +317,20 @@ impl Knobs {
                     .with_value(&value.to_string()));
             }
         }
-        let effective = |knob: &'static Knob| match given.iter().rfind(|(key, _)| key == knob.name)
-        {
-            None => Ok((knob.name, knob.default_value())),
-            Some((key, value)) => match knob.check(value) {
-                Ok(value) => Ok((knob.name, value)),
-                Err(allowed) => Err(ConfigError::value(
-                    &format!("{part}.{key}"),
-                    &value.to_string(),
-                    &format!("{allowed}{}", of_several(value)),
-                )),
-            },
+        let effective = |knob: &'static Knob| {
+            let said = given.iter().rfind(|(key, _)| key == knob.name);
+            let value = match said {
+                None => knob.default_value(),
+                Some((key, value)) => knob.check(value).map_err(|allowed| {
+                    let allowed = format!("{allowed}{}", of_several(value));
+                    ConfigError::value(&format!("{part}.{key}"), &value.to_string(), &allowed)
+                })?,
+            };
+            Ok(Setting {
+                name: knob.name,
+                value,
+                given: said.is_some(),
+            })
         };
         card.iter()
             .map(effective)
@@ -277,25 +340,27 @@ impl Knobs {
 
     /// All of them, in the card's order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &KnobValue)> {
-        self.0.iter().map(|(name, value)| (*name, value))
+        self.0.iter().map(|one| (one.name, &one.value))
     }
 
-    /// The first of these knobs that was set to something else than its default: where they have no effect, that is a mistake.
-    pub fn first_set<'a>(
+    /// The first of these knobs that was given, whatever its value, with that: where they have no effect, that is a mistake.
+    pub fn first_given<'a>(
         &'a self,
         mut of: impl Iterator<Item = &'a Knob>,
     ) -> Option<(&'a Knob, &'a KnobValue)> {
         of.find_map(|knob| {
-            let value = self.value(knob.name);
-            (knob.default_value() != *value).then_some((knob, value))
+            let setting = self.setting(knob.name);
+            setting.given.then_some((knob, &setting.value))
         })
     }
 
+    fn setting(&self, name: &str) -> &Setting {
+        let found = self.0.iter().find(|one| one.name == name);
+        found.unwrap_or_else(|| panic!("the card has no knob {name}"))
+    }
+
     fn value(&self, name: &str) -> &KnobValue {
-        let found = self.0.iter().find(|(key, _)| *key == name);
-        &found
-            .unwrap_or_else(|| panic!("the card has no knob {name}"))
-            .1
+        &self.setting(name).value
     }
 
     /// A whole number that the card declares non-negative.
@@ -378,6 +443,17 @@ mod tests {
         let knobs = Knobs::check("p", CARD, &given("batch", KnobValue::Integer(3))).unwrap();
         assert_eq!(knobs.integer("batch"), 3);
         assert!((knobs.number("weight") - 0.5).abs() < 1e-12);
+    }
+
+    /// One that has no effect is a mistake also where it says what would be so anyway.
+    #[test]
+    fn what_is_given_counts_whatever_its_value() {
+        let given = given("weight", KnobValue::Number(0.5));
+        let knobs = Knobs::check("p", CARD, &given).unwrap();
+        let found = knobs.first_given(CARD.iter());
+        let (knob, value) = found.expect("the weight");
+        assert_eq!((knob.name, value), ("weight", &KnobValue::Number(0.5)));
+        assert_eq!(knobs.first_given(CARD[..1].iter()).map(|_| ()), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use card::{Build, PartCard, Spec};
 pub use env::{CacheEnv, DriveEnv, FaultsEnv, PrefetchEnv, Survivors, VolumeEnv};
 pub use error::{ConfigError, nearest};
 pub use kind::{AnyKind, Kind, KindCard, Of, find};
-pub use knobs::{Knob, KnobKind, KnobValue, Knobs, written};
+pub use knobs::{Knob, KnobKind, KnobValue, Knobs, Need, written};
 pub use memo::{Forgetful, Memo, Prepared};
 pub use volume_error::VolumeError;
 

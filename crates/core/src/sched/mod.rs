@@ -33,6 +33,8 @@ impl Kind for dyn Scheduler {
         plural: "schedulers",
         summary: "which I/O goes next on the drive",
         asked: false,
+        within: None,
+        needs: None,
     };
 
     type Env<'a> = DriveEnv<'a>;

@@ -329,7 +329,7 @@ fn fits(axis: &Axis, point: &Point, trace: &LoadedTrace, index: usize) -> Result
     let Load::Trace(load) = &scenario.load else {
         return Ok(());
     };
-    let Assembly { stack, .. } = crate::prepare::stack_of(&scenario, Some(trace))?.build()?;
+    let Assembly { stack, .. } = crate::prepare::built(&scenario, Some(trace))?;
     Layout::new(
         load.volumes,
         load.fit,

@@ -49,6 +49,7 @@ use crate::load::LoadedTrace;
 use crate::objective::{Class, Objective};
 use crate::outcome::{ChosenDrive, Role, TraceInfo, Varied};
 use crate::overload;
+use crate::prepare;
 use crate::program;
 use crate::run::{self, Onset, RunError};
 use crate::scenario::Load;
@@ -361,11 +362,12 @@ pub fn capacity(
     let pool = run::threads(how.jobs)?;
     let (settled, chosen) = settle(points, trace, how.find)?;
     let points = arrays(&settled, how.find)?;
+    prepare::check(&points, trace)?;
     let mut warnings = run::warned(&points, trace)?;
     check_classes(&points, trace, &how.objectives)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
-        Some(choice) => crate::prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?,
+        Some(choice) => prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?,
         None => 0,
     };
     let (mut longer, mut told) = (Longer::default(), Told::default());
@@ -484,7 +486,7 @@ fn choices(
     control: &Control,
 ) -> Result<Vec<Choice>, RunError> {
     let requests = match (how.find, points.first()) {
-        (Find::Depth | Find::Rate, Some(point)) => crate::prepare::count(point, trace)?,
+        (Find::Depth | Find::Rate, Some(point)) => prepare::count(point, trace)?,
         _ => 0,
     };
     let mut axes = Vec::new();

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
-use nearslot_core::config::PartConfig;
+use nearslot_core::config::{PartConfig, is_lru_but_for_sequences};
 use nearslot_core::contract::Cache;
 use nearslot_core::ids::Line;
 use nearslot_core::registry::{CacheEnv, ConfigError};
@@ -38,9 +38,32 @@ pub(super) struct Policy<'a> {
     pub(super) looks_ahead: bool,
     /// Whether one pass tells all sizes.
     is_recency: bool,
+    /// Whether it is another one than `lru` that decides as that does, since here nothing belongs to a sequence.
+    pub(super) is_lru_here: bool,
 }
 
 impl Policy<'_> {
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.part.name
+    }
+
+    /// Refuses settings by which nothing goes here.
+    fn refuse_idle(&self) -> Result<(), ConfigError> {
+        match self.part.knobs.first().filter(|_| self.is_lru_here) {
+            None => Ok(()),
+            Some((key, value)) => {
+                let name = self.name();
+                let allowed = format!(
+                    "left out here, where nothing is brought beforehand, so that nothing belongs to a sequence: {name} decides as lru does; \
+                     `nearslot compare` has prefetchers"
+                );
+                let key = format!("{name}.{key}");
+                Err(ConfigError::value(&key, &value.to_string(), &allowed))
+            }
+        }
+    }
+
     fn built(&self, capacity: u32) -> Result<Box<dyn Cache>, ConfigError> {
         self.part.build(&CacheEnv::of_pages(capacity))
     }
@@ -49,17 +72,22 @@ impl Policy<'_> {
 /// These caches, in turn.
 ///
 /// # Errors
-/// One that cannot be built.
+/// One that cannot be built, or has a setting without effect.
 pub(super) fn policies(caches: &[PartConfig]) -> Result<Vec<Policy<'_>>, ConfigError> {
-    let policy = |part| {
-        let cache = PartConfig::build::<dyn Cache>(part, &CacheEnv::of_pages(1))?;
-        Ok(Policy {
-            part,
-            looks_ahead: cache.looks_ahead(),
-            is_recency: cache.is_recency(),
-        })
-    };
     caches.iter().map(policy).collect()
+}
+
+/// This cache, and what it says of itself.
+fn policy(part: &PartConfig) -> Result<Policy<'_>, ConfigError> {
+    let cache = part.build::<dyn Cache>(&CacheEnv::of_pages(1))?;
+    let policy = Policy {
+        part,
+        looks_ahead: cache.looks_ahead(),
+        is_recency: cache.is_recency(),
+        is_lru_here: is_lru_but_for_sequences(part)?,
+    };
+    policy.refuse_idle()?;
+    Ok(policy)
 }
 
 /// One cache of one size, as it was asked for.

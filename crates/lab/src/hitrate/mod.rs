@@ -26,7 +26,7 @@ use nearslot_core::registry::ConfigError;
 use nearslot_trace::OpenOptions;
 use serde::{Deserialize, Serialize};
 
-use self::jobs::{Asking, Missed, PARTS};
+use self::jobs::{Asking, Missed, PARTS, Policy};
 use self::read::Whole;
 use self::simulate::Counted;
 use crate::error::RunError;
@@ -223,6 +223,7 @@ pub fn hit_rates(
         .into_iter()
         .collect();
     warnings.extend(holding_all(&rows, &asking, footprint));
+    warnings.extend(without_sequences(&policies));
     let mut found = HitRates {
         schema: HITRATE_SCHEMA,
         version: program::VERSION.to_owned(),
@@ -350,6 +351,24 @@ fn cut_short(whole: &Whole, rows: usize, planned: usize) -> Option<Warning> {
         return None;
     };
     Some(Warning::new(WarningKind::Interrupted, text))
+}
+
+/// Caches that are told apart from `lru` by sequences alone, of which there are none here.
+fn without_sequences(policies: &[Policy<'_>]) -> Option<Warning> {
+    let same = policies.iter().filter(|policy| policy.is_lru_here);
+    let names: Vec<String> = same.map(|policy| policy.name().to_owned()).collect();
+    let (who, does) = match names.as_slice() {
+        [] => return None,
+        [one] => (
+            one.clone(),
+            "decides as lru does, and misses what that does",
+        ),
+        some => (list(some), "decide as lru does, and miss what that does"),
+    };
+    let text = format!(
+        "nothing is brought beforehand here, so nothing belongs to a sequence: {who} {does}; `nearslot compare` has prefetchers"
+    );
+    Some(Warning::new(WarningKind::WithoutSequences, text))
 }
 
 /// Sizes at which a cache holds all that is asked for, and who misses more than each line once even so.

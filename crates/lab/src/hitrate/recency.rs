@@ -178,14 +178,13 @@ fn next(newest: &[u64], from: u32) -> u32 {
 mod tests {
     use nearslot_core::config::PartConfig;
     use nearslot_core::contract::Cache;
-    use nearslot_core::registry::CacheEnv;
+    use nearslot_core::registry::{CacheEnv, Kind};
     use nearslot_core::rng::Rng;
 
     use super::*;
 
     /// The policy itself, at each size.
-    fn apart(sizes: &[u32], asked: &[Line]) -> Vec<u64> {
-        let part: PartConfig = "lru".parse().unwrap();
+    fn apart(part: &PartConfig, sizes: &[u32], asked: &[Line]) -> Vec<u64> {
         let lines = asked.iter().map(|line| line.0 + 1).max().unwrap_or(0);
         let one = |capacity: &u32| {
             let env = CacheEnv::of_pages(*capacity);
@@ -198,6 +197,15 @@ mod tests {
 
     #[test]
     fn one_pass_tells_what_each_size_tells() {
+        let cards = <dyn Cache as Kind>::table().iter();
+        let parts = cards.map(|card| PartConfig::named(card.name));
+        let is_recency = |part: &PartConfig| {
+            let cache = part.build::<dyn Cache>(&CacheEnv::of_pages(1));
+            cache.unwrap().is_recency()
+        };
+        let parts: Vec<PartConfig> = parts.filter(is_recency).collect();
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["lru", "lru_bottom", "sarc"]);
         let mut rng = Rng::stream(1, "recency");
         for lines in [1, 2, 10, 100, 5_000] {
             for _ in 0..10 {
@@ -226,7 +234,10 @@ mod tests {
                     recency.ask(&batch);
                     asked.extend(batch);
                 }
-                assert_eq!(recency.misses(), apart(&sizes, &asked), "{sizes:?}");
+                for part in &parts {
+                    let apart = apart(part, &sizes, &asked);
+                    assert_eq!(recency.misses(), apart, "{part} of {sizes:?}");
+                }
             }
         }
     }

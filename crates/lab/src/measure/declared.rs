@@ -139,6 +139,8 @@ pub(crate) mod tests {
             plural: "watchers",
             summary: "who looks",
             asked: false,
+            within: None,
+            needs: None,
         };
 
         type Env<'a> = ();

@@ -126,10 +126,10 @@ pub(crate) fn demands(
         let Assembly {
             drives,
             blueprint,
-            effective,
+            given,
             ..
         } = stack.build_with(&SHARED)?;
-        let faults = effective.faults(drives.len() as u16, &*blueprint)?;
+        let faults = given.faults(drives.len() as u16, &*blueprint)?;
         let begin = faults.begin();
         Ok(ability.map(|ability| offered.against(ability, begin)))
     };
@@ -193,7 +193,7 @@ fn pass<T>(
     look: impl FnOnce(&mut Prepared, u64) -> T,
 ) -> Result<T, RunError> {
     let scenario = &point.scenario;
-    let Assembly { stack, .. } = prepare::stack_of(scenario, trace)?.build_with(&SHARED)?;
+    let Assembly { stack, .. } = prepare::built(scenario, trace)?;
     let mut prepared = prepare::prepare(scenario, trace, &stack)?;
     let count = match scenario.load {
         Load::Trace(_) => prepared.count.get(),

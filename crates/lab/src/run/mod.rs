@@ -31,11 +31,10 @@ use crate::measure::recovery;
 use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
-use crate::memo::SHARED;
 use crate::objective::{Class, Objective};
 use crate::outcome::{LostBlocks, LostExtent, Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
-use crate::prepare::{prepare, stack_of};
+use crate::prepare::{self, built, prepare};
 use crate::program;
 use crate::recorders::{Groups, Recorders, RowFiles, RunRows};
 use crate::report::Target;
@@ -49,7 +48,7 @@ use crate::workload::told::Told;
 pub use crate::error::RunError;
 pub(crate) use said::{warned, wrong_blocks};
 
-use said::{add_said, left_out, met_faults, of_caches, warnings};
+use said::{add_said, gone_by, left_out, met_faults, of_caches, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +87,7 @@ pub fn compare(
     }
     let (settled, drive_chosen) = default_drive::settle(points, trace, wanted.tell)?;
     let points = settled.as_slice();
+    prepare::check(points, trace)?;
     let files = RowFiles::create(wanted.requests.as_ref(), wanted.commands.as_ref())?;
     let pool = threads(wanted.jobs)?;
     let grid = Grid {
@@ -248,7 +248,7 @@ pub fn inspect(points: &[Point], trace: &LoadedTrace) -> Result<Inspection, RunE
     if let Some(first) = points.first() {
         let drive = &first.scenario.drive;
         if points.iter().all(|point| point.scenario.drive == *drive) {
-            let Assembly { blueprint, .. } = stack_of(&first.scenario, Some(trace))?.build()?;
+            let Assembly { blueprint, .. } = built(&first.scenario, Some(trace))?;
             against.drive = Some((drive.name.clone(), blueprint.capacity()));
         }
     }
@@ -332,11 +332,12 @@ fn run(
         mut stack,
         mut drives,
         blueprint,
+        given,
         effective,
-    } = stack_of(scenario, grid.trace)?.build_with(&SHARED)?;
+    } = built(scenario, grid.trace)?;
     let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
-    let faults = effective.faults(drives.len() as u16, &*blueprint)?;
+    let faults = given.faults(drives.len() as u16, &*blueprint)?;
     let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, &*faults))?
         .with_volumes(load.by_volume);
     let (below, how) = ((&mut stack, &mut drives[..]), (grid.control, &*point.label));
@@ -359,13 +360,19 @@ fn run(
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    count_parts(&mut run, (&stack, &drives), (&effective, grid.control))?;
+    count_parts(&mut run, (&stack, &drives), (&given, grid.control))?;
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
-    let lost = left_out(&run, workload.tally(), (onset, basis.batches_ms.as_ref()));
+    let gone = gone_by(end, &*faults, drives.len());
+    let batches = basis.batches_ms.as_ref();
+    let lost = left_out(&run, workload.tally(), (onset, batches), &gone);
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
     warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
-    warnings.extend(of_caches(&effective, (&*blueprint, &stack), grid.trace)?);
+    warnings.extend(of_caches(
+        &scenario.stack()?,
+        (&*blueprint, &stack),
+        grid.trace,
+    )?);
     Ok(Some(Finished {
         warnings,
         lost,

@@ -1,11 +1,12 @@
 //! What is said beside the numbers: before anything runs, of each run, and of all of them.
 
-use nearslot_core::config::StackConfig;
-use nearslot_core::contract::{Blueprint, Faults};
+use nearslot_core::config::{StackConfig, is_lru_but_for_sequences};
+use nearslot_core::contract::{Blueprint, Cache, Faults, Placement};
+use nearslot_core::ids::DriveId;
 use nearslot_core::io::WriteCache;
-use nearslot_core::registry::{ConfigError, Kind};
+use nearslot_core::registry::{ConfigError, Kind, KindCard, Need};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::Instant;
+use nearslot_core::units::{BLOCK_BYTES, Instant};
 
 use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
@@ -13,7 +14,7 @@ use crate::error::RunError;
 use crate::grid::{self, Point};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, busy};
-use crate::number::{counted, number, seconds};
+use crate::number::{counted, list, number, seconds};
 use crate::outcome::Run;
 use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay};
@@ -31,19 +32,52 @@ pub(crate) fn warned(
         warnings.extend(trace.and_then(LoadedTrace::coarse).cloned());
     }
     warnings.extend(doubt::doubts(points)?);
-    warnings.extend(unprefetched(points));
+    warnings.extend(left_out_parts(points));
+    warnings.extend(without_sequences(points)?);
     Ok(warnings)
 }
 
-/// That without a cache nothing is brought beforehand, where both are compared.
-fn unprefetched(points: &[Point]) -> Option<Warning> {
-    let is = |caching: (bool, bool)| points.iter().any(|point| grid::caches(point) == caching);
-    let varies = points
-        .iter()
-        .any(|point| point.settings.iter().any(|(key, _)| key == "prefetch"));
-    let text = "without a cache nothing is brought beforehand: with cache=none only prefetch=none is run, as other prefetchers would do the same";
-    let is_left_out = is((false, false)) && is((true, true)) && varies;
-    is_left_out.then(|| Warning::new(WarningKind::LeftOut, text))
+/// That parts were not run which have no effect without one of another kind, as prefetchers without a cache, where both are compared.
+fn left_out_parts(points: &[Point]) -> impl Iterator<Item = Warning> {
+    let told = |[inner, outer]: [&KindCard; 2]| {
+        let is = |both: [bool; 2]| {
+            points
+                .iter()
+                .any(|point| grid::has(point, [inner, outer]) == both)
+        };
+        let settings = || points.iter().flat_map(|point| &point.settings);
+        let varies = settings().any(|(key, _)| key == inner.key);
+        let (inner, outer) = ((inner.key, inner.plural), (outer.key, outer.word));
+        let text = format!(
+            "without a {} nothing is done by {}: with {}=none only {}=none is run, as others would do the same",
+            outer.1, inner.1, outer.0, inner.0
+        );
+        let is_left_out = is([false, false]) && is([true, true]) && varies;
+        is_left_out.then(|| Warning::new(WarningKind::LeftOut, text))
+    };
+    grid::nested(points).into_iter().filter_map(told)
+}
+
+/// Caches that differ from `lru` by sequences alone, where nothing tells them any.
+fn without_sequences(points: &[Point]) -> Result<Option<Warning>, ConfigError> {
+    let mut names: Vec<String> = Vec::new();
+    for parts in points.iter().map(|point| &point.scenario.parts) {
+        let cache = parts.of::<dyn Cache>();
+        let is_new = !parts.provide(Need::Sequences) && !names.contains(&cache.name);
+        if is_new && is_lru_but_for_sequences(cache)? {
+            names.push(cache.name.clone());
+        }
+    }
+    let does = match names.len() {
+        0 => return Ok(None),
+        1 => "decides",
+        _ => "decide",
+    };
+    let text = format!(
+        "where nothing is brought beforehand, and no sequence of writes enters as such, nothing belongs to a sequence: there {} {does} as lru does",
+        list(&names)
+    );
+    Ok(Some(Warning::new(WarningKind::WithoutSequences, text)))
 }
 
 /// Adds what the runs of a grid have to say.
@@ -177,13 +211,17 @@ pub(super) fn left_out(
     run: &Run,
     tally: Tally,
     (onset, batches): (Option<Onset>, Option<&[f64; BATCHES]>),
+    gone: &[(DriveId, Instant)],
 ) -> Vec<Warning> {
     let mut told = Vec::from_iter(failures(run));
     told.extend(lost_blocks(run));
     told.extend(late_time_outs(run));
     let early = onset.filter(Onset::never_came);
     let early = early.map(|onset| before_faults(run, onset));
-    told.extend(faults(run).filter(|told| early.is_none() || told.kind != WarningKind::NoFaults));
+    told.extend(rebuild(run));
+    told.extend(
+        faults(run, gone).filter(|told| early.is_none() || told.kind != WarningKind::NoFaults),
+    );
     told.extend(early);
     told.extend(lost(tally));
     told.extend(of_start(run, batches));
@@ -229,8 +267,73 @@ pub(super) fn met_faults(run: &Run) -> Option<bool> {
     Some(counts.values().any(|number| number.value() > 0.0))
 }
 
+/// Drives that were gone before the end of a run, and since when.
+pub(super) fn gone_by(end: Instant, faults: &dyn Faults, drives: usize) -> Vec<(DriveId, Instant)> {
+    let all = (0..drives as u16).map(DriveId);
+    let since = all.map(|drive| (drive, faults.gone_from(drive)));
+    since.filter(|(_, from)| *from <= end).collect()
+}
+
+/// Of the rate at which spares are rebuilt, so much has to be reached.
+const RATE_SHARE: f64 = 0.95;
+
+/// That spares were rebuilt more slowly than was asked, or that there was nothing to repair.
+fn rebuild(run: &Run) -> Option<Warning> {
+    let key = <dyn Placement as Kind>::CARD.key;
+    let asked = run.config[key]["rebuild_mib_s"]
+        .as_f64()
+        .filter(|rate| *rate > 0.0)?;
+    let count = |name: &str| run.measure(key, name).map_or(0.0, |count| count.value());
+    let took_s = (count("rebuild_ms") + count("rebuild_under_way_ms")) / 1e3;
+    let mib = count("rebuilt_blocks") * BLOCK_BYTES as f64 / f64::from(1 << 20);
+    if met_faults(run) == Some(true) && count("repaired") as u64 == 0 {
+        let text = format!(
+            "rebuild_mib_s = {} had no effect: nothing was repaired, as nothing was bad that could be written again, or no spare took the place of a drive",
+            number(asked)
+        );
+        return Some(Warning::new(WarningKind::Rebuild, text).of_run(&run.label));
+    }
+    let left = count("rebuild_left_blocks") as u64;
+    let is_slow = took_s > 0.0 && mib < RATE_SHARE * asked * took_s;
+    is_slow.then(|| {
+        let left = match left {
+            0 => String::new(),
+            blocks => format!(", and {} were left at the end of the run", counted(blocks, "block")),
+        };
+        let text = format!(
+            "spares were rebuilt at {} MiB a second, although rebuild_mib_s = {} was asked for{left}: the drives could not, beside what clients asked of them",
+            number(mib / took_s),
+            number(asked)
+        );
+        Warning::new(WarningKind::Rebuild, text).of_run(&run.label)
+    })
+}
+
+/// That nothing went wrong on the drives although it was to.
+fn no_faults(gone: &[(DriveId, Instant)]) -> String {
+    let drives: Vec<String> = gone
+        .iter()
+        .map(|(drive, from)| match from.0 {
+            0 => format!("drive {} was gone from the begin on", drive.0),
+            from => format!(
+                "drive {} was gone from {} on",
+                drive.0,
+                seconds(from as f64 / 1e9)
+            ),
+        })
+        .collect();
+    let why = match drives.as_slice() {
+        [] => "they are too rare for this load, come after its end, or are faults of writes where it writes nothing that they could meet".to_owned(),
+        some => format!(
+            "{}, but nothing was asked of it since: a drive that is gone is noticed with the next command, and until then nothing stands in for it",
+            list(some)
+        ),
+    };
+    format!("nothing went wrong on the drives, although faults were to be injected: {why}")
+}
+
 /// What no drive has told, or that nothing went wrong although it was to.
-fn faults(run: &Run) -> Option<Warning> {
+fn faults(run: &Run, gone: &[(DriveId, Instant)]) -> Option<Warning> {
     let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
     let wrong = counts
         .get("wrong_reads")
@@ -243,11 +346,8 @@ fn faults(run: &Run) -> Option<Warning> {
         );
         return Some(Warning::new(WarningKind::WrongReads, text).of_run(&run.label));
     }
-    (met_faults(run) == Some(false)).then(|| {
-        let text = "nothing went wrong on the drives, although faults were to be injected: they are too rare for this load, \
-                    come after its end, or are faults of writes where it writes nothing that they could meet";
-        Warning::new(WarningKind::NoFaults, text).of_run(&run.label)
-    })
+    (met_faults(run) == Some(false))
+        .then(|| Warning::new(WarningKind::NoFaults, no_faults(gone)).of_run(&run.label))
 }
 
 /// How many requests of a run failed, and of what.

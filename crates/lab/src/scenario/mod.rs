@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use nearslot_core::config::{DriveConfig, PartConfig, Parts, StackConfig};
 use nearslot_core::contract::Placement;
 use nearslot_core::drive;
-use nearslot_core::registry::{self, ConfigError, Spec, written};
+use nearslot_core::registry::{self, ConfigError, Need, Spec, written};
 use nearslot_trace::TraceError;
 use serde::Serialize;
 
@@ -193,6 +193,19 @@ impl Scenario {
         let text = drive_text(&self.drive.name);
         let read = text.and_then(|text| drive::read(&self.drive.name, &text, &self.drive.knobs));
         read.map_or(true, |(blueprint, _)| blueprint.exact_arm().is_some())
+    }
+
+    /// Whether there is what parts and settings may need, as far as that is known before a trace is read.
+    pub(crate) fn provides(&self, need: Need) -> bool {
+        let reads = match &self.load {
+            Load::Workload(part) => workload::read_share(part),
+            Load::Trace(_) => None,
+        };
+        match (need, reads) {
+            (Need::Reads, Some(share)) => share > 0.0,
+            (Need::Writes, Some(share)) => share < 1.0,
+            _ => self.parts.provide(need),
+        }
     }
 
     /// The stack below the load, with the drive's file read.

@@ -145,7 +145,7 @@ impl Access {
             (&HOT_REQUESTS, "hot_cold"),
             (&ZIPF_EXPONENT, "zipf"),
         ] {
-            let set = knobs.first_set(std::iter::once(knob));
+            let set = knobs.first_given(std::iter::once(knob));
             if let Some((_, value)) = set.filter(|_| locality != of) {
                 let allowed = format!("beside locality={of}, without which it has no effect");
                 return Err(ConfigError::value(knob.name, &value.to_string(), &allowed));

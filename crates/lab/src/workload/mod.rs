@@ -50,6 +50,8 @@ impl Kind for Synthetic {
         plural: "workloads",
         summary: "a synthetic load, in place of a trace",
         asked: false,
+        within: None,
+        needs: None,
     };
 
     type Env<'a> = LoadEnv<'a>;

@@ -218,4 +218,5 @@ EXPERIMENT = Experiment(
     statements=STATEMENTS,
     draw=draw,
     needs=("pyarrow",),
+    reads=frozenset({"drive"}),
 )

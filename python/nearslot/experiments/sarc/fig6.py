@@ -9,6 +9,7 @@ from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Table
 from ..verdict import Check, Kind, above, at_least, below
+from .options import OF_SYSTEM
 from .points import check, loads, plot, point, sheet
 from .setup import BOTTOM, CI, CONFIGURATIONS, CS, POLICIES, SARC, TOP, Configuration, grid
 
@@ -167,4 +168,5 @@ EXPERIMENT = Experiment(
     cells=grid,
     statements=STATEMENTS,
     draw=draw,
+    reads=OF_SYSTEM,
 )

@@ -10,7 +10,7 @@ from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, Kind, Mean, above, at_least, at_most, below, missing, within
-from .options import Options
+from .options import OF_SYSTEM, Options
 from .points import check, curve, loads, plot, point, sheet
 from .setup import (
     BOTTOM,
@@ -252,4 +252,5 @@ EXPERIMENT = Experiment(
     cells=cells,
     statements=STATEMENTS,
     draw=draw,
+    reads=OF_SYSTEM,
 )

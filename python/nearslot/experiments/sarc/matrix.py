@@ -133,21 +133,42 @@ def _of_mix(drive: str, mix: str) -> Iterator[Point]:
                 yield Point(mix, name, size, settings, mix=mix)
 
 
-def _of_traces(drive: str, folder: Path | None) -> Iterator[Point]:
+CHECKOUT = Path(__file__).parents[4]
+"""Where a checkout has the recorded traces that an installed package lacks."""
+
+
+def _recorded(folder: Path | None) -> dict[str, Path | None]:
     """The recorded traces: of a virtual machine, of TPC-C, of a database beside a build."""
-    root = Path(__file__).parents[4]
-    demo = root / "demo" / "postgres-and-build.perf.txt.gz"
-    tpcc = root / "crates" / "lab" / "tests" / "data" / "hitrate" / "tpcc_small.csv"
-    machine = folder / "cloudphysics_vm_2h.csv" if folder else None
-    several = {"fit": "wrap"}
-    of = [
-        ("vm", machine, {}, ("sarc", "none"), SIZES, True),
-        ("tpcc", tpcc, {"volumes": "concat", "fit": "scale"}, ("sarc",), SIZES[2:], False),
-        ("postgres", demo, several, ("sarc",), SIZES[::2], False),
-    ]
-    for name, file, fit, prefetchers, sizes, is_open in of:
+    return {
+        "vm": folder / "cloudphysics_vm_2h.csv" if folder else None,
+        "tpcc": CHECKOUT / "crates" / "lab" / "tests" / "data" / "hitrate" / "tpcc_small.csv",
+        "postgres": CHECKOUT / "demo" / "postgres-and-build.perf.txt.gz",
+    }
+
+
+def left_out(traces: str) -> str:
+    """Loads of the matrix whose recorded traces are not here, in words; empty if all are."""
+    files = _recorded(Path(traces) if traces else None)
+    missing = [name for name, file in files.items() if file is None or not file.exists()]
+    if not missing:
+        return ""
+    return (
+        f"without the points of {', '.join(missing)}, whose recorded traces are not here: "
+        "vm is in the folder of --traces, the others are in a checkout of the sources"
+    )
+
+
+def _of_traces(drive: str, folder: Path | None) -> Iterator[Point]:
+    """Points of the recorded traces that are there."""
+    of = {
+        "vm": ({}, ("sarc", "none"), SIZES, True),
+        "tpcc": ({"volumes": "concat", "fit": "scale"}, ("sarc",), SIZES[2:], False),
+        "postgres": ({"fit": "wrap"}, ("sarc",), SIZES[::2], False),
+    }
+    for name, file in _recorded(folder).items():
         if file is None or not file.exists():
             continue
+        fit, prefetchers, sizes, is_open = of[name]
         for stack, base in _stacks(drive):
             loads: list[tuple[str, dict[str, Any]]] = [
                 (f"depth={depth}", {"replay": "closed", "depth": depth}) for depth in stack.depths

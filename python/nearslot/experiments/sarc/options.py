@@ -79,3 +79,10 @@ class Options(Common):
             raise config_error("half", self.half, f"one of {', '.join(PARTS_OF_MATRIX)}")
         if self.traces and not Path(self.traces).is_dir():
             raise config_error("traces", self.traces, "a folder")
+
+
+OF_MATRIX = frozenset({"traces", "half"})
+"""Options of `sarc-own` alone."""
+
+OF_SYSTEM = frozenset(Options.asked()) - OF_MATRIX
+"""Options of the system that all other experiments but one run on."""

@@ -12,8 +12,8 @@ from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Row, Table
 from ..verdict import Check, Kind, Mean, above, at_most, percent
-from .matrix import HALVES, MODERN, OTHERS, PAPER, SIZES, Point, points
-from .options import Options
+from .matrix import HALVES, MODERN, OTHERS, PAPER, SIZES, Point, left_out, points
+from .options import OF_MATRIX, Options
 
 OWN = "mimic"
 MEAN, P99 = "response_ms", "response_ms_p99"
@@ -185,4 +185,6 @@ EXPERIMENT = Experiment(
     source="ours",
     cells=cells,
     statements=STATEMENTS,
+    reads=frozenset({"drive", "requests"}) | OF_MATRIX,
+    left_out=lambda options: left_out(options.traces),
 )

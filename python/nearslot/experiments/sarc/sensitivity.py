@@ -10,7 +10,7 @@ from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, ClaimVerdict, Gate, Kind, above, within
-from .options import Options
+from .options import OF_SYSTEM, Options
 from .points import lead
 from .setup import BOTTOM, CI, CS, POLICIES, SARC, TOP, Configuration, cache_of, cell
 from .table2 import OVERALL
@@ -169,4 +169,5 @@ EXPERIMENT = Experiment(
     source="USENIX 2005; the list of open constants is ours",
     cells=cells,
     statements=STATEMENTS,
+    reads=OF_SYSTEM,
 )

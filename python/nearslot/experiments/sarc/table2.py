@@ -11,6 +11,7 @@ from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Table
 from ..verdict import Check, Kind, above, at_least, at_most, below, within
+from .options import OF_SYSTEM
 from .points import check, loads, plot, point, sheet
 from .published import TABLE, rows
 from .setup import BOTTOM, CI, CS, POLICIES, SARC, TOP, Configuration, grid
@@ -345,4 +346,5 @@ EXPERIMENT = Experiment(
     cells=grid,
     statements=STATEMENTS,
     draw=draw,
+    reads=OF_SYSTEM,
 )

@@ -11,7 +11,7 @@ from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Row, Table
 from ..verdict import Check, Kind, within
-from .options import Options
+from .options import OF_SYSTEM, Options
 from .setup import CI, CS, Configuration, cache_of, scenario
 
 LOAD = 80
@@ -154,4 +154,5 @@ EXPERIMENT = Experiment(
     source="USENIX 2005, section IV-C; FAST 2007",
     cells=cells,
     statements=STATEMENTS,
+    reads=OF_SYSTEM - {"depth_percent"},
 )

@@ -35,6 +35,8 @@ impl Kind for dyn Tier {
         plural: "tiers",
         summary: "what stays in memory",
         asked: false,
+        within: None,
+        needs: None,
     };
 
     type Env<'a> = ();

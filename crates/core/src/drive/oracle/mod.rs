@@ -20,6 +20,8 @@ impl Kind for dyn Oracle {
         plural: "oracles",
         summary: "what the scheduler knows of the drive",
         asked: true,
+        within: None,
+        needs: None,
     };
 
     type Env<'a> = DriveEnv<'a>;

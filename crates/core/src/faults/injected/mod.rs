@@ -194,7 +194,7 @@ fn refuse_idle(
     idle: &[&str],
 ) -> Result<(), ConfigError> {
     let idle = KNOBS.iter().filter(|knob| idle.contains(&knob.name));
-    match knobs.first_set(idle).filter(|_| !happens) {
+    match knobs.first_given(idle).filter(|_| !happens) {
         None => Ok(()),
         Some((knob, value)) => {
             let allowed = format!("beside {owners}, without which it has no effect");

@@ -76,7 +76,7 @@ impl Volume<'_> {
             return refused(&HOME, home, &allowed);
         }
         let of_log = [&PORTIONS, &REGION, &NVRAM];
-        let set = self.knobs.first_set(of_log.into_iter());
+        let set = self.knobs.first_given(of_log.into_iter());
         if let Some((knob, value)) = set.filter(|_| map != "log") {
             let default = knob.default_value();
             let allowed = format!("{default} with map={map}, which has no log region");

@@ -7,7 +7,7 @@ use crate::contract::Placement;
 use crate::maplog::RowsTable;
 use crate::maplog::rows::Kind;
 use crate::measure::Measure;
-use crate::registry::{Knob, Knobs, VolumeEnv, VolumeError};
+use crate::registry::{Knob, Knobs, Need, VolumeEnv, VolumeError};
 use crate::rng::Rng;
 
 /// What was done, by the measures of the card.
@@ -33,7 +33,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// In the order of [`MEASURES`].
-    pub(super) fn numbers(&self, raid5: &Raid5) -> [u64; 18] {
+    pub(super) fn numbers(&self, raid5: &Raid5) -> [u64; 19] {
         let seats = (0..raid5.geometry.seats()).map(Seat);
         [
             self.modified,
@@ -54,6 +54,7 @@ impl Counts {
             raid5.left_to_rebuild(),
             self.rebuild_ms,
             self.last_rebuild_ms,
+            raid5.repair.under_way_ms(),
         ]
     }
 }
@@ -150,7 +151,19 @@ pub(super) const MEASURES: &[Measure] = &[
         "ms",
         "when the last of these rebuilds ended, from the begin of the run on",
     ),
+    Measure::count(
+        "rebuild_under_way_ms",
+        "ms",
+        "how long rebuilds had taken that had not ended with the run, all together",
+    ),
 ];
+
+pub(super) const EXTENT: Knob = Knob::integer(
+    "extent_stripes",
+    1,
+    1..=1_048_576,
+    "arrays above 1: stripes on one of them before the next one's turn",
+);
 
 /// What can be set.
 pub(super) const KNOBS: &[Knob] = &[
@@ -173,18 +186,14 @@ pub(super) const KNOBS: &[Knob] = &[
         1..=1_048_576,
         "KiB on one drive before the next one's turn",
     ),
-    Knob::integer(
-        "extent_stripes",
-        1,
-        1..=1_048_576,
-        "stripes on one array before the next one's turn; with one array it has no effect on where strips lie",
-    ),
+    EXTENT,
     Knob::number(
         "rebuild_mib_s",
         0.0,
         0.0..=100_000.0,
         "MiB a second that each array repairs at least, whatever else its drives do, while it has something to repair; 0 is in spare time alone",
-    ),
+    )
+    .needing(Need::Faults),
 ];
 
 pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {

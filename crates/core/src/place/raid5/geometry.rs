@@ -10,6 +10,7 @@
 //!
 //! Source: Lee and Katz, "Performance consequences of parity placement in disk arrays", ASPLOS 1991. O(1).
 
+use super::card::EXTENT;
 use super::seats::Seat;
 use crate::io::Data;
 use crate::maplog::Parities;
@@ -126,7 +127,7 @@ impl Geometry {
     /// By its knobs, on drives of so many blocks.
     ///
     /// # Errors
-    /// The drives do not divide into arrays of three or more, or not even one extent fits on a drive.
+    /// The drives do not divide into arrays of three or more, not even one extent fits on a drive, or an extent is said where there is one array.
     pub(super) fn new(knobs: &Knobs, drive: Blocks) -> Result<Geometry, ConfigError> {
         let (disks, arrays) = (knobs.integer("disks"), knobs.integer("arrays"));
         let spares = knobs.integer("spares");
@@ -134,7 +135,7 @@ impl Geometry {
         if !seats.is_multiple_of(arrays) || seats / arrays < 3 {
             return Err(misfit(disks, arrays, spares));
         }
-        let (strip_kib, extent) = (knobs.integer("strip_kib"), knobs.integer("extent_stripes"));
+        let (strip_kib, extent) = (knobs.integer("strip_kib"), knobs.integer(EXTENT.name));
         let strip = strip_kib * 1024 / BLOCK_BYTES;
         if strip > drive.0 {
             let allowed = format!("no more than the {} KiB of a drive", drive.bytes() / 1024);
@@ -144,11 +145,17 @@ impl Geometry {
                 &allowed,
             ));
         }
+        if arrays == 1
+            && let Some((knob, value)) = knobs.first_given([&EXTENT].into_iter())
+        {
+            let allowed = "left out where arrays = 1: no other array has a turn";
+            return Err(ConfigError::value(knob.name, &value.to_string(), allowed));
+        }
         let fitting = drive.0 / strip;
         if extent > fitting {
             let allowed = format!("at most {fitting}, the stripes that a drive has room for");
             return Err(ConfigError::value(
-                "extent_stripes",
+                EXTENT.name,
                 &extent.to_string(),
                 &allowed,
             ));

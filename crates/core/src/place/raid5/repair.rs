@@ -125,6 +125,14 @@ impl Repair {
         begun
     }
 
+    /// How long spares have been rebuilt that are not yet, all together.
+    pub(super) fn under_way_ms(&self) -> u64 {
+        let begun = self.rebuilds.iter().flatten();
+        begun
+            .map(|begun| self.now.since(*begun).0 / 1_000_000)
+            .sum()
+    }
+
     /// A piece has ended.
     pub(super) fn ended(&mut self, array: usize) {
         self.arrays[array].under_way -= 1;

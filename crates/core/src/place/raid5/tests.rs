@@ -140,11 +140,11 @@ fn only_rows_that_are_written_take_part() {
 #[test]
 fn every_block_has_one_place() {
     for settings in [
-        [("disks", 3), ("arrays", 1), ("extent_stripes", 1)],
-        [("disks", 8), ("arrays", 2), ("extent_stripes", 3)],
-        [("disks", 15), ("arrays", 3), ("extent_stripes", 1)],
+        &[("disks", 3)][..],
+        &[("disks", 8), ("arrays", 2), ("extent_stripes", 3)],
+        &[("disks", 15), ("arrays", 3)],
     ] {
-        let raid5 = raid5(&[&settings[..], &[("strip_kib", 2)]].concat());
+        let raid5 = raid5(&[settings, &[("strip_kib", 2)]].concat());
         let geometry = raid5.geometry;
         for number in (0..100).chain([geometry.capacity().0 / geometry.stripe_blocks() - 1]) {
             let stripe = geometry.stripe(number);
@@ -209,8 +209,12 @@ fn impossible_arrays_are_named() {
             "strip_kib = 64000 (allowed: no more than the 32000 KiB of a drive)",
         ),
         (
-            &[("extent_stripes", 501)],
+            &[("disks", 6), ("arrays", 2), ("extent_stripes", 501)],
             "extent_stripes = 501 (allowed: at most 500, the stripes that a drive has room for)",
+        ),
+        (
+            &[("extent_stripes", 1)],
+            "extent_stripes = 1 (allowed: left out where arrays = 1: no other array has a turn)",
         ),
         (
             &[("disks", 8), ("arrays", 2), ("spares", 1)],

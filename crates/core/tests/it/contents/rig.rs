@@ -75,10 +75,11 @@ impl Rig {
             stack,
             drives,
             blueprint,
-            effective,
+            given,
+            ..
         } = built;
         let blocks = blueprint.capacity().0;
-        let faults = effective.faults(drives.len() as u16, &*blueprint);
+        let faults = given.faults(drives.len() as u16, &*blueprint);
         Rig {
             medium: Medium::new(
                 faults.expect("they were built"),
@@ -86,7 +87,7 @@ impl Rig {
                 (drives.len(), blocks),
             ),
             contents: Contents::new(*setup, drives.len(), blocks, stack.capacity().0),
-            rules: Rules::new(setup, &effective.parts.of::<dyn Scheduler>().name),
+            rules: Rules::new(setup, &given.parts.of::<dyn Scheduler>().name),
             stack,
             drives,
             now: Instant::ZERO,
@@ -94,7 +95,7 @@ impl Rig {
             trace: Vec::new(),
             requests: 0,
             before: 0,
-            config: effective,
+            config: given,
             failing: None,
             failed: 0,
             events: 0,

@@ -207,6 +207,7 @@ impl Setup {
             stack: Stack::new(placement, lanes),
             drives,
             blueprint: read().0,
+            given: config.clone(),
             effective: config,
         }
     }

@@ -1,0 +1,326 @@
+//! What has no effect is refused, whatever its value; what a user must know is told.
+
+use serde_json::Value;
+
+use crate::common::{Desk, given, nearslot, told, word};
+
+/// What a load asks for.
+#[derive(Clone, Copy)]
+enum Load {
+    Both,
+    Reads,
+    Writes,
+}
+
+use Load::{Both, Reads, Writes};
+
+/// A trace of 200 requests of a page each.
+fn trace(desk: &Desk, load: Load) -> std::path::PathBuf {
+    let mut text = String::from("time_us,dev,lba,blocks,op\n");
+    for number in 0..200_u64 {
+        let op = match load {
+            Reads => 'R',
+            Writes => 'W',
+            Both if number % 3 == 0 => 'W',
+            Both => 'R',
+        };
+        let lba = number * 7_919 % 50_000 * 8;
+        text += &format!("{},0,{lba},8,{op}\n", number * 9_000);
+    }
+    desk.file("load.csv", text)
+}
+
+const BESIDE: &str = "--drive null --sched fcfs";
+
+/// What a comparison over a load says.
+fn compared(load: Load, words: &str) -> std::process::Output {
+    let desk = Desk::new();
+    let path = trace(&desk, load);
+    let all = ["compare", word(&path)].into_iter();
+    let words = BESIDE.split(' ').chain(words.split(' '));
+    nearslot(&all.chain(words).collect::<Vec<_>>())
+}
+
+/// What is refused over a load, and why.
+const REFUSED: &[(Load, &str, &str)] = &[
+    (
+        Both,
+        "--cache lru:size=1MiB:writes=classed",
+        "lru.writes = classed (allowed: allocate, which lru takes for the same",
+    ),
+    (
+        Both,
+        "--cache lru:size=1MiB --vary cache.writes=allocate,classed",
+        "lru.writes = classed",
+    ),
+    (
+        Reads,
+        "--cache lru:size=1MiB:writes=rest",
+        "lru.writes = rest (allowed: left out where the load has no writes",
+    ),
+    (
+        Reads,
+        "--cache sarc:size=1MiB:writes=allocate --prefetch sarc:degree=4",
+        "sarc.writes = allocate (allowed: left out where the load has no writes",
+    ),
+    (
+        Both,
+        "--cache lru:size=1MiB:write_run_kib=64",
+        "lru.write_run_kib = 64 (allowed: left out where writes is neither classed nor rest",
+    ),
+    (
+        Both,
+        "--cache lru:size=1MiB:stage=line",
+        "lru.stage = line (allowed: left out where a line is one page",
+    ),
+    (
+        Both,
+        "--cache sarc:size=1MiB:large_ratio=20",
+        "sarc.large_ratio = 20 (allowed: left out where nothing tells a cache",
+    ),
+    (
+        Both,
+        "--cache sarc:size=1MiB:boundary=age:step=page --prefetch sarc:degree=4",
+        "sarc.step = page (allowed: left out where boundary = age",
+    ),
+    (
+        Both,
+        "--cache lru_bottom:size=1MiB:depth_percent=30",
+        "lru_bottom.depth_percent = 30",
+    ),
+    (
+        Both,
+        "--cache lru:size=1MiB --prefetch sarc:mode=sync:trigger=3",
+        "sarc.trigger = 3 (allowed: left out where mode = sync",
+    ),
+    (
+        Both,
+        "--buffer lrw:size=1MiB:retries=3",
+        "lrw.retries = 3 (allowed: left out where nothing goes wrong on the drives",
+    ),
+    (
+        Writes,
+        "--buffer lrw:size=1MiB:read_us=10",
+        "lrw.read_us = 10",
+    ),
+    (
+        Writes,
+        "--cache lru:size=1MiB",
+        "cache = lru (allowed: none: the load has no reads",
+    ),
+    (
+        Reads,
+        "--buffer wow:size=1MiB",
+        "buffer = wow (allowed: none: the load has no writes",
+    ),
+    (
+        Both,
+        "--place raid5:rebuild_mib_s=0",
+        "raid5.rebuild_mib_s = 0 (allowed: left out where nothing goes wrong on the drives",
+    ),
+    (
+        Both,
+        "--place raid5:extent_stripes=1",
+        "extent_stripes = 1 (allowed: left out where arrays = 1",
+    ),
+    (
+        Both,
+        "--faults injected:timeout_share=0.1:latent_run_blocks=1",
+        "injected.latent_run_blocks = 1 (allowed: beside latent_per_tib above 0",
+    ),
+];
+
+#[test]
+fn what_has_no_effect_is_refused_whatever_its_value() {
+    for (load, words, why) in REFUSED {
+        let output = compared(*load, words);
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", told(&output));
+        assert!(told(&output).contains(why), "{words}: {}", told(&output));
+        assert_eq!(given(&output), "", "{words}");
+    }
+}
+
+#[test]
+fn what_has_an_effect_in_one_run_is_a_comparison() {
+    for words in [
+        "--place raid5:rebuild_mib_s=5 --faults none,injected:timeout_share=0.01",
+        "--cache sarc:size=1MiB:large_ratio=5 --prefetch none,sarc:degree=4",
+        "--cache sarc:size=1MiB:large_ratio=5:writes=classed",
+        "--cache lru:size=1MiB:writes=rest:write_run_kib=64",
+        "--buffer lrw:size=1MiB:retries=3 --faults injected:timeout_share=0.01",
+    ] {
+        let output = compared(Both, words);
+        assert!(output.status.success(), "{words}: {}", told(&output));
+    }
+}
+
+/// What a synthetic load asks for is known beforehand.
+#[test]
+fn a_load_that_is_made_has_reads_and_writes_or_not() {
+    let load = ["compare", "--workload", "iometer:requests=200"];
+    let asked = |words: &str| {
+        let words = BESIDE.split(' ').chain(words.split(' '));
+        nearslot(&load.into_iter().chain(words).collect::<Vec<_>>())
+    };
+    let reads = asked("--vary read_share=1 --buffer lrw:size=1MiB");
+    assert!(told(&reads).contains("buffer = lrw (allowed: none: the load has no writes"));
+    let writes = asked("--vary read_share=0 --cache lru:size=1MiB");
+    assert!(told(&writes).contains("cache = lru (allowed: none: the load has no reads"));
+    let both = asked("--vary read_share=0,1 --cache lru:size=1MiB --buffer lrw:size=1MiB");
+    assert!(both.status.success(), "{}", told(&both));
+}
+
+/// Sizes are told as they were asked for, and before anything has run.
+#[test]
+fn a_size_that_is_too_small_is_told_as_it_was_asked_for() {
+    let (small, ahead) = (
+        "--cache lru --cache-size 0.1%,50%",
+        "--prefetch sarc:degree=4",
+    );
+    let told_of = |words: &str| told(&compared(Both, words));
+    let told = told_of(small);
+    assert!(
+        told.contains("lru.size = 0.1% (allowed: room for a line of 4 KiB at least"),
+        "{told}"
+    );
+    let told = told_of(&format!("{ahead} --cache lru --cache-size 100%,3%"));
+    let expected = "lru.size = 3% (allowed: room for the 160 KiB at least that sarc:degree=4 brings together; 3% is 6lines here)";
+    assert!(told.contains(expected), "{told}");
+    let told = told_of("--cache optimal --cache-size 1%");
+    assert!(
+        told.contains("cache = optimal (allowed: another cache in a stack"),
+        "{told}"
+    );
+    let output = compared(Both, "--cache lru --cache-size 100% --format json");
+    assert!(
+        given(&output).contains("a cache of 100% holds all"),
+        "{}",
+        given(&output)
+    );
+}
+
+/// The warnings of a comparison, by kind.
+fn warned(output: &std::process::Output) -> Vec<(String, String)> {
+    assert!(output.status.success(), "{}", told(output));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let text = |warning: &Value, key: &str| warning[key].as_str().expect("a word").to_owned();
+    let warnings = found["warnings"].as_array().expect("warnings").iter();
+    warnings
+        .map(|warning| (text(warning, "kind"), text(warning, "text")))
+        .collect()
+}
+
+#[test]
+fn a_cache_without_sequences_is_told_to_be_lru() {
+    let of = |words: &str| warned(&compared(Both, &format!("{words} --format json")));
+    let kind = |kind: &str, found: &[(String, String)]| {
+        let found = found.iter().find(|(known, _)| known == kind);
+        found.map(|(_, text)| text.clone())
+    };
+    let told = of("--cache lru,sarc,lru_bottom,mimic --cache-size 256KiB");
+    let text = kind("without-sequences", &told).expect("it is told");
+    assert!(
+        text.ends_with("there sarc and lru_bottom decide as lru does"),
+        "{text}"
+    );
+    for words in [
+        "--cache sarc --cache-size 256KiB --prefetch fixed",
+        "--cache sarc:writes=classed --cache-size 256KiB",
+        "--cache mimic --cache-size 256KiB",
+    ] {
+        assert_eq!(kind("without-sequences", &of(words)), None, "{words}");
+    }
+}
+
+#[test]
+fn in_a_run_of_hits_alone_sarc_is_lru_and_says_so() {
+    let desk = Desk::new();
+    let path = trace(&desk, Both);
+    let page = desk.path("curve.html");
+    let words = "--cache lru,arc,sarc,s3_fifo --size 1%,3%,10% --format json --html";
+    let all = ["hitrate", word(&path)].into_iter().chain(words.split(' '));
+    let output = nearslot(&all.chain([word(&page)]).collect::<Vec<_>>());
+    let warnings = warned(&output);
+    let (kind, text) = &warnings[0];
+    assert_eq!(kind, "without-sequences");
+    assert!(text.contains("sarc decides as lru does"), "{text}");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let misses = |rows: std::ops::Range<usize>| -> Vec<Value> {
+        rows.map(|row| found["rows"][row]["misses"].clone())
+            .collect()
+    };
+    assert_eq!(misses(0..3), misses(6..9));
+    let curve = std::fs::read_to_string(&page).expect("the page is written");
+    assert!(curve.contains("sarc decides as lru does"));
+    for cache in [
+        "sarc:boundary=worth",
+        "sarc:bottom_percent=2",
+        "lru_bottom:depth_percent=10",
+    ] {
+        let output = nearslot(&["hitrate", word(&path), "--cache", cache]);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(
+            told(&output).contains("decides as lru does"),
+            "{}",
+            told(&output)
+        );
+    }
+}
+
+/// The text of the one warning of this kind of a run of raid5 over disks.
+fn of_array(place: &str, faults: &str, kind: &str) -> Option<String> {
+    let words = "run --workload iometer:requests=3000:depth=8:span=0.0005 --drive hp-c2247a --sched satf --format json --place";
+    let all: Vec<&str> = words
+        .split(' ')
+        .chain([place, "--faults", faults])
+        .collect();
+    let mut of_kind = warned(&nearslot(&all))
+        .into_iter()
+        .filter(|(known, _)| known == kind);
+    let found = of_kind.next().map(|(_, text)| text);
+    assert_eq!(of_kind.next(), None);
+    found
+}
+
+#[test]
+fn a_drive_of_which_nothing_was_asked_is_told_to_be_gone() {
+    let place = "raid5:disks=6:arrays=2:extent_stripes=1000";
+    let told = of_array(place, "injected:gone_at_s=0.5:gone_drive=5", "no-faults");
+    let told = told.expect("it is told");
+    assert!(
+        told.contains("drive 5 was gone from 0.5 s on, but nothing was asked of it since"),
+        "{told}"
+    );
+    assert_eq!(
+        of_array(place, "injected:gone_at_s=0.5:gone_drive=1", "no-faults"),
+        None
+    );
+}
+
+#[test]
+fn a_rate_of_rebuilds_that_was_not_reached_is_told() {
+    let gone = "injected:gone_at_s=0.5:gone_drive=1";
+    let of = |rate: &str| {
+        of_array(
+            &format!("raid5:disks=5:spares=1:rebuild_mib_s={rate}"),
+            gone,
+            "rebuild",
+        )
+    };
+    let told = of("500").expect("no such drive is so fast");
+    assert!(
+        told.contains("although rebuild_mib_s = 500 was asked for, and "),
+        "{told}"
+    );
+    assert!(
+        told.contains(" blocks were left at the end of the run"),
+        "{told}"
+    );
+    assert_eq!(of("0.01"), None);
+    let without =
+        of_array("raid5:disks=4:rebuild_mib_s=1", gone, "rebuild").expect("there is no spare");
+    assert!(
+        without.contains("had no effect: nothing was repaired"),
+        "{without}"
+    );
+}
