@@ -222,6 +222,11 @@ pub trait Placement: Send {
         Lost::default()
     }
 
+    /// How long drives have been rebuilt that are not yet, all together.
+    fn rebuilding(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// What it keeps so that the volume survives a power cut. None if it keeps nothing: either the drives alone are enough,
     /// or the volume does not survive.
     fn persistent(&self) -> Option<&dyn Persistent> {

@@ -167,3 +167,63 @@ impl InMemory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::TABLE;
+    use crate::contract::{Cache, Entering, Pattern, Prefetch, Why};
+    use crate::ids::Line;
+    use crate::registry::{CacheEnv, Kind, Spec};
+    use crate::rng::Rng;
+
+    const ROOM: usize = 50;
+
+    /// The lines that leave, where some of those that are written enter as this.
+    fn gone(spec: &Spec<dyn Cache>, written: Pattern) -> Vec<Line> {
+        let env = CacheEnv::of_pages(ROOM as u32);
+        let knobs = spec.card().check(&[]).expect("it has defaults");
+        let mut cache = (spec.build)(&knobs, &env).expect("it can be built");
+        cache.reserve(400);
+        let mut rng = Rng::stream(5, "classed");
+        let mut gone = Vec::new();
+        for _ in 0..5_000 {
+            let (number, writes) = (rng.below(400), rng.chance(0.5));
+            let line = Line(number as u32);
+            if cache.holds(line) {
+                match writes {
+                    true => cache.hit_by_write(line),
+                    false => cache.hit(line),
+                }
+            } else {
+                while cache.len() >= ROOM {
+                    gone.extend(cache.leave(line));
+                }
+                cache.miss(line);
+                cache.enter_as(
+                    line,
+                    match writes && number < 100 {
+                        true => Entering {
+                            why: Why::Written,
+                            pattern: written,
+                            pages: 1,
+                        },
+                        false => Entering::BY_ITSELF,
+                    },
+                );
+            }
+            gone.extend(std::iter::from_fn(|| cache.left()));
+        }
+        gone
+    }
+
+    /// `writes=classed` has an effect on those that ask what belongs to a sequence, and on no other.
+    #[test]
+    fn a_cache_asks_what_belongs_to_a_sequence_if_it_goes_by_that() {
+        let stacked = TABLE.iter().filter(|spec| !spec.knobs.is_empty());
+        for spec in stacked {
+            let differs = gone(spec, Pattern::Random) != gone(spec, Pattern::Sequential);
+            let asks = spec.asks.contains(&<dyn Prefetch as Kind>::CARD.key);
+            assert_eq!(differs, asks, "{}", spec.name);
+        }
+    }
+}

@@ -46,7 +46,7 @@ use crate::plan::Plan;
 use crate::registry::Kind;
 use crate::request::{Reply, Request};
 use crate::stream::{Stream, Streams};
-use crate::units::{Blocks, Extent, Instant};
+use crate::units::{Blocks, Duration, Extent, Instant};
 
 mod audit;
 mod dispatch;
@@ -398,6 +398,11 @@ impl Stack {
     /// What clients wrote and no drive tells any more.
     pub fn lost(&self) -> Lost {
         self.placement.lost()
+    }
+
+    /// How long drives have been rebuilt that are not yet, all together.
+    pub fn rebuilding(&self) -> Duration {
+        self.placement.rebuilding()
     }
 
     /// The reads, one after another, by which the volume would come back if the power went at this instant.

@@ -219,9 +219,7 @@ pub fn hit_rates(
         let what = "the trace was read, and no simulation went through all of it";
         return Err(RunError::Stopped(what.to_owned()));
     }
-    let mut warnings: Vec<Warning> = cut_short(&whole, rows.len(), asking.len())
-        .into_iter()
-        .collect();
+    let mut warnings = Vec::from_iter(cut_short(&whole, rows.len(), asking.len()));
     warnings.extend(holding_all(&rows, &asking, footprint));
     warnings.extend(without_sequences(&policies));
     let mut found = HitRates {

@@ -43,12 +43,11 @@ use crate::sim::{self, Control};
 use crate::verdict;
 use crate::warning::{Warning, WarningKind};
 use crate::workload::Workload;
-use crate::workload::told::Told;
 
 pub use crate::error::RunError;
 pub(crate) use said::{warned, wrong_blocks};
 
-use said::{add_said, gone_by, left_out, met_faults, of_caches, warnings};
+use said::{AtEnd, add_said, left_out, met_faults, of_caches, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -328,16 +327,11 @@ fn run(
         return Ok(None);
     }
     let scenario = &point.scenario;
-    let Assembly {
-        mut stack,
-        mut drives,
-        blueprint,
-        given,
-        effective,
-    } = built(scenario, grid.trace)?;
+    let made = built(scenario, grid.trace)?;
+    let (mut stack, mut drives, blueprint) = (made.stack, made.drives, made.blueprint);
     let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
-    let faults = given.faults(drives.len() as u16, &*blueprint)?;
+    let faults = made.given.faults(drives.len() as u16, &*blueprint)?;
     let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, &*faults))?
         .with_volumes(load.by_volume);
     let (below, how) = ((&mut stack, &mut drives[..]), (grid.control, &*point.label));
@@ -353,26 +347,24 @@ fn run(
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or(workload.streams()))?;
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
-    let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
+    let config = configuration(
+        &made.effective,
+        drives.len(),
+        &load.effective,
+        scenario.warmup,
+    );
     let late = from_instant(&*faults).filter(|begin| *begin <= measured.growth_from());
-    // Of an interrupted run the slowest may be missing.
-    let told = workload.told().filter(|_| stack.pending() == 0);
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    count_parts(&mut run, (&stack, &drives), (&given, grid.control))?;
+    count_parts(&mut run, (&stack, &drives), (&made.given, grid.control))?;
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
-    let gone = gone_by(end, &*faults, drives.len());
-    let batches = basis.batches_ms.as_ref();
-    let lost = left_out(&run, workload.tally(), (onset, batches), &gone);
+    let (at_end, batches) = (AtEnd::of(&stack, &*faults, end), basis.batches_ms.as_ref());
+    let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
-    warnings.extend(told.and_then(|told| hold_beside(&mut run, told)));
-    warnings.extend(of_caches(
-        &scenario.stack()?,
-        (&*blueprint, &stack),
-        grid.trace,
-    )?);
+    warnings.extend(hold_beside(&mut run, &*workload, &stack));
+    warnings.extend(of_caches(scenario, (&*blueprint, &stack), grid.trace)?);
     Ok(Some(Finished {
         warnings,
         lost,
@@ -473,7 +465,9 @@ fn estimates(measured: &Measured, objectives: &[Objective]) -> Vec<Result<Estima
 }
 
 /// Fills in what the trace tells of response times; gives why not, if that is to be known.
-fn hold_beside(run: &mut Run, told: &Told) -> Option<Warning> {
+fn hold_beside(run: &mut Run, workload: &dyn Workload, stack: &Stack) -> Option<Warning> {
+    // Of an interrupted run the slowest may be missing.
+    let told = workload.told().filter(|_| stack.pending() == 0)?;
     match traced::beside(told, run.queue_growth_rps.is_none()) {
         Ok(traced) => run.traced = traced,
         Err(why) => return Some(Warning::new(WarningKind::ToldInPart, why)),

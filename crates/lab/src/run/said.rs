@@ -4,9 +4,9 @@ use nearslot_core::config::{StackConfig, is_lru_but_for_sequences};
 use nearslot_core::contract::{Blueprint, Cache, Faults, Placement};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::WriteCache;
-use nearslot_core::registry::{ConfigError, Kind, KindCard, Need};
+use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::{BLOCK_BYTES, Instant};
+use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 
 use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
@@ -17,7 +17,7 @@ use crate::measure::{BATCHES, busy};
 use crate::number::{counted, list, number, seconds};
 use crate::outcome::Run;
 use crate::overload::SATURATED;
-use crate::scenario::{Load, Replay};
+use crate::scenario::{Load, Replay, Scenario};
 use crate::warning::{Warning, WarningKind};
 use crate::workload::Tally;
 
@@ -211,16 +211,17 @@ pub(super) fn left_out(
     run: &Run,
     tally: Tally,
     (onset, batches): (Option<Onset>, Option<&[f64; BATCHES]>),
-    gone: &[(DriveId, Instant)],
+    at_end: &AtEnd,
 ) -> Vec<Warning> {
     let mut told = Vec::from_iter(failures(run));
     told.extend(lost_blocks(run));
     told.extend(late_time_outs(run));
     let early = onset.filter(Onset::never_came);
     let early = early.map(|onset| before_faults(run, onset));
-    told.extend(rebuild(run));
+    told.extend(rebuild(run, at_end.rebuilding));
     told.extend(
-        faults(run, gone).filter(|told| early.is_none() || told.kind != WarningKind::NoFaults),
+        faults(run, &at_end.gone)
+            .filter(|told| early.is_none() || told.kind != WarningKind::NoFaults),
     );
     told.extend(early);
     told.extend(lost(tally));
@@ -267,34 +268,49 @@ pub(super) fn met_faults(run: &Run) -> Option<bool> {
     Some(counts.values().any(|number| number.value() > 0.0))
 }
 
-/// Drives that were gone before the end of a run, and since when.
-pub(super) fn gone_by(end: Instant, faults: &dyn Faults, drives: usize) -> Vec<(DriveId, Instant)> {
-    let all = (0..drives as u16).map(DriveId);
-    let since = all.map(|drive| (drive, faults.gone_from(drive)));
-    since.filter(|(_, from)| *from <= end).collect()
+/// How drives are at the end of a run.
+pub(super) struct AtEnd {
+    /// Those that are gone, and since when.
+    gone: Vec<(DriveId, Instant)>,
+    /// How long those have been rebuilt that are not yet, all together.
+    rebuilding: Duration,
+}
+
+impl AtEnd {
+    /// Of a run that has ended at this instant.
+    pub(super) fn of(stack: &Stack, faults: &dyn Faults, end: Instant) -> AtEnd {
+        let all = (0..stack.drives() as u16).map(DriveId);
+        let since = all.map(|drive| (drive, faults.gone_from(drive)));
+        AtEnd {
+            gone: since.filter(|(_, from)| *from <= end).collect(),
+            rebuilding: stack.rebuilding(),
+        }
+    }
 }
 
 /// Of the rate at which spares are rebuilt, so much has to be reached.
 const RATE_SHARE: f64 = 0.95;
+/// Rebuilds that took less tell no rate: pieces are under way.
+const RATE_FROM_S: f64 = 1.0;
 
 /// That spares were rebuilt more slowly than was asked, or that there was nothing to repair.
-fn rebuild(run: &Run) -> Option<Warning> {
+fn rebuild(run: &Run, under_way: Duration) -> Option<Warning> {
     let key = <dyn Placement as Kind>::CARD.key;
     let asked = run.config[key]["rebuild_mib_s"]
         .as_f64()
         .filter(|rate| *rate > 0.0)?;
     let count = |name: &str| run.measure(key, name).map_or(0.0, |count| count.value());
-    let took_s = (count("rebuild_ms") + count("rebuild_under_way_ms")) / 1e3;
+    let took_s = count("rebuild_ms") / 1e3 + under_way.0 as f64 / 1e9;
     let mib = count("rebuilt_blocks") * BLOCK_BYTES as f64 / f64::from(1 << 20);
     if met_faults(run) == Some(true) && count("repaired") as u64 == 0 {
         let text = format!(
             "rebuild_mib_s = {} had no effect: nothing was repaired, as nothing was bad that could be written again, or no spare took the place of a drive",
-            number(asked)
+            written(asked)
         );
         return Some(Warning::new(WarningKind::Rebuild, text).of_run(&run.label));
     }
     let left = count("rebuild_left_blocks") as u64;
-    let is_slow = took_s > 0.0 && mib < RATE_SHARE * asked * took_s;
+    let is_slow = took_s > RATE_FROM_S && mib < RATE_SHARE * asked * took_s;
     is_slow.then(|| {
         let left = match left {
             0 => String::new(),
@@ -303,7 +319,7 @@ fn rebuild(run: &Run) -> Option<Warning> {
         let text = format!(
             "spares were rebuilt at {} MiB a second, although rebuild_mib_s = {} was asked for{left}: the drives could not, beside what clients asked of them",
             number(mib / took_s),
-            number(asked)
+            written(asked)
         );
         Warning::new(WarningKind::Rebuild, text).of_run(&run.label)
     })
@@ -470,12 +486,13 @@ fn lost(tally: Tally) -> Vec<Warning> {
 
 /// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's holds everything.
 pub(super) fn of_caches(
-    config: &StackConfig,
+    scenario: &Scenario,
     (blueprint, stack): (&dyn Blueprint, &Stack),
     trace: Option<&LoadedTrace>,
 ) -> Result<impl Iterator<Item = Warning>, RunError> {
-    let unknown = unknown_cache(&config.drive.part.name, blueprint, stack);
-    Ok(unknown.into_iter().chain(holds_all(config, trace)?))
+    let unknown = unknown_cache(&scenario.drive.name, blueprint, stack);
+    let all = holds_all(&scenario.stack()?, trace)?;
+    Ok(unknown.into_iter().chain(all))
 }
 
 /// That a read cache has room for all that the trace asks for, if it has.

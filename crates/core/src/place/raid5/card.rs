@@ -33,7 +33,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// In the order of [`MEASURES`].
-    pub(super) fn numbers(&self, raid5: &Raid5) -> [u64; 19] {
+    pub(super) fn numbers(&self, raid5: &Raid5) -> [u64; 18] {
         let seats = (0..raid5.geometry.seats()).map(Seat);
         [
             self.modified,
@@ -54,7 +54,6 @@ impl Counts {
             raid5.left_to_rebuild(),
             self.rebuild_ms,
             self.last_rebuild_ms,
-            raid5.repair.under_way_ms(),
         ]
     }
 }
@@ -150,11 +149,6 @@ pub(super) const MEASURES: &[Measure] = &[
         "last_rebuild_ms",
         "ms",
         "when the last of these rebuilds ended, from the begin of the run on",
-    ),
-    Measure::count(
-        "rebuild_under_way_ms",
-        "ms",
-        "how long rebuilds had taken that had not ended with the run, all together",
     ),
 ];
 

@@ -47,7 +47,7 @@ use crate::op::{Failure, Op};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::registry::Spec;
 use crate::request::Request;
-use crate::units::{Blocks, Instant, Pba};
+use crate::units::{Blocks, Duration, Instant, Pba};
 
 use bad::Bad;
 use card::{Counts, MEASURES};
@@ -424,6 +424,10 @@ impl Placement for Raid5 {
 
     fn lost(&self) -> Lost {
         self.find_lost()
+    }
+
+    fn rebuilding(&self) -> Duration {
+        self.repair.under_way()
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {

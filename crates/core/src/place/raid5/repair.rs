@@ -126,11 +126,9 @@ impl Repair {
     }
 
     /// How long spares have been rebuilt that are not yet, all together.
-    pub(super) fn under_way_ms(&self) -> u64 {
+    pub(super) fn under_way(&self) -> Duration {
         let begun = self.rebuilds.iter().flatten();
-        begun
-            .map(|begun| self.now.since(*begun).0 / 1_000_000)
-            .sum()
+        Duration(begun.map(|begun| self.now.since(*begun).0).sum())
     }
 
     /// A piece has ended.

@@ -176,7 +176,7 @@ const PLACEMENTS: &[&str] = &[
     "raid5:disks=3:strip_kib=4",
     "raid5:disks=7:strip_kib=32",
     "raid5:disks=8:arrays=2:strip_kib=3:extent_stripes=5",
-    "raid5:disks=10:arrays=2:spares=2:strip_kib=8:rebuild_mib_s=2",
+    "raid5:disks=10:arrays=2:spares=2:strip_kib=8",
     "mirror",
     "mirror:disks=4:stripe_kib=8:buffer_chunks=3",
     "mirror:disks=3:copies=3:foreground=2:buffer_chunks=0",

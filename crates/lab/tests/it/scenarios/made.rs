@@ -210,12 +210,13 @@ fn cache_of(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<String
     }
     let size = one(rng, &["700lines", "4096lines", "64MiB", "20000lines"]);
     let line = one(rng, &[4, 8, 32, 256]);
-    let stage = one(rng, &["line", "pages"]);
-    let stage = if line == 4 { "line" } else { stage };
-    let writes = one(rng, &["allocate", "update"]);
+    let stage = one(rng, &[":stage=line", ":stage=pages"]);
+    // A line of one page comes as a whole.
+    let stage = if line == 4 { "" } else { stage };
+    let writes = one(rng, &["", ":writes=update"]);
     let hit_us = one(rng, &["0", "10", "1000000"]);
     let name = spec.name;
-    format!("{name}:size={size}:line_kib={line}:stage={stage}:writes={writes}:hit_us={hit_us}")
+    format!("{name}:size={size}:line_kib={line}{stage}{writes}:hit_us={hit_us}")
 }
 
 /// The prefetcher whose turn it is, with tracks as long as any line.
@@ -269,10 +270,11 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
     for knob in knobs {
         let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
-        // Without a queue there is nothing to sort, without map sectors nowhere to put them, only a log has a home, one unit has one context,
+        // Without a queue there is nothing to sort, without map sectors nowhere to put them, only a log has a home, one unit has one context, one array has every turn,
         // and units need all the room there is.
         let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
             || knob.name == "map_tracks" && !text.contains("map=virtual_log")
+            || knob.name == "extent_stripes" && !text.contains(":arrays=")
             || knob.name == "home" && !text.contains("map=log")
             || knob.name == "nvram_entries" && text.contains("home=drive")
             || knob.name == "contexts" && !text.contains(":bsu=")
