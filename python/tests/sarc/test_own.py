@@ -31,6 +31,11 @@ def test_a_name_says_to_which_half_a_point_belongs() -> None:
     }
 
 
+def test_a_load_whose_span_is_a_share_of_the_drive_is_run_on_the_drive_of_the_study() -> None:
+    assert any(one.load == "spc1" for one in points(DRIVE, ""))
+    assert not any(one.load == "spc1" for one in points("modern-20tb", ""))
+
+
 @pytest.mark.parametrize("mix", NAMES)
 def test_a_mix_is_drawn_from_its_name_and_seed(mix: str) -> None:
     once = made(mix, 1, 500).read_text()
@@ -86,3 +91,6 @@ def test_a_claim_holds_and_a_point_that_is_worse_turns_it(
 def test_what_is_told_besides() -> None:
     assert "+11" in own.tails(table(9.0)).told
     assert own.winners(table(9.0)).told == f"{OTHERS[0]} at 3"
+    assert own.bounds(table(9.0)).told == "holds at 3, does not hold at 0, undecided at 0"
+    assert own.bounds(table(10.5)).told == "holds at 2, does not hold at 1, undecided at 0"
+    assert own.bounds(table(9.0).only(seed=1)).told.endswith("undecided at 3")

@@ -265,10 +265,7 @@ mod tests {
     /// In a stack a drive's time lies between a miss and its entering, and others are asked for meanwhile.
     #[test]
     fn a_line_that_was_missed_long_before_it_enters_is_there_then() {
-        let env = CacheEnv {
-            capacity: 3,
-            line_pages: 1,
-        };
+        let env = CacheEnv::of_pages(3);
         let knobs = Knobs::check("lirs", KNOBS, &[]).unwrap();
         let mut cache = (SPEC.build)(&knobs, &env).unwrap();
         cache.reserve(10);

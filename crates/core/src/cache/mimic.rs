@@ -4,13 +4,14 @@
 //! read again, and the drives are busy with that. What was read on the way of a sequence looks to others like what will come back. SARC keeps sequences apart, but
 //! the rest is plain LRU for it, so that scans and what is asked for once push out what is popular. And which of the modern ones is right for the rest depends on the load.
 //!
-//! *Apart.* A line that is brought beforehand goes *ahead*: nobody has asked for it. When somebody does, it goes *behind* for a while, since a sequence is told from
+//! *Apart.* A line that is brought beforehand goes *ahead*: nobody has asked for it, nor written it. When somebody does, it goes *behind* for a while, since a sequence is told from
 //! chance by the tracks that it has just left; then it counts as asked for. Lines that are ahead for much longer than such lines wait on average belong to sequences that have
 //! ended, or to none: they leave first. How long that is goes with how many of them are asked for at all, so false sequences do not fill a cache. If lines are asked for as soon as they have
 //! come, the drives are at their limit: then lines stay longer, as nothing should be read twice.
 //!
 //! *Models.* LIRS, ARC and S3-FIFO, and LIRS and ARC once more that hear nothing of sequences. Each is asked what the cache is asked, and has as much room as the cache has for what is not
-//! apart. A read that a model misses costs it 16; 1 if it follows the line that the model missed before, since the drive is there already. A write costs nothing: it goes to the drives in any case. What was
+//! apart. A line that is read and that a model misses costs it 16; 1 if it follows the line that the model missed before, since the drive is there already. Alone, as `hitrate` has it, nobody knows where lines lie, and all
+//! misses cost the same. A write costs nothing: it goes to the drives in any case. What was
 //! ahead in time costs nothing either, but what came late does. Costs are halved with time. Who has cost least is mimicked: what leaves is what he has let go, the longest ago first, so the cache becomes
 //! what his would be. That is how adaptive caches work (Subramanian and others, who take two policies and count misses); here the misses are weighed, and sequences stay out of it.
 //!
@@ -25,7 +26,7 @@ use std::collections::VecDeque;
 use super::in_memory::KNOBS;
 use super::queues::Queues;
 use super::{arc, lirs, s3_fifo};
-use crate::contract::{Cache, Entering, Pattern};
+use crate::contract::{Cache, Entering, Pattern, Why};
 use crate::ids::Line;
 use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
@@ -42,10 +43,8 @@ static MODELS: [(&Spec<dyn Cache>, bool); 5] = [
 
 /// Bits of a line. It is in memory.
 const HERE: u8 = 1;
-/// It was missed, and is to enter.
-const MISSED: u8 = 2;
 /// The lowest of bits, one for each model: the line is among those that it has let go.
-const LISTED: u32 = 2;
+const LISTED: u32 = 1;
 
 /// Lines apart: brought, and not asked for yet.
 const AHEAD: usize = 0;
@@ -123,6 +122,11 @@ pub(super) fn most(capacity: usize) -> [usize; 2] {
     [capacity * 3 / 4, capacity / 8]
 }
 
+/// Entries of a list of what a model has let go, beyond which it is looked through.
+pub(super) fn listed_most(capacity: usize) -> usize {
+    2 * capacity + 64
+}
+
 /// A policy that is asked the same, and what its misses have cost.
 struct Model {
     cache: Box<dyn Cache>,
@@ -137,8 +141,9 @@ struct Model {
 }
 
 impl Model {
-    fn charge(&mut self, line: Line) {
-        self.cost += if line.0 == self.next { 1 } else { AWAY };
+    fn charge(&mut self, line: Line, neighbours: bool) {
+        let follows = neighbours && line.0 == self.next;
+        self.cost += if follows { 1 } else { AWAY };
         self.next = line.0 + 1;
     }
 
@@ -168,6 +173,8 @@ impl Model {
 }
 
 struct Mimic {
+    /// Whether lines whose numbers follow each other lie behind each other.
+    neighbours: bool,
     models: Vec<Model>,
     /// The model that is mimicked.
     leader: usize,
@@ -193,8 +200,10 @@ struct Counts {
 }
 
 impl Mimic {
-    fn new(capacity: usize, models: Vec<Model>) -> Mimic {
+    fn new(env: &CacheEnv, models: Vec<Model>) -> Mimic {
+        let capacity = env.capacity as usize;
         Mimic {
+            neighbours: env.neighbours,
             models,
             leader: 0,
             capacity,
@@ -208,16 +217,11 @@ impl Mimic {
         }
     }
 
-    /// Entries of a list beyond which it is looked through.
-    fn listed_most(&self) -> usize {
-        2 * self.capacity + 64
-    }
-
     /// A model lets a line go; false if it has none.
     fn let_go(&mut self, model: usize, incoming: Line) -> bool {
         let left = self.models[model].cache.leave(incoming);
         if let Some(line) = left {
-            let most = self.listed_most();
+            let most = listed_most(self.capacity);
             self.models[model].list(&mut self.marks, line, most);
         }
         self.see_off(model);
@@ -226,7 +230,7 @@ impl Mimic {
 
     /// What a model has let go by itself.
     fn see_off(&mut self, model: usize) {
-        let most = self.listed_most();
+        let most = listed_most(self.capacity);
         let one = &mut self.models[model];
         while let Some(line) = one.cache.left() {
             one.list(&mut self.marks, line, most);
@@ -253,7 +257,7 @@ impl Mimic {
                 continue;
             }
             if costs {
-                one.charge(line);
+                one.charge(line, self.neighbours);
             }
             if one.sequences || !sequential {
                 one.cache.miss(line);
@@ -322,7 +326,7 @@ impl Mimic {
         self.apart.take(line);
         let leaves = !self.models[self.leader].cache.holds(line);
         if !leaves {
-            let most = self.listed_most();
+            let most = listed_most(self.capacity);
             for model in &mut self.models {
                 if !model.cache.holds(line) {
                     model.list(&mut self.marks, line, most);
@@ -399,15 +403,6 @@ impl Cache for Mimic {
         self.asked(line, false);
     }
 
-    fn miss_in(&mut self, line: Line, _pattern: Pattern) {
-        self.marks[line.index()] |= MISSED;
-        for model in &mut self.models {
-            if !model.cache.holds(line) {
-                model.charge(line);
-            }
-        }
-    }
-
     fn leave(&mut self, incoming: Line) -> Option<Line> {
         let line = self.victim(incoming)?;
         self.marks[line.index()] &= !HERE;
@@ -420,18 +415,17 @@ impl Cache for Mimic {
     }
 
     fn enter_as(&mut self, line: Line, entering: Entering) {
-        let mark = &mut self.marks[line.index()];
-        let is_missed = *mark & MISSED != 0;
-        *mark = *mark & !MISSED | HERE;
+        self.marks[line.index()] |= HERE;
         self.here += 1;
-        match (entering.pattern, is_missed) {
-            (Pattern::Random, _) => self.ask(line, false, false),
-            (Pattern::Sequential, false) => self.put(AHEAD, line),
-            (Pattern::Sequential, true) => {
-                self.put(BEHIND, line);
-                self.ask(line, true, false);
-            }
+        if entering.why == Why::Brought {
+            self.put(AHEAD, line);
+            return;
         }
+        let sequential = entering.pattern == Pattern::Sequential;
+        if sequential {
+            self.put(BEHIND, line);
+        }
+        self.ask(line, sequential, entering.why == Why::Missed);
     }
 
     fn expect(&mut self, line: Line) {
@@ -515,5 +509,5 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &MEASURES,
     asks: &["prefetch"],
     prepared: false,
-    build: |_, env| Ok(Box::new(Mimic::new(env.capacity as usize, models(env)?))),
+    build: |_, env| Ok(Box::new(Mimic::new(env, models(env)?))),
 };

@@ -4,16 +4,20 @@
 
 #![cfg(test)]
 
-use super::mimic::{ALL, AWAY, CLEARLY, LOOK, Patience, forgets, most, remembered};
-use crate::contract::{Cache, Entering, Pattern};
+use super::mimic::{ALL, AWAY, CLEARLY, LOOK, Patience, forgets, listed_most, most, remembered};
+use crate::contract::{Cache, Entering, Pattern, Why};
 use crate::ids::Line;
 use crate::registry::{CacheEnv, find};
 use crate::rng::Rng;
 
-fn made(name: &str, capacity: usize) -> Box<dyn Cache> {
+fn made(name: &str, capacity: usize, neighbours: bool) -> Box<dyn Cache> {
     let spec = find::<dyn Cache>(name).expect("there is one");
     let knobs = spec.card().check(&[]).expect("it has defaults");
-    (spec.build)(&knobs, &CacheEnv::of_pages(capacity as u32)).expect("it can be built")
+    let env = CacheEnv {
+        neighbours,
+        ..CacheEnv::of_pages(capacity as u32)
+    };
+    (spec.build)(&knobs, &env).expect("it can be built")
 }
 
 struct Model {
@@ -27,7 +31,7 @@ struct Model {
 
 impl Model {
     fn new(name: &str, sequences: bool, capacity: usize) -> Model {
-        let mut cache = made(name, capacity);
+        let mut cache = made(name, capacity, false);
         cache.reserve(LINES);
         Model {
             cache,
@@ -38,8 +42,8 @@ impl Model {
         }
     }
 
-    fn pays(&mut self, line: Line) {
-        let follows = self.last_missed.is_some_and(|last| last + 1 == line.0);
+    fn pays(&mut self, line: Line, neighbours: bool) {
+        let follows = neighbours && self.last_missed.is_some_and(|last| last + 1 == line.0);
         self.cost += if follows { 1 } else { AWAY };
         self.last_missed = Some(line.0);
     }
@@ -47,8 +51,8 @@ impl Model {
 
 struct Twin {
     capacity: usize,
+    neighbours: bool,
     here: Vec<Line>,
-    missed: Vec<Line>,
     /// Ahead and behind, each with when it came there, the oldest first.
     apart: [Vec<(Line, u64)>; 2],
     models: Vec<Model>,
@@ -58,7 +62,7 @@ struct Twin {
 }
 
 impl Twin {
-    fn new(capacity: usize) -> Twin {
+    fn new(capacity: usize, neighbours: bool) -> Twin {
         let models = [
             ("lirs", true),
             ("arc", true),
@@ -68,8 +72,8 @@ impl Twin {
         ];
         Twin {
             capacity,
+            neighbours,
             here: Vec::new(),
-            missed: Vec::new(),
             apart: Default::default(),
             models: models
                 .map(|(name, sequences)| Model::new(name, sequences, capacity))
@@ -106,10 +110,14 @@ impl Twin {
     }
 
     fn list(&mut self, model: usize, lines: Vec<Line>) {
-        let gone = &mut self.models[model].gone;
+        let Model { gone, cache, .. } = &mut self.models[model];
         for line in lines {
             if self.here.contains(&line) && !gone.contains(&line) {
                 gone.push(line);
+            }
+            // Who comes back to him has his old place in the list until that is looked through.
+            if gone.len() > listed_most(self.capacity) {
+                gone.retain(|one| self.here.contains(one) && !cache.holds(*one));
             }
         }
     }
@@ -124,7 +132,7 @@ impl Twin {
                 one.cache.hit(line);
             } else {
                 if costs {
-                    one.pays(line);
+                    one.pays(line, self.neighbours);
                 }
                 if sequential && !one.sequences {
                     continue;
@@ -210,33 +218,28 @@ impl Twin {
         Some(line)
     }
 
-    fn miss_in(&mut self, line: Line) {
-        self.missed.push(line);
-        let lacks = self.models.iter_mut().filter(|one| !one.cache.holds(line));
-        lacks.for_each(|one| one.pays(line));
-    }
-
-    fn enter(&mut self, line: Line, pattern: Pattern) {
-        let was_missed = self.missed.contains(&line);
-        self.missed.retain(|one| *one != line);
+    fn enter(&mut self, line: Line, why: Why, pattern: Pattern) {
         self.here.push(line);
-        let sequential = pattern == Pattern::Sequential;
-        if sequential {
-            self.put(usize::from(was_missed), line);
-        }
-        if was_missed || !sequential {
-            self.ask(line, sequential, false);
+        match (why, pattern) {
+            (Why::Brought, _) => self.put(0, line),
+            (_, Pattern::Random) => self.ask(line, false, why == Why::Missed),
+            (_, Pattern::Sequential) => {
+                self.put(1, line);
+                self.ask(line, true, why == Why::Missed);
+            }
         }
     }
 }
 
 const LINES: u32 = 900;
 
-/// What a stack does: reads and writes of popular lines, sequences for which lines are brought, such that are expected, and misses that enter later.
+/// What a stack does: reads and writes of popular lines and of sequences, lines that are brought for these, and such that are expected.
 fn step(rng: &mut Rng, number: u32, cache: &mut dyn Cache, twin: &mut Twin) {
     let popular = rng.below(400).min(rng.below(400)) as u32;
     let (line, pattern) = match rng.below(4) {
         0 => (400 + number / 3 % 500, Pattern::Sequential),
+        // Numbers in a row, as lines get them that come for the first time.
+        1 if !twin.neighbours => (400 + number % 500, Pattern::Random),
         _ => (popular, Pattern::Random),
     };
     let line = Line(line);
@@ -268,30 +271,34 @@ fn step(rng: &mut Rng, number: u32, cache: &mut dyn Cache, twin: &mut Twin) {
         }
         return;
     }
-    // Some are missed, others written or brought beforehand.
-    if how > 2 && (pattern == Pattern::Random || how == 3) {
-        cache.miss_in(line, pattern);
-        twin.miss_in(line);
-        if how == 7 {
-            return;
-        }
-    } else {
-        cache.miss(line);
-    }
+    let why = match (how, pattern) {
+        (0 | 1, _) => Why::Written,
+        (2..6, Pattern::Sequential) => Why::Brought,
+        _ => Why::Missed,
+    };
     make_room(cache, twin);
     let entering = Entering {
+        why,
         pattern,
-        ..Entering::BY_ITSELF
+        pages: 1,
     };
     cache.enter_as(line, entering);
-    twin.enter(line, pattern);
+    twin.enter(line, why, pattern);
 }
 
 #[test]
 fn it_does_what_its_head_says() {
-    for capacity in [1, 2, 9, 60, 250] {
+    for (capacity, neighbours) in [
+        (1, true),
+        (2, true),
+        (9, true),
+        (60, true),
+        (250, true),
+        (250, false),
+    ] {
         let mut rng = Rng::stream(capacity as u64, "mimic");
-        let (mut cache, mut twin) = (made("mimic", capacity), Twin::new(capacity));
+        let mut cache = made("mimic", capacity, neighbours);
+        let mut twin = Twin::new(capacity, neighbours);
         cache.reserve(LINES);
         let mut leaders = Vec::new();
         for number in 0..12_000 {

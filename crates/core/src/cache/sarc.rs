@@ -417,19 +417,15 @@ mod tests {
         );
     }
 
-    fn env(capacity: u32) -> CacheEnv {
-        CacheEnv {
-            capacity,
-            line_pages: 1,
-        }
-    }
-
     fn set(capacity: u32, knobs: &[(&str, &str)]) -> Result<Sarc, ConfigError> {
         let knobs = knobs.iter().copied();
         let knobs: Vec<_> = knobs
             .map(|(key, value)| (key.to_owned(), KnobValue::parse(value)))
             .collect();
-        build(&Knobs::check("sarc", &KNOBS, &knobs)?, &env(capacity))
+        build(
+            &Knobs::check("sarc", &KNOBS, &knobs)?,
+            &CacheEnv::of_pages(capacity),
+        )
     }
 
     /// One of 300 lines is asked for; what leaves for it, if one does.
@@ -457,7 +453,8 @@ mod tests {
     fn where_the_older_line_leaves_it_is_lru() {
         let mut cache = set(100, &[("boundary", "age")]).unwrap();
         let lru = &super::super::lru::SPEC;
-        let mut lru = (lru.build)(&lru.card().check(&[]).unwrap(), &env(100)).unwrap();
+        let mut lru =
+            (lru.build)(&lru.card().check(&[]).unwrap(), &CacheEnv::of_pages(100)).unwrap();
         cache.reserve(300);
         lru.reserve(300);
         let mut rng = crate::rng::Rng::stream(5, "age");

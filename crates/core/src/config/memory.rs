@@ -101,10 +101,7 @@ impl StackConfig {
         if buffer.is_none() {
             return Ok(None);
         }
-        let env = CacheEnv {
-            capacity: 0,
-            line_pages: 1,
-        };
+        let env = CacheEnv::of_pages(0);
         let nothing = PrefetchEnv {
             stripe: shape.stripe,
         };
@@ -154,6 +151,7 @@ impl StackConfig {
         let cache = self.parts.of::<dyn Cache>().build::<dyn Cache>(&CacheEnv {
             capacity,
             line_pages: known.line_pages as u32,
+            neighbours: true,
         })?;
         assert!(!cache.looks_ahead(), "{name} has settings of a stack");
         let (prefetch, knobs) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;

@@ -41,10 +41,7 @@ impl Bench {
     /// No cache, so many pages of room, units of so many pages.
     fn new(policy: &str, pages: u64, unit: u64, marks: Marks) -> Bench {
         let capacity = Blocks(8_000);
-        let env = crate::registry::CacheEnv {
-            capacity: 0,
-            line_pages: 1,
-        };
+        let env = crate::registry::CacheEnv::of_pages(0);
         let none = crate::registry::PrefetchEnv { stripe: Blocks(1) };
         let memory = Memory::new(Parts {
             cache: named::<dyn Cache>(cache::TABLE, "none", &env, &[]),

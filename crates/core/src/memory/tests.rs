@@ -42,6 +42,7 @@ pub(super) fn parts(tracks: u32, cache: &str, prefetch: &str) -> Parts {
     let env = CacheEnv {
         capacity: tracks,
         line_pages: TRACK as u32,
+        neighbours: true,
     };
     let cache = built::<dyn Cache>(cache::TABLE, cache, &env);
     let env = PrefetchEnv { stripe: Blocks(1) };

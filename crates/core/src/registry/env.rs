@@ -82,14 +82,17 @@ pub struct CacheEnv {
     pub capacity: u32,
     /// Pages of a line.
     pub line_pages: u32,
+    /// Whether lines whose numbers follow each other lie behind each other, but for a few.
+    pub neighbours: bool,
 }
 
 impl CacheEnv {
-    /// A cache whose lines are pages.
+    /// A cache alone, whose lines are pages and numbered as they come.
     pub const fn of_pages(capacity: u32) -> CacheEnv {
         CacheEnv {
             capacity,
             line_pages: 1,
+            neighbours: false,
         }
     }
 }

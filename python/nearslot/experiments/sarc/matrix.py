@@ -14,6 +14,7 @@ from typing import Any
 
 from ...scenario import Scenario, part
 from . import mixes
+from .options import Options
 from .setup import DRIVE_BYTES, MIB
 
 SIZES = ("1%", "3%", "10%", "30%")
@@ -101,10 +102,13 @@ HALVES = ("tuning", "held-back")
 
 
 def points(drive: str, traces: str) -> list[Point]:
-    """The whole matrix; of the folder of traces, those that are there."""
+    """The whole matrix; of the folder of traces, those that are there.
+
+    `spc1`, whose span is a share of the drive, is of the study's drive alone.
+    """
     every = [point for mix in mixes.NAMES for point in _of_mix(drive, mix)]
     every += _of_traces(drive, Path(traces) if traces else None)
-    every += _of_spc1(drive)
+    every += _of_spc1(drive) if drive == Options.drive else []
     names = [point.name for point in every]
     assert len(set(names)) == len(names), "a name for each point"
     return every

@@ -11,7 +11,7 @@ from ...runs import Run
 from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Row, Table
-from ..verdict import Check, Kind, Mean, above, at_most, percent
+from ..verdict import Check, ClaimVerdict, Kind, Mean, above, at_most, percent, together
 from .matrix import HALVES, MODERN, OTHERS, PAPER, SIZES, Point, left_out, points
 from .options import OF_MATRIX, Options
 
@@ -143,6 +143,14 @@ def winners(table: Table) -> Found:
     return Found([], ", ".join(f"{name} at {count}" for name, count in ordered if count))
 
 
+def bounds(table: Table) -> Found:
+    """OWN11."""
+    both = zip(never_behind_sarc(table).checks, never_behind_modern(table).checks, strict=True)
+    verdicts = [together(check.verdict for check in checks) for checks in both]
+    return Found([], ", ".join(f"{one} at {verdicts.count(one)}" for one in DECIDED))
+
+
+DECIDED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED)
 MATRIX = "the matrix of docs/design/0024, one disk and RAID-5"
 _statement = partial(Statement, published="not published", range=MATRIX, turns=False)
 _claim = partial(_statement, kind=Kind.OWN)
@@ -176,6 +184,13 @@ STATEMENTS = [
         kind=Kind.INFORMATION,
         statement="At how many points which of the others has the shortest mean response",
         judge=winners,
+    ),
+    _statement(
+        id="OWN11",
+        kind=Kind.INFORMATION,
+        statement="At how many points the bound of 2 % against SARC and the best modern policy "
+        "holds, at how many it does not, and at how many seeds do not decide it",
+        judge=bounds,
     ),
 ]
 
