@@ -28,6 +28,9 @@ pub(crate) struct Cut {
     /// What recovery has read.
     pub(super) reads: RefCell<Vec<RecoveryRead>>,
     pub(super) nvram: Vec<u8>,
+    /// Of the write buffer, and what is in it.
+    pub(super) nvram_of_buffer: Option<Vec<u8>>,
+    pub(super) buffered: BTreeMap<u64, u64>,
     pub(super) answered: Vec<u64>,
     /// By block: versions that may be found too; see [`World::uncertain`].
     pub(super) since: BTreeMap<u64, BTreeSet<u64>>,
@@ -48,6 +51,10 @@ impl Survivors for Cut {
     fn nvram(&self) -> &[u8] {
         assert!(!self.is_without_nvram(), "there is no NVRAM to be read");
         &self.nvram
+    }
+
+    fn nvram_of_buffer(&self) -> Option<&[u8]> {
+        self.nvram_of_buffer.as_deref()
     }
 
     fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
@@ -86,6 +93,24 @@ impl Cut {
     /// Sectors that caches have lost.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// The write buffer, and its NVRAM, are as they were then.
+    pub(crate) fn with_buffer_of(self, before: &Cut) -> Cut {
+        Cut {
+            nvram_of_buffer: before.nvram_of_buffer.clone(),
+            buffered: before.buffered.clone(),
+            ..self
+        }
+    }
+
+    /// The write buffer is lost, as if it had never been.
+    pub(crate) fn without_buffer(self) -> Cut {
+        Cut {
+            nvram_of_buffer: None,
+            buffered: BTreeMap::new(),
+            ..self
+        }
     }
 
     /// Whether the drives are all that is left.
@@ -134,9 +159,11 @@ impl Cut {
             gone,
             pending,
             version,
+            buffered,
             ..
         } = self;
         let mut world = World::of(config, built, images);
+        world.has_in_buffer(buffered);
         world.version = version;
         let spoiled =
             bad.iter()
@@ -166,6 +193,10 @@ pub(crate) struct Nothing;
 impl Survivors for Nothing {
     fn nvram(&self) -> &[u8] {
         &[]
+    }
+
+    fn nvram_of_buffer(&self) -> Option<&[u8]> {
+        None
     }
 
     fn read(&self, _drive: DriveId, _at: Pba, out: &mut [u8]) {
