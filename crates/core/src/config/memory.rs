@@ -10,7 +10,8 @@ use crate::memory::{self, Memory};
 use crate::pages::{PAGE, PAGE_BYTES, Writes};
 use crate::prefetch;
 use crate::registry::{
-    AnyKind, CacheEnv, ConfigError, Kind, KnobValue, Knobs, Of, PrefetchEnv, Survivors, VolumeError,
+    AnyKind, CacheEnv, ConfigError, DestageEnv, Kind, KnobValue, Knobs, Of, PrefetchEnv, Survivors,
+    VolumeError,
 };
 use crate::rng::Rng;
 use crate::size::Size;
@@ -128,10 +129,14 @@ impl StackConfig {
         let (Some((_, known)), Some((table, found))) = (known, left) else {
             return Ok(None);
         };
-        Ok(Some(memory::BufferParts {
-            destage: self.parts.of::<dyn Destage>().build::<dyn Destage>(&())?,
+        let env = DestageEnv {
             pages: known.pages,
             unit: known.unit_pages(shape.stripe.max(shape.chunk)),
+        };
+        Ok(Some(memory::BufferParts {
+            destage: self.parts.of::<dyn Destage>().build::<dyn Destage>(&env)?,
+            pages: env.pages,
+            unit: env.unit,
             capacity: shape.capacity,
             write_time: known.write_time,
             read_time: known.read_time,

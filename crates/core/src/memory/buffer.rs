@@ -19,8 +19,9 @@ use slab::Slab;
 
 use super::counts::BufferCounts;
 use super::shape::{runs, touched};
+use super::writers::Writers;
 use super::{between, common};
-use crate::contract::Destage;
+use crate::contract::{Destage, Written};
 use crate::directory::Directory;
 use crate::ids::Unit;
 use crate::maplog::BufferTable;
@@ -84,6 +85,8 @@ struct Held {
     given_up: Option<Failure>,
     /// Whether it is in the list of complete ones.
     listed: bool,
+    /// Whether its last write was part of a sequence.
+    sequence: bool,
 }
 
 /// A page that has changed: whether some of it is in the buffer, and whether all of it is.
@@ -115,6 +118,8 @@ pub(super) struct Buffer {
     taken: u64,
     /// Units that are on their way.
     going: u32,
+    /// Where writes ended, if the policy wants sequences of them to be told from the rest.
+    writers: Option<Writers>,
     /// What has changed since it was last looked at.
     pub(super) changed: Vec<Changed>,
     pub(super) counts: BufferCounts,
@@ -126,6 +131,7 @@ impl Buffer {
     pub(super) fn new(mut parts: BufferParts) -> Buffer {
         let found = std::mem::take(&mut parts.found);
         let mut buffer = Buffer {
+            writers: parts.destage.run().map(Writers::new),
             parts,
             directory: Directory::default(),
             slots: Vec::new(),
@@ -285,6 +291,8 @@ impl Buffer {
 
     /// A write enters, for which there is room.
     pub(super) fn enter(&mut self, extent: &Extent) {
+        let writers = self.writers.as_mut();
+        let sequence = writers.is_some_and(|known| known.wrote(extent));
         for (unit, extent) in self.units(extent) {
             let slot = self.slot(unit).unwrap_or_else(|| self.begin_unit(unit));
             let first = unit.0 * self.parts.unit;
@@ -312,6 +320,7 @@ impl Buffer {
                 self.changed.push((page, true, now == all));
             }
             let held = &mut self.held[slot];
+            held.sequence = sequence;
             if held.given_up.take().is_some() {
                 held.tries = 0;
             }
@@ -336,6 +345,7 @@ impl Buffer {
             failed: None,
             given_up: None,
             listed: false,
+            sequence: false,
         });
         let number = self.directory.number(unit.0) as usize;
         if number == self.slots.len() {
@@ -352,7 +362,12 @@ impl Buffer {
             held.listed = true;
             self.complete.push_back(unit);
         }
-        self.parts.destage.written(unit, again);
+        let how = Written {
+            again,
+            sequence: held.sequence,
+            pages: held.taken,
+        };
+        self.parts.destage.written(unit, &how);
     }
 
     /// The next unit that goes, if one may. `first` is what the first write or discard that waits touches, if that has to be written before it; `pressed` says

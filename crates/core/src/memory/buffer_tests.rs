@@ -66,11 +66,12 @@ impl Bench {
             line_pages: 1,
         };
         let none = crate::registry::PrefetchEnv { stripe: Blocks(1) };
+        let env_of_buffer = crate::registry::DestageEnv { pages, unit };
         let memory = Memory::new(Parts {
             cache: named::<dyn Cache>(cache::TABLE, "none", &env, &[]),
             caches: false,
             buffer: Some(BufferParts {
-                destage: named::<dyn Destage>(destage::TABLE, policy, &(), &[]),
+                destage: named::<dyn Destage>(destage::TABLE, policy, &env_of_buffer, &[]),
                 pages,
                 unit,
                 capacity,
@@ -438,4 +439,17 @@ fn a_life_begins_with_what_was_in_the_buffer() {
     let bytes = bench.memory.nvram().expect("there is a buffer").to_vec();
     let (_, found) = BufferTable::recover(&WHOSE, bytes).expect("it is sound");
     assert_eq!(found, []);
+}
+
+/// What follows 64 KiB in a row is of a sequence; of a hundred pages these are to have 50, and may have two more.
+#[test]
+fn a_policy_that_wants_to_know_is_told_what_is_of_a_sequence() {
+    let marks = Marks { units: 1, ..MARKS };
+    for (policy, first) in [("stow", 16), ("wow", 0)] {
+        let mut bench = Bench::new(policy, 100, 1, marks);
+        (0..80).for_each(|page| _ = bench.write(page));
+        assert!(bench.below.is_empty());
+        bench.write(200);
+        assert_eq!(bench.below_at(), [first], "{policy}");
+    }
 }

@@ -94,6 +94,15 @@ impl CacheEnv {
     }
 }
 
+/// The surroundings of who says what of a write buffer goes to the drives next.
+#[derive(Clone, Copy, Debug)]
+pub struct DestageEnv {
+    /// Pages that the buffer has room for.
+    pub pages: u64,
+    /// Pages of a unit.
+    pub unit: u64,
+}
+
 /// The surroundings of what brings data beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct PrefetchEnv {

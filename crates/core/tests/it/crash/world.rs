@@ -763,8 +763,7 @@ impl World {
             foretold: Some(foretold).filter(|_| self.is_sound() && !self.writes_control()),
             reads: Default::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
-            nvram_of_buffer: self.stack.nvram_of_buffer().map(<[u8]>::to_vec),
-            buffered: self.buffered.there.clone(),
+            buffer: self.left_in_buffer(),
             answered: match &self.covered {
                 Some(covered) => covered.versions.clone(),
                 None => self.answered.clone(),

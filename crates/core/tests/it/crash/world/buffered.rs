@@ -23,6 +23,14 @@ pub(super) struct Buffered {
     pub(super) destaged: u64,
 }
 
+/// What a power cut leaves of it.
+#[derive(Clone, Default)]
+pub(super) struct Left {
+    /// Which blocks it has; none if there is no buffer.
+    pub(super) nvram: Option<Vec<u8>>,
+    pub(super) there: BTreeMap<u64, u64>,
+}
+
 impl Buffered {
     /// What a job writes of a block; none if the request is no job, or writes something else.
     pub(super) fn writes(&self, request: RequestId, block: u64) -> Option<u64> {
@@ -52,6 +60,13 @@ impl World {
         let found = runs.iter().flat_map(blocks);
         assert!(found.eq(there.keys().copied()), "what the buffer has");
         self.buffered.there = there;
+    }
+
+    pub(super) fn left_in_buffer(&self) -> Left {
+        Left {
+            nvram: self.stack.nvram_of_buffer().map(<[u8]>::to_vec),
+            there: self.buffered.there.clone(),
+        }
     }
 
     /// Jobs of the buffer that have written so far.

@@ -12,6 +12,7 @@ use nearslot_core::registry::{KnobValue, Survivors, VolumeError};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Pba};
 
+use super::buffered::Left;
 use super::faulty::{Faulty, Spot};
 use super::image::{Image, Sector};
 use super::recovered::Recovered;
@@ -28,9 +29,8 @@ pub(crate) struct Cut {
     /// What recovery has read.
     pub(super) reads: RefCell<Vec<RecoveryRead>>,
     pub(super) nvram: Vec<u8>,
-    /// Of the write buffer, and what is in it.
-    pub(super) nvram_of_buffer: Option<Vec<u8>>,
-    pub(super) buffered: BTreeMap<u64, u64>,
+    /// What is left of the write buffer.
+    pub(super) buffer: Left,
     pub(super) answered: Vec<u64>,
     /// By block: versions that may be found too; see [`World::uncertain`].
     pub(super) since: BTreeMap<u64, BTreeSet<u64>>,
@@ -54,7 +54,7 @@ impl Survivors for Cut {
     }
 
     fn nvram_of_buffer(&self) -> Option<&[u8]> {
-        self.nvram_of_buffer.as_deref()
+        self.buffer.nvram.as_deref()
     }
 
     fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
@@ -98,8 +98,7 @@ impl Cut {
     /// The write buffer, and its NVRAM, are as they were then.
     pub(crate) fn with_buffer_of(self, before: &Cut) -> Cut {
         Cut {
-            nvram_of_buffer: before.nvram_of_buffer.clone(),
-            buffered: before.buffered.clone(),
+            buffer: before.buffer.clone(),
             ..self
         }
     }
@@ -107,8 +106,7 @@ impl Cut {
     /// The write buffer is lost, as if it had never been.
     pub(crate) fn without_buffer(self) -> Cut {
         Cut {
-            nvram_of_buffer: None,
-            buffered: BTreeMap::new(),
+            buffer: Left::default(),
             ..self
         }
     }
@@ -159,11 +157,11 @@ impl Cut {
             gone,
             pending,
             version,
-            buffered,
+            buffer,
             ..
         } = self;
         let mut world = World::of(config, built, images);
-        world.has_in_buffer(buffered);
+        world.has_in_buffer(buffer.there);
         world.version = version;
         let spoiled =
             bad.iter()
