@@ -642,13 +642,29 @@ pub trait Around {
     fn bring(&mut self, first: Track, last: Track);
 }
 
+/// How a unit of a write buffer was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Whether it waited, and a page that it had was written again.
+    pub again: bool,
+    /// Whether its last write was part of a sequence, if the policy wants sequences to be told from the rest ([`Destage::run`]).
+    pub sequence: bool,
+    /// Pages of it of which something is in the buffer now.
+    pub pages: u64,
+}
+
 /// Which unit of a write buffer goes to the drives next.
 ///
 /// A unit *waits* from the first write to it until it goes. One that goes is the buffer's affair: if it has something again when it has gone, or could not be
 /// written, it is written anew as far as this is concerned.
 pub trait Destage: Send {
-    /// A unit is written: from now on it waits, if it did not before. `again` if it waited, and a page that it had was written again.
-    fn written(&mut self, unit: Unit, again: bool);
+    /// A unit is written: from now on it waits, if it did not before.
+    fn written(&mut self, unit: Unit, how: &Written);
+
+    /// How much is written in a row before what follows is part of a sequence; none if that does not matter.
+    fn run(&self) -> Option<Blocks> {
+        None
+    }
 
     /// One that waits goes; none if none waits.
     fn next(&mut self) -> Option<Unit>;

@@ -4,12 +4,18 @@ use super::{PartConfig, Parts, StackConfig};
 use crate::cache::{CLASSED, InMemory, WRITES};
 use crate::contract::{Cache, Destage, Prefetch, Shape};
 use crate::destage::Buffering;
+use crate::maplog::BufferTable;
+use crate::maplog::buffered::{Index, Kept, Whose};
 use crate::memory::{self, Memory};
-use crate::pages::{PAGE_BYTES, Writes};
+use crate::pages::{PAGE, PAGE_BYTES, Writes};
 use crate::prefetch;
-use crate::registry::{AnyKind, CacheEnv, ConfigError, Kind, KnobValue, Knobs, Of, PrefetchEnv};
+use crate::registry::{
+    AnyKind, CacheEnv, ConfigError, DestageEnv, Kind, KnobValue, Knobs, Of, PrefetchEnv, Survivors,
+    VolumeError,
+};
+use crate::rng::Rng;
 use crate::size::Size;
-use crate::units::Duration;
+use crate::units::{Blocks, Duration};
 
 /// The name of the part of these kinds that is none.
 const NONE: &str = "none";
@@ -19,6 +25,9 @@ const TRACK_PAGES: u64 = 8;
 const PAGE_KIB: u64 = PAGE_BYTES >> 10;
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
+
+/// What a power cut has left of a write buffer: its table, and what that says.
+type Left = (BufferTable, Vec<(Index, Kept)>);
 
 /// Whether a cache differs from `lru` by sequences alone: it asks what belongs to one, and where nothing does it has what was asked for last.
 ///
@@ -92,11 +101,16 @@ impl StackConfig {
         Ok(Some((name, known)))
     }
 
-    /// The memory above a placement of this shape; none if there is none.
-    pub(super) fn memory(&self, shape: &Shape) -> Result<Option<Memory>, ConfigError> {
-        let buffer = self.buffer(shape)?;
+    /// The memory above a placement of this shape, with what survived of an earlier life; none if there is none.
+    pub(super) fn memory(
+        &self,
+        shape: &Shape,
+        survivors: Option<&dyn Survivors>,
+    ) -> Result<Option<Memory>, VolumeError> {
+        let buffer = self.buffer(shape, survivors)?;
         if let Some((name, known)) = self.in_memory()? {
-            return self.caching(shape, (&name, known), buffer).map(Some);
+            let memory = self.caching(shape, (&name, known), buffer)?;
+            return Ok(Some(memory));
         }
         if buffer.is_none() {
             return Ok(None);
@@ -124,20 +138,71 @@ impl StackConfig {
     }
 
     /// What a write buffer above a placement of this shape is made of.
-    fn buffer(&self, shape: &Shape) -> Result<Option<memory::BufferParts>, ConfigError> {
-        let Some((_, known)) = self.in_buffer()? else {
+    fn buffer(
+        &self,
+        shape: &Shape,
+        survivors: Option<&dyn Survivors>,
+    ) -> Result<Option<memory::BufferParts>, VolumeError> {
+        let known = self.in_buffer()?;
+        let size = known
+            .as_ref()
+            .map(|(name, known)| (name.as_str(), known.pages));
+        let left = self.left(shape.capacity, size, survivors)?;
+        let (Some((_, known)), Some((table, found))) = (known, left) else {
             return Ok(None);
         };
-        Ok(Some(memory::BufferParts {
-            destage: self.parts.of::<dyn Destage>().build::<dyn Destage>(&())?,
+        let env = DestageEnv {
             pages: known.pages,
             unit: known.unit_pages(shape.stripe.max(shape.chunk)),
+        };
+        Ok(Some(memory::BufferParts {
+            destage: self.parts.of::<dyn Destage>().build::<dyn Destage>(&env)?,
+            pages: env.pages,
+            unit: env.unit,
             capacity: shape.capacity,
             write_time: known.write_time,
             read_time: known.read_time,
             marks: known.marks,
             retries: known.retries,
+            table,
+            found,
         }))
+    }
+
+    /// What a write buffer of this name, with room for so many pages, begins with; none if there is no buffer. One that has something is gone on with as it
+    /// was; one that has nothing may be of another size from now on, or be there no more.
+    fn left(
+        &self,
+        blocks: Blocks,
+        size: Option<(&str, u64)>,
+        survivors: Option<&dyn Survivors>,
+    ) -> Result<Option<Left>, VolumeError> {
+        let whose = Whose {
+            volume: Rng::stream(self.seed, "volume").bits(),
+            blocks: blocks.0,
+            page: PAGE,
+        };
+        let bytes = survivors.and_then(|survivors| survivors.nvram_of_buffer());
+        let left = bytes.map(|bytes| BufferTable::recover(&whose, bytes.to_vec()));
+        let left = left.transpose();
+        let left = left.map_err(|why| VolumeError::damaged("NVRAM of the write buffer", why))?;
+        let kept = left.filter(|(_, found)| !found.is_empty());
+        match (kept, size) {
+            (None, None) => Ok(None),
+            (None, Some((_, pages))) => Ok(Some((BufferTable::new(&whose, pages), Vec::new()))),
+            (Some((table, found)), Some((_, pages))) if table.room() == pages => {
+                Ok(Some((table, found)))
+            }
+            (Some((table, found)), size) => {
+                let has = size.map_or(NONE.to_owned(), |(name, pages)| {
+                    format!("{name} with room for {pages} pages")
+                });
+                let (room, kept) = (table.room(), found.len());
+                let expected =
+                    format!("one with room for {room} pages, as its NVRAM has {kept} of them");
+                Err(VolumeError::unfit("write buffer", &has, &expected))
+            }
+        }
     }
 
     /// A memory with a read cache.

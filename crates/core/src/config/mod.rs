@@ -166,7 +166,7 @@ impl StackConfig {
             lanes.push(self.lane(&*turned, index, drive.depth())?);
             drives.push(drive);
         }
-        let memory = self.memory(&placement.shape())?;
+        let memory = self.memory(&placement.shape(), survivors)?;
         let stack = Stack::new(placement, lanes);
         Ok(Assembly {
             stack: match memory {

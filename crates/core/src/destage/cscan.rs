@@ -17,26 +17,35 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
-    build: |_, ()| Ok(Box::new(Circle::new(false))),
+    build: |_, _| Ok(Box::new(Circle::new(false))),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Written;
     use crate::ids::Unit;
+
+    fn how(again: bool) -> Written {
+        Written {
+            again,
+            pages: 1,
+            ..Written::default()
+        }
+    }
 
     #[test]
     fn the_hand_goes_round() {
         let mut cscan = Circle::new(false);
         for unit in [5, 9, 1] {
-            cscan.written(Unit(unit), false);
+            cscan.written(Unit(unit), &how(false));
         }
         assert_eq!(cscan.next(), Some(Unit(1)));
         assert_eq!(cscan.next(), Some(Unit(5)));
         // Behind the hand: the one goes when the hand comes round.
-        cscan.written(Unit(5), true);
-        cscan.written(Unit(7), true);
-        cscan.written(Unit(12), false);
+        cscan.written(Unit(5), &how(true));
+        cscan.written(Unit(7), &how(true));
+        cscan.written(Unit(12), &how(false));
         cscan.take(Unit(9));
         let order: Vec<u64> = std::iter::from_fn(|| cscan.next())
             .map(|unit| unit.0)

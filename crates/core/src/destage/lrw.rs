@@ -3,7 +3,7 @@
 //! LRU for writes: what is written often stays, and takes the next write as well. Where a unit lies does not matter, so the arm wanders. O(1).
 
 use super::settings::KNOBS;
-use crate::contract::Destage;
+use crate::contract::{Destage, Written};
 use crate::directory::Directory;
 use crate::ids::Unit;
 use crate::list::{Handle, List, Pool};
@@ -21,7 +21,7 @@ struct Lrw {
 }
 
 impl Destage for Lrw {
-    fn written(&mut self, unit: Unit, _again: bool) {
+    fn written(&mut self, unit: Unit, _how: &Written) {
         let number = self.directory.number(unit.0) as usize;
         if number == self.places.len() {
             self.places.push(None);
@@ -61,7 +61,7 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
-    build: |_, ()| Ok(Box::new(Lrw::default())),
+    build: |_, _| Ok(Box::new(Lrw::default())),
 };
 
 #[cfg(test)]
@@ -72,10 +72,10 @@ mod tests {
     fn what_is_written_again_goes_last() {
         let mut lrw = Lrw::default();
         for unit in [5, 9, 1, 5] {
-            lrw.written(Unit(unit), false);
+            lrw.written(Unit(unit), &Written::default());
         }
         lrw.take(Unit(1));
-        lrw.written(Unit(1), false);
+        lrw.written(Unit(1), &Written::default());
         let order: Vec<u64> = std::iter::from_fn(|| lrw.next())
             .map(|unit| unit.0)
             .collect();
@@ -96,7 +96,7 @@ mod tests {
                     twin.retain(|other| *other != unit);
                 }
                 _ => {
-                    lrw.written(unit, rng.chance(0.5));
+                    lrw.written(unit, &Written::default());
                     twin.retain(|other| *other != unit);
                     twin.push_back(unit);
                 }

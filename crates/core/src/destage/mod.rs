@@ -1,7 +1,7 @@
 //! Write buffers: which unit of what is in one goes to the drives next. One file each, one line here.
 
 use crate::contract::Destage;
-use crate::registry::{ConfigError, Kind, KindCard, Need, Spec};
+use crate::registry::{ConfigError, DestageEnv, Kind, KindCard, Need, Spec};
 
 mod by_address;
 mod settings;
@@ -13,6 +13,7 @@ registry! { dyn Destage;
     lrw,
     cscan,
     wow,
+    stow,
 }
 
 impl Kind for dyn Destage {
@@ -26,7 +27,7 @@ impl Kind for dyn Destage {
         needs: Some(Need::Writes),
     };
 
-    type Env<'a> = ();
+    type Env<'a> = DestageEnv;
 
     type Error = ConfigError;
 

@@ -1,13 +1,13 @@
 //! No write buffer: writes go through, and are answered when drives have them.
 
-use crate::contract::Destage;
+use crate::contract::{Destage, Written};
 use crate::ids::Unit;
 use crate::registry::Spec;
 
 struct None;
 
 impl Destage for None {
-    fn written(&mut self, unit: Unit, _again: bool) {
+    fn written(&mut self, unit: Unit, _how: &Written) {
         unreachable!("{unit:?} is in no buffer");
     }
 
@@ -33,5 +33,5 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
-    build: |_, ()| Ok(Box::new(None)),
+    build: |_, _| Ok(Box::new(None)),
 };

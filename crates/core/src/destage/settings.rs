@@ -29,7 +29,12 @@ fn is_unit(text: &str) -> bool {
 }
 
 /// Settings of every write buffer.
-pub(super) const KNOBS: &[Knob] = &[
+pub(super) const KNOBS: &[Knob] = &COMMON;
+
+pub(super) const SETTINGS: usize = 9;
+
+/// The same, to be joined with those of a policy.
+pub(super) const COMMON: [Knob; SETTINGS] = [
     Knob::text(
         "size",
         UNSET,

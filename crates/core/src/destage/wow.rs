@@ -19,26 +19,35 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
-    build: |_, ()| Ok(Box::new(Circle::new(true))),
+    build: |_, _| Ok(Box::new(Circle::new(true))),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Written;
     use crate::ids::Unit;
+
+    fn how(again: bool) -> Written {
+        Written {
+            again,
+            pages: 1,
+            ..Written::default()
+        }
+    }
 
     #[test]
     fn what_was_written_again_is_passed_over_once() {
         let mut wow = Circle::new(true);
         for (unit, again) in [(5, false), (9, false), (1, false), (1, true), (9, true)] {
-            wow.written(Unit(unit), again);
+            wow.written(Unit(unit), &how(again));
         }
         // 1 is passed over, later 9; then it is the turn of 1.
         assert_eq!(wow.next(), Some(Unit(5)));
         assert_eq!(wow.next(), Some(Unit(1)));
         // Written again after the hand was there, and alone: the hand comes round.
-        wow.written(Unit(9), true);
-        wow.written(Unit(3), false);
+        wow.written(Unit(9), &how(true));
+        wow.written(Unit(3), &how(false));
         assert_eq!((wow.next(), wow.next()), (Some(Unit(3)), Some(Unit(9))));
         assert_eq!(wow.next(), None);
     }

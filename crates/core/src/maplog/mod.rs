@@ -13,7 +13,7 @@
 //! last check of both: no two blocks of a drive lie in one slot.
 //!
 //! Volumes whose copies lie at fixed places have no map, but need to know which copies are current: [`copies`]. Volumes with parity
-//! need to know where it may not hold, and which blocks only it tells: [`rows`].
+//! need to know where it may not hold, and which blocks only it tells: [`rows`]. A write buffer above any volume needs to know what it has: [`buffered`].
 //!
 //! The caller keeps this order, or a crash shows one block's data under another's address: data on the platter, then the
 //! entry recorded, then the acknowledgement, and only then is the old slot free.
@@ -26,6 +26,7 @@ use std::fmt;
 
 use crate::ids::DriveId;
 
+pub mod buffered;
 mod control;
 pub mod copies;
 mod cursor;
@@ -59,6 +60,7 @@ mod virtual_tests;
 #[cfg(test)]
 mod world;
 
+pub use buffered::BufferTable;
 pub use copies::CopiesTable;
 pub use format::{Damage, Fault, Place};
 pub use home::Home;

@@ -56,6 +56,8 @@ pub enum Kind {
     Bad = 2,
     /// They are no blocks but a seat, which a spare drive has got.
     Spare = 4,
+    /// The same, and the drive had all that could be had.
+    Rebuilt = 5,
 }
 
 /// Consecutive blocks of a seat, or the seat of a spare, and what is said of them.
@@ -297,14 +299,15 @@ fn noted(words: &Words, of: &Parities) -> Result<Option<Noted>, Fault> {
         1 => Kind::Writing,
         2 => Kind::Bad,
         4 => Kind::Spare,
-        found => return Err(Fault::outside("kind of entry", found.into(), 0, 4)),
+        5 => Kind::Rebuilt,
+        found => return Err(Fault::outside("kind of entry", found.into(), 0, 5)),
     };
     let Words {
         drive, from, to, ..
     } = *words;
     let (drives, seats) = (u64::from(of.drives), u64::from(of.drives - of.spares));
     let (drives, most) = match kind {
-        Kind::Spare => (seats..drives, seats),
+        Kind::Spare | Kind::Rebuilt => (seats..drives, seats),
         Kind::Writing | Kind::Bad => (0..seats, of.blocks),
     };
     if !drives.contains(&drive.into()) {
@@ -349,7 +352,7 @@ mod tests {
         if rng.chance(0.1) {
             let seat = rng.below(5);
             return Noted {
-                kind: Kind::Spare,
+                kind: [Kind::Spare, Kind::Rebuilt][rng.below(2) as usize],
                 drive: 5 + rng.below(2) as u16,
                 from: seat,
                 to: seat + 1,

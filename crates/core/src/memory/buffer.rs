@@ -7,6 +7,10 @@
 //! Units that have something and are neither going nor given up wait in the policy ([`Destage`]). One that could not be written so many times is *given up*:
 //! it stays, is read from here, and waits again when it is written to.
 //!
+//! Which blocks are there is kept in NVRAM ([`BufferTable`]), page by page: an entry changes with what is there, before anybody is answered. A buffer that is
+//! made after a power cut begins with what the table says. What was going, tried or given up is forgotten then, and so is in which order units were written: all of them
+//! wait, as if each had been written once, by address.
+//!
 //! O(1) for each unit and each page that a request touches.
 
 use std::collections::VecDeque;
@@ -15,10 +19,13 @@ use slab::Slab;
 
 use super::counts::BufferCounts;
 use super::shape::{runs, touched};
+use super::writers::Writers;
 use super::{between, common};
-use crate::contract::Destage;
+use crate::contract::{Destage, Written};
 use crate::directory::Directory;
 use crate::ids::Unit;
+use crate::maplog::BufferTable;
+use crate::maplog::buffered::{Index, Kept};
 use crate::op::{Failure, Op, Status};
 use crate::pages::{Marks, PAGE};
 use crate::request::Request;
@@ -42,6 +49,10 @@ pub struct BufferParts {
     pub marks: Marks,
     /// How often one that could not be written is tried again.
     pub retries: u32,
+    /// What says after a power cut what it has.
+    pub table: BufferTable,
+    /// What it has from an earlier life, by page: all that the table says.
+    pub found: Vec<(Index, Kept)>,
 }
 
 /// Blocks of a page, a bit for each.
@@ -53,6 +64,8 @@ struct Page {
     there: Bits,
     going: Bits,
     again: Bits,
+    /// Its entry in the table, if something is there.
+    entry: Index,
 }
 
 /// A unit that has something.
@@ -72,6 +85,8 @@ struct Held {
     given_up: Option<Failure>,
     /// Whether it is in the list of complete ones.
     listed: bool,
+    /// Whether its last write was part of a sequence.
+    sequence: bool,
 }
 
 /// A page that has changed: whether some of it is in the buffer, and whether all of it is.
@@ -103,6 +118,8 @@ pub(super) struct Buffer {
     taken: u64,
     /// Units that are on their way.
     going: u32,
+    /// Where writes ended, if the policy wants sequences of them to be told from the rest.
+    writers: Option<Writers>,
     /// What has changed since it was last looked at.
     pub(super) changed: Vec<Changed>,
     pub(super) counts: BufferCounts,
@@ -111,8 +128,10 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(parts: BufferParts) -> Buffer {
-        Buffer {
+    pub(super) fn new(mut parts: BufferParts) -> Buffer {
+        let found = std::mem::take(&mut parts.found);
+        let mut buffer = Buffer {
+            writers: parts.destage.run().map(Writers::new),
             parts,
             directory: Directory::default(),
             slots: Vec::new(),
@@ -123,7 +142,41 @@ impl Buffer {
             changed: Vec::new(),
             counts: BufferCounts::default(),
             spare: Vec::new(),
+        };
+        buffer.resume(&found);
+        buffer
+    }
+
+    /// A life begins with these pages in the buffer.
+    fn resume(&mut self, found: &[(Index, Kept)]) {
+        let mut waiting: Vec<(Unit, usize)> = Vec::new();
+        for &(entry, Kept { page, blocks }) in found {
+            let unit = Unit(page / self.parts.unit);
+            let slot = self.slot(unit).unwrap_or_else(|| {
+                let slot = self.begin_unit(unit);
+                waiting.push((unit, slot));
+                slot
+            });
+            let is_whole = blocks == self.all(page);
+            let held = &mut self.held[slot];
+            held.pages[(page % self.parts.unit) as usize] = Page {
+                there: blocks,
+                entry,
+                ..Page::default()
+            };
+            held.taken += 1;
+            held.whole += u64::from(is_whole);
+            self.taken += 1;
+            self.changed.push((page, true, is_whole));
         }
+        for (unit, slot) in waiting {
+            self.wait(unit, slot, false);
+        }
+    }
+
+    /// The table in NVRAM as it would be found now.
+    pub(super) fn nvram(&self) -> &[u8] {
+        self.parts.table.bytes()
     }
 
     pub(super) fn write_time(&self) -> Duration {
@@ -238,6 +291,8 @@ impl Buffer {
 
     /// A write enters, for which there is room.
     pub(super) fn enter(&mut self, extent: &Extent) {
+        let writers = self.writers.as_mut();
+        let sequence = writers.is_some_and(|known| known.wrote(extent));
         for (unit, extent) in self.units(extent) {
             let slot = self.slot(unit).unwrap_or_else(|| self.begin_unit(unit));
             let first = unit.0 * self.parts.unit;
@@ -250,6 +305,12 @@ impl Buffer {
                 one.again |= bits & one.going;
                 one.there |= bits;
                 let now = one.there;
+                let kept = Kept { page, blocks: now };
+                match before {
+                    0 => one.entry = self.parts.table.add(&kept),
+                    _ if now != before => self.parts.table.set(one.entry, &kept),
+                    _ => {}
+                }
                 again |= before != 0;
                 self.counts.written += 1;
                 self.counts.overwritten += u64::from(before != 0);
@@ -259,6 +320,7 @@ impl Buffer {
                 self.changed.push((page, true, now == all));
             }
             let held = &mut self.held[slot];
+            held.sequence = sequence;
             if held.given_up.take().is_some() {
                 held.tries = 0;
             }
@@ -283,6 +345,7 @@ impl Buffer {
             failed: None,
             given_up: None,
             listed: false,
+            sequence: false,
         });
         let number = self.directory.number(unit.0) as usize;
         if number == self.slots.len() {
@@ -299,7 +362,12 @@ impl Buffer {
             held.listed = true;
             self.complete.push_back(unit);
         }
-        self.parts.destage.written(unit, again);
+        let how = Written {
+            again,
+            sequence: held.sequence,
+            pages: held.taken,
+        };
+        self.parts.destage.written(unit, &how);
     }
 
     /// The next unit that goes, if one may. `first` is what the first write or discard that waits touches, if that has to be written before it; `pressed` says
@@ -384,6 +452,10 @@ impl Buffer {
             }
             one.there &= !leaves;
             let now = one.there;
+            match now {
+                0 => self.parts.table.remove(one.entry),
+                blocks => self.parts.table.set(one.entry, &Kept { page, blocks }),
+            }
             add_runs(page, leaves, out);
             held.taken -= u64::from(now == 0);
             held.whole -= u64::from(before == all && now != all);
@@ -438,6 +510,11 @@ impl Buffer {
                 is_going |= one.going != 0;
                 assert_eq!(one.going & !one.there, 0, "what goes is there");
                 assert_eq!(one.again & !one.going, 0, "what was written again goes");
+                let kept = self.parts.table.entry(one.entry);
+                let blocks = kept.filter(|kept| kept.page == page);
+                let blocks = blocks.map_or(0, |kept| kept.blocks);
+                let is_kept = one.there == 0 || blocks == one.there;
+                assert!(is_kept, "what a power cut leaves of page {page}");
             }
             assert!(own > 0, "{unit:?} has nothing");
             assert_eq!((own, whole), (held.taken, held.whole), "{unit:?}");
@@ -452,6 +529,8 @@ impl Buffer {
         assert_eq!(own_jobs, jobs, "jobs that write");
         assert_eq!(waiting, self.parts.destage.len(), "units that wait");
         assert!(taken <= self.parts.pages, "more than there is room for");
+        let kept = self.parts.table.len() as u64;
+        assert_eq!(kept, taken, "pages that a power cut leaves");
         assert!(self.changed.is_empty(), "nobody was told what has changed");
     }
 }

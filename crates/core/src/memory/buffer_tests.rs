@@ -5,12 +5,21 @@
 use super::*;
 use crate::contract::Destage;
 use crate::destage;
+use crate::maplog::BufferTable;
+use crate::maplog::buffered::{Index, Kept, Whose};
 use crate::op::Failure;
 use crate::pages::{Marks, PAGE};
 use crate::registry::{Kind, Spec};
 use crate::{cache, prefetch};
 
 const MEDIUM: Status = Status::Failed(Failure::Medium);
+
+/// The volume below.
+const WHOSE: Whose = Whose {
+    volume: 3,
+    blocks: 8_000,
+    page: PAGE,
+};
 
 fn named<K: Kind + ?Sized>(
     table: &[&'static Spec<K>],
@@ -40,14 +49,26 @@ struct Bench {
 impl Bench {
     /// No cache, so many pages of room, units of so many pages.
     fn new(policy: &str, pages: u64, unit: u64, marks: Marks) -> Bench {
-        let capacity = Blocks(8_000);
+        let left = (BufferTable::new(&WHOSE, pages), Vec::new());
+        Bench::left(policy, (pages, unit), marks, left)
+    }
+
+    /// The same with what a power cut has left.
+    fn left(
+        policy: &str,
+        (pages, unit): (u64, u64),
+        marks: Marks,
+        (table, found): (BufferTable, Vec<(Index, Kept)>),
+    ) -> Bench {
+        let capacity = Blocks(WHOSE.blocks);
         let env = crate::registry::CacheEnv::of_pages(0);
         let none = crate::registry::PrefetchEnv { stripe: Blocks(1) };
+        let env_of_buffer = crate::registry::DestageEnv { pages, unit };
         let memory = Memory::new(Parts {
             cache: named::<dyn Cache>(cache::TABLE, "none", &env, &[]),
             caches: false,
             buffer: Some(BufferParts {
-                destage: named::<dyn Destage>(destage::TABLE, policy, &(), &[]),
+                destage: named::<dyn Destage>(destage::TABLE, policy, &env_of_buffer, &[]),
                 pages,
                 unit,
                 capacity,
@@ -55,6 +76,8 @@ impl Bench {
                 read_time: Duration::from_us(10),
                 marks,
                 retries: 1,
+                table,
+                found,
             }),
             prefetch: named::<dyn Prefetch>(prefetch::TABLE, "none", &none, &[]),
             shape: Shape {
@@ -377,4 +400,53 @@ fn a_read_of_a_page_of_which_a_part_is_there_gets_the_rest_from_the_drives() {
         assert_eq!((last.0, last.2), (read, status));
     }
     assert_eq!(bench.told("read_pages"), 2);
+}
+
+/// It is read from there, and goes to the drives by the marks of the new life: with the first request, and not before. What was given up is tried again.
+#[test]
+fn a_life_begins_with_what_was_in_the_buffer() {
+    let mut before = Bench::new("lrw", 10, 2, AT_ONCE);
+    before.write(9);
+    before.end(MEDIUM);
+    before.end(MEDIUM);
+    assert_eq!(before.told("given_up_pages"), 1);
+    before.write(3);
+    before.ask(Op::Write, 41, 3);
+    assert_eq!(before.below.len(), 1, "one is on its way");
+    let bytes = before.memory.nvram().expect("there is a buffer").to_vec();
+    let left = BufferTable::recover(&WHOSE, bytes).expect("it is sound");
+    let mut bench = Bench::left("cscan", (10, 1), AT_ONCE, left);
+    bench.carry();
+    let mut runs = Vec::new();
+    bench.memory.in_buffer(&mut runs);
+    let expected = [between(24, 32), between(41, 44), between(72, 80)];
+    assert_eq!(runs, expected);
+    bench.until(1_000);
+    assert!(
+        bench.below.is_empty(),
+        "nothing goes before a request comes"
+    );
+    let read = bench.ask(Op::Read, 41, 2);
+    bench.until(2_000);
+    assert_eq!(bench.replies, [(read, 1_010, Status::Done)]);
+    let gone = [0; 3].map(|_| bench.end(Status::Done).extent);
+    assert_eq!(gone, expected);
+    let told = ["dirty_pages", "written_pages", "destaged_units"].map(|name| bench.told(name));
+    assert_eq!(told, [0, 0, 3]);
+    let bytes = bench.memory.nvram().expect("there is a buffer").to_vec();
+    let (_, found) = BufferTable::recover(&WHOSE, bytes).expect("it is sound");
+    assert_eq!(found, []);
+}
+
+/// What follows 64 KiB in a row is of a sequence; of a hundred pages these are to have 50, and may have two more.
+#[test]
+fn a_policy_that_wants_to_know_is_told_what_is_of_a_sequence() {
+    let marks = Marks { units: 1, ..MARKS };
+    for (policy, first) in [("stow", 16), ("wow", 0)] {
+        let mut bench = Bench::new(policy, 100, 1, marks);
+        (0..80).for_each(|page| _ = bench.write(page));
+        assert!(bench.below.is_empty());
+        bench.write(200);
+        assert_eq!(bench.below_at(), [first], "{policy}");
+    }
 }

@@ -64,7 +64,7 @@ impl Memory {
     }
 
     /// The cache is told which pages the buffer has.
-    fn mark_changed(&mut self) {
+    pub(super) fn mark_changed(&mut self) {
         let buffer = self.buffer.as_mut().expect("there is one");
         for change in buffer.changed.drain(..) {
             if self.caches {

@@ -10,8 +10,9 @@
 //! read from it (`around`); `buffer` says what is there. To the cache a write that enters the buffer has ended: what it changes is in the cache as it
 //! will be read. Of what the buffer has nothing is brought from drives into the cache.
 //!
-//! After a power cut the volume is what the drives hold, recovered as its placement does that, and over it what the buffer holds ([`Memory::in_buffer`]): whoever
-//! keeps the bytes writes these blocks first. That is not done here; nor are buffers that fail, or are in two places.
+//! After a power cut the volume is what the drives hold, recovered as its placement does that, and over it what the buffer holds: which blocks that are is in NVRAM
+//! ([`Memory::nvram`]), and a memory that is made from it has them in its buffer again, before anything else happens. They are read from there and go to the drives as before; the first ones,
+//! if marks say so, with the first request. The read cache is empty then, and what prefetchers and policies knew is forgotten. A buffer that fails, or is in two places, is not here.
 //!
 //! It is a layer of its own with the stack's grammar rather than a stage within the stack: so what a placement wants of the order of requests holds for jobs,
 //! too, and the cache delays nothing that would not wait without it.
@@ -233,6 +234,8 @@ pub struct Memory {
     waiting: VecDeque<u32>,
     /// One that has gone past the write buffer, while nothing enters that.
     alone: Option<u32>,
+    /// Whether a life has just begun with something in the buffer.
+    goes_on: bool,
     /// A list that is not in use, with its memory.
     runs: Vec<Extent>,
     /// Jobs so far.
@@ -244,9 +247,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Nothing is in memory.
+    /// Nothing is in memory, but what the write buffer has from an earlier life.
     pub fn new(parts: Parts) -> Memory {
-        Memory {
+        let mut memory = Memory {
             prefetch: parts.prefetch,
             writers: parts.writes.run().map(Writers::new),
             writes: parts.writes,
@@ -256,6 +259,7 @@ impl Memory {
             own: Slab::new(),
             waiting: VecDeque::new(),
             alone: None,
+            goes_on: false,
             runs: Vec::new(),
             put_off: 0,
             lines: Lines::new(parts.cache, parts.shape, parts.capacity, parts.whole_lines),
@@ -269,7 +273,12 @@ impl Memory {
             submitted: 0,
             replied: 0,
             lists: Vec::new(),
+        };
+        if memory.buffer.is_some() {
+            memory.goes_on = memory.buffer_mut().taken() > 0;
+            memory.mark_changed();
         }
+        memory
     }
 
     /// What it wants done next.
@@ -317,6 +326,9 @@ impl Memory {
             Op::Flush if self.buffer.is_some() => self.answer(now, asked, Status::Done),
             _ => self.pass(asked, request),
         }
+        if std::mem::take(&mut self.goes_on) {
+            self.admit(now);
+        }
         self.tell_unread();
     }
 
@@ -353,7 +365,12 @@ impl Memory {
             .tell(&mut |measure, number| told(counts::PREFETCH, measure, number));
     }
 
-    /// What the write buffer has, in runs of blocks by address: after a power cut it is to be written over what the drives hold.
+    /// What the write buffer keeps in NVRAM beside the bytes of its blocks; none if there is no buffer.
+    pub(crate) fn nvram(&self) -> Option<&[u8]> {
+        self.buffer.as_ref().map(|buffer| buffer.nvram())
+    }
+
+    /// What the write buffer has, in runs of blocks by address.
     pub fn in_buffer(&self, out: &mut Vec<Extent>) {
         if let Some(buffer) = &self.buffer {
             buffer.there(&between(0, self.lines.shape().capacity.0), out);

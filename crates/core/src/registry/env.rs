@@ -97,6 +97,15 @@ impl CacheEnv {
     }
 }
 
+/// The surroundings of who says what of a write buffer goes to the drives next.
+#[derive(Clone, Copy, Debug)]
+pub struct DestageEnv {
+    /// Pages that the buffer has room for.
+    pub pages: u64,
+    /// Pages of a unit.
+    pub unit: u64,
+}
+
 /// The surroundings of what brings data beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct PrefetchEnv {
@@ -106,8 +115,11 @@ pub struct PrefetchEnv {
 
 /// What survived of an earlier life of a volume: the bytes of its NVRAM and of its drives.
 pub trait Survivors {
-    /// The bytes of its NVRAM.
+    /// The bytes of the NVRAM of its placement.
     fn nvram(&self) -> &[u8];
+
+    /// The same of its write buffer; none if it had no buffer.
+    fn nvram_of_buffer(&self) -> Option<&[u8]>;
 
     /// Whole blocks of a drive. What cannot be read is given as zeroes, which no checksum takes for good.
     fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]);

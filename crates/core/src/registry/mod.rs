@@ -13,7 +13,7 @@ mod memo;
 mod volume_error;
 
 pub use card::{Build, PartCard, Spec};
-pub use env::{CacheEnv, DriveEnv, FaultsEnv, PrefetchEnv, Survivors, VolumeEnv};
+pub use env::{CacheEnv, DestageEnv, DriveEnv, FaultsEnv, PrefetchEnv, Survivors, VolumeEnv};
 pub use error::{ConfigError, nearest};
 pub use kind::{AnyKind, Kind, KindCard, Of, find};
 pub use knobs::{Knob, KnobKind, KnobValue, Knobs, Need, written};

@@ -390,9 +390,15 @@ impl Stack {
         persistent.map_or(&[], |kept| kept.content(self.tag(command.io)))
     }
 
-    /// What has to survive a power cut besides the drives; none if the placement keeps nothing.
+    /// What of the placement has to survive a power cut besides the drives; none if it keeps nothing.
     pub fn nvram(&self) -> Option<&[u8]> {
         self.placement.persistent().map(Persistent::nvram)
+    }
+
+    /// What of the write buffer has to survive a power cut, beside the bytes of the blocks that it has ([`Stack::in_buffer`]): which blocks these are.
+    /// None if there is no buffer.
+    pub fn nvram_of_buffer(&self) -> Option<&[u8]> {
+        self.memory.as_ref().and_then(|memory| memory.nvram())
     }
 
     /// What clients wrote and no drive tells any more.
@@ -412,7 +418,7 @@ impl Stack {
         }
     }
 
-    /// What the write buffer has, in runs of blocks by address: what survives a power cut besides the drives, and is to be written over them then.
+    /// What the write buffer has, in runs of blocks by address. Whoever moves bytes keeps those of these blocks in NVRAM, by their address.
     pub fn in_buffer(&self, out: &mut Vec<Extent>) {
         if let Some(memory) = &self.memory {
             memory.in_buffer(out);

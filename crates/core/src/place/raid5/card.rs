@@ -204,7 +204,7 @@ pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placem
     let mut raid5 = Raid5::new(geometry, loses, table, knobs.number("rebuild_mib_s"));
     for (index, noted) in found {
         match noted.kind {
-            Kind::Spare => raid5.seats.resume(index, &noted, raid5.bad.table()),
+            Kind::Spare | Kind::Rebuilt => raid5.seats.resume(index, &noted, raid5.bad.table()),
             // A parity that was being written tells nothing, like a block that could not be written.
             Kind::Writing | Kind::Bad => raid5.bad.resume(index, &noted),
         }

@@ -153,7 +153,7 @@ impl Raid5 {
             let Some((from, _)) = self.bad.first(seat, 0) else {
                 continue;
             };
-            if self.seats.is_spare(seat) {
+            if self.seats.is_spare(seat) && !self.seats.is_rebuilt(seat) {
                 self.repair.rebuild(seat);
             }
             let array = self.geometry.array(seat);
@@ -334,6 +334,7 @@ impl Raid5 {
             let begun = self.repair.end_rebuild(seat);
             if let Some(begun) = begun.filter(|_| away == 1) {
                 let took = self.repair.now.since(begun);
+                self.seats.rebuilt(seat, self.bad.table());
                 self.counts.rebuilds += 1;
                 self.counts.rebuild_ms += took.0 / 1_000_000;
                 self.counts.last_rebuild_ms = self.repair.now.0 / 1_000_000;

@@ -29,6 +29,8 @@ pub(super) struct Seats {
     drives: Vec<(DriveId, Option<Index>)>,
     /// By drive: its seat, or the one that it had; none of a spare.
     seats: Vec<Option<Seat>>,
+    /// By seat: whether its spare had all that could be had.
+    rebuilt: Vec<bool>,
     /// The first spare that has none yet.
     next: u16,
     gone: Gone,
@@ -41,6 +43,7 @@ impl Seats {
         Seats {
             drives: (0..seats).map(|seat| (DriveId(seat), None)).collect(),
             seats: own.map(Some).chain(none).collect(),
+            rebuilt: vec![false; seats.into()],
             next: seats,
             gone: Gone::none(seats + spares),
         }
@@ -74,6 +77,11 @@ impl Seats {
         self.drives[seat.index()].1.is_some()
     }
 
+    /// Whether a spare has a seat that had all that could be had, in this life or an earlier one.
+    pub(super) fn is_rebuilt(&self, seat: Seat) -> bool {
+        self.rebuilt[seat.index()]
+    }
+
     pub(super) fn is_gone(&self, drive: DriveId) -> bool {
         self.gone.has(drive)
     }
@@ -96,27 +104,46 @@ impl Seats {
         if spare.index() == self.seats.len() {
             return None;
         }
+        self.note(spare, seat, Kind::Spare, table);
+        Some(spare)
+    }
+
+    /// The spare that has a seat has all that can be had.
+    pub(super) fn rebuilt(&mut self, seat: Seat, table: &mut RowsTable) {
+        self.note(self.drive(seat), seat, Kind::Rebuilt, table);
+    }
+
+    fn note(&mut self, spare: DriveId, seat: Seat, kind: Kind, table: &mut RowsTable) {
         let at = u64::from(seat.0);
         let entry = table.add(&Noted {
-            kind: Kind::Spare,
+            kind,
             drive: spare.0,
             from: at,
             to: at + 1,
         });
-        self.sit(spare, seat, entry, table);
-        Some(spare)
+        self.sit((spare, kind), seat, entry, table);
     }
 
-    /// What was found in the table. Of two spares with one seat the later one has it: the power went before the entry of the first was removed.
+    /// What was found in the table. Of two spares with one seat the later one has it, and of two entries of a spare that counts which says that it was rebuilt: the power went
+    /// before the entry of the first was removed.
     pub(super) fn resume(&mut self, entry: Index, noted: &Noted, table: &mut RowsTable) {
         let (spare, seat) = (DriveId(noted.drive), Seat(noted.from as u16));
-        match self.drive(seat) < spare {
-            true => self.sit(spare, seat, entry, table),
+        let before = self.drive(seat);
+        let is_later = before < spare || before == spare && noted.kind == Kind::Rebuilt;
+        match is_later {
+            true => self.sit((spare, noted.kind), seat, entry, table),
             false => table.remove(entry),
         }
     }
 
-    fn sit(&mut self, spare: DriveId, seat: Seat, entry: Index, table: &mut RowsTable) {
+    fn sit(
+        &mut self,
+        (spare, kind): (DriveId, Kind),
+        seat: Seat,
+        entry: Index,
+        table: &mut RowsTable,
+    ) {
+        self.rebuilt[seat.index()] = kind == Kind::Rebuilt;
         let (_, before) = std::mem::replace(&mut self.drives[seat.index()], (spare, Some(entry)));
         before.into_iter().for_each(|before| table.remove(before));
         self.seats[spare.index()] = Some(seat);
@@ -178,6 +205,38 @@ mod tests {
         assert_eq!(seats.drive(Seat(4)), DriveId(7));
         assert_eq!((seats.audit(), table.len()), (1, 1));
         assert_eq!(seats.replace(Seat(1), &mut table), None, "none is left");
+    }
+
+    /// Until another spare has the seat. In whichever order the entries are found, if the power went between the two.
+    #[test]
+    fn that_a_spare_was_rebuilt_is_found_again() {
+        let mut table = RowsTable::new(&OF);
+        let mut seats = Seats::new(6, 2);
+        seats.replace(Seat(2), &mut table);
+        assert!(!seats.is_rebuilt(Seat(2)));
+        seats.rebuilt(Seat(2), &mut table);
+        assert!(seats.is_rebuilt(Seat(2)));
+        assert_eq!((seats.audit(), table.len()), (1, 1));
+        seats.replace(Seat(2), &mut table);
+        assert!(!seats.is_rebuilt(Seat(2)));
+        for order in [[Kind::Spare, Kind::Rebuilt], [Kind::Rebuilt, Kind::Spare]] {
+            let mut table = RowsTable::new(&OF);
+            let mut seats = Seats::new(6, 2);
+            for kind in order {
+                let noted = Noted {
+                    kind,
+                    drive: 6,
+                    from: 3,
+                    to: 4,
+                };
+                let entry = table.add(&noted);
+                seats.resume(entry, &noted, &mut table);
+            }
+            assert!(seats.is_rebuilt(Seat(3)), "{order:?}");
+            assert_eq!((seats.audit(), table.len()), (1, 1));
+            let (_, found) = RowsTable::recover(&OF, table.bytes().to_vec()).unwrap();
+            assert_eq!(found[0].1.kind, Kind::Rebuilt);
+        }
     }
 
     /// The power went between the entry of a spare and the end of the one before.

@@ -201,6 +201,31 @@ fn a_drive_that_is_there_again_is_written_anew() {
     }
 }
 
+/// What a row that was being written leaves bad of a spare is repaired, and counts as no rebuild.
+#[test]
+fn a_spare_that_was_rebuilt_is_not_rebuilt_again() {
+    let mut repaired = 0;
+    for (index, setup) in setups().filter(|(_, setup)| setup.spares() > 0) {
+        let mut rig = written(setup, index, Slip::None, |_| 0.0);
+        let mut rng = Rng::stream(index, "rebuilt");
+        gone(&mut rig, &[1]);
+        rig.submit(Op::Read, 0, rig.blocks(), 0);
+        rig.settle();
+        assert_eq!(counted(&rig, "rebuilds"), 1, "{setup:?}");
+        let spare = rig.drives() - setup.spares() as u64;
+        rig.contents.replaced(1, spare as u16);
+        for _ in 0..8 {
+            suffer(&mut rig, setup, &mut rng, Kept::All);
+            rig.submit(Op::Read, 0, 1, 0);
+            rig.settle();
+            assert_eq!(counted(&rig, "rebuilds"), 0, "{setup:?}");
+            repaired += counted(&rig, "repaired");
+        }
+        rig.contents.check_parities();
+    }
+    assert!(repaired > 20, "only {repaired} pieces were repaired");
+}
+
 /// Bad blocks of the other drives cost a block each, and the block of their row, and are told.
 #[test]
 fn bad_blocks_that_a_repair_meets_cost_a_block_each() {

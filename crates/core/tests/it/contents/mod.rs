@@ -4,6 +4,7 @@
 mod at_rest;
 mod below;
 mod buffered;
+mod buffered_cuts;
 mod cached;
 mod choices;
 mod compaction;

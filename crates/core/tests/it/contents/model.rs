@@ -730,13 +730,14 @@ impl Contents {
             self.set_back += below.cut(held, rng);
         }
         for one in self.history.iter_mut().flatten() {
-            // Where caches lose what they have, no more was promised than a flush has covered.
-            if self.loses && !one.covered {
+            // Where caches lose what they have, no more was promised than a flush has covered; above a write buffer, all that was answered.
+            if self.loses && !one.covered && self.setup.writes == "none" {
                 (one.answered, one.ended) = (NEVER, NEVER);
             }
         }
         self.last_read.fill(None);
         self.asked.clear();
+        self.memory.clear();
         // Steps are counted anew.
         self.brought.clear();
         self.sums.forget_steps();

@@ -6,6 +6,7 @@ use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::memory::Move;
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
+use nearslot_core::stack::Stack;
 use nearslot_core::units::Extent;
 
 use crate::contents::model::{Asked, Contents, Stamp};
@@ -107,6 +108,22 @@ impl Contents {
                 self.bring(*to, found);
             }
         }
+    }
+
+    /// A stack that comes back has in its write buffer what was there.
+    pub(crate) fn check_buffer(&self, stack: &Stack) {
+        let mut runs = Vec::new();
+        stack.in_buffer(&mut runs);
+        let blocks = runs.iter().flat_map(|run| run.start.0..run.end().0);
+        let differs = "what the buffer has after a power cut";
+        assert!(blocks.eq(self.buffered.keys().copied()), "{differs}");
+    }
+
+    /// Blocks that jobs of the write buffer write.
+    pub(crate) fn on_their_way(&self) -> Vec<u64> {
+        let jobs = self.asked.values();
+        let jobs = jobs.filter(|one| one.request.op == Op::Write && !one.bytes.is_empty());
+        jobs.flat_map(|one| one.bytes.keys().copied()).collect()
     }
 
     /// The power goes: what the write buffer has, and what is nowhere in it and on some drive, is all that was answered. Blocks for which `lost` says that

@@ -26,12 +26,19 @@ const RESTLESS: u64 = 200_000;
 /// Blocks of a request that fills the volume.
 const FILL: u64 = 96;
 
-/// What is left of a volume that has no map: its NVRAM.
-struct Left(Vec<u8>);
+/// What is left of a volume that has no map: NVRAM of its placement and of its write buffer.
+pub(crate) struct Left {
+    nvram: Vec<u8>,
+    pub(crate) buffer: Option<Vec<u8>>,
+}
 
 impl Survivors for Left {
     fn nvram(&self) -> &[u8] {
-        &self.0
+        &self.nvram
+    }
+
+    fn nvram_of_buffer(&self) -> Option<&[u8]> {
+        self.buffer.as_deref()
     }
 
     fn read(&self, _drive: DriveId, _at: Pba, _out: &mut [u8]) {
@@ -107,6 +114,11 @@ impl Rig {
         self.stack.capacity().0
     }
 
+    /// What its random numbers come from.
+    pub(crate) fn seed(&self) -> u64 {
+        self.config.seed
+    }
+
     /// How many drives.
     pub(crate) fn drives(&self) -> u64 {
         self.drives.len() as u64
@@ -152,17 +164,32 @@ impl Rig {
 
     /// The power goes, and comes again: the volume goes on with what it kept in NVRAM, if it `keeps` that.
     pub(crate) fn cut(&mut self, rng: &mut Rng, keeps: bool) {
-        let left = Left(self.stack.nvram().unwrap_or_default().to_vec());
+        let left = keeps.then(|| self.left());
+        self.cut_with(rng, left.as_ref());
+    }
+
+    /// What the power would leave in NVRAM now.
+    pub(crate) fn left(&self) -> Left {
+        let buffer = self.stack.nvram_of_buffer();
+        Left {
+            nvram: self.stack.nvram().unwrap_or_default().to_vec(),
+            buffer: buffer.map(<[u8]>::to_vec),
+        }
+    }
+
+    /// The power goes, and the volume goes on with this, or as if it had never been.
+    pub(crate) fn cut_with(&mut self, rng: &mut Rng, left: Option<&Left>) {
         for (index, drive) in self.drives.iter().enumerate() {
             self.contents.settle(self.now, index, &**drive);
         }
         self.contents.cut(rng);
-        let built = match keeps {
-            true => self.config.recover(&left).expect("what it kept is sound"),
-            false => self.config.build().expect("it was built before"),
+        let built = match left {
+            Some(left) => self.config.recover(left).expect("what it kept is sound"),
+            None => self.config.build().expect("it was built before"),
         };
         built.stack.audit();
         (self.stack, self.drives) = (built.stack, built.drives);
+        self.contents.check_buffer(&self.stack);
         self.before = self.requests;
     }
 

@@ -492,6 +492,13 @@ pub(crate) const BUFFERED: &[Setup] = &[
         .buffering("wow:size=1lines:unit_kib=4:retries=0"),
     Setup::new("eager:dilution=1.25:compact=true", 1, 1)
         .buffering("cscan:size=64lines:unit_kib=8:write_us=5000"),
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .caching("lru:size=40lines", "none")
+        .buffering("stow:size=50lines:unit_kib=16:run_kib=8:full_units=0:low_percent=20"),
+    Setup::new("raid5:disks=5:strip_kib=4", 1, 1)
+        .chunk(32)
+        .buffering("stow:size=60lines:run_kib=16:hysteresis_percent=10:sequence_percent=20"),
     Setup::new("raid5:disks=5:strip_kib=4", 1, 1)
         .chunk(32)
         .buffering("lrw:size=40lines:unit_kib=16"),

@@ -6,6 +6,7 @@
 //! one that was on its way, and a chunk must not mix them. Now and then the run goes on from what was recovered.
 
 mod again;
+mod buffered;
 mod caches;
 mod failing;
 mod faults;

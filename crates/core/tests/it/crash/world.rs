@@ -1,5 +1,6 @@
 //! A stack over drives whose sectors are known, and what is left of it when the power goes.
 
+mod buffered;
 mod cache;
 mod cut;
 mod damage;
@@ -17,13 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use nearslot_core::config::{Assembly, StackConfig};
-use nearslot_core::contract::{Drive, Placement};
+use nearslot_core::contract::{Destage, Drive, Placement};
 use nearslot_core::ids::{DriveId, RequestId};
 use nearslot_core::registry::KnobValue;
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::{Blocks, Instant};
 
+use buffered::Buffered;
 use cache::Covered;
 pub(crate) use cut::{Cut, Nothing};
 use faulty::Faulty;
@@ -83,6 +85,8 @@ pub(crate) struct World {
     rng: Rng,
     /// Of each block of the volume, the version that was answered last.
     answered: Vec<u64>,
+    /// What is in a write buffer above.
+    buffered: Buffered,
     /// What a placement has read to be moved, by drive and block.
     moving: BTreeMap<(usize, u64), u64>,
     /// The version that reached a drive last: what a buffer holds.
@@ -154,6 +158,8 @@ impl World {
         let blocks = stack.capacity().0 as usize;
         let loses = blueprint.cache().may_lose();
         let fixed = Fixed::of(&config, &images);
+        // What is answered from a write buffer is kept whatever drives lose.
+        let is_buffered = config.parts.of::<dyn Destage>().name != "none";
         World {
             chunk: knob(&config, "chunk_kib", 4) * 2,
             below: vec![Below::default(); drives.len()],
@@ -164,7 +170,7 @@ impl World {
             unsure: BTreeMap::new(),
             failed: 0,
             map_lost: 0,
-            covered: (loses && fixed.is_some()).then(|| Covered::new(blocks)),
+            covered: (loses && fixed.is_some() && !is_buffered).then(|| Covered::new(blocks)),
             fixed,
             config,
             drive_blocks,
@@ -175,6 +181,7 @@ impl World {
             now: Instant::ZERO,
             rng: Rng::stream(9 ^ super::seed(), "crash"),
             answered: vec![0; blocks],
+            buffered: Buffered::default(),
             moving: BTreeMap::new(),
             landed: vec![0; blocks],
             pending: Pending::new(),
@@ -550,7 +557,7 @@ impl World {
                 Action::Join { .. } | Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("nothing is merged here, and no placement has parity yet")
                 }
-                Action::Move(_) => panic!("no cache is above"),
+                Action::Move(one) => self.moved(&one),
                 Action::Reply(reply) => self.replied(&reply),
             }
         }
@@ -576,7 +583,7 @@ impl World {
         self.map_lost += u64::from(reply.status == Status::Failed(Failure::MapLost));
         if let Some((version, blocks)) = self.pending.remove(&request) {
             match is_done {
-                true => self.wrote(version, blocks, reply.request.fua),
+                true => self.wrote(request, (version, blocks), reply.request.fua),
                 false => blocks.for_each(|block| {
                     self.unsure.entry(block).or_default().insert(version);
                 }),
@@ -604,13 +611,20 @@ impl World {
     }
 
     /// A write or a discard is answered.
-    fn wrote(&mut self, version: u64, blocks: std::ops::Range<u64>, forced: bool) {
+    fn wrote(
+        &mut self,
+        request: u64,
+        (version, blocks): (u64, std::ops::Range<u64>),
+        forced: bool,
+    ) {
+        let is_buffered = self.buffered.answered(request);
         // Who keeps no map takes no notice of a discard.
         if version == NOTHING && self.fixed.is_some() {
             return;
         }
         // A write that fails for a copy goes without it, if there is no other.
-        if let Some(fixed) = self.fixed.as_ref().filter(|_| !self.may_fail()) {
+        let checks = !self.may_fail() && !is_buffered;
+        if let Some(fixed) = self.fixed.as_ref().filter(|_| checks) {
             fixed.check_answer(version, &blocks);
         }
         for block in blocks {
@@ -659,10 +673,14 @@ impl World {
         let block = data.block(index).0;
         let version = match request {
             None => self.landed[block as usize],
-            Some(RequestId(request)) => match &self.pending[&request] {
-                (version, blocks) if blocks.contains(&block) => *version,
-                _ => *self.rest.get(&(request, block)).unwrap_or(&NOTHING),
-            },
+            Some(request) => {
+                let pending = self.pending.get(&request.0);
+                let own = pending.filter(|(_, blocks)| blocks.contains(&block));
+                let own = own.map(|(version, _)| *version);
+                let own = own.or_else(|| self.buffered.writes(request, block));
+                let rest = || self.rest.get(&(request.0, block)).copied();
+                own.or_else(rest).unwrap_or(NOTHING)
+            }
         };
         Sector::Client(block, version)
     }
@@ -745,6 +763,7 @@ impl World {
             foretold: Some(foretold).filter(|_| self.is_sound() && !self.writes_control()),
             reads: Default::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
+            buffer: self.left_in_buffer(),
             answered: match &self.covered {
                 Some(covered) => covered.versions.clone(),
                 None => self.answered.clone(),

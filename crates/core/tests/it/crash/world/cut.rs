@@ -12,6 +12,7 @@ use nearslot_core::registry::{KnobValue, Survivors, VolumeError};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Pba};
 
+use super::buffered::Left;
 use super::faulty::{Faulty, Spot};
 use super::image::{Image, Sector};
 use super::recovered::Recovered;
@@ -28,6 +29,8 @@ pub(crate) struct Cut {
     /// What recovery has read.
     pub(super) reads: RefCell<Vec<RecoveryRead>>,
     pub(super) nvram: Vec<u8>,
+    /// What is left of the write buffer.
+    pub(super) buffer: Left,
     pub(super) answered: Vec<u64>,
     /// By block: versions that may be found too; see [`World::uncertain`].
     pub(super) since: BTreeMap<u64, BTreeSet<u64>>,
@@ -48,6 +51,10 @@ impl Survivors for Cut {
     fn nvram(&self) -> &[u8] {
         assert!(!self.is_without_nvram(), "there is no NVRAM to be read");
         &self.nvram
+    }
+
+    fn nvram_of_buffer(&self) -> Option<&[u8]> {
+        self.buffer.nvram.as_deref()
     }
 
     fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
@@ -86,6 +93,22 @@ impl Cut {
     /// Sectors that caches have lost.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// The write buffer, and its NVRAM, are as they were then.
+    pub(crate) fn with_buffer_of(self, before: &Cut) -> Cut {
+        Cut {
+            buffer: before.buffer.clone(),
+            ..self
+        }
+    }
+
+    /// The write buffer is lost, as if it had never been.
+    pub(crate) fn without_buffer(self) -> Cut {
+        Cut {
+            buffer: Left::default(),
+            ..self
+        }
     }
 
     /// Whether the drives are all that is left.
@@ -134,9 +157,11 @@ impl Cut {
             gone,
             pending,
             version,
+            buffer,
             ..
         } = self;
         let mut world = World::of(config, built, images);
+        world.has_in_buffer(buffer.there);
         world.version = version;
         let spoiled =
             bad.iter()
@@ -166,6 +191,10 @@ pub(crate) struct Nothing;
 impl Survivors for Nothing {
     fn nvram(&self) -> &[u8] {
         &[]
+    }
+
+    fn nvram_of_buffer(&self) -> Option<&[u8]> {
+        None
     }
 
     fn read(&self, _drive: DriveId, _at: Pba, out: &mut [u8]) {

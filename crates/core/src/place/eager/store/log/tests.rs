@@ -44,6 +44,10 @@ impl Survivors for Left {
         unreachable!("there is none")
     }
 
+    fn nvram_of_buffer(&self) -> Option<&[u8]> {
+        unreachable!("a store asks for no buffer")
+    }
+
     fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]) {
         let from = at.0 as usize * BLOCK;
         match self.gone == Some(drive.index()) {
